@@ -1,0 +1,41 @@
+import * as v from 'valibot';
+import { flag, port } from '../shared/config.ts';
+import { LOG_LEVELS } from '../shared/log.ts';
+
+const path = v.pipe(v.string(), v.startsWith('/', 'must be an absolute path'));
+
+/** The agent's environment; the injector sets it. Paths of files that are not set mean 'there is none'. */
+export const agentConfigSchema = v.object({
+  /** The pod that the agent runs in, from the downward API. */
+  POD_NAME: v.string(),
+  POD_NAMESPACE: v.string(),
+  POD_UID: v.string(),
+  /** The pod's labels as a downward API volume writes them. */
+  POD_LABELS_FILE: v.optional(path),
+  /** The GatewaySync to follow, in the pod's namespace. */
+  CR_NAME: v.string(),
+  PROFILE: v.optional(v.string(), 'default'),
+  /** Left out: the label `app.kubernetes.io/name`, then the pod's name. */
+  GATEWAY_NAME: v.optional(v.string()),
+  /** Folder of the bare repository; it may be emptied. */
+  REPO_PATH: v.optional(path, '/repo'),
+  /** Root of the gateway's data volume. */
+  DATA_PATH: path,
+  GATEWAY_PORT: port(8088),
+  GATEWAY_TLS: flag(false),
+  API_KEY_FILE: v.optional(path),
+  /** Folder with a file `<secret>/<key>` for each header of `spec.gateway.reload.requests`. */
+  RELOAD_HEADERS_DIR: v.optional(path),
+  /** Credentials of the git host: read anew at each fetch, since Secrets rotate. */
+  GIT_TOKEN_FILE: v.optional(path),
+  GIT_SSH_KEY_FILE: v.optional(path),
+  GIT_KNOWN_HOSTS_FILE: v.optional(path),
+  GIT_CA_FILE: v.optional(path),
+  /** Folder with the public keys that commits or tags must be signed with, a file each. */
+  GIT_VERIFY_KEYS_DIR: v.optional(path),
+  HEALTH_PORT: port(8082),
+  METRICS_PORT: port(8083),
+  LOG_LEVEL: v.optional(v.picklist(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`), 'info'),
+});
+
+export type AgentConfig = v.InferOutput<typeof agentConfigSchema>;

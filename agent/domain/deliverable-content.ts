@@ -1,0 +1,30 @@
+import { isUtf8 } from 'node:buffer';
+import { renderTemplate, type TemplateValues } from '../../shared/domain/render-template.ts';
+
+/** As many bytes as git looks at to tell text from binary. */
+export const HEAD_BYTES = 8_000;
+
+const LFS_HEADER = Buffer.from('version https://git-lfs.github.com/spec/');
+
+/** Whether the content only points at a file in Git LFS; https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md. */
+export function isLfsPointer(head: Buffer, size: number): boolean {
+  return size < 1024 && head.subarray(0, LFS_HEADER.length).equals(LFS_HEADER);
+}
+
+/** Whether the content is binary by git's rule: a NUL among the first bytes. */
+export function isBinary(head: Buffer): boolean {
+  return head.subarray(0, HEAD_BYTES).includes(0);
+}
+
+/** Content to deliver and the keys it depends on; or what is wrong. */
+export type DeliverableContent =
+  | { kind: 'content'; content: Buffer; keys: string[] }
+  | { kind: 'problem'; message: string };
+
+/** Renders text as a template; binary content, and text that is not UTF-8, stays as it is. */
+export function renderContent(content: Buffer, values: TemplateValues): DeliverableContent {
+  if (isBinary(content) || !isUtf8(content)) return { kind: 'content', content, keys: [] };
+  const rendered = renderTemplate(content.toString('utf8'), values);
+  if (rendered.kind === 'problem') return rendered;
+  return { kind: 'content', content: Buffer.from(rendered.text), keys: rendered.keys };
+}

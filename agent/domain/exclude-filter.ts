@@ -1,0 +1,40 @@
+import picomatch from 'picomatch';
+import { foldersOf } from './relative-path.ts';
+
+interface Rule {
+  matches: (path: string) => boolean;
+  /** `!pattern` takes back what an earlier pattern excluded. */
+  excludes: boolean;
+  foldersOnly: boolean;
+}
+
+/**
+ * Compiles gitignore-like patterns, relative to the repository's root, into a test of file paths (gitignore(5)): the
+ * last pattern that fits decides, `/` anywhere but at the end ties a pattern to the root, `x/` means folders only, and
+ * what lies in an excluded folder is excluded.
+ */
+export function excludeFilter(patterns: string[]): (path: string) => boolean {
+  const rules = patterns.flatMap((pattern) => compile(pattern.trim()) ?? []);
+  const folders = new Map<string, boolean>();
+  const judge = (path: string, isFolder: boolean): boolean =>
+    rules.findLast((rule) => (isFolder || !rule.foldersOnly) && rule.matches(path))?.excludes ?? false;
+  const isFolderExcluded = (folder: string): boolean => {
+    const known = folders.get(folder);
+    if (known !== undefined) return known;
+    const excluded = judge(folder, true);
+    folders.set(folder, excluded);
+    return excluded;
+  };
+  return (path) => rules.length > 0 && (foldersOf(path).some(isFolderExcluded) || judge(path, false));
+}
+
+function compile(pattern: string): Rule | undefined {
+  const excludes = !pattern.startsWith('!');
+  const body = excludes ? pattern : pattern.slice(1);
+  const foldersOnly = body.endsWith('/');
+  const glob = body.replace(/^\.?\/+|\/+$/g, '');
+  if (glob === '') return undefined;
+  const isAnchored = body.replace(/\/+$/, '').includes('/');
+  const matches = picomatch(isAnchored ? glob : `**/${glob}`, { dot: true, nonegate: true, noextglob: true });
+  return { matches, excludes, foldersOnly };
+}

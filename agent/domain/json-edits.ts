@@ -1,0 +1,51 @@
+/** A value to be put at a path of a JSON text; `json` is a JSON text itself. */
+export interface JsonEdit {
+  path: string[];
+  json: string;
+}
+
+/** What is to happen below one place of a JSON text. */
+export type EditTree = { kind: 'value'; json: string } | { kind: 'below'; children: Map<string, EditTree> };
+
+export type EditTreeResult = { kind: 'tree'; tree: EditTree } | { kind: 'problem'; message: string };
+
+/** Splits a dotted path; `\.` is a dot inside a key and `\\` a backslash. An empty key is a problem. */
+export function parseJsonPath(text: string): string[] | undefined {
+  const keys = [''];
+  for (const [part] of text.matchAll(/\\[.\\]|[\s\S]/g)) {
+    if (part === '.') keys.push('');
+    else keys[keys.length - 1] += part.length === 2 && part.startsWith('\\') ? part.slice(1) : part;
+  }
+  return keys.includes('') ? undefined : keys;
+}
+
+/** Brings edits into one tree, so that their order decides nothing; two that touch the same place are a problem. */
+export function editTree(edits: JsonEdit[]): EditTreeResult {
+  const root: EditTree = { kind: 'below', children: new Map() };
+  const sorted = [...edits].sort((a, b) => compare(a.path.join('\0'), b.path.join('\0')));
+  for (const { path, json } of sorted) {
+    let node: EditTree = root;
+    for (const [index, key] of path.entries()) {
+      const isLast = index === path.length - 1;
+      const next: EditTree | undefined = node.children.get(key);
+      if (next && (isLast || next.kind === 'value')) return conflict(path, path.slice(0, index + 1));
+      const child: EditTree = next ?? (isLast ? { kind: 'value', json } : { kind: 'below', children: new Map() });
+      node.children.set(key, child);
+      if (child.kind === 'below') node = child;
+    }
+  }
+  return { kind: 'tree', tree: root };
+}
+
+/** The JSON text of a tree for which there is nothing yet. */
+export function jsonOf(tree: EditTree): string {
+  if (tree.kind === 'value') return tree.json;
+  return `{${[...tree.children].map(([key, child]) => `${JSON.stringify(key)}: ${jsonOf(child)}`).join(', ')}}`;
+}
+
+function conflict(path: string[], shorter: string[]): EditTreeResult {
+  const message = `${path.join('.')} and ${shorter.join('.')} are the same place, or one lies in the other`;
+  return { kind: 'problem', message };
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -1,0 +1,64 @@
+import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
+import { type ResolvedProfile, resolveProfile } from '../../shared/domain/resolve-profile.ts';
+import { settled } from './settled.ts';
+import { unsupportedFields } from './unsupported.ts';
+import type { WatchedResource } from './watched-resource.ts';
+
+/** What is to be brought in place: a commit and a profile that belong together. */
+export interface Intent {
+  repo: string;
+  ref: string;
+  commit: string;
+  profile: ResolvedProfile;
+  /** What must be signed. */
+  verify: 'none' | 'head' | 'tag';
+  reload: ReloadSettings;
+}
+
+/** How to tell the gateway that its files changed. */
+export interface ReloadSettings {
+  preset: 'none' | 'ignition';
+  requests: ReloadRequest[];
+  readyPath: string | undefined;
+}
+
+type Reload = NonNullable<GatewaySyncSpec['gateway']['reload']>;
+/** A call that a person wrote down. */
+export type ReloadRequest = NonNullable<Reload['requests']>[number];
+
+/** What the resource asks of the agent. */
+export type Verdict =
+  | { kind: 'absent'; message: string }
+  | { kind: 'paused'; message: string }
+  | { kind: 'refused'; message: string }
+  | { kind: 'unsettled'; message: string; startPolicy: ResolvedProfile['startPolicy'] }
+  | { kind: 'act'; intent: Intent };
+
+/** Judges a GatewaySync by the profile of this agent. A pause counts at once, also before the spec is settled. */
+export function judgeResource(resource: WatchedResource | undefined, profileName: string): Verdict {
+  if (!resource) return { kind: 'absent', message: 'waiting: there is no GatewaySync of that name' };
+  const { spec } = resource;
+  if (spec.paused) return { kind: 'paused', message: 'the GatewaySync is paused (spec.paused)' };
+  const profile = resolveProfile(spec.sync, profileName);
+  if (!profile) return { kind: 'refused', message: missingProfile(profileName, Object.keys(spec.sync.profiles)) };
+  if (profile.paused) return { kind: 'paused', message: `the profile ${profileName} is paused` };
+  const fields = unsupportedFields(spec, profile);
+  if (fields.length > 0) {
+    return { kind: 'refused', message: `this version of the agent cannot do ${fields.join(', ')}: nothing is synced` };
+  }
+  const state = settled(resource);
+  if (state.kind === 'unsettled') return { ...state, startPolicy: profile.startPolicy };
+  const { ref, commit } = state;
+  const { repo, verify } = spec.git;
+  const settings = { verify: verify?.mode ?? 'none', reload: reloadSettings(spec) };
+  return { kind: 'act', intent: { repo, ref, commit, profile, ...settings } };
+}
+
+function reloadSettings({ gateway }: WatchedResource['spec']): ReloadSettings {
+  const { preset = 'none', requests = [], readyPath } = gateway?.reload ?? {};
+  return { preset, requests, readyPath };
+}
+
+function missingProfile(name: string, names: string[]): string {
+  return `the GatewaySync has no profile named ${name}, only ${names.sort().join(', ')}: change the pod's annotation sync.io/profile`;
+}

@@ -1,0 +1,60 @@
+import { AGENT_FOLDER } from '../../shared/api/names.ts';
+
+/** A path below a root: `''` is the root itself. `folder` says that it was written as one (`x/`, `.`). */
+export type RelativePath = { kind: 'path'; path: string; folder: boolean } | { kind: 'problem'; message: string };
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
+const forbidden = /[\u0000-\u001f\u007f\\]/;
+
+/** Brings `./x`, `x/`, `a//b` and `.` into one form, and refuses what leads out of the root. */
+export function relativePath(text: string): RelativePath {
+  if (text.startsWith('/')) return problem(`${text}: must be a relative path`);
+  if (forbidden.test(text)) return problem(`${JSON.stringify(text)}: must not hold control characters or backslashes`);
+  const parts = text.split('/');
+  if (parts.includes('..')) return problem(`${text}: must not leave its root`);
+  const last = parts.at(-1);
+  const path = parts.filter((part) => part !== '' && part !== '.').join('/');
+  return { kind: 'path', path, folder: last === '' || last === '.' };
+}
+
+/** Whether the path is the folder in which the agent keeps its own files, or lies in it. */
+export function isAgentPath(path: string): boolean {
+  return path === AGENT_FOLDER || path.startsWith(`${AGENT_FOLDER}/`);
+}
+
+/** Whether a normal path is one that a file can have: no empty, `.` or `..` part, no NUL. Git trees may hold others. */
+export function isFilePath(path: string): boolean {
+  return !path.includes('\0') && path.split('/').every((part) => part !== '' && part !== '.' && part !== '..');
+}
+
+/** Whether `path` is `folder` or lies below it; `''` is the root. */
+export function isWithin(path: string, folder: string): boolean {
+  return folder === '' || path === folder || path.startsWith(`${folder}/`);
+}
+
+/** The folders that a path lies in, the outermost first, without the root. */
+export function foldersOf(path: string): string[] {
+  const folders: string[] = [];
+  for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1)) folders.push(path.slice(0, at));
+  return folders;
+}
+
+/** All folders that any of the paths lies in, each before those inside it; cheap where many paths share a folder. */
+export function allFolders(paths: Iterable<string>): Set<string> {
+  const parents = new Set<string>();
+  const folders = new Set<string>();
+  for (const path of paths) {
+    const parent = path.slice(0, Math.max(0, path.lastIndexOf('/')));
+    if (parents.has(parent)) continue;
+    parents.add(parent);
+    for (const folder of foldersOf(path)) folders.add(folder);
+  }
+  return new Set([...folders].sort());
+}
+
+/** One path after another; the root adds nothing. */
+export function joinPath(folder: string, path: string): string {
+  return folder === '' ? path : path === '' ? folder : `${folder}/${path}`;
+}
+
+const problem = (message: string): RelativePath => ({ kind: 'problem', message });

@@ -1,0 +1,25 @@
+import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
+import type { Change, Plan } from './plan-changes.ts';
+
+export type FileCounts = NonNullable<SyncReportStatus['files']>;
+
+/** How many files of each kind. */
+export function countFiles({ changes, unchanged, kept }: Plan): FileCounts {
+  const count = (kind: Change['kind']) => changes.filter((change) => change.kind === kind).length;
+  return {
+    added: count('add'),
+    modified: count('modify'),
+    deleted: count('delete'),
+    unchanged: unchanged.length + kept.length,
+  };
+}
+
+/** How many files somebody else changed or removed since they were delivered. */
+export function countDrift({ changes }: Plan): number {
+  return changes.filter(({ reason }) => reason === 'Missing' || reason === 'Drifted').length;
+}
+
+/** The first changes, one line each, for people: `modify projects/a.json (Drifted)`. */
+export function describeChanges({ changes }: Plan, limit: number): string[] {
+  return changes.slice(0, limit).map(({ kind, path, reason }) => `${kind} ${path} (${reason})`.slice(-1024));
+}

@@ -1,0 +1,39 @@
+/** Who the agent is. */
+export interface Identity {
+  podName: string;
+  podUid: string;
+  namespace: string;
+  crName: string;
+  profile: string;
+  /** Name given by the injector, if any. */
+  gatewayName: string | undefined;
+}
+
+export interface TemplateSources {
+  identity: Identity;
+  labels: ReadonlyMap<string, string>;
+  ref: string;
+  commit: string;
+  vars: Record<string, string>;
+}
+
+/** The gateway's name: as given, else the label `app.kubernetes.io/name`, else the pod's name. */
+export function gatewayNameOf(identity: Identity, labels: ReadonlyMap<string, string>): string {
+  return identity.gatewayName ?? labels.get('app.kubernetes.io/name') ?? identity.podName;
+}
+
+/** Everything that a template may name. `PodOrdinal` has a value only where the pod's name ends in a number. */
+export function templateValues({ identity, labels, ref, commit, vars }: TemplateSources): ReadonlyMap<string, string> {
+  const ordinal = /-(\d+)$/.exec(identity.podName)?.[1];
+  return new Map([
+    ['GatewayName', gatewayNameOf(identity, labels)],
+    ['PodName', identity.podName],
+    ...(ordinal === undefined ? [] : ([['PodOrdinal', ordinal]] as const)),
+    ['Namespace', identity.namespace],
+    ['Ref', ref],
+    ['Commit', commit],
+    ['CRName', identity.crName],
+    ...[...labels].map(([key, value]) => [`Labels.${key}`, value] as const),
+    ...Object.entries(vars).map(([key, value]) => [`Vars.${key}`, value] as const),
+  ]);
+}

@@ -1,0 +1,66 @@
+import type { Git } from '../../shared/io/git/git.ts';
+import { DamagedCloneError } from './damaged-clone-error.ts';
+import { type GitStream, startGitStream } from './git-stream.ts';
+
+/** The content of a blob: `chunks` has to be read to its end before the next blob is asked for. */
+export interface Blob {
+  size: number;
+  chunks: AsyncGenerator<Buffer>;
+}
+
+/** Reads blobs one after the other from a single `git cat-file --batch` process, piece by piece. */
+export class BlobReader {
+  readonly #stream: GitStream;
+  readonly #chunks: AsyncIterator<Buffer>;
+  #rest: Buffer = Buffer.alloc(0);
+
+  constructor(git: Git, gitDir: string) {
+    this.#stream = startGitStream(git, gitDir, ['-c', 'core.bigFileThreshold=4m', 'cat-file', '--batch']);
+    this.#chunks = this.#stream.output[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  }
+
+  /** Throws {@link DamagedCloneError} where the repository does not have it. */
+  async open(blob: string): Promise<Blob> {
+    this.#stream.child.stdin?.write(`${blob}\n`);
+    const header = await this.#readLine();
+    const [, type, size] = header.split(' ');
+    if (type !== 'blob') throw new DamagedCloneError(`cat-file says: ${header}`);
+    return { size: Number(size), chunks: this.#read(Number(size)) };
+  }
+
+  /** Ends the process. */
+  async close(): Promise<void> {
+    this.#stream.child.stdin?.end();
+    this.#stream.kill();
+    await this.#stream.finish().catch(() => {}); // it was killed
+  }
+
+  async *#read(size: number): AsyncGenerator<Buffer> {
+    for (let left = size; left > 0; ) {
+      const chunk = await this.#next();
+      const part = chunk.subarray(0, left);
+      this.#rest = chunk.subarray(part.length);
+      left -= part.length;
+      yield part;
+    }
+    await this.#readLine(); // a line feed follows the content
+  }
+
+  async #readLine(): Promise<string> {
+    const parts: Buffer[] = [];
+    for (;;) {
+      const chunk = await this.#next();
+      const end = chunk.indexOf(10);
+      parts.push(end === -1 ? chunk : chunk.subarray(0, end));
+      this.#rest = end === -1 ? Buffer.alloc(0) : chunk.subarray(end + 1);
+      if (end !== -1) return Buffer.concat(parts).toString('utf8');
+    }
+  }
+
+  async #next(): Promise<Buffer> {
+    if (this.#rest.length > 0) return this.#rest;
+    const { value, done } = await this.#chunks.next();
+    if (done) throw new DamagedCloneError('cat-file ended early');
+    return value as Buffer;
+  }
+}

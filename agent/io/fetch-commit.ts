@@ -1,0 +1,106 @@
+import { isCommitHash, isValidRefName } from '../../shared/domain/check-ref-name.ts';
+import { TerminalError, TransientError } from '../../shared/errors.ts';
+import type { Git, GitAccess } from '../../shared/io/git/git.ts';
+
+/** A commit, where it comes from, and the ref that led to it. */
+export interface CommitSource {
+  repo: string;
+  ref: string;
+  commit: string;
+}
+
+export interface FetchOptions {
+  gitDir: string;
+  access: GitAccess;
+  signal: AbortSignal | undefined;
+}
+
+/** The ref that holds what was fetched last: git sets it only when everything that belongs to the commit is there. */
+export const FETCHED_REF = 'refs/sync/current';
+
+/** The ref that holds the tag object that was fetched last, where tags are verified. */
+export const FETCHED_TAG = 'refs/sync/tag';
+
+const TIMEOUT_MS = 300_000;
+/**
+ * Ends a transfer that has all but stopped; has a pack for each fetch, which arrives as a whole or not at all; keeps
+ * large files out of memory.
+ */
+const SETTINGS = [
+  'core.bigFileThreshold=4m',
+  'http.lowSpeedLimit=1000',
+  'http.lowSpeedTime=30',
+  'fetch.unpackLimit=1',
+].flatMap((setting) => ['-c', setting]);
+const FLAGS = [
+  '--quiet',
+  '--depth=1',
+  '--no-tags',
+  '--force',
+  '--no-write-fetch-head',
+  '--no-recurse-submodules',
+  '--no-auto-maintenance',
+];
+
+/**
+ * Fetches one commit without its history. Where the host does not serve commits by their id, the ref is fetched, which
+ * has to lead to that commit.
+ */
+export async function fetchCommit(git: Git, source: CommitSource, options: FetchOptions): Promise<void> {
+  try {
+    return await fetchOne(git, { repo: source.repo, name: source.commit, to: FETCHED_REF }, options);
+  } catch (error) {
+    if (!isRefused(error) || isCommitHash(source.ref) || !isValidRefName(source.ref)) throw error;
+  }
+  for (const name of qualifiedNames(source.ref)) {
+    try {
+      await fetchOne(git, { repo: source.repo, name, to: FETCHED_REF }, options);
+    } catch (error) {
+      if (isRefused(error)) continue;
+      throw error;
+    }
+    if ((await fetchedCommit(git, options.gitDir)) === source.commit) return;
+  }
+  throw new TransientError(
+    `the git host does not serve commit ${source.commit} by its id, and ${source.ref} does not lead to it any more`,
+    { code: 'git.commitNotServed', reason: 'CommitNotServed' },
+  );
+}
+
+/** The commit that is completely there, if any. */
+export async function fetchedCommit(git: Git, gitDir: string): Promise<string | undefined> {
+  const args = [`--git-dir=${gitDir}`, 'rev-parse', '--verify', '--quiet', `${FETCHED_REF}^{commit}`];
+  return await git.run(args).then(
+    (output) => output.toString('utf8').trim(),
+    () => undefined,
+  );
+}
+
+/** Fetches the object of a tag, which may be annotated, with the commit that it leads to. */
+export async function fetchTag(git: Git, { repo, ref }: CommitSource, options: FetchOptions): Promise<void> {
+  await fetchOne(git, { repo, name: `refs/tags/${tagNameOf(ref)}`, to: FETCHED_TAG }, options);
+}
+
+/** The short name of a tag. */
+export const tagNameOf = (ref: string): string => ref.replace(/^refs\/tags\//, '');
+
+interface Wanted {
+  repo: string;
+  name: string;
+  /** The ref that is to hold it. */
+  to: string;
+}
+
+async function fetchOne(git: Git, wanted: Wanted, options: FetchOptions): Promise<void> {
+  const { gitDir, access, signal } = options;
+  const refspec = `+${wanted.name}:${wanted.to}`;
+  const args = [...SETTINGS, `--git-dir=${gitDir}`, 'fetch', ...FLAGS, '--end-of-options', wanted.repo, refspec];
+  await git.run(args, { access, signal, timeoutMs: TIMEOUT_MS });
+}
+
+/** A short name that is both a tag and a branch is the tag. */
+function qualifiedNames(ref: string): string[] {
+  return ref.startsWith('refs/') ? [ref] : [`refs/tags/${ref}`, `refs/heads/${ref}`];
+}
+
+const isRefused = (error: unknown): boolean => error instanceof TerminalError && error.code === 'git.refNotFound';

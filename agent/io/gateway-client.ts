@@ -1,0 +1,116 @@
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { TransientError, WaitingError } from '../../shared/errors.ts';
+import { readSecretFile } from './read-secret-file.ts';
+
+export interface GatewayRequest {
+  method: 'GET' | 'POST' | 'PUT';
+  /** Path and query. */
+  path: string;
+  headers?: Record<string, string>;
+  /** Header that carries the gateway's API key, for gateways that want one. */
+  apiKeyHeader?: string;
+  /** Status that means success; left out, any 2xx. */
+  expectStatus?: number | undefined;
+}
+
+export interface GatewayAddress {
+  port: number;
+  tls: boolean;
+  /** File of the API key, read anew for each request since Secrets rotate. */
+  apiKeyFile: string | undefined;
+}
+
+const TIMEOUT_MS = 10_000;
+const MAX_BODY_BYTES = 1024 * 1024;
+/** The gateway runs in the same pod, and listens on the pod's loopback interface as on the others. */
+const HOST = '127.0.0.1';
+/** What the network says while the gateway has not started yet, or restarts. */
+const away = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH']);
+
+/** Calls the gateway in the same pod. Redirects are not followed: they could lead a key anywhere. */
+export class GatewayClient {
+  readonly #address: GatewayAddress;
+
+  constructor(address: GatewayAddress) {
+    this.#address = address;
+  }
+
+  /**
+   * Sends a request and reads the answer. Throws {@link WaitingError} where nobody listens (code `gateway.down`) or
+   * answers (`gateway.silent`), and {@link TransientError} where the answer is not the expected one.
+   */
+  async send(request: GatewayRequest): Promise<{ status: number; body: string }> {
+    const { method, path, apiKeyHeader, expectStatus } = request;
+    const key = apiKeyHeader ? { [apiKeyHeader]: await this.#readApiKey() } : {};
+    const answer = await this.#exchange(request, { ...request.headers, ...key });
+    const isExpected =
+      expectStatus === undefined ? answer.status >= 200 && answer.status < 300 : answer.status === expectStatus;
+    if (isExpected) return answer;
+    throw new TransientError(`the gateway answered ${answer.status} to ${method} ${path}${hint(answer.status)}`, {
+      code: 'gateway.refused',
+      reason: 'GatewayRefused',
+    });
+  }
+
+  async #readApiKey(): Promise<string> {
+    const { apiKeyFile } = this.#address;
+    if (apiKeyFile) return await readSecretFile(apiKeyFile, 'the API key of the gateway');
+    throw new TransientError('the gateway wants an API key: name its Secret in spec.gateway.api, and restart the pod', {
+      code: 'gateway.credentials',
+      reason: 'CredentialsMissing',
+    });
+  }
+
+  async #exchange({ method, path }: GatewayRequest, headers: Record<string, string>) {
+    const { port, tls } = this.#address;
+    const open = tls ? httpsRequest : httpRequest;
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    // Its certificate is for the name by which the world knows it; here there is no network in between.
+    const options = { host: HOST, port, method, path, signal, agent: false, rejectUnauthorized: false };
+    try {
+      const response = await new Promise<IncomingMessage>((resolve, reject) => {
+        const outgoing = open({ ...options, headers: { Accept: 'application/json', ...headers } }, resolve);
+        outgoing.on('error', reject);
+        outgoing.end();
+      });
+      return { status: response.statusCode ?? 0, body: await readBody(response) };
+    } catch (error) {
+      throw explain(error as NodeJS.ErrnoException, port);
+    }
+  }
+}
+
+async function readBody(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response) {
+    size += (chunk as Buffer).length;
+    if (size > MAX_BODY_BYTES) break;
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function explain(cause: NodeJS.ErrnoException, port: number): Error {
+  const code = cause.name === 'TimeoutError' || cause.name === 'AbortError' ? 'ETIMEDOUT' : (cause.code ?? 'unknown');
+  if (away.has(code)) {
+    return new WaitingError(`the gateway does not answer on port ${port} (${code})`, {
+      code: code === 'ECONNREFUSED' ? 'gateway.down' : 'gateway.silent',
+      reason: 'GatewayAway',
+      retryAfterMs: 1_000,
+      cause,
+    });
+  }
+  return new TransientError(`the gateway cannot be called on port ${port}: ${code}`, {
+    code: 'gateway.call',
+    reason: 'GatewayRefused',
+    cause,
+  });
+}
+
+function hint(status: number): string {
+  if (status === 401 || status === 403) return ': check the Secrets that are named in spec.gateway';
+  if (status >= 300 && status < 400) return ': redirects are not followed, name the place itself';
+  return '';
+}

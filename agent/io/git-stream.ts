@@ -1,0 +1,57 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import { type Git, killGroup } from '../../shared/io/git/git.ts';
+import { DamagedCloneError } from './damaged-clone-error.ts';
+
+/** A git process whose output is read as it comes. */
+export interface GitStream {
+  child: ChildProcess;
+  output: Readable;
+  /** Waits for its end. Throws {@link DamagedCloneError} where git failed: it only reads what was fetched. */
+  finish(): Promise<void>;
+  /** Ends it now. */
+  kill(): void;
+}
+
+/** Starts a git command that reads the local repository. */
+export function startGitStream(git: Git, gitDir: string, args: string[]): GitStream {
+  const child = git.spawn([`--git-dir=${gitDir}`, '--literal-pathspecs', ...args], {});
+  const { stdout, stderr, stdin } = child;
+  if (!stdout || !stderr || !stdin) throw new Error('git was started without pipes');
+  let complaint = '';
+  stderr.on('data', (chunk: Buffer) => {
+    if (complaint.length < 2_000) complaint += chunk.toString('utf8');
+  });
+  stdin.on('error', () => {}); // git ended early: its exit status tells
+  const closed = once(child, 'close') as Promise<[number | null]>;
+  closed.catch(() => {});
+  return {
+    child,
+    output: stdout,
+    finish: async () => {
+      const [code] = await closed;
+      if (code !== 0) throw new DamagedCloneError(complaint);
+    },
+    kill: () => {
+      stdout.destroy(); // what nobody reads any more would keep it from being closed for good
+      killGroup(child);
+    },
+  };
+}
+
+/** The records of a stream that end in NUL. */
+export async function* recordsOf(output: Readable): AsyncGenerator<Buffer> {
+  let pending: Buffer[] = [];
+  for await (const data of output) {
+    const chunk = data as Buffer;
+    let start = 0;
+    for (let end = chunk.indexOf(0); end !== -1; end = chunk.indexOf(0, start)) {
+      pending.push(chunk.subarray(start, end));
+      yield Buffer.concat(pending);
+      pending = [];
+      start = end + 1;
+    }
+    if (start < chunk.length) pending.push(chunk.subarray(start));
+  }
+}

@@ -1,0 +1,38 @@
+import { access, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** Where distributions put the library of nss_wrapper(1). */
+const FOLDERS = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib64', '/usr/lib'];
+
+export interface User {
+  uid: number;
+  gid: number;
+  /** Whether the system knows a name for it. */
+  hasName: boolean;
+}
+
+/**
+ * Variables that give the user a name, for ssh and ssh-keygen, which refuse to work without one: a gateway's user is
+ * any number. Empty where there is a name, or where the image has no nss_wrapper.
+ */
+export async function nameUser({ uid, gid, hasName }: User): Promise<Record<string, string>> {
+  const library = hasName ? undefined : await findLibrary();
+  if (!library) return {};
+  const [passwd, group] = [join(tmpdir(), 'sync-agent-passwd'), join(tmpdir(), 'sync-agent-group')];
+  await writeFile(passwd, `sync-agent:x:${uid}:${gid}::${tmpdir()}:/bin/false\n`);
+  await writeFile(group, `sync-agent:x:${gid}:\n`);
+  return { LD_PRELOAD: library, NSS_WRAPPER_PASSWD: passwd, NSS_WRAPPER_GROUP: group };
+}
+
+async function findLibrary(): Promise<string | undefined> {
+  for (const folder of FOLDERS) {
+    const file = join(folder, 'libnss_wrapper.so');
+    const exists = await access(file).then(
+      () => true,
+      () => false,
+    );
+    if (exists) return file;
+  }
+  return undefined;
+}

@@ -1,0 +1,145 @@
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { ConfigError, readConfig } from '../shared/config.ts';
+import { Git } from '../shared/io/git/git.ts';
+import { serveOperations } from '../shared/io/http/serve-operations.ts';
+import { KubernetesClient } from '../shared/io/kubernetes/client.ts';
+import { ApiCredentials } from '../shared/io/kubernetes/credentials.ts';
+import { createLogger, type Logger } from '../shared/log.ts';
+import { version } from '../shared/version.ts';
+import { Announcer } from './announcer.ts';
+import { type AgentConfig, agentConfigSchema } from './config.ts';
+import type { Identity } from './domain/template-values.ts';
+import { FullChecks } from './full-checks.ts';
+import { Gateway } from './gateway.ts';
+import { Clone } from './io/clone.ts';
+import { DataRoot } from './io/data-root.ts';
+import { GatewayClient } from './io/gateway-client.ts';
+import { ManifestFile } from './io/manifest-file.ts';
+import { nameUser, type User } from './io/name-user.ts';
+import { PendingReload } from './io/pending-reload.ts';
+import { Signatures } from './io/signatures.ts';
+import { VolumeLock } from './io/volume-lock.ts';
+import { AgentMetrics } from './metrics.ts';
+import { Reports } from './reports.ts';
+import { runAgent } from './run-agent.ts';
+import { type SyncDependencies, sync } from './sync.ts';
+import { SyncLoop } from './sync-loop.ts';
+import { watchResource } from './watch-resource.ts';
+
+/** A pod has 30 s to end by default: a fetch that takes longer is cut off, since nothing was applied yet. */
+const FETCH_GRACE_MS = 20_000;
+
+async function main(): Promise<void> {
+  const config = readConfig(agentConfigSchema, process.env);
+  const log = createLogger('agent', { level: config.LOG_LEVEL });
+  const { stopping, fetchStopping } = stopOnSignals(log);
+  const metrics = new AgentMetrics(version);
+  const client = new KubernetesClient(ApiCredentials.load(), { userAgent: `sync-agent/${version}`, maxSockets: 4 });
+  const identity = identityOf(config);
+  const root = await DataRoot.open(config.DATA_PATH);
+  const manifestFile = new ManifestFile(root.agentFolder, log);
+  const reportLog = log.child({ component: 'report' });
+  const labelsFile = config.POD_LABELS_FILE;
+  const reports = await Reports.start({ client, identity, labelsFile, manifestFile, log: reportLog });
+  const git = new Git({ ...process.env, ...(await nameUser(currentUser())) });
+  const dependencies = syncDependencies(config, { git, identity, root, manifestFile, metrics, log });
+  const syncLog = log.child({ component: 'sync', namespace: identity.namespace, name: identity.crName });
+  const loop = new SyncLoop({
+    profileName: identity.profile,
+    sync: (intent) => sync(intent, dependencies, fetchStopping),
+    reload: (intent) => dependencies.gateway.catchUp(intent),
+    tidy: () => dependencies.clone.tidy(),
+    hasLastGood: async () => (await manifestFile.read()).applied !== undefined,
+    announcer: new Announcer({ report: (finding) => reports.say(finding), metrics, log: syncLog }),
+    log: syncLog,
+  });
+  const onResource = loop.onResource.bind(loop);
+  const reflector = watchResource({ client, identity, onResource, log: log.child({ component: 'watch' }) });
+  await serve(config, { metrics, isReady: () => loop.isReady && !stopping.aborted });
+  log.info({ version, crName: identity.crName, profile: identity.profile }, 'agent started');
+  await runAgent({ reports, reflector, loop }, stopping);
+  await dependencies.lock.release();
+}
+
+function stopOnSignals(log: Logger): { stopping: AbortSignal; fetchStopping: AbortSignal } {
+  const [stopping, fetchStopping] = [new AbortController(), new AbortController()];
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.once(signal, () => {
+      log.info({ signal }, 'stopping');
+      stopping.abort();
+      setTimeout(() => fetchStopping.abort(), FETCH_GRACE_MS).unref();
+    });
+  }
+  return { stopping: stopping.signal, fetchStopping: fetchStopping.signal };
+}
+
+function currentUser(): User {
+  const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
+  try {
+    userInfo();
+    return { uid, gid, hasName: true };
+  } catch {
+    return { uid, gid, hasName: false }; // what Node throws then differs by platform
+  }
+}
+
+function identityOf(config: AgentConfig): Identity {
+  return {
+    podName: config.POD_NAME,
+    podUid: config.POD_UID,
+    namespace: config.POD_NAMESPACE,
+    crName: config.CR_NAME,
+    profile: config.PROFILE,
+    gatewayName: config.GATEWAY_NAME,
+  };
+}
+
+type GivenDependencies = Pick<SyncDependencies, 'identity' | 'root' | 'manifestFile' | 'log'> & {
+  metrics: AgentMetrics;
+  git: Git;
+};
+
+function syncDependencies(config: AgentConfig, { metrics, git, ...given }: GivenDependencies): SyncDependencies {
+  return {
+    ...given,
+    labelsFile: config.POD_LABELS_FILE,
+    clone: new Clone({ git, path: config.REPO_PATH, log: given.log.child({ component: 'clone' }) }),
+    signatures: new Signatures({ git, gitDir: config.REPO_PATH, keysFolder: config.GIT_VERIFY_KEYS_DIR }),
+    accessFiles: {
+      tokenFile: config.GIT_TOKEN_FILE,
+      sshKeyFile: config.GIT_SSH_KEY_FILE,
+      knownHostsFile: config.GIT_KNOWN_HOSTS_FILE,
+      caFile: config.GIT_CA_FILE,
+      sshKeyCopy: join(config.REPO_PATH, 'sync-agent-ssh-key'),
+    },
+    gateway: gatewayOf(config, given.root),
+    checks: new FullChecks(),
+    lock: new VolumeLock(given.root, given.identity),
+    onFetch: (seconds) => metrics.onFetch(seconds),
+  };
+}
+
+function gatewayOf(config: AgentConfig, root: DataRoot): Gateway {
+  const { GATEWAY_PORT: port, GATEWAY_TLS: tls, API_KEY_FILE: apiKeyFile, RELOAD_HEADERS_DIR: headersFolder } = config;
+  const pending = new PendingReload(root.agentFolder);
+  return new Gateway({ client: new GatewayClient({ port, tls, apiKeyFile }), pending, headersFolder });
+}
+
+/** Ready, which is also what the startup probe asks for, means that the gateway may start. */
+async function serve(config: AgentConfig, { metrics, isReady }: { metrics: AgentMetrics; isReady: () => boolean }) {
+  const { registry } = metrics;
+  const page = { contentType: registry.contentType, metrics: () => registry.metrics() };
+  await serveOperations({ port: config.HEALTH_PORT, isReady });
+  await serveOperations({ port: config.METRICS_PORT, metrics: page });
+}
+
+try {
+  await main();
+  process.exit(0);
+} catch (error) {
+  const text = error instanceof ConfigError ? error.message : error instanceof Error ? error.stack : String(error);
+  process.stderr.write(`agent: ${text}\n`);
+  process.exit(1);
+}

@@ -1,0 +1,85 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { FileCounts } from './domain/summarize-plan.ts';
+
+/** Results of a sync, as the metric tells them apart. */
+export type SyncResult = 'success' | 'dry_run' | 'error';
+
+/** The agent's metrics, in a registry of their own. */
+export class AgentMetrics {
+  readonly registry = new Registry();
+  readonly #register = { registers: [this.registry] };
+  readonly #syncs = new Counter({
+    name: 'sync_agent_syncs_total',
+    help: 'Syncs by result: success, dry_run or error. A check that found nothing to do is none.',
+    labelNames: ['result'],
+    ...this.#register,
+  });
+  readonly #duration = new Histogram({
+    name: 'sync_agent_sync_duration_seconds',
+    help: 'Time of a sync, from the decision to the last file.',
+    buckets: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+    ...this.#register,
+  });
+  readonly #files = new Counter({
+    name: 'sync_agent_files_changed_total',
+    help: 'Files by change: added, modified or deleted.',
+    labelNames: ['change'],
+    ...this.#register,
+  });
+  readonly #drift = new Counter({
+    name: 'sync_agent_drift_total',
+    help: 'Files that somebody else changed or removed, and that were repaired.',
+    ...this.#register,
+  });
+  readonly #lastSuccess = new Gauge({
+    name: 'sync_agent_last_success_timestamp_seconds',
+    help: 'When the files were last known to be in line, in seconds since the epoch.',
+    ...this.#register,
+  });
+  readonly #reloads = new Counter({
+    name: 'sync_agent_reloads_total',
+    help: 'Attempts to tell the gateway of changes, by result: success or error.',
+    labelNames: ['result'],
+    ...this.#register,
+  });
+  readonly #fetch = new Histogram({
+    name: 'sync_agent_fetch_duration_seconds',
+    help: 'Time of a successful git fetch.',
+    buckets: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
+    ...this.#register,
+  });
+
+  constructor(version: string) {
+    new Gauge({
+      name: 'sync_agent_info',
+      help: 'Always 1; the label tells the version.',
+      labelNames: ['version'],
+      ...this.#register,
+    }).set({ version }, 1);
+    for (const result of ['success', 'dry_run', 'error'] satisfies SyncResult[]) this.#syncs.inc({ result }, 0);
+  }
+
+  onSync(result: SyncResult, seconds: number): void {
+    this.#syncs.inc({ result });
+    this.#duration.observe(seconds);
+  }
+
+  onFiles({ added, modified, deleted }: FileCounts, drifted: number): void {
+    this.#files.inc({ change: 'added' }, added);
+    this.#files.inc({ change: 'modified' }, modified);
+    this.#files.inc({ change: 'deleted' }, deleted);
+    this.#drift.inc(drifted);
+  }
+
+  onInLine(): void {
+    this.#lastSuccess.setToCurrentTime();
+  }
+
+  onReload(result: 'success' | 'error'): void {
+    this.#reloads.inc({ result });
+  }
+
+  onFetch(seconds: number): void {
+    this.#fetch.observe(seconds);
+  }
+}

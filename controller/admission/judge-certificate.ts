@@ -1,0 +1,59 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { isIP } from 'node:net';
+import type { KeyPair } from './make-certificate.ts';
+
+/** Whether a certificate belongs to its key and is good for another third of its life. */
+export function isCurrent(pair: KeyPair, now: number): boolean {
+  const certificate = parse(pair.certificate);
+  if (!certificate || !hasKey(certificate, pair.privateKey)) return false;
+  const [from, to] = lifeOf(certificate);
+  return now < to - (to - from) / 3;
+}
+
+/** Whether a certificate belongs to its key and has not expired. */
+export function isValid(pair: KeyPair, now: number): boolean {
+  const certificate = parse(pair.certificate);
+  return certificate !== undefined && hasKey(certificate, pair.privateKey) && now < lifeOf(certificate)[1];
+}
+
+/** Whether a serving certificate is for all these hosts, and from this authority. */
+export function isFor(pem: string, hosts: string[], authority: string): boolean {
+  const [certificate, issuer] = [parse(pem), parse(authority)];
+  if (!certificate || !issuer || !certificate.verify(issuer.publicKey)) return false;
+  return hosts.every((host) => (isIP(host) ? certificate.checkIP(host) : certificate.checkHost(host)));
+}
+
+/** How long ago a certificate began to be valid, in milliseconds. */
+export function ageOf(pem: string, now: number): number {
+  const certificate = parse(pem);
+  return certificate ? now - lifeOf(certificate)[0] : Number.POSITIVE_INFINITY;
+}
+
+/** The certificates of a bundle that can be read and have not expired, each in PEM. */
+export function splitBundle(bundle: string, now: number): string[] {
+  const found = bundle.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  return found.flatMap((pem) => {
+    const certificate = parse(pem);
+    return certificate && now < lifeOf(certificate)[1] ? [certificate.toString()] : [];
+  });
+}
+
+function parse(pem: string): X509Certificate | undefined {
+  try {
+    return new X509Certificate(pem);
+  } catch {
+    return undefined; // somebody wrote something else there
+  }
+}
+
+function hasKey(certificate: X509Certificate, privateKey: string): boolean {
+  try {
+    return certificate.checkPrivateKey(createPrivateKey(privateKey));
+  } catch {
+    return false;
+  }
+}
+
+function lifeOf({ validFrom, validTo }: X509Certificate): [from: number, to: number] {
+  return [Date.parse(validFrom), Date.parse(validTo)];
+}

@@ -1,0 +1,43 @@
+import * as v from 'valibot';
+import { flag, list, port } from '../shared/config.ts';
+import { LOG_LEVELS } from '../shared/log.ts';
+
+/** Environment of the controller; the reference in docs/configuration.md says the same. */
+export const configSchema = v.pipe(
+  v.object({
+    POD_NAME: v.optional(v.string(), 'controller'),
+    POD_NAMESPACE: v.optional(v.string(), 'default'),
+    WATCH_NAMESPACES: list(),
+    LEADER_ELECTION: flag(true),
+    WEBHOOK_PORT: port(9443),
+    WEBHOOK_CERT_DIR: v.optional(v.string()),
+    WEBHOOK_SELF_SIGNED: v.optional(v.string()),
+    HEALTH_PORT: port(8081),
+    METRICS_PORT: port(8443),
+    METRICS_SECURE: flag(true),
+    DEFAULT_AGENT_IMAGE: v.optional(v.string()),
+    AGENT_IMAGE_ALLOWED_REPOSITORIES: list(),
+    AUTO_BIND_AGENT: flag(true),
+    GIT_ALLOW_LOCAL: flag(false),
+    GITHUB_APP: flag(false),
+    LOG_LEVEL: v.optional(v.picklist(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`), 'info'),
+    LOG_DEV_MODE: flag(false),
+  }),
+  v.forward(
+    v.check(
+      (config) => config.WEBHOOK_PORT === 0 || config.DEFAULT_AGENT_IMAGE !== undefined,
+      'must be set, or WEBHOOK_PORT must be 0: without an image no sidecar can be injected',
+    ),
+    ['DEFAULT_AGENT_IMAGE'],
+  ),
+  v.forward(
+    v.check(
+      (config) =>
+        config.WEBHOOK_PORT === 0 || config.WEBHOOK_CERT_DIR !== undefined || config.WEBHOOK_SELF_SIGNED !== undefined,
+      'must be set, or WEBHOOK_SELF_SIGNED, or WEBHOOK_PORT must be 0: the API server calls admission webhooks by https only',
+    ),
+    ['WEBHOOK_CERT_DIR'],
+  ),
+);
+
+export type Config = v.InferOutput<typeof configSchema>;

@@ -1,0 +1,162 @@
+import { ApiError } from '../shared/io/kubernetes/api-error.ts';
+import type { KubernetesClient } from '../shared/io/kubernetes/client.ts';
+import type { Change, ObjectKey } from '../shared/io/kubernetes/reflector.ts';
+import type { Logger } from '../shared/log.ts';
+import { Caches } from './caches.ts';
+import type { ObservedGatewaySync } from './domain/observed-gateway-sync.ts';
+import { GitTokenKeeper } from './git-token-keeper.ts';
+import type { Metrics } from './metrics.ts';
+import { MissingSidecars } from './missing-sidecars.ts';
+import { PodIndex } from './pod-index.ts';
+import type { GithubApps } from './polling/github-app.ts';
+import type { RepositorySource } from './polling/query-repository.ts';
+import { Repositories, type RepositoriesOptions } from './polling/repositories.ts';
+import { KeyedQueue } from './queue.ts';
+import { Reconciler } from './reconcile/reconcile.ts';
+import { sampleResources } from './sample-resources.ts';
+
+export interface ControllerOptions {
+  client: KubernetesClient;
+  namespaces: string[];
+  connect: (source: RepositorySource) => ReturnType<RepositoriesOptions['connect']>;
+  mayWrite: () => boolean;
+  githubApps: GithubApps | undefined;
+  bindAgents: boolean;
+  instance: string;
+  metrics: Metrics;
+  log: Logger;
+}
+
+const CONCURRENCY = 8;
+const BACKOFF_MS = { base: 500, max: 300_000 };
+
+/** Watches on every replica, and reconciles on the one that leads. */
+export class Controller {
+  readonly caches: Caches;
+  readonly #options: ControllerOptions;
+  readonly #index = new PodIndex();
+  readonly #missing: MissingSidecars;
+  readonly #queue: KeyedQueue;
+  readonly #repositories: Repositories;
+  readonly #reconciler: Reconciler;
+
+  constructor(options: ControllerOptions) {
+    const { client, log, metrics } = options;
+    this.#options = options;
+    this.#queue = new KeyedQueue({ handle: (key) => this.#handle(key), concurrency: CONCURRENCY, backoffMs, log });
+    this.#repositories = new Repositories({
+      connect: options.connect,
+      onChange: (key) => this.#queue.add(key, 'low'),
+      onQuery: (outcome, seconds) => {
+        metrics.gitQueries.inc({ outcome });
+        metrics.gitQuerySeconds.observe(seconds);
+      },
+    });
+    this.caches = new Caches(
+      {
+        client,
+        namespaces: options.namespaces,
+        log,
+        onRestart: (kind, reason) => metrics.watchRestarts.inc({ kind, reason }),
+      },
+      {
+        onGatewaySync: (change) => this.#onGatewaySync(change),
+        onPod: (change) => this.#enqueue(this.#index.update(change)),
+        onReport: ({ key }) => this.#enqueue(this.#ownerOfPod(key)),
+        onRoleBinding: ({ key }) => this.#enqueue([key.replace('/sync-agent-', '/')]),
+      },
+    );
+    this.#missing = new MissingSidecars({
+      client,
+      gatewaySyncs: () => this.caches.gatewaySyncs(),
+      onChange: (key) => this.#queue.add(key, 'low'),
+      log,
+    });
+    this.#reconciler = new Reconciler({
+      client,
+      caches: this.caches,
+      repositories: this.#repositories,
+      podsOf: ({ namespace, name }) => {
+        const key = `${namespace}/${name}`;
+        return { pods: this.#index.podsOf(key), missing: this.#missing.podsOf(key) };
+      },
+      mayWrite: options.mayWrite,
+      bindAgents: options.bindAgents,
+      gitTokens: options.githubApps && new GitTokenKeeper(client, options.githubApps),
+      onTransition: (reason) => metrics.transitions.inc({ reason }),
+      instance: options.instance,
+      log,
+    });
+  }
+
+  /** Reconciles until the signal aborts; what is under way ends first. */
+  async lead(signal: AbortSignal): Promise<void> {
+    const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    await Promise.race([this.caches.firstSync(), stopped]);
+    if (signal.aborted) return;
+    for (const { namespace, name } of this.caches.gatewaySyncs()) this.#queue.add(`${namespace}/${name}`, 'low');
+    this.#queue.start();
+    const sweep = this.#missing.run(signal);
+    await stopped;
+    this.#repositories.stop();
+    await Promise.all([this.#queue.stop(), sweep]);
+  }
+
+  /** Sets the gauges that are read rather than counted. */
+  sample(): void {
+    const { metrics } = this.#options;
+    metrics.queueDepth.set(this.#queue.depth);
+    metrics.resources.set([...this.caches.gatewaySyncs()].length);
+    metrics.podsMissingSidecar.set(this.#missing.count);
+    const leads = this.#options.mayWrite();
+    metrics.leader.set(leads ? 1 : 0);
+    sampleResources(metrics, leads ? this.caches.gatewaySyncs() : []);
+  }
+
+  async #handle(key: ObjectKey) {
+    const { metrics } = this.#options;
+    const end = metrics.reconcileSeconds.startTimer();
+    try {
+      const outcome = await this.#reconciler.reconcile(key);
+      metrics.reconciles.inc({ outcome: 'success' });
+      return outcome;
+    } catch (error) {
+      metrics.reconciles.inc({ outcome: 'failure' });
+      throw error;
+    } finally {
+      end();
+    }
+  }
+
+  /** Only what people and the receiver write counts; the status is our own. */
+  #onGatewaySync(change: Change<ObservedGatewaySync>): void {
+    if (change.type === 'deleted') {
+      this.#queue.forget(change.key);
+      this.#reconciler.forget(change.key);
+      return;
+    }
+    if (change.previous && intentOf(change.previous) === intentOf(change.object)) return;
+    this.#reconciler.announce(change.key, change.object);
+    this.#queue.add(change.key, 'high');
+  }
+
+  #ownerOfPod(podKey: ObjectKey): ObjectKey[] {
+    const owner = this.#index.ownerOf(podKey);
+    return owner ? [owner] : [];
+  }
+
+  #enqueue(keys: ObjectKey[]): void {
+    for (const key of keys) if (this.caches.gatewaySync(key)) this.#queue.add(key, 'high');
+  }
+}
+
+function intentOf({ uid, generation, request, push, deleting }: ObservedGatewaySync): string {
+  return JSON.stringify([uid, generation, request ?? null, push ?? null, deleting]);
+}
+
+/** What a reconcile throws comes from the API server, or is a defect; git hosts have a back-off of their own. */
+function backoffMs(failures: number, error: unknown): number {
+  if (error instanceof ApiError && error.retryAfterMs !== undefined) return error.retryAfterMs;
+  const limit = Math.min(BACKOFF_MS.max, BACKOFF_MS.base * 2 ** (failures - 1));
+  return limit * (0.75 + Math.random() * 0.25);
+}

@@ -1,0 +1,38 @@
+import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
+
+export type AgentImageChoice = { kind: 'chosen'; image: string } | { kind: 'denied'; message: string };
+
+/** What decides about the image of sidecars, beside the resource. */
+export interface AgentImages {
+  /** Reference of the image that is used where the resource names none. */
+  defaultImage: string;
+  /** Repositories that a resource may name, beside that of the default image: exact, or all below `…/*`; empty: any. */
+  allowedRepositories: string[];
+}
+
+/** Puts the reference of the agent's image together, and holds it to the list of repositories. */
+export function chooseAgentImage({ agent }: GatewaySyncSpec, images: AgentImages): AgentImageChoice {
+  const byDefault = splitImage(images.defaultImage);
+  const repository = agent?.image?.repository ?? byDefault.repository;
+  const version = agent?.image?.tag === undefined ? byDefault.version : `:${agent.image.tag}`;
+  const allowed = [byDefault.repository, ...images.allowedRepositories];
+  if (images.allowedRepositories.length > 0 && !allowed.some((pattern) => matches(pattern, repository))) {
+    return {
+      kind: 'denied',
+      message: `spec.agent.image.repository is ${repository}, and the operator allows ${allowed.join(', ')}: use one of them, or have it added to the chart value agentImage.allowedRepositories`,
+    };
+  }
+  return { kind: 'chosen', image: `${repository}${version}` };
+}
+
+function matches(pattern: string, repository: string): boolean {
+  return pattern.endsWith('/*') ? repository.startsWith(pattern.slice(0, -1)) : repository === pattern;
+}
+
+/** The version is the tag or the digest, or both, with the character before it. */
+function splitImage(image: string): { repository: string; version: string } {
+  const end = image.slice(image.lastIndexOf('/') + 1).search(/[:@]/);
+  if (end === -1) return { repository: image, version: ':latest' };
+  const at = image.lastIndexOf('/') + 1 + end;
+  return { repository: image.slice(0, at), version: image.slice(at) };
+}

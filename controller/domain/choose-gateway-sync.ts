@@ -1,0 +1,47 @@
+import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
+import { listNames } from './list-names.ts';
+
+/** A GatewaySync as admission sees it. */
+export interface Candidate {
+  name: string;
+  profiles: string[];
+}
+
+export type Choice<T> = { kind: 'chosen'; gatewaySync: T; profile: string } | { kind: 'denied'; message: string };
+
+/** Finds the resource and the profile that a pod's annotations name; a denial says what to do. */
+export function chooseGatewaySync<T extends Candidate>(
+  annotations: Record<string, string>,
+  candidates: T[],
+  namespace: string,
+): Choice<T> {
+  const named = annotations[POD_ANNOTATIONS.crName];
+  const names = listNames(candidates.map(({ name }) => name));
+  if (candidates.length === 0) {
+    return denied(
+      `there is no GatewaySync in namespace ${namespace}: create one, or remove the annotation ${POD_ANNOTATIONS.inject}`,
+    );
+  }
+  if (named === undefined && candidates.length > 1) {
+    return denied(
+      `several GatewaySyncs are in namespace ${namespace}: name one of them (${names}) in the annotation ${POD_ANNOTATIONS.crName}`,
+    );
+  }
+  const gatewaySync = named === undefined ? candidates[0] : candidates.find(({ name }) => name === named);
+  if (!gatewaySync) {
+    return denied(
+      `the annotation ${POD_ANNOTATIONS.crName} names no GatewaySync of namespace ${namespace}: there are ${names}`,
+    );
+  }
+  const profile = annotations[POD_ANNOTATIONS.profile] ?? 'default';
+  if (!gatewaySync.profiles.includes(profile)) {
+    return denied(
+      `GatewaySync ${gatewaySync.name} has no profile named ${profile}: name one of them (${listNames(gatewaySync.profiles)}) in the annotation ${POD_ANNOTATIONS.profile}`,
+    );
+  }
+  return { kind: 'chosen', gatewaySync, profile };
+}
+
+function denied(message: string): { kind: 'denied'; message: string } {
+  return { kind: 'denied', message };
+}

@@ -1,0 +1,96 @@
+import { BOUNDS } from '../../shared/api/bounds.ts';
+import type { GatewaySync, GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
+import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
+import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
+import { isApplied, ownerOfField } from './managed-fields.ts';
+
+/** A request to move, as its annotations say it. */
+export interface RequestAnnotations {
+  ref: string;
+  at?: string;
+  by?: string;
+  id?: string;
+}
+
+/** A push to a branch, as its annotations say it. */
+export interface PushAnnotations {
+  ref: string;
+  at?: string;
+}
+
+/** The fields of a GatewaySync that the controller uses; managedFields, by far the largest part, is boiled down. */
+export interface ObservedGatewaySync {
+  namespace: string;
+  name: string;
+  uid: string;
+  generation: number;
+  resourceVersion: string;
+  /** Milliseconds since the epoch. */
+  createdAt: number;
+  deleting: boolean;
+  spec: GatewaySyncSpec;
+  status: GatewaySyncStatus;
+  request?: RequestAnnotations & {
+    /** The annotation comes from a manifest that somebody keeps, not from an event. */
+    applied: boolean;
+    /** When the API server stored it, in milliseconds since the epoch; whole seconds. */
+    writtenAt?: number;
+  };
+  push?: PushAnnotations;
+  /** When spec.git.ref was last written, in milliseconds since the epoch; whole seconds. */
+  refWrittenAt?: number;
+}
+
+/** Keeps what is used of a GatewaySync. */
+export function projectGatewaySync({ metadata, spec, status }: GatewaySync): ObservedGatewaySync {
+  const refOwner = ownerOfField(metadata.managedFields, ['f:spec', 'f:git', 'f:ref']);
+  return {
+    namespace: metadata.namespace,
+    name: metadata.name,
+    uid: metadata.uid,
+    generation: metadata.generation ?? 0,
+    resourceVersion: metadata.resourceVersion,
+    createdAt: Date.parse(metadata.creationTimestamp),
+    deleting: metadata.deletionTimestamp !== undefined,
+    spec,
+    status: status ?? {},
+    ...requestOf(metadata),
+    ...pushOf(metadata.annotations ?? {}),
+    ...(refOwner?.time ? { refWrittenAt: Date.parse(refOwner.time) } : {}),
+  };
+}
+
+function requestOf({ annotations = {}, managedFields }: GatewaySync['metadata']): Pick<ObservedGatewaySync, 'request'> {
+  const ref = annotations[REQUEST_ANNOTATIONS.requestedRef];
+  if (ref === undefined) return {};
+  const owner = ownerOfField(managedFields, ['f:metadata', 'f:annotations', `f:${REQUEST_ANNOTATIONS.requestedRef}`]);
+  const optional = {
+    at: clip(annotations[REQUEST_ANNOTATIONS.requestedAt], 64),
+    by: clip(annotations[REQUEST_ANNOTATIONS.requestedBy], 64),
+    id: clip(annotations[REQUEST_ANNOTATIONS.requestId], 128),
+    writtenAt: owner?.time ? Date.parse(owner.time) : undefined,
+  };
+  return { request: { ref: clip(ref, BOUNDS.text), applied: isApplied(owner), ...withoutUndefined(optional) } };
+}
+
+function pushOf(annotations: Record<string, string>): Pick<ObservedGatewaySync, 'push'> {
+  const ref = annotations[REQUEST_ANNOTATIONS.pushedRef];
+  if (ref === undefined) return {};
+  return {
+    push: {
+      ref: clip(ref, BOUNDS.text),
+      ...withoutUndefined({ at: clip(annotations[REQUEST_ANNOTATIONS.pushedAt], 64) }),
+    },
+  };
+}
+
+/** An annotation may be longer than its echo in status can be; both are compared as they fit there. */
+function clip<T extends string | undefined>(value: T, length: number): T {
+  return value?.slice(0, length) as T;
+}
+
+type Defined<T> = { [Key in keyof T]?: Exclude<T[Key], undefined> };
+
+function withoutUndefined<T extends object>(fields: T): Defined<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
+}

@@ -1,0 +1,112 @@
+import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
+import { gitTokenSecretName } from '../../shared/api/names.ts';
+
+/** Where the sidecar finds what is mounted into it. */
+export const SIDECAR_PATHS = {
+  repository: '/repo',
+  data: '/data',
+  scratch: '/tmp',
+  pod: '/etc/sync-agent/pod',
+  credentials: '/etc/sync-agent/credentials',
+  /** Below the credentials: a folder for each Secret, a file for each key. */
+  headers: '/etc/sync-agent/credentials/headers',
+  verifyKeys: '/etc/sync-agent/verify-keys',
+  token: '/var/run/secrets/kubernetes.io/serviceaccount',
+};
+
+const NAMES = {
+  repository: 'sync-agent-repo',
+  scratch: 'sync-agent-tmp',
+  pod: 'sync-agent-pod',
+  token: 'sync-agent-token',
+  credentials: 'sync-agent-credentials',
+  verifyKeys: 'sync-agent-verify-keys',
+};
+
+/** Volumes that come with the sidecar. */
+export interface SidecarVolumes {
+  names: typeof NAMES;
+  hasCredentials: boolean;
+  hasVerifyKeys: boolean;
+  volumes: object[];
+}
+
+/** The resource that a sidecar follows. */
+export interface Followed {
+  crName: string;
+  spec: GatewaySyncSpec;
+}
+
+/** Makes the volumes of a sidecar; a name that the pod has already used for a volume of its own gets a number. */
+export function sidecarVolumes(followed: Followed, taken: string[]): SidecarVolumes {
+  const names = Object.fromEntries(
+    Object.entries(NAMES).map(([key, name]) => [key, freeName(name, taken)]),
+  ) as unknown as typeof NAMES;
+  const credentials = [
+    ...credentialSources(followed).map(({ projection }) => projection),
+    ...headerSources(followed.spec),
+  ];
+  const verifyKeys = verifyKeysSecret(followed.spec);
+  return {
+    names,
+    hasCredentials: credentials.length > 0,
+    hasVerifyKeys: verifyKeys !== undefined,
+    volumes: [
+      { name: names.repository, emptyDir: {} },
+      { name: names.scratch, emptyDir: {} },
+      { name: names.pod, downwardAPI: { items: [{ path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } }] } },
+      { name: names.token, projected: { sources: serviceAccountSources } },
+      ...(credentials.length > 0 ? [{ name: names.credentials, projected: { sources: credentials } }] : []),
+      ...(verifyKeys === undefined ? [] : [{ name: names.verifyKeys, secret: { secretName: verifyKeys } }]),
+    ],
+  };
+}
+
+/** Secrets that the resource names, each as a file that a variable points at. */
+export function credentialSources({ crName, spec: { git, gateway } }: Followed) {
+  const { token, sshKey, githubApp } = git.auth ?? {};
+  const { api } = gateway;
+  // The key of an app stays with the controller, which keeps a token for the agents.
+  const tokenRef = githubApp ? { name: gitTokenSecretName(crName), key: 'token' } : token?.secretRef;
+  const wanted = [
+    { variable: 'GIT_TOKEN_FILE', file: 'git-token', ref: tokenRef },
+    { variable: 'GIT_SSH_KEY_FILE', file: 'git-ssh-key', ref: sshKey?.secretRef },
+    { variable: 'GIT_KNOWN_HOSTS_FILE', file: 'git-known-hosts', ref: sshKey?.knownHosts?.secretRef },
+    { variable: 'GIT_CA_FILE', file: 'git-ca', ref: git.caSecretRef },
+    { variable: 'API_KEY_FILE', file: 'gateway-api-key', ref: api && { name: api.secretName, key: api.secretKey } },
+  ];
+  return wanted.flatMap(({ variable, file, ref }) =>
+    ref ? [{ variable, file, projection: { secret: { name: ref.name, items: [{ key: ref.key, path: file }] } } }] : [],
+  );
+}
+
+/** Secrets with the values of headers, by Secret and key: the list of requests may change after injection. */
+export function headerSources({ gateway }: GatewaySyncSpec) {
+  const refs = (gateway.reload?.requests ?? []).flatMap(({ headersFrom = [] }) =>
+    headersFrom.map(({ secretRef }) => secretRef),
+  );
+  const keysOf = new Map<string, Set<string>>();
+  for (const { name, key } of refs) keysOf.set(name, (keysOf.get(name) ?? new Set()).add(key));
+  return [...keysOf].map(([name, keys]) => ({
+    secret: { name, items: [...keys].map((key) => ({ key, path: `headers/${name}/${key}` })) },
+  }));
+}
+
+/** The Secret whose values are the keys to trust, where something must be signed. */
+export function verifyKeysSecret({ git }: GatewaySyncSpec): string | undefined {
+  return git.verify && git.verify.mode !== 'none' ? git.verify.keysSecretRef?.name : undefined;
+}
+
+/** What the ServiceAccount admission plugin mounts, for pods that do not have it mounted. */
+const serviceAccountSources = [
+  { serviceAccountToken: { path: 'token', expirationSeconds: 3607 } },
+  { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+  { downwardAPI: { items: [{ path: 'namespace', fieldRef: { fieldPath: 'metadata.namespace' } }] } },
+];
+
+function freeName(name: string, taken: string[]): string {
+  for (let number = 1; ; number += 1) {
+    const candidate = number === 1 ? name : `${name}-${number}`;
+    if (!taken.includes(candidate)) return candidate;
+  }
+}

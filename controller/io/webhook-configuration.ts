@@ -1,0 +1,76 @@
+import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
+import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
+import type { Ownership } from './webhook-secret.ts';
+
+interface ClientConfig {
+  caBundle?: string;
+  url?: string;
+  service?: { name: string; namespace: string };
+}
+
+interface WebhookConfiguration {
+  metadata: { resourceVersion: string; labels?: Record<string, string>; annotations?: Record<string, string> };
+  webhooks?: { clientConfig: ClientConfig }[];
+}
+
+const ATTEMPTS = 5;
+
+const pathOf = (name: string) =>
+  groupPath('admissionregistration.k8s.io/v1', 'mutatingwebhookconfigurations', undefined, name);
+
+/** What a webhook configuration says of the server that it calls. */
+export interface WebhookTrust {
+  /** Host names by which the API server calls. */
+  hosts: string[];
+  /** The CAs that it trusts for all webhooks of the configuration, PEM. */
+  published: string;
+  /** Labels and annotations by which a release knows its objects. */
+  ownership: Ownership;
+}
+
+/** Reads what the API server knows of the server of a webhook configuration. */
+export async function readWebhookTrust(client: KubernetesClient, name: string): Promise<WebhookTrust> {
+  const { webhooks = [], metadata } = await client.get<WebhookConfiguration>(pathOf(name));
+  const bundles = new Set(webhooks.map(({ clientConfig }) => clientConfig.caBundle ?? ''));
+  return {
+    hosts: [...new Set(webhooks.flatMap(({ clientConfig }) => hostsOf(clientConfig)))].sort(),
+    published: bundles.size === 1 ? Buffer.from([...bundles].join(''), 'base64').toString('utf8') : '',
+    ownership: ownershipOf(metadata),
+  };
+}
+
+/** Tells the API server which CAs to trust for the webhooks of a configuration; writes only what differs. */
+export async function publishCaBundle(client: KubernetesClient, name: string, bundle: string): Promise<void> {
+  const caBundle = Buffer.from(bundle).toString('base64');
+  for (let attempt = 1; ; attempt += 1) {
+    const { webhooks = [], metadata } = await client.get<WebhookConfiguration>(pathOf(name));
+    const stale = webhooks.flatMap(({ clientConfig }, index) => (clientConfig.caBundle === caBundle ? [] : [index]));
+    if (stale.length === 0) return;
+    const patch = [
+      { op: 'test', path: '/metadata/resourceVersion', value: metadata.resourceVersion },
+      ...stale.map((index) => ({ op: 'add', path: `/webhooks/${index}/clientConfig/caBundle`, value: caBundle })),
+    ];
+    try {
+      await client.request({
+        ...{ method: 'PATCH', path: pathOf(name), body: patch },
+        contentType: 'application/json-patch+json',
+      });
+      return;
+    } catch (error) {
+      // A failed test is 422: somebody else changed the configuration.
+      if (attempt === ATTEMPTS || !(isApiError(error, 409) || isApiError(error, 422))) throw error;
+    }
+  }
+}
+
+function ownershipOf({ labels = {}, annotations = {} }: WebhookConfiguration['metadata']): Ownership {
+  const own = Object.entries(annotations).filter(([key]) => key.startsWith('meta.helm.sh/'));
+  return { labels, annotations: Object.fromEntries(own) };
+}
+
+function hostsOf({ service, url }: ClientConfig): string[] {
+  if (service)
+    return [`${service.name}.${service.namespace}.svc`, `${service.name}.${service.namespace}.svc.cluster.local`];
+  return url && URL.canParse(url) ? [new URL(url).hostname.replace(/^\[|\]$/g, '')] : [];
+}

@@ -1,0 +1,98 @@
+import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
+import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
+
+/** What the Secret of a self-made certificate holds, PEM. */
+export interface WebhookSecret {
+  'ca.crt': string;
+  'ca.key': string;
+  'tls.crt': string;
+  'tls.key': string;
+  /** The CA that follows, published before it signs. */
+  'next-ca.crt'?: string;
+  'next-ca.key'?: string;
+  /** CAs that signed before, published a while longer. */
+  'previous-ca.crt'?: string;
+}
+
+/** Metadata of a Secret that has to be made: helm deletes only what bears the marks of its release. */
+export interface Ownership {
+  labels: Record<string, string>;
+  annotations: Record<string, string>;
+}
+
+/** Where the Secret is, and how it is made where it is not. */
+export interface SecretPlace {
+  namespace: string;
+  name: string;
+  ownership: Ownership;
+}
+
+interface Stored {
+  metadata: { resourceVersion: string };
+  data?: Record<string, string>;
+}
+
+const NEEDED = ['ca.crt', 'ca.key', 'tls.crt', 'tls.key'] as const;
+const OPTIONAL = ['next-ca.crt', 'next-ca.key', 'previous-ca.crt'] as const;
+
+/**
+ * Reads the Secret, and writes what `renew` makes of it where that is something else. Several replicas may do this at
+ * once: the first write counts, and the others start over from it.
+ */
+export async function ensureWebhookSecret(
+  client: KubernetesClient,
+  place: SecretPlace,
+  renew: (current: WebhookSecret | undefined) => WebhookSecret,
+): Promise<WebhookSecret> {
+  for (let attempt = 0; ; attempt += 1) {
+    const stored = await read(client, place);
+    const current = stored && decode(stored);
+    const wanted = renew(current);
+    if (wanted === current) return current;
+    try {
+      await write(client, { place, stored }, wanted);
+      return wanted;
+    } catch (error) {
+      const raced = isApiError(error, 409) || isApiError(error, 404);
+      if (!raced || attempt === 5) throw error;
+    }
+  }
+}
+
+async function read(client: KubernetesClient, { namespace, name }: SecretPlace): Promise<Stored | undefined> {
+  try {
+    return await client.get<Stored>(corePath('secrets', namespace, name));
+  } catch (error) {
+    if (isApiError(error, 404)) return undefined;
+    throw error;
+  }
+}
+
+function decode({ data = {} }: Stored): WebhookSecret | undefined {
+  const entries = [...NEEDED, ...OPTIONAL].flatMap((key) => {
+    const text = Buffer.from(data[key] ?? '', 'base64').toString('utf8');
+    return text.includes('-----BEGIN ') ? [[key, text]] : [];
+  });
+  const found = Object.fromEntries(entries) as Partial<WebhookSecret>;
+  return NEEDED.every((key) => found[key]) ? (found as WebhookSecret) : undefined;
+}
+
+async function write(
+  client: KubernetesClient,
+  { place, stored }: { place: SecretPlace; stored: Stored | undefined },
+  content: WebhookSecret,
+): Promise<void> {
+  const { namespace, name, ownership } = place;
+  const secret = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    // The chart makes the Secret, empty, so that it goes with the release: its type cannot be changed, and helm
+    // leaves behind what has lost the labels of the release.
+    type: 'Opaque',
+    metadata: stored?.metadata ?? { name, namespace, ...ownership },
+    data: Object.fromEntries(Object.entries(content).map(([key, text]) => [key, Buffer.from(text).toString('base64')])),
+  };
+  if (stored) await client.replace(corePath('secrets', namespace, name), secret);
+  else await client.create(corePath('secrets', namespace), secret);
+}

@@ -1,0 +1,179 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readConfig } from '../shared/config.ts';
+import { Git } from '../shared/io/git/git.ts';
+import { createReadBody } from '../shared/io/http/read-body.ts';
+import { serveOperations } from '../shared/io/http/serve-operations.ts';
+import { KubernetesClient } from '../shared/io/kubernetes/client.ts';
+import { ApiCredentials } from '../shared/io/kubernetes/credentials.ts';
+import { createLogger } from '../shared/log.ts';
+import { version } from '../shared/version.ts';
+import { candidateSource } from './admission/candidates.ts';
+import { serveAdmission } from './admission/serve-admission.ts';
+import { createApp } from './app.ts';
+import { type Config, configSchema } from './config.ts';
+import { Controller } from './controller.ts';
+import { ScrapeAuthorizer } from './io/authorize-scrape.ts';
+import { LeaderLease } from './lease.ts';
+import { createMetrics } from './metrics.ts';
+import { GitHttp } from './polling/git-http.ts';
+import { GithubApps } from './polling/github-app.ts';
+import { RepositoryClient } from './polling/query-repository.ts';
+import { refusingLookup } from './polling/refuse-local.ts';
+import { serveMetrics } from './serve-metrics.ts';
+
+/** A watch that is silent for so long makes the kubelet restart the program, in milliseconds. */
+const DEAD_AFTER_MS = 10 * 60_000;
+const LEASE_NAME = 'stoker-operator-controller';
+/** Whatever is larger does not fit into etcd. */
+const MAX_REVIEW_BYTES = 2 * 1024 * 1024;
+const DRAIN_MS = 5_000;
+
+const config = configure();
+const log = createLogger('controller', { level: config.LOG_LEVEL, devMode: config.LOG_DEV_MODE });
+const scratch = mkdtempSync(join(tmpdir(), 'controller-'));
+process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
+const stopping = new AbortController();
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  process.once(signal, () => {
+    log.info({ signal }, 'stopping');
+    stopping.abort();
+    process.once(signal, () => process.exit(1));
+  });
+}
+
+const metrics = createMetrics();
+const client = new KubernetesClient(ApiCredentials.load(), {
+  userAgent: `stoker-operator-controller/${version}`,
+  maxSockets: 32,
+  onCall: (verb, code) => metrics.apiCalls.inc({ verb, code: String(code) }),
+});
+const http = new GitHttp(process.env, config.GIT_ALLOW_LOCAL ? undefined : refusingLookup);
+const githubApps = config.GITHUB_APP ? new GithubApps(client, http) : undefined;
+const tools = {
+  client,
+  http,
+  githubApps,
+  git: new Git(process.env),
+  allowLocal: config.GIT_ALLOW_LOCAL,
+  scratch,
+};
+const lease = new LeaderLease({
+  client,
+  namespace: config.POD_NAMESPACE,
+  name: LEASE_NAME,
+  identity: config.POD_NAME,
+  log,
+});
+const controller = new Controller({
+  client,
+  namespaces: config.WATCH_NAMESPACES,
+  connect: (source) => new RepositoryClient(tools, source),
+  mayWrite: () => !config.LEADER_ELECTION || lease.isHeld,
+  githubApps,
+  bindAgents: config.AUTO_BIND_AGENT,
+  instance: config.POD_NAME,
+  metrics,
+  log,
+});
+
+let admissionReady = config.WEBHOOK_PORT === 0;
+const watching = controller.caches.run(stopping.signal);
+const operations = await serveOperations({
+  port: config.HEALTH_PORT,
+  isAlive: () => controller.caches.silentForMs < DEAD_AFTER_MS,
+  isReady: () => controller.caches.hasSynced && admissionReady && !stopping.signal.aborted,
+});
+const page = {
+  contentType: metrics.registry.contentType,
+  metrics: () => {
+    controller.sample();
+    return metrics.registry.metrics();
+  },
+};
+const servers = await Promise.all([startMetrics(), startAdmission()]).catch(exitUnlessStopping);
+log.info({ version }, 'controller started');
+
+await lead();
+operations.close();
+await Promise.all((servers ?? []).map((server) => server?.close(DRAIN_MS)));
+await watching;
+client.close();
+http.close();
+log.info('controller stopped');
+
+/** Reconciles while this replica leads, and ends with the lease, since another one leads then. */
+async function lead(): Promise<void> {
+  if (!config.LEADER_ELECTION) return controller.lead(stopping.signal);
+  try {
+    await lease.acquire(stopping.signal);
+  } catch {
+    return; // stopped as a spare
+  }
+  const term = new AbortController();
+  const signal = AbortSignal.any([stopping.signal, term.signal]);
+  const renewing = lease.hold(stopping.signal).then(() => term.abort());
+  await controller.lead(signal);
+  await renewing;
+  if (stopping.signal.aborted) return lease.release();
+  log.error('the lease was lost: starting over');
+  process.exit(1);
+}
+
+async function startMetrics() {
+  if (config.METRICS_PORT === 0) return undefined;
+  const authorizer = new ScrapeAuthorizer(client);
+  return serveMetrics({
+    port: config.METRICS_PORT,
+    secure: config.METRICS_SECURE,
+    page,
+    authorizer,
+    folder: scratch,
+    log,
+  });
+}
+
+async function startAdmission() {
+  if (config.WEBHOOK_PORT === 0) return undefined;
+  const handler = createApp({
+    candidates: candidateSource(controller.caches, client, config.WATCH_NAMESPACES),
+    images: {
+      defaultImage: config.DEFAULT_AGENT_IMAGE ?? '',
+      allowedRepositories: config.AGENT_IMAGE_ALLOWED_REPOSITORIES,
+    },
+    readBody: createReadBody({ maxBytes: MAX_REVIEW_BYTES, budgetBytes: 2 * MAX_REVIEW_BYTES }),
+    log,
+    onReview: (outcome, seconds) => {
+      metrics.reviews.inc({ outcome });
+      metrics.reviewSeconds.observe(seconds);
+    },
+  });
+  const selfSigned = { client, webhook: config.WEBHOOK_SELF_SIGNED, namespace: config.POD_NAMESPACE, folder: scratch };
+  const listening = await serveAdmission({
+    handler,
+    port: config.WEBHOOK_PORT,
+    certDir: config.WEBHOOK_CERT_DIR,
+    selfSigned,
+    signal: stopping.signal,
+    log,
+    onCertificate: ({ expiresAt }) => metrics.certificateExpiry.set(expiresAt / 1000),
+  });
+  admissionReady = true;
+  return listening;
+}
+
+function exitUnlessStopping(error: unknown): undefined {
+  if (stopping.signal.aborted) return undefined;
+  log.fatal({ err: error }, 'controller cannot start');
+  process.exit(1);
+}
+
+function configure(): Config {
+  try {
+    return readConfig(configSchema, process.env);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exit(1);
+  }
+}

@@ -1,0 +1,122 @@
+import { createPrivateKey } from 'node:crypto';
+import { importPKCS8, SignJWT } from 'jose';
+import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
+import { messageOf, TerminalError, TransientError } from '../../shared/errors.ts';
+import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import { readSecret } from '../io/read-secret.ts';
+import type { GitHttp } from './git-http.ts';
+
+/** A token for one repository, good until `expiresAt` (milliseconds since the epoch). */
+export interface InstallationToken {
+  token: string;
+  expiresAt: number;
+}
+
+/** Who asks for a token, and for which repository. */
+export interface TokenRequest {
+  namespace: string;
+  git: Pick<GatewaySyncSpec['git'], 'repo' | 'auth' | 'caSecretRef'>;
+}
+
+const DEFAULT_API = 'https://api.github.com';
+/** GitHub's tokens live for an hour; they are renewed so long before, in milliseconds. */
+export const RENEW_BEFORE_MS = 10 * 60_000;
+const TIMEOUT_MS = 15_000;
+/** Seconds that a JWT is good for; GitHub allows ten minutes, and clocks differ. */
+const JWT_SECONDS = { before: 60, after: 480 };
+
+/**
+ * Installation tokens of GitHub Apps, asked for once and kept until shortly before they expire;
+ * https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app.
+ */
+export class GithubApps {
+  readonly #client: KubernetesClient;
+  readonly #http: GitHttp;
+  readonly #tokens = new Map<string, { request: Promise<InstallationToken>; expiresAt: number }>();
+
+  constructor(client: KubernetesClient, http: GitHttp) {
+    this.#client = client;
+    this.#http = http;
+  }
+
+  /** A token that is good for another ten minutes at least; the same call of others is waited for. */
+  token(request: TokenRequest): Promise<InstallationToken> {
+    const key = JSON.stringify([
+      request.namespace,
+      request.git.repo,
+      request.git.auth?.githubApp,
+      request.git.caSecretRef,
+    ]);
+    const known = this.#tokens.get(key);
+    if (known && Date.now() < known.expiresAt - RENEW_BEFORE_MS) return known.request;
+    const pending = { request: this.#create(request), expiresAt: Number.POSITIVE_INFINITY };
+    this.#tokens.set(key, pending);
+    pending.request.then(
+      ({ expiresAt }) => {
+        pending.expiresAt = expiresAt;
+      },
+      () => this.#tokens.delete(key),
+    );
+    return pending.request;
+  }
+
+  async #create({ namespace, git }: TokenRequest): Promise<InstallationToken> {
+    const app = git.auth?.githubApp;
+    if (!app) throw new Error('the resource names no GitHub App');
+    const pem = await readSecret(this.#client, namespace, app.privateKeySecretRef);
+    const ca = git.caSecretRef && (await readSecret(this.#client, namespace, git.caSecretRef));
+    const base = (app.apiBaseURL ?? DEFAULT_API).replace(/\/+$/, '');
+    const answer = await this.#http.postJson(
+      new URL(`${base}/app/installations/${app.installationId}/access_tokens`),
+      { repositories: [repositoryNameOf(git.repo)], permissions: { contents: 'read' } },
+      { authorization: `Bearer ${await signJwt(app.appId, pem)}`, ca, signal: AbortSignal.timeout(TIMEOUT_MS) },
+    );
+    return readToken(answer);
+  }
+}
+
+function readToken({ status, body }: { status: number; body: Buffer }): InstallationToken {
+  if (status === 429 || status >= 500)
+    throw new TransientError(`GitHub answered ${status} when asked for a token: it is tried again`, {
+      code: 'githubApp.unavailable',
+      reason: 'GitUnreachable',
+    });
+  if (status !== 201) throw refused(`GitHub answered ${status}`);
+  const { token, expires_at: expiresAt } = JSON.parse(body.toString('utf8')) as { token?: string; expires_at?: string };
+  if (!token || Number.isNaN(Date.parse(expiresAt ?? ''))) throw refused('the answer holds no token');
+  return { token, expiresAt: Date.parse(expiresAt ?? '') };
+}
+
+/** RS256, as GitHub wants it; keys come as PKCS #1 or PKCS #8. */
+async function signJwt(appId: number, pem: string): Promise<string> {
+  const now = Math.floor(Date.now() / 1000);
+  try {
+    const pkcs8 = createPrivateKey(pem).export({ type: 'pkcs8', format: 'pem' }).toString();
+    return await new SignJWT()
+      .setProtectedHeader({ alg: 'RS256', typ: 'JWT' })
+      .setIssuer(String(appId))
+      .setIssuedAt(now - JWT_SECONDS.before)
+      .setExpirationTime(now + JWT_SECONDS.after)
+      .sign(await importPKCS8(pkcs8, 'RS256'));
+  } catch (cause) {
+    throw refused(`the private key cannot be used (${messageOf(cause).slice(0, 80)})`);
+  }
+}
+
+function repositoryNameOf(repo: string): string {
+  return (
+    new URL(repo).pathname
+      .split('/')
+      .at(-1)
+      ?.replace(/\.git$/, '') ?? ''
+  );
+}
+
+const refused = (what: string) =>
+  new TerminalError(
+    `no token for the GitHub App: ${what}; check appId, installationId, privateKeySecretRef, and that the App is installed on the repository with contents: read`,
+    {
+      code: 'githubApp.refused',
+      reason: 'AuthenticationFailed',
+    },
+  );

@@ -1,0 +1,138 @@
+import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
+import { basicAuthorization, parseRepository, type Repository } from '../../shared/domain/repository.ts';
+import { TerminalError } from '../../shared/errors.ts';
+import type { Git, GitAccess } from '../../shared/io/git/git.ts';
+import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import type { AdvertisedRefs } from '../domain/resolve-ref.ts';
+import { readSecret } from '../io/read-secret.ts';
+import type { GitHttp, GitHttpOptions } from './git-http.ts';
+import type { GithubApps } from './github-app.ts';
+import { discover, type Endpoint, lsRefs, servesCommit } from './ls-refs.ts';
+import { fetchesCommit, lsRemote, withFiles } from './ls-remote.ts';
+import { refuseLocalHost } from './refuse-local.ts';
+
+/** Time for one query over HTTP, in milliseconds. */
+const TIMEOUT_MS = 15_000;
+
+export interface QueryTools {
+  client: KubernetesClient;
+  http: GitHttp;
+  git: Git;
+  /** Undefined where GitHub Apps are not enabled. */
+  githubApps: GithubApps | undefined;
+  /** Whether loopback and link-local addresses may be asked. */
+  allowLocal: boolean;
+  /** Folder for files that live as long as one query. */
+  scratch: string;
+}
+
+/** A repository, and whose credentials to use. */
+export interface RepositorySource {
+  namespace: string;
+  git: Pick<GatewaySyncSpec['git'], 'repo' | 'auth' | 'caSecretRef'>;
+}
+
+export interface RefQuery {
+  prefixes: string[];
+  /** Hashes that must be known to exist. */
+  commits: string[];
+}
+
+/** Asks one repository, remembering where it answered. Throws typed errors with words for a condition. */
+export class RepositoryClient {
+  readonly #tools: QueryTools;
+  readonly #source: RepositorySource;
+  readonly #known = new Set<string>();
+  #endpoint: Endpoint | undefined;
+
+  constructor(tools: QueryTools, source: RepositorySource) {
+    this.#tools = tools;
+    this.#source = source;
+  }
+
+  /** The refs asked for; commits that exist stand there under their own hash. */
+  async query({ prefixes, commits }: RefQuery): Promise<AdvertisedRefs> {
+    const repository = parseRepository(this.#source.git.repo);
+    if (!repository) throw invalidUrl();
+    if (!this.#tools.allowLocal) await refuseLocalHost(repository.host);
+    const unknown = commits.filter((commit) => !this.#known.has(commit));
+    const refs = new Map(
+      repository.transport === 'http'
+        ? await this.#byHttp(repository, prefixes, unknown)
+        : await this.#byGit(repository, prefixes, unknown),
+    );
+    for (const commit of commits) if (this.#known.has(commit)) refs.set(commit, commit);
+    return refs;
+  }
+
+  async #byHttp({ url, host }: Repository, prefixes: string[], commits: string[]): Promise<AdvertisedRefs> {
+    const { namespace, git } = this.#source;
+    const { http, client } = this.#tools;
+    const token = await this.#token();
+    const options: GitHttpOptions = {
+      authorization: token ? basicAuthorization(host, token) : undefined,
+      ca: git.caSecretRef && (await readSecret(client, namespace, git.caSecretRef)),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    };
+    try {
+      this.#endpoint ??= await discover(http, url, options);
+      const { refs: advertised } = this.#endpoint;
+      const refs =
+        prefixes.length > 0 ? await lsRefs(http, this.#endpoint, prefixes, options) : new Map<string, string>();
+      for (const commit of commits) {
+        if (await servesCommit(http, this.#endpoint, commit, options)) this.#known.add(commit);
+      }
+      if (advertised) this.#endpoint = undefined; // an old server says everything at once, and only at once
+      return refs;
+    } catch (error) {
+      this.#endpoint = undefined;
+      throw error;
+    }
+  }
+
+  async #token(): Promise<string | undefined> {
+    const { namespace, git } = this.#source;
+    const { client, githubApps } = this.#tools;
+    if (git.auth?.token) return readSecret(client, namespace, git.auth.token.secretRef);
+    if (!git.auth?.githubApp) return undefined;
+    if (!githubApps) throw githubAppDisabled();
+    return (await githubApps.token(this.#source)).token;
+  }
+
+  async #byGit({ url, transport }: Repository, prefixes: string[], commits: string[]): Promise<AdvertisedRefs> {
+    const { git, scratch } = this.#tools;
+    return withFiles(scratch, transport === 'ssh' ? await this.#sshFiles() : {}, async (files) => {
+      const access: GitAccess = { sshKeyFile: files.key, knownHostsFile: files.knownHosts };
+      const refs = prefixes.length > 0 ? await lsRemote(git, url, prefixes, access) : new Map<string, string>();
+      for (const commit of commits) {
+        if (await fetchesCommit(git, url, commit, { access, scratch })) this.#known.add(commit);
+      }
+      return refs;
+    });
+  }
+
+  async #sshFiles(): Promise<Record<string, string>> {
+    const { namespace, git } = this.#source;
+    const { client } = this.#tools;
+    const { sshKey } = git.auth ?? {};
+    if (!sshKey) return {};
+    const key = await readSecret(client, namespace, sshKey.secretRef);
+    const knownHosts = sshKey.knownHosts && (await readSecret(client, namespace, sshKey.knownHosts.secretRef));
+    return { key: key.endsWith('\n') ? key : `${key}\n`, ...(knownHosts ? { knownHosts } : {}) };
+  }
+}
+
+const invalidUrl = () =>
+  new TerminalError(
+    'spec.git.repo is no URL that git can reach: use https://, ssh://, http://, git:// or user@host:path',
+    {
+      code: 'git.invalidUrl',
+      reason: 'InvalidRepository',
+    },
+  );
+
+const githubAppDisabled = () =>
+  new TerminalError('GitHub Apps are not enabled: install the operator with githubApp.enabled, or use a token', {
+    code: 'git.githubApp',
+    reason: 'GitHubAppNotEnabled',
+  });

@@ -1,0 +1,18 @@
+import type { Intent } from '../domain/choose-intent.ts';
+import type { ObservedGatewaySync } from '../domain/observed-gateway-sync.ts';
+import type { ObservedPod } from '../domain/observed-pod.ts';
+import type { ObservedReport } from '../domain/observed-report.ts';
+import type { Answer } from '../polling/repositories.ts';
+
+/** All that a decision is made from. */
+export interface Observation {
+  gatewaySync: ObservedGatewaySync;
+  intent: Intent;
+  /** What the repository says; undefined while the resource is paused. */
+  answer: Answer | undefined;
+  /** Injected pods of the resource, in any phase. */
+  pods: ObservedPod[];
+  /** Pods that ask for the sidecar and have none. */
+  missing: ObservedPod[];
+  reportOf: (pod: ObservedPod) => ObservedReport | undefined;
+}

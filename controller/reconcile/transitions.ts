@@ -1,0 +1,57 @@
+import type { GatewaySyncStatus, RequestOutcome } from '../../shared/api/gateway-sync-status.ts';
+import { conditionOf } from '../domain/conditions.ts';
+
+/** A change that people want to hear of: an event and a log line. */
+export interface Transition {
+  type: 'Normal' | 'Warning';
+  /** CamelCase, stable. */
+  reason: string;
+  message: string;
+}
+
+/** Compares two states of a resource; a poll that finds nothing new gives nothing. */
+export function transitionsOf(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition[] {
+  return [
+    commitTransition(before, after),
+    ...requestTransitions(before, after),
+    ...readinessTransitions(before, after),
+  ].filter((transition) => transition !== undefined);
+}
+
+function commitTransition(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition | undefined {
+  if (after.lastSyncCommit === undefined || before.lastSyncCommit === after.lastSyncCommit) return undefined;
+  const from = before.lastSyncCommitShort ? `, was ${before.lastSyncCommitShort}` : '';
+  return {
+    type: 'Normal',
+    reason: 'RefResolved',
+    message: `${after.lastSyncRef} is ${after.lastSyncCommitShort}${from}`,
+  };
+}
+
+const outcomes: Partial<Record<RequestOutcome, Transition['type']>> = {
+  Applied: 'Normal',
+  Ignored: 'Warning',
+  Failed: 'Warning',
+  Superseded: 'Normal',
+};
+
+function requestTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition[] {
+  const kinds = [
+    { name: 'Request', was: before.lastRequest, is: after.lastRequest },
+    { name: 'Push', was: before.lastPush, is: after.lastPush },
+  ];
+  return kinds.flatMap(({ name, was, is }) => {
+    const type = is && outcomes[is.outcome];
+    if (!is || !type || (was && JSON.stringify(was) === JSON.stringify(is))) return [];
+    return [{ type, reason: `${name}${is.outcome}`, message: `${is.ref}${is.message ? `: ${is.message}` : ''}` }];
+  });
+}
+
+function readinessTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus): (Transition | undefined)[] {
+  const [was, is] = [conditionOf(before.conditions, 'Ready'), conditionOf(after.conditions, 'Ready')];
+  if (!is || (was?.status === is.status && was.reason === is.reason)) return [];
+  if (is.status === 'False') return [{ type: 'Warning', reason: is.reason, message: is.message }];
+  if (is.status === 'True' && is.reason === 'Synced')
+    return [{ type: 'Normal', reason: 'Synced', message: is.message }];
+  return [];
+}

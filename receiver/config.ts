@@ -1,0 +1,94 @@
+import * as v from 'valibot';
+import { flag, port, readConfig, wholeNumber } from '../shared/config.ts';
+import type { TlsFiles } from '../shared/io/http/listen.ts';
+import { LOG_LEVELS, type LogOptions } from '../shared/log.ts';
+import type { SecretSource, SecretSources } from './io/secrets.ts';
+
+export interface Config {
+  host: string;
+  port: number;
+  healthPort: number;
+  metricsPort: number;
+  maxBodyBytes: number;
+  /** Connections at most; more are closed at once. */
+  maxConnections: number;
+  /** Proxies before the receiver whose `X-Forwarded-For` counts. */
+  trustedHops: number;
+  /** Failed authentications of one address a minute before it is refused unread; 0: no limit. */
+  maxFailuresPerMinute: number;
+  tls: TlsFiles | undefined;
+  secrets: SecretSources;
+  log: LogOptions;
+}
+
+const text = v.optional(v.string());
+
+const schema = v.pipe(
+  v.object({
+    RECEIVER_HOST: v.optional(v.string(), '0.0.0.0'),
+    RECEIVER_PORT: v.pipe(port(9444), v.minValue(1, 'must be a port number other than 0')),
+    WEBHOOK_HMAC_SECRET: text,
+    WEBHOOK_HMAC_SECRET_FILE: text,
+    WEBHOOK_BEARER_TOKEN: text,
+    WEBHOOK_BEARER_TOKEN_FILE: text,
+    MAX_BODY_BYTES: wholeNumber(3_145_728, 1),
+    MAX_CONNECTIONS: wholeNumber(300, 1),
+    MAX_AUTH_FAILURES_PER_MINUTE: wholeNumber(600),
+    TRUSTED_PROXY_HOPS: wholeNumber(0),
+    HEALTH_PORT: port(8081),
+    METRICS_PORT: port(8080),
+    TLS_CERT_FILE: text,
+    TLS_KEY_FILE: text,
+    LOG_LEVEL: v.optional(v.picklist(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`), 'info'),
+    LOG_DEV_MODE: flag(false),
+  }),
+  // With half a pair the server would not be what was asked for.
+  v.forward(
+    v.partialCheck(
+      [['TLS_CERT_FILE'], ['TLS_KEY_FILE']],
+      (given) => given.TLS_CERT_FILE !== undefined || given.TLS_KEY_FILE === undefined,
+      'must be set together with TLS_KEY_FILE',
+    ),
+    ['TLS_CERT_FILE'],
+  ),
+  v.forward(
+    v.partialCheck(
+      [['TLS_CERT_FILE'], ['TLS_KEY_FILE']],
+      (given) => given.TLS_KEY_FILE !== undefined || given.TLS_CERT_FILE === undefined,
+      'must be set together with TLS_CERT_FILE',
+    ),
+    ['TLS_KEY_FILE'],
+  ),
+);
+
+type Environment = v.InferOutput<typeof schema>;
+
+/** Reads the receiver's configuration from environment variables. Throws `ConfigError` with every problem in it. */
+export function readReceiverConfig(environment: Record<string, string | undefined>): Config {
+  const given = readConfig(schema, environment);
+  return {
+    host: given.RECEIVER_HOST,
+    port: given.RECEIVER_PORT,
+    healthPort: given.HEALTH_PORT,
+    metricsPort: given.METRICS_PORT,
+    maxBodyBytes: given.MAX_BODY_BYTES,
+    maxConnections: given.MAX_CONNECTIONS,
+    trustedHops: given.TRUSTED_PROXY_HOPS,
+    maxFailuresPerMinute: given.MAX_AUTH_FAILURES_PER_MINUTE,
+    tls: tlsFiles(given),
+    secrets: {
+      hmac: secretSource(given.WEBHOOK_HMAC_SECRET_FILE, given.WEBHOOK_HMAC_SECRET),
+      bearer: secretSource(given.WEBHOOK_BEARER_TOKEN_FILE, given.WEBHOOK_BEARER_TOKEN),
+    },
+    log: { level: given.LOG_LEVEL, devMode: given.LOG_DEV_MODE },
+  };
+}
+
+function tlsFiles({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile }: Environment): TlsFiles | undefined {
+  return certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined;
+}
+
+function secretSource(file: string | undefined, value: string | undefined): SecretSource | undefined {
+  if (file !== undefined) return { file };
+  return value === undefined ? undefined : { value };
+}

@@ -1,0 +1,28 @@
+/** A parsed JSON object; any of its fields may hold any JSON value. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Parses UTF-8 JSON (RFC 8259); undefined where it is broken, or no object at the top. */
+export function parseJsonObject(bytes: Uint8Array): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(utf8.decode(bytes));
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Follows a path of field names; undefined where a step is missing, null, or no object. Reads own fields only. */
+export function fieldOf(value: unknown, ...path: string[]): unknown {
+  let current = value;
+  for (const name of path) {
+    if (!isJsonObject(current) || !Object.hasOwn(current, name)) return undefined;
+    current = current[name];
+  }
+  return current ?? undefined;
+}
+
+function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,41 @@
+/** Why a delivery is refused: the HTTP status, and a sentence for people. The reason is for programs, and stable. */
+export const REFUSALS = {
+  MalformedRequest: { status: 400, error: 'malformed request' },
+  BrokenOff: { status: 400, error: 'the request broke off' },
+  InvalidBody: { status: 400, error: 'the body is not a JSON object' },
+  InvalidRef: { status: 400, error: 'the ref is not a valid git ref name' },
+  Unauthorized: { status: 401, error: 'signature and token are both missing or wrong' },
+  NoSuchPath: { status: 404, error: 'no such path' },
+  NotFound: { status: 404, error: 'no such GatewaySync' },
+  MethodNotAllowed: { status: 405, error: 'only POST is allowed' },
+  BodyTooLarge: { status: 413, error: 'the body is too large' },
+  NotJson: { status: 415, error: 'the content type must be application/json' },
+  TooManyFailures: { status: 429, error: 'too many deliveries from this address had no valid signature or token' },
+  TooManyRequests: { status: 429, error: 'too many deliveries for this GatewaySync are waiting' },
+  InternalError: { status: 500, error: 'internal error' },
+  Overloaded: { status: 503, error: 'the receiver holds too much already: try again' },
+  ApiServerRefused: { status: 503, error: 'the API server refused the request: its log and ours say why' },
+  ApiServerUnavailable: { status: 503, error: 'the request could not be stored in time: try again' },
+} as const;
+
+export type RefusalReason = keyof typeof REFUSALS;
+
+/** A delivery that is refused; `retryAfterSeconds` where the same delivery may be accepted later. */
+export interface Refusal {
+  kind: 'refused';
+  reason: RefusalReason;
+  /** Says more than the sentence that belongs to the reason. */
+  error?: string;
+  retryAfterSeconds?: number;
+}
+
+/** Makes a refusal; seconds to wait are at least one, as `Retry-After` tells them. */
+export function refused(reason: RefusalReason, details: { error?: string; retryAfterMs?: number } = {}): Refusal {
+  const { error, retryAfterMs } = details;
+  return {
+    kind: 'refused',
+    reason,
+    ...(error === undefined ? {} : { error }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterSeconds: Math.max(1, Math.ceil(retryAfterMs / 1000)) }),
+  };
+}

@@ -1,0 +1,22 @@
+import { FIELD_MANAGERS } from '../../shared/api/names.ts';
+import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
+import type { Annotations } from '../domain/annotations-of.ts';
+import type { Target } from '../domain/target.ts';
+
+/** Only the metadata comes back: the object itself may be large. */
+const PARTIAL_METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
+
+/** Sets annotations of a GatewaySync, others untouched. Throws `ApiError`, or the error of a broken connection. */
+export type Annotate = (target: Target, annotations: Annotations, timeoutMs: number) => Promise<void>;
+
+/** Annotates by one JSON merge patch (RFC 7386), the only call that the receiver makes. */
+export function createAnnotate(client: KubernetesClient): Annotate {
+  return async ({ namespace, name }, annotations, timeoutMs) => {
+    await client.mergePatch(
+      gatewaySyncPath(namespace, name),
+      { metadata: { annotations } },
+      { query: { fieldManager: FIELD_MANAGERS.receiver }, accept: PARTIAL_METADATA, timeoutMs },
+    );
+  };
+}

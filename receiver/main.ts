@@ -1,0 +1,153 @@
+import type { RequestListener } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ConfigError } from '../shared/config.ts';
+import { listen } from '../shared/io/http/listen.ts';
+import { serveOperations } from '../shared/io/http/serve-operations.ts';
+import { KubernetesClient } from '../shared/io/kubernetes/client.ts';
+import { ApiCredentials } from '../shared/io/kubernetes/credentials.ts';
+import { createLogger, type Logger } from '../shared/log.ts';
+import { version } from '../shared/version.ts';
+import { createApp } from './app.ts';
+import { type Config, readReceiverConfig } from './config.ts';
+import { RateLimit } from './domain/rate-limit.ts';
+import { createAnnotate } from './io/annotate.ts';
+import { AnnotationQueue } from './io/annotation-queue.ts';
+import { createReadSecrets, type ReadSecrets } from './io/secrets.ts';
+import { ServerClock } from './io/server-clock.ts';
+import { createLogAnswer } from './log-answer.ts';
+import { createMetrics, type ReceiverMetrics } from './metrics.ts';
+
+/** Time in which the cluster learns that this pod is to get no more requests, in milliseconds. */
+const LAME_DUCK_MS = 3000;
+/** Time that requests under way have to end, in milliseconds: more than the deadline of storing. */
+const DRAIN_MS = 10_000;
+const CERTIFICATE_REFRESH_MS = 60_000;
+/** Bytes of large bodies that are held at a time; together with a little of each other body it fits the pod's limit. */
+const BODY_BUDGET_BYTES = 8 * 1024 * 1024;
+const MAX_PATCHES = 50;
+/** Time that the API server has for its first answer, in milliseconds. */
+const FIRST_CALL_MS = 2000;
+/** Addresses whose failures are remembered; together they take about 1 MB. */
+const MAX_ADDRESSES = 10_000;
+
+await main();
+
+async function main(): Promise<void> {
+  const config = readConfigOrExit();
+  const log = createLogger('receiver', config.log);
+  try {
+    await run(config, log);
+  } catch (error) {
+    log.fatal({ err: error }, 'the receiver cannot start');
+    process.exit(1);
+  }
+}
+
+function readConfigOrExit(): Config {
+  try {
+    return readReceiverConfig(process.env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return process.exit(1);
+  }
+}
+
+async function run(config: Config, log: Logger): Promise<void> {
+  let isReady = true;
+  const metrics = createMetrics();
+  const readSecrets = createReadSecrets(config.secrets);
+  metrics.setOpen(await reportSecrets(readSecrets, log));
+  const handler = await createHandler(config, { readSecrets, metrics, log });
+  const { host, port, tls, maxConnections } = config;
+  const listening = await listen({ handler, host, port, tls, maxConnections });
+  listening.server.on('drop', () => metrics.countDropped());
+  const operations = await Promise.all([
+    serveOperations({ port: config.healthPort, isReady: () => isReady }),
+    serveOperations({ port: config.metricsPort, metrics: metrics.page }),
+  ]);
+  log.info({ version, port, tls: tls !== undefined }, 'listening');
+
+  const refresh = setInterval(() => {
+    listening.reloadCertificate().catch((err) => log.warn({ err }, 'the certificate cannot be read again'));
+  }, CERTIFICATE_REFRESH_MS);
+
+  await firstSignal();
+  log.info('ending: no more requests are taken');
+  isReady = false;
+  await sleep(LAME_DUCK_MS);
+  clearInterval(refresh);
+  await listening.close(DRAIN_MS);
+  for (const server of operations) server.close().closeAllConnections();
+  log.info('ended');
+  process.exit(0);
+}
+
+/** Says what a person would otherwise find out by wrong answers, and whether everybody is let in. */
+async function reportSecrets(readSecrets: ReadSecrets, log: Logger): Promise<boolean> {
+  const { hmac, bearer } = await readSecrets({ namespace: '', name: '' });
+  const isOpen = hmac === undefined && bearer === undefined;
+  if (isOpen) log.warn('neither a secret nor a token is configured: everybody who gets here may ask for a sync');
+  if (hmac?.length === 0) log.warn('no HMAC secret can be read where one is configured: no signature is accepted');
+  if (bearer?.length === 0) log.warn('no bearer token can be read where one is configured: no token is accepted');
+  return isOpen;
+}
+
+interface HandlerDependencies {
+  readSecrets: ReadSecrets;
+  metrics: ReceiverMetrics;
+  log: Logger;
+}
+
+async function createHandler(
+  config: Config,
+  { readSecrets, metrics, log }: HandlerDependencies,
+): Promise<RequestListener> {
+  const { maxBodyBytes, maxFailuresPerMinute, trustedHops } = config;
+  const queue = await createQueue(metrics, log);
+  metrics.watchQueue(() => queue.waiting);
+  const logAnswer = createLogAnswer(log);
+  const burst = Math.max(1, Math.floor(maxFailuresPerMinute / 6));
+  return createApp({
+    log,
+    limits: { maxBytes: maxBodyBytes, budgetBytes: Math.max(BODY_BUDGET_BYTES, 2 * maxBodyBytes) },
+    readSecrets,
+    failures: new RateLimit({ perMinute: maxFailuresPerMinute, burst, maxKeys: MAX_ADDRESSES }),
+    trustedHops,
+    store: (target, stamp) => queue.store(target, stamp),
+    onAnswer: (record) => {
+      metrics.countAnswer(record);
+      logAnswer(record);
+    },
+  });
+}
+
+async function createQueue(metrics: ReceiverMetrics, log: Logger): Promise<AnnotationQueue> {
+  const clock = new ServerClock();
+  const client = new KubernetesClient(ApiCredentials.load(), {
+    userAgent: `stoker-receiver/${version}`,
+    maxSockets: MAX_PATCHES,
+    onCall: (method, code, seconds) => method === 'PATCH' && metrics.countPatch(code, seconds),
+    onServerTime: (date) => clock.observe(date),
+  });
+  // Whatever it answers tells its time, by which the very first delivery is to be stamped already.
+  await client.get('/version', { timeoutMs: FIRST_CALL_MS }).catch((err) => log.warn({ err }, 'no API server yet'));
+  return new AnnotationQueue({
+    annotate: createAnnotate(client),
+    log: log.child({ component: 'queue' }),
+    clock,
+    concurrency: MAX_PATCHES,
+    onMerged: (deliveries) => metrics.countMerged(deliveries),
+    onRetried: () => metrics.countRetried(),
+  });
+}
+
+/** Resolves on the first SIGTERM or SIGINT; the second one ends the process at once. */
+async function firstSignal(): Promise<void> {
+  await new Promise<void>((resolve) => {
+    let signals = 0;
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.on(signal, () => (++signals === 1 ? resolve() : process.exit(1)));
+    }
+  });
+}

@@ -1,0 +1,84 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { MetricsPage } from '../shared/io/http/serve-operations.ts';
+import { type AnswerRecord, reasonOf, sourceOf } from './answer-record.ts';
+
+export interface ReceiverMetrics {
+  page: MetricsPage;
+  /** Counts an answered request. */
+  countAnswer(record: AnswerRecord): void;
+  /** Counts a call of the API server; `code` is 0 where no answer came. */
+  countPatch(code: number, seconds: number): void;
+  /** Counts the deliveries that one patch carried beyond the first. */
+  countMerged(deliveries: number): void;
+  countRetried(): void;
+  /** Counts a connection that was closed since there were too many. */
+  countDropped(): void;
+  /** Shows how many deliveries are not yet answered, at the time of each look. */
+  watchQueue(waiting: () => number): void;
+  /** Whether anybody may ask for a sync, since no secret and no token is configured. */
+  setOpen(isOpen: boolean): void;
+}
+
+const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const PATCH_BUCKETS = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+
+/** Makes the receiver's metrics in a registry of their own. Label values are from fixed lists, whoever sends what. */
+export function createMetrics(): ReceiverMetrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const counter = counterIn(registry);
+  const deliveries = counter('deliveries_total', 'Answered requests, by sender, outcome and reason.', [
+    'source',
+    'outcome',
+    'reason',
+  ]);
+  const merged = counter('merged_total', 'Deliveries that went into the patch of another one.');
+  const retried = counter('retried_total', 'Patches that failed and were tried again.');
+  const dropped = counter('dropped_connections_total', 'Connections closed at once, since there were too many.');
+  const requests = histogramIn(registry, 'request', REQUEST_BUCKETS);
+  const patches = histogramIn(registry, 'patch', PATCH_BUCKETS);
+  const open = new Gauge({
+    name: 'sync_receiver_open',
+    help: '1 if neither a secret nor a token is configured, so that everybody may ask for a sync.',
+    registers: [registry],
+  });
+
+  return {
+    page: registry,
+    countAnswer: ({ outcome, seconds }) => {
+      deliveries.inc({ source: sourceOf(outcome), outcome: outcome.kind, reason: reasonOf(outcome) });
+      requests.observe({ outcome: outcome.kind }, seconds);
+    },
+    countPatch: (code, seconds) => patches.observe({ code }, seconds),
+    countMerged: (count) => merged.inc(count - 1),
+    countRetried: () => retried.inc(),
+    countDropped: () => dropped.inc(),
+    watchQueue: (waiting) => {
+      new Gauge({
+        name: 'sync_receiver_queued',
+        help: 'Deliveries that are not yet answered.',
+        registers: [registry],
+        collect() {
+          this.set(waiting());
+        },
+      });
+    },
+    setOpen: (isOpen) => open.set(isOpen ? 1 : 0),
+  };
+}
+
+function counterIn(registry: Registry) {
+  return (name: string, help: string, labelNames: string[] = []) =>
+    new Counter({ name: `sync_receiver_${name}`, help, labelNames, registers: [registry] });
+}
+
+const histograms = {
+  request: { help: 'Time from the headers of a request to its answer, by outcome.', label: 'outcome' },
+  patch: { help: 'Time of one patch of a GatewaySync, by HTTP status; 0 where no answer came.', label: 'code' },
+};
+
+function histogramIn(registry: Registry, what: keyof typeof histograms, buckets: number[]) {
+  const { help, label } = histograms[what];
+  const name = `sync_receiver_${what}_duration_seconds`;
+  return new Histogram({ name, help, labelNames: [label], buckets, registers: [registry] });
+}

@@ -1,0 +1,194 @@
+import { readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { buildBundles } from '../demo/build-bundles.ts';
+import type { GitRepository } from '../testbed/git-repository.ts';
+import { runCommand } from '../testbed/run-command.ts';
+import {
+  type BenchAgent,
+  createResource,
+  settle,
+  startAgent,
+  startWorld,
+  stopWorld,
+  type World,
+} from './agent/world.ts';
+import { readCpuSeconds, readMemory } from './process-usage.ts';
+import { printTable, quantile } from './table.ts';
+
+type Row = [what: string, measured: string, aim: string];
+
+const [SMALL, LARGE] = [200, 20_000];
+
+/** Changes of one file among few and among many, first syncs, idling, a fleet; `--changes 20 --idle-seconds 60 --agents 100`. */
+export async function run(options: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: options,
+    options: {
+      changes: { type: 'string', default: '20' },
+      'idle-seconds': { type: 'string', default: '60' },
+      agents: { type: 'string', default: '100' },
+    },
+  });
+  const lengths = { changes: Number(values.changes), idleSeconds: Number(values['idle-seconds']) };
+  await buildBundles();
+  const world = await startWorld();
+  try {
+    const small = await measureTree(world, SMALL, lengths);
+    const large = await measureTree(world, LARGE, lengths);
+    const fleet = Number(values.agents) > 0 ? await measureFleet(world, Number(values.agents)) : [];
+    const ratio = `${(large.median / small.median).toFixed(1)} times`;
+    const compared: Row = [`one of ${LARGE} against one of ${SMALL}`, ratio, '≤ 3 times'];
+    printTable(['what', 'measured', 'aim'], [...small.rows, ...large.rows, compared, ...fleet]);
+  } finally {
+    await stopWorld(world);
+  }
+}
+
+const filesOf = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`files/${n % 97}/${n}.json`, `{"n": ${n}}\n`]));
+
+interface Lengths {
+  changes: number;
+  idleSeconds: number;
+}
+
+async function measureTree(
+  world: World,
+  count: number,
+  { changes, idleSeconds }: Lengths,
+): Promise<{ rows: Row[]; median: number }> {
+  const name = `tree-${count}`;
+  const repository = await world.server.createRepository(name);
+  const commit = await repository.commit({ files: filesOf(count) });
+  await createResource(world, name, repository.url);
+  const agent = await startAgent(world, name, name);
+  await sleep(1_000);
+  const started = performance.now();
+  await settle(world, name, commit);
+  await untilExists(path.join(agent.data, '.sync-agent/manifest.json'), commit);
+  const first = performance.now() - started;
+  const reference = await cloneAndCopy(world, repository);
+  const times = await measureChanges(world, { name, repository, agent, changes });
+  const [median, p99] = [quantile(times, 0.5), quantile(times, 0.99)];
+  const idle = await measureIdle(agent, idleSeconds);
+  await agent.program.stop();
+  return {
+    median,
+    rows: [
+      [
+        `${count} files: first sync`,
+        `${first.toFixed(0)} ms`,
+        count === LARGE ? `≤ ${(2 * reference).toFixed(0)} ms (clone and cp -r, twice)` : '',
+      ],
+      [`${count} files: one changed, status to file, p50`, `${median.toFixed(0)} ms`, ''],
+      [`${count} files: the same, p99`, `${p99.toFixed(0)} ms`, ''],
+      [
+        `${count} files: memory at rest (peak)`,
+        `${idle.memory.now.toFixed(0)} (${idle.memory.peak.toFixed(0)}) MB`,
+        count === LARGE ? '< 120 MB' : '< 85 MB',
+      ],
+      [`${count} files: processor at rest`, `${idle.cpuPercent.toFixed(2)} %`, '< 0.5 %'],
+    ],
+  };
+}
+
+/** What a person would do instead. */
+async function cloneAndCopy({ folder }: World, { url }: GitRepository): Promise<number> {
+  const [clone, copy] = [path.join(folder.path, 'reference'), path.join(folder.path, 'copy')];
+  const started = performance.now();
+  await runCommand('git', ['clone', '--quiet', '--depth=1', url, clone]);
+  await runCommand('cp', ['-r', path.join(clone, 'files'), copy]);
+  const took = performance.now() - started;
+  await runCommand('rm', ['-rf', clone, copy]);
+  return took;
+}
+
+interface Changes {
+  name: string;
+  repository: GitRepository;
+  agent: BenchAgent;
+  changes: number;
+}
+
+async function measureChanges(world: World, { name, repository, agent, changes }: Changes): Promise<number[]> {
+  const file = path.join(agent.data, 'files/1/1.json');
+  const times: number[] = [];
+  for (let change = 0; change < changes; change += 1) {
+    const content = `{"change": ${change}}\n`;
+    const commit = await repository.commit({ files: { 'files/1/1.json': content } });
+    const started = performance.now();
+    await settle(world, name, commit);
+    while ((await readFile(file, 'utf8')) !== content) await sleep(1);
+    times.push(performance.now() - started);
+    await sleep(100);
+  }
+  return times;
+}
+
+async function measureIdle({ program: { pid } }: BenchAgent, seconds: number) {
+  const before = await readCpuSeconds(pid);
+  await sleep(seconds * 1000);
+  const cpuPercent = ((await readCpuSeconds(pid)) - before) * (100 / seconds);
+  return { cpuPercent, memory: await readMemory(pid) };
+}
+
+/** As many agents as gateways, against as many bare fetches of the commit. */
+async function measureFleet(world: World, count: number): Promise<Row[]> {
+  const repository = await world.server.createRepository('fleet');
+  const files = filesOf(SMALL);
+  const first = await repository.commit({ files });
+  await createResource(world, 'fleet', repository.url);
+  await settle(world, 'fleet', first, count);
+  const agents: BenchAgent[] = [];
+  for (let n = 0; n < count; n += 1) agents.push(await startAgent(world, 'fleet', `fleet-${n}`));
+  for (const { data } of agents) await untilExists(path.join(data, '.sync-agent/manifest.json'), first);
+  const commit = await repository.commit({ files: { 'files/1/1.json': 'changed' } });
+  const bare = await bareFetches(world, repository, { count, first, commit });
+  const started = performance.now();
+  await settle(world, 'fleet', commit, count);
+  for (const { data } of agents) await untilExists(path.join(data, '.sync-agent/manifest.json'), commit);
+  const took = performance.now() - started;
+  await Promise.all(agents.map(({ program }) => program.stop()));
+  return [
+    [
+      `${count} agents: one file changed, all in place`,
+      `${(took / 1000).toFixed(1)} s`,
+      `≤ ${((3 * bare) / 1000).toFixed(1)} s (bare fetches, three times)`,
+    ],
+  ];
+}
+
+interface BareFetches {
+  count: number;
+  first: string;
+  commit: string;
+}
+
+async function bareFetches(
+  { folder }: World,
+  { url }: GitRepository,
+  { count, first, commit }: BareFetches,
+): Promise<number> {
+  const clones = Array.from({ length: count }, (_, n) => path.join(folder.path, `bare-${n}`));
+  const fetch = (clone: string, id: string) =>
+    runCommand('git', [`--git-dir=${clone}`, 'fetch', '--quiet', '--depth=1', url, id]);
+  for (const clone of clones) {
+    await runCommand('git', ['init', '--quiet', '--bare', clone]);
+    await fetch(clone, first);
+  }
+  const started = performance.now();
+  await Promise.all(clones.map((clone) => fetch(clone, commit)));
+  return performance.now() - started;
+}
+
+/** Waits until the manifest says that the commit is completely in place. */
+async function untilExists(manifest: string, commit: string): Promise<void> {
+  for (let modified = 0; ; await sleep(5)) {
+    const { mtimeMs } = await stat(manifest).catch(() => ({ mtimeMs: 0 }));
+    if (mtimeMs === modified) continue;
+    modified = mtimeMs;
+    if ((await readFile(manifest, 'utf8')).includes(`"commit":"${commit}"`)) return;
+  }
+}

@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { KubeConfig } from '@kubernetes/client-node';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import { API_VERSION, GATEWAY_SYNC } from '../../../shared/api/group.ts';
+import { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
+import { ApiCredentials } from '../../../shared/io/kubernetes/credentials.ts';
+import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { type RunningProgram, startProgram } from '../../demo/programs.ts';
+import { type ControlPlane, startControlPlane } from '../../testbed/control-plane.ts';
+import { freePort } from '../../testbed/free-port.ts';
+import { type GitServer, startGitServer } from '../../testbed/git-server.ts';
+import { installCrds } from '../../testbed/install-crds.ts';
+import { step } from '../../testbed/step.ts';
+import { makeTemporaryFolder, type TemporaryFolder } from '../../testbed/temporary-folder.ts';
+
+const NAMESPACE = 'bench';
+const noGateways = {
+  ...{ total: 0, synced: 0, pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, skewed: 0 },
+  summary: '',
+};
+
+/** A control plane and a git server, between which the benchmark plays the controller. */
+export interface World {
+  cluster: ControlPlane;
+  client: KubernetesClient;
+  server: GitServer;
+  folder: TemporaryFolder;
+}
+
+/** An agent with folders of its own. */
+export interface BenchAgent {
+  program: RunningProgram;
+  data: string;
+}
+
+/** Starts what the agents need. */
+export async function startWorld(): Promise<World> {
+  const cluster = await step('Starting a control plane', () => startControlPlane());
+  await installCrds(cluster);
+  await cluster.kubectl('create', 'namespace', NAMESPACE);
+  const config = new KubeConfig();
+  config.loadFromFile(cluster.kubeconfig);
+  const client = new KubernetesClient(new ApiCredentials(config), { userAgent: 'bench', maxSockets: 16 });
+  return { cluster, client, server: await startGitServer(), folder: await makeTemporaryFolder('bench-agent-') };
+}
+
+/** Ends it all. */
+export async function stopWorld({ server, cluster, folder }: World): Promise<void> {
+  await Promise.all([server.stop(), cluster.stop()]);
+  await folder.remove();
+}
+
+/** Creates a GatewaySync that maps the folder `files`. */
+export async function createResource({ client }: World, name: string, repo: string): Promise<void> {
+  await client.create(gatewaySyncPath(NAMESPACE), {
+    apiVersion: API_VERSION,
+    kind: GATEWAY_SYNC.kind,
+    metadata: { name, namespace: NAMESPACE },
+    spec: {
+      git: { repo, ref: 'main' },
+      polling: { enabled: false },
+      sync: { profiles: { default: { mappings: [{ source: 'files', destination: 'files' }] } } },
+    },
+  });
+}
+
+/** Plays the controller: the ref leads to this commit, and so many gateways follow. */
+export async function settle({ client }: World, name: string, commit: string, gateways = 1): Promise<void> {
+  const url = gatewaySyncPath(NAMESPACE, name);
+  const { generation = 1 } = (await client.get<GatewaySync>(url)).metadata;
+  const lastTransitionTime = new Date().toISOString();
+  const condition = { type: 'RefResolved', status: 'True', reason: 'Resolved', message: '', lastTransitionTime };
+  await client.mergePatch(`${url}/status`, {
+    status: {
+      ...{ observedGeneration: generation, lastSyncRef: 'main', lastSyncCommit: commit },
+      ...{ conditions: [condition], gateways: { ...noGateways, total: gateways } },
+    },
+  });
+}
+
+/** Starts an agent with the flags of its image, for a pod that is created for it. */
+export async function startAgent(world: World, crName: string, podName: string): Promise<BenchAgent> {
+  const pod = {
+    metadata: { name: podName },
+    spec: { schedulingGates: [{ name: 'sync.io/bench' }], containers: [{ name: 'gateway', image: 'gateway:1' }] },
+  };
+  const { metadata } = await world.client.create<{ metadata: { uid: string } }>(corePath('pods', NAMESPACE), pod);
+  const own = path.join(world.folder.path, randomUUID());
+  const data = path.join(own, 'data');
+  await mkdir(data, { recursive: true });
+  const environment = {
+    ...{ KUBECONFIG: world.cluster.kubeconfig, POD_NAME: podName, POD_NAMESPACE: NAMESPACE, POD_UID: metadata.uid },
+    ...{ CR_NAME: crName, DATA_PATH: data, REPO_PATH: path.join(own, 'repo'), LOG_LEVEL: 'warn' },
+    METRICS_PORT: String(await freePort()),
+  };
+  return { program: await startProgram('agent', environment, own), data };
+}

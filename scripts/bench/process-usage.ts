@@ -1,0 +1,16 @@
+import { readFile } from 'node:fs/promises';
+
+/** Resident memory of a process now and at its highest, in MB (10^6 bytes); Linux only. */
+export async function readMemory(pid: number): Promise<{ now: number; peak: number }> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  const field = (name: string) => (Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024) / 1e6;
+  return { now: field('VmRSS'), peak: field('VmHWM') };
+}
+
+/** Processor time that a process has used, in seconds; Linux only. */
+export async function readCpuSeconds(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const ticks = Number(fields[11]) + Number(fields[12]);
+  return ticks / 100;
+}

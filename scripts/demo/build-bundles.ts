@@ -1,0 +1,12 @@
+import path from 'node:path';
+import { runCommand } from '../testbed/run-command.ts';
+import { step } from '../testbed/step.ts';
+
+const root = path.join(import.meta.dirname, '../..');
+
+/** Bundles the three programs into dist/. */
+export async function buildBundles(): Promise<void> {
+  await step('Bundling the programs', () =>
+    runCommand(process.execPath, [path.join(root, 'scripts/build.ts')], { cwd: root }),
+  );
+}

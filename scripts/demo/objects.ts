@@ -1,0 +1,57 @@
+import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
+
+export const NAMESPACE = 'stoker-demo';
+export const RESOURCE = 'gateways';
+export const POD = 'gateway-0';
+export const BRANCH = 'main';
+
+/** Names the demo's namespace. */
+export const namespaceObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } };
+
+/** What goes where: the folder for all gateways, and the one of the gateway itself over it. */
+export function gatewaySyncObject(repo: string, pollInterval: string): object {
+  return {
+    apiVersion: API_VERSION,
+    kind: GATEWAY_SYNC.kind,
+    metadata: { name: RESOURCE, namespace: NAMESPACE },
+    spec: {
+      git: { repo, ref: BRANCH },
+      polling: { enabled: true, interval: pollInterval },
+      sync: {
+        profiles: {
+          default: {
+            mappings: [
+              { source: 'shared', destination: 'config' },
+              { source: 'gateways/{{ .GatewayName }}', destination: 'config' },
+            ],
+          },
+        },
+      },
+    },
+  };
+}
+
+/** A pod as a person writes it: nothing of the product but one annotation. */
+export const podObject = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: {
+    name: POD,
+    namespace: NAMESPACE,
+    labels: { 'app.kubernetes.io/name': 'plant-1' },
+    annotations: { 'sync.io/inject': 'true' },
+  },
+  spec: {
+    securityContext: { runAsUser: 2003, runAsGroup: 2003, fsGroup: 2003 },
+    containers: [{ name: 'gateway', image: 'gateway:1', volumeMounts: [{ name: 'data', mountPath: '/data' }] }],
+    volumes: [{ name: 'data', emptyDir: {} }],
+  },
+};
+
+/** The first commit of the sample repository. */
+export const sampleFiles = {
+  'README.md': 'Configuration of our gateways.\n',
+  'shared/logging.json': '{ "level": "info" }\n',
+  'shared/greeting.txt': 'hello from the first commit\n',
+  'gateways/plant-1/tags.json': '{ "site": "plant-1", "tags": [] }\n',
+};

@@ -1,0 +1,46 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Program } from '../images/programs.ts';
+import { readEntryPoint } from '../images/read-entry-point.ts';
+import { freePort } from '../testbed/free-port.ts';
+import { type GuardedProcess, startGuarded } from '../testbed/guarded-process.ts';
+
+const root = path.join(import.meta.dirname, '../..');
+
+/** A program of the product that runs on this machine. */
+export interface RunningProgram extends GuardedProcess {
+  /** File with its log. */
+  log: string;
+}
+
+/** Starts a bundle with this Node and the flags of its image, and waits until it is ready; `logs` is the folder for its log. */
+export async function startProgram(
+  name: Program,
+  environment: Record<string, string>,
+  logs: string,
+): Promise<RunningProgram> {
+  const log = path.join(logs, `${name}.log`);
+  const health = await freePort();
+  const { PATH = '', HOME = '' } = process.env;
+  const flags = (await readEntryPoint(name)).filter((argument) => argument.startsWith('--'));
+  const started = startGuarded(process.execPath, [...flags, path.join(root, 'dist', `${name}.mjs`)], {
+    env: { PATH, HOME, MALLOC_ARENA_MAX: '1', ...environment, HEALTH_PORT: String(health) },
+    output: { log },
+  });
+  await untilHealthy(name, { port: health, hasExited: started.hasExited, log });
+  return { ...started, log };
+}
+
+async function untilHealthy(
+  name: string,
+  { port, hasExited, log }: { port: number; hasExited: () => boolean; log: string },
+): Promise<void> {
+  for (const deadline = Date.now() + 30_000; Date.now() < deadline; await sleep(20)) {
+    if (hasExited()) break;
+    const path = name === 'agent' ? 'healthz' : 'readyz';
+    const response = await fetch(`http://127.0.0.1:${port}/${path}`).catch(() => undefined);
+    if (response?.ok) return;
+  }
+  throw new Error(`${name} did not start. Its log:\n${(await readFile(log, 'utf8')).slice(-4_000)}`);
+}

@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { KubeConfig } from '@kubernetes/client-node';
+import { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import { ApiCredentials } from '../../shared/io/kubernetes/credentials.ts';
+import { findBinaries } from '../testbed/find-binaries.ts';
+import { freePort } from '../testbed/free-port.ts';
+import { type GitServer, startGitServer } from '../testbed/git-server.ts';
+import { runCommand } from '../testbed/run-command.ts';
+import { step } from '../testbed/step.ts';
+import { makeTemporaryFolder, type TemporaryFolder } from '../testbed/temporary-folder.ts';
+import { buildBundles } from './build-bundles.ts';
+import { bold, dim, headline, say, show, timeline } from './console.ts';
+import { GatewaySyncFollower } from './follow-gateway-sync.ts';
+import { BRANCH, gatewaySyncObject, NAMESPACE, namespaceObject, RESOURCE, sampleFiles } from './objects.ts';
+import { startProgram } from './programs.ts';
+import { postPush, watchDelivery } from './watch-delivery.ts';
+
+/**
+ * The part of the path that needs no way from the cluster to this machine: receiver and controller run here with the
+ * person's own rights, and the resource lives in their cluster. Pods are left out, since the cluster could not call the
+ * admission endpoint, nor its nodes reach the repository.
+ */
+export async function runOnContext({ context, once }: { context: string; once: boolean }): Promise<void> {
+  const config = chooseContext(context);
+  headline(`Preparing, on the cluster of context ${context}`);
+  await buildBundles();
+  const { kubectl: binary } = await findBinaries('kubectl');
+  const kubectl = (...args: string[]) => runCommand(binary, ['--context', context, ...args]);
+  const folder = await makeTemporaryFolder('stoker-demo-');
+  const server = await startGitServer();
+  try {
+    await step('Installing the CRDs', () => kubectl('apply', '--server-side', '--filename', 'chart/crds'));
+    await runCommand(binary, ['--context', context, 'apply', '--filename', '-'], {
+      input: JSON.stringify(namespaceObject),
+    });
+    await show202(config, { kubectl, folder, server });
+    if (!once) {
+      say(bold('Ctrl-C ends everything but the namespace and the CRDs.'));
+      await new Promise(() => setInterval(() => {}, 1 << 30));
+    }
+  } finally {
+    await step('Removing the namespace', () =>
+      kubectl('delete', 'namespace', NAMESPACE, '--ignore-not-found', '--wait=false'),
+    );
+    await Promise.all([server.stop(), folder.remove()]);
+  }
+}
+
+interface Tools {
+  kubectl: (...args: string[]) => Promise<string>;
+  folder: TemporaryFolder;
+  server: GitServer;
+}
+
+async function show202(config: KubeConfig, { kubectl, folder, server }: Tools): Promise<void> {
+  const repository = await server.createRepository('gateways');
+  await repository.commit({ files: sampleFiles });
+  const { client, kubeconfig } = await writeKubeconfig(config, folder);
+  const secret = randomBytes(20).toString('hex');
+  const webhookPort = await freePort();
+  const common = { KUBECONFIG: kubeconfig, METRICS_PORT: '0' };
+  const receiver = await startProgram(
+    'receiver',
+    {
+      ...common,
+      METRICS_PORT: String(await freePort()),
+      RECEIVER_HOST: '127.0.0.1',
+      RECEIVER_PORT: String(webhookPort),
+      WEBHOOK_HMAC_SECRET: secret,
+    },
+    folder.path,
+  );
+  const controller = await startProgram(
+    'controller',
+    {
+      ...common,
+      POD_NAMESPACE: NAMESPACE,
+      WATCH_NAMESPACES: NAMESPACE,
+      WEBHOOK_PORT: '0',
+      GIT_ALLOW_LOCAL: 'true',
+      AUTO_BIND_AGENT: 'false',
+    },
+    folder.path,
+  );
+  const follower = new GatewaySyncFollower();
+  const following = new AbortController();
+  void follower.run(client, { namespace: NAMESPACE, name: RESOURCE }, following.signal);
+  await client.apply(
+    `/apis/sync.io/v1alpha1/namespaces/${NAMESPACE}/gatewaysyncs/${RESOURCE}`,
+    gatewaySyncObject(repository.url, '60s'),
+    { query: { fieldManager: 'stoker-demo', force: true } },
+  );
+  await follower.until('the first commit', ({ status }) => status?.lastSyncCommit !== undefined);
+
+  headline('A push, and a signed webhook');
+  say(dim('pods are left out: the cluster cannot reach this machine'));
+  const commit = await repository.commit({ files: { 'shared/greeting.txt': `${new Date().toISOString()}\n` } });
+  const startedAt = performance.now();
+  const url = `http://127.0.0.1:${webhookPort}/webhook/${NAMESPACE}/${RESOURCE}`;
+  const [answer, moments] = await Promise.all([
+    postPush(url, secret, BRANCH),
+    watchDelivery(follower, { commit }, startedAt),
+  ]);
+  if (answer.status !== 202) throw new Error(`the receiver answered ${answer.status}: ${answer.body}`);
+  timeline([{ what: 'the receiver answered 202: the request is stored', atMs: answer.at - startedAt }, ...moments]);
+  show(`kubectl get gs -n ${NAMESPACE}`, await kubectl('get', 'gs', '--namespace', NAMESPACE));
+  following.abort();
+  await Promise.all([receiver.stop(), controller.stop()]);
+}
+
+function chooseContext(context: string): KubeConfig {
+  const config = new KubeConfig();
+  config.loadFromDefault();
+  const names = config.getContexts().map(({ name }) => name);
+  if (!names.includes(context)) throw new Error(`there is no context ${context}; there are: ${names.join(', ')}`);
+  config.setCurrentContext(context);
+  return config;
+}
+
+/** The programs take their cluster from a file's current context: a copy with that one chosen. */
+async function writeKubeconfig(
+  config: KubeConfig,
+  folder: TemporaryFolder,
+): Promise<{ client: KubernetesClient; kubeconfig: string }> {
+  const kubeconfig = `${folder.path}/kubeconfig`;
+  await writeFile(kubeconfig, config.exportConfig(), { mode: 0o600 });
+  return {
+    client: new KubernetesClient(new ApiCredentials(config), { userAgent: 'stoker-operator-demo' }),
+    kubeconfig,
+  };
+}

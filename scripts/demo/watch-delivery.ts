@@ -1,0 +1,51 @@
+import { createHmac } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Moment } from './console.ts';
+import { type GatewaySyncFollower, isReady } from './follow-gateway-sync.ts';
+
+/** A commit on its way to the gateway's disk. */
+export interface Delivery {
+  commit: string;
+  /** The file that it changes, and what it must hold then; without one (no agent) only the resource is watched. */
+  file?: { path: string; content: string };
+}
+
+/** Follows a commit from now on: until it is resolved, on disk, and the resource is ready. */
+export async function watchDelivery(
+  follower: GatewaySyncFollower,
+  { commit, file }: Delivery,
+  startedAt: number,
+): Promise<Moment[]> {
+  const resolved = follower.until('resolved', ({ status }) => status?.lastSyncCommit === commit);
+  const ready = follower.until('Ready', (resource) => resource.status?.lastSyncCommit === commit && isReady(resource));
+  const onDisk = file ? untilFile(file.path, file.content) : undefined;
+  const [resolvedAt, diskAt, readyAt] = await Promise.all([resolved, onDisk, ready]);
+  return [
+    { what: 'the controller resolved the commit', atMs: resolvedAt - startedAt },
+    ...(diskAt === undefined ? [] : [{ what: "the file is on the gateway's disk", atMs: diskAt - startedAt }]),
+    { what: 'the GatewaySync is Ready', atMs: readyAt - startedAt },
+  ];
+}
+
+/** Sends a push event as GitHub does, signed; gives the status and when the answer was there. */
+export async function postPush(
+  url: string,
+  secret: string,
+  branch: string,
+): Promise<{ status: number; body: string; at: number }> {
+  const body = JSON.stringify({ ref: `refs/heads/${branch}`, deleted: false });
+  const signature = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
+  const headers = { 'Content-Type': 'application/json', 'X-GitHub-Event': 'push', 'X-Hub-Signature-256': signature };
+  const response = await fetch(url, { method: 'POST', headers, body });
+  const at = performance.now();
+  return { status: response.status, body: await response.text(), at };
+}
+
+async function untilFile(path: string, content: string, timeoutMs = 30_000): Promise<number> {
+  for (const deadline = performance.now() + timeoutMs; performance.now() < deadline; await sleep(2)) {
+    const current = await readFile(path, 'utf8').catch(() => undefined);
+    if (current === content) return performance.now();
+  }
+  throw new Error(`${path} did not get its new content within ${timeoutMs / 1000} s`);
+}

@@ -1,0 +1,29 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { generateApiReference } from './generate/api-reference.ts';
+import { generateChartReadme } from './generate/chart-readme.ts';
+import { generateCrds } from './generate/crds.ts';
+
+const root = join(import.meta.dirname, '..');
+const check = process.argv.includes('--check');
+const stale: string[] = [];
+
+for (const [path, content] of Object.entries({
+  ...generateCrds(),
+  ...generateApiReference(),
+  ...(await generateChartReadme()),
+})) {
+  const file = join(root, path);
+  const current = await readFile(file, 'utf8').catch(() => undefined);
+  if (current === content) continue;
+  stale.push(path);
+  if (check) continue;
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, content);
+  console.log(`wrote ${path}`);
+}
+
+if (check && stale.length > 0) {
+  console.error(`stale generated files: ${stale.join(', ')}. Run npm run generate and commit the result.`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,132 @@
+import { stringify } from 'yaml';
+import { BOUNDS } from '../../shared/api/bounds.ts';
+import { gatewaySyncSpecSchema } from '../../shared/api/gateway-sync.ts';
+import { gatewaySyncStatusSchema } from '../../shared/api/gateway-sync-status.ts';
+import { GATEWAY_SYNC, GROUP, type ResourceNames, SYNC_REPORT, VERSION } from '../../shared/api/group.ts';
+import { syncReportStatusSchema } from '../../shared/api/sync-report.ts';
+import { type SchemaNode, toStructuralSchema } from './json-schema.ts';
+
+interface PrinterColumn {
+  name: string;
+  type: 'string' | 'integer' | 'date';
+  jsonPath: string;
+  description?: string;
+  priority?: number;
+}
+
+interface CrdParts {
+  names: ResourceNames;
+  description: string;
+  properties: Record<string, SchemaNode>;
+  required: string[];
+  columns: PrinterColumn[];
+  statusSubresource: boolean;
+}
+
+const gatewaySyncColumns: PrinterColumn[] = [
+  { name: 'Ref', type: 'string', jsonPath: '.status.target.ref', description: 'The ref that is followed' },
+  {
+    name: 'Gateways',
+    type: 'string',
+    jsonPath: '.status.gateways.summary',
+    description: 'Gateways on the resolved commit',
+  },
+  { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
+  { name: 'Status', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].reason' },
+  { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+  { name: 'Commit', type: 'string', jsonPath: '.status.lastSyncCommitShort', priority: 1 },
+  { name: 'Profiles', type: 'integer', jsonPath: '.status.profileCount', priority: 1 },
+  { name: 'Last Sync', type: 'date', jsonPath: '.status.lastSyncTime', priority: 1 },
+];
+
+const syncReportColumns: PrinterColumn[] = [
+  { name: 'GatewaySync', type: 'string', jsonPath: '.status.crName' },
+  { name: 'Gateway', type: 'string', jsonPath: '.status.gateway' },
+  { name: 'Profile', type: 'string', jsonPath: '.status.profile' },
+  { name: 'State', type: 'string', jsonPath: '.status.state' },
+  { name: 'Ref', type: 'string', jsonPath: '.status.ref' },
+  { name: 'Synced', type: 'date', jsonPath: '.status.time' },
+  { name: 'Commit', type: 'string', jsonPath: '.status.commit', priority: 1 },
+  { name: 'Message', type: 'string', jsonPath: '.status.message', priority: 1 },
+];
+
+function customResourceDefinition(parts: CrdParts) {
+  const { names } = parts;
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${names.plural}.${GROUP}` },
+    spec: {
+      group: GROUP,
+      scope: 'Namespaced',
+      names: {
+        kind: names.kind,
+        listKind: `${names.kind}List`,
+        plural: names.plural,
+        singular: names.singular,
+        shortNames: [names.shortName],
+        categories: ['sync'],
+      },
+      versions: [
+        {
+          name: VERSION,
+          served: true,
+          storage: true,
+          additionalPrinterColumns: parts.columns,
+          schema: {
+            openAPIV3Schema: {
+              type: 'object',
+              description: parts.description,
+              required: parts.required,
+              properties: {
+                apiVersion: { type: 'string' },
+                kind: { type: 'string' },
+                ...parts.properties,
+              },
+            },
+          },
+          ...(parts.statusSubresource ? { subresources: { status: {} } } : {}),
+        },
+      ],
+    },
+  };
+}
+
+const definitions = {
+  [GATEWAY_SYNC.plural]: customResourceDefinition({
+    names: GATEWAY_SYNC,
+    description: 'A GatewaySync keeps the files of gateway pods in sync with a git repository.',
+    required: ['metadata', 'spec'],
+    properties: {
+      metadata: { type: 'object', properties: { name: { type: 'string', maxLength: BOUNDS.name } } },
+      spec: toStructuralSchema(gatewaySyncSpecSchema),
+      status: toStructuralSchema(gatewaySyncStatusSchema),
+    },
+    columns: gatewaySyncColumns,
+    statusSubresource: true,
+  }),
+  [SYNC_REPORT.plural]: customResourceDefinition({
+    names: SYNC_REPORT,
+    description:
+      'A SyncReport says what the agent of the pod of the same name did last. Agents write it; people read it.',
+    required: [],
+    properties: {
+      metadata: { type: 'object' },
+      status: toStructuralSchema(syncReportStatusSchema),
+    },
+    columns: syncReportColumns,
+    statusSubresource: false,
+  }),
+};
+
+const header = '# Made by `npm run generate` from shared/api: change it there.\n';
+
+/** The CRDs as YAML documents, by file name. */
+export function generateCrds(): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(definitions).map(([plural, definition]) => [
+      `chart/crds/${GROUP}_${plural}.yaml`,
+      header + stringify(definition, { lineWidth: 0, aliasDuplicateObjects: false }),
+    ]),
+  );
+}

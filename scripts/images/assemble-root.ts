@@ -1,0 +1,28 @@
+import { chmod, copyFile, mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { listFiles } from './list-files.ts';
+import { parseProgram } from './programs.ts';
+import { readEntryPoint } from './read-entry-point.ts';
+
+const checkout = path.join(import.meta.dirname, '../..');
+
+/**
+ * Puts the files of a program's image into a folder that is the root of its file system, and prints the entry point as
+ * JSON, for builders that do not read the Dockerfile. `npm run build` comes first.
+ */
+async function assembleRoot(programName: string | undefined, root: string | undefined): Promise<void> {
+  const program = parseProgram(programName);
+  if (!root) throw new Error('The folder for the root file system is missing.');
+  for (const { from, to } of listFiles(program)) {
+    const target = path.join(root, to);
+    await mkdir(path.dirname(target), { recursive: true });
+    await copyFile(path.join(checkout, from), target);
+    // An agent runs as the user of the gateway's container, whoever that is: all may read.
+    await chmod(target, 0o644);
+    await chmod(path.dirname(target), 0o755);
+  }
+  await chmod(root, 0o755);
+  process.stdout.write(`${JSON.stringify(await readEntryPoint(program))}\n`);
+}
+
+await assembleRoot(process.argv[2], process.argv[3]);

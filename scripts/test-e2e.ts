@@ -1,0 +1,44 @@
+import { spawn } from 'node:child_process';
+import path from 'node:path';
+
+/**
+ * Runs the end-to-end tests on the cluster that KUBECONFIG names; they install the chart into namespaces of their own.
+ * One installation at a time fits into a cluster: use one that is free of the chart.
+ *
+ * The images are `$E2E_IMAGE_REGISTRY/{controller,receiver,agent}:$E2E_IMAGE_TAG` (default: stoker-operator, e2e).
+ * `E2E_LOAD_IMAGES` is a shell command that brings them into the cluster, run first and with these two variables set. For kind:
+ *
+ *   export E2E_LOAD_IMAGES='for p in controller receiver agent; do i=$E2E_IMAGE_REGISTRY/$p:$E2E_IMAGE_TAG;
+ *     docker build --target $p --tag $i . && kind load docker-image $i || exit 1; done'
+ *
+ * Where the cluster pulls the images from a registry, leave it out.
+ */
+async function testEndToEnd(): Promise<number> {
+  if (!process.env.KUBECONFIG) {
+    process.stderr.write(
+      'KUBECONFIG is not set: the end-to-end tests install the chart into the cluster that it names.\n',
+    );
+    return 1;
+  }
+  const { E2E_IMAGE_REGISTRY = 'stoker-operator', E2E_IMAGE_TAG = 'e2e', E2E_LOAD_IMAGES } = process.env;
+  const env = { ...process.env, E2E_IMAGE_REGISTRY, E2E_IMAGE_TAG };
+  if (E2E_LOAD_IMAGES) {
+    const status = await run('/bin/sh', ['-c', E2E_LOAD_IMAGES], env);
+    if (status !== 0) {
+      process.stderr.write(`E2E_LOAD_IMAGES ended with status ${status}.\n`);
+      return status;
+    }
+  }
+  const reporter = '--test-reporter=spec';
+  return await run(process.execPath, ['--test', '--test-concurrency=1', reporter, 'tests/e2e/*.test.ts'], env);
+}
+
+function run(command: string, args: string[], env: NodeJS.ProcessEnv): Promise<number> {
+  const child = spawn(command, args, { cwd: path.join(import.meta.dirname, '..'), env, stdio: 'inherit' });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (status) => resolve(status ?? 1));
+  });
+}
+
+process.exitCode = await testEndToEnd();

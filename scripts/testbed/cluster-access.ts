@@ -1,0 +1,88 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CommandError, runCommand } from './run-command.ts';
+
+/** The binaries that come with every control plane. */
+export type ControlPlaneBinary = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kubectl';
+
+/** Where a running control plane is; plain data that another process can be given. */
+export interface ClusterDetails {
+  /** Folder of the control plane: kubeconfigs, certificates, logs. */
+  dir: string;
+  url: string;
+  caFile: string;
+  /** Path of the administrator's kubeconfig. */
+  kubeconfig: string;
+  binaries: Record<ControlPlaneBinary, string>;
+}
+
+/** Whose token to ask for; `pod` binds the token to a pod that exists. */
+interface Account {
+  namespace: string;
+  serviceAccount: string;
+  pod?: string;
+}
+
+/** A running control plane and what one does with it. */
+export interface ClusterAccess extends ClusterDetails {
+  /** Runs kubectl as administrator and gives its stdout; throws `CommandError`. */
+  kubectl(...args: string[]): Promise<string>;
+  /** The same with `input` (YAML or an object) as the file `-`. */
+  kubectlWith(input: string | object, ...args: string[]): Promise<string>;
+  /** Writes a kubeconfig with a fresh token of a ServiceAccount and gives its path; waits for an account that is being made. */
+  kubeconfigFor(account: Account): Promise<string>;
+}
+
+let kubeconfigs = 0;
+
+/** Adds to the details of a control plane what one does with it. */
+export function accessCluster(details: ClusterDetails): ClusterAccess {
+  const run = (args: string[], input?: string) =>
+    runCommand(details.binaries.kubectl, ['--kubeconfig', details.kubeconfig, ...args], {
+      // kubectl caches discovery in the home folder, by host and port: the next control plane may have the same port.
+      env: { ...process.env, KUBECACHEDIR: path.join(details.dir, 'kubectl-cache') },
+      ...(input !== undefined && { input }),
+    });
+  return {
+    ...details,
+    kubectl: (...args) => run(args),
+    kubectlWith: (input, ...args) => run(args, typeof input === 'string' ? input : JSON.stringify(input)),
+    kubeconfigFor: async (account) => {
+      const token = await issueToken(run, account);
+      const name = `${account.namespace}-${account.serviceAccount}-${process.pid}-${++kubeconfigs}.kubeconfig`;
+      return await writeKubeconfig(path.join(details.dir, name), { ...details, token, namespace: account.namespace });
+    },
+  };
+}
+
+async function issueToken(run: (args: string[]) => Promise<string>, account: Account): Promise<string> {
+  const args = ['create', 'token', account.serviceAccount, '--namespace', account.namespace, '--duration', '2h'];
+  if (account.pod) args.push('--bound-object-kind', 'Pod', '--bound-object-name', account.pod);
+  for (const deadline = Date.now() + 10_000; ; await sleep(100)) {
+    try {
+      return (await run(args)).trim();
+    } catch (error) {
+      const isMissing = error instanceof CommandError && error.stderr.includes('(NotFound)');
+      if (!isMissing || Date.now() > deadline) throw error;
+    }
+  }
+}
+
+/** Writes a kubeconfig that holds one token, readable by its owner only, and gives its path. */
+export async function writeKubeconfig(
+  file: string,
+  { url, caFile, token, namespace = 'default' }: { url: string; caFile: string; token: string; namespace?: string },
+): Promise<string> {
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'testbed', cluster: { server: url, 'certificate-authority': caFile } }],
+    users: [{ name: 'testbed', user: { token } }],
+    contexts: [{ name: 'testbed', context: { cluster: 'testbed', user: 'testbed', namespace } }],
+    'current-context': 'testbed',
+  };
+  // JSON is YAML.
+  await writeFile(file, JSON.stringify(config, null, 2), { mode: 0o600 });
+  return file;
+}

@@ -1,0 +1,68 @@
+import path from 'node:path';
+
+/** Files of a control plane, below its folder. */
+export function controlPlaneFiles(dir: string) {
+  const certificates = path.join(dir, 'certificates');
+  return {
+    certificates,
+    // The API server makes its own certificate and appends to it the CA that signed it.
+    ca: path.join(certificates, 'apiserver.crt'),
+    tokens: path.join(dir, 'tokens.csv'),
+    serviceAccountKey: path.join(dir, 'service-account.key'),
+    controllersKubeconfig: path.join(dir, 'controllers.kubeconfig'),
+    adminKubeconfig: path.join(dir, 'kubeconfig'),
+  };
+}
+
+/** Arguments of etcd. */
+export function etcdArguments({ dir, port }: { dir: string; port: number }): string[] {
+  const url = `http://127.0.0.1:${port}`;
+  return [
+    `--data-dir=${path.join(dir, 'etcd')}`,
+    `--listen-client-urls=${url}`,
+    `--advertise-client-urls=${url}`,
+    // A single member has no peers: any port will do.
+    '--listen-peer-urls=http://127.0.0.1:0',
+    '--unsafe-no-fsync',
+    '--log-level=warn',
+  ];
+}
+
+/** Arguments of kube-apiserver; admission plugins are the default ones, with webhooks and ValidatingAdmissionPolicy among them. */
+export function apiServerArguments(options: { dir: string; port: number; etcdPort: number }): string[] {
+  const files = controlPlaneFiles(options.dir);
+  return [
+    `--etcd-servers=http://127.0.0.1:${options.etcdPort}`,
+    '--bind-address=127.0.0.1',
+    '--advertise-address=127.0.0.1',
+    `--secure-port=${options.port}`,
+    `--cert-dir=${files.certificates}`,
+    `--token-auth-file=${files.tokens}`,
+    '--authorization-mode=RBAC',
+    '--allow-privileged=true',
+    '--service-cluster-ip-range=10.0.0.0/24',
+    '--service-account-issuer=https://kubernetes.default.svc.cluster.local',
+    `--service-account-key-file=${files.serviceAccountKey}`,
+    `--service-account-signing-key-file=${files.serviceAccountKey}`,
+    '--profiling=false',
+  ];
+}
+
+/** Arguments of kube-controller-manager: all default controllers. */
+export function controllerManagerArguments(dir: string): string[] {
+  const files = controlPlaneFiles(dir);
+  return [
+    `--kubeconfig=${files.controllersKubeconfig}`,
+    `--authentication-kubeconfig=${files.controllersKubeconfig}`,
+    `--authorization-kubeconfig=${files.controllersKubeconfig}`,
+    '--use-service-account-credentials',
+    `--service-account-private-key-file=${files.serviceAccountKey}`,
+    `--root-ca-file=${files.ca}`,
+    '--leader-elect=false',
+    // Each controller gets an account of its own, one call after the other: at the default 20 a second that is the start-up time.
+    '--kube-api-qps=500',
+    '--kube-api-burst=1000',
+    '--secure-port=0',
+    '--profiling=false',
+  ];
+}

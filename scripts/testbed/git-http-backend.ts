@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
+import { gitEnvironment } from './git-command.ts';
+
+/** Lets `git http-backend` (git-http-backend(1)) answer a request; `body` is the request's body, unpacked. */
+export function answerWithGit(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { body, root }: { body: Readable; root: string },
+): void {
+  const cgi = spawn('git', ['http-backend'], { env: cgiEnvironment(request, root), stdio: ['pipe', 'pipe', 'ignore'] });
+  cgi.on('error', () => response.destroy());
+  // git ends before it has read everything when it refuses a request.
+  cgi.stdin.on('error', () => {});
+  body.pipe(cgi.stdin);
+  body.on('error', () => cgi.kill());
+  response.on('close', () => cgi.kill());
+  passAnswer(cgi.stdout, response);
+}
+
+/** The variables of RFC 3875. No CONTENT_LENGTH: git then reads to the end, which chunked bodies need. */
+function cgiEnvironment(request: IncomingMessage, root: string): NodeJS.ProcessEnv {
+  const { pathname, search } = new URL(request.url ?? '/', 'http://localhost');
+  return {
+    ...gitEnvironment(),
+    GIT_PROJECT_ROOT: root,
+    GIT_HTTP_EXPORT_ALL: '1',
+    GATEWAY_INTERFACE: 'CGI/1.1',
+    REQUEST_METHOD: request.method ?? 'GET',
+    PATH_INFO: decodeURIComponent(pathname),
+    QUERY_STRING: search.slice(1),
+    CONTENT_TYPE: request.headers['content-type'] ?? '',
+    REMOTE_ADDR: request.socket.remoteAddress ?? '',
+    // Pushes are for authenticated users; whether this one is was decided before.
+    REMOTE_USER: 'testbed',
+    GIT_PROTOCOL: String(request.headers['git-protocol'] ?? ''),
+  };
+}
+
+/** Splits the CGI answer into its header and the body, which is passed on as it comes. */
+function passAnswer(output: Readable, response: ServerResponse): void {
+  let head = Buffer.alloc(0);
+  const onData = (chunk: Buffer) => {
+    head = Buffer.concat([head, chunk]);
+    const end = head.indexOf('\r\n\r\n');
+    if (end < 0) return;
+    output.off('data', onData);
+    writeHeader(head.toString('latin1', 0, end), response);
+    response.write(head.subarray(end + 4));
+    output.pipe(response);
+  };
+  output.on('data', onData);
+  output.on('end', () => {
+    if (!response.headersSent) response.writeHead(500).end();
+  });
+}
+
+function writeHeader(header: string, response: ServerResponse): void {
+  for (const line of header.split('\r\n')) {
+    const colon = line.indexOf(':');
+    const [name, value] = [line.slice(0, colon), line.slice(colon + 1).trim()];
+    if (name.toLowerCase() === 'status') response.statusCode = Number.parseInt(value, 10);
+    else response.setHeader(name, value);
+  }
+}

@@ -1,0 +1,54 @@
+import type { IncomingMessage } from 'node:http';
+import { PassThrough, type Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+
+/** A request that reached a git server, as tests count and inspect them. */
+export interface GitRequest {
+  method: string;
+  /** Path and query. */
+  path: string;
+  /** `org/name` of `/org/name.git/…`. */
+  repository: string;
+  service: 'git-upload-pack' | 'git-receive-pack' | undefined;
+  /** Version of the protocol that the client asked for. */
+  protocol: 0 | 1 | 2;
+  /** The command of a request in version 2; known once its body has arrived. */
+  command: 'ls-refs' | 'fetch' | undefined;
+  authorised: boolean;
+  /** Milliseconds since the epoch. */
+  at: number;
+  /** Status of the answer; undefined as long as there is none. */
+  status: number | undefined;
+}
+
+/** Notes what a request's first line and headers tell. */
+export function describeRequest(request: IncomingMessage, authorised: boolean): GitRequest {
+  const target = request.url ?? '/';
+  const version = /version=([12])/.exec(String(request.headers['git-protocol'] ?? ''))?.[1] ?? '0';
+  return {
+    method: request.method ?? '',
+    path: target,
+    repository: /^\/(.+?)(?:\.git)?\/(?:info\/refs|git-)/.exec(target)?.[1] ?? '',
+    service: /git-(?:upload|receive)-pack/.exec(target)?.[0] as GitRequest['service'],
+    protocol: Number(version) as GitRequest['protocol'],
+    command: undefined,
+    authorised,
+    at: Date.now(),
+    status: undefined,
+  };
+}
+
+/** The body of a request, unpacked; its first packet tells the command of protocol version 2 (gitprotocol-v2(5)). */
+export function readBody(request: IncomingMessage, entry: GitRequest): Readable {
+  const unpacked = request.headers['content-encoding'] === 'gzip' ? request.pipe(createGunzip()) : request;
+  const body = new PassThrough();
+  let head = '';
+  unpacked.on('data', (chunk: Buffer) => {
+    if (entry.command || head.length >= 24) return;
+    head += chunk.toString('latin1', 0, 24);
+    const command = /^[0-9a-f]{4}command=(ls-refs|fetch)/.exec(head)?.[1];
+    entry.command = command as GitRequest['command'];
+  });
+  unpacked.on('error', (error) => body.destroy(error));
+  return unpacked.pipe(body);
+}

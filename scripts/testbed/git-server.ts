@@ -1,0 +1,111 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Certificates, createCertificates } from './certificates.ts';
+import { answerWithGit } from './git-http-backend.ts';
+import { createBareRepository, type GitRepository } from './git-repository.ts';
+import { describeRequest, type GitRequest, readBody } from './git-request.ts';
+import { makeTemporaryFolder } from './temporary-folder.ts';
+
+/** What a client has to present: HTTP basic credentials (any user where none is named) or a bearer token. */
+type GitCredentials = { username?: string; password: string } | { token: string };
+
+/** How a server misbehaves: late (milliseconds), with a status instead of an answer, or never answering. `times` limits it. */
+type GitFault = ({ delay: number } | { status: number; headers?: Record<string, string> } | { hang: true }) & {
+  times?: number;
+};
+
+/** How a git server is started. */
+export interface GitServerOptions {
+  /** Serve https, with a certificate of a private CA. */
+  tls?: boolean;
+  credentials?: GitCredentials;
+}
+
+/** Real git over HTTP. */
+export interface GitServer {
+  url: string;
+  /** The CA that clients must trust, under TLS. */
+  caFile: string | undefined;
+  /** Every request so far, refused ones too, in order of arrival; may be emptied by `length = 0`. */
+  requests: GitRequest[];
+  /** What clients must present from now on; undefined: nothing. */
+  credentials: GitCredentials | undefined;
+  /** How the server misbehaves from now on; undefined: not at all. */
+  fault: GitFault | undefined;
+  createRepository(name: string): Promise<GitRepository>;
+  stop(): Promise<void>;
+}
+
+/** Starts a server for the smart HTTP protocol on a free loopback port, behind which `git http-backend` answers. */
+export async function startGitServer({ tls = false, credentials }: GitServerOptions = {}): Promise<GitServer> {
+  const folder = await makeTemporaryFolder('git-server-');
+  const certificates = tls ? await createCertificates(folder.path) : undefined;
+  const server = await listen(certificates, (request, response) => void answer(request, response));
+  const gitServer: GitServer = {
+    url: `${tls ? 'https' : 'http'}://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    caFile: certificates?.caFile,
+    requests: [],
+    credentials,
+    fault: undefined,
+    createRepository: (name) => createBareRepository(folder.path, name, gitServer.url),
+    stop: async () => {
+      server.close();
+      server.closeAllConnections();
+      await folder.remove();
+    },
+  };
+
+  const answer: (...args: Parameters<RequestListener>) => Promise<void> = async (request, response) => {
+    const entry = describeRequest(request, isAuthorised(request.headers.authorization, gitServer.credentials));
+    gitServer.requests.push(entry);
+    response.on('finish', () => {
+      entry.status = response.statusCode;
+    });
+    if (await misbehave(gitServer, response)) return;
+    if (!entry.authorised) {
+      response.writeHead(401, { 'www-authenticate': 'Basic realm="testbed"' }).end();
+      return;
+    }
+    answerWithGit(request, response, { body: readBody(request, entry), root: folder.path });
+  };
+  return gitServer;
+}
+
+async function listen(certificates: Certificates | undefined, listener: RequestListener): Promise<Server> {
+  const server = certificates
+    ? createTlsServer(
+        { cert: await readFile(certificates.certFile), key: await readFile(certificates.keyFile) },
+        listener,
+      )
+    : createServer(listener);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
+
+/** Does what the fault says and tells whether nothing remains to be answered. */
+async function misbehave(server: GitServer, response: ServerResponse): Promise<boolean> {
+  const { fault } = server;
+  if (!fault) return false;
+  if (fault.times !== undefined) server.fault = fault.times > 1 ? { ...fault, times: fault.times - 1 } : undefined;
+  if ('delay' in fault) {
+    await sleep(fault.delay);
+    // The client may have given up.
+    return response.destroyed;
+  }
+  if ('status' in fault) response.writeHead(fault.status, fault.headers).end();
+  return true;
+}
+
+function isAuthorised(header: string | undefined, credentials: GitCredentials | undefined): boolean {
+  if (!credentials) return true;
+  const [scheme = '', value = ''] = header?.split(' ') ?? [];
+  if ('token' in credentials) return scheme.toLowerCase() === 'bearer' && value === credentials.token;
+  if (scheme.toLowerCase() !== 'basic') return false;
+  const [, username, password] = /^([^:]*):(.*)$/s.exec(Buffer.from(value, 'base64').toString()) ?? [];
+  return (credentials.username ?? username) === username && credentials.password === password;
+}

@@ -1,0 +1,103 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { ClusterAccess } from './cluster-access.ts';
+
+/** The parts of an injected pod that a kubelet would act on. */
+export interface InjectedPod {
+  metadata: { name: string; namespace: string; uid: string; labels?: Record<string, string> };
+  spec: {
+    serviceAccountName?: string;
+    initContainers?: Container[];
+    volumes?: Volume[];
+  };
+}
+
+interface Container {
+  name: string;
+  image: string;
+  env: { name: string; value?: string; valueFrom?: { fieldRef: { fieldPath: string } } }[];
+  volumeMounts: { name: string; mountPath: string }[];
+}
+
+interface Volume {
+  name: string;
+  downwardAPI?: object;
+  secret?: { secretName: string };
+  projected?: { sources: { secret?: { name: string; items: { key: string; path: string }[] } }[] };
+}
+
+/**
+ * The environment of a pod's sidecar as a kubelet would make it, with its mounts as folders below `root`. Paths in
+ * values are led there, and the service account's token comes by a kubeconfig: there is no container here.
+ */
+export async function sidecarEnvironment(
+  cluster: ClusterAccess,
+  pod: InjectedPod,
+  root: string,
+): Promise<Record<string, string>> {
+  const sidecar = pod.spec.initContainers?.find(({ name }) => name === 'sync-agent');
+  if (!sidecar) throw new Error(`pod ${pod.metadata.name} has no sidecar`);
+  for (const { name, mountPath } of sidecar.volumeMounts) {
+    const folder = path.join(root, mountPath);
+    await mkdir(folder, { recursive: true });
+    await fillVolume(cluster, { pod, volume: pod.spec.volumes?.find((volume) => volume.name === name) }, folder);
+  }
+  const mounts = sidecar.volumeMounts.map(({ mountPath }) => mountPath);
+  const isMounted = (value: string) => mounts.some((mount) => value === mount || value.startsWith(`${mount}/`));
+  const environment: Record<string, string> = {};
+  for (const { name, value, valueFrom } of sidecar.env) {
+    const text = value ?? fieldOf(pod, valueFrom?.fieldRef.fieldPath);
+    environment[name] = isMounted(text) ? path.join(root, text) : text;
+  }
+  const { namespace, name } = pod.metadata;
+  const account = { namespace, serviceAccount: pod.spec.serviceAccountName ?? 'default', pod: name };
+  return { ...environment, KUBECONFIG: await cluster.kubeconfigFor(account) };
+}
+
+function fieldOf(pod: InjectedPod, fieldPath: string | undefined): string {
+  const fields: Record<string, string> = {
+    'metadata.name': pod.metadata.name,
+    'metadata.namespace': pod.metadata.namespace,
+    'metadata.uid': pod.metadata.uid,
+  };
+  const value = fields[fieldPath ?? ''];
+  if (value === undefined) throw new Error(`the field ${fieldPath} is not known here`);
+  return value;
+}
+
+async function fillVolume(
+  cluster: ClusterAccess,
+  { pod, volume }: { pod: InjectedPod; volume: Volume | undefined },
+  folder: string,
+): Promise<void> {
+  if (volume?.downwardAPI) {
+    const labels = Object.entries(pod.metadata.labels ?? {}).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
+    await writeFile(path.join(folder, 'labels'), labels.join('\n'));
+  }
+  for (const { secret } of volume?.projected?.sources ?? []) {
+    if (!secret) continue;
+    const values = await readSecret(cluster, pod.metadata.namespace, secret.name);
+    await writeFiles(
+      folder,
+      secret.items.map(({ key, path: file }) => [file, values[key] ?? '']),
+    );
+  }
+  if (volume?.secret) {
+    await writeFiles(
+      folder,
+      Object.entries(await readSecret(cluster, pod.metadata.namespace, volume.secret.secretName)),
+    );
+  }
+}
+
+async function readSecret(cluster: ClusterAccess, namespace: string, name: string): Promise<Record<string, string>> {
+  const text = await cluster.kubectl('get', 'secret', name, '--namespace', namespace, '--output', 'json');
+  return (JSON.parse(text) as { data?: Record<string, string> }).data ?? {};
+}
+
+async function writeFiles(folder: string, files: [file: string, base64: string][]): Promise<void> {
+  for (const [file, base64] of files) {
+    await mkdir(path.dirname(path.join(folder, file)), { recursive: true });
+    await writeFile(path.join(folder, file), Buffer.from(base64, 'base64'), { mode: 0o600 });
+  }
+}

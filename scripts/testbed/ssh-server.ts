@@ -1,0 +1,71 @@
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { userInfo } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from './free-port.ts';
+import { createBareRepository, type GitRepository } from './git-repository.ts';
+import { startGuarded, tailOf } from './guarded-process.ts';
+import { runCommand } from './run-command.ts';
+import { makeTemporaryFolder } from './temporary-folder.ts';
+
+/** Where distributions put the server of OpenSSH. */
+export const SSHD = '/usr/sbin/sshd';
+
+/** Real git over SSH. */
+export interface SshServer {
+  /** Private key that is let in. */
+  keyFile: string;
+  /** Line for known_hosts. */
+  knownHosts: string;
+  createRepository(name: string): Promise<GitRepository>;
+  stop(): Promise<void>;
+}
+
+/** Starts sshd(8) on a free loopback port, for the user that runs this, with a host key and a user key of its own. */
+export async function startSshServer(): Promise<SshServer> {
+  const folder = await makeTemporaryFolder('sshd-');
+  const file = (name: string) => path.join(folder.path, name);
+  const port = await freePort();
+  for (const name of ['host', 'user']) {
+    await runCommand('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', name, '-f', file(name)]);
+  }
+  await writeFile(file('authorized_keys'), await readFile(file('user.pub')), { mode: 0o600 });
+  await chmod(folder.path, 0o755);
+  if (process.getuid?.() === 0) await mkdir('/run/sshd', { recursive: true });
+  const settings = {
+    ...{ ListenAddress: '127.0.0.1', Port: port, HostKey: file('host'), AuthorizedKeysFile: file('authorized_keys') },
+    ...{ PidFile: 'none', UsePAM: 'no', StrictModes: 'no', PasswordAuthentication: 'no', LogLevel: 'VERBOSE' },
+  };
+  const lines = Object.entries(settings).map(([key, value]) => `${key} ${value}`);
+  await writeFile(file('sshd_config'), `${lines.join('\n')}\n`);
+  const log = file('sshd.log');
+  const daemon = startGuarded(SSHD, ['-D', '-e', '-f', file('sshd_config')], { output: { log } });
+  while (!(await accepts(port))) {
+    if (daemon.hasExited()) throw new Error(`sshd ended:\n${await tailOf(log)}`);
+    await sleep(20);
+  }
+  const base = `ssh://${userInfo().username}@127.0.0.1:${port}${folder.path}`;
+  const hostKey = (await readFile(file('host.pub'), 'utf8')).trim();
+  return {
+    keyFile: file('user'),
+    knownHosts: `[127.0.0.1]:${port} ${hostKey}\n`,
+    createRepository: (name) => createBareRepository(folder.path, name, base),
+    stop: async () => {
+      await daemon.stop();
+      await folder.remove();
+    },
+  };
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    const end = (result: boolean) => {
+      socket.destroy();
+      resolve(result);
+    };
+    socket.once('connect', () => end(true));
+    socket.once('error', () => end(false));
+  });
+}

@@ -1,0 +1,31 @@
+/**
+ * Upper bounds of a GatewaySync. They keep the cost of the CEL rules within the API server's budget, and they are
+ * part of the API: lowering one would make stored objects invalid.
+ */
+export const BOUNDS = {
+  /** Characters of a resource name: it is part of a RoleBinding's name and of label values. */
+  name: 63,
+  profiles: 32,
+  /** Mappings of one profile. */
+  mappings: 64,
+  /** Characters of a path, a pattern or a value. */
+  text: 512,
+  /** Patches of one mapping. */
+  patches: 16,
+  /** Values set by one patch. */
+  patchValues: 32,
+  /** Variables, patterns, refs of one list. */
+  list: 64,
+  /** Bytes of a git ref name. */
+  ref: 255,
+  /** Characters of a repository URL. */
+  url: 1024,
+  /** Gateways listed in status; the counts beside the list cover all. */
+  discoveredGateways: 200,
+  /** Paths listed in the report of a dry run. */
+  changes: 100,
+  /** Characters of a message in status. */
+  message: 1024,
+  headers: 16,
+  reloadRequests: 8,
+} as const;

@@ -1,0 +1,95 @@
+import * as v from 'valibot';
+import { BOUNDS } from './bounds.ts';
+import { AGENT_FOLDER } from './names.ts';
+
+/** A CEL rule that the API server checks, and the words that it answers with. */
+export interface CelRule {
+  rule: string;
+  message: string;
+}
+
+/** Attaches CEL rules to a schema; see https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules. */
+export const cel = <TInput>(...rules: CelRule[]) =>
+  v.metadata<TInput, { 'x-kubernetes-validations': CelRule[] }>({ 'x-kubernetes-validations': rules });
+
+/** A bounded string with a description for `kubectl explain`. */
+export const text = (description: string, maxLength: number = BOUNDS.text) =>
+  v.pipe(v.string(), v.maxLength(maxLength), v.description(description));
+
+/** A bounded string that is not empty. */
+export const name = (description: string, maxLength = 253) =>
+  v.pipe(v.string(), v.minLength(1), v.maxLength(maxLength), v.description(description));
+
+/** Names one key of a Secret in the resource's own namespace. */
+export const secretKeyRef = (description: string) =>
+  v.pipe(
+    v.object({ name: name('Name of the Secret.'), key: name('Key inside the Secret.') }),
+    v.description(description),
+  );
+
+/** A name that git accepts for a ref, short or full (git-check-ref-format), or a commit hash. */
+export const gitRef = (description: string) =>
+  v.pipe(
+    v.string(),
+    v.minLength(1),
+    v.maxLength(BOUNDS.ref),
+    cel(
+      {
+        rule: "!self.startsWith('-') && !self.startsWith('/') && !self.endsWith('/') && !self.endsWith('.') && !self.contains('//')",
+        message:
+          "must be a git ref such as main, v1.2.3 or refs/heads/main: no leading '-' or '/', no trailing '/' or '.'",
+      },
+      {
+        rule: "!self.contains('..') && !self.contains('@{') && !self.matches('[\\\\x00-\\\\x20\\\\x7f~^:?*\\\\[\\\\\\\\]') && !self.matches('(^|/)\\\\.|\\\\.lock(/|$)')",
+        message:
+          "must be a git ref: no spaces, control characters, '..', '@{', '~', '^', ':', '?', '*', '[' or '\\', no part that begins with '.' or ends with '.lock'",
+      },
+    ),
+    v.description(description),
+  );
+
+const relativePathRules: CelRule[] = [
+  { rule: "!self.startsWith('/')", message: 'must be a relative path: no leading /' },
+  { rule: "!self.matches('(^|/)\\\\.\\\\.(/|$)')", message: 'must not leave its root: no .. in the path' },
+  {
+    rule: "!self.matches('[\\\\x00-\\\\x1f\\\\x7f\\\\\\\\]')",
+    message: 'must not hold control characters or backslashes',
+  },
+];
+
+/** A path below the repository's root. */
+export const sourcePath = (description: string) =>
+  v.pipe(v.string(), v.minLength(1), v.maxLength(BOUNDS.text), cel(...relativePathRules), v.description(description));
+
+/** A path below the data volume's root, outside the agent's own folder. */
+export const destinationPath = (description: string) =>
+  v.pipe(
+    v.string(),
+    v.minLength(1),
+    v.maxLength(BOUNDS.text),
+    cel(...relativePathRules, {
+      rule: `!self.matches('^(\\\\./)*${AGENT_FOLDER.replace('.', '\\\\.')}(/|$)')`,
+      message: `must not lead into ${AGENT_FOLDER}, the folder in which the agent keeps its own files`,
+    }),
+    v.description(description),
+  );
+
+/** A Go duration string between 5s and 24h. */
+export const pollInterval = (description: string) =>
+  v.pipe(
+    v.string(),
+    v.maxLength(32),
+    cel({
+      rule: "self.matches('^([0-9]+(\\\\.[0-9]+)?(ms|s|m|h))+$') && duration(self) >= duration('5s') && duration(self) <= duration('24h')",
+      message: 'must be a duration between 5s and 24h, such as 30s, 5m or 1h30m',
+    }),
+    v.description(description),
+  );
+
+/** An integer within bounds. */
+export const integer = (min: number, max: number, description: string) =>
+  v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max), v.description(description));
+
+/** A point in time, RFC 3339. */
+export const timestamp = (description: string) =>
+  v.pipe(v.string(), v.metadata({ format: 'date-time' }), v.description(description));

@@ -1,0 +1,171 @@
+import * as v from 'valibot';
+import { BOUNDS } from './bounds.ts';
+import { cel, integer, name, pollInterval, secretKeyRef, text } from './fields.ts';
+import type { GatewaySyncStatus } from './gateway-sync-status.ts';
+import { gitSchema } from './git.ts';
+import type { ObjectMeta } from './object-meta.ts';
+import { syncSchema } from './sync.ts';
+
+const pollingSchema = v.pipe(
+  v.object({
+    enabled: v.optional(
+      v.pipe(v.boolean(), v.description('Whether the repository is polled. False: webhooks only.')),
+      true,
+    ),
+    interval: v.optional(pollInterval('Time between two polls, 5s to 24h.'), '60s'),
+  }),
+  v.description('How often the repository is asked for changes.'),
+);
+
+const webhookSchema = v.pipe(
+  v.object({
+    allowedRefs: v.optional(
+      v.pipe(
+        v.array(text('A glob, such as v* or refs/heads/release/*.', BOUNDS.ref)),
+        v.maxLength(BOUNDS.list),
+        v.description('Refs that a webhook may ask for. Empty: any tag, and the ref in spec.git.ref.'),
+      ),
+      [],
+    ),
+  }),
+  v.description('What a webhook may ask for.'),
+);
+
+const reloadRequestSchema = v.object({
+  method: v.optional(v.pipe(v.picklist(['GET', 'POST', 'PUT']), v.description('HTTP method.')), 'POST'),
+  path: v.pipe(
+    v.string(),
+    v.maxLength(BOUNDS.text),
+    cel({
+      rule: "self.startsWith('/') && !self.startsWith('//')",
+      message: 'must be a path that begins with a single /',
+    }),
+    v.description('Path on the gateway in the same pod.'),
+  ),
+  headersFrom: v.optional(
+    v.pipe(
+      v.array(
+        v.object({ name: name('Name of the header.'), secretRef: secretKeyRef('The Secret that holds its value.') }),
+      ),
+      v.maxLength(BOUNDS.headers),
+      v.description('Headers whose values come from Secrets.'),
+    ),
+  ),
+  expectStatus: v.optional(integer(100, 599, 'Status that means success. Left out: any 2xx.')),
+});
+
+const readyPathSchema = v.pipe(
+  v.string(),
+  v.maxLength(BOUNDS.text),
+  cel({
+    rule: "self.startsWith('/') && !self.startsWith('//')",
+    message: 'must be a path that begins with a single /',
+  }),
+  v.description('Path that answers 2xx once the gateway can be told to reload.'),
+);
+
+const gatewaySchema = v.pipe(
+  v.object({
+    port: v.optional(integer(1, 65_535, 'Port of the gateway inside the pod.'), 8088),
+    tls: v.optional(v.pipe(v.boolean(), v.description('Whether the gateway speaks https on that port.')), false),
+    api: v.optional(
+      v.pipe(
+        v.object({
+          secretName: name('Name of the Secret with the API key.'),
+          secretKey: v.optional(name('Key inside that Secret.'), 'apiKey'),
+        }),
+        v.description("The gateway's API key, for presets that need one."),
+      ),
+    ),
+    reload: v.optional(
+      v.pipe(
+        v.object({
+          preset: v.optional(
+            v.pipe(v.picklist(['none', 'ignition']), v.description('A known product, or none.')),
+            'none',
+          ),
+          requests: v.optional(
+            v.pipe(
+              v.array(reloadRequestSchema),
+              v.maxLength(BOUNDS.reloadRequests),
+              v.description('Calls to make after a change.'),
+            ),
+          ),
+          readyPath: v.optional(readyPathSchema),
+        }),
+        v.description('How to tell the gateway that its files changed.'),
+      ),
+    ),
+  }),
+  v.description('The gateway in the same pod.'),
+);
+
+const resourceListSchema = (description: string) =>
+  v.pipe(
+    v.record(
+      v.string(),
+      v.pipe(
+        v.any(),
+        v.metadata({ 'x-kubernetes-int-or-string': true }),
+        v.description('A quantity, such as 50m or 64Mi.'),
+      ),
+    ),
+    v.maxEntries(8),
+    v.description(description),
+  );
+
+const agentSchema = v.pipe(
+  v.object({
+    image: v.optional(
+      v.pipe(
+        v.object({
+          repository: v.optional(name('Image repository.', BOUNDS.text)),
+          tag: v.optional(name('Image tag.', 128)),
+          pullPolicy: v.optional(
+            v.pipe(v.picklist(['Always', 'IfNotPresent', 'Never']), v.description('Image pull policy.')),
+          ),
+        }),
+        v.description('Image of the agent, where it differs from the chart value agentImage.'),
+      ),
+    ),
+    resources: v.optional(
+      v.pipe(
+        v.object({
+          requests: v.optional(resourceListSchema('What the sidecar asks for.')),
+          limits: v.optional(resourceListSchema('What the sidecar may use.')),
+        }),
+        v.description('Resources of the sidecar container.'),
+      ),
+    ),
+  }),
+  v.description('The injected sidecar.'),
+);
+
+/** The spec of a GatewaySync: the source of the CRD's schema, of the types and of the reference. */
+export const gatewaySyncSpecSchema = v.pipe(
+  v.object({
+    git: gitSchema,
+    polling: v.optional(pollingSchema, {}),
+    webhook: v.optional(webhookSchema, {}),
+    sync: syncSchema,
+    gateway: v.optional(gatewaySchema, {}),
+    agent: v.optional(agentSchema),
+    paused: v.optional(
+      v.pipe(v.boolean(), v.description('Whether the whole resource is paused: nothing is resolved or applied.')),
+      false,
+    ),
+  }),
+  v.description('What to keep in sync.'),
+);
+
+/** A GatewaySync's spec as the API server stores it, defaults applied. */
+export type GatewaySyncSpec = v.InferOutput<typeof gatewaySyncSpecSchema>;
+
+/** A GatewaySync as the API server returns it. */
+export interface GatewaySync {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec: GatewaySyncSpec;
+  status?: GatewaySyncStatus;
+}

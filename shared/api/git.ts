@@ -1,0 +1,130 @@
+import * as v from 'valibot';
+import { BOUNDS } from './bounds.ts';
+import { cel, gitRef, name, secretKeyRef } from './fields.ts';
+
+const tokenAuthSchema = v.pipe(
+  v.object({ secretRef: secretKeyRef('The Secret that holds the token.') }),
+  v.description('An access token, sent as HTTP basic authentication over https.'),
+);
+
+const sshKeyAuthSchema = v.pipe(
+  v.object({
+    secretRef: secretKeyRef('The Secret that holds the private key, in OpenSSH or PEM form.'),
+    knownHosts: v.optional(
+      v.pipe(
+        v.object({ secretRef: secretKeyRef('The Secret that holds the known_hosts lines.') }),
+        v.description('Host keys to trust. Without it the host key is not checked, and a condition says so.'),
+      ),
+    ),
+  }),
+  v.description('A private key for ssh.'),
+);
+
+const githubAppAuthSchema = v.pipe(
+  v.object({
+    appId: v.pipe(v.number(), v.integer(), v.minValue(1), v.description('ID of the GitHub App.')),
+    installationId: v.pipe(v.number(), v.integer(), v.minValue(1), v.description('ID of its installation.')),
+    privateKeySecretRef: secretKeyRef('The Secret that holds the private key of the App, in PEM form.'),
+    apiBaseURL: v.optional(
+      v.pipe(
+        v.string(),
+        v.maxLength(BOUNDS.url),
+        cel({ rule: "self.startsWith('https://')", message: 'must begin with https://' }),
+        v.description('API of a GitHub Enterprise Server. Default: https://api.github.com.'),
+      ),
+    ),
+  }),
+  v.description('A GitHub App, where the operator is installed with githubApp.enabled.'),
+);
+
+const authSchema = v.pipe(
+  v.object({
+    token: v.optional(tokenAuthSchema),
+    sshKey: v.optional(sshKeyAuthSchema),
+    githubApp: v.optional(githubAppAuthSchema),
+  }),
+  cel({
+    rule: '[has(self.token), has(self.sshKey), has(self.githubApp)].filter(x, x).size() == 1',
+    message: 'exactly one of token, sshKey and githubApp must be given; leave auth out for a public repository',
+  }),
+  v.description('How to authenticate at the git host. Leave it out for a public repository.'),
+);
+
+const repositorySchema = v.pipe(
+  v.string(),
+  v.minLength(1),
+  v.maxLength(BOUNDS.url),
+  cel(
+    {
+      rule: "self.matches('^(https?|ssh|git)://[^/]+/.+$') || self.matches('^[A-Za-z0-9_][A-Za-z0-9_.-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[^/].*$')",
+      message: 'must be a URL with https, http, ssh or git as its scheme, or user@host:path',
+    },
+    {
+      rule: "!self.matches('^(https?|git)://[^/]*@') && !self.matches('^ssh://[^/@]*:[^/@]*@')",
+      message: 'must not hold credentials: put them into a Secret and name it in spec.git.auth',
+    },
+    {
+      rule: "!self.matches('[\\\\x00-\\\\x20\\\\x7f]') && !self.matches('^ssh://-|@-|^[^/]*://-')",
+      message: 'must not hold spaces or control characters, and neither user nor host may begin with a hyphen',
+    },
+  ),
+  v.description('URL of the repository: https://…, http://…, ssh://…, git://… or user@host:path.'),
+);
+
+const verifySchema = v.pipe(
+  v.object({
+    mode: v.optional(
+      v.pipe(
+        v.picklist(['none', 'head', 'tag']),
+        v.description('What must be signed: nothing, the commit, or the tag.'),
+      ),
+      'none',
+    ),
+    keysSecretRef: v.optional(
+      v.pipe(
+        v.object({ name: name('Name of the Secret.') }),
+        v.description('The Secret whose values are the public keys to trust: SSH or OpenPGP.'),
+      ),
+    ),
+  }),
+  cel({
+    rule: "self.mode == 'none' || has(self.keysSecretRef)",
+    message: 'keysSecretRef must name the Secret with the trusted keys when mode is head or tag',
+  }),
+  v.description('Signature verification before anything is applied.'),
+);
+
+/** `spec.git`: which repository and which ref, and how to get in. */
+export const gitSchema = v.pipe(
+  v.object({
+    repo: repositorySchema,
+    ref: gitRef(
+      'What to follow: a branch, a tag, a full commit hash or a full ref name. A short name that is both a tag and a branch is the tag.',
+    ),
+    auth: v.optional(authSchema),
+    caSecretRef: v.optional(secretKeyRef('The Secret that holds the CA bundle (PEM) of the git host.')),
+    verify: v.optional(verifySchema),
+    submodules: v.optional(
+      v.pipe(
+        v.boolean(),
+        v.description('Whether to fetch submodules. Without it a submodule in a mapped path is an error.'),
+      ),
+      false,
+    ),
+  }),
+  cel(
+    {
+      rule: "!has(self.auth) || !self.repo.matches('^(http|git)://')",
+      message: 'credentials are sent only over https or ssh: change spec.git.repo or leave spec.git.auth out',
+    },
+    {
+      rule: "!has(self.auth) || !has(self.auth.sshKey) || !self.repo.matches('^https://')",
+      message: 'sshKey needs an ssh repository (ssh://… or user@host:path), not https',
+    },
+    {
+      rule: "!has(self.auth) || has(self.auth.sshKey) || self.repo.matches('^https://')",
+      message: 'token and githubApp need an https repository',
+    },
+  ),
+  v.description('The repository and what to follow in it.'),
+);

@@ -1,0 +1,30 @@
+/** API group of the custom resources. */
+export const GROUP = 'sync.io';
+
+/** The one served and stored version. */
+export const VERSION = 'v1alpha1';
+
+/** `apiVersion` of every GatewaySync and SyncReport. */
+export const API_VERSION = `${GROUP}/${VERSION}`;
+
+/** Names by which the API server knows a custom resource. */
+export interface ResourceNames {
+  kind: string;
+  plural: string;
+  singular: string;
+  shortName: string;
+}
+
+export const GATEWAY_SYNC: ResourceNames = {
+  kind: 'GatewaySync',
+  plural: 'gatewaysyncs',
+  singular: 'gatewaysync',
+  shortName: 'gs',
+};
+
+export const SYNC_REPORT: ResourceNames = {
+  kind: 'SyncReport',
+  plural: 'syncreports',
+  singular: 'syncreport',
+  shortName: 'sr',
+};

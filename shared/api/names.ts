@@ -1,0 +1,51 @@
+/** Annotations that people set on a pod. */
+export const POD_ANNOTATIONS = {
+  inject: 'sync.io/inject',
+  crName: 'sync.io/cr-name',
+  profile: 'sync.io/profile',
+  gatewayName: 'sync.io/gateway-name',
+  dataVolume: 'sync.io/data-volume',
+  /** Set by the injector, not by people. */
+  injected: 'sync.io/injected',
+} as const;
+
+/** Annotations that carry a request to a GatewaySync: the receiver writes them, or a person by hand. */
+export const REQUEST_ANNOTATIONS = {
+  requestedRef: 'sync.io/requested-ref',
+  requestedAt: 'sync.io/requested-at',
+  requestedBy: 'sync.io/requested-by',
+  requestId: 'sync.io/request-id',
+  pushedRef: 'sync.io/pushed-ref',
+  pushedAt: 'sync.io/pushed-at',
+} as const;
+
+/** Label that the injector puts on a pod, and by which the controller finds it. */
+export const AGENT_LABEL = 'sync.io/agent';
+
+/** Name of the sidecar container. */
+export const AGENT_CONTAINER = 'sync-agent';
+
+/** ClusterRole that RoleBindings of the controller refer to. */
+export const AGENT_CLUSTER_ROLE = 'sync-agent';
+
+/** Name of the RoleBinding that lets the agents of one GatewaySync in. */
+export const agentRoleBindingName = (crName: string): string => `${AGENT_CLUSTER_ROLE}-${crName}`;
+
+/** Secret with the token of a GitHub App that the controller keeps for the agents of a GatewaySync; its key is `token`. */
+export const gitTokenSecretName = (crName: string): string => `sync-git-token-${crName}`;
+
+/** Type of that Secret: a policy lets the controller write no other kind outside its namespace. */
+export const GIT_TOKEN_SECRET_TYPE = 'sync.io/git-token';
+
+/** Field managers, one for each program, so that every field has one writer that can be told. */
+export const FIELD_MANAGERS = {
+  receiver: 'sync-receiver',
+  controller: 'sync-controller',
+  agent: 'sync-agent',
+} as const;
+
+/** Who sent a request, as stored in `sync.io/requested-by`. */
+export type RequestSource = 'github' | 'gitlab' | 'gitea' | 'bitbucket' | 'argocd' | 'kargo' | 'generic';
+
+/** Folder of the agent's own files inside the data volume: no mapping may lead into it. */
+export const AGENT_FOLDER = '.sync-agent';

@@ -1,0 +1,50 @@
+import * as v from 'valibot';
+import { BOUNDS } from './bounds.ts';
+import { integer, text, timestamp } from './fields.ts';
+import { SYNC_STATUSES } from './gateway-sync-status.ts';
+import type { ObjectMeta } from './object-meta.ts';
+
+const count = (description: string) => integer(0, 2_147_483_647, description);
+
+/** What one agent says of itself; the agent of the pod of the same name is its only writer. */
+export const syncReportStatusSchema = v.pipe(
+  v.object({
+    podUID: v.optional(text('UID of the pod.', 64)),
+    gateway: v.optional(text('Name of the gateway.')),
+    profile: v.optional(text('Profile that was applied.')),
+    crName: v.optional(text('Name of the GatewaySync.')),
+    state: v.pipe(v.picklist(SYNC_STATUSES), v.description('State of the files.')),
+    ref: v.optional(text('Ref that led to the commit.', BOUNDS.ref)),
+    commit: v.optional(text('Commit on disk.', 64)),
+    time: v.optional(timestamp('When the files were last brought in line.')),
+    duration: v.optional(text('How long that took, a Go duration.', 32)),
+    files: v.optional(
+      v.object({
+        added: count('Files added.'),
+        modified: count('Files changed.'),
+        deleted: count('Files deleted.'),
+        unchanged: count('Files that were right already.'),
+      }),
+    ),
+    changes: v.optional(
+      v.pipe(
+        v.array(text('A path, with what would happen to it.', 1024)),
+        v.maxLength(BOUNDS.changes),
+        v.description('First paths of a dry run.'),
+      ),
+    ),
+    message: v.optional(text('What is wrong and what to do.', BOUNDS.message)),
+    agentVersion: v.optional(text('Version of the agent.', 64)),
+  }),
+  v.description('What the agent of the pod of the same name did last.'),
+);
+
+export type SyncReportStatus = v.InferOutput<typeof syncReportStatusSchema>;
+
+/** A SyncReport as the API server returns it. */
+export interface SyncReport {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  status?: SyncReportStatus;
+}

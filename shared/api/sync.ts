@@ -1,0 +1,120 @@
+import * as v from 'valibot';
+import { BOUNDS } from './bounds.ts';
+import { cel, destinationPath, integer, sourcePath, text } from './fields.ts';
+
+const patchSchema = v.pipe(
+  v.object({
+    file: text('File to patch, relative to the mapping; empty or left out where the mapping is a single file.'),
+    set: v.pipe(
+      v.record(v.string(), text('New value: a JSON value, else taken as a string. May hold templates.')),
+      v.minEntries(1),
+      v.maxEntries(BOUNDS.patchValues),
+      v.description('Dotted paths inside the JSON file, and the values to put there.'),
+    ),
+  }),
+  v.description('Changes to a JSON file that leave every other byte as it is.'),
+);
+
+const mappingSchema = v.pipe(
+  v.object({
+    source: sourcePath('File or folder in the repository. May hold templates such as {{ .GatewayName }}.'),
+    destination: destinationPath('Where it goes, relative to the root of the data volume. May hold templates.'),
+    type: v.optional(
+      v.pipe(v.picklist(['dir', 'file']), v.description('What the source must be. Left out, the repository decides.')),
+    ),
+    required: v.optional(
+      v.pipe(v.boolean(), v.description('Whether a missing source is an error. If false, what was there stays.')),
+      true,
+    ),
+    template: v.optional(v.pipe(v.boolean(), v.description('Whether text files are rendered as templates.')), false),
+    patches: v.optional(
+      v.pipe(v.array(patchSchema), v.maxLength(BOUNDS.patches), v.description('JSON patches, in order.')),
+    ),
+  }),
+  v.description('One file or folder of the repository and its place in the data volume.'),
+);
+
+const excludePatternsSchema = v.pipe(
+  v.array(text('A gitignore-like glob, relative to the repository root.')),
+  v.maxLength(BOUNDS.list),
+  v.description('Files that are never delivered. A file that matches and is not owned by the agent is never touched.'),
+);
+
+const varsSchema = v.pipe(
+  v.record(v.string(), text('Value of the variable.')),
+  v.maxEntries(BOUNDS.list),
+  cel({
+    rule: "self.all(key, key.matches('^[A-Za-z_][A-Za-z0-9_]{0,62}$'))",
+    message: 'names of variables must be identifiers: letters, digits and underscores, not beginning with a digit',
+  }),
+  v.description('Variables for templates: {{ .Vars.name }}.'),
+);
+
+const syncPeriodSchema = integer(5, 86_400, 'Seconds between two checks of the files on disk against what was synced.');
+const designerSessionPolicySchema = v.pipe(
+  v.picklist(['proceed', 'wait', 'fail']),
+  v.description('What to do while somebody edits on the gateway (preset ignition).'),
+);
+const dryRunSchema = v.pipe(v.boolean(), v.description('Whether to report what would change, and change nothing.'));
+const pausedSchema = v.pipe(v.boolean(), v.description('Whether to leave the files as they are.'));
+
+const defaultsSchema = v.pipe(
+  v.object({
+    excludePatterns: v.optional(excludePatternsSchema),
+    vars: v.optional(varsSchema),
+    syncPeriod: v.optional(syncPeriodSchema, 30),
+    designerSessionPolicy: v.optional(designerSessionPolicySchema, 'proceed'),
+    startPolicy: v.optional(
+      v.pipe(
+        v.picklist(['requireSync', 'useLastGood']),
+        v.description(
+          'Whether a starting gateway waits for the first sync, or starts on content of an earlier one if git is away.',
+        ),
+      ),
+      'requireSync',
+    ),
+    dryRun: v.optional(dryRunSchema, false),
+    paused: v.optional(pausedSchema, false),
+  }),
+  v.description('What a profile uses where it says nothing itself.'),
+);
+
+const profileSchema = v.pipe(
+  v.object({
+    mappings: v.pipe(
+      v.array(mappingSchema),
+      v.minLength(1),
+      v.maxLength(BOUNDS.mappings),
+      v.description('What goes where. A later mapping lies over an earlier one.'),
+    ),
+    excludePatterns: v.optional(excludePatternsSchema),
+    vars: v.optional(varsSchema),
+    syncPeriod: v.optional(syncPeriodSchema),
+    dryRun: v.optional(dryRunSchema),
+    designerSessionPolicy: v.optional(designerSessionPolicySchema),
+    paused: v.optional(pausedSchema),
+  }),
+  v.description('One set of mappings, chosen by a pod with the annotation sync.io/profile.'),
+);
+
+/** `spec.sync`: what goes where. */
+export const syncSchema = v.pipe(
+  v.object({
+    defaults: v.optional(defaultsSchema, {}),
+    profiles: v.pipe(
+      v.record(v.string(), profileSchema),
+      v.minEntries(1),
+      v.maxEntries(BOUNDS.profiles),
+      cel({
+        rule: "self.all(key, key.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$'))",
+        message: 'names of profiles must be lower-case letters, digits and hyphens, at most 63',
+      }),
+      v.description('Profiles by name. A pod without the annotation sync.io/profile uses the one named default.'),
+    ),
+  }),
+  v.description('What goes where.'),
+);
+
+export type Profile = v.InferOutput<typeof profileSchema>;
+export type Mapping = v.InferOutput<typeof mappingSchema>;
+export type SyncDefaults = v.InferOutput<typeof defaultsSchema>;

@@ -1,0 +1,70 @@
+import * as v from 'valibot';
+
+/** One or more environment variables are wrong; the message lists all of them. */
+export class ConfigError extends Error {
+  constructor(problems: string[]) {
+    super(`wrong configuration:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+    this.name = 'ConfigError';
+  }
+}
+
+/** Reads a configuration from the environment; an empty variable counts as not set. Throws {@link ConfigError}. */
+export function readConfig<TSchema extends v.GenericSchema>(
+  schema: TSchema,
+  environment: Record<string, string | undefined>,
+): v.InferOutput<TSchema> {
+  const given = Object.fromEntries(
+    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
+  );
+  const result = v.safeParse(schema, given);
+  if (result.success) return result.output;
+  throw new ConfigError(result.issues.map((issue) => `${v.getDotPath(issue) ?? 'environment'}: ${describe(issue)}`));
+}
+
+function describe(issue: v.BaseIssue<unknown>): string {
+  return issue.received === 'undefined' ? 'must be set' : issue.message;
+}
+
+/** A TCP port; 0 means 'any free port', or 'off' where the variable's documentation says so. */
+export const port = (fallback: number) =>
+  v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^\d+$/, 'must be a port number'),
+      v.transform(Number),
+      v.maxValue(65_535, 'must be a port number'),
+    ),
+    String(fallback),
+  );
+
+/** `true` or `false`. */
+export const flag = (fallback: boolean) =>
+  v.optional(
+    v.pipe(
+      v.picklist(['true', 'false'], 'must be true or false'),
+      v.transform((value) => value === 'true'),
+    ),
+    fallback ? 'true' : 'false',
+  );
+
+/** A whole number of at least `min`. */
+export const wholeNumber = (fallback: number, min = 0) =>
+  v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^\d+$/, 'must be a whole number'),
+      v.transform(Number),
+      v.minValue(min, `must be at least ${min}`),
+    ),
+    String(fallback),
+  );
+
+/** A comma-separated list; empty parts are left out. */
+export const list = () =>
+  v.optional(
+    v.pipe(
+      v.string(),
+      v.transform((value) => value.split(',').flatMap((part) => part.trim() || [])),
+    ),
+    '',
+  );

@@ -1,0 +1,40 @@
+/** How a repository is reached. */
+type Transport = 'http' | 'ssh' | 'git';
+
+/** What a repository URL names. */
+export interface Repository {
+  url: string;
+  transport: Transport;
+  /** Host name in lower case, without user and port; IPv6 without brackets. */
+  host: string;
+}
+
+const scpLike = /^(?:[^@/]+@)([^:/]+):/;
+
+/** Reads a repository URL, or the form `user@host:path`. Undefined for anything else, `file:` and `ext:` included. */
+export function parseRepository(url: string): Repository | undefined {
+  const host = scpLike.exec(url)?.[1];
+  if (host && !url.includes('://')) return { url, transport: 'ssh', host: host.toLowerCase() };
+  if (!URL.canParse(url)) return undefined;
+  const { protocol, hostname } = new URL(url);
+  const transport = transports[protocol];
+  if (!transport || hostname === '') return undefined;
+  return { url, transport, host: hostname.toLowerCase().replace(/^\[|\]$/g, '') };
+}
+
+const transports: Record<string, Transport> = { 'https:': 'http', 'http:': 'http', 'ssh:': 'ssh', 'git:': 'git' };
+
+/** User name that hosts expect beside a token; a value `user:password` in the Secret says so itself. */
+function basicCredentials(host: string, secret: string): { username: string; password: string } {
+  const value = secret.trim();
+  const colon = value.indexOf(':');
+  if (colon > 0) return { username: value.slice(0, colon), password: value.slice(colon + 1) };
+  const username = host === 'bitbucket.org' ? 'x-token-auth' : 'x-access-token';
+  return { username, password: value };
+}
+
+/** Value of an HTTP `Authorization` header (RFC 7617) for a token. */
+export function basicAuthorization(host: string, secret: string): string {
+  const { username, password } = basicCredentials(host, secret);
+  return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+}

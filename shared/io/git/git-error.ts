@@ -1,0 +1,65 @@
+import { type ErrorDetails, TerminalError, TransientError } from '../../errors.ts';
+
+interface Symptom {
+  pattern: RegExp;
+  details: ErrorDetails;
+  message: string;
+}
+
+/** What git or a host says, and what it means. The first that fits counts; the texts of the remote go no further. */
+const symptoms: Symptom[] = [
+  {
+    pattern: /No space left on device|Disk quota exceeded/i,
+    details: { code: 'git.noSpace', reason: 'CloneUnusable' },
+    message: 'the volume of the clone is full',
+  },
+  {
+    pattern:
+      /Authentication failed|could not read (Username|Password)|HTTP Basic: Access denied|error: (401|403)|Permission denied \(|invalid credentials/i,
+    details: { code: 'git.authentication', reason: 'AuthenticationFailed' },
+    message:
+      'the git host refused the credentials: check the Secret named in spec.git.auth, and that it may read the repository',
+  },
+  {
+    pattern: /Host key verification failed|REMOTE HOST IDENTIFICATION HAS CHANGED/i,
+    details: { code: 'git.hostKey', reason: 'HostKeyVerificationFailed' },
+    message:
+      'the host key of the git host is not the one in known_hosts: check the Secret named in spec.git.auth.sshKey.knownHosts',
+  },
+  {
+    pattern: /not our ref|couldn't find remote ref|unadvertised object|Server does not allow request/i,
+    details: { code: 'git.refNotFound', reason: 'RefNotFound' },
+    message: 'the repository has no such commit or ref, or the host does not serve it',
+  },
+  {
+    pattern:
+      /repository .*not found|does not appear to be a git repository|error: 404|not exported|access denied or repository/i,
+    details: { code: 'git.repositoryNotFound', reason: 'RepositoryNotFound' },
+    message:
+      'the git host knows no such repository, or hides it: check spec.git.repo, and spec.git.auth if it is private',
+  },
+  {
+    pattern: /certificate|SSL|TLS/,
+    details: { code: 'git.certificate', reason: 'CertificateNotTrusted' },
+    message: 'the certificate of the git host is not trusted: name its CA in spec.git.caSecretRef',
+  },
+  {
+    pattern: /transport '.*' not allowed|protocol '.*' is not supported/i,
+    details: { code: 'git.transport', reason: 'TransportNotAllowed' },
+    message: 'the repository URL leads to a transport that is not allowed: use https, ssh, http or git',
+  },
+];
+
+/** Turns what git printed into an error with stable words; what is unknown counts as passing. */
+export function gitErrorOf(stderr: string, cause?: unknown): TransientError | TerminalError {
+  const symptom = symptoms.find(({ pattern }) => pattern.test(stderr));
+  if (!symptom) {
+    return new TransientError('the git host cannot be reached or broke off: it is tried again', {
+      code: 'git.unreachable',
+      reason: 'GitUnreachable',
+      cause: cause ?? new Error(stderr.slice(0, 500)),
+    });
+  }
+  const details = { ...symptom.details, cause: cause ?? new Error(stderr.slice(0, 500)) };
+  return new TerminalError(symptom.message, details);
+}

@@ -1,0 +1,126 @@
+import { readFile } from 'node:fs/promises';
+import type { RequestListener, Server, ServerResponse } from 'node:http';
+import type { Server as SecureServer } from 'node:https';
+import { listen as listhen } from 'listhen';
+
+export interface TlsFiles {
+  certFile: string;
+  keyFile: string;
+}
+
+export interface ListenOptions {
+  handler: RequestListener;
+  host: string;
+  port: number;
+  tls?: TlsFiles | undefined;
+  /** Connections at most; more are closed at once. */
+  maxConnections?: number;
+  /** Time for a whole request, headers and body, in milliseconds. */
+  requestTimeoutMs?: number;
+}
+
+/** A server that listens, and can be told to stop. */
+export interface Listening {
+  readonly server: Server;
+  /** Takes no more requests, lets those under way end, and cuts them off after `graceMs`. */
+  close(graceMs: number): Promise<void>;
+  /** Reads the certificate files again; connections that are open keep the old one. */
+  reloadCertificate(): Promise<void>;
+}
+
+/**
+ * Listens by listhen, and takes back what does not suit a service in a cluster: its own signal handling, its search
+ * for another port, its self-signed certificates, and its shutdown hook, which ends the process when a response
+ * finishes on a socket that is gone.
+ */
+export async function listen(options: ListenOptions): Promise<Listening> {
+  const { tls } = options;
+  const { server: anyServer } = await listhen(options.handler, {
+    hostname: options.host,
+    port: options.port,
+    isProd: true,
+    autoClose: false,
+    showURL: false,
+    open: false,
+    clipboard: false,
+    qr: false,
+    tunnel: false,
+    ws: false,
+    ...(tls ? { https: { cert: await readPem(tls.certFile), key: await readPem(tls.keyFile) } } : {}),
+  });
+  const server = anyServer as Server;
+  removeShutdownHook(server);
+  const lastAnswers = closeAfterAnswers(server);
+  server.maxConnections = options.maxConnections ?? 2_000;
+  server.requestTimeout = options.requestTimeoutMs ?? 15_000;
+  server.headersTimeout = Math.min(10_000, server.requestTimeout);
+  server.keepAliveTimeout = 75_000;
+  checkConnectionsOften(server);
+  // Connections that nobody uses make room for those that somebody wants to open.
+  server.on('drop', () => server.closeIdleConnections());
+  return {
+    server,
+    close: (graceMs) => {
+      lastAnswers.begin();
+      return closeServer(server, graceMs);
+    },
+    reloadCertificate: async () => {
+      if (!tls) return;
+      const [cert, key] = await Promise.all([readPem(tls.certFile), readPem(tls.keyFile)]);
+      (anyServer as SecureServer).setSecureContext({ cert, key });
+    },
+  };
+}
+
+/** A file without PEM data must fail here: listhen would make up a certificate, or take the text for a path. */
+async function readPem(file: string): Promise<string> {
+  const text = await readFile(file, 'utf8');
+  const start = text.indexOf('-----BEGIN ');
+  if (start === -1) throw new Error(`${file} holds no PEM data`);
+  return text.slice(start);
+}
+
+/** The first request listener is ours, the second one is http-shutdown's. */
+function removeShutdownHook(server: Server): void {
+  for (const hook of server.listeners('request').slice(1)) server.off('request', hook as RequestListener);
+}
+
+/**
+ * Node looks every 30 s for connections that are over their time, unless another interval is given when the server is
+ * made, which listhen does itself: a client that trickles would stay so long. Set afterwards, the interval counts from
+ * the moment at which the server begins to listen, so what Node does then is done once more.
+ */
+function checkConnectionsOften(server: Server): void {
+  Object.assign(server, { connectionsCheckingInterval: 1000 });
+  for (const listener of server.listeners('listening')) {
+    if (listener.name === 'setupConnectionsTracking') listener.call(server);
+  }
+}
+
+/**
+ * Node closes the connections that are idle when a server closes. Once begun, this ends the others with their answer,
+ * so that no client keeps a closing server waiting.
+ */
+function closeAfterAnswers(server: Server): { begin(): void } {
+  const underWay = new Set<ServerResponse>();
+  let hasBegun = false;
+  server.prependListener('request', (_request, response) => {
+    response.shouldKeepAlive &&= !hasBegun;
+    underWay.add(response);
+    response.once('close', () => underWay.delete(response));
+  });
+  return {
+    begin: () => {
+      hasBegun = true;
+      for (const response of underWay) response.shouldKeepAlive = false;
+    },
+  };
+}
+
+async function closeServer(server: Server, graceMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  const deadline = setTimeout(() => server.closeAllConnections(), graceMs);
+  await closed;
+  clearTimeout(deadline);
+}

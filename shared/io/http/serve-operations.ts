@@ -1,0 +1,50 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+
+/** A page of a program's own: its path, its type and how it is made. */
+export interface MetricsPage {
+  contentType: string;
+  metrics(): Promise<string>;
+}
+
+export interface OperationsOptions {
+  host?: string;
+  port: number;
+  /** Whether the program makes progress; false makes the kubelet restart it. */
+  isAlive?: () => boolean;
+  /** Whether the program can do its work now; false takes it out of its Service. */
+  isReady?: () => boolean;
+  metrics?: MetricsPage;
+}
+
+/**
+ * Serves `/healthz` and `/readyz` (200 or 503), and `/metrics` where a page is given, in plain HTTP.
+ * Rejects if the port is taken.
+ */
+export async function serveOperations(options: OperationsOptions): Promise<Server> {
+  const { isAlive = () => true, isReady = () => true, metrics } = options;
+  const server = createServer(async (request, response) => {
+    const path = request.url?.split('?')[0];
+    if (path === '/healthz') answer(response, isAlive() ? 200 : 503);
+    else if (path === '/readyz') answer(response, isReady() ? 200 : 503);
+    else if (path === '/metrics' && metrics) await answerMetrics(response, metrics);
+    else answer(response, 404);
+  });
+  server.requestTimeout = 10_000;
+  server.maxConnections = 100;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, options.host ?? '0.0.0.0', resolve);
+  });
+  return server;
+}
+
+const words: Record<number, string> = { 200: 'ok\n', 404: 'not found\n', 503: 'not ok\n' };
+
+function answer(response: ServerResponse, status: number): void {
+  response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8' }).end(words[status]);
+}
+
+async function answerMetrics(response: ServerResponse, page: MetricsPage): Promise<void> {
+  const body = await page.metrics();
+  response.writeHead(200, { 'Content-Type': page.contentType }).end(body);
+}

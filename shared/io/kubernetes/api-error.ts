@@ -1,0 +1,55 @@
+/** The part of a Kubernetes Status that callers look at. */
+interface Status {
+  message?: string;
+  reason?: string;
+  details?: { name?: string; kind?: string; retryAfterSeconds?: number; causes?: { message?: string }[] };
+}
+
+/** The API server answered with an error status. */
+export class ApiError extends Error {
+  readonly status: number;
+  /** Reason of the Status object, such as `NotFound` or `AlreadyExists`; empty where the answer was no Status. */
+  readonly reason: string;
+  /** Name of the object that the Status is about. */
+  readonly objectName: string | undefined;
+  /** Messages of the single causes: each problem of an invalid object, or the policy that refused it. */
+  readonly causes: readonly string[];
+  readonly retryAfterMs: number | undefined;
+  readonly code: string;
+
+  constructor(status: number, body: string, retryAfter?: string) {
+    const parsed = parseStatus(body);
+    super(parsed.message ?? `the API server answered ${status}`);
+    this.name = 'ApiError';
+    this.status = status;
+    this.reason = parsed.reason ?? '';
+    this.objectName = parsed.details?.name;
+    this.causes = (parsed.details?.causes ?? []).map(({ message }) => message ?? '');
+    this.retryAfterMs = millisecondsOf(retryAfter) ?? millisecondsOf(parsed.details?.retryAfterSeconds);
+    this.code = `api.${status}`;
+  }
+}
+
+function parseStatus(body: string): Status {
+  try {
+    const value: unknown = JSON.parse(body);
+    return typeof value === 'object' && value !== null ? (value as Status) : {};
+  } catch {
+    return {};
+  }
+}
+
+function millisecondsOf(seconds: string | number | undefined): number | undefined {
+  const value = Number(seconds);
+  return seconds === undefined || !Number.isFinite(value) ? undefined : value * 1000;
+}
+
+/** Whether the error is an {@link ApiError} with one of these HTTP status codes. */
+export function isApiError(error: unknown, ...statuses: number[]): error is ApiError {
+  return error instanceof ApiError && (statuses.length === 0 || statuses.includes(error.status));
+}
+
+/** Whether the same call may succeed later: a conflict, too many requests, a server error or a broken connection. */
+export function isRetryable(error: unknown): boolean {
+  return error instanceof ApiError ? [409, 429].includes(error.status) || error.status >= 500 : true;
+}

@@ -1,0 +1,31 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import type { AccessOptions } from './credentials.ts';
+
+/** Kept-alive connections to one server, opened anew when the TLS credentials change. */
+export class Connections {
+  readonly #maxSockets: number;
+  #agent: HttpAgent | undefined;
+  #fingerprint = '';
+
+  constructor(maxSockets: number) {
+    this.#maxSockets = maxSockets;
+  }
+
+  /** The agent for requests to `url` with these credentials. */
+  agentFor(url: URL, { tls, fingerprint }: AccessOptions): HttpAgent {
+    if (this.#agent && this.#fingerprint === fingerprint) return this.#agent;
+    this.closeIdle();
+    const options = { keepAlive: true, maxSockets: this.#maxSockets };
+    this.#agent = url.protocol === 'https:' ? new HttpsAgent({ ...options, ...tls }) : new HttpAgent(options);
+    this.#fingerprint = fingerprint;
+    return this.#agent;
+  }
+
+  /** Closes what is idle; calls under way end undisturbed. */
+  closeIdle(): void {
+    for (const sockets of Object.values(this.#agent?.freeSockets ?? {})) {
+      for (const socket of sockets ?? []) socket.destroy();
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import type { RequestOptions } from 'node:https';
+import { KubeConfig } from '@kubernetes/client-node';
+
+/** How long credentials are used before they are asked for again, in milliseconds: tokens rotate. */
+const REFRESH_MS = 60_000;
+
+/** What a request needs to get in. */
+export interface AccessOptions {
+  headers: Record<string, string>;
+  tls: Pick<RequestOptions, 'ca' | 'cert' | 'key' | 'rejectUnauthorized' | 'servername'>;
+  /** Changes when the TLS part does: connections made before are then given up. */
+  fingerprint: string;
+}
+
+/** Credentials of the API server, from `KUBECONFIG`, the home folder or the pod's service account. */
+export class ApiCredentials {
+  readonly server: URL;
+  readonly namespace: string | undefined;
+  readonly #config: KubeConfig;
+  #current: AccessOptions | undefined;
+  #readAt = 0;
+
+  constructor(config: KubeConfig) {
+    const cluster = config.getCurrentCluster();
+    if (!cluster) throw new Error('no cluster: set KUBECONFIG, or run inside a pod with a service account');
+    this.#config = config;
+    this.server = new URL(cluster.server.endsWith('/') ? cluster.server : `${cluster.server}/`);
+    this.namespace = config.getContextObject(config.getCurrentContext())?.namespace;
+  }
+
+  /** Loads from the usual places, in client-go's order; `context` chooses another context than the current one. */
+  static load(context?: string): ApiCredentials {
+    const config = new KubeConfig();
+    config.loadFromDefault();
+    if (context) config.setCurrentContext(context);
+    return new ApiCredentials(config);
+  }
+
+  /** Headers and TLS options, at most a minute old; `refresh` asks anew, after a 401. */
+  async get(refresh = false): Promise<AccessOptions> {
+    if (this.#current && !refresh && performance.now() - this.#readAt < REFRESH_MS) return this.#current;
+    const options: RequestOptions = { headers: {} };
+    await this.#config.applyToHTTPSOptions(options);
+    const { ca, cert, key, rejectUnauthorized, servername } = options;
+    const tls = Object.fromEntries(
+      Object.entries({ ca, cert, key, rejectUnauthorized, servername }).filter(([, value]) => value !== undefined),
+    );
+    this.#current = {
+      headers: { ...(options.headers as Record<string, string>), ...basicAuthorization(options.auth) },
+      tls,
+      fingerprint: Object.values(tls).map(String).join('\n'),
+    };
+    this.#readAt = performance.now();
+    return this.#current;
+  }
+}
+
+function basicAuthorization(auth: string | null | undefined): Record<string, string> {
+  return auth ? { Authorization: `Basic ${Buffer.from(auth).toString('base64')}` } : {};
+}

@@ -1,0 +1,185 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ObjectMeta } from '../../api/object-meta.ts';
+import type { Logger } from '../../log.ts';
+import { isApiError } from './api-error.ts';
+import type { KubernetesClient } from './client.ts';
+import { watch } from './watch.ts';
+
+/** `namespace/name`. */
+export type ObjectKey = string;
+
+export type Change<T> =
+  | { type: 'upserted'; key: ObjectKey; object: T; previous: T | undefined }
+  | { type: 'deleted'; key: ObjectKey; previous: T };
+
+interface KubernetesObject {
+  metadata: ObjectMeta;
+}
+
+interface ListPage<TRaw> {
+  metadata: { resourceVersion: string; continue?: string };
+  items: TRaw[];
+}
+
+export interface ReflectorOptions<TRaw, T> {
+  client: KubernetesClient;
+  /** Path of the collection. */
+  path: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+  /** Objects of one page of a list: what is in memory at once in full size. */
+  pageSize?: number;
+  /** Keeps the fields that are used. */
+  project: (object: TRaw) => T;
+  onChange: (change: Change<T>) => void;
+  log: Logger;
+  /** Time before the next try after this error, in milliseconds, where back-off would not do. */
+  retryAfterMs?: (error: unknown) => number | undefined;
+  /** Milliseconds without a byte after which a watch is given up. */
+  idleTimeoutMs?: number;
+  /** Told why a watch ended: for metrics. */
+  onRestart?: (reason: 'end' | 'error' | 'relist') => void;
+}
+
+/** Bookmarks come about once a minute; that and half of it without a byte is a dead connection. */
+const IDLE_TIMEOUT_MS = 90_000;
+const WATCH_SECONDS = { min: 240, spread: 60 };
+const BACKOFF_MS = { base: 250, max: 30_000 };
+/** A watch that lived so long was healthy: the next failure starts from the shortest back-off. */
+const HEALTHY_AFTER_MS = 10_000;
+
+const keyOf = ({ metadata }: KubernetesObject): ObjectKey => `${metadata.namespace}/${metadata.name}`;
+
+/**
+ * Mirrors a collection of the API server: a list in pages, then a watch with bookmarks, for ever. After any end or
+ * error it comes back with full-jitter back-off, and lists again where the server has forgotten the version (410).
+ */
+export class Reflector<TRaw extends KubernetesObject, T> {
+  readonly store = new Map<ObjectKey, T>();
+  readonly #options: ReflectorOptions<TRaw, T>;
+  readonly #firstSync = Promise.withResolvers<void>();
+  #synced = false;
+  #version = '';
+  #lastContact = performance.now();
+
+  constructor(options: ReflectorOptions<TRaw, T>) {
+    this.#options = options;
+  }
+
+  /** Resolves after the first complete list. */
+  get firstSync(): Promise<void> {
+    return this.#firstSync.promise;
+  }
+
+  get hasSynced(): boolean {
+    return this.#synced;
+  }
+
+  /** Milliseconds since the server last said anything. */
+  get silentForMs(): number {
+    return performance.now() - this.#lastContact;
+  }
+
+  /** Runs until the signal aborts; never throws. */
+  async run(signal: AbortSignal): Promise<void> {
+    let failures = 0;
+    while (!signal.aborted) {
+      const started = performance.now();
+      let pauseMs: number | undefined;
+      try {
+        if (this.#version === '') await this.#list(signal);
+        await this.#watch(signal);
+        failures = 0;
+        this.#options.onRestart?.('end');
+      } catch (error) {
+        if (signal.aborted) return;
+        if (performance.now() - started > HEALTHY_AFTER_MS) failures = 0;
+        failures += 1;
+        pauseMs = this.#options.retryAfterMs?.(error);
+        this.#onFailure(error);
+      }
+      await sleep(pauseMs ?? backoff(failures), undefined, { signal }).catch(() => {});
+    }
+  }
+
+  #onFailure(error: unknown): void {
+    const expired = isApiError(error, 410);
+    if (expired || isApiError(error, 400)) this.#version = '';
+    this.#options.onRestart?.(expired ? 'relist' : 'error');
+    this.#options.log[expired ? 'debug' : 'warn']({ err: error, path: this.#options.path }, 'watch interrupted');
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    const { client, path, labelSelector, fieldSelector, pageSize = 25 } = this.#options;
+    const seen = new Set<ObjectKey>();
+    let next: string | undefined;
+    let version = '';
+    do {
+      const query = { limit: pageSize, continue: next, labelSelector, fieldSelector };
+      const page = await client.get<ListPage<TRaw>>(path, { query, signal, timeoutMs: 30_000 });
+      this.#lastContact = performance.now();
+      for (const object of page.items) {
+        seen.add(keyOf(object));
+        this.#upsert(object);
+      }
+      next = page.metadata.continue;
+      version = page.metadata.resourceVersion;
+    } while (next);
+    for (const key of this.store.keys()) {
+      if (!seen.has(key)) this.#remove(key);
+    }
+    this.#version = version;
+    this.#synced = true;
+    this.#firstSync.resolve();
+  }
+
+  async #watch(signal: AbortSignal): Promise<void> {
+    const { client, path, labelSelector, fieldSelector } = this.#options;
+    const query = {
+      labelSelector,
+      fieldSelector,
+      resourceVersion: this.#version,
+      allowWatchBookmarks: true,
+      timeoutSeconds: WATCH_SECONDS.min + Math.floor(Math.random() * WATCH_SECONDS.spread),
+    };
+    for await (const event of watch<TRaw>(client, path, {
+      query,
+      signal,
+      idleTimeoutMs: this.#options.idleTimeoutMs ?? IDLE_TIMEOUT_MS,
+    })) {
+      this.#lastContact = performance.now();
+      if (event.type === 'DELETED') this.#remove(keyOf(event.object));
+      else if (event.type !== 'BOOKMARK') this.#upsert(event.object);
+      this.#version = event.object.metadata.resourceVersion;
+    }
+  }
+
+  #upsert(raw: TRaw): void {
+    const key = keyOf(raw);
+    const previous = this.store.get(key);
+    const object = this.#options.project(raw);
+    this.store.set(key, object);
+    this.#notify({ type: 'upserted', key, object, previous });
+  }
+
+  #remove(key: ObjectKey): void {
+    const previous = this.store.get(key);
+    if (previous === undefined) return;
+    this.store.delete(key);
+    this.#notify({ type: 'deleted', key, previous });
+  }
+
+  /** A listener that throws must not end the watch. */
+  #notify(change: Change<T>): void {
+    try {
+      this.#options.onChange(change);
+    } catch (error) {
+      this.#options.log.error({ err: error, key: change.key }, 'change handler failed');
+    }
+  }
+}
+
+/** Full jitter; https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/. */
+function backoff(failures: number): number {
+  return Math.random() * Math.min(BACKOFF_MS.max, BACKOFF_MS.base * 2 ** failures);
+}

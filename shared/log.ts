@@ -1,0 +1,63 @@
+import { type Logger, pino } from 'pino';
+
+export type { Logger };
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+export interface LogOptions {
+  level: (typeof LOG_LEVELS)[number];
+  /** Console-friendly output and every level, for local development. */
+  devMode?: boolean;
+}
+
+/** Never in a log line, whatever is handed to the logger. */
+const redactedPaths = [
+  'token',
+  'password',
+  'secret',
+  'authorization',
+  'headers.authorization',
+  'headers["x-hub-signature-256"]',
+];
+
+/** Makes the root logger of a program: JSON lines on stdout with RFC 3339 times. */
+export function createLogger(program: string, { level, devMode = false }: LogOptions): Logger {
+  const options = {
+    level: devMode ? 'trace' : level,
+    base: { program },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+    redact: { paths: redactedPaths, censor: '[redacted]' },
+    serializers: { err: serializeError },
+  };
+  return devMode ? pino(options, consoleStream()) : pino(options);
+}
+
+/** Errors by name, message, code and the chain of causes; a stack only where nobody expected the error. */
+function serializeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return { message: String(error) };
+  const { code, reason } = error as { code?: unknown; reason?: unknown };
+  return {
+    type: error.name,
+    message: error.message,
+    ...(code === undefined ? {} : { code }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(code === undefined ? { stack: error.stack } : {}),
+    ...(error.cause === undefined ? {} : { cause: serializeError(error.cause) }),
+  };
+}
+
+const colors: Record<string, string> = { trace: '90', debug: '36', info: '32', warn: '33', error: '31', fatal: '35' };
+
+/** One readable line for each entry. */
+function consoleStream(): { write(line: string): void } {
+  const stdout = pino.destination(1);
+  return {
+    write(line) {
+      const { level, time, msg, program, ...fields } = JSON.parse(line) as Record<string, unknown>;
+      const rest = Object.entries(fields).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
+      const label = `\u001b[${colors[String(level)] ?? '0'}m${String(level).padEnd(5)}\u001b[0m`;
+      stdout.write(`${String(time).slice(11, 23)} ${label} ${program}: ${msg} ${rest.join(' ')}\n`);
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { configSchema } from '../../controller/config.ts';
+import { readConfig } from '../../shared/config.ts';
+import { environmentOf, pick, render } from './support/render.ts';
+
+const controllerOf = async (values: object = {}) => pick(await render(values), 'Deployment', 'stoker-operator');
+
+for (const [what, values] of Object.entries({
+  'the default values': {},
+  'a certificate of its own': { certManager: { enabled: false } },
+  'no webhook': { webhook: { enabled: false } },
+  'development mode and two namespaces': { controller: { logDevMode: 'true', watchNamespaces: ['a', 'b'] } },
+})) {
+  test(`the controller accepts its environment with ${what}`, async () => {
+    const environment = environmentOf(await controllerOf(values));
+    readConfig(configSchema, { ...environment, POD_NAME: 'controller-1', POD_NAMESPACE: 'operator' });
+    const known = Object.keys(configSchema.pipe[0].entries);
+    assert.deepEqual(
+      Object.keys(environment).filter((name) => !known.includes(name)),
+      [],
+    );
+  });
+}
+
+test('empty image tags mean the version of the application', async () => {
+  const deployment = await controllerOf();
+  assert.match(deployment.spec.template.spec.containers[0].image, /\/controller:0\.1\.0$/);
+  assert.match(environmentOf(deployment).DEFAULT_AGENT_IMAGE ?? '', /\/agent:0\.1\.0$/);
+});
+
+test('every container runs as the restricted Pod Security Standard asks', async () => {
+  const deployments = (await render({ webhookReceiver: { enabled: true } })).filter(
+    ({ kind }) => kind === 'Deployment',
+  );
+  assert.equal(deployments.length, 2);
+  for (const { spec } of deployments) {
+    const { securityContext, containers } = spec.template.spec;
+    assert.deepEqual(securityContext, { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
+    assert.deepEqual(containers[0].securityContext, {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    });
+  }
+});
+
+test('with watchNamespaces, nothing of a namespace is granted in the whole cluster', async () => {
+  const watched = { controller: { watchNamespaces: ['a', 'b'] }, webhookReceiver: { enabled: true } };
+  const objects = await render(watched);
+  const bound = objects.filter(({ kind }) => kind === 'ClusterRoleBinding').map(({ roleRef }) => roleRef.name);
+  const rules = bound.flatMap((name) => pick(objects, 'ClusterRole', name).rules);
+  const resources = rules.flatMap((rule: { resources: string[] }) => rule.resources);
+  assert.deepEqual(resources.sort(), ['subjectaccessreviews', 'tokenreviews']);
+  const places = objects.filter(({ kind }) => kind === 'RoleBinding').map(({ metadata }) => metadata.namespace);
+  assert.deepEqual(places.sort(), ['a', 'a', 'b', 'b', 'operator']);
+});
+
+test('without automatic binding, the controller has no right on roles', async () => {
+  const objects = await render({ rbac: { autoBindAgent: { enabled: false } } });
+  assert.equal(
+    JSON.stringify(pick(objects, 'ClusterRole', 'test-stoker-operator').rules).includes('rolebindings'),
+    false,
+  );
+  assert.equal(environmentOf(pick(objects, 'Deployment')).AUTO_BIND_AGENT, 'false');
+});

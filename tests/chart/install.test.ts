@@ -1,0 +1,24 @@
+import path from 'node:path';
+import { test } from 'node:test';
+import { connectCluster, createNamespace } from '../support/cluster.ts';
+import { listValuesFiles, renderFile } from './support/render.ts';
+
+/** Kinds of operators that the test's API server does not know. */
+const isForeign = (apiVersion: string) => /^(cert-manager\.io|monitoring\.coreos\.com)\//.test(apiVersion);
+
+for (const file of await listValuesFiles()) {
+  test(`the API server accepts every object of ${path.basename(file)}, to the last field`, async (t) => {
+    const namespace = await createNamespace(t);
+    const objects = (await renderFile(file, { namespace })).filter(({ apiVersion }) => !isForeign(apiVersion));
+    // The dashboards may go into a namespace that is not there.
+    for (const { kind, metadata } of objects) if (kind === 'ConfigMap') metadata.namespace = namespace;
+    const { kubectl, kubectlWith } = await connectCluster();
+    // A control plane that has just started makes its own namespaces a moment later.
+    const places = new Set(objects.flatMap(({ metadata }) => metadata.namespace ?? []));
+    await kubectl('wait', '--for=create', '--timeout=30s', ...[...places].map((place) => `namespace/${place}`));
+    const list = { apiVersion: 'v1', kind: 'List', items: objects };
+    // Other tests have put the ClusterRole of the agents there already: it has one name in every installation.
+    const flags = ['--server-side', '--force-conflicts', '--dry-run=server', '--validate=strict'];
+    await kubectlWith(list, 'apply', ...flags, '--filename', '-');
+  });
+}

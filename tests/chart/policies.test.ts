@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { type TestContext, test } from 'node:test';
+import { createAnnotate } from '../../receiver/io/annotate.ts';
+import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
+import { ApiError } from '../../shared/io/kubernetes/api-error.ts';
+import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import { corePath, gatewaySyncPath, groupPath } from '../../shared/io/kubernetes/resource-path.ts';
+import { apply, connectCluster, createNamespace, kubectl } from '../support/cluster.ts';
+import { until } from '../support/until.ts';
+import { clientFor } from './support/client-for.ts';
+import { installRights } from './support/install-rights.ts';
+import { pick, type Rendered, render } from './support/render.ts';
+
+/** Expects that the API server forbids, for a reason that names `pattern`. */
+async function refused(call: Promise<unknown>, pattern: RegExp): Promise<void> {
+  await assert.rejects(call, (error: unknown) => {
+    assert.ok(error instanceof ApiError, String(error));
+    assert.match(error.message, pattern);
+    return true;
+  });
+}
+
+/** Policies take effect a moment after they are stored. */
+async function untilRefused(call: () => Promise<unknown>, pattern: RegExp): Promise<void> {
+  await until(() => call().then(() => 'accepted', String), {
+    describe: `the policy to answer ${pattern}`,
+    accept: (answer) => pattern.test(answer),
+    timeout: 30_000,
+  });
+}
+
+/** Installs the rights, and takes back what lies outside of the namespace when the test is over. */
+async function setUp(t: TestContext, given: { namespace?: string; values?: object } = {}): Promise<string> {
+  const namespace = given.namespace ?? (await createNamespace(t));
+  const objects = await installRights(namespace, given.values);
+  const outside = objects.filter(({ metadata }) => !metadata.namespace && metadata.name !== 'sync-agent');
+  t.after(() => kubectl('delete', ...outside.map(({ kind, metadata }) => `${kind}/${metadata.name}`), '--wait=false'));
+  return namespace;
+}
+
+const spec = {
+  git: { repo: 'https://git.test/site.git', ref: 'main' },
+  sync: { profiles: { default: { mappings: [{ source: 'a', destination: 'b', type: 'dir' }] } } },
+};
+
+test('the receiver may set its own annotations and nothing else', async (t) => {
+  const namespace = await setUp(t);
+  const target = { namespace, name: 'site' };
+  const annotations = { 'example.test/kept': 'yes', 'example.test/other': 'yes' };
+  const metadata = { ...target, annotations, labels: { a: 'b' }, finalizers: ['example.test/hold'] };
+  await apply({ apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata, spec });
+  t.after(() =>
+    kubectl('patch', 'gs/site', '-n', namespace, '--type=merge', '--patch={"metadata":{"finalizers":null}}'),
+  );
+  const client = await clientFor({ namespace, serviceAccount: `${namespace}-receiver` });
+  const patch = (body: object) =>
+    client.mergePatch(gatewaySyncPath(namespace, 'site'), body, { query: { dryRun: 'All' } });
+  const annotate = (values: Record<string, string | null>) => patch({ metadata: { annotations: values } });
+
+  await untilRefused(() => annotate({ 'example.test/new': 'x' }), /its own annotations and no other/);
+  await refused(annotate({ 'example.test/kept': null }), /its own annotations and no other/);
+  await refused(annotate({ 'example.test/kept': 'no' }), /its own annotations and no other/);
+  await refused(patch({ spec: { paused: true } }), /neither spec nor status/);
+  for (const field of [{ labels: { a: 'c' } }, { finalizers: [] }, { labels: null }]) {
+    await refused(patch({ metadata: field }), /neither labels nor finalizers nor ownerReferences/);
+  }
+  const owner = { apiVersion: 'v1', kind: 'Pod', name: 'x', uid: 'x' };
+  await refused(patch({ metadata: { ownerReferences: [owner] } }), /neither labels nor finalizers nor ownerReferences/);
+  await refused(patch({ metadata: { managedFields: [{}] } }), /managedFields/);
+  await refused(annotate({ [REQUEST_ANNOTATIONS.requestedRef]: 'x'.repeat(301) }), /1 to 300 characters/);
+  await refused(annotate({ [REQUEST_ANNOTATIONS.requestedAt]: 'tomorrow' }), /times in UTC/);
+  await refused(client.get(gatewaySyncPath(namespace, 'site')), /cannot get resource/);
+
+  const at = new Date().toISOString();
+  const request = { requestedRef: 'v1', requestedAt: at, requestedBy: 'github', requestId: 'id-1' } as const;
+  const own = Object.fromEntries(
+    Object.entries(request).map(([key, value]) => [REQUEST_ANNOTATIONS[key as 'requestedRef'], value]),
+  );
+  await createAnnotate(client)(target, own, 5_000);
+  const stored = JSON.parse(await kubectl('get', 'gs/site', '-n', namespace, '--output=json'));
+  assert.deepEqual(stored.metadata.annotations, { ...annotations, ...own });
+});
+
+test('an older request does not overwrite a newer one', async (t) => {
+  const namespace = await setUp(t);
+  await apply({ apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { namespace, name: 'site' }, spec });
+  const client = await clientFor({ namespace, serviceAccount: `${namespace}-receiver` });
+  const path = gatewaySyncPath(namespace, 'site');
+  const annotate = (annotations: Record<string, string>) => client.mergePatch(path, { metadata: { annotations } });
+  const probe = (annotations: Record<string, string>) =>
+    client.mergePatch(path, { metadata: { annotations } }, { query: { dryRun: 'All' } });
+  const at = (offsetMs: number) => new Date(Date.now() + offsetMs).toISOString();
+  const store = (key: string, value: string) =>
+    kubectl('annotate', 'gs/site', '-n', namespace, '--overwrite', `${key}=${value}`);
+
+  for (const key of [REQUEST_ANNOTATIONS.requestedAt, REQUEST_ANNOTATIONS.pushedAt]) {
+    await annotate({ [key]: at(0) });
+    await untilRefused(() => probe({ [key]: at(-60_000) }), /superseded: .* older than the stored one/);
+    await annotate({ [key]: at(-1_000) });
+    await annotate({ [key]: at(0) });
+    // Written by hand: no time, and a time ahead of the server's.
+    for (const value of ['yesterday', '2026-02-31T00:00:00Z', at(3_600_000)]) {
+      await store(key, value);
+      await annotate({ [key]: at(0) });
+    }
+  }
+  // A push may be newer while the stored request stays as it is.
+  await annotate({ [REQUEST_ANNOTATIONS.pushedAt]: at(0), [REQUEST_ANNOTATIONS.pushedRef]: 'refs/heads/main' });
+});
+
+test('an agent may write the report of its own pod only', async (t) => {
+  const namespace = await setUp(t);
+  const container = { name: 'gateway', image: 'gateway:1' };
+  const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding' };
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'sync-agent' };
+  const subjects = [{ kind: 'ServiceAccount', name: 'default', namespace }];
+  await until(() => kubectl('get', 'serviceaccount/default', '-n', namespace), { describe: 'the default account' });
+  await apply([
+    { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'own', namespace }, spec: { containers: [container] } },
+    { ...role, metadata: { name: 'sync-agent-site', namespace }, roleRef, subjects },
+  ]);
+  const uid = await kubectl('get', 'pod/own', '-n', namespace, '--output=jsonpath={.metadata.uid}');
+  const account = { namespace, serviceAccount: 'default' };
+  const client = await clientFor({ ...account, pod: 'own' });
+  const reports = groupPath('sync.io/v1alpha1', 'syncreports', namespace);
+  const owner = { apiVersion: 'v1', kind: 'Pod', name: 'own', uid };
+  const report = (name: string, { owners = [owner], podUID = uid } = {}) => ({
+    apiVersion: 'sync.io/v1alpha1',
+    kind: 'SyncReport',
+    metadata: { name, namespace, ownerReferences: owners },
+    status: { state: 'Pending', podUID },
+  });
+  const createAs = (by: KubernetesClient, body: object) => by.create(reports, body, { query: { dryRun: 'All' } });
+
+  await untilRefused(() => createAs(client, report('other')), /the report of its own pod only/);
+  await refused(createAs(client, report('own', { podUID: 'another' })), /status.podUID must be/);
+  await refused(
+    createAs(client, report('own', { owners: [{ ...owner, uid: 'another' }] })),
+    /owned by nothing but the pod/,
+  );
+  await refused(createAs(await clientFor(account), report('own')), /the report of its own pod only/);
+  await client.create(reports, report('own'));
+  await refused(client.delete(`${reports}/own`), /cannot delete resource/);
+  // People are not held to it.
+  await (await connectCluster()).kubectlWith(report('other'), 'create', '--filename', '-');
+  const foreign = { status: { message: 'not mine' } };
+  await refused(client.mergePatch(`${reports}/other`, foreign), /the report of its own pod only/);
+});
+
+test('the controller may write RoleBindings of the agent only', async (t) => {
+  const namespace = await setUp(t);
+  const client = await clientFor({ namespace, serviceAccount: namespace });
+  const path = groupPath('rbac.authorization.k8s.io/v1', 'rolebindings', namespace);
+  const binding = (name: string, { role = 'sync-agent', subjectNamespace = namespace } = {}) => ({
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'RoleBinding',
+    metadata: { name, namespace },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+    subjects: [{ kind: 'ServiceAccount', name: 'default', namespace: subjectNamespace }],
+  });
+  const create = (body: object) => client.create(path, body, { query: { dryRun: 'All' } });
+
+  await untilRefused(() => create(binding('other')), /RoleBindings named sync-agent-\*/);
+  // It holds all that this role gives, so RBAC alone would let it pass.
+  await refused(
+    create(binding('sync-agent-x', { role: `${namespace}-metrics-reader` })),
+    /cannot bind|sync-agent only|forbidden/,
+  );
+  await refused(create(binding('sync-agent-x', { role: namespace })), /the ClusterRole sync-agent only/);
+  await refused(create(binding('sync-agent-x', { subjectNamespace: 'default' })), /of the same namespace only/);
+  await apply(binding('other'));
+  await refused(client.delete(`${path}/other`), /RoleBindings named sync-agent-\*/);
+  await client.create(path, binding('sync-agent-x'));
+  await client.mergePatch(`${path}/sync-agent-x`, { subjects: [] });
+  await client.delete(`${path}/sync-agent-x`);
+});
+
+test('the controller may change nothing but the CA of its webhook', async (t) => {
+  const namespace = await createNamespace(t);
+  const values = { certManager: { enabled: false }, fullnameOverride: namespace };
+  const configuration = pick(await render(values, { namespace }), 'MutatingWebhookConfiguration');
+  const { name } = configuration.metadata;
+  // The cluster is shared with other tests, and nobody answers.
+  configuration.webhooks[0].namespaceSelector.matchLabels = { 'test.sync.io/webhook': namespace };
+  await apply(configuration);
+  t.after(() => kubectl('delete', 'mutatingwebhookconfiguration', name));
+  await setUp(t, { namespace, values });
+  const client = await clientFor({ namespace, serviceAccount: namespace });
+  const path = groupPath('admissionregistration.k8s.io/v1', 'mutatingwebhookconfigurations', undefined, name);
+  const patch = (change: { op: string; path: string; value?: unknown }, query = {}) =>
+    client.request({ method: 'PATCH', path, body: [change], query, contentType: 'application/json-patch+json' });
+
+  const dryRun = { dryRun: 'All' };
+  const forbidden = /nothing but the CA/;
+  await untilRefused(
+    () => patch({ op: 'replace', path: '/webhooks/0/failurePolicy', value: 'Fail' }, dryRun),
+    forbidden,
+  );
+  await refused(patch({ op: 'remove', path: '/webhooks/0/matchConditions' }), forbidden);
+  await refused(patch({ op: 'remove', path: '/webhooks/0/namespaceSelector' }), forbidden);
+  await refused(patch({ op: 'replace', path: '/webhooks/0/rules/0/resources', value: ['secrets'] }), forbidden);
+  await refused(patch({ op: 'replace', path: '/webhooks/0/clientConfig/service/name', value: 'other' }), forbidden);
+  await refused(patch({ op: 'remove', path: '/webhooks/0' }), forbidden);
+  const caBundle = Buffer.from(await readFile((await connectCluster()).caFile)).toString('base64');
+  await patch({ op: 'add', path: '/webhooks/0/clientConfig/caBundle', value: caBundle });
+});
+
+test('the controller may hand out tokens, and write no other Secret', async (t) => {
+  const namespace = await setUp(t, { values: { githubApp: { enabled: true }, certManager: { enabled: false } } });
+  const client = await clientFor({ namespace, serviceAccount: namespace });
+  const owner = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', name: 'site', uid: 'x' };
+  const secret = (name: string, type: string, owners: object[] = [owner]) => ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type,
+    metadata: { name, namespace, ownerReferences: owners },
+  });
+  const secrets = corePath('secrets', namespace);
+  const create = (body: object) => client.create(secrets, body, { query: { dryRun: 'All' } });
+  const words = /only Secrets of type sync.io\/git-token/;
+  await untilRefused(() => create(secret('other', 'Opaque')), words);
+  await refused(create(secret('sync-git-token-site', 'example.test/other')), words);
+  await refused(create(secret('other', 'sync.io/git-token')), words);
+  await refused(create(secret('sync-git-token-other', 'sync.io/git-token')), /belongs to the GatewaySync of its name/);
+  await refused(create(secret('sync-git-token-site', 'sync.io/git-token', [])), /belongs to the GatewaySync/);
+  await create(secret('sync-git-token-site', 'sync.io/git-token'));
+  const [{ metadata }] = (
+    await render({ fullnameOverride: namespace, certManager: { enabled: false } }, { namespace })
+  ).filter(({ kind, metadata: { name } }) => kind === 'Secret' && name.endsWith('-certificate')) as [Rendered];
+  await create(secret(metadata.name, 'Opaque', []));
+});

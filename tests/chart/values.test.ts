@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { test } from 'node:test';
+import { parse } from 'yaml';
+import { chart, helm } from './support/render.ts';
+
+/** Every value that is promised, with its default. The repositories of images are checked apart. */
+const promised: Record<string, unknown> = {
+  replicaCount: 1,
+  'image.tag': '',
+  'image.pullPolicy': 'IfNotPresent',
+  imagePullSecrets: [],
+  nameOverride: '',
+  fullnameOverride: '',
+  'agentImage.tag': '',
+  'leaderElection.enabled': true,
+  'resources.requests.cpu': '10m',
+  'resources.requests.memory': '64Mi',
+  'resources.limits.cpu': '500m',
+  'resources.limits.memory': '128Mi',
+  nodeSelector: {},
+  tolerations: [],
+  podAnnotations: {},
+  podLabels: {},
+  affinity: {},
+  priorityClassName: '',
+  'controller.logDevMode': 'false',
+  'certManager.enabled': true,
+  'metrics.enabled': true,
+  'metrics.service.type': 'ClusterIP',
+  'metrics.service.port': 8443,
+  'serviceMonitor.enabled': false,
+  'serviceMonitor.labels': {},
+  'serviceMonitor.interval': '',
+  'serviceMonitor.scrapeTimeout': '',
+  'podMonitor.enabled': false,
+  'podMonitor.labels': {},
+  'podMonitor.interval': '',
+  'podMonitor.scrapeTimeout': '',
+  'prometheusRule.enabled': false,
+  'prometheusRule.labels': {},
+  'prometheusRule.additionalRules': [],
+  'grafanaDashboard.enabled': false,
+  'grafanaDashboard.namespace': '',
+  'grafanaDashboard.labels': {},
+  'grafanaDashboard.annotations': {},
+  'networkPolicy.enabled': false,
+  'webhook.enabled': true,
+  'webhook.port': 9443,
+  'webhook.namespaceSelector.requireLabel': false,
+  'rbac.autoBindAgent.enabled': true,
+  'webhookReceiver.enabled': false,
+  'webhookReceiver.port': 9444,
+  'webhookReceiver.hmac.secret': '',
+  'webhookReceiver.hmac.secretRef.name': '',
+  'webhookReceiver.hmac.secretRef.key': 'webhook-secret',
+  'webhookReceiver.token.secret': '',
+  'webhookReceiver.token.secretRef.name': '',
+  'webhookReceiver.token.secretRef.key': 'webhook-token',
+  'webhookReceiver.ingress.enabled': false,
+  'webhookReceiver.ingress.ingressClassName': '',
+  'webhookReceiver.ingress.annotations': {},
+  'webhookReceiver.ingress.hosts': [],
+  'webhookReceiver.ingress.tls': [],
+};
+
+const text = await readFile(path.join(chart, 'values.yaml'), 'utf8');
+const values = parse(text);
+const schema = JSON.parse(await readFile(path.join(chart, 'values.schema.json'), 'utf8'));
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Gives the leaves of a tree of values by their dotted path; an empty object is a leaf. */
+function leavesOf(value: unknown, at = ''): [string, unknown][] {
+  if (!isObject(value) || Object.keys(value).length === 0) return [[at, value]];
+  return Object.entries(value).flatMap(([key, below]) => leavesOf(below, at ? `${at}.${key}` : key));
+}
+
+test('every promised value has its name and its default', () => {
+  const actual = Object.fromEntries(leavesOf(values));
+  for (const [name, value] of Object.entries(promised)) assert.deepEqual(actual[name], value, name);
+  for (const name of ['image.repository', 'agentImage.repository']) assert.match(String(actual[name]), /^[\w./-]+$/);
+});
+
+test('every value has a comment of the one form above it', () => {
+  const lines = text.split('\n');
+  for (const [name] of leavesOf(values).filter(([path]) => !path.startsWith('networkPolicy.metricsFrom'))) {
+    const pattern = new RegExp(`^\\s*${name.split('.').at(-1)}:`);
+    const documented = lines.some(
+      (line, index) => pattern.test(line) && /^\s*# -- \S.*\.$/.test(lines[index - 1] ?? ''),
+    );
+    assert.ok(documented, `${name} has no "# -- …" comment`);
+  }
+});
+
+/** Follows `$ref` to the definition. */
+const resolve = (node: { $ref?: string }) => (node.$ref ? schema.$defs[node.$ref.split('/').at(-1) ?? ''] : node);
+
+test('the schema knows the values of values.yaml and no others', () => {
+  function compare(node: Record<string, never>, value: unknown, at: string): void {
+    const { properties, additionalProperties } = resolve(node);
+    if (!properties) return;
+    assert.equal(additionalProperties, false, `${at || 'the root'} accepts unknown keys`);
+    const known = Object.keys(properties).filter((key) => key !== 'global' && key !== 'claims');
+    assert.deepEqual(known.sort(), Object.keys(value as object).sort(), at);
+    for (const key of known) compare(properties[key], (value as Record<string, unknown>)[key], `${at}.${key}`);
+  }
+  compare(schema, values, '');
+});
+
+for (const flag of [
+  'unknown=1',
+  'webhookReceiver.hmac.secretref.name=x',
+  'webhook.failurePolicy=ignore',
+  'image.tags=1',
+]) {
+  test(`helm refuses --set ${flag}`, async () => {
+    await assert.rejects(helm('template', chart, '--set', flag), /values don't meet the specifications of the schema/);
+  });
+}

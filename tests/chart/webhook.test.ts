@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { apply, connectCluster, createNamespace, kubectl } from '../support/cluster.ts';
+import { until } from '../support/until.ts';
+import { pick, render } from './support/render.ts';
+
+const selfSigned = { certManager: { enabled: false } };
+
+const podOf = (namespace: string, annotations?: Record<string, string>) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'gateway', namespace, ...(annotations && { annotations }) },
+  spec: { containers: [{ name: 'gateway', image: 'gateway:1' }] },
+});
+
+/** Creates a pod without keeping it, and tells whether the API server called the webhook, which nobody answers here. */
+async function callsWebhook(pod: object): Promise<boolean> {
+  const { kubectlWith } = await connectCluster();
+  return await kubectlWith(pod, 'create', '--dry-run=server', '--filename', '-').then(
+    () => false,
+    (error: Error) => {
+      assert.match(error.message, /failed calling webhook "inject\.sync\.io"/);
+      return true;
+    },
+  );
+}
+
+test('only pods that ask for the agent cost a call of the webhook', async (t) => {
+  const namespace = await createNamespace(t, { 'test.sync.io/webhook': 'called' });
+  const spared = await createNamespace(t);
+  for (const each of [namespace, spared]) {
+    await until(() => kubectl('get', 'serviceaccount/default', '-n', each), { describe: 'the default account' });
+  }
+  const values = { ...selfSigned, fullnameOverride: namespace, webhook: { failurePolicy: 'Fail' } };
+  const configuration = pick(await render(values, { namespace }), 'MutatingWebhookConfiguration');
+  const [webhook] = configuration.webhooks;
+  // The cluster is shared with other tests.
+  webhook.namespaceSelector.matchLabels = { 'test.sync.io/webhook': 'called' };
+  await apply(configuration);
+  t.after(() => kubectl('delete', 'mutatingwebhookconfiguration', configuration.metadata.name));
+
+  const asking = { 'sync.io/inject': 'true' };
+  await until(() => callsWebhook(podOf(namespace, asking)), {
+    describe: 'the webhook to be in effect',
+    timeout: 30_000,
+  });
+  assert.equal(await callsWebhook(podOf(namespace)), false, 'a pod without annotations');
+  assert.equal(await callsWebhook(podOf(namespace, { other: 'true' })), false, 'a pod with other annotations');
+  assert.equal(await callsWebhook(podOf(namespace, { 'sync.io/inject': 'false' })), false, 'a pod that says no');
+  assert.equal(await callsWebhook(podOf(spared, asking)), false, 'a pod in another namespace');
+});
+
+for (const requireLabel of [false, true]) {
+  test(`system namespaces stay excluded with requireLabel: ${requireLabel}`, async () => {
+    const values = { ...selfSigned, webhook: { namespaceSelector: { requireLabel } } };
+    const [webhook] = pick(await render(values), 'MutatingWebhookConfiguration').webhooks;
+    const [excluded, ...others] = webhook.namespaceSelector.matchExpressions;
+    const system = {
+      key: 'kubernetes.io/metadata.name',
+      operator: 'NotIn',
+      values: ['kube-system', 'kube-node-lease'],
+    };
+    assert.deepEqual(excluded, system);
+    assert.deepEqual(others, requireLabel ? [{ key: 'sync.io/injection', operator: 'In', values: ['enabled'] }] : []);
+  });
+}
+
+test('with cert-manager, the CA comes from the certificate that the controller serves with', async () => {
+  const objects = await render();
+  const certificate = pick(objects, 'Certificate');
+  const configuration = pick(objects, 'MutatingWebhookConfiguration');
+  const { name, namespace } = certificate.metadata;
+  assert.equal(configuration.metadata.annotations?.['cert-manager.io/inject-ca-from'], `${namespace}/${name}`);
+  const { service } = configuration.webhooks[0].clientConfig;
+  assert.ok(certificate.spec.dnsNames.includes(`${service.name}.${service.namespace}.svc`));
+  const { volumes } = pick(objects, 'Deployment').spec.template.spec;
+  assert.ok(
+    volumes.some(
+      ({ secret }: { secret?: { secretName: string } }) => secret?.secretName === certificate.spec.secretName,
+    ),
+  );
+});
+
+test('without the webhook there is neither configuration nor certificate nor Service for it', async () => {
+  const objects = await render({ webhook: { enabled: false } });
+  const names = objects.map(({ kind, metadata }) => `${kind}/${metadata.name}`);
+  assert.deepEqual(
+    names.filter((name) => /webhook|Certificate|Issuer/i.test(name)),
+    [],
+  );
+});

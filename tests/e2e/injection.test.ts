@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, type TestContext, test } from 'node:test';
+import { until } from '../support/until.ts';
+import { apply, chart, getJson, helm, imageOf, kubectl, kubectlWith } from './support/cluster.ts';
+import { describeNamespaces } from './support/describe-namespaces.ts';
+import { gatewaySync } from './support/gateway.ts';
+import { startGitServer } from './support/git-server.ts';
+
+const id = randomBytes(3).toString('hex');
+const release = `e2e-${id}`;
+const namespace = `e2e-${id}-system`;
+const site = `e2e-${id}-site`;
+/** Beside the site, since it does not keep the restricted standard. */
+const source = `e2e-${id}-git`;
+let failed = false;
+
+interface ContainerStatus {
+  name: string;
+  ready: boolean;
+  restartCount: number;
+  state: { terminated?: { exitCode: number; startedAt: string } };
+}
+
+interface Pod {
+  metadata: { name: string; uid: string; deletionTimestamp?: string };
+  status: { phase: string; initContainerStatuses?: ContainerStatus[]; containerStatuses?: ContainerStatus[] };
+}
+
+before(async () => {
+  for (const name of [namespace, site, source]) await kubectl('create', 'namespace', name);
+  await kubectl('label', 'namespace', site, 'pod-security.kubernetes.io/enforce=restricted');
+  const values = { image: imageOf('controller'), agentImage: imageOf('agent'), certManager: { enabled: false } };
+  const flags = Object.entries(values).map(([key, value]) => `--set-json=${key}=${JSON.stringify(value)}`);
+  await helm('install', release, chart, '--namespace', namespace, '--wait', '--timeout=180s', ...flags);
+  const git = await startGitServer(source);
+  await git.commit('config/motd', 'first');
+  await apply(gatewaySync(site, git.url));
+});
+
+after(async () => {
+  await kubectl('uncordon', '--selector=kubernetes.io/os=linux');
+  await helm('uninstall', release, '--namespace', namespace, '--ignore-not-found', '--wait', '--timeout=60s');
+  await kubectl('delete', 'namespace', namespace, site, source, '--timeout=120s');
+});
+
+/** A test that builds on those before it; when it fails, all that can explain it is printed and the rest is skipped. */
+function step(name: string, work: (t: TestContext) => Promise<void>): void {
+  test(name, { timeout: 300_000 }, async (t) => {
+    if (failed) return t.skip('an earlier step failed');
+    try {
+      await work(t);
+    } catch (error) {
+      failed = true;
+      process.stderr.write(`${await describeNamespaces(namespace, site)}\n`);
+      throw error;
+    }
+  });
+}
+
+/** A pod that keeps the restricted Pod Security Standard before and after injection, and runs a command. */
+function template(app: string, command: string[], spec: object = {}): object {
+  const { repository, tag } = imageOf('controller');
+  const container = {
+    name: 'gateway',
+    image: `${repository}:${tag}`,
+    command,
+    securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+    volumeMounts: [{ name: 'data', mountPath: '/data' }],
+  };
+  const user = { runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000, runAsNonRoot: true };
+  return {
+    metadata: { labels: { app, kind: 'gateway' }, annotations: { 'sync.io/inject': 'true' } },
+    spec: {
+      securityContext: { ...user, seccompProfile: { type: 'RuntimeDefault' } },
+      containers: [container],
+      volumes: [{ name: 'data', emptyDir: {} }],
+      terminationGracePeriodSeconds: 10,
+      ...spec,
+    },
+  };
+}
+
+// It ends as soon as it is asked to.
+const idle = ['sh', '-c', 'trap "exit 0" TERM; while :; do sleep 1; done'];
+
+const workload = (kind: string, app: string, spec: object = {}) => {
+  const selector = { matchLabels: { app } };
+  return {
+    ...{ apiVersion: 'apps/v1', kind, metadata: { name: app, namespace: site } },
+    spec: { selector, template: template(app, idle), ...spec },
+  };
+};
+
+async function podsOf(selector: string): Promise<Pod[]> {
+  return (await getJson<{ items: Pod[] }>('pods', '--namespace', site, '--selector', selector)).items;
+}
+
+function isWhole({ status }: Pod): boolean {
+  const sidecar = status.initContainerStatuses?.find(({ name }) => name === 'sync-agent');
+  return sidecar?.ready === true && status.containerStatuses?.every(({ ready }) => ready) === true;
+}
+
+const untilWhole = (count: number) =>
+  until(() => podsOf('kind=gateway'), {
+    describe: `${count} whole pods`,
+    timeout: 120_000,
+    interval: 500,
+    accept: (pods) =>
+      pods.length === count && pods.every((pod) => isWhole(pod) && pod.metadata.deletionTimestamp === undefined),
+  });
+
+const read = (pod: string) =>
+  kubectl('exec', pod, '--container=gateway', '--namespace', site, '--', 'cat', '/data/config/motd');
+
+step('the pods of a Deployment, a StatefulSet and a DaemonSet become ready with their files', async (t) => {
+  const probe = { apiVersion: 'v1', kind: 'Pod', ...template('probe', idle) };
+  const named = { ...probe, metadata: { name: 'probe', namespace: site, annotations: { 'sync.io/inject': 'true' } } };
+  await until(() => kubectlWith(named, 'create', '--dry-run=server', '--output=json', '--filename=-'), {
+    describe: 'the admission webhook to add the sidecar',
+    accept: (pod) => pod.includes('"sync-agent"'),
+    timeout: 60_000,
+    interval: 500,
+  });
+  const started = performance.now();
+  await apply(
+    workload('Deployment', 'deployment', { replicas: 2 }),
+    workload('StatefulSet', 'stateful', { serviceName: 'stateful' }),
+    workload('DaemonSet', 'daemon'),
+  );
+  for (const { metadata } of await untilWhole(4)) assert.equal(await read(metadata.name), 'first');
+  t.diagnostic(`four pods ready after ${((performance.now() - started) / 1000).toFixed(1)} s`);
+  await kubectl('wait', '--for=condition=Ready', 'gatewaysync/site', '--namespace', site, '--timeout=60s');
+});
+
+step('a Job starts with its files, completes, and its sidecar ends with it', async () => {
+  const spec = { template: template('job', ['cat', '/data/config/motd'], { restartPolicy: 'Never' }), backoffLimit: 0 };
+  await apply({ apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'job', namespace: site }, spec });
+  await kubectl('wait', '--for=condition=Complete', 'job/job', '--namespace', site, '--timeout=120s');
+  assert.equal(await kubectl('logs', 'job/job', '--container=gateway', '--namespace', site), 'first');
+  const [pod] = await podsOf('app=job');
+  assert.equal(pod?.status.phase, 'Succeeded');
+  assert.equal(pod?.status.initContainerStatuses?.[0]?.state.terminated?.exitCode, 0);
+  await kubectl('delete', 'job/job', '--namespace', site, '--wait=true');
+});
+
+step('a sidecar that ends is started again, and its gateway does not notice', async () => {
+  const [before] = await podsOf('app=stateful');
+  const name = before?.metadata.name ?? '';
+  await kubectl('exec', name, '--container=sync-agent', '--namespace', site, '--', 'sh', '-c', 'kill 1');
+  const restarts = (pod: Pod | undefined) => [
+    pod?.status.initContainerStatuses?.[0]?.restartCount,
+    pod?.status.containerStatuses?.[0]?.restartCount,
+  ];
+  await until(async () => (await podsOf('app=stateful'))[0], {
+    describe: 'the sidecar to be back',
+    timeout: 60_000,
+    accept: (pod) => pod !== undefined && isWhole(pod) && restarts(pod)[0] === 1,
+  });
+  const [after] = await podsOf('app=stateful');
+  assert.deepEqual(restarts(after), [1, 0]);
+  assert.equal(after?.metadata.uid, before?.metadata.uid);
+});
+
+step('a rollout replaces every pod', async () => {
+  const before = (await podsOf('kind=gateway')).map(({ metadata }) => metadata.uid);
+  for (const target of ['deployment/deployment', 'statefulset/stateful', 'daemonset/daemon']) {
+    await kubectl('rollout', 'restart', target, '--namespace', site);
+    await kubectl('rollout', 'status', target, '--namespace', site, '--timeout=120s');
+  }
+  const after = await untilWhole(4);
+  assert.ok(after.every(({ metadata }) => !before.includes(metadata.uid)));
+});
+
+step('a node drains within the time that pods have, and the pods come back', async (t) => {
+  const [node] = (await getJson<{ items: { metadata: { name: string } }[] }>('nodes')).items;
+  const name = node?.metadata.name ?? '';
+  const started = performance.now();
+  const flags = ['--ignore-daemonsets', '--delete-emptydir-data', '--pod-selector=kind=gateway', '--timeout=60s'];
+  await kubectl('drain', name, ...flags);
+  const seconds = (performance.now() - started) / 1000;
+  t.diagnostic(`drained in ${seconds.toFixed(1)} s`);
+  await kubectl('uncordon', name);
+  assert.ok(seconds < 10, `the drain took ${seconds} s: somebody had to be killed`);
+  for (const { metadata } of await untilWhole(4)) assert.equal(await read(metadata.name), 'first');
+});

@@ -1,0 +1,27 @@
+import { kubectl } from './cluster.ts';
+
+/** Made by Kubernetes itself in every namespace, or on its own account. */
+const standard = /^(configmap\/kube-root-ca\.crt|serviceaccount\/default|event(\.events\.k8s\.io)?\/.*)$/;
+
+/** Lists what a release left: objects with its label anywhere, and objects in its namespace. */
+export async function leftBehind({ release, namespace }: { release: string; namespace: string }): Promise<string[]> {
+  const label = `--selector=app.kubernetes.io/instance=${release}`;
+  const left = [
+    ...(await list(true, '--all-namespaces', label)),
+    ...(await list(false, label)),
+    ...(await list(true, '--namespace', namespace)),
+  ];
+  return [...new Set(left)].filter((name) => !standard.test(name));
+}
+
+async function list(namespaced: boolean, ...args: string[]): Promise<string[]> {
+  const kinds = await kubectl('api-resources', '--verbs=list,delete', `--namespaced=${namespaced}`, '--output=name');
+  const names = await kubectl(
+    'get',
+    kinds.trim().split('\n').join(','),
+    '--output=name',
+    '--ignore-not-found',
+    ...args,
+  );
+  return names.split('\n').filter(Boolean);
+}

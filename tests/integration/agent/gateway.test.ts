@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { freePort } from '../../../scripts/testbed/free-port.ts';
+import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { startFakeIgnition } from '../../support/fake-ignition.ts';
+import { until } from '../../support/until.ts';
+import { createGatewayPod } from './support/gateway-pod.ts';
+
+let server: GitServer;
+before(async () => {
+  server = await startGitServer();
+});
+after(() => server.stop());
+
+const reload = (fields: object) => ({ gateway: { reload: { preset: 'none', ...fields } } });
+
+suite('a gateway that has to be told', () => {
+  test('may start before, and shows as Synced only after that', async (t) => {
+    const repository = await server.createRepository('first-boot');
+    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    const pod = await createGatewayPod(t);
+    await pod.setSpec(repository.url, reload({ readyPath: '/ready', requests: [{ method: 'POST', path: '/reload' }] }));
+    await pod.settle(commit);
+    const port = await freePort();
+    const agent = await pod.start({ GATEWAY_PORT: String(port) });
+    const { status } = await pod.untilReport('Pending', (report) => report.status?.commit === commit);
+    assert.equal(status?.state, 'Pending');
+    assert.match(status?.message ?? '', /are in place, and the gateway is still to be told: .*does not answer on port/);
+    assert.equal((await fetch(`${agent.healthUrl}/readyz`)).status, 200);
+    const gateway = await startFakeIgnition(port);
+    t.after(() => gateway.stop());
+    const report = await pod.untilSynced(commit);
+    assert.equal(report.status?.message, undefined);
+    assert.equal(report.status?.files?.added, 1);
+    assert.deepEqual(
+      gateway.calls.map(({ line }) => line),
+      ['GET /ready', 'POST /reload'],
+    );
+    const metrics = await (await fetch(`${agent.metricsUrl}/metrics`)).text();
+    assert.match(metrics, /sync_agent_reloads_total\{result="success"\} 1/);
+  });
+
+  test('is told after a restart of the agent too, if it was not before', async (t) => {
+    const repository = await server.createRepository('restart');
+    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    const gateway = await startFakeIgnition();
+    t.after(() => gateway.stop());
+    gateway.faults['/reload'] = { status: 500 };
+    const pod = await createGatewayPod(t);
+    await pod.setSpec(repository.url, reload({ requests: [{ method: 'POST', path: '/reload' }] }));
+    await pod.settle(commit);
+    const env = { GATEWAY_PORT: String(gateway.port) };
+    const agent = await pod.start(env);
+    await pod.untilReport('Error', ({ status }) => /answered 500 to POST \/reload/.test(status?.message ?? ''));
+    await agent.kill();
+    gateway.faults = {};
+    gateway.calls.length = 0;
+    await pod.start(env);
+    await pod.untilSynced(commit);
+    await until(() => gateway.calls.length === 1, { describe: 'one call' });
+  });
+});

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { build } from 'esbuild';
+import { startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+
+const LANES = 2;
+/** Of each lane, unless the machine is so busy that the time is over before. */
+const KILLS = 120;
+const KILLS_IN_A_ROUND = 5;
+const TIME_MS = 40_000;
+
+type Files = Record<string, string>;
+
+/** Files turn into folders and back, come, go and change from one commit to the next. */
+function tree(n: number): Files {
+  const names = Array.from({ length: 60 }, (_, i) => {
+    if (i % 4 === n % 4) return `f${i}`;
+    return i % 3 === 0 ? `f${i}/${n % 5}` : `d${i % 7}/f${i}`;
+  });
+  return Object.fromEntries(names.map((name, i) => [name, `${i} ${i % 2 ? n : 0}`]));
+}
+
+async function readFiles(folder: string): Promise<Files> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
+  return Object.fromEntries(
+    await Promise.all(
+      files.sort().map(async (file) => [path.relative(folder, file), await readFile(file, 'utf8')] as const),
+    ),
+  );
+}
+
+/** Runs one sync, and kills it after some time if it has not ended by then; `ms` counts from its beginning. */
+async function run(program: string, order: object, killAfterMs?: number): Promise<{ killed: boolean; ms: number }> {
+  const child = spawn(process.execPath, [program, JSON.stringify(order)], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let complaint = '';
+  child.stderr.on('data', (chunk) => {
+    complaint += chunk;
+  });
+  const closed = once(child, 'exit') as Promise<[number | null, string | null]>;
+  await Promise.race([once(child.stdout, 'data'), closed]);
+  const started = performance.now();
+  if (killAfterMs !== undefined) {
+    await sleep(killAfterMs);
+    child.kill('SIGKILL');
+  }
+  const [code, signal] = await closed;
+  if (signal !== 'SIGKILL') assert.equal(code, 0, complaint);
+  return { killed: signal === 'SIGKILL', ms: performance.now() - started };
+}
+
+suite('an agent that is killed at any moment', { concurrency: LANES }, () => {
+  for (let lane = 0; lane < LANES; lane += 1) {
+    test(`comes to exactly the wanted tree (${lane})`, async (t) => {
+      const folder = await makeTemporaryFolder('kill-');
+      t.after(() => folder.remove());
+      const server = await startGitServer();
+      t.after(() => server.stop());
+      const program = path.join(folder.path, 'sync-once.mjs');
+      const entry = path.join(import.meta.dirname, 'support/sync-once.ts');
+      const banner = {
+        js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+      };
+      await build({
+        entryPoints: [entry],
+        outfile: program,
+        bundle: true,
+        platform: 'node',
+        format: 'esm',
+        banner,
+        logLevel: 'error',
+      });
+      const repository = await server.createRepository('killed');
+      const data = path.join(folder.path, 'data');
+      await mkdir(path.join(data, 'config'), { recursive: true });
+      const own = { 'own.db': 'of the gateway', 'config/own': 'of the gateway, too' };
+      for (const [name, text] of Object.entries(own)) await writeFile(path.join(data, name), text);
+      let [kills, before, longestMs] = [0, {} as Files, 150];
+      const deadline = performance.now() + TIME_MS;
+      for (let n = 0; n < KILLS && (n % KILLS_IN_A_ROUND > 0 || performance.now() < deadline); n += 1) {
+        const files = tree(n * LANES + lane);
+        const gone = Object.fromEntries(Object.keys(before).map((name) => [name, null]));
+        const commit = await repository.commit({ files: { ...gone, ...files } });
+        before = files;
+        const order = { repo: repository.url, commit, data, clone: path.join(folder.path, 'repo') };
+        if ((await run(program, order, Math.random() * longestMs)).killed) kills += 1;
+        if (n % KILLS_IN_A_ROUND !== KILLS_IN_A_ROUND - 1) continue;
+        longestMs = (await run(program, order)).ms * 1.2;
+        const { '.sync-agent/manifest.json': manifest, '.sync-agent/owner.json': _, ...left } = await readFiles(data);
+        const wanted = Object.entries(files).map(([name, text]) => [`config/${name}`, text]);
+        assert.deepEqual(left, { ...Object.fromEntries(wanted), ...own }, `round ${n}`);
+        assert.equal(JSON.parse(manifest ?? '').applied.commit, commit);
+      }
+      t.diagnostic(`killed ${kills} times`);
+      assert.ok(kills >= 2 * KILLS_IN_A_ROUND, `killed only ${kills} times`);
+    });
+  }
+});

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { API_VERSION, SYNC_REPORT } from '../../../shared/api/group.ts';
+import { syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { startProgram } from '../../support/program.ts';
+import { until } from '../../support/until.ts';
+import { createGatewayPod } from './support/gateway-pod.ts';
+
+let server: GitServer;
+before(async () => {
+  server = await startGitServer();
+});
+after(() => server.stop());
+
+suite('the report', () => {
+  test('of an earlier pod of the same name is taken over, with nothing left of it', async (t) => {
+    const repository = await server.createRepository('takeover');
+    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    const pod = await createGatewayPod(t);
+    const metadata = { name: 'gateway-0', namespace: pod.namespace };
+    const status = { state: 'Error', message: 'of another life', changes: ['add x'], podUID: 'gone' };
+    await pod.client.create(syncReportPath(pod.namespace), {
+      apiVersion: API_VERSION,
+      kind: SYNC_REPORT.kind,
+      metadata,
+      status,
+    });
+    await pod.setSpec(repository.url);
+    await pod.settle(commit);
+    await pod.start();
+    const report = await pod.untilSynced(commit);
+    assert.deepEqual(report.metadata.ownerReferences, [
+      { apiVersion: 'v1', kind: 'Pod', name: 'gateway-0', uid: pod.uid },
+    ]);
+    assert.equal(report.status?.podUID, pod.uid);
+    assert.equal(report.status?.message, undefined);
+    assert.equal(report.status?.changes, undefined);
+  });
+
+  test('of an earlier pod may be collected under its hands, and is there in the end', async (t) => {
+    const repository = await server.createRepository('collected');
+    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    const pod = await createGatewayPod(t);
+    await pod.setSpec(repository.url);
+    await pod.settle(commit);
+    const agent = await pod.start();
+    const uid = '00000000-0000-4000-8000-000000000000';
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'Pod', name: 'gateway-0', uid }];
+    const metadata = { name: 'gateway-0', namespace: pod.namespace, ownerReferences };
+    const report = { apiVersion: API_VERSION, kind: SYNC_REPORT.kind, metadata };
+    // Whoever is first: the report ends up with the agent's pod.
+    await pod.client.create(syncReportPath(pod.namespace), report).catch(() => {});
+    await agent.waitForLog(/sync finished/);
+    await sleep(11_000);
+    const { metadata: after } = await pod.untilSynced(commit);
+    assert.deepEqual(
+      after.ownerReferences?.map((owner) => owner.uid),
+      [pod.uid],
+    );
+  });
+
+  test('that somebody deletes comes back by itself', async (t) => {
+    const repository = await server.createRepository('deleted');
+    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    const pod = await createGatewayPod(t);
+    await pod.setSpec(repository.url);
+    await pod.settle(commit);
+    await pod.start();
+    await pod.untilSynced(commit);
+    await pod.client.delete(syncReportPath(pod.namespace, 'gateway-0'));
+    await until(() => pod.report(), { describe: 'the report', timeout: 15_000 });
+    assert.equal((await pod.untilSynced(commit)).status?.podUID, pod.uid);
+  });
+
+  test('is written when something changes, and not otherwise', async (t) => {
+    const repository = await server.createRepository('quiet');
+    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    const pod = await createGatewayPod(t);
+    const mappings = [{ source: 'config', destination: 'config' }];
+    await pod.setSpec(repository.url, { sync: { profiles: { default: { mappings, syncPeriod: 5 } } } });
+    await pod.settle(commit);
+    await pod.start();
+    const before = await pod.untilSynced(commit);
+    await sleep(6_000);
+    await pod.settle(commit);
+    assert.equal((await pod.report()).metadata.resourceVersion, before.metadata.resourceVersion);
+  });
+});
+
+suite('an agent', () => {
+  test('waits for its rights, and goes on within about a second after they come', async (t) => {
+    const repository = await server.createRepository('rights');
+    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    const pod = await createGatewayPod(t, { bound: false });
+    await pod.setSpec(repository.url);
+    await pod.settle(commit);
+    const agent = await pod.start();
+    await agent.waitForLog(/report not written/);
+    await sleep(2_500);
+    assert.deepEqual(await pod.files(), {});
+    await pod.bind();
+    const bound = performance.now();
+    await pod.untilSynced(commit);
+    assert.ok(performance.now() - bound < 3_000);
+  });
+
+  test('ends with status 0 on SIGTERM, after the sync under way and its report', async (t) => {
+    const repository = await server.createRepository('sigterm');
+    const first = await repository.commit({ files: { 'config/a': '1' } });
+    const pod = await createGatewayPod(t);
+    await pod.setSpec(repository.url);
+    await pod.settle(first);
+    const agent = await pod.start();
+    await pod.untilSynced(first);
+    server.fault = { delay: 700, times: 1 };
+    const second = await repository.commit({ files: { 'config/a': '2' } });
+    const requests = server.requests.length;
+    await pod.settle(second);
+    await until(() => server.requests.length > requests, { describe: 'a fetch', interval: 5 });
+    const ended = agent.stop();
+    await sleep(100);
+    assert.equal((await fetch(`${agent.healthUrl}/readyz`)).status, 503);
+    assert.deepEqual(await ended, { code: 0, signal: null });
+    assert.deepEqual(await pod.files(), { 'config/a': '2' });
+    assert.equal((await pod.report()).status?.commit, second);
+  });
+
+  test('killed at any moment, leads to exactly the wanted tree at its next start', async (t) => {
+    const repository = await server.createRepository('killed');
+    const pod = await createGatewayPod(t);
+    await writeFile(path.join(pod.data, 'own.db'), 'of the gateway');
+    await mkdir(path.join(pod.data, 'config'));
+    await writeFile(path.join(pod.data, 'config/own'), 'of the gateway, too');
+    await pod.setSpec(repository.url);
+    const tree = (n: number) =>
+      Object.fromEntries(
+        Array.from({ length: 120 }, (_, i) => [
+          i % 4 === n % 4 ? `config/f${i}` : i % 3 === 0 ? `config/f${i}/${n}` : `config/d${i % 7}/f${i}`,
+          `${i} ${i % 2 ? n : 0}`,
+        ]),
+      );
+    let before: Record<string, string> = {};
+    for (let n = 0; n < 12; n += 1) {
+      const files = tree(n);
+      const gone = Object.fromEntries(Object.keys(before).map((file) => [file, null]));
+      const commit = await repository.commit({ files: { ...gone, ...files } });
+      before = files;
+      const agent = await pod.start();
+      if (n > 0) await agent.waitForLog(/sync finished/);
+      await pod.settle(commit);
+      await sleep(40 + Math.random() * 110);
+      await agent.kill();
+      const next = await pod.start();
+      await pod.untilSynced(commit);
+      const wanted = { ...files, 'config/own': 'of the gateway, too', 'own.db': 'of the gateway' };
+      assert.deepEqual(Object.entries(await pod.files()).sort(), Object.entries(wanted).sort());
+      await next.kill();
+    }
+  });
+
+  test('heals locks in its clone', async (t) => {
+    const repository = await server.createRepository('locks');
+    const first = await repository.commit({ files: { 'config/a': '1' } });
+    const pod = await createGatewayPod(t);
+    await pod.setSpec(repository.url);
+    await pod.settle(first);
+    await mkdir(pod.repo, { recursive: true });
+    for (const name of ['shallow.lock', 'index.lock', 'HEAD.lock']) await writeFile(path.join(pod.repo, name), '');
+    const agent = await pod.start();
+    await pod.untilSynced(first);
+    await agent.kill();
+    for (const name of ['shallow.lock', 'index.lock']) await writeFile(path.join(pod.repo, name), '');
+    const second = await repository.commit({ files: { 'config/a': '2' } });
+    await pod.settle(second);
+    await pod.start();
+    await pod.untilSynced(second);
+  });
+
+  test('of the latest of many commits, one at a time', async (t) => {
+    const repository = await server.createRepository('many');
+    const pod = await createGatewayPod(t);
+    await pod.setSpec(repository.url);
+    await pod.start();
+    let commit = '';
+    for (let n = 0; n < 20; n += 1) {
+      commit = await repository.commit({ files: { 'config/n': `${n}` } });
+      await pod.settle(commit);
+    }
+    await pod.untilSynced(commit);
+    assert.deepEqual(await pod.files(), { 'config/n': '19' });
+  });
+
+  test('runs no text of a status as an option', async (t) => {
+    const repository = await server.createRepository('options');
+    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    const pod = await createGatewayPod(t);
+    await pod.setSpec(repository.url);
+    const mark = path.join(pod.data, 'mark');
+    await pod.settle(`--upload-pack=touch ${mark}`.slice(0, 64));
+    await pod.start();
+    await pod.untilReport('Pending', ({ status }) => status?.message?.includes('waiting for the commit') ?? false);
+    await pod.settle('f'.repeat(40), `--upload-pack=touch ${mark}`);
+    await pod.untilReport('Error', ({ status }) => status?.state === 'Error');
+    await pod.settle(commit, 'v1');
+    await pod.untilSynced(commit);
+    assert.deepEqual(await pod.files(), { 'config/a': '1' });
+  });
+
+  test('names everything that is wrong with its environment, and exits with 1', async (t) => {
+    const program = startProgram(t, 'dist/agent.mjs', { env: { HEALTH_PORT: 'x', DATA_PATH: 'data', POD_NAME: 'p' } });
+    assert.equal((await program.exited).code, 1);
+    for (const name of ['POD_NAMESPACE', 'POD_UID', 'CR_NAME', 'DATA_PATH', 'HEALTH_PORT']) {
+      assert.match(program.output, new RegExp(`${name}: must`));
+    }
+  });
+});

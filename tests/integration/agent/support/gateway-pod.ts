@@ -1,0 +1,186 @@
+import { mkdir, readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { TestContext } from 'node:test';
+import { KubeConfig } from '@kubernetes/client-node';
+import { freePort } from '../../../../scripts/testbed/free-port.ts';
+import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
+import type { SyncReport } from '../../../../shared/api/sync-report.ts';
+import { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
+import { ApiCredentials } from '../../../../shared/io/kubernetes/credentials.ts';
+import {
+  corePath,
+  gatewaySyncPath,
+  groupPath,
+  syncReportPath,
+} from '../../../../shared/io/kubernetes/resource-path.ts';
+import { connectCluster, createNamespace } from '../../../support/cluster.ts';
+import { gatewaySync } from '../../../support/gateway-syncs.ts';
+import { type Program, startProgram } from '../../../support/program.ts';
+import { until } from '../../../support/until.ts';
+
+const BUNDLE = 'dist/agent.mjs';
+const NAME = 'gw';
+const POD = 'gateway-0';
+
+/** The rights of the ClusterRole `sync-agent`, here in one namespace. */
+const rules = [
+  { apiGroups: ['sync.io'], resources: ['gatewaysyncs'], verbs: ['get', 'list', 'watch'] },
+  { apiGroups: ['sync.io'], resources: ['syncreports'], verbs: ['get', 'create', 'update', 'patch'] },
+];
+
+/** A gateway pod as the API server knows it, with folders instead of volumes, and what the controller would do for it. */
+export interface GatewayPod {
+  namespace: string;
+  /** UID of the pod. */
+  uid: string;
+  /** Root of the data volume. */
+  data: string;
+  /** Folder of the clone. */
+  repo: string;
+  client: KubernetesClient;
+  /** Writes the spec; the status is then not settled. */
+  setSpec(repo: string, spec?: object): Promise<void>;
+  /** Plays the controller: says that the ref leads to the commit. */
+  settle(commit: string, ref?: string): Promise<void>;
+  /** Grants the agent's rights, as the controller does. */
+  bind(): Promise<void>;
+  /** Starts the agent with no more than its rights. */
+  start(env?: Record<string, string>): Promise<RunningAgent>;
+  /** The agent's report. */
+  report(): Promise<SyncReport>;
+  /** Waits for a report that is as wanted. */
+  untilReport(describe: string, accept: (report: SyncReport) => boolean): Promise<SyncReport>;
+  /** Waits until the report says that the commit is in place. */
+  untilSynced(commit: string): Promise<SyncReport>;
+  /** All files of the data volume but the agent's own, by path. */
+  files(): Promise<Record<string, string>>;
+}
+
+interface RunningAgent extends Program {
+  healthUrl: string;
+  metricsUrl: string;
+}
+
+/** Makes a pod with its service account in a namespace of its own. Its agent has no rights until they are bound. */
+export async function createGatewayPod(t: TestContext, { bound = true } = {}): Promise<GatewayPod> {
+  const cluster = await connectCluster();
+  const namespace = await createNamespace(t);
+  const client = adminClient(cluster.kubeconfig);
+  t.after(() => client.close());
+  const uid = await createPod(client, namespace);
+  const folder = await makeTemporaryFolder('gateway-pod-');
+  t.after(() => folder.remove());
+  const [data, repo] = [path.join(folder.path, 'data'), path.join(folder.path, 'repo')];
+  await mkdir(data);
+  const resource = gatewaySyncPath(namespace, NAME);
+  const pod: GatewayPod = {
+    namespace,
+    uid,
+    data,
+    repo,
+    client,
+    setSpec: async (url, spec = {}) => {
+      const body = gatewaySync({ namespace, name: NAME }, { repo: url }, spec);
+      await client.apply(resource, body, { query: { fieldManager: 'test', force: true } });
+    },
+    settle: async (commit, ref = 'main') => {
+      const { metadata } = await client.get<GatewaySync>(resource);
+      await client.mergePatch(`${resource}/status`, { status: settledStatus(metadata.generation ?? 0, commit, ref) });
+    },
+    bind: () => bind(client, namespace),
+    start: (env = {}) => startAgent(t, pod, env),
+    report: () => client.get<SyncReport>(syncReportPath(namespace, POD)),
+    untilReport: (describe, accept) => until(() => pod.report(), { describe, accept, interval: 10 }),
+    untilSynced: (commit) =>
+      pod.untilReport(`a report of ${commit}`, ({ status }) => status?.state === 'Synced' && status.commit === commit),
+    files: () => readFiles(data),
+  };
+  if (bound) await pod.bind();
+  return pod;
+}
+
+function adminClient(kubeconfig: string): KubernetesClient {
+  const config = new KubeConfig();
+  config.loadFromFile(kubeconfig);
+  return new KubernetesClient(new ApiCredentials(config), { userAgent: 'agent-tests' });
+}
+
+async function createPod(client: KubernetesClient, namespace: string): Promise<string> {
+  await client.create(corePath('serviceaccounts', namespace), { metadata: { name: 'gateway' } });
+  const pod = {
+    metadata: { name: POD, labels: { 'app.kubernetes.io/name': 'edge' } },
+    // Nothing has to run it.
+    spec: {
+      serviceAccountName: 'gateway',
+      schedulingGates: [{ name: 'sync.io/test' }],
+      containers: [{ name: 'gateway', image: 'registry.invalid/gateway' }],
+    },
+  };
+  const { metadata } = await client.create<{ metadata: { uid: string } }>(corePath('pods', namespace), pod);
+  return metadata.uid;
+}
+
+async function bind(client: KubernetesClient, namespace: string): Promise<void> {
+  const rbac = 'rbac.authorization.k8s.io';
+  const metadata = { name: 'sync-agent', namespace };
+  await client.create(groupPath(`${rbac}/v1`, 'roles', namespace), { metadata, rules });
+  await client.create(groupPath(`${rbac}/v1`, 'rolebindings', namespace), {
+    metadata,
+    roleRef: { apiGroup: rbac, kind: 'Role', name: 'sync-agent' },
+    subjects: [{ kind: 'ServiceAccount', name: 'gateway', namespace }],
+  });
+}
+
+function settledStatus(generation: number, commit: string, ref: string): object {
+  return {
+    observedGeneration: generation,
+    lastSyncRef: ref,
+    lastSyncCommit: commit,
+    refResolutionStatus: 'Resolved',
+    conditions: [
+      {
+        type: 'RefResolved',
+        status: 'True',
+        reason: 'Resolved',
+        message: '',
+        lastTransitionTime: new Date().toISOString(),
+        observedGeneration: generation,
+      },
+    ],
+  };
+}
+
+async function startAgent(t: TestContext, pod: GatewayPod, env: Record<string, string>): Promise<RunningAgent> {
+  const { kubeconfigFor } = await connectCluster();
+  const KUBECONFIG = await kubeconfigFor({ namespace: pod.namespace, serviceAccount: 'gateway', pod: POD });
+  const [health, metrics] = [await freePort(), await freePort()];
+  const program = startProgram(t, BUNDLE, {
+    env: {
+      KUBECONFIG,
+      POD_NAME: POD,
+      POD_NAMESPACE: pod.namespace,
+      POD_UID: pod.uid,
+      CR_NAME: NAME,
+      DATA_PATH: pod.data,
+      REPO_PATH: pod.repo,
+      HEALTH_PORT: String(health),
+      METRICS_PORT: String(metrics),
+      LOG_LEVEL: 'debug',
+      ...env,
+    },
+  });
+  const urls = { healthUrl: `http://127.0.0.1:${health}`, metricsUrl: `http://127.0.0.1:${metrics}` };
+  return Object.defineProperties(program, Object.getOwnPropertyDescriptors(urls)) as RunningAgent;
+}
+
+async function readFiles(root: string): Promise<Record<string, string>> {
+  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+  const paths = entries.flatMap((entry) => (entry.isFile() ? path.join(entry.parentPath, entry.name) : []));
+  const own = path.join(root, '.sync-agent');
+  const contents = paths
+    .filter((file) => !file.startsWith(own))
+    .sort()
+    .map(async (file) => [path.relative(root, file), await readFile(file, 'utf8')] as const);
+  return Object.fromEntries(await Promise.all(contents));
+}

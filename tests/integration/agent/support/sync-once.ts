@@ -1,0 +1,69 @@
+import process from 'node:process';
+import { pino } from 'pino';
+import { FullChecks } from '../../../../agent/full-checks.ts';
+import { Gateway } from '../../../../agent/gateway.ts';
+import { Clone } from '../../../../agent/io/clone.ts';
+import { DataRoot } from '../../../../agent/io/data-root.ts';
+import { GatewayClient } from '../../../../agent/io/gateway-client.ts';
+import { ManifestFile } from '../../../../agent/io/manifest-file.ts';
+import { PendingReload } from '../../../../agent/io/pending-reload.ts';
+import { Signatures } from '../../../../agent/io/signatures.ts';
+import { VolumeLock } from '../../../../agent/io/volume-lock.ts';
+import { type SyncDependencies, sync } from '../../../../agent/sync.ts';
+import { Git } from '../../../../shared/io/git/git.ts';
+
+/** What to sync, given as JSON in the first argument. */
+interface Order {
+  repo: string;
+  commit: string;
+  data: string;
+  clone: string;
+}
+
+const log = pino({ level: 'silent' });
+const identity = { podName: 'p', podUid: 'u', namespace: 'n', crName: 'c', profile: 'd', gatewayName: undefined };
+const profile = {
+  name: 'd',
+  mappings: [{ source: '.', destination: 'config', required: true, template: false }],
+  excludePatterns: [],
+  vars: {},
+  syncPeriod: 30,
+  designerSessionPolicy: 'proceed' as const,
+  startPolicy: 'requireSync' as const,
+  dryRun: false,
+  paused: false,
+};
+
+/** One sync of an agent that is then gone: says `go` when it begins, and ends with status 0 when all is in place. */
+async function syncOnce({ repo, commit, data, clone: path }: Order): Promise<void> {
+  const git = new Git(process.env);
+  const root = await DataRoot.open(data);
+  const none = { tokenFile: undefined, sshKeyFile: undefined, knownHostsFile: undefined, caFile: undefined };
+  const reload = { preset: 'none' as const, requests: [], readyPath: undefined };
+  const intent = { repo, commit, ref: 'main', profile, verify: 'none' as const, reload };
+  const dependencies: SyncDependencies = {
+    identity,
+    labelsFile: undefined,
+    clone: new Clone({ git, path, log }),
+    accessFiles: { ...none, sshKeyCopy: `${path}/key` },
+    signatures: new Signatures({ git, gitDir: path, keysFolder: undefined }),
+    checks: new FullChecks(),
+    gateway: new Gateway({
+      client: new GatewayClient({ port: 9, tls: false, apiKeyFile: undefined }),
+      pending: new PendingReload(root.agentFolder),
+      headersFolder: undefined,
+    }),
+    lock: new VolumeLock(root, identity),
+    root,
+    manifestFile: new ManifestFile(root.agentFolder, log),
+    log,
+    onFetch: () => {},
+  };
+  process.stdout.write('go\n');
+  const { signal } = new AbortController();
+  // What passes is tried again, as by the agent's loop.
+  await sync(intent, dependencies, signal).catch(() => sync(intent, dependencies, signal));
+}
+
+await syncOnce(JSON.parse(process.argv[2] ?? '') as Order);
+process.exit(0);

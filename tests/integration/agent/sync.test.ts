@@ -1,0 +1,290 @@
+import assert from 'node:assert/strict';
+import { chmod, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { until } from '../../support/until.ts';
+import { createGatewayPod } from './support/gateway-pod.ts';
+
+let server: GitServer;
+before(async () => {
+  server = await startGitServer();
+});
+after(() => server.stop());
+
+const profile = (fields: object, gateway: object = {}) => ({
+  sync: { profiles: { default: { mappings: [{ source: 'config', destination: 'config' }], ...fields } } },
+  gateway,
+});
+
+suite('a gateway follows its GatewaySync', () => {
+  test('files follow the commits, and nothing else is touched', async (t) => {
+    const repository = await server.createRepository('follow');
+    const first = await repository.commit({ files: { 'config/a.json': '1', 'config/b/c.txt': '2', 'readme.md': 'x' } });
+    const pod = await createGatewayPod(t);
+    await writeFile(path.join(pod.data, 'own.db'), 'of the gateway');
+    await pod.setSpec(repository.url);
+    await pod.settle(first);
+    const agent = await pod.start({ GATEWAY_NAME: 'edge' });
+    const report = await pod.untilSynced(first);
+
+    assert.deepEqual(await pod.files(), { 'config/a.json': '1', 'config/b/c.txt': '2', 'own.db': 'of the gateway' });
+    assert.equal(report.metadata.ownerReferences?.[0]?.uid, pod.uid);
+    const { time, duration, ...status } = report.status ?? {};
+    assert.ok(time && duration);
+    assert.deepEqual(status, {
+      podUID: pod.uid,
+      gateway: 'edge',
+      profile: 'default',
+      crName: 'gw',
+      state: 'Synced',
+      ref: 'main',
+      commit: first,
+      files: { added: 2, modified: 0, deleted: 0, unchanged: 0 },
+      agentVersion: '0.1.0',
+    });
+
+    const second = await repository.commit({
+      files: { 'config/a.json': '1.1', 'config/b/c.txt': null, 'config/d': '4' },
+    });
+    await pod.settle(second);
+    const after = await pod.untilSynced(second);
+    assert.deepEqual(await pod.files(), { 'config/a.json': '1.1', 'config/d': '4', 'own.db': 'of the gateway' });
+    assert.deepEqual(after.status?.files, { added: 1, modified: 1, deleted: 1, unchanged: 0 });
+    assert.match(agent.output, /"files":\{"added":1,"modified":1,"deleted":1,"unchanged":0\}.*"msg":"sync finished"/);
+  });
+
+  test('a file is there well within a third of a second after its commit was resolved', async (t) => {
+    const repository = await server.createRepository('fast');
+    const pod = await createGatewayPod(t);
+    await pod.setSpec(repository.url);
+    const first = await repository.commit({ files: { 'config/n': '0' } });
+    await pod.settle(first);
+    await pod.start();
+    await pod.untilSynced(first);
+    const times: number[] = [];
+    for (let n = 1; n <= 10; n += 1) {
+      const commit = await repository.commit({ files: { 'config/n': `${n}` } });
+      const started = performance.now();
+      await pod.settle(commit);
+      await until(async () => (await pod.files())['config/n'] === `${n}`, { describe: `n = ${n}`, interval: 2 });
+      times.push(Math.round(performance.now() - started));
+    }
+    t.diagnostic(`milliseconds from status to file: ${times.join(', ')}`);
+    assert.ok((times.sort((a, b) => a - b)[5] ?? 0) < 300, times.join(', '));
+  });
+
+  test('a spec that is not settled is not acted upon', async (t) => {
+    const repository = await server.createRepository('unsettled');
+    const commit = await repository.commit({ files: { 'config/a': '1', 'other/b': '2' } });
+    const pod = await createGatewayPod(t);
+    await pod.setSpec(repository.url);
+    await pod.start();
+    await pod.untilReport('Pending', ({ status }) => status?.message?.includes('waiting for the controller') ?? false);
+    await pod.settle(commit);
+    await pod.untilSynced(commit);
+    await pod.setSpec(repository.url, profile({ mappings: [{ source: 'other', destination: 'other' }] }));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    assert.deepEqual(await pod.files(), { 'config/a': '1' });
+    await pod.settle(commit);
+    await until(async () => 'other/b' in (await pod.files()), { describe: 'the new mapping of the same commit' });
+    assert.deepEqual(await pod.files(), { 'other/b': '2' });
+  });
+
+  test('drift is repaired without a word to the host or the API server', async (t) => {
+    const repository = await server.createRepository('drift');
+    const commit = await repository.commit({ files: { 'config/a': '1', 'config/b': '2' } });
+    const pod = await createGatewayPod(t);
+    await pod.setSpec(repository.url, profile({ syncPeriod: 5 }));
+    await pod.settle(commit);
+    const agent = await pod.start();
+    await pod.untilSynced(commit);
+    const requests = server.requests.length;
+    await writeFile(path.join(pod.data, 'config/a'), 'x');
+    await rm(path.join(pod.data, 'config/b'));
+    await until(async () => (await pod.files())['config/b'] === '2', { describe: 'repair' });
+    assert.deepEqual(await pod.files(), { 'config/a': '1', 'config/b': '2' });
+    assert.equal(server.requests.length, requests);
+    const metrics = await (await fetch(`${agent.metricsUrl}/metrics`)).text();
+    for (const line of [
+      'sync_agent_drift_total 2',
+      'sync_agent_syncs_total{result="success"} 2',
+      'sync_agent_files_changed_total{change="added"} 3',
+      'sync_agent_info{version="0.1.0"} 1',
+    ]) {
+      assert.ok(metrics.includes(line), `${line}\n${metrics}`);
+    }
+    assert.match(metrics, /sync_agent_last_success_timestamp_seconds 1\d{9}/);
+    assert.match(metrics, /sync_agent_fetch_duration_seconds_count 1\n/);
+  });
+});
+
+suite('a gateway is left as it is', () => {
+  test('while paused, and says so, with the commit that is on disk', async (t) => {
+    const repository = await server.createRepository('paused');
+    const first = await repository.commit({ files: { 'config/a': '1' } });
+    const pod = await createGatewayPod(t);
+    await pod.setSpec(repository.url);
+    await pod.settle(first);
+    const agent = await pod.start();
+    await pod.untilSynced(first);
+    await pod.setSpec(repository.url, { paused: true });
+    const second = await repository.commit({ files: { 'config/a': '2' } });
+    await pod.settle(second);
+    const { status } = await pod.untilReport('Paused', (report) => report.status?.state === 'Paused');
+    assert.equal(status?.commit, first);
+    assert.deepEqual(await pod.files(), { 'config/a': '1' });
+    assert.equal((await fetch(`${agent.healthUrl}/readyz`)).status, 200);
+    await pod.setSpec(repository.url);
+    await pod.settle(second);
+    await pod.untilSynced(second);
+  });
+
+  test('by a pause from the start, which keeps no gateway from starting', async (t) => {
+    const pod = await createGatewayPod(t);
+    await pod.setSpec('https://git.invalid/x', profile({ paused: true }));
+    const agent = await pod.start();
+    const { status } = await pod.untilReport('Paused', (report) => report.status?.state === 'Paused');
+    assert.equal(status?.commit, undefined);
+    await until(async () => (await fetch(`${agent.healthUrl}/readyz`)).status === 200, { describe: 'readiness' });
+  });
+
+  test('in a dry run, which tells what it would do', async (t) => {
+    const repository = await server.createRepository('dry');
+    const files = Object.fromEntries(Array.from({ length: 150 }, (_, n) => [`config/${n}`, '1']));
+    const commit = await repository.commit({ files });
+    const pod = await createGatewayPod(t);
+    await pod.setSpec(repository.url, profile({ dryRun: true }));
+    await pod.settle(commit);
+    await pod.start();
+    const { status } = await pod.untilReport('DryRun', (report) => report.status?.state === 'DryRun');
+    assert.equal(status?.commit, undefined);
+    assert.equal(status?.changes?.length, 100);
+    assert.equal(status?.changes?.[0], 'add config/0 (New)');
+    assert.equal(status?.files?.added, 150);
+    assert.deepEqual(await pod.files(), {});
+  });
+
+  const refused: [name: string, spec: object, message: RegExp][] = [
+    [
+      'a profile that is not there',
+      { sync: { profiles: { other: { mappings: [{ source: 'a', destination: 'b' }] } } } },
+      /no profile named default, only other/,
+    ],
+    ['a missing source', profile({ mappings: [{ source: 'none', destination: 'x' }] }), /the repository has no none/],
+  ];
+  for (const [name, spec, message] of refused) {
+    test(`where the profile asks for ${name}`, async (t) => {
+      const repository = await server.createRepository(name.replaceAll(' ', '-'));
+      const commit = await repository.commit({ files: { 'config/a': '1' } });
+      const pod = await createGatewayPod(t);
+      await pod.setSpec(repository.url, spec);
+      await pod.settle(commit);
+      const agent = await pod.start();
+      const { status } = await pod.untilReport('Error', (report) => report.status?.state === 'Error');
+      assert.match(status?.message ?? '', message);
+      assert.deepEqual(await pod.files(), {});
+      assert.equal((await fetch(`${agent.healthUrl}/readyz`)).status, 503);
+    });
+  }
+});
+
+suite('a gateway is protected from', () => {
+  test('links in its own volume: nothing is written through them', async (t) => {
+    const repository = await server.createRepository('links');
+    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    const pod = await createGatewayPod(t);
+    const outside = path.join(pod.repo, '../outside');
+    await mkdir(outside);
+    await symlink(outside, path.join(pod.data, 'config'));
+    await pod.setSpec(repository.url);
+    await pod.settle(commit);
+    await pod.start();
+    const { status } = await pod.untilReport('Error', (report) => report.status?.state === 'Error');
+    assert.match(status?.message ?? '', /config is a symbolic link in the data volume/);
+    assert.deepEqual(await readdir(outside), []);
+    await rm(path.join(pod.data, 'config'));
+    await pod.untilSynced(commit);
+  });
+
+  test('links in the repository: nothing outside of it is read', async (t) => {
+    const repository = await server.createRepository('repository-links');
+    const commit = await repository.commit({
+      files: { 'config/a': '1', 'config/l': { symlink: '../../../etc/passwd' } },
+    });
+    const pod = await createGatewayPod(t);
+    await pod.setSpec(repository.url);
+    await pod.settle(commit);
+    await pod.start();
+    const { status } = await pod.untilReport('Error', (report) => report.status?.state === 'Error');
+    assert.match(status?.message ?? '', /config\/l is a symbolic link in the repository/);
+    assert.deepEqual(await pod.files(), {});
+    await pod.setSpec(repository.url, profile({ excludePatterns: ['l'] }));
+    await pod.settle(commit);
+    await pod.untilSynced(commit);
+    assert.deepEqual(await pod.files(), { 'config/a': '1' });
+  });
+});
+
+suite('a gateway whose host is away', () => {
+  test('recovers by itself, and says what is wrong meanwhile', async (t) => {
+    const repository = await server.createRepository('away');
+    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    server.fault = { status: 503 };
+    t.after(() => {
+      server.fault = undefined;
+    });
+    const pod = await createGatewayPod(t);
+    await pod.setSpec(repository.url);
+    await pod.settle(commit);
+    const agent = await pod.start();
+    const { status } = await pod.untilReport('Error', (report) => report.status?.state === 'Error');
+    assert.match(status?.message ?? '', /git host cannot be reached/);
+    assert.equal((await fetch(`${agent.healthUrl}/healthz`)).status, 200);
+    assert.equal((await fetch(`${agent.healthUrl}/readyz`)).status, 503);
+    server.fault = undefined;
+    const { status: later } = await pod.untilSynced(commit);
+    assert.equal(later?.message, undefined);
+  });
+
+  test('starts on what is on disk where the start policy is useLastGood', async (t) => {
+    const repository = await server.createRepository('last-good');
+    const first = await repository.commit({ files: { 'config/a': '1' } });
+    const pod = await createGatewayPod(t);
+    const spec = profile({}) as { sync: object };
+    await pod.setSpec(repository.url, { sync: { ...spec.sync, defaults: { startPolicy: 'useLastGood' } } });
+    await pod.settle(first);
+    const agent = await pod.start();
+    await pod.untilSynced(first);
+    await agent.kill();
+    await pod.settle(await repository.commit({ files: { 'config/a': '2' } }));
+    server.fault = { status: 503 };
+    t.after(() => {
+      server.fault = undefined;
+    });
+    const again = await pod.start();
+    await until(async () => (await fetch(`${again.healthUrl}/readyz`)).status === 200, { describe: 'readiness' });
+    assert.deepEqual(await pod.files(), { 'config/a': '1' });
+    assert.equal((await pod.report()).status?.state, 'Error');
+    await again.kill();
+    // Nor can the controller resolve anything.
+    await pod.setSpec(repository.url, {
+      sync: { ...spec.sync, defaults: { startPolicy: 'useLastGood', vars: { a: '1' } } },
+    });
+    const third = await pod.start();
+    await until(async () => (await fetch(`${third.healthUrl}/readyz`)).status === 200, { describe: 'readiness' });
+  });
+
+  test('says what is wrong with the volume', {
+    skip: process.getuid?.() === 0 && 'root may write anywhere',
+  }, async (t) => {
+    const repository = await server.createRepository('read-only');
+    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    const pod = await createGatewayPod(t);
+    await pod.setSpec(repository.url);
+    await pod.start();
+    await chmod(pod.data, 0o555);
+    await pod.settle(commit);
+    await pod.untilReport('Error', ({ status }) => status?.message?.includes('may not write') ?? false);
+  });
+});

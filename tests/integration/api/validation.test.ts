@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { connectCluster, createNamespace } from '../../support/cluster.ts';
+
+const valid = {
+  git: { repo: 'https://git.test/app.git', ref: 'main' },
+  sync: { profiles: { default: { mappings: [{ source: 'config', destination: 'config' }] } } },
+};
+
+type Json = Record<string, unknown>;
+
+/** The valid spec with other values at dotted paths; undefined takes a field away. */
+function spec(changes: Record<string, unknown>): Json {
+  const copy = structuredClone(valid) as Json;
+  for (const [path, value] of Object.entries(changes)) {
+    const keys = path.split('.');
+    const last = keys.pop() as string;
+    let node = copy;
+    for (const key of keys) {
+      node[key] ??= {};
+      node = node[key] as Json;
+    }
+    if (value === undefined) delete node[last];
+    else node[last] = value;
+  }
+  return copy;
+}
+
+const mapping = (fields: Json) => ({
+  'sync.profiles.default.mappings': [{ source: 'a', destination: 'b', ...fields }],
+});
+const token = { token: { secretRef: { name: 's', key: 'k' } } };
+const sshKey = { sshKey: { secretRef: { name: 's', key: 'k' } } };
+const profileOf = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, valid.sync.profiles.default]));
+
+const refused: [what: string, changes: Record<string, unknown>, words: RegExp][] = [
+  ['no git', { git: undefined }, /spec\.git: Required/],
+  ['no repository', { 'git.repo': undefined }, /spec\.git\.repo: Required/],
+  ['no ref', { 'git.ref': undefined }, /spec\.git\.ref: Required/],
+  ['a local repository', { 'git.repo': 'file:///etc' }, /https, http, ssh or git as its scheme/],
+  ['a command for a repository', { 'git.repo': 'ext::sh -c true' }, /https, http, ssh or git as its scheme/],
+  ['a path for a repository', { 'git.repo': '/srv/app.git' }, /https, http, ssh or git as its scheme/],
+  ['credentials in a URL', { 'git.repo': 'https://me:secret@git.test/app.git' }, /put them into a Secret/],
+  ['a user in a URL', { 'git.repo': 'https://me@git.test/app.git' }, /put them into a Secret/],
+  ['a password in an ssh URL', { 'git.repo': 'ssh://git:secret@git.test/app.git' }, /put them into a Secret/],
+  ['an option for a host', { 'git.repo': 'ssh://-oProxyCommand=x/app.git' }, /hyphen/],
+  ['white space in a URL', { 'git.repo': 'https://git.test/a b.git' }, /spaces/],
+  ['an option for a ref', { 'git.ref': '--upload-pack=x' }, /no leading '-'/],
+  ['an empty ref', { 'git.ref': '' }, /at least 1 chars/],
+  ['a ref with dots', { 'git.ref': 'a..b' }, /no spaces, control characters/],
+  ['a ref with a space', { 'git.ref': 'a b' }, /no spaces, control characters/],
+  ['a ref with a wildcard', { 'git.ref': 'release/*' }, /no spaces, control characters/],
+  ['a ref that ends with .lock', { 'git.ref': 'main.lock' }, /\.lock/],
+  ['a ref with a slash at its end', { 'git.ref': 'main/' }, /trailing/],
+  ['a long ref', { 'git.ref': 'a'.repeat(256) }, /255/],
+  ['no method of authentication', { 'git.auth': {} }, /exactly one of token, sshKey and githubApp/],
+  [
+    'two methods of authentication',
+    { 'git.auth': { ...token, ...sshKey } },
+    /exactly one of token, sshKey and githubApp/,
+  ],
+  ['a token over http', { 'git.repo': 'http://git.test/app.git', 'git.auth': token }, /only over https or ssh/],
+  ['a token over ssh', { 'git.repo': 'git@git.test:app.git', 'git.auth': token }, /need an https repository/],
+  ['a key over https', { 'git.auth': sshKey }, /sshKey needs an ssh repository/],
+  ['verification without keys', { 'git.verify': { mode: 'head' } }, /keysSecretRef must name/],
+  ['an unknown mode', { 'git.verify': { mode: 'maybe' } }, /supported values: "none", "head", "tag"/],
+  ['an interval without a unit', { polling: { interval: '60' } }, /between 5s and 24h/],
+  ['a short interval', { polling: { interval: '1s' } }, /between 5s and 24h/],
+  ['a long interval', { polling: { interval: '25h' } }, /between 5s and 24h/],
+  ['no profiles', { 'sync.profiles': {} }, /at least 1 properties/],
+  ['too many profiles', { 'sync.profiles': profileOf(33) }, /at most 32/],
+  [
+    'a name of a profile',
+    { 'sync.profiles': { Default_1: valid.sync.profiles.default } },
+    /lower-case letters, digits and hyphens/,
+  ],
+  ['no mappings', { 'sync.profiles.default.mappings': [] }, /at least 1 items/],
+  [
+    'too many mappings',
+    { 'sync.profiles.default.mappings': Array(65).fill({ source: 'a', destination: 'b' }) },
+    /at most 64/,
+  ],
+  ['an absolute source', mapping({ source: '/etc/passwd' }), /no leading \//],
+  ['a source that leaves the repository', mapping({ source: 'a/../../b' }), /no \.\. in the path/],
+  ['an absolute destination', mapping({ destination: '/etc' }), /no leading \//],
+  ['a destination that leaves the volume', mapping({ destination: '..' }), /no \.\. in the path/],
+  ["the agent's own folder", mapping({ destination: './.sync-agent/x' }), /keeps its own files/],
+  ['a backslash in a path', mapping({ destination: 'a\\b' }), /backslashes/],
+  ['an unknown type of mapping', mapping({ type: 'link' }), /supported values: "dir", "file"/],
+  ['a patch that sets nothing', mapping({ patches: [{ file: 'a.json', set: {} }] }), /at least 1 properties/],
+  ['a name of a variable', { 'sync.defaults': { vars: { 'a-b': 'x' } } }, /must be identifiers/],
+  ['a short sync period', { 'sync.defaults': { syncPeriod: 1 } }, /greater than or equal to 5/],
+  ['a port', { gateway: { port: 70_000 } }, /less than or equal to 65535/],
+  [
+    'a URL for a path',
+    { gateway: { reload: { requests: [{ path: 'http://elsewhere/' }] } } },
+    /begins with a single \//,
+  ],
+  ['a host for a path', { gateway: { reload: { readyPath: '//elsewhere/' } } }, /begins with a single \//],
+];
+
+const accepted: [what: string, changes: Record<string, unknown>][] = [
+  ['the least', {}],
+  ['an ssh URL', { 'git.repo': 'ssh://git@git.test:2222/app.git', 'git.auth': sshKey }],
+  ['the scp form', { 'git.repo': 'git@git.test:team/app.git', 'git.auth': sshKey }],
+  ['git://', { 'git.repo': 'git://git.test/app.git' }],
+  ['a full ref', { 'git.ref': 'refs/heads/release/1.x' }],
+  ['a hash', { 'git.ref': 'a'.repeat(40) }],
+  ['a ref with unusual letters', { 'git.ref': 'feature/größe@2' }],
+  ['a token', { 'git.auth': token, 'git.caSecretRef': { name: 'ca', key: 'ca.crt' } }],
+  [
+    'a GitHub App',
+    { 'git.auth': { githubApp: { appId: 1, installationId: 2, privateKeySecretRef: { name: 's', key: 'k' } } } },
+  ],
+  ['an interval of several parts', { polling: { enabled: true, interval: '1h30m' } }],
+  ['the root as destination', mapping({ destination: '.' })],
+  ['templates in paths', mapping({ source: 'gateways/{{ .GatewayName }}', destination: 'projects/{{ .Vars.site }}' })],
+  ['dots that lead nowhere', mapping({ source: 'a..b/...', destination: '..data' })],
+  [
+    'everything as large as it may be',
+    {
+      'sync.profiles': Object.fromEntries(
+        Object.keys(profileOf(32)).map((name) => [
+          name,
+          { mappings: Array(64).fill({ source: 'a'.repeat(512), destination: 'b'.repeat(512) }) },
+        ]),
+      ),
+    },
+  ],
+];
+
+suite('the API server', () => {
+  const post = async (namespace: string, name: string, body: object) =>
+    (await connectCluster()).kubectlWith(
+      { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { name, namespace }, spec: body },
+      ...['create', '--dry-run=server', '--validate=strict', '--filename', '-', '--output', 'json'],
+    );
+
+  test('refuses what is wrong, with words that help', async (t) => {
+    const namespace = await createNamespace(t);
+    for (const [what, changes, words] of refused) {
+      await assert.rejects(post(namespace, 'x', spec(changes)), (error: Error) => {
+        assert.match(error.message, words, what);
+        return true;
+      });
+    }
+  });
+
+  test('accepts what is right', async (t) => {
+    const namespace = await createNamespace(t);
+    for (const [what, changes] of accepted) {
+      await assert.doesNotReject(post(namespace, 'x', spec(changes)), what);
+    }
+  });
+
+  test('fills in the defaults', async (t) => {
+    const namespace = await createNamespace(t);
+    const { spec: stored } = JSON.parse(await post(namespace, 'x', valid));
+    assert.deepEqual(stored.polling, { enabled: true, interval: '60s' });
+    assert.deepEqual(stored.webhook, { allowedRefs: [] });
+    assert.equal(stored.paused, false);
+    assert.equal(stored.git.submodules, false);
+    assert.deepEqual(stored.sync.defaults, {
+      syncPeriod: 30,
+      designerSessionPolicy: 'proceed',
+      startPolicy: 'requireSync',
+      dryRun: false,
+      paused: false,
+    });
+    assert.deepEqual(stored.sync.profiles.default.mappings[0], {
+      source: 'config',
+      destination: 'config',
+      required: true,
+      template: false,
+    });
+    assert.deepEqual(stored.gateway, { port: 8088, tls: false });
+  });
+
+  test('refuses a name that would not fit into a RoleBinding', async (t) => {
+    const namespace = await createNamespace(t);
+    await assert.rejects(post(namespace, 'a'.repeat(64), valid), /may not be more than 63/);
+    await assert.doesNotReject(post(namespace, 'a'.repeat(63), valid));
+  });
+
+  test('shows the columns that people look for', async () => {
+    const { kubectl } = await connectCluster();
+    const crd = JSON.parse(await kubectl('get', 'crd', 'gatewaysyncs.sync.io', '--output', 'json'));
+    const columns = crd.spec.versions[0].additionalPrinterColumns.map(
+      ({ name, priority = 0 }: { name: string; priority?: number }) => `${name}${priority ? ' (wide)' : ''}`,
+    );
+    assert.deepEqual(columns, [
+      'Ref',
+      'Gateways',
+      'Ready',
+      'Status',
+      'Age',
+      'Commit (wide)',
+      'Profiles (wide)',
+      'Last Sync (wide)',
+    ]);
+    assert.equal(
+      crd.status.conditions.find(({ type }: { type: string }) => type === 'NonStructuralSchema'),
+      undefined,
+    );
+  });
+});

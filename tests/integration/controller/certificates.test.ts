@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { connect } from 'node:tls';
+import { KubeConfig } from '@kubernetes/client-node';
+import { ensureSelfSigned } from '../../../controller/admission/self-signed.ts';
+import { freePort } from '../../../scripts/testbed/free-port.ts';
+import { webhookConfiguration } from '../../../scripts/testbed/webhook-configuration.ts';
+import { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
+import { ApiCredentials } from '../../../shared/io/kubernetes/credentials.ts';
+import { apply, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
+import { gatewayPod } from '../../support/gateway-pods.ts';
+import { applyGatewaySync } from '../../support/gateway-syncs.ts';
+import { startController } from '../../support/start-controller.ts';
+import { until } from '../../support/until.ts';
+import { installWebhook } from '../../support/webhook-configuration.ts';
+import { createPod, sidecarOf, startInjection } from './injection-world.ts';
+
+const DAY = 86_400_000;
+const HOUR = 3_600_000;
+
+async function readSecret(namespace: string): Promise<Record<string, string>> {
+  const name = `${namespace}-certificate`;
+  const { data } = JSON.parse(await kubectl('get', 'secret', name, '--namespace', namespace, '--output', 'json'));
+  return Object.fromEntries(
+    Object.entries(data as Record<string, string>).map(([key, value]) => [
+      key,
+      Buffer.from(value, 'base64').toString(),
+    ]),
+  );
+}
+
+async function readBundle(name: string): Promise<string> {
+  const output = 'jsonpath={.webhooks[0].clientConfig.caBundle}';
+  const text = await kubectl('get', 'mutatingwebhookconfiguration', name, '--output', output);
+  return Buffer.from(text, 'base64').toString();
+}
+
+/** Several replicas that look after the certificate of one webhook, each with its own files, and one clock for all. */
+async function startReplicas(t: TestContext, count: number) {
+  const namespace = await createNamespace(t);
+  await installWebhook(t, { name: namespace, namespace, port: 1 });
+  const config = new KubeConfig();
+  config.loadFromFile((await connectCluster()).kubeconfig);
+  const clock = { now: Date.now() };
+  const replicas = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const folder = await mkdtemp(path.join(tmpdir(), 'replica-'));
+      t.after(() => rm(folder, { recursive: true, force: true }));
+      const client = new KubernetesClient(new ApiCredentials(config), { userAgent: 'test' });
+      t.after(() => client.close());
+      return {
+        look: () => ensureSelfSigned({ client, namespace, webhook: namespace, folder, now: () => clock.now }),
+        serving: () => readFile(path.join(folder, 'tls.crt'), 'utf8'),
+      };
+    }),
+  );
+  return { namespace, clock, replicas };
+}
+
+/** Whether an API server with this bundle accepts this certificate. */
+function isTrusted(serving: string, bundle: string): boolean {
+  const authorities = bundle.match(/-----BEGIN[^-]+-----[^-]+-----END[^-]+-----/g) ?? [];
+  return authorities.some((pem) => new X509Certificate(serving).verify(new X509Certificate(pem).publicKey));
+}
+
+suite('self-made certificates', { concurrency: 4 }, () => {
+  test('are the same for five replicas that start at once', async (t) => {
+    const { namespace, replicas } = await startReplicas(t, 5);
+    await Promise.all(replicas.map(({ look }) => look()));
+    const secret = await readSecret(namespace);
+    for (const { serving } of replicas) assert.equal(await serving(), secret['tls.crt']);
+    assert.equal(await readBundle(namespace), secret['ca.crt']);
+  });
+
+  test('are renewed in time, by one of the replicas, and change nothing that is published', async (t) => {
+    const { namespace, replicas, clock } = await startReplicas(t, 3);
+    await Promise.all(replicas.map(({ look }) => look()));
+    const before = await readSecret(namespace);
+    clock.now += 61 * DAY;
+    await Promise.all(replicas.map(({ look }) => look()));
+    const after = await readSecret(namespace);
+    assert.notEqual(after['tls.crt'], before['tls.crt']);
+    for (const { serving } of replicas) assert.equal(await serving(), after['tls.crt']);
+    assert.equal(await readBundle(namespace), before['ca.crt']);
+  });
+
+  test('change to the next CA with both published, whoever looks first', async (t) => {
+    const { namespace, replicas, clock } = await startReplicas(t, 2);
+    await Promise.all(replicas.map(({ look }) => look()));
+    const first = await readSecret(namespace);
+    clock.now += 250 * DAY;
+    for (const wait of [0, HOUR / 2, HOUR, HOUR, HOUR]) {
+      clock.now += wait;
+      const published = await readBundle(namespace);
+      for (const { look, serving } of replicas) {
+        await look();
+        assert.ok(isTrusted(await serving(), published), 'served before its CA was published');
+        const bundle = await readBundle(namespace);
+        for (const other of replicas) assert.ok(isTrusted(await other.serving(), bundle), 'its CA was withdrawn');
+      }
+    }
+    const last = await readSecret(namespace);
+    assert.notEqual(last['ca.crt'], first['ca.crt']);
+    assert.equal(await readBundle(namespace), last['ca.crt']);
+  });
+
+  test('come back when the Secret is deleted, without an outage of the other replica', async (t) => {
+    const { namespace, replicas } = await startReplicas(t, 2);
+    await Promise.all(replicas.map(({ look }) => look()));
+    await kubectl('delete', 'secret', `${namespace}-certificate`, '--namespace', namespace);
+    await replicas[0]?.look();
+    const bundle = await readBundle(namespace);
+    for (const { serving } of replicas) assert.ok(isTrusted(await serving(), bundle));
+    await replicas[1]?.look();
+    assert.equal(await replicas[1]?.serving(), (await readSecret(namespace))['tls.crt']);
+  });
+
+  test('come back with the marks of the release, which helm deletes them by', async (t) => {
+    const { namespace, replicas } = await startReplicas(t, 1);
+    const release = `meta.helm.sh/release-name=${namespace}`;
+    await kubectl('annotate', 'mutatingwebhookconfiguration', namespace, release, 'cert-manager.io/x=y');
+    await kubectl('label', 'mutatingwebhookconfiguration', namespace, 'app.kubernetes.io/managed-by=Helm');
+    await replicas[0]?.look();
+    const output = ['--namespace', namespace, '--output', 'jsonpath={.metadata.annotations} {.metadata.labels}'];
+    const [annotations, labels] = (await kubectl('get', 'secret', `${namespace}-certificate`, ...output)).split(' ');
+    assert.deepEqual(JSON.parse(annotations ?? ''), { 'meta.helm.sh/release-name': namespace });
+    assert.deepEqual(JSON.parse(labels ?? ''), { 'app.kubernetes.io/managed-by': 'Helm' });
+  });
+
+  test('are published again when the webhook configuration is made anew', async (t) => {
+    const { namespace, replicas } = await startReplicas(t, 1);
+    await replicas[0]?.look();
+    const before = await readBundle(namespace);
+    await kubectl('delete', 'mutatingwebhookconfiguration', namespace);
+    await assert.rejects(async () => replicas[0]?.look());
+    await apply(webhookConfiguration({ name: namespace, namespace, port: 1 }));
+    assert.equal(await readBundle(namespace), '');
+    await replicas[0]?.look();
+    assert.equal(await readBundle(namespace), before);
+  });
+
+  test('follow the host that the configuration names', async (t) => {
+    const { namespace, replicas } = await startReplicas(t, 1);
+    await replicas[0]?.look();
+    const clientConfig = { service: { name: 'webhook', namespace, path: '/mutate-v1-pod' } };
+    const patch = [{ op: 'replace', path: '/webhooks/0/clientConfig', value: clientConfig }];
+    await kubectl('patch', 'mutatingwebhookconfiguration', namespace, '--type=json', '--patch', JSON.stringify(patch));
+    await replicas[0]?.look();
+    const serving = new X509Certificate((await replicas[0]?.serving()) ?? '');
+    assert.equal(serving.checkHost(`webhook.${namespace}.svc`), `webhook.${namespace}.svc`);
+  });
+
+  test('take the place of a Secret that makes no sense, or that a chart left empty', async (t) => {
+    const { namespace, replicas } = await startReplicas(t, 1);
+    for (const stringData of [{}, { 'ca.crt': 'x', 'ca.key': 'x', 'tls.crt': '-----BEGIN x', 'tls.key': 'x' }]) {
+      const metadata = { name: `${namespace}-certificate`, namespace, labels: { keep: 'me' } };
+      await apply({ apiVersion: 'v1', kind: 'Secret', metadata, stringData }, '--force-conflicts');
+      await replicas[0]?.look();
+      assert.ok(isTrusted((await replicas[0]?.serving()) ?? '', await readBundle(namespace)));
+    }
+    const label = ['--output', 'jsonpath={.metadata.labels.keep}'];
+    assert.equal(await kubectl('get', 'secret', `${namespace}-certificate`, '--namespace', namespace, ...label), 'me');
+  });
+});
+
+suite('a running controller', { concurrency: 4 }, () => {
+  test('shares the certificate of the one before it', async (t) => {
+    const { namespace } = await startInjection(t);
+    const before = await readSecret(namespace);
+    await startController(t, namespace, {
+      POD_NAME: 'second',
+      WEBHOOK_PORT: String(await freePort()),
+      WEBHOOK_SELF_SIGNED: namespace,
+      DEFAULT_AGENT_IMAGE: 'agent:1',
+    });
+    assert.deepEqual(await readSecret(namespace), before);
+    assert.equal(await readBundle(namespace), before['ca.crt']);
+  });
+
+  test('injects again soon after Secret and caBundle are gone, and never fails a handshake meanwhile', async (t) => {
+    const { namespace, port, readGauge } = await startInjection(t);
+    await applyGatewaySync({ namespace, name: 'app' }, { repo: 'http://127.0.0.1:1/app.git' });
+    sidecarOf(await createPod(gatewayPod(namespace, 'before')));
+    const expiry = await readGauge('sync_controller_admission_certificate_expiry_timestamp_seconds');
+    assert.ok(expiry > Date.now() / 1000 + 80 * 86_400);
+    await kubectl('delete', 'secret', `${namespace}-certificate`, '--namespace', namespace);
+    const removal = [{ op: 'remove', path: '/webhooks/0/clientConfig/caBundle' }];
+    await kubectl(
+      'patch',
+      'mutatingwebhookconfiguration',
+      namespace,
+      '--type=json',
+      '--patch',
+      JSON.stringify(removal),
+    );
+    const pod = await until(() => createPod(gatewayPod(namespace, 'after')), { describe: 'a pod', timeout: 20_000 });
+    sidecarOf(pod);
+    const served = await new Promise<string>((resolve, reject) => {
+      const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
+        resolve(socket.getPeerX509Certificate()?.toString() ?? '');
+        socket.end();
+      });
+      socket.once('error', reject);
+    });
+    assert.ok(isTrusted(served, await readBundle(namespace)));
+  });
+});

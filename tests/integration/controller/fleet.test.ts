@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import { startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
+import { gatewayPod, injectedPod, report, strangerUID } from '../../support/gateway-pods.ts';
+import { type Address, applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { startController } from '../../support/start-controller.ts';
+import { until } from '../../support/until.ts';
+
+async function arrange(
+  t: TestContext,
+): Promise<{ address: Address; commit: string; commitAgain: () => Promise<string> }> {
+  const server = await startGitServer();
+  t.after(() => server.stop());
+  const repository = await server.createRepository('app');
+  const commit = await repository.commit({ files: { 'config/a': '1' } });
+  const address = { namespace: await createNamespace(t), name: 'app' };
+  await startController(t, address.namespace);
+  await applyGatewaySync(address, { repo: repository.url });
+  await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
+  const commitAgain = () => repository.commit({ files: { 'config/a': `${Math.random()}` } });
+  return { address, commit, commitAgain };
+}
+
+interface RoleBinding {
+  metadata: { ownerReferences: { kind: string; name: string }[] };
+  roleRef: { name: string };
+  subjects?: { name: string }[];
+}
+
+const readRoleBinding = async ({ namespace, name }: Address) =>
+  JSON.parse(
+    await kubectl('get', 'rolebinding', `sync-agent-${name}`, '--namespace', namespace, '--output', 'json'),
+  ) as RoleBinding;
+
+const untilSubjects = (address: Address, subjects: string[]) =>
+  until(() => readRoleBinding(address), {
+    describe: `bound to ${subjects}`,
+    accept: (binding) => JSON.stringify(binding.subjects?.map(({ name }) => name)) === JSON.stringify(subjects),
+  });
+
+suite('the state of the fleet', { concurrency: 4 }, () => {
+  test('is what the agents report of the resolved commit', async (t) => {
+    const { address, commit } = await arrange(t);
+    const { namespace, name } = address;
+    for (const pod of ['a', 'b', 'c']) await apply(injectedPod(namespace, pod, name));
+    const pending = await untilGatewaySync(address, 'three pending', ({ status }) => status?.gateways?.pending === 3);
+    assert.equal(condition(pending, 'Ready')?.status, 'Unknown');
+    await report({ namespace, name: 'a' }, { commit, ref: 'main' });
+    await report({ namespace, name: 'b' }, { commit: 'f'.repeat(40), ref: 'main' });
+    await report({ namespace, name: 'c' }, { state: 'Error', message: 'no space left on device' });
+    const mixed = await untilGatewaySync(
+      address,
+      'a mixed fleet',
+      ({ status }) => status?.gateways?.error === 1 && status.gateways.skewed === 1,
+    );
+    assert.equal(mixed.status?.gateways?.summary, '1/3 synced');
+    assert.equal(condition(mixed, 'Ready')?.status, 'False');
+    assert.match(condition(mixed, 'Ready')?.message ?? '', /c: no space left on device/);
+    for (const pod of ['b', 'c']) await report({ namespace, name: pod }, { commit, ref: 'main' });
+    const synced = await untilGatewaySync(
+      address,
+      'ready',
+      (resource) => condition(resource, 'Ready')?.status === 'True',
+    );
+    assert.equal(synced.status?.gateways?.summary, '3/3 synced');
+    assert.equal(condition(synced, 'AllGatewaysSynced')?.status, 'True');
+    assert.deepEqual(
+      synced.status?.discoveredGateways?.map(({ podName, syncedCommit }) => [podName, syncedCommit]),
+      ['a', 'b', 'c'].map((pod) => [pod, commit]),
+    );
+    const table = await kubectl('get', 'gs', name, '--namespace', namespace);
+    assert.match(table, /NAME\s+REF\s+GATEWAYS\s+READY\s+STATUS\s+AGE\s+app\s+main\s+3\/3 synced\s+True\s+Synced/);
+  });
+
+  test('does not believe a report that another pod of that name left', async (t) => {
+    const { address, commit } = await arrange(t);
+    const { namespace, name } = address;
+    await apply(injectedPod(namespace, 'gateway-0', name));
+    await report({ namespace, name: 'gateway-0', ownerUID: strangerUID() }, { commit });
+    const { status } = await untilGatewaySync(address, 'the pod', (resource) => resource.status?.gateways?.total === 1);
+    assert.equal(status?.discoveredGateways?.[0]?.syncStatus, 'Pending');
+  });
+
+  test('forgets pods that are gone', async (t) => {
+    const { address } = await arrange(t);
+    await apply(injectedPod(address.namespace, 'short', address.name));
+    await untilGatewaySync(address, 'one gateway', ({ status }) => status?.gateways?.total === 1);
+    await kubectl('delete', 'pod', 'short', '--namespace', address.namespace, '--grace-period=0', '--force');
+    const { status } = await untilGatewaySync(
+      address,
+      'no gateway',
+      (resource) => resource.status?.gateways?.total === 0,
+    );
+    assert.deepEqual(status?.discoveredGateways, []);
+  });
+
+  test('shows pods that slipped past injection', async (t) => {
+    const server = await startGitServer();
+    t.after(() => server.stop());
+    const repository = await server.createRepository('app');
+    await repository.commit({ files: { 'config/a': '1' } });
+    const address = { namespace: await createNamespace(t), name: 'app' };
+    await applyGatewaySync(address, { repo: repository.url });
+    await apply(gatewayPod(address.namespace, 'slipped'));
+    await startController(t, address.namespace);
+    const resource = await untilGatewaySync(address, 'missing', ({ status }) => status?.gateways?.missingSidecar === 1);
+    assert.equal(resource.status?.discoveredGateways?.[0]?.syncStatus, 'MissingSidecar');
+    assert.equal(condition(resource, 'SidecarInjected')?.status, 'False');
+    assert.equal(condition(resource, 'Ready')?.reason, 'MissingSidecar');
+  });
+});
+
+suite('the RoleBinding', { concurrency: 4 }, () => {
+  test('follows the service accounts of the pods, and is repaired', async (t) => {
+    const { address } = await arrange(t);
+    const { namespace, name } = address;
+    for (const account of ['blue', 'green']) {
+      await kubectl('create', 'serviceaccount', account, '--namespace', namespace);
+      await apply(injectedPod(namespace, `pod-${account}`, name, account));
+    }
+    const binding = await untilSubjects(address, ['blue', 'green']);
+    assert.equal(binding.roleRef.name, 'sync-agent');
+    assert.deepEqual(
+      binding.metadata.ownerReferences.map((owner) => `${owner.kind}/${owner.name}`),
+      [`GatewaySync/${name}`],
+    );
+    await kubectl('delete', 'rolebinding', `sync-agent-${name}`, '--namespace', namespace);
+    await untilSubjects(address, ['blue', 'green']);
+    await kubectl(
+      'patch',
+      'rolebinding',
+      `sync-agent-${name}`,
+      '--namespace',
+      namespace,
+      '--type=merge',
+      '--patch',
+      '{"subjects":[]}',
+    );
+    await untilSubjects(address, ['blue', 'green']);
+    await kubectl('delete', 'pod', 'pod-blue', '--namespace', namespace, '--grace-period=0', '--force');
+    await untilSubjects(address, ['green']);
+  });
+
+  test('is left to others where that is wished', async (t) => {
+    const server = await startGitServer();
+    t.after(() => server.stop());
+    const repository = await server.createRepository('app');
+    await repository.commit({ files: { 'config/a': '1' } });
+    const address = { namespace: await createNamespace(t), name: 'app' };
+    await startController(t, address.namespace, { AUTO_BIND_AGENT: 'false' });
+    await applyGatewaySync(address, { repo: repository.url });
+    await apply(injectedPod(address.namespace, 'pod', address.name));
+    await untilGatewaySync(address, 'the pod', ({ status }) => status?.gateways?.total === 1);
+    await assert.rejects(readRoleBinding(address), /NotFound/);
+  });
+});

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { freePort } from '../../../scripts/testbed/free-port.ts';
+import { connectCluster, createNamespace } from '../../support/cluster.ts';
+import type { Program } from '../../support/program.ts';
+import { startController } from '../../support/start-controller.ts';
+import { installWebhook } from '../../support/webhook-configuration.ts';
+
+export interface Container {
+  name: string;
+  restartPolicy?: string;
+  image: string;
+  env: { name: string; value?: string; valueFrom?: { fieldRef: { fieldPath: string } } }[];
+  ports: { name: string; containerPort: number; hostPort?: number }[];
+  volumeMounts: { name: string; mountPath: string; subPath?: string }[];
+  securityContext: Record<string, unknown>;
+}
+
+export interface Pod {
+  metadata: { name: string; annotations: Record<string, string>; labels: Record<string, string> };
+  spec: { initContainers?: Container[]; containers: Container[]; volumes: { name: string }[] };
+}
+
+export interface InjectionWorld {
+  namespace: string;
+  controller: Program;
+  /** Port of the admission endpoint. */
+  port: number;
+  /** Reviews that the endpoint answered, by outcome. */
+  countReviews: () => Promise<Record<string, number>>;
+  /** What the controller says of a gauge. */
+  readGauge: (name: string) => Promise<number>;
+}
+
+/** A namespace of its own, and a controller whose admission endpoint the API server calls for it. */
+export async function startInjection(
+  t: TestContext,
+  options: { labels?: Record<string, string>; environment?: Record<string, string> } = {},
+): Promise<InjectionWorld> {
+  const namespace = await createNamespace(t, options.labels);
+  const [port, metrics] = [await freePort(), await freePort()];
+  await installWebhook(t, { name: namespace, namespace, port });
+  const controller = await startController(t, namespace, {
+    WEBHOOK_PORT: String(port),
+    WEBHOOK_SELF_SIGNED: namespace,
+    METRICS_PORT: String(metrics),
+    METRICS_SECURE: 'false',
+    DEFAULT_AGENT_IMAGE: 'registry.test:5000/agent:1.2.3',
+    ...options.environment,
+  });
+  const scrape = async () => (await fetch(`http://127.0.0.1:${metrics}/metrics`)).text();
+  return {
+    ...{ namespace, controller, port },
+    countReviews: async () => {
+      const lines = (await scrape()).matchAll(/^sync_controller_admission_reviews_total\{outcome="(\w+)"\} (\d+)$/gm);
+      return Object.fromEntries([...lines].map(([, outcome, count]) => [outcome, Number(count)]));
+    },
+    readGauge: async (name) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(await scrape())?.[1]),
+  };
+}
+
+/** Creates a pod and gives it as it comes back. */
+export async function createPod(pod: object): Promise<Pod> {
+  const { kubectlWith } = await connectCluster();
+  return JSON.parse(await kubectlWith(pod, 'create', '--filename', '-', '--output', 'json')) as Pod;
+}
+
+/** The one sidecar of a pod. */
+export function sidecarOf({ spec, metadata }: Pod): Container {
+  const found = [...(spec.initContainers ?? []), ...spec.containers].filter(({ name }) => name === 'sync-agent');
+  assert.equal(found.length, 1, `${metadata.name} has ${found.length} sidecars`);
+  return found[0] as Container;
+}

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { freePort } from '../../../scripts/testbed/free-port.ts';
+import { kubectl } from '../../support/cluster.ts';
+import { gatewayPod } from '../../support/gateway-pods.ts';
+import { applyGatewaySync } from '../../support/gateway-syncs.ts';
+import { startController } from '../../support/start-controller.ts';
+import { until } from '../../support/until.ts';
+import { startInjection as arrange, createPod as create, sidecarOf } from './injection-world.ts';
+
+const git = { repo: 'http://127.0.0.1:1/app.git' };
+
+suite('a pod that asks for the sidecar', { concurrency: 4 }, () => {
+  test('comes back from the API server with it', async (t) => {
+    const { namespace } = await arrange(t);
+    await applyGatewaySync({ namespace, name: 'app' }, { ...git });
+    const pod = await create(gatewayPod(namespace, 'gateway-0'));
+    const [sidecar] = pod.spec.initContainers ?? [];
+    assert.equal(sidecar?.name, 'sync-agent');
+    assert.equal(sidecar?.restartPolicy, 'Always');
+    assert.equal(sidecar?.image, 'registry.test:5000/agent:1.2.3');
+    assert.equal(pod.metadata.annotations['sync.io/injected'], 'true');
+    assert.equal(pod.metadata.annotations['sync.io/cr-name'], 'app');
+    assert.equal(pod.metadata.labels['sync.io/agent'], 'true');
+    const environment = Object.fromEntries(
+      sidecar?.env.map(({ name, value, valueFrom }) => [name, value ?? valueFrom?.fieldRef.fieldPath]) ?? [],
+    );
+    assert.deepEqual(environment, {
+      POD_NAME: 'metadata.name',
+      POD_NAMESPACE: 'metadata.namespace',
+      POD_UID: 'metadata.uid',
+      POD_LABELS_FILE: '/etc/sync-agent/pod/labels',
+      CR_NAME: 'app',
+      PROFILE: 'default',
+      GATEWAY_NAME: 'metadata.name',
+      REPO_PATH: '/repo',
+      DATA_PATH: '/data',
+      GATEWAY_PORT: '8088',
+      GATEWAY_TLS: 'false',
+      HEALTH_PORT: '8082',
+      METRICS_PORT: '8083',
+    });
+    assert.equal(sidecar?.securityContext.runAsUser, 2003);
+    assert.equal(sidecar?.securityContext.readOnlyRootFilesystem, true);
+    assert.ok(sidecar?.volumeMounts.some(({ name, mountPath }) => name === 'data' && mountPath === '/data'));
+  });
+
+  test('gets the credentials of its resource as files', async (t) => {
+    const { namespace } = await arrange(t);
+    const auth = { token: { secretRef: { name: 'git', key: 'token' } } };
+    await applyGatewaySync({ namespace, name: 'app' }, { repo: 'https://git.test/app.git', ...{ auth } });
+    const pod = await create(gatewayPod(namespace, 'gateway-0'));
+    const file = pod.spec.initContainers?.[0]?.env.find(({ name }) => name === 'GIT_TOKEN_FILE');
+    assert.equal(file?.value, '/etc/sync-agent/credentials/git-token');
+    assert.ok(pod.spec.volumes.some(({ name }) => name === 'sync-agent-credentials'));
+  });
+
+  test('of a paused resource starts all the same', async (t) => {
+    const { namespace } = await arrange(t);
+    await applyGatewaySync({ namespace, name: 'app' }, { ...git }, { paused: true });
+    const pod = await create(gatewayPod(namespace, 'gateway-0'));
+    assert.equal(pod.spec.initContainers?.[0]?.name, 'sync-agent');
+  });
+
+  test('is found when it is applied together with its resource', async (t) => {
+    const { namespace } = await arrange(t);
+    for (const index of [0, 1, 2]) {
+      await applyGatewaySync({ namespace, name: `app-${index}` }, { ...git });
+      const pod = await create(gatewayPod(namespace, `gateway-${index}`, { 'sync.io/cr-name': `app-${index}` }));
+      assert.equal(pod.spec.initContainers?.[0]?.name, 'sync-agent');
+    }
+  });
+
+  test('is denied with words that say what to do', async (t) => {
+    const { namespace } = await arrange(t);
+    await assert.rejects(create(gatewayPod(namespace, 'none')), /there is no GatewaySync in namespace .*: create one/);
+    await applyGatewaySync({ namespace, name: 'one' }, { ...git });
+    await assert.rejects(
+      create(gatewayPod(namespace, 'profile', { 'sync.io/profile': 'blue' })),
+      /no profile named blue: name one of them \(default\)/,
+    );
+    await assert.rejects(
+      create(gatewayPod(namespace, 'stranger', { 'sync.io/cr-name': 'nobody' })),
+      /names no GatewaySync .*: there are one/,
+    );
+    await applyGatewaySync({ namespace, name: 'two' }, { ...git });
+    await assert.rejects(
+      create(gatewayPod(namespace, 'several')),
+      /several GatewaySyncs .*: name one of them \(one, two\)/,
+    );
+    const named = { 'sync.io/cr-name': 'one' };
+    const root = gatewayPod(namespace, 'root', named);
+    root.spec.securityContext.runAsUser = 0;
+    await assert.rejects(create(root), /runs as user 0.*set securityContext\.runAsUser/);
+    const bare = gatewayPod(namespace, 'bare', named);
+    bare.spec.volumes = [{ name: 'other', emptyDir: {} }];
+    bare.spec.containers = [{ name: 'gateway', image: 'gateway:1', volumeMounts: [] }];
+    await assert.rejects(create(bare), /sync\.io\/data-volume/);
+  });
+});
+
+suite('a pod that does not ask', { concurrency: 4 }, () => {
+  test('is left alone, with and without annotations, and never calls the endpoint', async (t) => {
+    const { namespace, controller, countReviews } = await arrange(t);
+    await applyGatewaySync({ namespace, name: 'app' }, { ...git });
+    const plain = gatewayPod(namespace, 'plain');
+    const { annotations: _, ...metadata } = plain.metadata;
+    const values = ['false', 'True', 'TRUE', 'yes', ''];
+    const others = values.map((value, index) => gatewayPod(namespace, `no-${index}`, { 'sync.io/inject': value }));
+    for (const pod of [{ ...plain, metadata }, ...others])
+      assert.equal((await create(pod)).spec.initContainers, undefined);
+    assert.deepEqual(await countReviews(), {});
+    sidecarOf(await create(gatewayPod(namespace, 'asks')));
+    assert.deepEqual(await countReviews(), { patched: 1 });
+    await controller.kill();
+    // with failurePolicy Fail, a call to the endpoint would now be an error
+    await create({ ...plain, metadata: { ...metadata, name: 'endpoint-away' } });
+    await assert.rejects(create(gatewayPod(namespace, 'asks-in-vain')), /failed calling webhook/);
+  });
+
+  test('stays as it is when it is changed to ask', async (t) => {
+    const { namespace, countReviews } = await arrange(t);
+    await create(gatewayPod(namespace, 'late', { 'sync.io/inject': 'false' }));
+    await kubectl('annotate', 'pod', 'late', '--namespace', namespace, '--overwrite', 'sync.io/inject=true');
+    assert.deepEqual(await countReviews(), {});
+  });
+});
+
+suite('a replica that does not lead', () => {
+  test('injects like the one that does', async (t) => {
+    const { namespace } = await arrange(t, { environment: { LEADER_ELECTION: 'true' } });
+    await applyGatewaySync({ namespace, name: 'app' }, { ...git });
+    const port = await freePort();
+    const spare = await startController(t, namespace, {
+      POD_NAME: 'spare',
+      LEADER_ELECTION: 'true',
+      WEBHOOK_PORT: String(port),
+      WEBHOOK_SELF_SIGNED: namespace,
+      DEFAULT_AGENT_IMAGE: 'agent:of-the-spare',
+    });
+    const url = `https://127.0.0.1:${port}/mutate-v1-pod`;
+    const patch = JSON.stringify([{ op: 'replace', path: '/webhooks/0/clientConfig/url', value: url }]);
+    await kubectl('patch', 'mutatingwebhookconfiguration', namespace, '--type=json', '--patch', patch);
+    let count = 0;
+    await until(() => create(gatewayPod(namespace, `gateway-${count++}`)), {
+      describe: 'a pod that the spare injected',
+      accept: (pod) => sidecarOf(pod).image === 'agent:of-the-spare',
+    });
+    assert.match(spare.output, /sidecar injected/);
+  });
+});

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../../../scripts/testbed/free-port.ts';
+import { startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { createNamespace, kubectl } from '../../support/cluster.ts';
+import { gatewayPod } from '../../support/gateway-pods.ts';
+import { applyGatewaySync, condition, push, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { startController } from '../../support/start-controller.ts';
+import { until } from '../../support/until.ts';
+import { createPod } from './injection-world.ts';
+
+async function events(namespace: string, reason: string): Promise<{ note: string }[]> {
+  const selector = `reason=${reason}`;
+  const text = await kubectl(
+    ...['get', 'events.events.k8s.io', '--namespace', namespace, '--field-selector', selector, '--output', 'json'],
+  );
+  return JSON.parse(text).items as { note: string }[];
+}
+
+async function gauge(port: number): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  return Number(/^sync_controller_pods_missing_sidecar (\d+)$/m.exec(text)?.[1]);
+}
+
+async function setPhase(namespace: string, pod: string, phase: string): Promise<void> {
+  const patch = JSON.stringify({ status: { phase } });
+  await kubectl(
+    'patch',
+    'pod',
+    pod,
+    '--namespace',
+    namespace,
+    '--subresource=status',
+    '--type=merge',
+    '--patch',
+    patch,
+  );
+}
+
+async function arrange(t: TestContext) {
+  const server = await startGitServer();
+  t.after(() => server.stop());
+  const repository = await server.createRepository('app');
+  await repository.commit({ files: { 'config/a': '1' } });
+  const address = { namespace: await createNamespace(t), name: 'app' };
+  await applyGatewaySync(address, { repo: repository.url });
+  return { address, repository };
+}
+
+suite('a pod that was created while the webhook was away', () => {
+  test('shows in the status, in one event and in a metric', async (t) => {
+    const { address, repository } = await arrange(t);
+    const { namespace } = address;
+    for (const name of ['slipped-0', 'slipped-1', 'ended']) await createPod(gatewayPod(namespace, name));
+    await createPod(gatewayPod(namespace, 'asks-for-nothing', { 'sync.io/inject': 'false' }));
+    await setPhase(namespace, 'ended', 'Succeeded');
+    const metricsPort = await freePort();
+    await startController(t, namespace, { METRICS_PORT: String(metricsPort), METRICS_SECURE: 'false' });
+    const stored = await untilGatewaySync(
+      address,
+      'two gateways without sidecar',
+      ({ status }) => status?.gateways?.missingSidecar === 2,
+    );
+    assert.deepEqual(
+      stored.status?.discoveredGateways?.map(({ podName, syncStatus }) => `${podName} ${syncStatus}`),
+      ['slipped-0 MissingSidecar', 'slipped-1 MissingSidecar'],
+    );
+    const injected = await untilGatewaySync(
+      address,
+      'the condition',
+      (gatewaySync) => condition(gatewaySync, 'SidecarInjected')?.status === 'False',
+    );
+    assert.equal(condition(injected, 'SidecarInjected')?.reason, 'MissingSidecar');
+    assert.equal(await gauge(metricsPort), 2);
+    await until(() => events(namespace, 'MissingSidecar'), {
+      describe: 'an event',
+      accept: ({ length }) => length === 1,
+    });
+    await repository.commit({ files: { 'config/a': '2' } });
+    await push(address, 'main');
+    await untilGatewaySync(address, 'the push', ({ status }) => status?.lastPush?.outcome === 'Applied');
+    await sleep(1_000);
+    assert.equal((await events(namespace, 'MissingSidecar')).length, 1);
+  });
+});

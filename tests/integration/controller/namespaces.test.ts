@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { pick, render } from '../../chart/support/render.ts';
+import { apply, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
+import { gatewayPod } from '../../support/gateway-pods.ts';
+import { until } from '../../support/until.ts';
+
+/** Creates a pod without keeping it, and tells whether the API server called the webhook, which nobody answers here. */
+async function callsWebhook(namespace: string, label: string): Promise<boolean> {
+  const { kubectlWith } = await connectCluster();
+  const pod = gatewayPod(namespace, 'gateway');
+  const labelled = { ...pod, metadata: { ...pod.metadata, labels: { 'test.sync.io/only': label } } };
+  return await kubectlWith(labelled, 'create', '--dry-run=server', '--filename', '-').then(
+    () => false,
+    (error: Error) => {
+      assert.match(error.message, /failed calling webhook/);
+      return true;
+    },
+  );
+}
+
+suite('the webhook of the chart is called', () => {
+  const settings: [requireLabel: boolean, plain: boolean, labelled: boolean][] = [
+    [false, true, true],
+    [true, false, true],
+  ];
+  for (const [requireLabel, plain, labelled] of settings)
+    test(`with requireLabel ${requireLabel}, but never for the namespaces of the system`, async (t) => {
+      const ordinary = await createNamespace(t);
+      const enabled = await createNamespace(t, { 'sync.io/injection': 'enabled' });
+      const otherwise = await createNamespace(t, { 'sync.io/injection': 'disabled' });
+      const webhookValues = { failurePolicy: 'Fail', namespaceSelector: { requireLabel } };
+      const values = { certManager: { enabled: false }, fullnameOverride: ordinary, webhook: webhookValues };
+      const configuration = pick(await render(values, { namespace: ordinary }), 'MutatingWebhookConfiguration');
+      // The cluster is shared with other tests: it is called for pods with our label only.
+      configuration.webhooks[0].objectSelector = { matchLabels: { 'test.sync.io/only': ordinary } };
+      await apply(configuration);
+      t.after(() => kubectl('delete', 'mutatingwebhookconfiguration', configuration.metadata.name));
+      const calls = (namespace: string) =>
+        until(async () => ({ called: await callsWebhook(namespace, ordinary) }), { describe: `a pod in ${namespace}` });
+
+      await until(() => callsWebhook(enabled, ordinary), { describe: 'the webhook to be in effect' });
+      assert.deepEqual(
+        {
+          ordinary: (await calls(ordinary)).called,
+          enabled: (await calls(enabled)).called,
+          otherwise: (await calls(otherwise)).called,
+          system: (await calls('kube-system')).called,
+          leases: (await calls('kube-node-lease')).called,
+        },
+        { ordinary: plain, enabled: labelled, otherwise: plain, system: false, leases: false },
+      );
+      const labelSystem = async (label: string) =>
+        kubectl('label', 'namespace', 'kube-node-lease', '--overwrite', `sync.io/injection${label}`);
+      await labelSystem('=enabled');
+      t.after(() => labelSystem('-'));
+      assert.equal((await calls('kube-node-lease')).called, false, 'not even with the label');
+    });
+});

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { suite, type TestContext, test } from 'node:test';
+import { createCertificates } from '../../../scripts/testbed/certificates.ts';
+import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { apply, kubectl } from '../../support/cluster.ts';
+import { gatewayPod } from '../../support/gateway-pods.ts';
+import { applyGatewaySync } from '../../support/gateway-syncs.ts';
+import { createPod, sidecarOf, startInjection } from './injection-world.ts';
+
+interface Patch {
+  op: 'add' | 'remove';
+  path: string;
+  value?: unknown;
+}
+
+/** Makes the API server call another injector, which answers every pod of the namespace with this patch. */
+async function installOther(t: TestContext, address: { name: string; namespace: string }, patch: Patch[]) {
+  const folder = await makeTemporaryFolder('other-injector-');
+  t.after(() => folder.remove());
+  const { caFile, certFile, keyFile } = await createCertificates(folder.path);
+  const [cert, key, ca] = await Promise.all([certFile, keyFile, caFile].map((file) => readFile(file)));
+  const server = createServer({ cert, key }, async (request, response) => {
+    let text = '';
+    for await (const chunk of request) text += chunk;
+    const { uid } = JSON.parse(text).request;
+    const encoded = Buffer.from(JSON.stringify(patch)).toString('base64');
+    const answer = { uid, allowed: true, patchType: 'JSONPatch', patch: encoded };
+    response.writeHead(200, { 'Content-Type': 'application/json' });
+    response.end(JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response: answer }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close().closeAllConnections());
+  const { port } = server.address() as AddressInfo;
+  await apply({
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'MutatingWebhookConfiguration',
+    metadata: { name: address.name },
+    webhooks: [
+      {
+        name: 'other.test.io',
+        clientConfig: { url: `https://127.0.0.1:${port}/`, caBundle: ca?.toString('base64') },
+        rules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }],
+        namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': address.namespace } },
+        ...{ failurePolicy: 'Fail', reinvocationPolicy: 'Never', sideEffects: 'None', admissionReviewVersions: ['v1'] },
+      },
+    ],
+  });
+  t.after(() => kubectl('delete', 'mutatingwebhookconfiguration', address.name));
+}
+
+const proxy: Patch = { op: 'add', path: '/spec/containers/-', value: { name: 'proxy', image: 'proxy:1' } };
+
+suite('beside another injector', { concurrency: 4 }, () => {
+  /** Webhooks are called in the order of their configurations' names; that of the operator begins with `test-`. */
+  const orders: [what: string, prefix: string][] = [
+    ['that comes first, the sidecar is added to its work', 'a'],
+    ['that comes later, a second review changes nothing', 'z'],
+  ];
+  for (const [what, prefix] of orders)
+    test(what, async (t) => {
+      const { namespace, countReviews } = await startInjection(t);
+      await applyGatewaySync({ namespace, name: 'app' }, { repo: 'http://127.0.0.1:1/app.git' });
+      await installOther(t, { name: `${prefix}-${namespace}`, namespace }, [proxy]);
+      const pod = await createPod(gatewayPod(namespace, 'gateway-0'));
+      sidecarOf(pod);
+      assert.deepEqual(
+        pod.spec.containers.map(({ name }) => name),
+        ['gateway', 'proxy'],
+      );
+      // Either way the API server asks again, since it mounts a token into the container of the other one.
+      assert.deepEqual(await countReviews(), { patched: 1, unchanged: 1 });
+    });
+
+  test('that throws away labels, the second review puts its own back', async (t) => {
+    const { namespace, countReviews } = await startInjection(t);
+    await applyGatewaySync({ namespace, name: 'app' }, { repo: 'http://127.0.0.1:1/app.git' });
+    await installOther(t, { name: `z-${namespace}`, namespace }, [{ op: 'remove', path: '/metadata/labels' }]);
+    const pod = await createPod(gatewayPod(namespace, 'gateway-0'));
+    sidecarOf(pod);
+    assert.deepEqual(pod.metadata.labels, { 'sync.io/agent': 'true' });
+    assert.deepEqual(await countReviews(), { patched: 2 });
+  });
+});

@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import type { GitRepository } from '../../../scripts/testbed/git-repository.ts';
+import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { createNamespace } from '../../support/cluster.ts';
+import {
+  type Address,
+  applyGatewaySync,
+  condition,
+  push,
+  request,
+  untilGatewaySync,
+} from '../../support/gateway-syncs.ts';
+import { startController } from '../../support/start-controller.ts';
+import { until } from '../../support/until.ts';
+
+interface World {
+  server: GitServer;
+  repository: GitRepository;
+  address: Address;
+  first: string;
+}
+
+async function arrange(t: TestContext, ref = 'main', spec: object = {}): Promise<World> {
+  const server = await startGitServer();
+  t.after(() => server.stop());
+  const repository = await server.createRepository('app');
+  const first = await repository.commit({ files: { 'config/a': '1' } });
+  await repository.tag('v1');
+  const address = { namespace: await createNamespace(t), name: 'app' };
+  await startController(t, address.namespace);
+  await applyGatewaySync(address, { repo: repository.url, ref }, spec);
+  await untilCommit(address, first);
+  return { server, repository, address, first };
+}
+
+const untilCommit = (address: Address, commit: string) =>
+  untilGatewaySync(address, `at ${commit}`, ({ status }) => status?.lastSyncCommit === commit);
+
+const untilPushed = (address: Address, at: Date) =>
+  untilGatewaySync(
+    address,
+    'the push is handled',
+    ({ status }) => status?.lastPush?.at === at.toISOString() && status.lastPush.outcome !== 'Pending',
+  );
+
+suite('a ref that changes at the host', { concurrency: 4 }, () => {
+  test('is followed when a tag moves', async (t) => {
+    const { repository, address } = await arrange(t, 'v1');
+    const second = await repository.commit({ files: { 'config/a': '2' } });
+    await repository.tag('v1', { force: true, target: second });
+    await push(address, 'main');
+    await untilCommit(address, second);
+  });
+
+  test('is followed when a branch is rewritten', async (t) => {
+    const { repository, address } = await arrange(t);
+    const rewritten = await repository.forcePush({ files: { 'config/a': 'other' } });
+    await push(address, 'main');
+    await untilCommit(address, rewritten);
+  });
+
+  test('that is deleted leaves the last good commit, and says so', async (t) => {
+    const { repository, address, first } = await arrange(t);
+    await repository.deleteRef('refs/heads/main');
+    const at = new Date();
+    await push(address, 'main', at);
+    const resource = await untilPushed(address, at);
+    assert.equal(resource.status?.lastSyncCommit, first);
+    assert.equal(condition(resource, 'RefResolved')?.status, 'True', 'pods can restart');
+    assert.equal(condition(resource, 'Ready')?.reason, 'RefNotFound');
+    assert.equal(condition(resource, 'Stalled')?.status, 'True');
+  });
+
+  test('comes back to Ready when it is there again', async (t) => {
+    const { repository, address, first } = await arrange(t);
+    await repository.deleteRef('refs/heads/main');
+    const gone = new Date();
+    await push(address, 'main', gone);
+    await untilPushed(address, gone);
+    await repository.branch('main', first);
+    await push(address, 'main', new Date(gone.getTime() + 1));
+    await untilGatewaySync(address, 'ready', (resource) => condition(resource, 'Ready')?.status === 'True');
+  });
+
+  test('is missing in an empty repository, until there is a commit', async (t) => {
+    const server = await startGitServer();
+    t.after(() => server.stop());
+    const repository = await server.createRepository('empty');
+    const address = { namespace: await createNamespace(t), name: 'app' };
+    await startController(t, address.namespace);
+    await applyGatewaySync(address, { repo: repository.url }, { polling: { enabled: true, interval: '5s' } });
+    await untilGatewaySync(
+      address,
+      'no ref',
+      (resource) => condition(resource, 'RefResolved')?.reason === 'RefNotFound',
+    );
+    const first = await repository.commit({ files: { 'config/a': '1' } });
+    await untilCommit(address, first);
+  });
+});
+
+suite('a host that is away', { concurrency: 4 }, () => {
+  test('leaves the commit, and a request waits for it', async (t) => {
+    const { server, repository, address, first } = await arrange(t);
+    const second = await repository.commit({ files: { 'config/a': '2' } });
+    await repository.tag('v2');
+    server.fault = { status: 503, headers: { 'Retry-After': '1' } };
+    await request(address, 'v2', { id: 'patient' });
+    const waiting = await untilGatewaySync(
+      address,
+      'pending',
+      ({ status }) => status?.lastRequest?.outcome === 'Pending',
+    );
+    assert.equal(waiting.status?.lastSyncCommit, first);
+    assert.equal(condition(waiting, 'RefResolved')?.status, 'True');
+    assert.equal(condition(waiting, 'Ready')?.status, 'False');
+    server.fault = undefined;
+    await untilGatewaySync(address, 'applied', ({ status }) => status?.lastRequest?.outcome === 'Applied', 45_000);
+    await untilCommit(address, second);
+  });
+
+  test('does not keep new mappings from being published', async (t) => {
+    const { server, repository, address, first } = await arrange(t);
+    server.fault = { status: 503 };
+    await push(address, 'main');
+    await untilGatewaySync(address, 'pending', ({ status }) => status?.lastPush?.outcome === 'Pending');
+    const sync = { profiles: { default: { mappings: [{ source: 'config', destination: 'elsewhere' }] } } };
+    await applyGatewaySync(address, { repo: repository.url }, { sync });
+    const { status } = await untilGatewaySync(
+      address,
+      'settled',
+      ({ metadata, status }) => status?.observedGeneration === metadata.generation,
+    );
+    assert.equal(status?.conditions?.find(({ type }) => type === 'RefResolved')?.status, 'True');
+    assert.equal(status?.lastSyncCommit, first);
+  });
+
+  test('at the first query is asked again, also without polling', async (t) => {
+    const server = await startGitServer();
+    t.after(() => server.stop());
+    const repository = await server.createRepository('late');
+    const first = await repository.commit({ files: { 'config/a': '1' } });
+    server.fault = { status: 503, times: 1 };
+    const address = { namespace: await createNamespace(t), name: 'app' };
+    await startController(t, address.namespace);
+    await applyGatewaySync(address, { repo: repository.url });
+    await untilGatewaySync(
+      address,
+      'unreachable',
+      (resource) => condition(resource, 'RefResolved')?.reason === 'GitUnreachable',
+    );
+    await untilCommit(address, first);
+  });
+
+  test('that hangs shows as under way', async (t) => {
+    const { server, address } = await arrange(t);
+    server.fault = { delay: 2_500 };
+    await push(address, 'main');
+    const slow = await untilGatewaySync(
+      address,
+      'resolving',
+      ({ status }) => status?.refResolutionStatus === 'Resolving',
+    );
+    assert.equal(condition(slow, 'Ready')?.status, 'Unknown');
+    assert.equal(condition(slow, 'RefResolved')?.status, 'True');
+    await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastPush?.outcome === 'Applied');
+  });
+});
+
+suite('one repository', { concurrency: 4 }, () => {
+  test('is asked once for all that share it', async (t) => {
+    const server = await startGitServer();
+    t.after(() => server.stop());
+    const repository = await server.createRepository('shared');
+    await repository.commit({ files: { 'config/a': '1' } });
+    const names = Array.from({ length: 30 }, (_, index) => `resource-${index}`);
+    for (const name of names) await repository.tag(name);
+    const namespace = await createNamespace(t);
+    for (const name of names) await applyGatewaySync({ namespace, name }, { repo: repository.url, ref: name });
+    await startController(t, namespace);
+    for (const name of names)
+      await untilGatewaySync({ namespace, name }, 'resolved', ({ status }) => status?.lastSyncCommit !== undefined);
+    assert.equal(server.requests.filter(({ command }) => command === 'ls-refs').length, 1);
+  });
+
+  test('is asked for a request during a reconcile once more', async (t) => {
+    const { server, repository, address } = await arrange(t);
+    const second = await repository.commit({ files: { 'config/a': '2' } });
+    server.fault = { delay: 700, times: 1 };
+    await push(address, 'main');
+    await until(() => server.requests.length > 1, { describe: 'the query is under way' });
+    await repository.tag('v2', { target: second });
+    await request(address, 'v2', { id: 'meanwhile' });
+    const { status } = await untilGatewaySync(
+      address,
+      'both',
+      (resource) =>
+        resource.status?.lastRequest?.outcome === 'Applied' && resource.status.lastPush?.outcome === 'Applied',
+    );
+    assert.equal(status?.target?.ref, 'v2');
+  });
+});

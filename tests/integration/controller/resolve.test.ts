@@ -1,0 +1,299 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { startGitDaemon } from '../../../scripts/testbed/git-daemon.ts';
+import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
+import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { startController } from '../../support/start-controller.ts';
+import { until } from '../../support/until.ts';
+
+const resolved = (name: string, namespace: string) =>
+  untilGatewaySync(
+    { namespace, name },
+    'resolved',
+    (gatewaySync) => condition(gatewaySync, 'RefResolved')?.status === 'True',
+  );
+
+const refused = (name: string, namespace: string) =>
+  untilGatewaySync(
+    { namespace, name },
+    'refused',
+    (gatewaySync) => condition(gatewaySync, 'RefResolved')?.status === 'False',
+  );
+
+async function serve(
+  t: { after: (f: () => Promise<void>) => void },
+  ...options: Parameters<typeof startGitServer>
+): Promise<GitServer> {
+  const server = await startGitServer(...options);
+  t.after(() => server.stop());
+  return server;
+}
+
+suite('a ref', { concurrency: 4 }, () => {
+  test('is resolved over HTTP, whatever kind it is', async (t) => {
+    const server = await serve(t);
+    const repository = await server.createRepository('kinds');
+    const first = await repository.commit({ files: { 'config/a': '1' } });
+    await repository.tag('plain');
+    await repository.tag('v1.0.0', { annotated: true });
+    await repository.branch('both', first);
+    const second = await repository.commit({ files: { 'config/a': '2' } });
+    await repository.tag('both');
+    const namespace = await createNamespace(t);
+    await startController(t, namespace);
+    const cases: [name: string, ref: string, commit: string][] = [
+      ['branch', 'main', second],
+      ['full-branch', 'refs/heads/main', second],
+      ['tag', 'plain', first],
+      ['annotated-tag', 'v1.0.0', first],
+      ['annotated-without-v', '1.0.0', first],
+      ['full-tag', 'refs/tags/v1.0.0', first],
+      ['hash', first, first],
+      ['tag-and-branch', 'both', second],
+    ];
+    for (const [name, ref] of cases) await applyGatewaySync({ namespace, name }, { repo: repository.url, ref });
+    for (const [name, ref, commit] of cases) {
+      const { status } = await resolved(name, namespace);
+      assert.equal(status?.lastSyncCommit, commit, ref);
+      assert.deepEqual(status?.target, { ref, source: 'Spec' });
+      assert.equal(status?.observedRef, ref);
+      assert.equal(status?.refResolutionStatus, 'Resolved');
+    }
+    const both = await resolved('tag-and-branch', namespace);
+    assert.equal(condition(both, 'RefResolved')?.reason, 'AmbiguousRef');
+    assert.equal(condition(both, 'Ready')?.reason, 'NoGateways');
+    const unfiltered = server.requests.filter(({ command, protocol }) => command === 'ls-refs' && protocol !== 2);
+    assert.deepEqual(unfiltered, []);
+  });
+
+  test('is resolved over git://', async (t) => {
+    const daemon = await startGitDaemon();
+    t.after(() => daemon.stop());
+    const repository = await daemon.createRepository('plain');
+    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    await repository.tag('v1', { annotated: true });
+    const namespace = await createNamespace(t);
+    await startController(t, namespace);
+    for (const [name, ref] of [
+      ['branch', 'main'],
+      ['tag', 'v1'],
+      ['hash', commit],
+    ] as const) {
+      await applyGatewaySync({ namespace, name }, { repo: repository.url, ref });
+      const { status } = await resolved(name, namespace);
+      assert.equal(status?.lastSyncCommit, commit, ref);
+    }
+  });
+
+  test('is resolved with a token and a private CA, and the token shows nowhere', async (t) => {
+    const server = await serve(t, {
+      tls: true,
+      credentials: { username: 'x-access-token', password: 'hunter2secret' },
+    });
+    const repository = await server.createRepository('private');
+    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    const namespace = await createNamespace(t);
+    const controller = await startController(t, namespace);
+    await kubectl(
+      'create',
+      'secret',
+      'generic',
+      'git',
+      '--namespace',
+      namespace,
+      '--from-literal=token=hunter2secret',
+      `--from-file=ca=${server.caFile}`,
+    );
+    const git = {
+      repo: repository.url,
+      auth: { token: { secretRef: { name: 'git', key: 'token' } } },
+      caSecretRef: { name: 'git', key: 'ca' },
+    };
+    await applyGatewaySync({ namespace, name: 'private' }, git);
+    const gatewaySync = await resolved('private', namespace);
+    assert.equal(gatewaySync.status?.lastSyncCommit, commit);
+    await controller.stop();
+    const events = await kubectl('get', 'events.v1.events.k8s.io', '--namespace', namespace, '--output', 'json');
+    const encoded = Buffer.from('x-access-token:hunter2secret').toString('base64');
+    for (const text of [controller.output, events, JSON.stringify(gatewaySync)]) {
+      assert.ok(!text.includes('hunter2secret') && !text.includes(encoded));
+    }
+  });
+});
+
+suite('a condition says what to do about', { concurrency: 4 }, () => {
+  const cases: {
+    name: string;
+    git: (server: GitServer, repository: string) => { repo: string; ref?: string };
+    reason: string;
+    words: RegExp;
+  }[] = [
+    {
+      name: 'a missing ref',
+      git: (_, repo) => ({ repo, ref: 'nowhere' }),
+      reason: 'RefNotFound',
+      words: /no branch, tag or commit nowhere: check spec\.git\.ref/,
+    },
+    {
+      name: 'a hash that does not exist',
+      git: (_, repo) => ({ repo, ref: 'a'.repeat(40) }),
+      reason: 'RefNotFound',
+      words: /check spec\.git\.ref/,
+    },
+    {
+      name: 'a missing repository',
+      git: ({ url }) => ({ repo: `${url}/nothing.git` }),
+      reason: 'RepositoryNotFound',
+      words: /check spec\.git\.repo/,
+    },
+    {
+      name: 'a URL that is no repository',
+      git: () => ({ repo: 'http://127.0.0.1:1/nothing' }),
+      reason: 'GitUnreachable',
+      words: /cannot be reached/,
+    },
+  ];
+  for (const { name, git, reason, words } of cases) {
+    test(name, async (t) => {
+      const server = await serve(t);
+      const repository = await server.createRepository('any');
+      await repository.commit({ files: { 'config/a': '1' } });
+      const namespace = await createNamespace(t);
+      await startController(t, namespace);
+      await applyGatewaySync({ namespace, name: 'x' }, git(server, repository.url));
+      const gatewaySync = await refused('x', namespace);
+      for (const type of ['RefResolved', 'Ready'] as const) {
+        assert.equal(condition(gatewaySync, type)?.status, 'False');
+        assert.equal(condition(gatewaySync, type)?.reason, reason);
+        assert.match(condition(gatewaySync, type)?.message ?? '', words);
+      }
+      assert.equal(gatewaySync.status?.refResolutionStatus, 'Error');
+      assert.equal(gatewaySync.status?.lastSyncCommit, undefined);
+    });
+  }
+
+  test('a missing Secret, and goes on once it is there', async (t) => {
+    const server = await serve(t, { tls: true, credentials: { username: 'x-access-token', password: 'right' } });
+    const repository = await server.createRepository('private');
+    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    const namespace = await createNamespace(t);
+    await startController(t, namespace);
+    const git = {
+      repo: repository.url,
+      auth: { token: { secretRef: { name: 'git', key: 'token' } } },
+      caSecretRef: { name: 'git', key: 'ca' },
+    };
+    await applyGatewaySync({ namespace, name: 'x' }, git, { polling: { enabled: true, interval: '5s' } });
+    const missing = await refused('x', namespace);
+    assert.equal(condition(missing, 'RefResolved')?.reason, 'SecretNotFound');
+    assert.match(condition(missing, 'RefResolved')?.message ?? '', /Secret .*\/git does not exist: create it/);
+    assert.equal(condition(missing, 'Stalled')?.status, 'True');
+    await kubectl(
+      'create',
+      'secret',
+      'generic',
+      'git',
+      '--namespace',
+      namespace,
+      '--from-literal=token=wrong',
+      `--from-file=ca=${server.caFile}`,
+    );
+    const wrong = await untilGatewaySync(
+      { namespace, name: 'x' },
+      'refused by the host',
+      (gatewaySync) => condition(gatewaySync, 'RefResolved')?.reason === 'AuthenticationFailed',
+      20_000,
+    );
+    assert.match(condition(wrong, 'RefResolved')?.message ?? '', /check the Secret named in spec\.git\.auth/);
+    await apply(
+      { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'git', namespace }, stringData: { token: 'right' } },
+      '--force-conflicts',
+    );
+    const { status } = await untilGatewaySync(
+      { namespace, name: 'x' },
+      'resolved',
+      (gatewaySync) => condition(gatewaySync, 'RefResolved')?.status === 'True',
+      40_000,
+    );
+    assert.equal(status?.lastSyncCommit, commit);
+  });
+
+  test('an invalid profile, and settles the commit all the same', async (t) => {
+    const server = await serve(t);
+    const repository = await server.createRepository('any');
+    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    const namespace = await createNamespace(t);
+    await startController(t, namespace);
+    const sync = { profiles: { default: { mappings: [{ source: 'sites/{{ .Vars.site }}', destination: 'config' }] } } };
+    await applyGatewaySync({ namespace, name: 'x' }, { repo: repository.url }, { sync });
+    const gatewaySync = await resolved('x', namespace);
+    assert.equal(gatewaySync.status?.lastSyncCommit, commit);
+    assert.equal(condition(gatewaySync, 'ProfilesValid')?.reason, 'InvalidProfile');
+    for (const type of ['ProfilesValid', 'Ready', 'Stalled'] as const) {
+      assert.match(
+        condition(gatewaySync, type)?.message ?? '',
+        /profiles\.default\.mappings\[0\]\.source: .*add it to vars/,
+      );
+    }
+    assert.equal(condition(gatewaySync, 'Ready')?.status, 'False');
+  });
+
+  test('a loopback repository, unless that is allowed', async (t) => {
+    const server = await serve(t);
+    const repository = await server.createRepository('local');
+    await repository.commit({ files: { 'config/a': '1' } });
+    const namespace = await createNamespace(t);
+    await startController(t, namespace, { GIT_ALLOW_LOCAL: 'false' });
+    await applyGatewaySync({ namespace, name: 'x' }, { repo: repository.url });
+    const gatewaySync = await refused('x', namespace);
+    assert.equal(condition(gatewaySync, 'RefResolved')?.reason, 'LocalRepositoryRefused');
+    assert.deepEqual(server.requests, []);
+  });
+});
+
+suite('polling', { concurrency: 4 }, () => {
+  test('finds a push without a webhook, and writes nothing when there is none', async (t) => {
+    const server = await serve(t);
+    const repository = await server.createRepository('polled');
+    await repository.commit({ files: { 'config/a': '1' } });
+    const namespace = await createNamespace(t);
+    await startController(t, namespace);
+    await applyGatewaySync(
+      { namespace, name: 'x' },
+      { repo: repository.url },
+      { polling: { enabled: true, interval: '5s' } },
+    );
+    const before = await resolved('x', namespace);
+    const asked = server.requests.length;
+    await until(() => server.requests.length >= asked + 2, { describe: 'two more polls', timeout: 20_000 });
+    const quiet = await resolved('x', namespace);
+    assert.equal(quiet.metadata.resourceVersion, before.metadata.resourceVersion);
+    const commit = await repository.commit({ files: { 'config/a': '2' } });
+    await untilGatewaySync(
+      { namespace, name: 'x' },
+      'the new commit',
+      ({ status }) => status?.lastSyncCommit === commit,
+    );
+  });
+
+  test('is off where the resource says so', async (t) => {
+    const server = await serve(t);
+    const repository = await server.createRepository('silent');
+    await repository.commit({ files: { 'config/a': '1' } });
+    const namespace = await createNamespace(t);
+    await startController(t, namespace);
+    await applyGatewaySync(
+      { namespace, name: 'polled' },
+      { repo: (await server.createRepository('other')).url },
+      { polling: { enabled: true, interval: '5s' } },
+    );
+    await applyGatewaySync({ namespace, name: 'x' }, { repo: repository.url });
+    await resolved('x', namespace);
+    const queries = () => server.requests.filter(({ repository: name }) => name.startsWith('silent')).length;
+    const others = () => server.requests.length - queries();
+    const [before, othersBefore] = [queries(), others()];
+    await until(() => others() > othersBefore + 1, { describe: 'polls of the other repository', timeout: 20_000 });
+    assert.equal(queries(), before);
+  });
+});

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, test } from 'node:test';
+import { kubectl } from '../../support/cluster.ts';
+import { condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { type ProgramName, startPath, type WholePath } from '../../support/start-path.ts';
+import { until } from '../../support/until.ts';
+
+const files = { 'config/a.txt': 'first', 'config/b.txt': 'stays' };
+
+const untilContent = ({ data, running }: WholePath, content: string) =>
+  until(() => readFile(path.join(data, 'config/a.txt'), 'utf8'), {
+    describe: 'the file',
+    accept: (text) => text === content,
+    timeout: 30_000,
+    interval: 10,
+  }).catch((error: Error) => {
+    throw new Error(
+      `${error.message}\n${Object.entries(running)
+        .map(([name, { output }]) => `--- ${name}\n${output.slice(-3_000)}`)
+        .join('\n')}`,
+    );
+  });
+
+suite('from push to file', { concurrency: 2 }, () => {
+  test('a pushed commit reaches the disk, and the resource says so', async (t) => {
+    const world = await startPath(t, files);
+    await untilContent(world, 'first');
+    const commit = await world.repository.commit({ files: { 'config/a.txt': 'second' } });
+    assert.equal(await world.post('push', { ref: 'refs/heads/main' }), 202);
+    await untilContent(world, 'second');
+    const ready = await untilGatewaySync(
+      world.address,
+      'ready',
+      (resource) => resource.status?.lastSyncCommit === commit && condition(resource, 'Ready')?.status === 'True',
+    );
+    assert.equal(ready.status?.gateways?.summary, '1/1 synced');
+    assert.deepEqual((await readdir(path.join(world.data, 'config'))).sort(), ['a.txt', 'b.txt']);
+    const report = JSON.parse(
+      await kubectl('get', 'sr', 'gateway-0', '--namespace', world.address.namespace, '--output', 'json'),
+    );
+    assert.equal(report.status.commit, commit);
+    assert.deepEqual(report.status.files, { added: 0, modified: 1, deleted: 0, unchanged: 1 });
+  });
+
+  test('a release moves the gateways to its tag', async (t) => {
+    const world = await startPath(t, files);
+    await world.repository.tag('v1.0.0', { annotated: true });
+    await world.repository.commit({ files: { 'config/a.txt': 'second' } });
+    assert.equal(await world.post('push', { ref: 'refs/heads/main' }), 202);
+    await untilContent(world, 'second');
+    assert.equal(
+      await world.post('release', {
+        action: 'published',
+        release: { tag_name: 'v1.0.0', draft: false, prerelease: false },
+      }),
+      202,
+    );
+    await untilContent(world, 'first');
+  });
+
+  test('a file that the repository drops goes, and a foreign file stays', async (t) => {
+    const world = await startPath(t, files);
+    await untilContent(world, 'first');
+    await world.repository.commit({ files: { 'config/b.txt': null, 'config/a.txt': 'second' } });
+    assert.equal(await world.post('push', { ref: 'refs/heads/main' }), 202);
+    await untilContent(world, 'second');
+    assert.deepEqual(await readdir(path.join(world.data, 'config')), ['a.txt']);
+  });
+});
+
+suite('whichever program is killed on the way, the content arrives:', { concurrency: 2 }, () => {
+  const programs: ProgramName[] = ['receiver', 'controller', 'agent'];
+  for (const victim of programs) {
+    test(`the ${victim}, as soon as the request is stored`, async (t) => {
+      const world = await startPath(t, files);
+      await untilContent(world, 'first');
+      await world.repository.commit({ files: { 'config/a.txt': 'second' } });
+      assert.equal(await world.post('push', { ref: 'refs/heads/main' }), 202);
+      await world.running[victim].kill();
+      await world.start[victim]();
+      await untilContent(world, 'second');
+    });
+
+    test(`the ${victim}, before the request`, async (t) => {
+      const world = await startPath(t, files);
+      await untilContent(world, 'first');
+      await world.running[victim].kill();
+      await world.repository.commit({ files: { 'config/a.txt': 'second' } });
+      if (victim !== 'receiver') assert.equal(await world.post('push', { ref: 'refs/heads/main' }), 202);
+      await world.start[victim]();
+      if (victim === 'receiver') assert.equal(await world.post('push', { ref: 'refs/heads/main' }), 202);
+      await untilContent(world, 'second');
+    });
+  }
+});

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { type ControlPlane, startControlPlane } from '../../../scripts/testbed/control-plane.ts';
+import { installCrds } from '../../../scripts/testbed/install-crds.ts';
+import { annotationsOf, createGatewaySync, startReceiver } from './start-receiver.ts';
+
+// A control plane of its own: it is stopped here.
+let controlPlane: ControlPlane;
+before(async () => {
+  controlPlane = await startControlPlane();
+});
+after(() => controlPlane.stop());
+
+test('without the API server a delivery is 503, and 202 as soon as it is back', async (t) => {
+  const receiver = await startReceiver(t, controlPlane.kubeconfig);
+
+  const withoutCrd = await receiver.post('default/demo', { ref: 'v0' });
+  assert.equal(withoutCrd.status, 503, 'a missing CRD is not a missing resource');
+
+  await installCrds(controlPlane);
+  await createGatewaySync(controlPlane, 'default', 'demo');
+  assert.equal((await receiver.post('default/demo', { ref: 'v1' })).status, 202);
+
+  await controlPlane.stopApiServer();
+  const started = performance.now();
+  const { status, headers, body } = await receiver.post('default/demo', { ref: 'v2' });
+  assert.ok(performance.now() - started < 10_000, 'within the time that senders wait');
+  assert.equal(status, 503);
+  assert.equal(body.accepted, false);
+  assert.ok(Number(headers.get('retry-after')) > 0);
+
+  const duringRestart = receiver.post('default/demo', { ref: 'v3' });
+  await controlPlane.startApiServer();
+  assert.ok([202, 503].includes((await duringRestart).status));
+  assert.equal((await receiver.post('default/demo', { ref: 'v4' })).status, 202);
+  const annotations = await annotationsOf(controlPlane, 'default', 'demo');
+  assert.equal(annotations['sync.io/requested-ref'], 'v4');
+});

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { request } from 'node:http';
+import { test } from 'node:test';
+import { connectCluster, createNamespace } from '../../support/cluster.ts';
+import { annotationsOf, createGatewaySync, patchOnlyKubeconfig, startReceiver } from './start-receiver.ts';
+
+const cluster = await connectCluster();
+const github = (event: string) => ({ 'X-GitHub-Event': event });
+
+test('a request and a push are stored in annotations of their own, with no right but patch', async (t) => {
+  const namespace = await createNamespace(t);
+  await createGatewaySync(cluster, namespace, 'demo');
+  const receiver = await startReceiver(t, await patchOnlyKubeconfig(cluster, namespace));
+
+  const release = { action: 'published', release: { tag_name: 'v1.2.3', draft: false } };
+  const requested = await receiver.post(`${namespace}/demo`, release, github('release'));
+  assert.equal(requested.status, 202, JSON.stringify(requested.body));
+  const pushed = await receiver.post(`${namespace}/demo`, { ref: 'refs/heads/main' }, github('push'));
+  assert.equal(pushed.status, 202);
+
+  const {
+    'sync.io/requested-at': requestedAt,
+    'sync.io/pushed-at': pushedAt,
+    ...rest
+  } = await annotationsOf(cluster, namespace, 'demo');
+  assert.deepEqual(rest, {
+    'sync.io/requested-ref': 'v1.2.3',
+    'sync.io/requested-by': 'github',
+    'sync.io/request-id': requested.body.requestId,
+    'sync.io/pushed-ref': 'refs/heads/main',
+  });
+  for (const time of [requestedAt, pushedAt]) assert.equal(new Date(String(time)).toISOString(), time);
+});
+
+test('what is stored belongs to the field manager of the receiver', async (t) => {
+  const namespace = await createNamespace(t);
+  await createGatewaySync(cluster, namespace, 'demo');
+  const receiver = await startReceiver(t, cluster.kubeconfig);
+  await receiver.post(`${namespace}/demo`, { ref: 'v1' });
+  const json = await cluster.kubectl(
+    'get',
+    'gatewaysyncs',
+    'demo',
+    '-n',
+    namespace,
+    '-o',
+    'json',
+    '--show-managed-fields',
+  );
+  const entry = JSON.parse(json).metadata.managedFields.find(
+    ({ manager }: { manager: string }) => manager === 'sync-receiver',
+  );
+  assert.ok(entry.fieldsV1['f:metadata']['f:annotations']['f:sync.io/requested-ref']);
+  assert.deepEqual(Object.keys(entry.fieldsV1), ['f:metadata']);
+});
+
+test('a burst for one resource is answered whole, and the newest request is what stays', async (t) => {
+  const namespace = await createNamespace(t);
+  await createGatewaySync(cluster, namespace, 'demo');
+  const receiver = await startReceiver(t, cluster.kubeconfig);
+  const replies = await Promise.all(
+    Array.from({ length: 300 }, (_, i) =>
+      receiver.post(`${namespace}/demo`, { ref: i % 2 ? `v${i}` : 'refs/heads/main' }),
+    ),
+  );
+  assert.deepEqual([...new Set(replies.map(({ status }) => status))], [202]);
+  const kept = replies
+    .filter(({ body }) => String(body.ref).startsWith('v') && !body.superseded)
+    .map(({ body }) => body.requestId);
+  const annotations = await annotationsOf(cluster, namespace, 'demo');
+  assert.ok(kept.includes(annotations['sync.io/request-id']));
+  const metrics = await (await fetch(receiver.metricsUrl)).text();
+  const patches = Number(/sync_receiver_patch_duration_seconds_count\{code="200"\} (\d+)/.exec(metrics)?.[1]);
+  assert.ok(patches < 100, `${patches} patches for 300 deliveries`);
+});
+
+test('a resource that is not there is 404; with a wrong signature it is 401, like one that is', async (t) => {
+  const namespace = await createNamespace(t);
+  await createGatewaySync(cluster, namespace, 'demo');
+  const receiver = await startReceiver(t, cluster.kubeconfig, { WEBHOOK_HMAC_SECRET: 'key' });
+  const body = JSON.stringify({ ref: 'v1' });
+  const good = { 'X-Hub-Signature-256': `sha256=${createHmac('sha256', 'key').update(body).digest('hex')}` };
+  const bad = { 'X-Hub-Signature-256': `sha256=${'0'.repeat(64)}` };
+
+  assert.equal((await receiver.post(`${namespace}/missing`, body, good)).status, 404);
+  assert.equal((await receiver.post(`no-such-${namespace}/demo`, body, good)).status, 404);
+  const [there, missing] = [
+    await receiver.post(`${namespace}/demo`, body, bad),
+    await receiver.post(`${namespace}/missing`, body, bad),
+  ];
+  assert.equal(there.status, 401);
+  assert.deepEqual([missing.status, missing.body], [there.status, there.body]);
+  assert.deepEqual(await annotationsOf(cluster, namespace, 'demo'), {});
+  assert.equal((await receiver.post(`${namespace}/demo`, body, good)).status, 202);
+  assert.ok(!receiver.program.output.includes(good['X-Hub-Signature-256'].slice(7)));
+  assert.ok(!receiver.program.output.includes('"key"'));
+});
+
+test('a right that is missing is 503, never 404', async (t) => {
+  const namespace = await createNamespace(t);
+  await createGatewaySync(cluster, namespace, 'demo');
+  const kubeconfig = await cluster.kubeconfigFor({ namespace, serviceAccount: 'default' });
+  const receiver = await startReceiver(t, kubeconfig);
+  const { status, headers } = await receiver.post(`${namespace}/demo`, { ref: 'v1' });
+  assert.equal(status, 503);
+  assert.ok(Number(headers.get('retry-after')) > 0);
+  await receiver.program.waitForLog(/the API server refused a patch/);
+});
+
+test('an open receiver says so', async (t) => {
+  const open = await startReceiver(t, cluster.kubeconfig);
+  assert.match(open.program.output, /"level":"warn".*neither a secret nor a token/);
+  assert.match(await (await fetch(open.metricsUrl)).text(), /^sync_receiver_open 1$/m);
+  const closed = await startReceiver(t, cluster.kubeconfig, { WEBHOOK_BEARER_TOKEN: 'token' });
+  assert.doesNotMatch(closed.program.output, /"level":"warn"/);
+  assert.match(await (await fetch(closed.metricsUrl)).text(), /^sync_receiver_open 0$/m);
+});
+
+test('an oversized body in chunks is 413, and the process goes on', async (t) => {
+  const namespace = await createNamespace(t);
+  await createGatewaySync(cluster, namespace, 'demo');
+  const receiver = await startReceiver(t, cluster.kubeconfig);
+  const status = await new Promise((resolve, reject) => {
+    const path = `/webhook/${namespace}/demo`;
+    const outgoing = request({
+      port: receiver.port,
+      method: 'POST',
+      path,
+      headers: { 'Content-Type': 'application/json' },
+    });
+    outgoing.on('error', reject).on('response', (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    for (let i = 0; i < 64; i++) outgoing.write(Buffer.alloc(65_536, 'x'));
+    outgoing.end();
+  });
+  assert.equal(status, 413);
+  assert.equal((await receiver.post(`${namespace}/demo`, { ref: 'v1' })).status, 202);
+});

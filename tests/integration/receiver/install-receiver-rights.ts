@@ -1,0 +1,42 @@
+import type { TestContext } from 'node:test';
+import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
+import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
+import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { clientFor } from '../../chart/support/client-for.ts';
+import { installRights } from '../../chart/support/install-rights.ts';
+import { connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
+import { until } from '../../support/until.ts';
+import { createGatewaySync } from './start-receiver.ts';
+
+/** A namespace with the GatewaySync `demo`, in which the receiver has the rights and the limits of the chart. */
+export interface ReceiverRights {
+  namespace: string;
+  serviceAccount: string;
+  kubeconfig: string;
+  client: KubernetesClient;
+}
+
+/** Installs the account, the roles and the policies of the chart, and waits until the policies are in force. */
+export async function installReceiverRights(t: TestContext): Promise<ReceiverRights> {
+  const cluster = await connectCluster();
+  const namespace = await createNamespace(t);
+  const objects = await installRights(namespace);
+  const outside = objects.filter(({ metadata }) => !metadata.namespace && metadata.name !== 'sync-agent');
+  t.after(() => kubectl('delete', ...outside.map(({ kind, metadata }) => `${kind}/${metadata.name}`), '--wait=false'));
+  await createGatewaySync(cluster, namespace, 'demo');
+  const serviceAccount = `${namespace}-receiver`;
+  const client = await clientFor({ namespace, serviceAccount });
+  const kubeconfig = await cluster.kubeconfigFor({ namespace, serviceAccount });
+  await untilPoliciesHold(client, gatewaySyncPath(namespace, 'demo'));
+  return { namespace, serviceAccount, kubeconfig, client };
+}
+
+/** A policy takes effect a moment after it is stored. */
+async function untilPoliciesHold(client: KubernetesClient, path: string): Promise<void> {
+  const annotate = (annotations: Record<string, string>) =>
+    client.mergePatch(path, { metadata: { annotations } }, { query: { dryRun: 'All' } });
+  const answer = () => annotate({ 'example.test/x': 'y' }).then(() => 'accepted', String);
+  const accept = (text: string) => /its own annotations and no other/.test(text);
+  await until(answer, { describe: 'the policy of the receiver', accept, timeout: 30_000 });
+  await annotate({ [REQUEST_ANNOTATIONS.requestedRef]: 'v0' });
+}

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ApiError } from '../../../shared/io/kubernetes/api-error.ts';
+import { corePath, gatewaySyncPath, syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { kubectl } from '../../support/cluster.ts';
+import { installReceiverRights } from './install-receiver-rights.ts';
+import { startReceiver } from './start-receiver.ts';
+
+/** What the API server says to a call: `allowed`, or the status of its refusal. */
+async function verdict(call: Promise<unknown>): Promise<string> {
+  return await call.then(
+    () => 'allowed',
+    (error: unknown) => (error instanceof ApiError ? String(error.status) : Promise.reject(error)),
+  );
+}
+
+async function assertAllRefused(calls: Record<string, () => Promise<unknown>>): Promise<void> {
+  for (const [name, call] of Object.entries(calls)) assert.match(await verdict(call()), /^(403|422)$/, name);
+}
+
+const storedAs = async (namespace: string) =>
+  JSON.parse(await kubectl('get', 'gs/demo', '-n', namespace, '-o', 'json', '--show-managed-fields'));
+
+test('with the rights of the chart the receiver stores deliveries', async (t) => {
+  const { namespace, kubeconfig } = await installReceiverRights(t);
+  const receiver = await startReceiver(t, kubeconfig);
+  const answers = [
+    await receiver.post(`${namespace}/demo`, { ref: 'v1', reason: 'a test' }),
+    await receiver.post(`${namespace}/demo`, { ref: 'refs/heads/main' }),
+  ];
+  for (const { status, body } of answers) assert.deepEqual([status, body.superseded], [202, undefined]);
+  const { annotations } = (await storedAs(namespace)).metadata;
+  assert.equal(annotations['sync.io/requested-ref'], 'v1');
+  assert.equal(annotations['sync.io/request-id'], answers[0]?.body.requestId);
+  assert.equal(annotations['sync.io/pushed-ref'], 'refs/heads/main');
+});
+
+test('its credentials read nothing, list nothing and create nothing', async (t) => {
+  const { namespace, serviceAccount, client } = await installReceiverRights(t);
+  const reads = [gatewaySyncPath(namespace, 'demo'), gatewaySyncPath(namespace), gatewaySyncPath(), syncReportPath()];
+  for (const kind of ['secrets', 'configmaps', 'pods', 'serviceaccounts', 'events', 'namespaces']) {
+    reads.push(corePath(kind), corePath(kind, namespace));
+  }
+  for (const path of reads) assert.equal(await verdict(client.get(path)), '403', path);
+  const named = { metadata: { name: 'x', namespace } };
+  const sync = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', ...named };
+  const spec = (await storedAs(namespace)).spec;
+  const byApply = { query: { fieldManager: 'sync-receiver', force: true } };
+  await assertAllRefused({
+    'another kind': () => client.create(corePath('configmaps', namespace), { ...named, data: {} }),
+    'an event': () => client.create(corePath('events', namespace), { ...named, involvedObject: {} }),
+    'a token': () => client.create(`${corePath('serviceaccounts', namespace, serviceAccount)}/token`, { spec: {} }),
+    'a resource': () => client.create(gatewaySyncPath(namespace), { ...sync, spec }),
+    'a resource by apply': () => client.apply(gatewaySyncPath(namespace, 'x'), { ...sync, spec }, byApply),
+    'a replacement': () => client.replace(gatewaySyncPath(namespace, 'demo'), { ...sync, spec }),
+    'a deletion': () => client.delete(gatewaySyncPath(namespace, 'demo')),
+    'a deletion of all': () => client.delete(gatewaySyncPath(namespace)),
+  });
+  const rules = await kubectl(
+    ...['auth', 'can-i', '--list', '-n', namespace, `--as=system:serviceaccount:${namespace}:${serviceAccount}`],
+  );
+  const own = rules.split('\n').filter((line) => !/selfsubject|\[\/|^Resources/.test(line) && line.trim() !== '');
+  assert.deepEqual(
+    own.map((line) => line.split(/\s+/).join(' ')),
+    ['gatewaysyncs.sync.io [] [] [patch]'],
+  );
+});
+
+test('its credentials change nothing but its own annotations, by whichever kind of patch', async (t) => {
+  const { namespace, client } = await installReceiverRights(t);
+  await kubectl('annotate', 'gs/demo', '-n', namespace, 'example.test/kept=yes');
+  await kubectl('label', 'gs/demo', '-n', namespace, 'a=b');
+  const before = await storedAs(namespace);
+  const path = gatewaySyncPath(namespace, 'demo');
+  const metadata = (fields: object) => client.mergePatch(path, { metadata: fields });
+  const jsonPatch = (...operations: object[]) =>
+    client.request({ method: 'PATCH', path, body: operations, contentType: 'application/json-patch+json' });
+  const owner = { apiVersion: 'v1', kind: 'Pod', name: 'x', uid: 'x' };
+  const kept = '/metadata/annotations/example.test~1kept';
+  await assertAllRefused({
+    spec: () => client.mergePatch(path, { spec: { paused: true } }),
+    'a field of the spec taken out': () => jsonPatch({ op: 'remove', path: '/spec/git/ref' }),
+    status: () =>
+      client.mergePatch(path, { status: { refResolutionStatus: 'Resolved' } }).then(() => unchanged(before)),
+    'the status subresource': () =>
+      client.mergePatch(`${path}/status`, { status: { refResolutionStatus: 'Resolved' } }),
+    'a new label': () => metadata({ labels: { c: 'd' } }),
+    'a changed label': () => metadata({ labels: { a: 'c' } }),
+    'no labels': () => metadata({ labels: null }),
+    'a finalizer': () => metadata({ finalizers: ['example.test/hold'] }),
+    'an owner': () => metadata({ ownerReferences: [owner] }),
+    'no managedFields': () => metadata({ managedFields: [{}] }),
+    'an annotation added': () => metadata({ annotations: { 'example.test/new': 'x' } }),
+    'an annotation changed': () => metadata({ annotations: { 'example.test/kept': 'no' } }),
+    'an annotation removed': () => metadata({ annotations: { 'example.test/kept': null } }),
+    'all annotations removed': () => metadata({ annotations: null }),
+    'an annotation removed by JSON patch': () => jsonPatch({ op: 'remove', path: kept }),
+    'an annotation beside its own': () =>
+      metadata({ annotations: { 'sync.io/requested-ref': 'v1', 'sync.io/other': 'x' } }),
+    'an empty value': () => metadata({ annotations: { 'sync.io/requested-ref': '' } }),
+    'a long value': () => metadata({ annotations: { 'sync.io/requested-ref': 'x'.repeat(301) } }),
+    'a time that is none': () => metadata({ annotations: { 'sync.io/requested-at': 'now' } }),
+  });
+  const { spec, status, metadata: after } = await storedAs(namespace);
+  assert.deepEqual({ spec, status }, { spec: before.spec, status: before.status });
+  assert.deepEqual(after, before.metadata);
+});
+
+/** The API server drops what a patch says of the status, so that such a patch changes nothing; a refusal for the test. */
+async function unchanged(before: { metadata: { namespace: string }; status?: object }): Promise<never> {
+  assert.deepEqual((await storedAs(before.metadata.namespace)).status, before.status);
+  throw new ApiError(403, '');
+}
+
+test('the policy is for the receiver alone', async (t) => {
+  const { namespace } = await installReceiverRights(t);
+  await kubectl('annotate', 'gs/demo', '-n', namespace, 'example.test/by=a-person', 'sync.io/requested-ref=v9');
+  assert.equal((await storedAs(namespace)).metadata.annotations['sync.io/requested-ref'], 'v9');
+});

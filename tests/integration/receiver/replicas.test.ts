@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connectCluster, kubectl } from '../../support/cluster.ts';
+import { installReceiverRights } from './install-receiver-rights.ts';
+import { startSlowLink } from './slow-link.ts';
+import { annotationsOf, type Receiver, startReceiver } from './start-receiver.ts';
+
+const cluster = await connectCluster();
+
+/** Environment of a program that takes the time to be so many milliseconds later than it is. */
+function wrongClock(byMs: number): Record<string, string> {
+  const script = `const D=Date;globalThis.Date=class extends D{constructor(...a){a.length?super(...a):super(D.now()+${byMs})}static now(){return D.now()+${byMs}}}`;
+  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(script)}` };
+}
+
+/** A copy of a kubeconfig that leads to another address of the same API server. */
+async function through(url: string, kubeconfig: string): Promise<string> {
+  const config = JSON.parse(await readFile(kubeconfig, 'utf8'));
+  config.clusters[0].cluster.server = url;
+  const file = `${kubeconfig}.linked`;
+  await writeFile(file, JSON.stringify(config), { mode: 0o600 });
+  return file;
+}
+
+async function setUp(t: TestContext) {
+  const rights = await installReceiverRights(t);
+  const target = `${rights.namespace}/demo`;
+  return {
+    ...rights,
+    target,
+    stored: () => annotationsOf(cluster, rights.namespace, 'demo'),
+    ask: async (receiver: Receiver, ref: string) => {
+      const { status, body } = await receiver.post(target, { ref });
+      return { status, superseded: body.superseded === true };
+    },
+  };
+}
+
+const accepted = { status: 202, superseded: false };
+const superseded = { status: 202, superseded: true };
+
+test('a late retry of one replica does not take the place of what another one has stored meanwhile', async (t) => {
+  const { kubeconfig, ask, stored } = await setUp(t);
+  const link = await startSlowLink(t, cluster.url);
+  const slow = await startReceiver(t, await through(link.url, kubeconfig));
+  const quick = await startReceiver(t, kubeconfig);
+  assert.deepEqual(await ask(slow, 'v1'), accepted);
+
+  link.hold();
+  const late = [ask(slow, 'v2'), ask(slow, 'refs/heads/main')];
+  await sleep(2500);
+  assert.deepEqual(await ask(quick, 'v3'), accepted);
+  link.release();
+  assert.deepEqual(await Promise.all(late), [superseded, accepted]);
+  const annotations = await stored();
+  assert.equal(annotations['sync.io/requested-ref'], 'v3');
+  assert.equal(annotations['sync.io/pushed-ref'], 'refs/heads/main', 'what was not older is stored');
+  assert.deepEqual(await ask(slow, 'v4'), accepted, 'and the slow replica goes on');
+});
+
+for (const [name, byMs] of [
+  ['an hour behind', -3_600_000],
+  ['four seconds behind', -4000],
+  ['four seconds ahead', 4000],
+  ['an hour ahead', 3_600_000],
+] as const) {
+  test(`a replica whose clock is ${name} loses no request, and costs none of another replica`, async (t) => {
+    const { kubeconfig, ask, stored } = await setUp(t);
+    const right = await startReceiver(t, kubeconfig);
+    const wrong = await startReceiver(t, kubeconfig, wrongClock(byMs));
+    assert.deepEqual(await ask(right, 'v1'), accepted);
+    for (let i = 2; i < 6; i++) {
+      assert.deepEqual(await ask(i % 2 ? right : wrong, `v${i}`), accepted);
+      const annotations = await stored();
+      assert.equal(annotations['sync.io/requested-ref'], `v${i}`);
+      // The first answer has told it the time.
+      if (i > 2) assert.ok(Math.abs(Date.parse(String(annotations['sync.io/requested-at'])) - Date.now()) < 3000);
+    }
+  });
+}
+
+test('a stored time that is none, or far ahead, gives way', async (t) => {
+  const { kubeconfig, namespace, ask, stored } = await setUp(t);
+  const receiver = await startReceiver(t, kubeconfig);
+  const far = new Date(Date.now() + 86_400_000).toISOString();
+  for (const [index, garbage] of ['yesterday', '2026-13-45T99:99:99Z', ' ', far].entries()) {
+    const at = [`sync.io/requested-at=${garbage}`, `sync.io/pushed-at=${garbage}`];
+    await kubectl('annotate', 'gs/demo', '-n', namespace, '--overwrite', ...at);
+    assert.deepEqual(await ask(receiver, `v${index}`), accepted, garbage);
+    assert.deepEqual(await ask(receiver, `refs/heads/b${index}`), accepted, garbage);
+    const annotations = await stored();
+    assert.equal(annotations['sync.io/requested-ref'], `v${index}`);
+    assert.equal(annotations['sync.io/pushed-ref'], `refs/heads/b${index}`);
+  }
+});

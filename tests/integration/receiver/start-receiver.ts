@@ -1,0 +1,98 @@
+import type { TestContext } from 'node:test';
+import type { ClusterAccess } from '../../../scripts/testbed/cluster-access.ts';
+import { freePort } from '../../../scripts/testbed/free-port.ts';
+import { type Program, startProgram } from '../../support/program.ts';
+
+export interface Receiver {
+  program: Program;
+  port: number;
+  healthUrl: string;
+  metricsUrl: string;
+  /** Posts to `/webhook/{namespace}/{name}`. */
+  post(target: string, body: object | string, headers?: Record<string, string>): Promise<Reply>;
+}
+
+interface Reply {
+  status: number;
+  headers: Headers;
+  body: Record<string, unknown>;
+}
+
+/** Runs the bundle against a cluster, and waits until it listens. */
+export async function startReceiver(
+  t: TestContext,
+  kubeconfig: string,
+  env: Record<string, string> = {},
+): Promise<Receiver> {
+  const [port, health, metrics] = [await freePort(), await freePort(), await freePort()];
+  const program = startProgram(t, 'dist/receiver.mjs', {
+    env: {
+      KUBECONFIG: kubeconfig,
+      RECEIVER_HOST: '127.0.0.1',
+      RECEIVER_PORT: String(port),
+      HEALTH_PORT: String(health),
+      METRICS_PORT: String(metrics),
+      ...env,
+    },
+  });
+  await program.waitForLog(/"msg":"listening"/);
+  return {
+    program,
+    port,
+    healthUrl: `http://127.0.0.1:${health}`,
+    metricsUrl: `http://127.0.0.1:${metrics}/metrics`,
+    post: async (target, body, headers = {}) => {
+      const response = await fetch(`http://127.0.0.1:${port}/webhook/${target}`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', ...headers },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      });
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: (await response.json()) as Record<string, unknown>,
+      };
+    },
+  };
+}
+
+/** Makes a GatewaySync that nobody reconciles. */
+export async function createGatewaySync(
+  { kubectlWith }: ClusterAccess,
+  namespace: string,
+  name: string,
+): Promise<void> {
+  const spec = {
+    git: { repo: 'https://git.example.test/site.git', ref: 'main' },
+    sync: { profiles: { default: { mappings: [{ source: 'a', destination: 'b' }] } } },
+  };
+  const object = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { namespace, name }, spec };
+  await kubectlWith(object, 'create', '--filename', '-');
+}
+
+/** The annotations of a GatewaySync that this project writes. */
+export async function annotationsOf(
+  { kubectl }: ClusterAccess,
+  namespace: string,
+  name: string,
+): Promise<Record<string, string>> {
+  const json = await kubectl('get', 'gatewaysyncs', name, '--namespace', namespace, '--output', 'json');
+  const annotations: Record<string, string> = JSON.parse(json).metadata.annotations ?? {};
+  return Object.fromEntries(Object.entries(annotations).filter(([key]) => key.startsWith('sync.io/')));
+}
+
+/** A kubeconfig of an account that may patch GatewaySyncs in one namespace, and no more. */
+export async function patchOnlyKubeconfig(cluster: ClusterAccess, namespace: string): Promise<string> {
+  const names = ['--namespace', namespace];
+  await cluster.kubectl('create', 'serviceaccount', 'receiver', ...names);
+  await cluster.kubectl('create', 'role', 'receiver', '--verb=patch', '--resource=gatewaysyncs.sync.io', ...names);
+  await cluster.kubectl(
+    'create',
+    'rolebinding',
+    'receiver',
+    '--role=receiver',
+    `--serviceaccount=${namespace}:receiver`,
+    ...names,
+  );
+  return await cluster.kubeconfigFor({ namespace, serviceAccount: 'receiver' });
+}

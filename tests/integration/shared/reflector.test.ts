@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { createServer, type Socket, connect as tcpConnect } from 'node:net';
+import { suite, type TestContext, test } from 'node:test';
+import { KubeConfig } from '@kubernetes/client-node';
+import { pino } from 'pino';
+import { type ControlPlane, startControlPlane } from '../../../scripts/testbed/control-plane.ts';
+import type { ObjectMeta } from '../../../shared/api/object-meta.ts';
+import { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
+import { ApiCredentials } from '../../../shared/io/kubernetes/credentials.ts';
+import { type Change, Reflector } from '../../../shared/io/kubernetes/reflector.ts';
+import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { connectCluster, createNamespace } from '../../support/cluster.ts';
+import { until } from '../../support/until.ts';
+
+interface ConfigMap {
+  metadata: ObjectMeta;
+  data?: Record<string, string>;
+}
+
+interface Mirror {
+  reflector: Reflector<ConfigMap, string | undefined>;
+  changes: Change<string | undefined>[];
+  restarts: string[];
+}
+
+function mirror(
+  t: TestContext,
+  kubeconfig: string,
+  namespace: string,
+  { server, ...options }: { server?: string; idleTimeoutMs?: number } = {},
+): Mirror {
+  const config = new KubeConfig();
+  config.loadFromFile(kubeconfig);
+  if (server) config.clusters = config.clusters.map((cluster) => ({ ...cluster, server }));
+  const [changes, restarts]: [Mirror['changes'], string[]] = [[], []];
+  const reflector = new Reflector<ConfigMap, string | undefined>({
+    client: new KubernetesClient(new ApiCredentials(config), { userAgent: 'test' }),
+    path: corePath('configmaps', namespace),
+    labelSelector: 'app=test',
+    pageSize: 3,
+    ...options,
+    project: ({ data }) => data?.value,
+    onChange: (change) => changes.push(change),
+    log: pino({ level: 'silent' }),
+    onRestart: (reason) => restarts.push(reason),
+  });
+  const stopping = new AbortController();
+  const running = reflector.run(stopping.signal);
+  t.after(async () => {
+    stopping.abort();
+    await running;
+  });
+  return { reflector, changes, restarts };
+}
+
+const configMap = (namespace: string, name: string, value: string) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace, labels: { app: 'test' } },
+  data: { value },
+});
+
+const write = (cluster: Pick<ControlPlane, 'kubectlWith'>, object: object) =>
+  cluster.kubectlWith(object, 'apply', '--server-side', '--filename', '-');
+
+const untilStore = ({ reflector }: Mirror, wanted: Record<string, string>) =>
+  until(() => Object.fromEntries([...reflector.store].map(([key, value]) => [key.split('/')[1], value])), {
+    describe: 'the store',
+    accept: (store) => JSON.stringify(Object.entries(store).sort()) === JSON.stringify(Object.entries(wanted).sort()),
+    timeout: 40_000,
+  });
+
+suite('a reflector', () => {
+  test('lists all pages, then follows every change', async (t) => {
+    const cluster = await connectCluster();
+    const namespace = await createNamespace(t);
+    const many = Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`many-${index}`, 'x']));
+    for (const name of Object.keys(many)) await write(cluster, configMap(namespace, name, 'x'));
+    const view = mirror(t, cluster.kubeconfig, namespace);
+    await view.reflector.firstSync;
+    await untilStore(view, many);
+    await write(cluster, configMap(namespace, 'many-0', 'y'));
+    await cluster.kubectl('delete', 'configmap', 'many-1', '--namespace', namespace);
+    const { 'many-1': _, ...rest } = many;
+    await untilStore(view, { ...rest, 'many-0': 'y' });
+    const deleted = view.changes.filter(({ type }) => type === 'deleted');
+    assert.deepEqual(deleted, [{ type: 'deleted', key: `${namespace}/many-1`, previous: 'x' }]);
+  });
+
+  test('comes back after the API server was away, with what changed meanwhile', async (t) => {
+    const cluster = await startControlPlane();
+    t.after(() => cluster.stop());
+    await write(cluster, configMap('default', 'stays', '1'));
+    await write(cluster, configMap('default', 'goes', '1'));
+    const view = mirror(t, cluster.kubeconfig, 'default');
+    await untilStore(view, { stays: '1', goes: '1' });
+    await cluster.stopApiServer();
+    await until(() => view.restarts.length > 0, { describe: 'the end of the watch' });
+    await cluster.startApiServer();
+    await write(cluster, configMap('default', 'stays', '2'));
+    await cluster.kubectl('delete', 'configmap', 'goes');
+    await untilStore(view, { stays: '2' });
+  });
+
+  test('notices a connection on which nothing comes any more', async (t) => {
+    const cluster = await connectCluster();
+    const namespace = await createNamespace(t);
+    await write(cluster, configMap(namespace, 'a', '1'));
+    const proxy = await startProxy(t, new URL(cluster.url));
+    const view = mirror(t, cluster.kubeconfig, namespace, { server: proxy.url, idleTimeoutMs: 1_500 });
+    await untilStore(view, { a: '1' });
+    proxy.freeze();
+    await write(cluster, configMap(namespace, 'a', '2'));
+    await untilStore(view, { a: '2' });
+    assert.ok(view.restarts.includes('error'));
+  });
+
+  test('notices a connection that is cut, and one that is refused', async (t) => {
+    const cluster = await connectCluster();
+    const namespace = await createNamespace(t);
+    await write(cluster, configMap(namespace, 'a', '1'));
+    const proxy = await startProxy(t, new URL(cluster.url));
+    const view = mirror(t, cluster.kubeconfig, namespace, { server: proxy.url });
+    await untilStore(view, { a: '1' });
+    proxy.refuse(true);
+    await write(cluster, configMap(namespace, 'a', '2'));
+    await until(() => view.restarts.length >= 2, { describe: 'two failures' });
+    proxy.refuse(false);
+    await untilStore(view, { a: '2' });
+  });
+});
+
+/** A TCP proxy to the API server that can cut and refuse connections. */
+async function startProxy(t: TestContext, target: URL) {
+  let refusing = false;
+  const sockets = new Set<Socket>();
+  const server = createServer((inbound) => {
+    if (refusing) return inbound.destroy();
+    const outbound = tcpConnect(Number(target.port), target.hostname);
+    for (const [from, to] of [
+      [inbound, outbound],
+      [outbound, inbound],
+    ] as const) {
+      sockets.add(from);
+      from.on('error', () => {}).on('close', () => to.destroy());
+      from.pipe(to);
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const address = server.address();
+  const port = typeof address === 'object' && address ? address.port : 0;
+  return {
+    url: `https://127.0.0.1:${port}`,
+    /** The connections that are open now stay open, and carry nothing more. */
+    freeze: () => {
+      for (const socket of sockets) socket.unpipe().pause();
+    },
+    refuse: (value: boolean) => {
+      refusing = value;
+      if (value) for (const socket of sockets) socket.destroy();
+    },
+  };
+}

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { type ControlPlane, startControlPlane } from '../../../scripts/testbed/control-plane.ts';
+import { runCommand } from '../../../scripts/testbed/run-command.ts';
+import { isGone } from '../../support/is-gone.ts';
+import { until } from '../../support/until.ts';
+
+const root = path.join(import.meta.dirname, '../../..');
+
+describe('control plane', () => {
+  let controlPlane: ControlPlane;
+  before(async () => {
+    controlPlane = await startControlPlane();
+  });
+  after(() => controlPlane.stop());
+
+  const pod = (name: string) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name },
+    spec: { containers: [{ name: 'main', image: 'example.test/none', securityContext: { privileged: true } }] },
+  });
+  const create = (object: object) => controlPlane.kubectlWith(object, 'create', '--filename', '-');
+
+  test('accepts a privileged pod in the default namespace at once', async () => {
+    await create(pod('first'));
+    const name = await controlPlane.kubectl('get', 'pod', 'first', '-o', 'jsonpath={.spec.serviceAccountName}');
+    assert.equal(name, 'default');
+  });
+
+  test('issues tokens that RBAC tells apart', async () => {
+    const kubeconfig = await controlPlane.kubeconfigFor({ namespace: 'default', serviceAccount: 'default' });
+    const asAccount = (...args: string[]) =>
+      runCommand(controlPlane.binaries.kubectl, ['--kubeconfig', kubeconfig, ...args]);
+    assert.match(await asAccount('auth', 'whoami', '-o', 'json'), /"system:serviceaccount:default:default"/);
+    await assert.rejects(asAccount('get', 'secrets'), /Forbidden/);
+  });
+
+  test('binds a token to a pod', async () => {
+    await create(pod('bound'));
+    const account = { namespace: 'default', serviceAccount: 'default', pod: 'bound' };
+    const kubeconfig = await controlPlane.kubeconfigFor(account);
+    const user = await runCommand(controlPlane.binaries.kubectl, [
+      ...['--kubeconfig', kubeconfig],
+      ...['auth', 'whoami', '-o', 'json'],
+    ]);
+    const { extra } = JSON.parse(user).status.userInfo;
+    assert.deepEqual(extra['authentication.kubernetes.io/pod-name'], ['bound']);
+  });
+
+  test('runs the controllers: what a deleted object owned is collected', async () => {
+    await controlPlane.kubectl('create', 'configmap', 'owner');
+    const uid = await controlPlane.kubectl('get', 'configmap', 'owner', '-o', 'jsonpath={.metadata.uid}');
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid }];
+    await create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'owned', ownerReferences } });
+    await controlPlane.kubectl('delete', 'configmap', 'owner');
+    await until(() => controlPlane.kubectl('get', 'configmap', 'owned', '--ignore-not-found', '-o', 'name'), {
+      describe: 'the owned object is gone',
+      timeout: 30_000,
+      accept: (found) => found === '',
+    });
+  });
+
+  test('enforces a ValidatingAdmissionPolicy', async () => {
+    const match = [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['configmaps'] }];
+    const validations = [{ expression: "object.metadata.name != 'refused'", message: 'refused by policy' }];
+    const metadata = { name: 'testbed' };
+    const group = { apiVersion: 'admissionregistration.k8s.io/v1', metadata };
+    const spec = { matchConstraints: { resourceRules: match }, validations };
+    await create({ ...group, kind: 'ValidatingAdmissionPolicy', spec });
+    const binding = { policyName: 'testbed', validationActions: ['Deny'] };
+    await create({ ...group, kind: 'ValidatingAdmissionPolicyBinding', spec: binding });
+    const attempt = () => controlPlane.kubectl('create', 'configmap', 'refused', '--dry-run=server').catch(String);
+    await until(attempt, { describe: 'a refusal', accept: (answer) => answer.includes('refused by policy') });
+  });
+
+  test('stops and starts its API server, which keeps its address and data', async () => {
+    await controlPlane.kubectl('create', 'configmap', 'kept');
+    await controlPlane.stopApiServer();
+    await assert.rejects(controlPlane.kubectl('get', 'configmap', 'kept'), /refused/);
+    await controlPlane.startApiServer();
+    assert.match(await controlPlane.kubectl('get', 'configmap', 'kept', '-o', 'name'), /kept/);
+  });
+
+  test('shows the end of the log when a process does not start', async () => {
+    await assert.rejects(startControlPlane({ apiServerArgs: ['--no-such-flag'] }), /unknown flag: --no-such-flag/);
+  });
+});
+
+test('a control plane does not survive the SIGKILL of its owner', async () => {
+  const module = path.join(root, 'scripts/testbed/control-plane.ts');
+  const owner = spawn(
+    process.execPath,
+    [
+      '--input-type=module',
+      '--eval',
+      `const { startControlPlane } = await import(${JSON.stringify(module)});
+       console.log((await startControlPlane()).dir);
+       setInterval(() => {}, 1000);`,
+    ],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  const [line] = await once(owner.stdout.setEncoding('utf8'), 'data');
+  const dir = String(line).trim();
+  const pids = await processesWith(dir);
+  assert.ok(pids.length >= 3, `etcd, API server, controllers run: ${pids}`);
+
+  owner.kill('SIGKILL');
+
+  for (const pid of pids) assert.ok(await isGone(pid), `process ${pid} is gone`);
+  await until(() => !existsSync(dir), { describe: 'the folder is removed' });
+});
+
+async function processesWith(text: string): Promise<number[]> {
+  const lines = (await runCommand('ps', ['-axww', '-o', 'pid=,args='])).split('\n');
+  return lines.filter((line) => line.includes(text)).map((line) => Number.parseInt(line, 10));
+}

@@ -1,0 +1,61 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A call that reached the gateway. */
+interface Call {
+  line: string;
+  key: string | undefined;
+  header: string | undefined;
+}
+
+/** A local server that behaves like Ignition's API, as far as the agent calls it. */
+export interface FakeIgnition {
+  port: number;
+  calls: Call[];
+  /** Who edits, as the API lists them. */
+  editors: { user: string; project: string }[];
+  /** The key that it accepts; undefined: any. */
+  key: string | undefined;
+  /** Answers by path that differ from what the product would say. */
+  faults: Record<string, { status: number; location?: string } | 'hang'>;
+  stop(): Promise<void>;
+}
+
+/** Starts it; `port` is that of an earlier one, for a gateway that comes back. */
+export async function startFakeIgnition(port = 0): Promise<FakeIgnition> {
+  const server: Server = createServer((request, response) => {
+    const { url = '', headers } = request;
+    const key = headers['x-ignition-api-token'] as string | undefined;
+    gateway.calls.push({ line: `${request.method} ${url}`, key, header: headers['x-own'] as string | undefined });
+    const fault = gateway.faults[url];
+    if (fault === 'hang') return;
+    if (fault) {
+      response.writeHead(fault.status, fault.location ? { Location: fault.location } : {}).end('no');
+    } else if (url.startsWith('/data/api/') && gateway.key !== undefined && key !== gateway.key) {
+      response.writeHead(401).end('<html>Unauthorized</html>');
+    } else if (url === '/data/api/v1/designers') {
+      const items = gateway.editors.map((editor, index) => ({ id: `d-${index}`, uptime: 1, ...editor }));
+      response
+        .writeHead(200, { 'Content-Type': 'application/json' })
+        .end(JSON.stringify({ items, metadata: { total: items.length } }));
+    } else {
+      response.writeHead(200).end('{}');
+    }
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  const gateway: FakeIgnition = {
+    port: (server.address() as AddressInfo).port,
+    calls: [],
+    editors: [],
+    key: undefined,
+    faults: {},
+    stop: async () => {
+      server.close();
+      server.closeAllConnections();
+      if (server.listening) await once(server, 'close');
+    },
+  };
+  return gateway;
+}

@@ -1,0 +1,81 @@
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import type { Condition, ConditionType } from '../../shared/api/gateway-sync-status.ts';
+import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
+import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
+import { apply, kubectl } from './cluster.ts';
+import { until } from './until.ts';
+
+/** Names a resource in a namespace. */
+export interface Address {
+  namespace: string;
+  name: string;
+}
+
+/** A small valid GatewaySync; `spec` is laid over it, key by key at the first level. */
+export function gatewaySync(
+  { namespace, name }: Address,
+  git: { repo: string; ref?: string },
+  spec: object = {},
+): object {
+  return {
+    apiVersion: API_VERSION,
+    kind: GATEWAY_SYNC.kind,
+    metadata: { name, namespace },
+    spec: {
+      git: { ref: 'main', ...git },
+      polling: { enabled: false },
+      sync: { profiles: { default: { mappings: [{ source: 'config', destination: 'config' }] } } },
+      ...spec,
+    },
+  };
+}
+
+/** Creates or changes a GatewaySync. */
+export async function applyGatewaySync(...parameters: Parameters<typeof gatewaySync>): Promise<void> {
+  await apply(gatewaySync(...parameters), '--field-manager=test', '--force-conflicts');
+}
+
+/** Reads a GatewaySync. */
+async function readGatewaySync({ namespace, name }: Address): Promise<GatewaySync> {
+  return JSON.parse(await kubectl('get', 'gs', name, '--namespace', namespace, '--output', 'json')) as GatewaySync;
+}
+
+/** Waits until a GatewaySync is as wanted, and gives it. */
+export function untilGatewaySync(
+  address: Address,
+  describe: string,
+  accept: (gatewaySync: GatewaySync) => boolean,
+  timeout = 15_000,
+): Promise<GatewaySync> {
+  return until(() => readGatewaySync(address), { describe, accept, timeout });
+}
+
+/** The condition of a type. */
+export function condition({ status }: GatewaySync, type: ConditionType): Condition | undefined {
+  return status?.conditions?.find((candidate) => candidate.type === type);
+}
+
+/** Annotates a GatewaySync as the receiver does for a request to move. */
+export async function request(
+  { namespace, name }: Address,
+  ref: string,
+  fields: { at?: Date; id?: string } = {},
+): Promise<void> {
+  const { at = new Date(), id = `${Math.random()}` } = fields;
+  await kubectl(
+    ...['annotate', 'gs', name, '--namespace', namespace, '--overwrite'],
+    `${REQUEST_ANNOTATIONS.requestedRef}=${ref}`,
+    `${REQUEST_ANNOTATIONS.requestedAt}=${at.toISOString()}`,
+    `${REQUEST_ANNOTATIONS.requestedBy}=github`,
+    `${REQUEST_ANNOTATIONS.requestId}=${id}`,
+  );
+}
+
+/** Annotates a GatewaySync as the receiver does for a push to a branch. */
+export async function push({ namespace, name }: Address, branch: string, at = new Date()): Promise<void> {
+  await kubectl(
+    ...['annotate', 'gs', name, '--namespace', namespace, '--overwrite'],
+    `${REQUEST_ANNOTATIONS.pushedRef}=refs/heads/${branch}`,
+    `${REQUEST_ANNOTATIONS.pushedAt}=${at.toISOString()}`,
+  );
+}

@@ -1,0 +1,85 @@
+import path from 'node:path';
+import type { TestContext } from 'node:test';
+import { type GuardedProcess, type ProcessEnd, startGuarded } from '../../scripts/testbed/guarded-process.ts';
+import { until } from './until.ts';
+
+/** A program under test. */
+export interface Program {
+  pid: number;
+  /** All that it wrote so far, stdout and stderr together. */
+  readonly output: string;
+  /** Resolves when the program is gone. */
+  exited: Promise<ProcessEnd>;
+  /** Waits until the output matches, for 10,000 ms by default; fails with the output, at once when the program ends. */
+  waitForLog(pattern: RegExp, timeout?: number): Promise<RegExpMatchArray>;
+  /** Asks the program to end and waits until it has. */
+  stop(signal?: NodeJS.Signals): Promise<ProcessEnd>;
+  /** Kills the program (SIGKILL) and waits until it is gone. */
+  kill(): Promise<ProcessEnd>;
+}
+
+/** How to run a bundle. */
+export interface ProgramOptions {
+  cwd?: string;
+  /** Flags of Node itself. */
+  nodeArgs?: string[];
+  args?: string[];
+}
+
+/**
+ * Runs a bundle (`dist/receiver.mjs`, relative to the checkout) with this Node and with no more environment than PATH, HOME and `env`.
+ * It is killed when the test is over.
+ */
+export function startProgram(
+  t: TestContext,
+  bundle: string,
+  { env, ...options }: ProgramOptions & { env: Record<string, string> },
+): Program {
+  const { cwd, nodeArgs = [], args = [] } = options;
+  const { PATH, HOME } = process.env;
+  const file = path.resolve(import.meta.dirname, '../..', bundle);
+  const guarded = startGuarded(process.execPath, [...nodeArgs, file, ...args], {
+    env: { PATH, HOME, ...env },
+    output: 'pipe',
+    ...(cwd && { cwd }),
+  });
+  const program = follow(guarded);
+  t.after(() => program.kill());
+  return program;
+}
+
+function follow(guarded: GuardedProcess): Program {
+  const { child, pid, exited } = guarded;
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const program: Program = {
+    pid,
+    exited,
+    get output() {
+      return output;
+    },
+    waitForLog: async (pattern, timeout = 10_000) => {
+      const ended = () => guarded.hasExited() && child.stdout?.readableEnded === true;
+      const read = () => ({ match: output.match(pattern), ended: ended(), output });
+      const describe = `output that matches ${pattern}`;
+      const { match } = await until(read, {
+        describe,
+        timeout,
+        interval: 10,
+        accept: (seen) => !!seen.match || seen.ended,
+      });
+      if (!match) throw new Error(`The program ended before ${describe}. Its output:\n${output}`);
+      return match;
+    },
+    stop: (signal = 'SIGTERM') => {
+      child.kill(signal);
+      return exited;
+    },
+    kill: () => program.stop('SIGKILL'),
+  };
+  return program;
+}

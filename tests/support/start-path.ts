@@ -1,0 +1,115 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { TestContext } from 'node:test';
+import { agentClusterRole } from '../../scripts/testbed/agent-role.ts';
+import { freePort } from '../../scripts/testbed/free-port.ts';
+import type { GitRepository } from '../../scripts/testbed/git-repository.ts';
+import { startGitServer } from '../../scripts/testbed/git-server.ts';
+import { type InjectedPod, sidecarEnvironment } from '../../scripts/testbed/play-kubelet.ts';
+import { apply, connectCluster, createNamespace } from './cluster.ts';
+import { gatewayPod } from './gateway-pods.ts';
+import { type Address, applyGatewaySync } from './gateway-syncs.ts';
+import { type Program, startProgram } from './program.ts';
+import { startController } from './start-controller.ts';
+import { installWebhook } from './webhook-configuration.ts';
+
+/** The three programs of one namespace, each of which can be started again as it was. */
+export interface WholePath {
+  address: Address;
+  repository: GitRepository;
+  /** The gateway's data volume. */
+  data: string;
+  /** The programs that run now. */
+  running: Record<ProgramName, Program>;
+  start: Record<ProgramName, () => Promise<void>>;
+  /** Sends a signed delivery, and gives the status of the answer. */
+  post: (event: string, body: object) => Promise<number>;
+}
+
+export type ProgramName = 'receiver' | 'controller' | 'agent';
+
+/** Starts everything between a git host and a gateway's disk, with one injected pod. */
+export async function startPath(t: TestContext, files: Record<string, string>): Promise<WholePath> {
+  const server = await startGitServer();
+  t.after(() => server.stop());
+  const repository = await server.createRepository('app');
+  await repository.commit({ files });
+  const address = { namespace: await createNamespace(t), name: 'app' };
+  await apply(agentClusterRole);
+  const receiver = await receiverStarter(t);
+  const controller = await controllerStarter(t, address.namespace);
+  const running = { receiver: await receiver.start(), controller: await controller() } as WholePath['running'];
+  await applyGatewaySync(address, { repo: repository.url });
+  const agent = await agentStarter(t, address.namespace);
+  running.agent = await agent.start();
+  return {
+    ...{ address, repository, running, data: agent.data },
+    start: {
+      receiver: async () => {
+        running.receiver = await receiver.start();
+      },
+      controller: async () => {
+        running.controller = await controller();
+      },
+      agent: async () => {
+        running.agent = await agent.start();
+      },
+    },
+    post: (event, body) => receiver.post(`/webhook/${address.namespace}/${address.name}`, event, body),
+  };
+}
+
+async function receiverStarter(t: TestContext) {
+  const { kubeconfig } = await connectCluster();
+  const secret = randomBytes(16).toString('hex');
+  const [port, health, metrics] = await Promise.all([freePort(), freePort(), freePort()]);
+  const env = {
+    KUBECONFIG: kubeconfig,
+    RECEIVER_HOST: '127.0.0.1',
+    RECEIVER_PORT: String(port),
+    HEALTH_PORT: String(health),
+    METRICS_PORT: String(metrics),
+    WEBHOOK_HMAC_SECRET: secret,
+  };
+  return {
+    start: async () => {
+      const program = startProgram(t, 'dist/receiver.mjs', { env });
+      await program.waitForLog(/listening/);
+      return program;
+    },
+    post: async (url: string, event: string, value: object) => {
+      const body = JSON.stringify(value);
+      const signature = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
+      const headers = { 'Content-Type': 'application/json', 'X-GitHub-Event': event, 'X-Hub-Signature-256': signature };
+      return (await fetch(`http://127.0.0.1:${port}${url}`, { method: 'POST', headers, body })).status;
+    },
+  };
+}
+
+async function controllerStarter(t: TestContext, namespace: string): Promise<() => Promise<Program>> {
+  const port = await freePort();
+  await installWebhook(t, { name: namespace, namespace, port });
+  const environment = { WEBHOOK_PORT: String(port), WEBHOOK_SELF_SIGNED: namespace, DEFAULT_AGENT_IMAGE: 'agent:1' };
+  return () => startController(t, namespace, environment);
+}
+
+/** Creates the pod through the API server and runs the sidecar that comes back. */
+async function agentStarter(t: TestContext, namespace: string) {
+  const cluster = await connectCluster();
+  const created = await cluster.kubectlWith(
+    gatewayPod(namespace, 'gateway-0'),
+    'create',
+    '--filename',
+    '-',
+    '--output',
+    'json',
+  );
+  const root = await mkdtemp(path.join(tmpdir(), 'pod-'));
+  t.after(() => rm(root, { recursive: true, force: true }));
+  const environment = await sidecarEnvironment(cluster, JSON.parse(created) as InjectedPod, root);
+  const [health, metrics] = await Promise.all([freePort(), freePort()]);
+  const env = { ...environment, HEALTH_PORT: String(health), METRICS_PORT: String(metrics) };
+  return { data: path.join(root, 'data'), start: async () => startProgram(t, 'dist/agent.mjs', { env }) };
+}

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { agentConfigSchema } from '../../../agent/config.ts';
+import { describeFailure } from '../../../agent/describe-failure.ts';
+import { readConfig } from '../../../shared/config.ts';
+import { TerminalError, TransientError } from '../../../shared/errors.ts';
+
+const required = { POD_NAME: 'p', POD_NAMESPACE: 'n', POD_UID: 'u', CR_NAME: 'c', DATA_PATH: '/data' };
+
+suite('the configuration', () => {
+  test('has the documented defaults', () => {
+    assert.deepEqual(readConfig(agentConfigSchema, required), {
+      ...required,
+      PROFILE: 'default',
+      REPO_PATH: '/repo',
+      GATEWAY_PORT: 8088,
+      GATEWAY_TLS: false,
+      HEALTH_PORT: 8082,
+      METRICS_PORT: 8083,
+      LOG_LEVEL: 'info',
+    });
+  });
+
+  test('names every problem at once', () => {
+    const wrong = {
+      ...required,
+      POD_UID: '',
+      DATA_PATH: 'data',
+      METRICS_PORT: '70000',
+      GATEWAY_TLS: 'yes',
+      LOG_LEVEL: 'loud',
+    };
+    assert.throws(
+      () => readConfig(agentConfigSchema, wrong),
+      ({ message }: Error) =>
+        ['POD_UID', 'DATA_PATH', 'METRICS_PORT', 'GATEWAY_TLS', 'LOG_LEVEL'].every((name) => message.includes(name)),
+    );
+  });
+});
+
+suite('describeFailure', () => {
+  const details = { code: 'x.y', reason: 'X' };
+  const cases: [name: string, error: unknown, expected: object][] = [
+    [
+      'a terminal error',
+      new TerminalError('m', details),
+      { message: 'm', code: 'x.y', isWaiting: false, retryAfterMs: 0 },
+    ],
+    [
+      'a host that asks to wait',
+      new TransientError('m', { ...details, retryAfterMs: 9 }),
+      { message: 'm', code: 'x.y', isWaiting: false, retryAfterMs: 9 },
+    ],
+    [
+      'a full disk',
+      Object.assign(new Error('ENOSPC: …'), { code: 'ENOSPC', path: '/data/x' }),
+      { message: 'the data volume is full (ENOSPC, /data/x)', code: 'data.ENOSPC', isWaiting: false, retryAfterMs: 0 },
+    ],
+    ['anything else', new Error('m'), { message: 'm', code: 'unexpected', isWaiting: false, retryAfterMs: 0 }],
+  ];
+  for (const [name, error, expected] of cases) {
+    test(name, () => assert.deepEqual(describeFailure(error), expected));
+  }
+});

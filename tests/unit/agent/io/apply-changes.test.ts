@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { chmod, chown, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { createSandbox, type Sandbox } from '../support/sandbox.ts';
+
+const isRoot = process.getuid?.() === 0;
+const NOBODY = 65_534;
+
+let server: GitServer;
+before(async () => {
+  server = await startGitServer();
+});
+after(() => server.stop());
+
+/** Everything in the data volume, with modes, and what the agent says that it owns; its lock and its time are left out. */
+async function snapshot({ data }: Sandbox): Promise<Record<string, string>> {
+  const entries = await readdir(data, { recursive: true, withFileTypes: true });
+  const pairs = entries.map(async (entry) => {
+    const file = path.join(entry.parentPath, entry.name);
+    const { mode } = await stat(file);
+    return [
+      path.relative(data, file),
+      `${mode.toString(8)} ${entry.isFile() ? await readFile(file, 'utf8') : ''}`,
+    ] as const;
+  });
+  const all = (await Promise.all(pairs)).filter(([name]) => !name.endsWith('owner.json'));
+  return Object.fromEntries(all.sort());
+}
+
+/** Two commits that differ in every way that files can. */
+async function prepare(name: string) {
+  const repository = await server.createRepository(name);
+  const run = { content: '#!', executable: true };
+  const first = await repository.commit({
+    files: { a: '1', b: '1', run, 'to-folder': '1', 'to-file/x/y': '1', 'goes/deep/z': '1', stays: '1' },
+  });
+  const second = await repository.commit({
+    files: {
+      a: '2',
+      b: null,
+      run: '#!',
+      'to-folder': null,
+      'to-folder/x': '2',
+      'to-file/x/y': null,
+      'to-file': '2',
+      'goes/deep/z': null,
+      'new/er/c': '2',
+    },
+  });
+  return { repo: repository.url, first, second };
+}
+
+suite('a sync that fails leaves everything as it was:', () => {
+  test('at any of its steps, and leads to the wanted tree at the next try', async (t) => {
+    const { repo, first, second } = await prepare('steps');
+    const reference = await createSandbox(t);
+    await reference.sync({ repo, commit: second });
+    const wanted = await reference.files();
+    let failures = 0;
+    for (let step = 1, failed = true; failed; step += 1) {
+      const sandbox = await createSandbox(t);
+      await sandbox.sync({ repo, commit: first });
+      await writeFile(path.join(sandbox.data, 'own'), 'of the gateway');
+      const before = await snapshot(sandbox);
+      let calls = 0;
+      const { root } = sandbox;
+      const check = root.checkFolder.bind(root);
+      const faulty = t.mock.method(root, 'checkFolder', async (folder: string) => {
+        if (++calls === step) throw Object.assign(new Error('EACCES: played'), { code: 'EACCES' });
+        await check(folder);
+      });
+      const outcome = await sandbox.sync({ repo, commit: second }).then(
+        () => 'done',
+        (error) => String(error),
+      );
+      faulty.mock.restore();
+      failed = outcome !== 'done';
+      if (!failed) break;
+      failures += 1;
+      assert.match(outcome, /EACCES: played/);
+      const { '.sync-agent/staging': _, ...left } = await snapshot(sandbox);
+      const { '.sync-agent/staging': __, ...expected } = before;
+      const staged = Object.keys(left).filter((file) => file.startsWith('.sync-agent/staging/'));
+      for (const file of staged) delete left[file];
+      assert.deepEqual(left, expected, `step ${step}`);
+      await sandbox.restart();
+      await sandbox.sync({ repo, commit: second });
+      assert.deepEqual(await sandbox.files(), { ...wanted, own: 'of the gateway' }, `after step ${step}`);
+    }
+    assert.ok(failures >= 9, `${failures} steps failed`);
+  });
+
+  test('on a disk that is full, of which the report speaks', {
+    skip: !isRoot && 'a small file system needs root',
+  }, async (t) => {
+    const sandbox = await createSandbox(t);
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', sandbox.data], { stdio: 'ignore' });
+    } catch {
+      return t.skip('no file system can be mounted here');
+    }
+    try {
+      await fillUp(sandbox);
+    } finally {
+      execFileSync('umount', ['-l', sandbox.data]);
+    }
+  });
+
+  test('in a folder that is not its own', { skip: !isRoot && 'another user needs root' }, async (t) => {
+    const { url: repo, commit } = await server.createRepository('denied');
+    const sandbox = await createSandbox(t);
+    await chmod(sandbox.folder, 0o755);
+    await chown(sandbox.data, NOBODY, NOBODY);
+    const locked = path.join(sandbox.data, 'locked');
+    await mkdir(locked, { mode: 0o755 });
+    await writeFile(path.join(locked, 'x'), 'theirs');
+    const target = { repo, commit: await commit({ files: { a: '1', 'b/c': '1', 'locked/x': '1' } }) };
+    await sandbox.sync({ ...target, profile: { dryRun: true } });
+    execFileSync('chown', ['-R', `${NOBODY}`, sandbox.repo]);
+    process.seteuid?.(NOBODY);
+    try {
+      await assert.rejects(sandbox.sync(target), { code: 'EACCES' });
+      assert.deepEqual(await sandbox.files(), { 'locked/x': 'theirs' });
+      assert.deepEqual((await readdir(sandbox.data)).sort(), ['.sync-agent', 'locked']);
+    } finally {
+      process.seteuid?.(0);
+    }
+    await chown(locked, NOBODY, NOBODY);
+    await sandbox.sync(target);
+    assert.deepEqual(await sandbox.files(), { a: '1', 'b/c': '1', 'locked/x': '1' });
+  });
+});
+
+/** For a data volume of one megabyte. */
+async function fillUp(sandbox: Sandbox): Promise<void> {
+  const { url: repo, commit } = await server.createRepository('full');
+  await sandbox.sync({ repo, commit: await commit({ files: { a: '1', b: '1' } }) });
+  await writeFile(path.join(sandbox.data, 'own'), Buffer.alloc(500_000, 'x'));
+  const before = await snapshot(sandbox);
+  const second = await commit({ files: { a: '2', b: null, c: Buffer.alloc(900_000, 'y') } });
+  await assert.rejects(sandbox.sync({ repo, commit: second }), { code: 'ENOSPC' });
+  assert.deepEqual(await snapshot(sandbox), before, 'not even the space is taken');
+  await writeFile(path.join(sandbox.data, 'own'), '');
+  await sandbox.sync({ repo, commit: second });
+  assert.deepEqual(Object.keys(await sandbox.files()), ['a', 'c', 'own']);
+}
+
+suite('a sync', () => {
+  test('replaces files that nobody may write', async (t) => {
+    const { url: repo, commit } = await server.createRepository('read-only');
+    const sandbox = await createSandbox(t);
+    await writeFile(path.join(sandbox.data, 'a'), 'theirs', { mode: 0o444 });
+    await sandbox.sync({ repo, commit: await commit({ files: { a: '1' } }) });
+    await chmod(path.join(sandbox.data, 'a'), 0o444);
+    await sandbox.sync({ repo, commit: await commit({ files: { a: '2' } }) });
+    assert.deepEqual(await sandbox.files(), { a: '2' });
+  });
+
+  test('puts no file in the place of a folder with content of somebody else', async (t) => {
+    const { url: repo, commit } = await server.createRepository('folder');
+    const sandbox = await createSandbox(t);
+    await mkdir(path.join(sandbox.data, 'a'));
+    await writeFile(path.join(sandbox.data, 'a/own'), 'theirs');
+    const target = { repo, commit: await commit({ files: { a: '1', b: '1' } }) };
+    await assert.rejects(sandbox.sync(target), /a is a folder in the data volume that holds more than the agent wrote/);
+    assert.deepEqual(await sandbox.files(), { 'a/own': 'theirs' });
+  });
+
+  test('leaves nothing of what it replaced', async (t) => {
+    const { repo, first, second } = await prepare('staging');
+    const sandbox = await createSandbox(t);
+    await sandbox.sync({ repo, commit: first });
+    await sandbox.sync({ repo, commit: second });
+    assert.deepEqual(await readdir(path.join(sandbox.data, '.sync-agent/staging')), []);
+    assert.deepEqual((await readdir(path.join(sandbox.data, '.sync-agent'))).sort(), [
+      'manifest.json',
+      'owner.json',
+      'staging',
+    ]);
+  });
+});

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import type { ChildProcess } from 'node:child_process';
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, test } from 'node:test';
+import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
+import { createSandbox } from '../support/sandbox.ts';
+
+/** Speaks the protocol in which hosts may refuse to serve a commit by its id. */
+class OldProtocolGit extends Git {
+  override spawn(args: string[], options: GitOptions): ChildProcess {
+    return super.spawn(['-c', 'protocol.version=0', ...args], options);
+  }
+}
+
+async function filesBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.flatMap((entry) => (entry.isFile() ? path.join(entry.parentPath, entry.name) : []));
+}
+
+suite('the clone', () => {
+  test('heals what a killed git left, and what is no repository at all', async (t) => {
+    const server = await startGitServer();
+    t.after(() => server.stop());
+    const { url: repo, commit } = await server.createRepository('heal');
+    const sandbox = await createSandbox(t);
+    const damages: [string, () => Promise<unknown>][] = [
+      [
+        'stale locks',
+        () =>
+          Promise.all(
+            ['shallow.lock', 'index.lock', 'HEAD.lock', 'config.lock', 'refs/sync/current.lock'].map((name) =>
+              writeFile(path.join(sandbox.repo, name), ''),
+            ),
+          ),
+      ],
+      ['half a pack', () => writeFile(path.join(sandbox.repo, 'objects/pack/tmp_pack_x'), 'half')],
+      ['an empty HEAD', () => writeFile(path.join(sandbox.repo, 'HEAD'), '')],
+      ['a damaged ref', () => writeFile(path.join(sandbox.repo, 'refs/sync/current'), 'x')],
+      ['no objects', () => rm(path.join(sandbox.repo, 'objects'), { recursive: true })],
+      ['missing packs', () => rm(path.join(sandbox.repo, 'objects/pack'), { recursive: true })],
+      ['a damaged configuration', () => writeFile(path.join(sandbox.repo, 'config'), '[[')],
+    ];
+    await sandbox.sync({ repo, commit: await commit({ files: { n: '0' } }) });
+    for (const [index, [name, damage]] of damages.entries()) {
+      await damage();
+      await sandbox.restart();
+      const target = { repo, commit: await commit({ files: { n: `${index + 1}` } }) };
+      // One failure may pass before the repository is suspected.
+      await sandbox.sync(target).catch(() => sandbox.sync(target));
+      assert.deepEqual(await sandbox.files(), { n: `${index + 1}` }, name);
+      assert.deepEqual(
+        (await filesBelow(sandbox.repo)).filter((file) => /\.lock$|tmp_pack/.test(file)),
+        [],
+        name,
+      );
+    }
+  });
+
+  test('is made anew when its objects are gone under a running agent', async (t) => {
+    const server = await startGitServer();
+    t.after(() => server.stop());
+    const { url: repo, commit } = await server.createRepository('gone');
+    const sandbox = await createSandbox(t);
+    const target = { repo, commit: await commit({ files: { a: '1' } }) };
+    await sandbox.sync(target);
+    await rm(path.join(sandbox.repo, 'objects'), { recursive: true });
+    await rm(path.join(sandbox.data, 'a'));
+    await sandbox.sync(target);
+    assert.deepEqual(await sandbox.files(), { a: '1' });
+  });
+
+  test('fetches a commit that no branch leads to any more', async (t) => {
+    const daemon = await startGitDaemon();
+    t.after(() => daemon.stop());
+    const { url: repo, commit, forcePush } = await daemon.createRepository('moved');
+    await commit({ files: { a: '0' } });
+    const old = await commit({ files: { a: '1' } });
+    await forcePush({ files: { a: '2' } });
+    const sandbox = await createSandbox(t);
+    await sandbox.sync({ repo, commit: old });
+    assert.deepEqual(await sandbox.files(), { a: '1' });
+  });
+
+  test('falls back to the ref where the host serves no commit by its id, and checks what it leads to', async (t) => {
+    const daemon = await startGitDaemon();
+    t.after(() => daemon.stop());
+    const repository = await daemon.createRepository('refs-only');
+    for (const key of ['allowTipSHA1InWant', 'allowReachableSHA1InWant']) {
+      await repository.git('config', `uploadpack.${key}`, 'false');
+    }
+    const tagged = await repository.commit({ files: { a: '1' } });
+    await repository.tag('v1', { annotated: true });
+    await repository.commit({ files: { a: '2' } });
+    const sandbox = await createSandbox(t, { git: new OldProtocolGit(process.env) });
+    await sandbox.sync({ repo: repository.url, commit: tagged, ref: 'v1' });
+    assert.deepEqual(await sandbox.files(), { a: '1' });
+    const other = await createSandbox(t, { git: new OldProtocolGit(process.env) });
+    await assert.rejects(other.sync({ repo: repository.url, commit: tagged, ref: 'main' }), {
+      name: 'TransientError',
+      code: 'git.commitNotServed',
+    });
+    assert.deepEqual(await other.files(), {});
+  });
+
+  test('no text is taken for an option or for another transport', async (t) => {
+    const sandbox = await createSandbox(t);
+    const mark = path.join(sandbox.folder, 'mark');
+    const commit = 'a'.repeat(40);
+    for (const repo of [
+      `--upload-pack=touch ${mark}`,
+      `ext::touch ${mark}`,
+      `file://${sandbox.folder}`,
+      sandbox.folder,
+    ]) {
+      await assert.rejects(sandbox.sync({ repo, commit }), { code: 'git.url' });
+    }
+    const daemon = await startGitDaemon();
+    t.after(() => daemon.stop());
+    const { url: repo } = await daemon.createRepository('empty');
+    await assert.rejects(sandbox.sync({ repo, commit, ref: `--upload-pack=touch ${mark}` }));
+    await assert.rejects(stat(mark), { code: 'ENOENT' });
+  });
+
+  test('no credential is written down, and a new one is used at once', async (t) => {
+    const server = await startGitServer({ tls: true, credentials: { password: 'first-secret' } });
+    t.after(() => server.stop());
+    const { url: repo, commit } = await server.createRepository('private');
+    const folder = await createSandbox(t);
+    const tokenFile = path.join(folder.folder, 'token');
+    const sandbox = await createSandbox(t, { files: { tokenFile, caFile: server.caFile } });
+    const first = await commit({ files: { a: '1' } });
+    await assert.rejects(sandbox.sync({ repo, commit: first }), { name: 'TransientError', code: 'git.credentials' });
+    await writeFile(tokenFile, 'first-secret\n');
+    await sandbox.sync({ repo, commit: first });
+    server.credentials = { password: 'second-secret' };
+    const second = await commit({ files: { a: '2' } });
+    await assert.rejects(sandbox.sync({ repo, commit: second }), { code: 'git.authentication' });
+    await writeFile(tokenFile, 'second-secret');
+    await sandbox.sync({ repo, commit: second });
+    assert.deepEqual(await sandbox.files(), { a: '2' });
+    for (const file of await filesBelow(sandbox.repo)) {
+      const content = await readFile(file, 'latin1');
+      assert.ok(!/secret|127\.0\.0\.1/.test(content), `${file} tells of the host or the credential`);
+    }
+  });
+
+  test('stays small over many commits', async (t) => {
+    const daemon = await startGitDaemon();
+    t.after(() => daemon.stop());
+    const { url: repo, commit } = await daemon.createRepository('many');
+    const sandbox = await createSandbox(t);
+    for (let n = 0; n < 32; n += 1) {
+      await sandbox.sync({ repo, commit: await commit({ files: { a: `${n} ${Math.random()}` } }) });
+      await sandbox.clone.tidy();
+    }
+    const packs = (await readdir(path.join(sandbox.repo, 'objects/pack'))).filter((name) => name.endsWith('.pack'));
+    assert.ok(packs.length < 5, `${packs.length} packs`);
+    const shallow = (await readFile(path.join(sandbox.repo, 'shallow'), 'utf8')).trim().split('\n');
+    assert.ok(shallow.length < 5, `${shallow.length} shallow commits`);
+    await sandbox.sync({ repo, commit: await commit({ files: { a: 'last' } }) });
+    assert.deepEqual(await sandbox.files(), { a: 'last' });
+  });
+
+  test('a repository with SHA-256 ids works, also in place of another', async (t) => {
+    const daemon = await startGitDaemon();
+    t.after(() => daemon.stop());
+    const sandbox = await createSandbox(t);
+    await mkdir(sandbox.repo, { recursive: true });
+    const plain = await daemon.createRepository('plain');
+    await sandbox.sync({ repo: plain.url, commit: await plain.commit({ files: { a: '1' } }) });
+    const { url: repo, git, path: folder, commit } = await daemon.createRepository('modern');
+    await rm(path.join(folder, 'config'));
+    await rm(path.join(folder, 'objects'), { recursive: true });
+    await git('init', '--quiet', '--bare', '--object-format=sha256');
+    const target = { repo, commit: await commit({ files: { b: '2' } }) };
+    assert.equal(target.commit.length, 64);
+    await sandbox.restart();
+    await sandbox.sync(target).catch(() => sandbox.sync(target));
+    assert.deepEqual(await sandbox.files(), { b: '2' });
+    await writeFile(path.join(sandbox.data, 'b'), '2');
+    assert.deepEqual((await sandbox.sync(target)).plan.changes, []);
+  });
+});

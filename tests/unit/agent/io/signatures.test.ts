@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
+import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { runCommand } from '../../../../scripts/testbed/run-command.ts';
+import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { createSandbox, type Sandbox } from '../support/sandbox.ts';
+
+const has = (program: string) => spawnSync(program, ['--help'], { stdio: 'ignore' }).error === undefined;
+const skipSsh = !has('ssh-keygen') && 'there is no ssh-keygen';
+const skipGpg = !has('gpg') && 'there is no gpg';
+
+let server: GitServer;
+before(async () => {
+  server = await startGitServer();
+});
+after(() => server.stop());
+
+/** How git is to sign, and the public key to that. */
+interface Signer {
+  options: string[];
+  publicKey: string;
+}
+
+async function sshSigner(t: TestContext): Promise<Signer> {
+  const { path: folder, remove } = await makeTemporaryFolder('ssh-');
+  t.after(remove);
+  const key = path.join(folder, 'key');
+  await runCommand('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'ann', '-f', key]);
+  const options = ['-c', 'gpg.format=ssh', '-c', `user.signingKey=${key}`];
+  return { options, publicKey: await readFile(`${key}.pub`, 'utf8') };
+}
+
+async function gpgSigner(t: TestContext): Promise<Signer> {
+  const { path: folder, remove } = await makeTemporaryFolder('gpg-');
+  t.after(async () => {
+    spawnSync('gpgconf', ['--homedir', folder, '--kill', 'all'], { stdio: 'ignore' });
+    await remove();
+  });
+  const gpg = (...args: string[]) => runCommand('gpg', ['--homedir', folder, '--batch', '--quiet', ...args]);
+  await gpg('--passphrase', '', '--quick-generate-key', 'Ann <ann@example.test>', 'ed25519', 'sign');
+  const program = path.join(folder, 'gpg.sh');
+  await writeFile(program, `#!/bin/sh\nexec gpg --homedir '${folder}' "$@"\n`, { mode: 0o755 });
+  const options = ['-c', `gpg.program=${program}`, '-c', 'user.signingKey=ann@example.test'];
+  return { options, publicKey: await gpg('--armor', '--export') };
+}
+
+async function trust(sandbox: Sandbox, keys: Record<string, string>): Promise<void> {
+  const folder = path.join(sandbox.folder, 'keys');
+  await mkdir(folder, { recursive: true });
+  for (const [name, text] of Object.entries(keys)) await writeFile(path.join(folder, name), text);
+}
+
+let repositories = 0;
+
+async function prepare(t: TestContext) {
+  const repository = await server.createRepository(`signed-${++repositories}`);
+  const plain = await repository.commit({ files: { a: `${repositories}` } });
+  return { repository, repo: repository.url, plain, sandbox: await createSandbox(t) };
+}
+
+async function signedCommit({ git }: GitRepository, { options }: Signer): Promise<string> {
+  const commit = await git(...options, 'commit-tree', '-S', 'main^{tree}', '-p', 'main', '-m', 'signed');
+  await git('update-ref', 'refs/heads/main', commit);
+  return commit;
+}
+
+const signedTag = ({ git }: GitRepository, { options }: Signer, name: string) =>
+  git(...options, 'tag', '--sign', '--message', 'signed', name, 'main');
+
+for (const [form, makeSigner, skip] of [
+  ['SSH', sshSigner, skipSsh],
+  ['OpenPGP', gpgSigner, skipGpg],
+] as const) {
+  suite(`signatures by ${form}`, { skip }, () => {
+    test('of a commit: only those of a trusted key are applied', async (t) => {
+      const { repository, repo, plain, sandbox } = await prepare(t);
+      const [ann, eve] = [await makeSigner(t), await makeSigner(t)];
+      await trust(sandbox, { ann: ann.publicKey });
+      const commit = await signedCommit(repository, ann);
+      const byEve = await signedCommit(repository, eve);
+      for (const id of [plain, byEve]) {
+        await assert.rejects(sandbox.sync({ repo, commit: id, verify: 'head' }), { code: 'git.signature' });
+      }
+      assert.deepEqual(await sandbox.files(), {});
+      await sandbox.sync({ repo, commit, verify: 'head' });
+      assert.deepEqual(Object.keys(await sandbox.files()), ['a']);
+      await trust(sandbox, { ann: eve.publicKey });
+      await assert.rejects(
+        sandbox.sync({ repo, commit, verify: 'head' }),
+        { code: 'git.signature' },
+        'no longer trusted',
+      );
+    });
+
+    test('of a tag: only of the tag of that name', async (t) => {
+      const { repository, repo, plain, sandbox } = await prepare(t);
+      const ann = await makeSigner(t);
+      await trust(sandbox, { ann: ann.publicKey });
+      await signedTag(repository, ann, 'v1');
+      await repository.tag('light');
+      await repository.tag('unsigned', { annotated: true });
+      const tagObject = await repository.git('rev-parse', 'refs/tags/v1');
+      await repository.git('update-ref', 'refs/tags/v2', tagObject);
+      const sync = (ref: string) => sandbox.sync({ repo, commit: plain, ref, verify: 'tag' });
+      for (const ref of ['main', 'light', 'v2']) {
+        await assert.rejects(sync(ref), { name: 'TerminalError', message: /is no annotated tag of that name/ }, ref);
+      }
+      await assert.rejects(sync('unsigned'), { code: 'git.signature' });
+      assert.deepEqual(await sandbox.files(), {});
+      await sync('v1');
+      await sync('refs/tags/v1');
+      assert.deepEqual(Object.keys(await sandbox.files()), ['a']);
+    });
+  });
+}
+
+suite('signatures', { skip: skipSsh }, () => {
+  test('need keys, and only keys', async (t) => {
+    const { repo, plain, sandbox } = await prepare(t);
+    const sync = () => sandbox.sync({ repo, commit: plain, verify: 'head' });
+    await assert.rejects(sync(), { name: 'TerminalError', message: /not mounted/ });
+    await trust(sandbox, { '..data': 'x', note: '# none\n\n' });
+    await assert.rejects(sync(), { message: /holds no key/ });
+    await trust(sandbox, { note: 'hello' });
+    await assert.rejects(sync(), { message: /note in the Secret .* no public key/ });
+  });
+
+  test('by one of several keys are enough, also in the form of an allowed signers file', async (t) => {
+    const { repository, repo, sandbox } = await prepare(t);
+    const [ann, bob] = [await sshSigner(t), await sshSigner(t)];
+    await trust(sandbox, { all: `# people\n${ann.publicKey}bob@example.test namespaces="git" ${bob.publicKey}` });
+    await sandbox.sync({ repo, commit: await signedCommit(repository, ann), verify: 'head' });
+    await sandbox.sync({ repo, commit: await signedCommit(repository, bob), verify: 'head' });
+  });
+});

@@ -1,0 +1,121 @@
+import type { DesiredFile, DesiredTree } from '../../../../agent/domain/desired-tree.ts';
+import type { LiveEntry, LiveTree } from '../../../../agent/domain/live-tree.ts';
+import { emptyManifest, type Manifest, type OwnedFile } from '../../../../agent/domain/manifest.ts';
+import { manifestAfter, manifestBefore } from '../../../../agent/domain/next-manifest.ts';
+import { type Plan, planChanges } from '../../../../agent/domain/plan-changes.ts';
+import { foldersOf } from '../../../../agent/domain/relative-path.ts';
+
+interface MemoryFile {
+  content: string;
+  executable: boolean;
+  ino: number;
+}
+
+/** Thrown where a kill is played. */
+export class Killed extends Error {}
+
+/** A data volume in memory, with the order of steps of a sync. The id of a blob is its content. */
+export class MemoryVolume {
+  readonly files = new Map<string, MemoryFile>();
+  readonly folders = new Set<string>();
+  manifest: Manifest = emptyManifest;
+  #inodes = 0;
+  #stepsLeft = Number.POSITIVE_INFINITY;
+
+  /** Somebody writes a file, with the folders that it needs. */
+  write(path: string, content: string, executable = false): void {
+    for (const folder of foldersOf(path)) this.folders.add(folder);
+    this.files.set(path, { content, executable, ino: ++this.#inodes });
+  }
+
+  /** Everything that is there, by path. */
+  contents(): Record<string, string> {
+    return Object.fromEntries([...this.files].map(([path, { content }]) => [path, content]).sort());
+  }
+
+  /** Plans for these files; kept paths stay. */
+  plan(desired: DesiredTree): ReturnType<typeof planChanges> {
+    return planChanges({ desired, manifest: this.manifest, live: this.#scan(desired), values: new Map() });
+  }
+
+  /** Carries a plan out in the order of a sync; after so many steps it is killed. */
+  apply(plan: Plan, killAfter = Number.POSITIVE_INFINITY): void {
+    this.#stepsLeft = killAfter;
+    const staged = plan.changes.flatMap((change) => (change.kind === 'delete' ? [] : [this.#stage(change.file)]));
+    this.#step(() => {
+      this.manifest = JSON.parse(JSON.stringify(manifestBefore(plan, this.manifest, staged)));
+    });
+    const deletes = plan.changes.filter((change) => change.kind === 'delete');
+    const remove = ({ path }: { path: string }) => this.#step(() => this.files.delete(path));
+    for (const change of deletes.filter(({ inTheWay }) => inTheWay)) remove(change);
+    for (const folder of plan.folders.clear) this.#step(() => this.#removeFolder(folder));
+    for (const folder of plan.folders.create) this.#step(() => this.folders.add(folder));
+    for (const file of staged) this.#step(() => this.#place(file));
+    for (const change of deletes.filter(({ inTheWay }) => !inTheWay)) remove(change);
+    for (const folder of plan.folders.prune) this.#step(() => this.#removeFolder(folder));
+    this.#step(() => {
+      this.manifest = JSON.parse(JSON.stringify(manifestAfter(plan, staged, { ref: 'r', commit: 'c', time: 't' })));
+    });
+  }
+
+  #step(run: () => void): void {
+    if (this.#stepsLeft-- <= 0) throw new Killed();
+    run();
+  }
+
+  #stage(file: DesiredFile): OwnedFile {
+    const { path, source, blob, executable } = file;
+    return { path, source, blob, sha256: sha(blob), executable, fingerprint: fingerprint(blob, ++this.#inodes) };
+  }
+
+  #place(file: OwnedFile): void {
+    if (this.folders.has(file.path)) throw new Error(`EISDIR: ${file.path}`);
+    for (const folder of foldersOf(file.path)) {
+      if (!this.folders.has(folder)) throw new Error(`ENOENT: ${folder}`);
+      if (this.files.has(folder)) throw new Error(`ENOTDIR: ${folder}`);
+    }
+    this.files.set(file.path, { content: file.blob, executable: file.executable, ino: Number(file.fingerprint.ino) });
+  }
+
+  #removeFolder(folder: string): void {
+    const isUsed = [...this.files.keys(), ...this.folders].some((path) => path.startsWith(`${folder}/`));
+    if (!isUsed) this.folders.delete(folder);
+  }
+
+  #scan(desired: DesiredTree): LiveTree {
+    const live = new Map<string, LiveEntry>();
+    for (const folder of this.folders) {
+      const content = [...this.files.keys(), ...this.folders].filter((path) => path.startsWith(`${folder}/`));
+      live.set(folder, desired.files.has(folder) ? { kind: 'folder', content } : { kind: 'folder' });
+    }
+    for (const [path, { content, executable, ino }] of this.files) {
+      const owned = this.manifest.files.find((file) => file.path === path);
+      const now = fingerprint(content, ino);
+      const isUntouched = owned && JSON.stringify(owned.fingerprint) === JSON.stringify(now);
+      live.set(path, {
+        kind: 'file',
+        executable,
+        fingerprint: isUntouched ? owned.fingerprint : now,
+        sha256: sha(content),
+        blob: content,
+      });
+    }
+    return live;
+  }
+}
+
+const sha = (content: string) => `sha256 of ${content}`;
+const fingerprint = (content: string, ino: number) => ({
+  size: String(content.length),
+  mtimeNs: '0',
+  ino: String(ino),
+});
+
+/** A desired tree of files by path; `kept` lists what an optional source would have brought. */
+export function desiredFiles(files: Record<string, string>, kept: string[] = []): DesiredTree {
+  const entries = Object.entries(files).map(([path, content]) => {
+    const executable = content.startsWith('#!');
+    return [path, { path, source: path, blob: content, executable, template: false }] as const;
+  });
+  return { files: new Map(entries), kept: new Set(kept) };
+}

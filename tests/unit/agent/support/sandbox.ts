@@ -1,0 +1,166 @@
+import { mkdir, readdir, readFile, readlink } from 'node:fs/promises';
+import path from 'node:path';
+import type { TestContext } from 'node:test';
+import { pino } from 'pino';
+import type { Intent } from '../../../../agent/domain/judge-resource.ts';
+import { FullChecks } from '../../../../agent/full-checks.ts';
+import { Gateway } from '../../../../agent/gateway.ts';
+import { Clone } from '../../../../agent/io/clone.ts';
+import { DataRoot } from '../../../../agent/io/data-root.ts';
+import { GatewayClient } from '../../../../agent/io/gateway-client.ts';
+import { ManifestFile } from '../../../../agent/io/manifest-file.ts';
+import { PendingReload } from '../../../../agent/io/pending-reload.ts';
+import { Signatures } from '../../../../agent/io/signatures.ts';
+import { VolumeLock } from '../../../../agent/io/volume-lock.ts';
+import { type SyncDependencies, type SyncOutcome, sync } from '../../../../agent/sync.ts';
+import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import { Git } from '../../../../shared/io/git/git.ts';
+
+const log = pino({ level: 'silent' });
+const identity = {
+  podName: 'gateway-0',
+  podUid: 'uid',
+  namespace: 'ns',
+  crName: 'gw',
+  profile: 'default',
+  gatewayName: 'edge',
+};
+
+interface Target {
+  repo: string;
+  commit: string;
+  ref?: string;
+  profile?: Partial<ResolvedProfile>;
+  reload?: Intent['reload'];
+  verify?: Intent['verify'];
+}
+
+/** An agent's folders on the real file system, and its sync with the real git. */
+export interface Sandbox {
+  /** Folder that holds all of them. */
+  folder: string;
+  data: string;
+  repo: string;
+  clone: Clone;
+  git: Git;
+  /** The root of the data volume, for tests that let it fail. */
+  readonly root: DataRoot;
+  /** How often it fetched. */
+  readonly fetches: number;
+  sync(target: Target): Promise<SyncOutcome>;
+  /** Tells the gateway of what it does not know yet. */
+  reload(target: Target): Promise<boolean>;
+  /** Forgets what is in memory, as a restart does. */
+  restart(): Promise<void>;
+  /** Everything in the data volume but the agent's own: content by path, links as `-> target`. */
+  files(): Promise<Record<string, string>>;
+}
+
+interface SandboxOptions {
+  git?: Git;
+  files?: Partial<SyncDependencies['accessFiles']>;
+  /** Port of the gateway. */
+  port?: number;
+}
+
+/** Makes a sandbox that is removed after the test. */
+export async function createSandbox(
+  t: TestContext,
+  { git = new Git(process.env), files = {}, port = 9 }: SandboxOptions = {},
+): Promise<Sandbox> {
+  const { path: folder, remove } = await makeTemporaryFolder('agent-');
+  t.after(remove);
+  const [data, repo] = [path.join(folder, 'data'), path.join(folder, 'repo')];
+  await mkdir(data);
+  let fetches = 0;
+  const start = async (): Promise<SyncDependencies> => {
+    const root = await DataRoot.open(data);
+    return {
+      identity,
+      labelsFile: undefined,
+      clone: new Clone({ git, path: repo, log }),
+      accessFiles: {
+        tokenFile: undefined,
+        sshKeyFile: undefined,
+        knownHostsFile: undefined,
+        caFile: undefined,
+        sshKeyCopy: path.join(repo, 'key'),
+        ...files,
+      },
+      signatures: new Signatures({ git, gitDir: repo, keysFolder: path.join(folder, 'keys') }),
+      root,
+      checks: new FullChecks(),
+      gateway: new Gateway({
+        client: new GatewayClient({ port, tls: false, apiKeyFile: path.join(folder, 'api-key') }),
+        pending: new PendingReload(root.agentFolder),
+        headersFolder: path.join(folder, 'headers'),
+      }),
+      lock: new VolumeLock(root, identity),
+      manifestFile: new ManifestFile(root.agentFolder, log),
+      log,
+      onFetch: () => {
+        fetches += 1;
+      },
+    };
+  };
+  let dependencies = await start();
+  return {
+    folder,
+    data,
+    repo,
+    git,
+    get root() {
+      return dependencies.root;
+    },
+    get clone() {
+      return dependencies.clone;
+    },
+    get fetches() {
+      return fetches;
+    },
+    sync: (target) => sync(intentOf(target), dependencies, new AbortController().signal),
+    reload: (target) => dependencies.gateway.catchUp(intentOf(target)),
+    restart: async () => {
+      dependencies = await start();
+    },
+    files: () => readAll(data),
+  };
+}
+
+const noReload: Intent['reload'] = { preset: 'none', requests: [], readyPath: undefined };
+
+function intentOf({ repo, commit, ref = 'main', profile = {}, reload = noReload, verify = 'none' }: Target): Intent {
+  const mappings = [{ source: '.', destination: '.', required: true, template: false }];
+  return {
+    repo,
+    ref,
+    commit,
+    profile: {
+      name: 'default',
+      mappings,
+      excludePatterns: [],
+      vars: {},
+      syncPeriod: 30,
+      designerSessionPolicy: 'proceed',
+      startPolicy: 'requireSync',
+      dryRun: false,
+      paused: false,
+      ...profile,
+    },
+    reload,
+    verify,
+  };
+}
+
+async function readAll(root: string): Promise<Record<string, string>> {
+  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+  const pairs = entries
+    .filter((entry) => !entry.isDirectory() && !`${entry.parentPath}/`.includes('/.sync-agent/'))
+    .map(async (entry) => {
+      const file = path.join(entry.parentPath, entry.name);
+      const content = entry.isSymbolicLink() ? `-> ${await readlink(file)}` : await readFile(file, 'utf8');
+      return [path.relative(root, file), content] as const;
+    });
+  return Object.fromEntries((await Promise.all(pairs)).sort());
+}

@@ -1,0 +1,299 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { suite, test } from 'node:test';
+import { reasonOf } from '../../../receiver/answer-record.ts';
+import { RateLimit } from '../../../receiver/domain/rate-limit.ts';
+import { JSON_TYPE, startApp } from './start-app.ts';
+
+const path = '/webhook/team/demo';
+const uuid = /^[0-9a-f-]{36}$/;
+const authorized = { ...JSON_TYPE, Authorization: 'Bearer token' };
+
+suite('a delivery that asks for something', () => {
+  test('is answered 202 when it is stored, and says what was taken for the ref', async (t) => {
+    const app = await startApp(t);
+    const before = Date.now();
+    const { status, body } = await app.post(path, '{"ref":"v1.2.3"}');
+    assert.equal(status, 202);
+    assert.match(String(body.requestId), uuid);
+    assert.deepEqual(body, { accepted: true, ref: 'v1.2.3', source: 'generic', requestId: body.requestId });
+    const [stored] = app.stored;
+    assert.deepEqual(stored?.target, { namespace: 'team', name: 'demo' });
+    const { 'sync.io/requested-at': at = '', ...rest } = stored?.annotations ?? {};
+    assert.match(at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    assert.ok(Date.parse(at) >= before && Date.parse(at) <= Date.now());
+    assert.deepEqual(rest, {
+      'sync.io/requested-ref': 'v1.2.3',
+      'sync.io/requested-by': 'generic',
+      'sync.io/request-id': body.requestId,
+    });
+  });
+
+  test('as a push to a branch leaves the annotations of a request alone', async (t) => {
+    const app = await startApp(t);
+    const { status, body } = await app.post(path, '{"ref":"refs/heads/main"}', {
+      ...authorized,
+      'X-GitHub-Event': 'push',
+    });
+    assert.equal(status, 202);
+    assert.equal(body.ref, 'refs/heads/main');
+    assert.equal(body.source, 'github');
+    assert.deepEqual(Object.keys(app.stored[0]?.annotations ?? {}).sort(), ['sync.io/pushed-at', 'sync.io/pushed-ref']);
+    assert.equal(app.stored[0]?.annotations['sync.io/pushed-ref'], 'refs/heads/main');
+  });
+
+  test('says so when a newer one took its place', async (t) => {
+    const app = await startApp(t, { result: { kind: 'stored', superseded: true } });
+    const { status, body } = await app.post(path, '{"ref":"v1"}');
+    assert.equal(status, 202);
+    assert.equal(body.superseded, true);
+  });
+
+  test('has an id of its own each time', async (t) => {
+    const app = await startApp(t);
+    for (let i = 0; i < 20; i++) await app.post(path, '{"ref":"v1"}');
+    assert.equal(new Set(app.stored.map(({ annotations }) => annotations['sync.io/request-id'])).size, 20);
+  });
+
+  test('is answered 404 when the cluster has no such resource', async (t) => {
+    const app = await startApp(t, { result: { kind: 'refused', reason: 'NotFound' } });
+    const { status, body } = await app.post(path, '{"ref":"v1"}');
+    assert.equal(status, 404);
+    assert.equal(body.accepted, false);
+    assert.ok(body.error);
+  });
+
+  test('is answered 503 with Retry-After when it could not be stored', async (t) => {
+    const app = await startApp(t, {
+      result: { kind: 'refused', reason: 'ApiServerUnavailable', retryAfterSeconds: 7 },
+    });
+    const { status, body, headers } = await app.post(path, '{"ref":"v1"}');
+    assert.equal(status, 503);
+    assert.equal(headers['retry-after'], '7');
+    assert.equal(body.accepted, false);
+  });
+});
+
+suite('a delivery that asks for nothing', () => {
+  const cases: [string, string, Record<string, string>, string][] = [
+    ['ping', '{"zen":"x"}', { 'X-GitHub-Event': 'ping' }, 'Ping'],
+    ['delete', '{"ref":"refs/heads/x","deleted":true}', { 'X-GitHub-Event': 'push' }, 'Deleted'],
+    [
+      'edited release',
+      '{"action":"edited","release":{"tag_name":"v1"}}',
+      { 'X-GitHub-Event': 'release' },
+      'NotPublished',
+    ],
+    ['event with no ref', '{}', {}, 'NoRef'],
+  ];
+  for (const [name, body, headers, reason] of cases) {
+    test(`(${name}) is answered 200 with the reason, and nothing is stored`, async (t) => {
+      const app = await startApp(t);
+      const answer = await app.post(path, body, { ...authorized, ...headers });
+      assert.equal(answer.status, 200);
+      assert.equal(answer.body.accepted, false);
+      assert.equal(answer.body.reason, reason);
+      assert.match(String(answer.body.requestId), uuid);
+      assert.deepEqual(app.stored, []);
+    });
+  }
+});
+
+suite('a delivery that is not authorized', () => {
+  test('is answered with the same bytes whatever it asks for', async (t) => {
+    const app = await startApp(t);
+    const answers = [
+      await app.post(path, '{"ref":"v1"}', JSON_TYPE),
+      await app.post('/webhook/team/no-such', '{"ref":"v1"}', JSON_TYPE),
+      await app.post('/webhook/TEAM/..%2F..', '{"ref":"v1"}', JSON_TYPE),
+      await app.post(path, 'no JSON', JSON_TYPE),
+      await app.post(path, '{"ref":"v1"}', { 'Content-Type': 'text/plain' }),
+      await app.post(path, '{"ref":"v1"}', { ...JSON_TYPE, Authorization: 'Bearer wrong' }),
+      await app.post(path, '{"zen":"x"}', { ...JSON_TYPE, 'X-GitHub-Event': 'ping' }),
+    ];
+    for (const { status, text, headers } of answers) {
+      assert.equal(status, 401);
+      assert.equal(text, answers[0]?.text);
+      assert.equal(headers['www-authenticate'], 'Bearer');
+    }
+    assert.deepEqual(app.stored, []);
+  });
+
+  test('never ends in an error, whatever its signature looks like', async (t) => {
+    const app = await startApp(t, { readSecrets: async () => ({ hmac: ['key'], bearer: undefined }) });
+    const good = `sha256=${createHmac('sha256', 'key').update('{"ref":"v1"}').digest('hex')}`;
+    const hostile = [
+      '',
+      'sha256',
+      'sha256=',
+      'sha256=zz',
+      good.slice(0, -2),
+      `${good}00`,
+      'sha1=00',
+      'x'.repeat(8000),
+      [good, good],
+    ];
+    for (const signature of hostile) {
+      const answer = await app.post(path, '{"ref":"v1"}', { ...JSON_TYPE, 'X-Hub-Signature-256': signature });
+      assert.equal(answer.status, 401, JSON.stringify(signature).slice(0, 80));
+      assert.ok(!answer.text.includes(good));
+    }
+    assert.equal((await app.post(path, '{"ref":"v1"}', { ...JSON_TYPE, 'X-Hub-Signature-256': good })).status, 202);
+  });
+
+  test('is told apart from a signed one by the raw bytes', async (t) => {
+    const app = await startApp(t, { readSecrets: async () => ({ hmac: ['key'], bearer: undefined }) });
+    const signature = `sha256=${createHmac('sha256', 'key').update('{"ref":"v1"}').digest('hex')}`;
+    const headers = { ...JSON_TYPE, 'X-Hub-Signature-256': signature };
+    assert.equal((await app.post(path, '{"ref": "v1"}', headers)).status, 401);
+    assert.equal((await app.post(path, '{"ref":"v1"}', headers)).status, 202);
+  });
+});
+
+suite('many failures from one address', () => {
+  const limited = () => ({ failures: new RateLimit({ perMinute: 60, burst: 3, maxKeys: 10 }) });
+  const wrong = { ...JSON_TYPE, Authorization: 'Bearer wrong' };
+  const from = (...hops: string[]) => ({ ...wrong, 'X-Forwarded-For': hops.join(', ') });
+
+  test('are answered 429 with Retry-After before the body is read', async (t) => {
+    const app = await startApp(t, limited());
+    for (let i = 0; i < 3; i++) assert.equal((await app.post(path, '{}', wrong)).status, 401);
+    const { status, body, headers } = await app.post(path, 'x'.repeat(100_001), wrong);
+    assert.equal(status, 429);
+    assert.equal(body.reason, 'TooManyFailures');
+    assert.ok(Number(headers['retry-after']) >= 1);
+    assert.equal((await app.post(path, '{"ref":"v1"}', JSON_TYPE)).status, 429);
+  });
+
+  test('do not lock out who has the token, and are forgotten with it', async (t) => {
+    const app = await startApp(t, limited());
+    for (let i = 0; i < 4; i++) await app.post(path, '{}', wrong);
+    assert.equal((await app.post(path, '{"ref":"v1"}')).status, 202);
+    assert.equal((await app.post(path, '{}', wrong)).status, 401);
+  });
+
+  test('cannot be hidden behind a forged X-Forwarded-For', async (t) => {
+    const app = await startApp(t, limited());
+    const statuses = [];
+    for (let i = 0; i < 5; i++) statuses.push((await app.post(path, '{}', from(`10.0.0.${i}`))).status);
+    assert.deepEqual(statuses, [401, 401, 401, 429, 429]);
+  });
+
+  test('behind a trusted proxy count for the address that it tells, whatever stands before that', async (t) => {
+    const app = await startApp(t, { ...limited(), trustedHops: 1 });
+    for (let i = 0; i < 4; i++) await app.post(path, '{}', from(`10.9.9.${i}`, '10.0.0.1'));
+    assert.equal((await app.post(path, '{}', from('10.0.0.2', '10.0.0.1'))).status, 429);
+    assert.equal((await app.post(path, '{}', from('10.0.0.1', '10.0.0.2'))).status, 401);
+  });
+});
+
+suite('a request of the wrong form', () => {
+  test('is answered 400 where the body is no JSON object', async (t) => {
+    const app = await startApp(t);
+    for (const body of ['', '[]', '"v1"', 'null', '1', '{', 'ref=v1', Buffer.from([0x7b, 0xff, 0x7d])]) {
+      const answer = await app.post(path, body);
+      assert.equal(answer.status, 400, String(body));
+      assert.equal(answer.body.accepted, false);
+      assert.ok(answer.body.error);
+    }
+  });
+
+  test('is answered 400 where the ref is no git ref', async (t) => {
+    const app = await startApp(t);
+    for (const ref of ['', '-x', 'a b', 'a..b', 42, [], {}]) {
+      assert.equal((await app.post(path, JSON.stringify({ ref }))).status, 400, JSON.stringify(ref));
+    }
+    assert.deepEqual(app.stored, []);
+  });
+
+  test('is answered 404 where the path names nothing that can exist, after authentication', async (t) => {
+    const app = await startApp(t);
+    for (const bad of [
+      '/webhook/TEAM/demo',
+      '/webhook/team/a%2Fb',
+      '/webhook/team/a_b',
+      '/webhook/a.b/demo',
+      `/webhook/team/${'x'.repeat(254)}`,
+    ]) {
+      const answer = await app.post(bad, '{"ref":"v1"}');
+      assert.equal(answer.status, 404, bad);
+      assert.equal(answer.body.accepted, false);
+    }
+    assert.deepEqual(app.stored, []);
+  });
+
+  test('is answered 404 on every other path, without an echo of it', async (t) => {
+    const app = await startApp(t);
+    for (const other of ['/', '/webhook', '/webhook/team', '/webhook/team/demo/more', '/healthz', '/%3Cscript%3E']) {
+      const answer = await app.post(other, '{"ref":"v1"}');
+      assert.equal(answer.status, 404, other);
+      assert.equal(answer.text, '{"accepted":false,"reason":"NoSuchPath","error":"no such path"}');
+    }
+  });
+
+  test('is answered 405 with the allowed method', async (t) => {
+    const app = await startApp(t);
+    for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+      const answer = await app.send({ method, path });
+      assert.equal(answer.status, 405, method);
+      assert.equal(answer.headers.allow, 'POST');
+    }
+  });
+
+  test('is answered 415 where it does not say that it is JSON', async (t) => {
+    const app = await startApp(t);
+    const token = { Authorization: 'Bearer token' };
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'application/jsonx',
+      'text/json',
+      'application/json5',
+      '',
+    ]) {
+      assert.equal((await app.post(path, '{"ref":"v1"}', { ...token, 'Content-Type': type })).status, 415, type);
+    }
+    assert.equal((await app.post(path, '{"ref":"v1"}', token)).status, 415);
+    for (const type of [
+      'application/json',
+      'Application/JSON; charset=utf-8',
+      'application/vnd.x.v1+json',
+      'application/cloudevents+json;x=y',
+    ]) {
+      assert.equal((await app.post(path, '{"ref":"v1"}', { ...token, 'Content-Type': type })).status, 202, type);
+    }
+  });
+
+  test('with a percent sign that escapes nothing is answered 400 without an echo', async (t) => {
+    const app = await startApp(t);
+    const answer = await app.post('/webhook/team/%zz', '{"ref":"v1"}');
+    assert.equal(answer.status, 400);
+    assert.equal(answer.text, '{"accepted":false,"reason":"MalformedRequest","error":"malformed request"}');
+  });
+});
+
+suite('what is told of each request', () => {
+  test('holds its outcome and its reason', async (t) => {
+    const app = await startApp(t);
+    await app.post(path, '{"ref":"v1"}');
+    await app.post(path, '{"ref":"v1"}', JSON_TYPE);
+    await app.post(path, '{}');
+    await app.send({ method: 'GET', path });
+    assert.deepEqual(
+      app.records.map(({ outcome }) => [outcome.kind, reasonOf(outcome)]),
+      [
+        ['stored', ''],
+        ['refused', 'Unauthorized'],
+        ['ignored', 'NoRef'],
+        ['refused', 'MethodNotAllowed'],
+      ],
+    );
+  });
+
+  test('is an internal error without details where the program is at fault', async (t) => {
+    const app = await startApp(t, { readSecrets: () => Promise.reject(new Error('secret detail')) });
+    const answer = await app.post(path, '{"ref":"v1"}');
+    assert.equal(answer.status, 500);
+    assert.equal(answer.text, '{"accepted":false,"reason":"InternalError","error":"internal error"}');
+  });
+});

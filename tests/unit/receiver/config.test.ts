@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readReceiverConfig } from '../../../receiver/config.ts';
+import { ConfigError } from '../../../shared/config.ts';
+
+/** The lines of the error, which names each variable that is wrong. */
+function problemsOf(environment: Record<string, string>): string[] {
+  try {
+    readReceiverConfig(environment);
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    return error.message
+      .split('\n')
+      .slice(1)
+      .map((line) => line.trim());
+  }
+}
+
+test('an empty environment gives the documented defaults', () => {
+  assert.deepEqual(readReceiverConfig({ PATH: '/bin', WEBHOOK_HMAC_SECRET: '' }), {
+    host: '0.0.0.0',
+    port: 9444,
+    healthPort: 8081,
+    metricsPort: 8080,
+    maxBodyBytes: 3_145_728,
+    maxConnections: 300,
+    trustedHops: 0,
+    maxFailuresPerMinute: 600,
+    tls: undefined,
+    secrets: { hmac: undefined, bearer: undefined },
+    log: { level: 'info', devMode: false },
+  });
+});
+
+test('every variable is heeded', () => {
+  const config = readReceiverConfig({
+    RECEIVER_HOST: '127.0.0.1',
+    RECEIVER_PORT: '1',
+    HEALTH_PORT: '2',
+    METRICS_PORT: '3',
+    MAX_BODY_BYTES: '4',
+    MAX_CONNECTIONS: '5',
+    TRUSTED_PROXY_HOPS: '6',
+    MAX_AUTH_FAILURES_PER_MINUTE: '7',
+    WEBHOOK_HMAC_SECRET: 'key',
+    WEBHOOK_BEARER_TOKEN: 'token',
+    TLS_CERT_FILE: '/c',
+    TLS_KEY_FILE: '/k',
+    LOG_LEVEL: 'warn',
+    LOG_DEV_MODE: 'true',
+  });
+  assert.deepEqual(config, {
+    host: '127.0.0.1',
+    port: 1,
+    healthPort: 2,
+    metricsPort: 3,
+    maxBodyBytes: 4,
+    maxConnections: 5,
+    trustedHops: 6,
+    maxFailuresPerMinute: 7,
+    tls: { certFile: '/c', keyFile: '/k' },
+    secrets: { hmac: { value: 'key' }, bearer: { value: 'token' } },
+    log: { level: 'warn', devMode: true },
+  });
+});
+
+test('a file wins over the value beside it', () => {
+  const { secrets } = readReceiverConfig({
+    WEBHOOK_HMAC_SECRET: 'key',
+    WEBHOOK_HMAC_SECRET_FILE: '/s/hmac',
+    WEBHOOK_BEARER_TOKEN: 'token',
+    WEBHOOK_BEARER_TOKEN_FILE: '/s/token',
+  });
+  assert.deepEqual(secrets, { hmac: { file: '/s/hmac' }, bearer: { file: '/s/token' } });
+});
+
+test('half a TLS pair is refused', () => {
+  assert.deepEqual(problemsOf({ TLS_CERT_FILE: '/c' }), ['TLS_KEY_FILE: must be set together with TLS_CERT_FILE']);
+  assert.deepEqual(problemsOf({ TLS_KEY_FILE: '/k' }), ['TLS_CERT_FILE: must be set together with TLS_KEY_FILE']);
+});
+
+test('all problems are told at once', () => {
+  const problems = problemsOf({
+    RECEIVER_PORT: '0',
+    HEALTH_PORT: 'x',
+    METRICS_PORT: '65536',
+    MAX_BODY_BYTES: '-1',
+    LOG_LEVEL: 'loud',
+    LOG_DEV_MODE: 'yes',
+    TLS_CERT_FILE: '/c',
+  });
+  assert.deepEqual(problems.map((problem) => problem.split(':')[0]).sort(), [
+    'HEALTH_PORT',
+    'LOG_DEV_MODE',
+    'LOG_LEVEL',
+    'MAX_BODY_BYTES',
+    'METRICS_PORT',
+    'RECEIVER_PORT',
+    'TLS_KEY_FILE',
+  ]);
+});

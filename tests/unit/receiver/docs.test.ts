@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { glob, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { test } from 'node:test';
+import { NOTHING_REASONS } from '../../../receiver/domain/delivery.ts';
+import { REFUSALS } from '../../../receiver/domain/refusals.ts';
+import { createMetrics } from '../../../receiver/metrics.ts';
+
+const docs = path.join(import.meta.dirname, '../../../docs');
+const read = (page: string) => readFile(path.join(docs, page), 'utf8');
+
+/** The sections of a page, by their headings. */
+async function sectionsOf(page: string): Promise<Map<string, string>> {
+  const sections = (await read(page)).split(/^## /m).slice(1);
+  return new Map(sections.map((text) => [text.split('\n', 1)[0] ?? '', text]));
+}
+
+/** The words in the first column of tables, which are the reasons. */
+const reasonsIn = (text: string) => [...text.matchAll(/^\| `([A-Za-z]+)` \|/gm)].map(([, reason]) => reason ?? '');
+
+test('the troubleshooting page explains every reason of the code, and no other', async () => {
+  const explained = reasonsIn(await read('troubleshooting-webhooks.md'));
+  assert.deepEqual(explained.toSorted(), [...NOTHING_REASONS, ...Object.keys(REFUSALS)].toSorted());
+});
+
+test('each reason stands under its status', async () => {
+  const sections = await sectionsOf('troubleshooting-webhooks.md');
+  for (const [heading, text] of sections) {
+    for (const reason of reasonsIn(text)) {
+      const status = String(REFUSALS[reason as keyof typeof REFUSALS]?.status ?? 200);
+      const isHere = heading.includes(status) || (heading.startsWith('5xx') && status.startsWith('5'));
+      assert.ok(isHere, `${reason} (${status}) stands under '${heading}'`);
+    }
+  }
+});
+
+test('each page of a sender has the URL, a curl line and a way to authenticate', async () => {
+  const pages: string[] = [];
+  for await (const page of glob('senders/*.md', { cwd: docs })) pages.push(page);
+  assert.ok(pages.length >= 8);
+  for (const page of pages.filter((name) => !name.endsWith('README.md'))) {
+    const text = await read(page);
+    for (const expected of ['/webhook/<namespace>/<name>', 'curl -i', 'application/json']) {
+      assert.ok(text.includes(expected), `${page}: ${expected}`);
+    }
+    assert.match(text, /openssl dgst|Bearer \$TOKEN/, page);
+  }
+});
+
+test('the page of metrics lists those of the receiver, and no other', async () => {
+  const metrics = createMetrics();
+  metrics.watchQueue(() => 0);
+  const names = [...(await metrics.page.metrics()).matchAll(/^# HELP (sync_receiver_\w+) /gm)].map(([, name]) => name);
+  const listed = [...(await read('metrics.md')).matchAll(/^\| `(sync_receiver_\w+)` \|/gm)].map(([, name]) => name);
+  assert.deepEqual(listed.toSorted(), names.toSorted());
+});

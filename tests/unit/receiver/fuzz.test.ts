@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { isValidRefName } from '../../../shared/domain/check-ref-name.ts';
+import { type RunningApp, startApp } from './start-app.ts';
+
+const key = 'key';
+const readSecrets = async () => ({ hmac: [key], bearer: ['token'] });
+
+interface Raw {
+  method: string;
+  path: string;
+  headers: [string, string][];
+  body: Uint8Array;
+}
+
+/** Sends bytes as they are, which no HTTP client would do, and gives the status of the answer; 0 where none came. */
+async function send(app: RunningApp, { method, path, headers, body }: Raw): Promise<number> {
+  const lines = [`${method} ${path} HTTP/1.1`, 'Host: x', 'Connection: close', `Content-Length: ${body.length}`];
+  for (const [name, value] of headers) lines.push(`${name}: ${value}`);
+  const head = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
+  const socket = connect(app.port, '127.0.0.1');
+  let received = '';
+  socket.setEncoding('latin1').on('data', (text: string) => {
+    received += text;
+  });
+  socket.on('error', () => {});
+  socket.write(Buffer.concat([head, body]));
+  await new Promise((resolve) => socket.once('close', resolve));
+  return Number(/^HTTP\/1\.1 (\d{3})/.exec(received)?.[1] ?? 0);
+}
+
+const bytes = fc.uint8Array({ maxLength: 300 });
+const latin1 = fc.string({
+  unit: fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code)),
+  maxLength: 60,
+});
+/** What may stand in a header, and what may not. */
+const headerValue = fc.oneof(
+  latin1.map((text) => text.replace(/[\r\n]/g, '')),
+  latin1,
+);
+const headerName = fc.constantFrom(
+  ...[
+    'Authorization',
+    'X-Hub-Signature-256',
+    'X-Hub-Signature',
+    'X-Gitea-Signature',
+    'X-Gitlab-Token',
+    'X-Forwarded-For',
+  ],
+  ...['X-GitHub-Event', 'X-Gitlab-Event', 'X-Gitea-Event', 'X-Event-Key', 'Content-Type', 'Content-Encoding', 'Expect'],
+  ...[
+    'webhook-id',
+    'webhook-timestamp',
+    'webhook-signature',
+    'Transfer-Encoding',
+    'Cookie',
+    '__proto__',
+    'constructor',
+  ],
+);
+const headers = fc.array(fc.tuple(headerName, headerValue), { maxLength: 6 });
+const segment = fc.oneof(
+  fc.constantFrom(
+    'team',
+    'demo',
+    '..',
+    '.',
+    '%2e%2e',
+    '%2F',
+    '%',
+    '%zz',
+    '%00',
+    '',
+    'TEAM',
+    '__proto__',
+    'x'.repeat(300),
+  ),
+  latin1.map((text) => text.replace(/[\r\n ]/g, '')),
+);
+const path = fc.oneof(
+  fc.tuple(segment, segment).map((parts) => `/webhook/${parts.join('/')}`),
+  fc.array(segment, { maxLength: 5 }).map((parts) => `/${parts.join('/')}`),
+  fc.constantFrom(
+    '*',
+    'http://x/webhook/team/demo',
+    '//webhook//team//demo',
+    '/webhook/team/demo?a=%zz',
+    '/webhook/team/demo#x',
+  ),
+);
+const ref = fc.oneof(
+  fc.constantFrom('v1', 'refs/heads/main', 'refs/tags/v1', '-x', '', 'a..b', '\ud800'),
+  fc.jsonValue(),
+);
+const json = fc
+  .oneof(
+    fc.jsonValue(),
+    fc.record({ ref, reason: fc.jsonValue() }),
+    fc.record({ action: fc.constantFrom('published', 'deleted'), release: fc.record({ tag_name: ref }) }),
+    fc.record({ freight: fc.record({ commits: fc.array(fc.record({ tag: ref, branch: ref, id: ref })) }) }),
+    fc.record({ push: fc.record({ changes: fc.array(fc.record({ new: fc.record({ type: ref, name: ref }) })) }) }),
+  )
+  .map((value) => Buffer.from(JSON.stringify(value)));
+const method = fc.constantFrom('POST', 'POST', 'POST', 'GET', 'PUT', 'HEAD', 'OPTIONS', 'DELETE', 'TRACE');
+
+const stillWorks = async (app: RunningApp) => {
+  app.stored.length = 0;
+  assert.equal((await app.post('/webhook/team/demo', '{"ref":"v1"}')).status, 202);
+};
+
+test('whatever comes in without a secret, nothing is stored and nothing fails', async (t) => {
+  const app = await startApp(t, { readSecrets });
+  const seen = new Set<number>();
+  const request = fc.record({ method, path, headers, body: fc.oneof(bytes, json) });
+  await fc.assert(
+    fc.asyncProperty(request, async (raw) => {
+      const status = await send(app, raw);
+      seen.add(status);
+      assert.ok(status < 500, `answered ${status}`);
+      assert.deepEqual(app.stored, []);
+    }),
+    { numRuns: 1000 },
+  );
+  for (const status of [400, 401, 404, 405]) assert.ok(seen.has(status), `some are answered ${status}`);
+  await stillWorks(app);
+});
+
+test('whatever an authentic delivery holds, it is answered, and only what git takes for a ref is stored', async (t) => {
+  const app = await startApp(t, { readSecrets });
+  const body = fc.oneof(bytes, json);
+  const seen = new Set<number>();
+  await fc.assert(
+    fc.asyncProperty(headers, body, async (others, content) => {
+      const mac = createHmac('sha256', key).update(content).digest('hex');
+      const usable = others.filter(([name]) => !/^(content|transfer|expect|x-hub-signature-256)/i.test(name));
+      const own: [string, string][] = [
+        ['X-Hub-Signature-256', `sha256=${mac}`],
+        ['Content-Type', 'application/json'],
+      ];
+      const withoutControls = usable.filter(([, value]) => !/[^ -~\x80-\xff]/.test(value));
+      const status = await send(app, {
+        method: 'POST',
+        path: '/webhook/team/demo',
+        headers: [...own, ...withoutControls],
+        body: content,
+      });
+      seen.add(status);
+      assert.ok([200, 202, 400].includes(status), `answered ${status}`);
+      for (const { annotations } of app.stored) {
+        for (const name of ['sync.io/requested-ref', 'sync.io/pushed-ref']) {
+          if (annotations[name] !== undefined) assert.ok(isValidRefName(annotations[name]));
+        }
+      }
+    }),
+    { numRuns: 1000 },
+  );
+  assert.deepEqual([...seen].sort(), [200, 202, 400]);
+  await stillWorks(app);
+});
+
+test('bytes that are no HTTP at all are survived', async (t) => {
+  const app = await startApp(t, { readSecrets, requestTimeoutMs: 2000 });
+  await fc.assert(
+    fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), async (noise) => {
+      const socket = connect(app.port, '127.0.0.1');
+      socket.on('error', () => {});
+      socket.resume().end(noise);
+      await new Promise((resolve) => socket.once('close', resolve));
+      assert.deepEqual(app.stored, []);
+    }),
+    { numRuns: 300 },
+  );
+  await stillWorks(app);
+});

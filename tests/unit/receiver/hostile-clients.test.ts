@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { suite, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { reasonOf } from '../../../receiver/answer-record.ts';
+import { type RunningApp, startApp } from './start-app.ts';
+
+const path = '/webhook/team/demo';
+const chunk = Buffer.alloc(16_384, 'x');
+
+/** Opens a connection, sends text and collects what comes back. */
+function dial(t: TestContext, port: number, text: string): { socket: Socket; received: () => string } {
+  const socket = connect(port, '127.0.0.1');
+  let received = '';
+  socket.setEncoding('utf8').on('data', (data: string) => {
+    received += data;
+  });
+  socket.on('error', () => {});
+  socket.write(text);
+  t.after(() => socket.destroy());
+  return { socket, received: () => received };
+}
+
+const head = (...lines: string[]) =>
+  `${[`POST ${path} HTTP/1.1`, 'Host: x', 'Content-Type: application/json', 'Authorization: Bearer token', ...lines].join('\r\n')}\r\n\r\n`;
+
+/** Sends a body in chunks, without a length, and gives the status. */
+async function postChunked(app: RunningApp, bytes: number): Promise<number> {
+  const outgoing = request({
+    port: app.port,
+    host: '127.0.0.1',
+    method: 'POST',
+    path,
+    headers: { 'Content-Type': 'application/json', Authorization: 'Bearer token' },
+  });
+  const answered = once(outgoing, 'response');
+  for (let sent = 0; sent < bytes; sent += chunk.length) {
+    if (!outgoing.write(chunk)) await once(outgoing, 'drain');
+  }
+  outgoing.end();
+  const [response] = await answered;
+  response.resume();
+  return response.statusCode;
+}
+
+const works = async (app: RunningApp) => assert.equal((await app.post(path, '{"ref":"v1"}')).status, 202);
+
+suite('a body over the cap', () => {
+  test('is answered 413 where its length is told', async (t) => {
+    const app = await startApp(t);
+    const { status, body } = await app.post(path, Buffer.alloc(100_001, ' '));
+    assert.equal(status, 413);
+    assert.equal(body.accepted, false);
+    await works(app);
+  });
+
+  test('is answered 413, not cut off and taken for a wrong signature, where it comes in chunks', async (t) => {
+    const app = await startApp(t);
+    assert.equal(await postChunked(app, 300_000), 413);
+    assert.deepEqual(app.stored, []);
+    await works(app);
+  });
+
+  test('does not end the process when the client goes away in the middle', async (t) => {
+    const app = await startApp(t);
+    for (let i = 0; i < 20; i++) {
+      const { socket } = dial(t, app.port, head('Transfer-Encoding: chunked'));
+      for (let sent = 0; sent < 150_000; sent += chunk.length) {
+        socket.write(`${chunk.length.toString(16)}\r\n`);
+        socket.write(chunk);
+        socket.write('\r\n');
+      }
+      await sleep(i);
+      socket.destroy();
+    }
+    await works(app);
+  });
+
+  test('is answered before it is all sent, and cut off where it has no end', async (t) => {
+    const app = await startApp(t);
+    const { socket, received } = dial(t, app.port, head('Content-Length: 100000000'));
+    let isOpen = true;
+    const closed = new Promise<void>((resolve) => {
+      socket.once('close', () => {
+        isOpen = false;
+        resolve();
+      });
+    });
+    for (let sent = 0; sent < 100_000_000 && isOpen; sent += chunk.length) {
+      if (!socket.write(chunk)) await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed]);
+    }
+    await closed;
+    assert.match(received(), /^HTTP\/1\.1 413 /);
+    await works(app);
+  });
+
+  test('of exactly the cap is read', async (t) => {
+    const app = await startApp(t);
+    const text = '{"ref":"v1"}';
+    assert.equal((await app.post(path, text.padEnd(100_000))).status, 202);
+    assert.equal((await app.post(path, text.padEnd(100_001))).status, 413);
+  });
+});
+
+suite('a slow client', () => {
+  test('that opens large bodies and does not end them holds up neither memory nor the usual deliveries', async (t) => {
+    const app = await startApp(t, { limits: { maxBytes: 100_000, budgetBytes: 200_000 } });
+    const dials = Array.from({ length: 10 }, () =>
+      dial(t, app.port, head('Content-Length: 99999') + 'x'.repeat(99_000)),
+    );
+    await sleep(200);
+    const refused = dials.filter(({ received }) => received().startsWith('HTTP/1.1 503 ')).length;
+    assert.equal(refused, 7);
+    await works(app);
+    for (const { socket } of dials) socket.destroy();
+    await sleep(50);
+    assert.equal((await app.post(path, '{"ref":"v1"}'.padEnd(99_000))).status, 202);
+  });
+
+  test('that goes away before its body is complete is forgotten', async (t) => {
+    const app = await startApp(t);
+    const { socket } = dial(t, app.port, `${head('Content-Length: 50')}{"ref":`);
+    await sleep(50);
+    socket.destroy();
+    await sleep(50);
+    assert.deepEqual(
+      app.records.map(({ outcome }) => reasonOf(outcome)),
+      ['BrokenOff'],
+    );
+    assert.deepEqual(app.stored, []);
+    await works(app);
+  });
+
+  test('that leaves after its request is stored all the same', async (t) => {
+    const app = await startApp(t, {
+      store: async () => {
+        await sleep(100);
+        return { kind: 'stored', superseded: false };
+      },
+    });
+    const { socket } = dial(t, app.port, `${head('Content-Length: 12')}{"ref":"v1"}`);
+    await sleep(50);
+    socket.destroy();
+    await sleep(150);
+    assert.deepEqual(
+      app.records.map(({ outcome }) => outcome.kind),
+      ['stored'],
+    );
+    await works(app);
+  });
+});
+
+suite('a client that trickles', { concurrency: true }, () => {
+  /** Sends the parts with pauses, and gives what came back when the server has closed the connection, and after how long. */
+  const trickle = async (t: TestContext, text: string) => {
+    const app = await startApp(t, { requestTimeoutMs: 1000 });
+    const started = performance.now();
+    const { socket, received } = dial(t, app.port, text);
+    const drip = setInterval(() => socket.writable && socket.write('x'), 100);
+    await new Promise((resolve) => socket.once('close', resolve));
+    clearInterval(drip);
+    await works(app);
+    assert.deepEqual(app.stored.length, 1);
+    return { status: received().slice(9, 12), seconds: (performance.now() - started) / 1000 };
+  };
+
+  for (const [name, text] of [
+    ['its headers', 'POST /webhook/team/demo HTTP/1.1\r\nHost: x\r\nX-Slow: '],
+    ['its body', `${head('Content-Length: 1000')}{"ref":"`],
+  ] as const) {
+    test(`${name} is cut off soon after the time for a request is over`, async (t) => {
+      const { seconds, status } = await trickle(t, text);
+      assert.ok(seconds > 0.9 && seconds < 4, `${seconds} s`);
+      assert.equal(status, '408');
+    });
+  }
+
+  test('nothing at all is cut off as well', async (t) => {
+    const app = await startApp(t, { requestTimeoutMs: 1000 });
+    const { socket } = dial(t, app.port, '');
+    const started = performance.now();
+    await new Promise((resolve) => socket.once('close', resolve));
+    assert.ok(performance.now() - started < 4000);
+  });
+});
+
+suite('connections', () => {
+  test('beyond the limit are closed, and idle ones make room', async (t) => {
+    const app = await startApp(t, { maxConnections: 5 });
+    const idle = await Promise.all(
+      Array.from({ length: 5 }, async () => {
+        const { socket, received } = dial(t, app.port, `${head('Content-Length: 12')}{"ref":"v1"}`);
+        while (!received().endsWith('}')) await sleep(10);
+        return socket;
+      }),
+    );
+    await assert.rejects(app.post(path, '{"ref":"v1"}'));
+    await sleep(50);
+    assert.ok(idle.every((socket) => socket.destroyed || socket.readyState !== 'open'));
+    await works(app);
+  });
+});
+
+suite('requests on one connection', () => {
+  test('are answered in their order, also after one that was refused', async (t) => {
+    const app = await startApp(t);
+    const ok = `${head('Content-Length: 12')}{"ref":"v1"}`;
+    const refused = `${head('Content-Length: 2')}[]`;
+    const { received } = dial(t, app.port, ok + refused + ok);
+    await sleep(200);
+    assert.deepEqual(received().match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 202', 'HTTP/1.1 400', 'HTTP/1.1 202']);
+  });
+
+  test('that are under way when the server closes are answered, and the connection is closed soon after', async (t) => {
+    const app = await startApp(t, {
+      store: async () => {
+        await sleep(300);
+        return { kind: 'stored', superseded: false };
+      },
+    });
+    const { socket, received } = dial(t, app.port, `${head('Content-Length: 12')}{"ref":"v1"}`);
+    const ended = new Promise((resolve) => socket.once('end', resolve));
+    await sleep(50);
+    const started = performance.now();
+    await app.close(10_000);
+    await ended;
+    assert.ok(performance.now() - started < 2000);
+    assert.match(received(), /^HTTP\/1\.1 202 /);
+  });
+});

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { refused } from '../../../receiver/domain/refusals.ts';
+import { createMetrics } from '../../../receiver/metrics.ts';
+import type { Outcome } from '../../../receiver/receive-delivery.ts';
+
+const record = (outcome: Outcome) => ({
+  requestId: undefined,
+  target: { namespace: 'team', name: 'demo' },
+  headers: {},
+  outcome,
+  seconds: 0.01,
+});
+
+test('answers are counted by sender, outcome and reason, and the queue is looked at when somebody asks', async () => {
+  const metrics = createMetrics();
+  metrics.countAnswer(record({ kind: 'stored', ref: 'v1', source: 'github', superseded: false }));
+  metrics.countAnswer(record({ kind: 'stored', ref: 'v1', source: 'github', superseded: true }));
+  metrics.countAnswer(record({ kind: 'ignored', reason: 'Ping', source: 'gitea' }));
+  metrics.countAnswer(record(refused('Unauthorized')));
+  metrics.countMerged(5);
+  metrics.countRetried();
+  let waiting = 1;
+  metrics.watchQueue(() => waiting);
+  waiting = 7;
+  const page = await metrics.page.metrics();
+  for (const line of [
+    'sync_receiver_deliveries_total{source="github",outcome="stored",reason=""} 1',
+    'sync_receiver_deliveries_total{source="github",outcome="stored",reason="Superseded"} 1',
+    'sync_receiver_deliveries_total{source="gitea",outcome="ignored",reason="Ping"} 1',
+    'sync_receiver_deliveries_total{source="unknown",outcome="refused",reason="Unauthorized"} 1',
+    'sync_receiver_merged_total 4',
+    'sync_receiver_retried_total 1',
+    'sync_receiver_queued 7',
+  ]) {
+    assert.ok(page.includes(`\n${line}\n`), line);
+  }
+});

@@ -1,0 +1,85 @@
+import { request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import type { TestContext } from 'node:test';
+import type { AnswerRecord } from '../../../receiver/answer-record.ts';
+import { type AppOptions, createApp } from '../../../receiver/app.ts';
+import type { Annotations } from '../../../receiver/domain/annotations-of.ts';
+import { RateLimit } from '../../../receiver/domain/rate-limit.ts';
+import type { Target } from '../../../receiver/domain/target.ts';
+import type { Stored } from '../../../receiver/io/annotation-queue.ts';
+import { freePort } from '../../../scripts/testbed/free-port.ts';
+import { listen } from '../../../shared/io/http/listen.ts';
+import { createLogger } from '../../../shared/log.ts';
+
+export interface RunningApp {
+  port: number;
+  /** What was stored, oldest first. */
+  stored: { target: Target; annotations: Annotations }[];
+  records: AnswerRecord[];
+  post(path: string, body: string | Buffer, headers?: Record<string, string | string[]>): Promise<Answer>;
+  send(options: { method: string; path: string }): Promise<Answer>;
+  close(graceMs: number): Promise<void>;
+}
+
+interface Answer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  text: string;
+  body: Record<string, unknown>;
+}
+
+export const JSON_TYPE = { 'Content-Type': 'application/json' };
+
+/** Serves the app on a socket; `store` stands for the cluster. */
+export async function startApp(
+  t: TestContext,
+  options: Partial<AppOptions> & { requestTimeoutMs?: number; maxConnections?: number; result?: Stored } = {},
+): Promise<RunningApp> {
+  const stored: RunningApp['stored'] = [];
+  const records: AnswerRecord[] = [];
+  const handler = createApp({
+    log: createLogger('test', { level: 'silent' }),
+    limits: { maxBytes: 100_000, budgetBytes: 1_000_000 },
+    readSecrets: async () => ({ hmac: undefined, bearer: ['token'] }),
+    failures: new RateLimit({ perMinute: 0, burst: 1, maxKeys: 1 }),
+    trustedHops: 0,
+    store: async (target, stamp) => {
+      stored.push({ target, annotations: stamp(new Date()) });
+      return options.result ?? { kind: 'stored', superseded: false };
+    },
+    onAnswer: (record) => records.push(record),
+    ...options,
+  });
+  const { requestTimeoutMs = 15_000, maxConnections = 1000 } = options;
+  const listening = await listen({
+    handler,
+    host: '127.0.0.1',
+    port: await freePort(),
+    requestTimeoutMs,
+    maxConnections,
+  });
+  t.after(() => listening.close(0));
+  const { port } = listening.server.address() as AddressInfo;
+
+  const exchange = (settings: { method: string; path: string; headers?: object }, body?: string | Buffer) =>
+    new Promise<Answer>((resolve, reject) => {
+      const outgoing = request({ port, host: '127.0.0.1', ...settings } as object, async (response) => {
+        const received = await text(response);
+        const { statusCode = 0, headers } = response;
+        resolve({ status: statusCode, headers, text: received, body: received ? JSON.parse(received) : {} });
+      });
+      outgoing.on('error', reject);
+      outgoing.end(body);
+    });
+
+  return {
+    port,
+    stored,
+    records,
+    post: (path, body, headers = { ...JSON_TYPE, Authorization: 'Bearer token' }) =>
+      exchange({ method: 'POST', path, headers }, body),
+    send: (settings) => exchange(settings),
+    close: (graceMs) => listening.close(graceMs),
+  };
+}

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { suite, test } from 'node:test';
+import fc from 'fast-check';
+import { isCommitHash, isValidRefName } from '../../../shared/domain/check-ref-name.ts';
+
+const valid = ['main', 'v1.2.3', 'refs/heads/release/1.x', 'feature/größe', 'a@b', 'a{b', 'v1-rc.1', "it's"];
+const invalid = [
+  '',
+  '@',
+  '-x',
+  '--upload-pack=x',
+  '/a',
+  'a/',
+  'a.',
+  'a..b',
+  'a@{1}',
+  'a b',
+  'a\n',
+  'a\u0000',
+  'a~1',
+  'a^',
+  'a:b',
+  'a?',
+  'a*',
+  'a[b',
+  'a\\b',
+  'a//b',
+  '.a',
+  'a/.b',
+  'a.lock',
+  'a.lock/b',
+  '\ud800',
+  'a'.repeat(256),
+];
+
+suite('a ref name', () => {
+  for (const name of valid) test(`${name} is accepted`, () => assert.equal(isValidRefName(name), true));
+  for (const name of invalid)
+    test(`${JSON.stringify(name.slice(0, 20))} is refused`, () => assert.equal(isValidRefName(name), false));
+
+  test('that is accepted here is accepted by git', () => {
+    const letters = fc.string({ unit: fc.constantFrom(...'ab/.@{}-~^:?*[\\ \u0001l', '.lock', 'ü'), maxLength: 8 });
+    fc.assert(
+      fc.property(letters, (name) => {
+        if (!isValidRefName(name)) return;
+        const { status } = spawnSync('git', ['check-ref-format', '--allow-onelevel', name]);
+        assert.equal(status, 0, JSON.stringify(name));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('is told from a commit hash', () => {
+    assert.equal(isCommitHash('a'.repeat(40)), true);
+    assert.equal(isCommitHash('0'.repeat(64)), true);
+    for (const text of ['a'.repeat(39), 'A'.repeat(40), 'g'.repeat(40), `${'a'.repeat(40)}\n`, ''])
+      assert.equal(isCommitHash(text), false);
+  });
+});

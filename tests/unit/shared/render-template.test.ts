@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { isLfsPointer, renderContent } from '../../../agent/domain/deliverable-content.ts';
+import { gatewayNameOf, type Identity, templateValues } from '../../../agent/domain/template-values.ts';
+import { inputsHash, renderTemplate } from '../../../shared/domain/render-template.ts';
+
+const identity: Identity = {
+  podName: 'edge-3',
+  podUid: 'uid',
+  namespace: 'ns',
+  crName: 'gw',
+  profile: 'default',
+  gatewayName: undefined,
+};
+const labels = new Map([['app.kubernetes.io/name', 'edge']]);
+const values = templateValues({ identity, labels, ref: 'v1', commit: 'abc', vars: { port: '80', html: '{{ .Ref }}' } });
+
+suite('renderTemplate', () => {
+  const cases: [template: string, text: string][] = [
+    ['no template', 'no template'],
+    ['{{ .GatewayName }}/{{.PodName}}/{{ .PodOrdinal }}', 'edge/edge-3/3'],
+    ['{{ .Namespace }} {{ .CRName }} {{ .Ref }} {{ .Commit }}', 'ns gw v1 abc'],
+    ['{{ .Labels.app.kubernetes.io/name }}', 'edge'],
+    ['{{- .Vars.port -}}', '80'],
+    ['{{ .Vars.html }}', '{{ .Ref }}'],
+    ['{{ "{{" }} .x }}', '{{ .x }}'],
+    ['{single} }} $& $1', '{single} }} $& $1'],
+  ];
+  for (const [template, text] of cases) {
+    test(`${template} becomes ${text}`, () => {
+      const result = renderTemplate(template, values);
+      assert.ok(result.kind === 'rendered');
+      assert.equal(result.text, text);
+    });
+  }
+
+  const refused: [template: string, message: RegExp][] = [
+    ['a\n{{ .Vars.none }}', /line 2: .*add it to vars/],
+    ['{{ .Labels.none }}', /no such label/],
+    ['{{ .Nothing }}', /has no value/],
+    ['{{ .constructor }}', /has no value/],
+    ['{{ if .Ref }}', /no template that the agent knows/],
+    ['{{}}', /no template that the agent knows/],
+    ['{{ "\\x" }}', /no template that the agent knows/],
+  ];
+  for (const [template, message] of refused) {
+    test(`${JSON.stringify(template)} is refused`, () => {
+      const result = renderTemplate(template, values);
+      assert.ok(result.kind === 'problem');
+      assert.match(result.message, message);
+    });
+  }
+
+  test('the fingerprint of the inputs changes with the values of the keys, and with nothing else', () => {
+    const other = new Map([...values, ['Vars.port', '81']]);
+    assert.equal(inputsHash(['Ref'], values), inputsHash(['Ref'], other));
+    assert.notEqual(inputsHash(['Vars.port'], values), inputsHash(['Vars.port'], other));
+    assert.notEqual(inputsHash(['Vars.none'], values), inputsHash(['Vars.none'], new Map([['Vars.none', '']])));
+  });
+
+  test('a pod without a number in its name has no ordinal', () => {
+    const plain = templateValues({
+      identity: { ...identity, podName: 'edge-x7' },
+      labels,
+      ref: '',
+      commit: '',
+      vars: {},
+    });
+    assert.equal(renderTemplate('{{ .PodOrdinal }}', plain).kind, 'problem');
+  });
+
+  test('the gateway is named by the injector, its label or its pod, in this order', () => {
+    assert.equal(gatewayNameOf({ ...identity, gatewayName: 'given' }, labels), 'given');
+    assert.equal(gatewayNameOf(identity, labels), 'edge');
+    assert.equal(gatewayNameOf(identity, new Map()), 'edge-3');
+  });
+});
+
+suite('renderContent', () => {
+  test('text is rendered, with its byte order mark', () => {
+    const result = renderContent(Buffer.from('\ufeffport={{ .Vars.port }}\r\n'), values);
+    assert.ok(result.kind === 'content');
+    assert.equal(result.content.toString(), '\ufeffport=80\r\n');
+    assert.deepEqual(result.keys, ['Vars.port']);
+  });
+
+  for (const [name, content] of [
+    ['binary content', Buffer.from('a\0{{ .Nothing }}')],
+    ['text that is not UTF-8', Buffer.from('\xe9{{ .Nothing }}', 'latin1')],
+  ] as const) {
+    test(`${name} stays as it is`, () => {
+      assert.deepEqual(renderContent(content, values), { kind: 'content', content, keys: [] });
+    });
+  }
+});
+
+test('a Git LFS pointer is told from content', () => {
+  const pointer = Buffer.from(`version https://git-lfs.github.com/spec/v1\noid sha256:${'a'.repeat(64)}\nsize 5\n`);
+  assert.equal(isLfsPointer(pointer, pointer.length), true);
+  assert.equal(isLfsPointer(pointer, 100_000), false);
+  assert.equal(isLfsPointer(Buffer.from('version 1'), 9), false);
+});
