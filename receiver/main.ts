@@ -21,7 +21,7 @@ import { createMetrics, type ReceiverMetrics } from './metrics.ts';
 const LAME_DUCK_MS = 3000;
 /** Time that requests under way have to end, in milliseconds: more than the deadline of storing. */
 const DRAIN_MS = 10_000;
-const CERTIFICATE_REFRESH_MS = 60_000;
+const CERTIFICATE_REFRESH_MS = 10_000;
 /** Bytes of large bodies that are held at a time; together with a little of each other body it fits the pod's limit. */
 const BODY_BUDGET_BYTES = 8 * 1024 * 1024;
 const MAX_PATCHES = 50;

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
-import { after, before, type TestContext, test } from 'node:test';
+import { after, before } from 'node:test';
 import { until } from '../support/until.ts';
-import { apply, chart, getJson, helm, imageOf, kubectl, kubectlWith } from './support/cluster.ts';
-import { describeNamespaces } from './support/describe-namespaces.ts';
+import { apply, getJson, imageOf, kubectl } from './support/cluster.ts';
 import { gatewaySync } from './support/gateway.ts';
 import { startGitServer } from './support/git-server.ts';
+import { untilInjectionWorks } from './support/injection.ts';
+import { newRelease } from './support/release.ts';
+import { createSteps } from './support/steps.ts';
 
-const id = randomBytes(3).toString('hex');
-const release = `e2e-${id}`;
-const namespace = `e2e-${id}-system`;
-const site = `e2e-${id}-site`;
+const release = newRelease();
+const { namespace } = release;
+const site = `${release.name}-site`;
 /** Beside the site, since it does not keep the restricted standard. */
-const source = `e2e-${id}-git`;
-let failed = false;
+const source = `${release.name}-git`;
+const step = createSteps(namespace, site);
 
 interface ContainerStatus {
   name: string;
@@ -30,9 +30,7 @@ interface Pod {
 before(async () => {
   for (const name of [namespace, site, source]) await kubectl('create', 'namespace', name);
   await kubectl('label', 'namespace', site, 'pod-security.kubernetes.io/enforce=restricted');
-  const values = { image: imageOf('controller'), agentImage: imageOf('agent'), certManager: { enabled: false } };
-  const flags = Object.entries(values).map(([key, value]) => `--set-json=${key}=${JSON.stringify(value)}`);
-  await helm('install', release, chart, '--namespace', namespace, '--wait', '--timeout=180s', ...flags);
+  await release.install();
   const git = await startGitServer(source);
   await git.commit('config/motd', 'first');
   await apply(gatewaySync(site, git.url));
@@ -40,27 +38,13 @@ before(async () => {
 
 after(async () => {
   await kubectl('uncordon', '--selector=kubernetes.io/os=linux');
-  await helm('uninstall', release, '--namespace', namespace, '--ignore-not-found', '--wait', '--timeout=60s');
+  await release.uninstall();
   await kubectl('delete', 'namespace', namespace, site, source, '--timeout=120s');
 });
 
-/** A test that builds on those before it; when it fails, all that can explain it is printed and the rest is skipped. */
-function step(name: string, work: (t: TestContext) => Promise<void>): void {
-  test(name, { timeout: 300_000 }, async (t) => {
-    if (failed) return t.skip('an earlier step failed');
-    try {
-      await work(t);
-    } catch (error) {
-      failed = true;
-      process.stderr.write(`${await describeNamespaces(namespace, site)}\n`);
-      throw error;
-    }
-  });
-}
-
 /** A pod that keeps the restricted Pod Security Standard before and after injection, and runs a command. */
-function template(app: string, command: string[], spec: object = {}): object {
-  const { repository, tag } = imageOf('controller');
+function template(app: string, command: string[], spec: object = {}) {
+  const { repository, tag } = imageOf('agent');
   const container = {
     name: 'gateway',
     image: `${repository}:${tag}`,
@@ -114,14 +98,7 @@ const read = (pod: string) =>
   kubectl('exec', pod, '--container=gateway', '--namespace', site, '--', 'cat', '/data/config/motd');
 
 step('the pods of a Deployment, a StatefulSet and a DaemonSet become ready with their files', async (t) => {
-  const probe = { apiVersion: 'v1', kind: 'Pod', ...template('probe', idle) };
-  const named = { ...probe, metadata: { name: 'probe', namespace: site, annotations: { 'sync.io/inject': 'true' } } };
-  await until(() => kubectlWith(named, 'create', '--dry-run=server', '--output=json', '--filename=-'), {
-    describe: 'the admission webhook to add the sidecar',
-    accept: (pod) => pod.includes('"sync-agent"'),
-    timeout: 60_000,
-    interval: 500,
-  });
+  await untilInjectionWorks(site, template('probe', idle));
   const started = performance.now();
   await apply(
     workload('Deployment', 'deployment', { replicas: 2 }),

@@ -1,65 +1,45 @@
 import assert from 'node:assert/strict';
-import { createHmac, randomBytes } from 'node:crypto';
-import { after, before, type TestContext, test } from 'node:test';
+import { randomBytes } from 'node:crypto';
+import { after, before } from 'node:test';
 import { until } from '../support/until.ts';
-import { apply, chart, getJson, helm, imageOf, kubectl, kubectlWith } from './support/cluster.ts';
-import { describeNamespaces } from './support/describe-namespaces.ts';
+import { apply, getJson, kubectl } from './support/cluster.ts';
+import { deliverPush } from './support/deliver.ts';
 import { gatewayDeployment, gatewayPod, gatewaySync } from './support/gateway.ts';
 import { type GitServer, startGitServer } from './support/git-server.ts';
+import { untilInjectionWorks } from './support/injection.ts';
 import { leftBehind } from './support/left-behind.ts';
+import { newRelease } from './support/release.ts';
+import { createSteps } from './support/steps.ts';
 
-const id = randomBytes(3).toString('hex');
-const release = `e2e-${id}`;
-const namespace = `e2e-${id}-system`;
-const site = `e2e-${id}-site`;
-const receiver = `http://${release}-stoker-operator-receiver.${namespace}.svc:9444`;
+const release = newRelease();
+const { namespace } = release;
+const site = `${release.name}-site`;
+const webhook = `http://${release.fullName}-receiver.${namespace}.svc:9444/webhook/${site}/site`;
 const secret = randomBytes(20).toString('hex');
-
-const values = {
-  image: imageOf('controller'),
-  agentImage: imageOf('agent'),
-  certManager: { enabled: false },
-  webhookReceiver: { enabled: true, image: imageOf('receiver'), hmac: { secret } },
-};
-const flagsOf = (given: object) =>
-  Object.entries(given).map(([key, value]) => `--set-json=${key}=${JSON.stringify(value)}`);
+const webhookReceiver = { enabled: true, hmac: { secret } };
 
 let git: GitServer;
-let failed = false;
+const step = createSteps(namespace, site);
 
 before(async () => {
   for (const name of [namespace, site]) await kubectl('create', 'namespace', name);
 });
 
 after(async () => {
-  await kubectl('delete', 'clusterrolebinding', `${release}-scraper`, '--ignore-not-found');
-  await helm('uninstall', release, '--namespace', namespace, '--ignore-not-found', '--wait', '--timeout=60s');
+  await kubectl('delete', 'clusterrolebinding', `${release.name}-scraper`, '--ignore-not-found');
+  await release.uninstall();
   await kubectl('delete', 'namespace', namespace, site, '--timeout=120s');
 });
 
-/** A test that builds on those before it; when it fails, all that can explain it is printed and the rest is skipped. */
-function step(name: string, work: (t: TestContext) => Promise<void>): void {
-  test(name, { timeout: 300_000 }, async (t) => {
-    if (failed) return t.skip('an earlier step failed');
-    try {
-      await work(t);
-    } catch (error) {
-      failed = true;
-      process.stderr.write(`${await describeNamespaces(namespace, site)}\n`);
-      throw error;
-    }
-  });
-}
-
 step('the chart installs and becomes ready', async () => {
-  await helm('install', release, chart, '--namespace', namespace, '--wait', '--timeout=180s', ...flagsOf(values));
+  await release.install({ webhookReceiver });
 });
 
 step('a Deployment that asks for the agent gets it, and the files of the tracked branch', async (t) => {
   git = await startGitServer(site);
   await git.commit('config/motd', 'first');
   await apply(gatewaySync(site, git.url));
-  await injectionWorks();
+  await untilInjectionWorks(site, gatewayPod());
   const started = performance.now();
   await apply(gatewayDeployment(site));
   await until(sidecarState, { describe: 'the sidecar to run and be ready', timeout: 120_000, accept: isReady });
@@ -75,7 +55,7 @@ step('a Deployment that asks for the agent gets it, and the files of the tracked
 step('a signed webhook brings a push into the volume without a poll', async (t) => {
   await git.commit('config/motd', 'second');
   const started = performance.now();
-  const answer = await deliver({ ref: 'refs/heads/main', after: '0'.repeat(39).concat('1') });
+  const answer = await deliverPush(git, webhook, { hmac: secret });
   assert.equal(answer.status, 202, answer.body);
   await until(() => readFromVolume('config/motd'), {
     describe: 'the pushed file',
@@ -86,7 +66,7 @@ step('a signed webhook brings a push into the volume without a poll', async (t) 
 });
 
 step('a webhook with a wrong signature is refused', async () => {
-  const answer = await deliver({ ref: 'refs/heads/main' }, 'another secret');
+  const answer = await deliverPush(git, webhook, { hmac: 'another secret' });
   assert.equal(answer.status, 401, answer.body);
 });
 
@@ -118,10 +98,10 @@ step('a deleted pod comes back with its files, and the status follows', async ()
 });
 
 step('whoever may read metrics gets them, and nobody else', async () => {
-  const name = `${release}-stoker-operator-metrics`;
+  const name = `${release.fullName}-metrics`;
   const role = `--clusterrole=${name}-reader`;
   await kubectl('create', 'serviceaccount', 'scraper', '--namespace', site);
-  await kubectl('create', 'clusterrolebinding', `${release}-scraper`, role, `--serviceaccount=${site}:scraper`);
+  await kubectl('create', 'clusterrolebinding', `${release.name}-scraper`, role, `--serviceaccount=${site}:scraper`);
   const url = `https://${name}.${namespace}.svc:8443/metrics`;
   const token = await kubectl('create', 'token', 'scraper', '--namespace', site);
   const other = await kubectl('create', 'token', 'default', '--namespace', site);
@@ -132,19 +112,18 @@ step('an upgrade to two replicas leaves the webhook and its CA as they are', asy
   const caBundle = () =>
     kubectl(
       'get',
-      `mutatingwebhookconfiguration/${release}-stoker-operator-webhook`,
+      `mutatingwebhookconfiguration/${release.fullName}-webhook`,
       '--output=jsonpath={.webhooks[0].clientConfig.caBundle}',
     );
   const before = await caBundle();
-  const flags = flagsOf({ ...values, replicaCount: 2 });
-  await helm('upgrade', release, chart, '--namespace', namespace, '--wait', '--timeout=180s', ...flags);
+  await release.install({ webhookReceiver, replicaCount: 2 });
   assert.equal(await caBundle(), before);
-  await injectionWorks();
+  await untilInjectionWorks(site, gatewayPod());
 });
 
 step('helm uninstall leaves nothing but the CRDs and their resources', async () => {
-  await helm('uninstall', release, '--namespace', namespace, '--wait', '--timeout=120s');
-  await until(() => leftBehind({ release, namespace }), {
+  await release.uninstall();
+  await until(() => leftBehind({ release: release.name, namespace }), {
     describe: 'nothing to be left',
     timeout: 60_000,
     interval: 1_000,
@@ -153,18 +132,6 @@ step('helm uninstall leaves nothing but the CRDs and their resources', async () 
   await kubectl('get', 'crd/gatewaysyncs.sync.io', 'crd/syncreports.sync.io');
   await kubectl('get', 'gatewaysync/site', '--namespace', site);
 });
-
-/** With `Ignore`, a pod starts without a sidecar as long as the API server has not got the webhook's CA. */
-async function injectionWorks(): Promise<void> {
-  const { metadata, spec } = gatewayPod();
-  const probe = { apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, name: 'probe', namespace: site }, spec };
-  await until(() => kubectlWith(probe, 'create', '--dry-run=server', '--output=json', '--filename=-'), {
-    describe: 'the admission webhook to add the sidecar',
-    accept: (pod) => pod.includes('"sync-agent"'),
-    timeout: 60_000,
-    interval: 500,
-  });
-}
 
 interface ContainerStatus {
   name: string;
@@ -190,19 +157,6 @@ const readFromVolume = (file: string) =>
 async function gatewaysOf(name: string): Promise<{ total?: number; synced?: number }> {
   const { status } = await getJson<{ status?: { gateways?: object } }>(`gatewaysync/${name}`, '--namespace', site);
   return status?.gateways ?? {};
-}
-
-/** Sends what GitHub sends for a push, from inside the cluster. */
-async function deliver(payload: object, key = secret): Promise<{ status: number; body: string }> {
-  const body = JSON.stringify(payload);
-  const signature = `sha256=${createHmac('sha256', key).update(body).digest('hex')}`;
-  const headers = { 'content-type': 'application/json', 'x-github-event': 'push', 'x-hub-signature-256': signature };
-  const url = `${receiver}/webhook/${site}/site`;
-  const script = `
-    const response = await fetch(process.argv[1], { method: 'POST', headers: JSON.parse(process.argv[2]), body: process.argv[3] });
-    console.log(JSON.stringify({ status: response.status, body: await response.text() }));`;
-  const output = await git.exec('node', '--input-type=module', '--eval', script, url, JSON.stringify(headers), body);
-  return JSON.parse(output) as { status: number; body: string };
 }
 
 /** Gives the status with which an https server in the cluster answers; its certificate is its own. */

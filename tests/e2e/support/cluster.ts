@@ -1,4 +1,3 @@
-import path from 'node:path';
 import { findBinaries } from '../../../scripts/testbed/find-binaries.ts';
 import { runCommand } from '../../../scripts/testbed/run-command.ts';
 
@@ -34,9 +33,6 @@ export async function apply(...items: object[]): Promise<void> {
 export async function helm(...args: string[]): Promise<string> {
   return await runCommand((await find()).helm, args);
 }
-
-/** Folder of the chart. */
-export const chart = path.join(import.meta.dirname, '../../../chart');
 
 /** Gives the name of a program's image as the end-to-end tests use it, in two parts as the chart's values want it. */
 export function imageOf(program: 'agent' | 'controller' | 'receiver'): { repository: string; tag: string } {

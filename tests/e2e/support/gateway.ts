@@ -2,7 +2,7 @@ import { imageOf } from './cluster.ts';
 
 /** Gives the template of a gateway's pod: something that runs, has a data volume and asks for the agent. */
 export function gatewayPod(): { metadata: object; spec: object } {
-  const { repository, tag } = imageOf('controller');
+  const { repository, tag } = imageOf('agent');
   const container = {
     name: 'gateway',
     image: `${repository}:${tag}`,

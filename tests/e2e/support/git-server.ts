@@ -54,10 +54,10 @@ async function program(namespace: string): Promise<object> {
 }
 
 function deployment(namespace: string): object {
-  const { repository, tag } = imageOf('controller');
+  const { repository, tag } = imageOf('agent');
   const container = {
     name: 'git',
-    // Of our images, this one has both git and Node.
+    // It has git, Node and a shell.
     image: `${repository}:${tag}`,
     command: ['node', '/program/main.mjs'],
     ports: [{ containerPort: 8080 }],

@@ -1,0 +1,29 @@
+import { createHmac } from 'node:crypto';
+import type { GitServer } from './git-server.ts';
+
+/** What a sender proves itself by. */
+export interface Proof {
+  hmac?: string;
+  token?: string;
+}
+
+export interface Answer {
+  status: number;
+  body: string;
+}
+
+/** Sends what GitHub sends for a push, from inside the cluster, and gives the receiver's answer. */
+export async function deliverPush(git: GitServer, url: string, { hmac, token }: Proof = {}): Promise<Answer> {
+  const body = JSON.stringify({ ref: 'refs/heads/main', after: '1'.padStart(40, '0') });
+  const headers = {
+    'content-type': 'application/json',
+    'x-github-event': 'push',
+    ...(hmac && { 'x-hub-signature-256': `sha256=${createHmac('sha256', hmac).update(body).digest('hex')}` }),
+    ...(token && { authorization: `Bearer ${token}` }),
+  };
+  const script = `
+    const response = await fetch(process.argv[1], { method: 'POST', headers: JSON.parse(process.argv[2]), body: process.argv[3] });
+    console.log(JSON.stringify({ status: response.status, body: await response.text() }));`;
+  const output = await git.exec('node', '--input-type=module', '--eval', script, url, JSON.stringify(headers), body);
+  return JSON.parse(output) as Answer;
+}

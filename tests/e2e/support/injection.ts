@@ -1,0 +1,19 @@
+import { until } from '../../support/until.ts';
+import { kubectlWith } from './cluster.ts';
+
+/** Asks the API server what it would make of a pod of this template; tells whether it would have the sidecar. */
+export async function wouldBeInjected(namespace: string, template: { metadata: object; spec: object }) {
+  const { metadata, spec } = template;
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, name: 'probe', namespace }, spec };
+  const answer = await kubectlWith(pod, 'create', '--dry-run=server', '--output=json', '--filename=-');
+  return answer.includes('"sync-agent"');
+}
+
+/** With `Ignore`, a pod starts without a sidecar as long as the API server has not got the webhook's CA. */
+export async function untilInjectionWorks(namespace: string, template: { metadata: object; spec: object }) {
+  await until(() => wouldBeInjected(namespace, template), {
+    describe: 'the admission webhook to add the sidecar',
+    timeout: 60_000,
+    interval: 500,
+  });
+}

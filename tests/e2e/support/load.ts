@@ -1,0 +1,51 @@
+import type { GitServer } from './git-server.ts';
+
+/** What a load of deliveries came to. */
+export interface Load {
+  /** Number of answers by status; `broken` counts connections that gave none. */
+  answers: Record<string, number>;
+  /** When the last delivery that was answered 202 was sent, by path: RFC 3339 UTC, milliseconds. */
+  lastAccepted: Record<string, string>;
+}
+
+/**
+ * Sends deliveries from inside the cluster, ten clients at a time and each on a connection of its own, to `paths` in turn,
+ * until the file `/tmp/enough` is there; see {@link stopLoad}.
+ */
+export async function sendLoad(git: GitServer, base: string, paths: string[], token: string): Promise<Load> {
+  const output = await git.exec(
+    'node',
+    '--input-type=module',
+    '--eval',
+    script,
+    base,
+    JSON.stringify(paths),
+    `Bearer ${token}`,
+  );
+  return JSON.parse(output) as Load;
+}
+
+/** Ends the load that is being sent, within a moment. */
+export const stopLoad = (git: GitServer) => git.exec('touch', '/tmp/enough');
+
+const script = `
+  import { existsSync } from 'node:fs';
+  import { setTimeout as sleep } from 'node:timers/promises';
+  const [base, list, authorization] = process.argv.slice(1);
+  const paths = JSON.parse(list);
+  const answers = {};
+  const lastAccepted = {};
+  const headers = { 'content-type': 'application/json', connection: 'close', authorization };
+  async function client(number) {
+    for (let i = number; !existsSync('/tmp/enough'); i += 10) {
+      const path = paths[i % paths.length];
+      const sentAt = new Date().toISOString();
+      const request = { method: 'POST', headers, body: '{"ref":"main"}', signal: AbortSignal.timeout(15_000) };
+      const status = await fetch(base + path, request).then((answer) => answer.status, () => 'broken');
+      answers[status] = (answers[status] ?? 0) + 1;
+      if (status === 202 && !(sentAt < lastAccepted[path])) lastAccepted[path] = sentAt;
+      await sleep(40);
+    }
+  }
+  await Promise.all(Array.from({ length: 10 }, (_, number) => client(number)));
+  console.log(JSON.stringify({ answers, lastAccepted }));`;

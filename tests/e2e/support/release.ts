@@ -1,0 +1,44 @@
+import { randomBytes } from 'node:crypto';
+import path from 'node:path';
+import { helm, imageOf } from './cluster.ts';
+
+/** An installation of the chart with the images under test, in a namespace of its own. */
+export interface Release {
+  name: string;
+  namespace: string;
+  /** Name of the chart's objects, before their suffix. */
+  fullName: string;
+  /** Installs, or upgrades to exactly these values and the images under test, and waits until all is ready. */
+  install(values?: Record<string, unknown>): Promise<void>;
+  /** Uninstalls and waits; nothing to do where nothing is installed. */
+  uninstall(): Promise<void>;
+}
+
+const chart = path.join(import.meta.dirname, '../../../chart');
+
+/** Gives a release that nobody has yet; the namespace has to be made. */
+export function newRelease(): Release {
+  const name = `e2e-${randomBytes(3).toString('hex')}`;
+  const namespace = `${name}-system`;
+  return {
+    name,
+    namespace,
+    fullName: `${name}-stoker-operator`,
+    install: async (values = {}) => {
+      const flags = flagsOf({ ...imagesUnderTest(), certManager: { enabled: false }, ...withReceiverImage(values) });
+      await helm('upgrade', name, chart, '--install', '--namespace', namespace, '--wait', '--timeout=180s', ...flags);
+    },
+    uninstall: async () => {
+      await helm('uninstall', name, '--namespace', namespace, '--ignore-not-found', '--wait', '--timeout=120s');
+    },
+  };
+}
+
+const imagesUnderTest = () => ({ image: imageOf('controller'), agentImage: imageOf('agent') });
+
+function withReceiverImage({ webhookReceiver, ...values }: Record<string, unknown>): Record<string, unknown> {
+  return webhookReceiver ? { ...values, webhookReceiver: { image: imageOf('receiver'), ...webhookReceiver } } : values;
+}
+
+const flagsOf = (values: object) =>
+  Object.entries(values).map(([key, value]) => `--set-json=${key}=${JSON.stringify(value)}`);

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, readFile, rename, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { connect, type TLSSocket } from 'node:tls';
+import { createCertificates } from '../../../scripts/testbed/certificates.ts';
+import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { connectCluster } from '../../support/cluster.ts';
+import { until } from '../../support/until.ts';
+import { startReceiver } from './start-receiver.ts';
+
+const cluster = await connectCluster();
+
+test('a renewed certificate is served without a restart, and connections that are open stay', async (t) => {
+  const volume = await mountedSecret(t);
+  const old = await volume.publish('old');
+  const receiver = await startReceiver(t, cluster.kubeconfig, volume.environment);
+  const open = await handshake(t, receiver.port);
+  assert.equal(fingerprintOf(open), await old.fingerprint());
+
+  const renewed = await volume.publish('renewed');
+
+  const expected = await renewed.fingerprint();
+  await until(async () => fingerprintOf(await handshake(t, receiver.port)), {
+    describe: 'a handshake with the renewed certificate',
+    timeout: 60_000,
+    interval: 500,
+    accept: (fingerprint) => fingerprint === expected,
+  });
+  open.write('POST /webhook/a/b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n');
+  const [answer] = await once(open, 'data');
+  assert.match(String(answer), /^HTTP\/1\.1 4\d\d /);
+});
+
+/** A folder in which two files appear as the kubelet mounts a Secret: by a link that is replaced in one step. */
+async function mountedSecret(t: TestContext) {
+  const folder = await makeTemporaryFolder('receiver-certificate-');
+  t.after(() => folder.remove());
+  const link = join(folder.path, '..data');
+  return {
+    environment: { TLS_CERT_FILE: join(link, 'server.crt'), TLS_KEY_FILE: join(link, 'server.key') },
+    publish: async (version: string) => {
+      await mkdir(join(folder.path, version));
+      const { certFile } = await createCertificates(join(folder.path, version));
+      await symlink(version, `${link}_tmp`);
+      await rename(`${link}_tmp`, link);
+      return { fingerprint: async () => new X509Certificate(await readFile(certFile)).fingerprint256 };
+    },
+  };
+}
+
+async function handshake(t: TestContext, port: number): Promise<TLSSocket> {
+  const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false });
+  t.after(() => socket.destroy());
+  await once(socket, 'secureConnect');
+  return socket;
+}
+
+const fingerprintOf = (socket: TLSSocket) => socket.getPeerX509Certificate()?.fingerprint256;
