@@ -1,35 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
-import { KubeConfig } from '@kubernetes/client-node';
-import { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
-import { ApiCredentials } from '../../shared/io/kubernetes/credentials.ts';
 import { agentClusterRole } from '../testbed/agent-role.ts';
 import { type ControlPlane, startControlPlane } from '../testbed/control-plane.ts';
-import { freePort } from '../testbed/free-port.ts';
 import type { GitRepository } from '../testbed/git-repository.ts';
 import { startGitServer } from '../testbed/git-server.ts';
 import { installCrds } from '../testbed/install-crds.ts';
-import { type InjectedPod, sidecarEnvironment } from '../testbed/play-kubelet.ts';
 import { step } from '../testbed/step.ts';
-import { webhookConfiguration } from '../testbed/webhook-configuration.ts';
 import { buildBundles } from './build-bundles.ts';
 import { bold, dim, headline, say, show, timeline } from './console.ts';
 import { GatewaySyncFollower } from './follow-gateway-sync.ts';
-import {
-  BRANCH,
-  gatewaySyncObject,
-  NAMESPACE,
-  namespaceObject,
-  POD,
-  podObject,
-  RESOURCE,
-  sampleFiles,
-} from './objects.ts';
-import { startProgram } from './programs.ts';
+import { BRANCH, gatewaySyncObject, NAMESPACE, namespaceObject, POD, RESOURCE, sampleFiles } from './objects.ts';
+import { applyObject, clientOf, type Gateway, startGateway, startOperator } from './start-system.ts';
 import { postPush, watchDelivery } from './watch-delivery.ts';
 
 const POLL_SECONDS = 5;
-const AGENT_IMAGE = 'stoker-operator/agent:demo';
 
 interface Stage {
   cluster: ControlPlane;
@@ -75,9 +59,13 @@ async function prepare(): Promise<Stage> {
 
   const follower = new GatewaySyncFollower();
   const following = new AbortController();
-  void follower.run(clientOf(cluster), { namespace: NAMESPACE, name: RESOURCE }, following.signal);
+  void follower.run(
+    clientOf(cluster, 'stoker-operator-demo'),
+    { namespace: NAMESPACE, name: RESOURCE },
+    following.signal,
+  );
   await applyObject(cluster, gatewaySyncObject(repository.url, `${POLL_SECONDS}s`));
-  const { data, agent } = await startGateway(cluster);
+  const { data, agent } = await showGateway(cluster);
   await follower.until('the first sync', ({ status }) => status?.gateways?.synced === 1);
   say(`first sync  done: ${Object.keys(sampleFiles).length - 1} files in ${data}/config`);
   return {
@@ -90,60 +78,18 @@ async function prepare(): Promise<Stage> {
   };
 }
 
-async function startOperator(cluster: ControlPlane, secret: string) {
-  const [webhookPort, admissionPort, metricsPort] = await Promise.all([freePort(), freePort(), freePort()]);
-  await applyObject(cluster, webhookConfiguration({ name: NAMESPACE, namespace: NAMESPACE, port: admissionPort }));
-  const common = { KUBECONFIG: cluster.kubeconfig };
-  const [receiver, controller] = await Promise.all([
-    startProgram(
-      'receiver',
-      {
-        ...common,
-        RECEIVER_HOST: '127.0.0.1',
-        RECEIVER_PORT: String(webhookPort),
-        METRICS_PORT: String(metricsPort),
-        WEBHOOK_HMAC_SECRET: secret,
-      },
-      cluster.dir,
-    ),
-    startProgram(
-      'controller',
-      {
-        ...common,
-        POD_NAMESPACE: NAMESPACE,
-        WEBHOOK_PORT: String(admissionPort),
-        WEBHOOK_SELF_SIGNED: NAMESPACE,
-        DEFAULT_AGENT_IMAGE: AGENT_IMAGE,
-        METRICS_PORT: '0',
-        GIT_ALLOW_LOCAL: 'true',
-      },
-      cluster.dir,
-    ),
-  ]);
-  return {
-    webhookUrl: `http://127.0.0.1:${webhookPort}/webhook/${NAMESPACE}/${RESOURCE}`,
-    stop: async () => {
-      await Promise.all([receiver.stop(), controller.stop()]);
-    },
-  };
-}
-
-/** Creates the pod, and runs the sidecar that came back with it. */
-async function startGateway(cluster: ControlPlane) {
+/** Creates the pod, and says what came back. */
+async function showGateway(cluster: ControlPlane): Promise<Gateway> {
   headline('The gateway');
-  const created = await cluster.kubectlWith(podObject, 'create', '--filename', '-', '--output', 'json');
-  const pod = JSON.parse(created) as InjectedPod;
-  const names = (pod.spec.initContainers ?? []).map(({ name, image }) => `${name} (${image})`);
+  const gateway = await startGateway(cluster);
+  const names = (gateway.pod.spec.initContainers ?? []).map(({ name, image }) => `${name} (${image})`);
   say(`pod ${POD} was created through the API server and came back with the sidecar ${names.join(', ')}`);
   say(
     dim(
       'there is no node here, so the demo plays the kubelet: it runs the agent with the environment of that container',
     ),
   );
-  const root = path.join(cluster.dir, 'pod');
-  const environment = await sidecarEnvironment(cluster, pod, root);
-  const agent = await startProgram('agent', { ...environment, METRICS_PORT: String(await freePort()) }, cluster.dir);
-  return { agent, data: path.join(root, 'data') };
+  return gateway;
 }
 
 async function showWebhook({ repository, follower, webhookUrl, secret, data }: Stage): Promise<void> {
@@ -204,14 +150,4 @@ async function stayUp({ cluster, webhookUrl, secret, repository, data }: Stage):
 `);
   say(bold('Ctrl-C ends everything.'));
   await new Promise(() => setInterval(() => {}, 1 << 30));
-}
-
-async function applyObject(cluster: ControlPlane, object: object): Promise<void> {
-  await cluster.kubectlWith(object, 'apply', '--server-side', '--filename', '-');
-}
-
-function clientOf({ kubeconfig }: ControlPlane): KubernetesClient {
-  const config = new KubeConfig();
-  config.loadFromFile(kubeconfig);
-  return new KubernetesClient(new ApiCredentials(config), { userAgent: 'stoker-operator-demo' });
 }

@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { buildBundles } from '../demo/build-bundles.ts';
+import { GatewaySyncFollower } from '../demo/follow-gateway-sync.ts';
+import { BRANCH, gatewaySyncObject, NAMESPACE, namespaceObject, RESOURCE, sampleFiles } from '../demo/objects.ts';
+import { applyObject, clientOf, startGateway, startOperator } from '../demo/start-system.ts';
+import { postPush, watchDelivery } from '../demo/watch-delivery.ts';
+import { agentClusterRole } from '../testbed/agent-role.ts';
+import { startControlPlane } from '../testbed/control-plane.ts';
+import type { GitRepository } from '../testbed/git-repository.ts';
+import { startGitServer } from '../testbed/git-server.ts';
+import { installCrds } from '../testbed/install-crds.ts';
+import { runCommand } from '../testbed/run-command.ts';
+import { step } from '../testbed/step.ts';
+import { printTable, quantile } from './table.ts';
+
+/** What one delivery took since its POST, in milliseconds. */
+interface Times {
+  answered: number;
+  resolved: number;
+  onDisk: number;
+}
+
+/** From the POST of a signed delivery to the file on the gateway's disk, over all three programs; `--changes 100 --files 200,20000`. */
+export async function run(options: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: options,
+    options: { changes: { type: 'string', default: '100' }, files: { type: 'string', default: '200,20000' } },
+  });
+  await buildBundles();
+  const rows: string[][] = [];
+  for (const files of values.files.split(',')) rows.push(...(await measure(Number(files), Number(values.changes))));
+  printTable(['from POST to …', 'p50', 'p99'], rows);
+}
+
+async function measure(files: number, changes: number): Promise<string[][]> {
+  const cluster = await step(`Starting a control plane, for ${files} files`, () => startControlPlane());
+  const server = await startGitServer();
+  const secret = randomBytes(20).toString('hex');
+  const follower = new GatewaySyncFollower();
+  const following = new AbortController();
+  const running: { stop(): Promise<unknown> }[] = [server];
+  try {
+    const repository = await server.createRepository('gateways');
+    await repository.commit({ files: { ...sampleFiles, ...manyFiles(files) } });
+    await installCrds(cluster);
+    for (const object of [namespaceObject, agentClusterRole]) await applyObject(cluster, object);
+    const operator = await startOperator(cluster, secret);
+    running.push(operator);
+    void follower.run(clientOf(cluster, 'bench'), { namespace: NAMESPACE, name: RESOURCE }, following.signal);
+    await applyObject(cluster, gatewaySyncObject(repository.url, '1h'));
+    const { data, agent } = await startGateway(cluster);
+    running.push(agent);
+    await follower.until('the first sync', ({ status }) => status?.gateways?.synced === 1, 120_000);
+    const times: Times[] = [];
+    for (let n = 0; n < changes; n += 1) {
+      times.push(await deliver({ repository, follower, data, webhookUrl: operator.webhookUrl, secret }, n));
+      await sleep(200);
+    }
+    const row = (what: string, of: (taken: Times) => number) => [
+      `${files} files: ${what}`,
+      ...[0.5, 0.99].map((share) => `${quantile(times.map(of), share).toFixed(0)} ms`),
+    ];
+    return [
+      row('the answer 202', ({ answered }) => answered),
+      row('the commit in the status', ({ resolved }) => resolved),
+      row("the file on the gateway's disk", ({ onDisk }) => onDisk),
+      [
+        `${files} files: a bare git fetch of the commit`,
+        `${(await bareFetch(repository, cluster.dir)).toFixed(0)} ms`,
+        '',
+      ],
+    ];
+  } finally {
+    following.abort();
+    await Promise.all(running.map((program) => program.stop()));
+    await cluster.stop();
+  }
+}
+
+const manyFiles = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`shared/many/${n % 97}/${n}.json`, `{"n": ${n}}\n`]));
+
+interface Stage {
+  repository: GitRepository;
+  follower: GatewaySyncFollower;
+  data: string;
+  webhookUrl: string;
+  secret: string;
+}
+
+async function deliver({ repository, follower, data, webhookUrl, secret }: Stage, n: number): Promise<Times> {
+  const content = `hello ${n}\n`;
+  const commit = await repository.commit({ files: { 'shared/greeting.txt': content } });
+  const file = { path: path.join(data, 'config/greeting.txt'), content };
+  const startedAt = performance.now();
+  const [answer, [resolved, onDisk]] = await Promise.all([
+    postPush(webhookUrl, secret, BRANCH),
+    watchDelivery(follower, { commit, file }, startedAt),
+  ]);
+  if (answer.status !== 202) throw new Error(`the receiver answered ${answer.status}: ${answer.body}`);
+  return {
+    answered: answer.at - startedAt,
+    resolved: resolved?.atMs ?? Number.NaN,
+    onDisk: onDisk?.atMs ?? Number.NaN,
+  };
+}
+
+/** Milliseconds that git alone needs to fetch one more commit. */
+async function bareFetch(repository: GitRepository, folder: string): Promise<number> {
+  const clone = path.join(folder, 'bare');
+  const fetch = (commit: string) =>
+    runCommand('git', [`--git-dir=${clone}`, 'fetch', '--quiet', '--depth=1', repository.url, commit]);
+  await runCommand('git', ['init', '--quiet', '--bare', clone]);
+  await fetch(await repository.commit({ files: { 'shared/greeting.txt': 'before' } }));
+  const commit = await repository.commit({ files: { 'shared/greeting.txt': 'after' } });
+  const startedAt = performance.now();
+  await fetch(commit);
+  return performance.now() - startedAt;
+}

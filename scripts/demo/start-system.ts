@@ -1,0 +1,88 @@
+import path from 'node:path';
+import { KubeConfig } from '@kubernetes/client-node';
+import { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import { ApiCredentials } from '../../shared/io/kubernetes/credentials.ts';
+import type { ControlPlane } from '../testbed/control-plane.ts';
+import { freePort } from '../testbed/free-port.ts';
+import { type InjectedPod, sidecarEnvironment } from '../testbed/play-kubelet.ts';
+import { webhookConfiguration } from '../testbed/webhook-configuration.ts';
+import { NAMESPACE, podObject, RESOURCE } from './objects.ts';
+import { type RunningProgram, startProgram } from './programs.ts';
+
+const AGENT_IMAGE = 'stoker-operator/agent:demo';
+
+/** A receiver and a controller that run on this machine. */
+export interface Operator {
+  /** Where a delivery for the demo's GatewaySync goes. */
+  webhookUrl: string;
+  stop(): Promise<void>;
+}
+
+/** A pod that came back with its sidecar, and the agent that runs in the place of that container. */
+export interface Gateway {
+  pod: InjectedPod;
+  agent: RunningProgram;
+  /** The gateway's data volume on this machine. */
+  data: string;
+}
+
+/** Starts the receiver, whose deliveries are signed by `secret`, and the controller with its admission webhook. */
+export async function startOperator(cluster: ControlPlane, secret: string): Promise<Operator> {
+  const [webhookPort, admissionPort, metricsPort] = await Promise.all([freePort(), freePort(), freePort()]);
+  await applyObject(cluster, webhookConfiguration({ name: NAMESPACE, namespace: NAMESPACE, port: admissionPort }));
+  const common = { KUBECONFIG: cluster.kubeconfig };
+  const [receiver, controller] = await Promise.all([
+    startProgram(
+      'receiver',
+      {
+        ...common,
+        RECEIVER_HOST: '127.0.0.1',
+        RECEIVER_PORT: String(webhookPort),
+        METRICS_PORT: String(metricsPort),
+        WEBHOOK_HMAC_SECRET: secret,
+      },
+      cluster.dir,
+    ),
+    startProgram(
+      'controller',
+      {
+        ...common,
+        POD_NAMESPACE: NAMESPACE,
+        WEBHOOK_PORT: String(admissionPort),
+        WEBHOOK_SELF_SIGNED: NAMESPACE,
+        DEFAULT_AGENT_IMAGE: AGENT_IMAGE,
+        METRICS_PORT: '0',
+        GIT_ALLOW_LOCAL: 'true',
+      },
+      cluster.dir,
+    ),
+  ]);
+  return {
+    webhookUrl: `http://127.0.0.1:${webhookPort}/webhook/${NAMESPACE}/${RESOURCE}`,
+    stop: async () => {
+      await Promise.all([receiver.stop(), controller.stop()]);
+    },
+  };
+}
+
+/** Creates the pod through the API server, and runs the sidecar that came back with it as a kubelet would. */
+export async function startGateway(cluster: ControlPlane): Promise<Gateway> {
+  const created = await cluster.kubectlWith(podObject, 'create', '--filename', '-', '--output', 'json');
+  const pod = JSON.parse(created) as InjectedPod;
+  const root = path.join(cluster.dir, 'pod');
+  const environment = await sidecarEnvironment(cluster, pod, root);
+  const agent = await startProgram('agent', { ...environment, METRICS_PORT: String(await freePort()) }, cluster.dir);
+  return { pod, agent, data: path.join(root, 'data') };
+}
+
+/** Applies an object on the server side. */
+export async function applyObject(cluster: ControlPlane, object: object): Promise<void> {
+  await cluster.kubectlWith(object, 'apply', '--server-side', '--filename', '-');
+}
+
+/** A client with the rights of the administrator. */
+export function clientOf({ kubeconfig }: ControlPlane, userAgent: string): KubernetesClient {
+  const config = new KubeConfig();
+  config.loadFromFile(kubeconfig);
+  return new KubernetesClient(new ApiCredentials(config), { userAgent });
+}
