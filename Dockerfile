@@ -1,42 +1,55 @@
-# syntax=docker/dockerfile:1
 # The three images: docker build --target controller|receiver|agent .
+# Built for linux/amd64 and linux/arm64; what runs during the build runs on the builder, but for apt-get and a copy of files.
+#
+# The base is pinned by the digest of its index, which stands for both platforms. To move it:
+#   docker buildx imagetools inspect node:VERSION-trixie-slim --format '{{.Manifest.Digest}}'
+# Debian's packages are not pinned, so that a rebuild brings their security updates; the SBOM of a release says what it holds.
+#
 # The ENTRYPOINT lines are the one place for the flags of Node; scripts/images/assemble-root.ts prints them for other builders.
+ARG NODE_IMAGE=docker.io/library/node:26.10.0-trixie-slim@sha256:930557a230abacbc3f4fd9b8648abf8f4bee1e17cb72195dcdfb2f709bc85b33
 
-FROM --platform=$BUILDPLATFORM node:26.10.0-trixie-slim AS build
+FROM --platform=$BUILDPLATFORM ${NODE_IMAGE} AS build
 WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci
+RUN --mount=type=cache,target=/root/.npm npm ci
 COPY . .
-RUN npm run build \
- && for program in controller receiver agent; do node scripts/images/assemble-root.ts $program /out/$program; done
+RUN node scripts/build.ts \
+ && for program in controller receiver agent; do node scripts/images/assemble-root.ts "$program" "/out/$program"; done
 
-FROM node:26.10.0-trixie-slim AS base
+FROM ${NODE_IMAGE} AS system
+RUN apt-get update \
+ && apt-get install --yes --no-install-recommends git openssh-client \
+ && rm -rf /var/lib/apt/lists/*
+COPY scripts/images/make-root.sh /
+# git starts ssh by sh, which is alone there: it finds no program but these.
+RUN /make-root.sh /roots/receiver node \
+ && /make-root.sh /roots/controller node git ssh sh
+
+FROM scratch AS base
 # One arena of the C library instead of one a thread: 10 to 20 MB less.
-ENV NODE_ENV=production MALLOC_ARENA_MAX=1
+ENV PATH=/usr/local/bin:/usr/bin NODE_ENV=production MALLOC_ARENA_MAX=1
 WORKDIR /app
 USER 65532:65532
 
-FROM base AS with-git
-USER root
-RUN apt-get update \
- && apt-get install --yes --no-install-recommends ca-certificates git openssh-client \
- && rm -rf /var/lib/apt/lists/*
-USER 65532:65532
-
 FROM base AS receiver
+COPY --from=system /roots/receiver /
 COPY --from=build /out/receiver /
 ENTRYPOINT ["node", "--max-semi-space-size=1", "--optimize-for-size", "--max-old-space-size=64", "/app/receiver.mjs"]
 
-FROM with-git AS controller
+FROM base AS controller
+COPY --from=system /roots/controller /
 COPY --from=build /out/controller /
 ENTRYPOINT ["node", "--max-semi-space-size=1", "--optimize-for-size", "--max-old-space-size=64", "/app/controller.mjs"]
 
-FROM with-git AS agent
-USER root
-# gpg checks OpenPGP signatures; nss-wrapper gives ssh a name for a user that no passwd file knows.
+# All of git, for fetches by every transport; it runs as any user, and people look into a gateway's pod with its shell.
+FROM ${NODE_IMAGE} AS agent
+# git-lfs (11 MB) fetches what pointers stand for; gpg checks OpenPGP signatures; nss-wrapper gives ssh a name for a user that no passwd file knows. npm and yarn are not for it.
 RUN apt-get update \
- && apt-get install --yes --no-install-recommends gpg libnss-wrapper \
- && rm -rf /var/lib/apt/lists/*
+ && apt-get install --yes --no-install-recommends ca-certificates git git-lfs gpg libnss-wrapper openssh-client \
+ && rm -rf /var/lib/apt/lists/* /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack \
+    /opt/yarn-* /usr/local/bin/yarn /usr/local/bin/yarnpkg
+ENV NODE_ENV=production MALLOC_ARENA_MAX=1
+WORKDIR /app
 USER 65532:65532
 COPY --from=build /out/agent /
 ENTRYPOINT ["node", "--max-semi-space-size=1", "--optimize-for-size", "--max-old-space-size=64", "/app/agent.mjs"]

@@ -9,22 +9,26 @@ import { ApiCredentials } from '../shared/io/kubernetes/credentials.ts';
 import { createLogger, type Logger } from '../shared/log.ts';
 import { version } from '../shared/version.ts';
 import { Announcer } from './announcer.ts';
+import { Baseline } from './baseline.ts';
 import { type AgentConfig, agentConfigSchema } from './config.ts';
 import type { Identity } from './domain/template-values.ts';
-import { FullChecks } from './full-checks.ts';
 import { Gateway } from './gateway.ts';
 import { Clone } from './io/clone.ts';
 import { DataRoot } from './io/data-root.ts';
 import { GatewayClient } from './io/gateway-client.ts';
+import { LfsStore } from './io/lfs-store.ts';
 import { ManifestFile } from './io/manifest-file.ts';
+import { ModuleStore } from './io/module-store.ts';
 import { nameUser, type User } from './io/name-user.ts';
 import { PendingReload } from './io/pending-reload.ts';
+import { ContentPreviews } from './io/preview-contents.ts';
 import { Signatures } from './io/signatures.ts';
 import { VolumeLock } from './io/volume-lock.ts';
 import { AgentMetrics } from './metrics.ts';
 import { Reports } from './reports.ts';
 import { runAgent } from './run-agent.ts';
-import { type SyncDependencies, sync } from './sync.ts';
+import { sync } from './sync.ts';
+import type { SyncDependencies } from './sync-dependencies.ts';
 import { SyncLoop } from './sync-loop.ts';
 import { watchResource } from './watch-resource.ts';
 
@@ -50,7 +54,7 @@ async function main(): Promise<void> {
     profileName: identity.profile,
     sync: (intent) => sync(intent, dependencies, fetchStopping),
     reload: (intent) => dependencies.gateway.catchUp(intent),
-    tidy: () => dependencies.clone.tidy(),
+    tidy: () => tidy(dependencies),
     hasLastGood: async () => (await manifestFile.read()).applied !== undefined,
     announcer: new Announcer({ report: (finding) => reports.say(finding), metrics, log: syncLog }),
     log: syncLog,
@@ -96,6 +100,13 @@ function identityOf(config: AgentConfig): Identity {
   };
 }
 
+/** Housekeeping after the sync of another commit. */
+async function tidy({ clone, lfs, manifestFile }: SyncDependencies): Promise<void> {
+  await clone.tidy();
+  const { files } = await manifestFile.read();
+  await lfs.tidy(new Set([...files.values()].map(({ sha256 }) => sha256)));
+}
+
 type GivenDependencies = Pick<SyncDependencies, 'identity' | 'root' | 'manifestFile' | 'log'> & {
   metrics: AgentMetrics;
   git: Git;
@@ -106,6 +117,8 @@ function syncDependencies(config: AgentConfig, { metrics, git, ...given }: Given
     ...given,
     labelsFile: config.POD_LABELS_FILE,
     clone: new Clone({ git, path: config.REPO_PATH, log: given.log.child({ component: 'clone' }) }),
+    lfs: new LfsStore({ git, path: join(config.REPO_PATH, 'sync-agent-lfs') }),
+    modules: new ModuleStore(git, config.REPO_PATH),
     signatures: new Signatures({ git, gitDir: config.REPO_PATH, keysFolder: config.GIT_VERIFY_KEYS_DIR }),
     accessFiles: {
       tokenFile: config.GIT_TOKEN_FILE,
@@ -115,7 +128,8 @@ function syncDependencies(config: AgentConfig, { metrics, git, ...given }: Given
       sshKeyCopy: join(config.REPO_PATH, 'sync-agent-ssh-key'),
     },
     gateway: gatewayOf(config, given.root),
-    checks: new FullChecks(),
+    baseline: new Baseline(),
+    previews: new ContentPreviews(),
     lock: new VolumeLock(given.root, given.identity),
     onFetch: (seconds) => metrics.onFetch(seconds),
   };

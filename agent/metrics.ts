@@ -56,7 +56,9 @@ export class AgentMetrics {
       labelNames: ['version'],
       ...this.#register,
     }).set({ version }, 1);
+    // Prometheus sees no increase in a series that begins with its first event.
     for (const result of ['success', 'dry_run', 'error'] satisfies SyncResult[]) this.#syncs.inc({ result }, 0);
+    for (const result of ['success', 'error']) this.#reloads.inc({ result }, 0);
   }
 
   onSync(result: SyncResult, seconds: number): void {

@@ -1,43 +1,24 @@
+import { type RenderedMapping, renderMappings } from '../shared/domain/render-mappings.ts';
 import type { TemplateValues } from '../shared/domain/render-template.ts';
 import { TerminalError } from '../shared/errors.ts';
-import type { Logger } from '../shared/log.ts';
-import { type DesiredTree, desiredTree } from './domain/desired-tree.ts';
-import { excludeFilter } from './domain/exclude-filter.ts';
-import { isUnchanged } from './domain/is-unchanged.ts';
+import type { DesiredFile } from './domain/desired-tree.ts';
 import type { Intent } from './domain/judge-resource.ts';
-import type { Manifest, OwnedFile } from './domain/manifest.ts';
-import { type Plan, planChanges } from './domain/plan-changes.ts';
-import { type RenderedMapping, renderMappings } from './domain/render-mappings.ts';
-import { type Identity, templateValues } from './domain/template-values.ts';
-import type { FullChecks } from './full-checks.ts';
-import type { Gateway } from './gateway.ts';
+import type { Plan } from './domain/plan-changes.ts';
+import { templateValues } from './domain/template-values.ts';
 import { applyChanges } from './io/apply-changes.ts';
 import type { Clone } from './io/clone.ts';
-import { DamagedCloneError } from './io/damaged-clone-error.ts';
-import type { DataRoot } from './io/data-root.ts';
+import { MissingLfsObjectError } from './io/content-reader.ts';
+import { DamagedCloneError, MissingBlobError } from './io/damaged-clone-error.ts';
 import { tagNameOf } from './io/fetch-commit.ts';
-import { type AccessFiles, withGitAccess } from './io/git-access.ts';
-import type { ManifestFile } from './io/manifest-file.ts';
+import { withGitAccess } from './io/git-access.ts';
 import { readLabels } from './io/read-labels.ts';
-import { scanTree } from './io/scan-tree.ts';
-import type { Signatures } from './io/signatures.ts';
-import type { VolumeLock } from './io/volume-lock.ts';
-
-export interface SyncDependencies {
-  identity: Identity;
-  labelsFile: string | undefined;
-  clone: Clone;
-  accessFiles: AccessFiles;
-  signatures: Signatures;
-  root: DataRoot;
-  manifestFile: ManifestFile;
-  gateway: Gateway;
-  checks: FullChecks;
-  lock: VolumeLock;
-  log: Logger;
-  /** Told how long each fetch took, in seconds. */
-  onFetch: (seconds: number) => void;
-}
+import { recipeOf } from './narrow-sync.ts';
+import { openContents } from './open-contents.ts';
+import { planSync } from './plan-sync.ts';
+import { provideFiles } from './provide-files.ts';
+import type { SyncAim } from './sync-aim.ts';
+import type { SyncDependencies } from './sync-dependencies.ts';
+import { syncProblems } from './sync-problems.ts';
 
 /** What a sync came to: the files are as they must be, or (dry run) it is known what would be done. */
 export interface SyncOutcome {
@@ -52,47 +33,63 @@ export async function sync(intent: Intent, dependencies: SyncDependencies, signa
   try {
     return await attempt(intent, dependencies, signal);
   } catch (error) {
-    if (!(error instanceof DamagedCloneError)) throw error;
-    dependencies.log.warn({ err: error }, 'clone cannot be read');
-    await dependencies.clone.recreate(intent.commit);
-    return await attempt(intent, dependencies, signal);
+    await prepareForAnother(error, intent, dependencies);
+    return await attempt(intent, dependencies, signal).catch(async (again) => {
+      // Files that were left out may turn out to be pointers.
+      await prepareForAnother(again, intent, dependencies);
+      return await attempt(intent, dependencies, signal);
+    });
   }
 }
 
+/** Sees to it that another attempt finds what was missing. Throws the error where that is not what was wrong. */
+async function prepareForAnother(error: unknown, intent: Intent, { clone, lfs, log }: SyncDependencies): Promise<void> {
+  if (error instanceof MissingLfsObjectError && lfs.expect()) return;
+  if (error instanceof MissingBlobError && clone.expectMissing()) return;
+  if (!(error instanceof DamagedCloneError)) throw error;
+  log.warn({ err: error }, 'clone cannot be read');
+  await clone.recreate(intent.commit);
+}
+
 async function attempt(intent: Intent, dependencies: SyncDependencies, signal: AbortSignal): Promise<SyncOutcome> {
-  const { clone, identity, root, manifestFile } = dependencies;
+  const { clone, identity, manifestFile } = dependencies;
   // A dry run leaves the volume alone, whoever's it is.
-  if (!intent.profile.dryRun && (await dependencies.lock.hold())) manifestFile.forget();
+  if (!intent.profile.dryRun && (await dependencies.lock.hold())) {
+    manifestFile.forget();
+    dependencies.baseline.forget();
+  }
   const labels = await readLabels(dependencies.labelsFile);
   const values = templateValues({ ...intent, vars: intent.profile.vars, identity, labels });
   const mappings = mappingsOf(intent, values);
-  if (!(await clone.has(intent.commit))) await fetch(intent, dependencies, signal);
+  if (!(await clone.has(intent.commit))) await fetch({ intent, mappings, dependencies }, signal);
   await verify(intent, dependencies, signal);
   const manifest = await manifestFile.read();
-  const desired = await desiredOf(intent, { clone, mappings, manifest });
-  const algorithm = intent.commit.length === 64 ? 'sha256' : 'sha1';
-  const isQuick = dependencies.checks.mayBeQuick(intent, manifest);
-  const isTrusted = isQuick ? (file: OwnedFile) => isUnchanged(desired.files.get(file.path), file) : () => false;
-  const live = await scanTree(root, { desired: desired.files.keys(), manifest, isTrusted, algorithm });
-  const result = planChanges({ desired, manifest, live, values });
-  if (result.kind === 'conflicts') throw problems('PathConflict', result.conflicts);
-  if (intent.profile.dryRun) return { kind: 'planned', plan: result.plan };
-  await bringAbout(result.plan, { intent, values, dependencies });
-  if (!isQuick) dependencies.checks.onFullCheck();
-  if (result.plan.changes.length === 0) return { kind: 'synced', plan: result.plan };
-  return { kind: 'synced', plan: result.plan, author: await clone.author(intent.commit) };
+  const provide = (files: DesiredFile[]) => provideFiles(files, intent, { dependencies, signal });
+  const aim = { intent, mappings, manifest, values, provide, signal };
+  const plan = await planSync(aim, dependencies);
+  if (intent.profile.dryRun) return { kind: 'planned', plan };
+  await bringAbout(plan, aim, dependencies);
+  if (plan.changes.length === 0) return { kind: 'synced', plan };
+  return { kind: 'synced', plan, author: await clone.author(intent.commit) };
 }
 
 function mappingsOf({ profile }: Intent, values: TemplateValues): RenderedMapping[] {
   const rendered = renderMappings(profile.mappings, values);
-  if (rendered.kind === 'problems') throw problems('ProfileInvalid', rendered.problems);
+  if (rendered.kind === 'problems') throw syncProblems('ProfileInvalid', rendered.problems);
   return rendered.mappings;
 }
 
-async function fetch(intent: Intent, dependencies: SyncDependencies, signal: AbortSignal): Promise<void> {
+interface Fetching {
+  intent: Intent;
+  mappings: RenderedMapping[];
+  dependencies: SyncDependencies;
+}
+
+async function fetch({ intent, mappings, dependencies }: Fetching, signal: AbortSignal): Promise<void> {
   const started = performance.now();
+  const request = { ...intent, isWhole: mappings.some(({ source }) => source === '') };
   await withGitAccess(intent.repo, dependencies.accessFiles, (access) =>
-    dependencies.clone.fetch(intent, access, signal),
+    dependencies.clone.fetch(request, access, signal),
   );
   dependencies.onFetch((performance.now() - started) / 1000);
 }
@@ -111,44 +108,25 @@ async function verify(intent: Intent, dependencies: SyncDependencies, signal: Ab
   }
   const tag = await clone.tag();
   if (tag && isWanted(tag)) return await signatures.check({ kind: 'tag', id: tag.id, name: tag.name });
-  throw problems('SignatureInvalid', [
+  throw syncProblems('SignatureInvalid', [
     `${ref} is no annotated tag of that name on commit ${commit}: it cannot be signed`,
   ]);
 }
 
-interface TreeInput {
-  clone: Clone;
-  mappings: RenderedMapping[];
-  manifest: Manifest;
-}
-
-async function desiredOf({ commit, profile }: Intent, { clone, mappings, manifest }: TreeInput): Promise<DesiredTree> {
-  const sources = mappings.map(({ source }) => source);
-  const entries = await clone.tree(commit, sources);
-  const isExcluded = excludeFilter(profile.excludePatterns);
-  const result = desiredTree({ mappings, entries, isExcluded, owned: manifest.files });
-  if (result.kind === 'problems') throw problems('ProfileInvalid', result.problems);
-  return result.tree;
-}
-
-interface Bringing {
-  intent: Intent;
-  values: TemplateValues;
-  dependencies: SyncDependencies;
-}
-
-async function bringAbout(plan: Plan, { intent, values, dependencies }: Bringing): Promise<void> {
-  const { root, manifestFile, clone, gateway, log } = dependencies;
-  const { applied } = await manifestFile.read();
-  const isApplied = applied?.commit === intent.commit && applied.ref === intent.ref;
-  if (isApplied && plan.changes.length === 0 && !plan.recordsChanged) return;
-  if (plan.changes.length > 0) await gateway.beforeChange(intent);
-  const target = { root, manifestFile, openBlobs: () => clone.blobs(), values, log };
-  await applyChanges(plan, target, { ref: intent.ref, commit: intent.commit, time: new Date().toISOString() });
-}
-
-function problems(reason: string, list: string[]): TerminalError {
-  const shown = list.slice(0, 5).join('; ');
-  const more = list.length > 5 ? `; and ${list.length - 5} more` : '';
-  return new TerminalError(`${shown}${more}`, { code: `sync.${reason}`, reason });
+/** Carries the plan out, unless there is nothing to do and nothing to note. */
+async function bringAbout(plan: Plan, aim: SyncAim, dependencies: SyncDependencies): Promise<void> {
+  const { intent, manifest, values, provide } = aim;
+  const { root, manifestFile, gateway, baseline, log } = dependencies;
+  const isApplied = manifest.applied?.commit === intent.commit && manifest.applied.ref === intent.ref;
+  if (!isApplied || plan.changes.length + plan.corrected.length + plan.disowned.length > 0) {
+    await provide(plan.changes.flatMap((change) => (change.kind === 'delete' ? [] : [change.file])));
+    if (plan.changes.length > 0) await gateway.beforeChange(intent);
+    const target = { root, manifestFile, openContents: () => openContents(dependencies), values, log };
+    const applied = { ref: intent.ref, commit: intent.commit, time: new Date().toISOString() };
+    await applyChanges(plan, target, applied).catch((error) => {
+      baseline.forget();
+      throw error;
+    });
+  }
+  baseline.onSynced(recipeOf(aim));
 }

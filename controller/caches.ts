@@ -8,6 +8,7 @@ import type { Logger } from '../shared/log.ts';
 import { type ObservedGatewaySync, projectGatewaySync } from './domain/observed-gateway-sync.ts';
 import { type ObservedPod, type Pod, projectPod } from './domain/observed-pod.ts';
 import { type ObservedReport, projectReport } from './domain/observed-report.ts';
+import { StringPool } from './domain/string-pool.ts';
 import {
   type ObservedRoleBinding,
   projectRoleBinding,
@@ -46,12 +47,17 @@ export class Caches {
       log: log.child({ kind }),
       onRestart: (reason: string) => onRestart?.(kind, reason),
     });
+    const pool = new StringPool();
+    const compact =
+      <TRaw, T>(project: (object: TRaw) => T) =>
+      (object: TRaw) =>
+        pool.intern(project(object));
     for (const namespace of namespaces.length > 0 ? namespaces : [undefined]) {
       this.#gatewaySyncs.push(
         make({
           ...of('gatewaysyncs'),
           path: gatewaySyncPath(namespace),
-          project: projectGatewaySync,
+          project: compact(projectGatewaySync),
           onChange: listeners.onGatewaySync,
         }),
       );
@@ -60,7 +66,7 @@ export class Caches {
           ...of('pods'),
           path: corePath('pods', namespace),
           labelSelector: `${AGENT_LABEL}=true`,
-          project: projectPod,
+          project: compact(projectPod),
           onChange: listeners.onPod,
         }),
       );
@@ -68,7 +74,7 @@ export class Caches {
         make({
           ...of('syncreports'),
           path: syncReportPath(namespace),
-          project: projectReport,
+          project: compact(projectReport),
           onChange: listeners.onReport,
         }),
       );
@@ -77,7 +83,7 @@ export class Caches {
           ...of('rolebindings'),
           path: groupPath(RBAC, 'rolebindings', namespace),
           labelSelector: ROLE_BINDING_SELECTOR,
-          project: projectRoleBinding,
+          project: compact(projectRoleBinding),
           onChange: listeners.onRoleBinding,
         }),
       );

@@ -3,16 +3,19 @@ import type { KubernetesClient } from '../shared/io/kubernetes/client.ts';
 import type { Change, ObjectKey } from '../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../shared/log.ts';
 import { Caches } from './caches.ts';
+import { chooseIntent } from './domain/choose-intent.ts';
 import type { ObservedGatewaySync } from './domain/observed-gateway-sync.ts';
 import { GitTokenKeeper } from './git-token-keeper.ts';
+import type { Loop } from './liveness.ts';
 import type { Metrics } from './metrics.ts';
 import { MissingSidecars } from './missing-sidecars.ts';
 import { PodIndex } from './pod-index.ts';
 import type { GithubApps } from './polling/github-app.ts';
 import type { RepositorySource } from './polling/query-repository.ts';
 import { Repositories, type RepositoriesOptions } from './polling/repositories.ts';
-import { KeyedQueue } from './queue.ts';
+import { KeyedQueue, type Priority } from './queue.ts';
 import { Reconciler } from './reconcile/reconcile.ts';
+import { isSettled } from './reconcile/settled.ts';
 import { sampleResources } from './sample-resources.ts';
 
 export interface ControllerOptions {
@@ -28,6 +31,7 @@ export interface ControllerOptions {
 }
 
 const CONCURRENCY = 8;
+const MINUTE_MS = 60_000;
 const BACKOFF_MS = { base: 500, max: 300_000 };
 
 /** Watches on every replica, and reconciles on the one that leads. */
@@ -43,10 +47,16 @@ export class Controller {
   constructor(options: ControllerOptions) {
     const { client, log, metrics } = options;
     this.#options = options;
-    this.#queue = new KeyedQueue({ handle: (key) => this.#handle(key), concurrency: CONCURRENCY, backoffMs, log });
+    this.#queue = new KeyedQueue({
+      handle: (key) => this.#handle(key),
+      concurrency: CONCURRENCY,
+      backoffMs,
+      onTaken: (seconds) => metrics.queueSeconds.observe(seconds),
+      log,
+    });
     this.#repositories = new Repositories({
       connect: options.connect,
-      onChange: (key) => this.#queue.add(key, 'low'),
+      onAnswer: (key) => this.#queue.add(key, this.#priorityOf(key)),
       onQuery: (outcome, seconds) => {
         metrics.gitQueries.inc({ outcome });
         metrics.gitQuerySeconds.observe(seconds);
@@ -69,6 +79,7 @@ export class Controller {
     this.#missing = new MissingSidecars({
       client,
       gatewaySyncs: () => this.caches.gatewaySyncs(),
+      labelledPods: () => this.caches.pods(),
       onChange: (key) => this.#queue.add(key, 'low'),
       log,
     });
@@ -83,6 +94,7 @@ export class Controller {
       mayWrite: options.mayWrite,
       bindAgents: options.bindAgents,
       gitTokens: options.githubApps && new GitTokenKeeper(client, options.githubApps),
+      onApplied: (seconds) => metrics.requestSeconds.observe(seconds),
       onTransition: (reason) => metrics.transitions.inc({ reason }),
       instance: options.instance,
       log,
@@ -100,6 +112,15 @@ export class Controller {
     await stopped;
     this.#repositories.stop();
     await Promise.all([this.#queue.stop(), sweep]);
+  }
+
+  /** What has to go on: for liveness. Each limit is beyond the time limits of what the loop does. */
+  get loops(): Loop[] {
+    return [
+      { name: 'watches', stuckForMs: () => this.caches.silentForMs, limitMs: 10 * MINUTE_MS },
+      { name: 'queue', stuckForMs: () => this.#queue.stuckForMs, limitMs: 5 * MINUTE_MS },
+      { name: 'polling', stuckForMs: () => this.#repositories.stuckForMs, limitMs: 5 * MINUTE_MS },
+    ];
   }
 
   /** Sets the gauges that are read rather than counted. */
@@ -135,9 +156,16 @@ export class Controller {
       this.#reconciler.forget(change.key);
       return;
     }
+    this.#reconciler.observe(change.key, change.object);
     if (change.previous && intentOf(change.previous) === intentOf(change.object)) return;
     this.#reconciler.announce(change.key, change.object);
-    this.#queue.add(change.key, 'high');
+    this.#queue.add(change.key, this.#priorityOf(change.key));
+  }
+
+  /** Somebody waits for what is not settled; the rest is polls, and what a new leader looks over. */
+  #priorityOf(key: ObjectKey): Priority {
+    const gatewaySync = this.caches.gatewaySync(key);
+    return gatewaySync && !isSettled(gatewaySync, chooseIntent(gatewaySync)) ? 'high' : 'low';
   }
 
   #ownerOfPod(podKey: ObjectKey): ObjectKey[] {

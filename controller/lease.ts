@@ -26,6 +26,8 @@ export interface LeaseOptions {
   durationMs?: number;
   /** Time between two renewals, in milliseconds. */
   retryMs?: number;
+  /** Time between two looks at a lease that another replica holds, in milliseconds: a released one is taken so soon. */
+  lookMs?: number;
 }
 
 /**
@@ -38,9 +40,10 @@ export class LeaderLease {
   #validUntil = Number.NEGATIVE_INFINITY;
   #seen: { version: string; at: number } | undefined;
   #held: Lease | undefined;
+  #attemptedAt: number | undefined;
 
   constructor(options: LeaseOptions) {
-    this.#options = { durationMs: 15_000, retryMs: 2_000, ...options };
+    this.#options = { durationMs: 15_000, retryMs: 2_000, lookMs: 1_000, ...options };
   }
 
   /** Whether this process may write now. False as soon as the lease may have passed to another. */
@@ -48,10 +51,15 @@ export class LeaderLease {
     return performance.now() < this.#validUntil;
   }
 
+  /** Milliseconds since the last attempt to get or renew it; 0 before the first one and after the last. */
+  get stuckForMs(): number {
+    return this.#attemptedAt === undefined ? 0 : performance.now() - this.#attemptedAt;
+  }
+
   /** Resolves once the lease is held; rejects when the signal aborts. */
   async acquire(signal: AbortSignal): Promise<void> {
     while (!(await this.#tryOnce(signal))) {
-      await sleep(this.#options.retryMs * (0.8 + Math.random() * 0.4), undefined, { signal });
+      await sleep(this.#options.lookMs * (0.8 + Math.random() * 0.4), undefined, { signal });
     }
     this.#options.log.info({ lease: this.#options.name }, 'became leader');
   }
@@ -62,6 +70,7 @@ export class LeaderLease {
       await sleep(this.#options.retryMs, undefined, { signal }).catch(() => {});
       if (!signal.aborted) await this.#tryOnce(signal);
     }
+    this.#attemptedAt = undefined;
   }
 
   /** Gives the lease back, so that a spare takes over at once. Nothing may be written afterwards. */
@@ -77,6 +86,7 @@ export class LeaderLease {
 
   async #tryOnce(signal: AbortSignal): Promise<boolean> {
     const sentAt = performance.now();
+    this.#attemptedAt = sentAt;
     try {
       const current = await this.#read(signal);
       if (current && !this.#mayTake(current)) return false;

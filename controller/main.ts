@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../shared/config.ts';
 import { Git } from '../shared/io/git/git.ts';
 import { createReadBody } from '../shared/io/http/read-body.ts';
@@ -14,21 +15,25 @@ import { serveAdmission } from './admission/serve-admission.ts';
 import { createApp } from './app.ts';
 import { type Config, configSchema } from './config.ts';
 import { Controller } from './controller.ts';
+import { proxyEnvironment } from './domain/proxy-environment.ts';
 import { ScrapeAuthorizer } from './io/authorize-scrape.ts';
 import { LeaderLease } from './lease.ts';
+import { Liveness } from './liveness.ts';
 import { createMetrics } from './metrics.ts';
 import { GitHttp } from './polling/git-http.ts';
 import { GithubApps } from './polling/github-app.ts';
 import { RepositoryClient } from './polling/query-repository.ts';
-import { refusingLookup } from './polling/refuse-local.ts';
+import { localGuard } from './polling/refuse-local.ts';
 import { serveMetrics } from './serve-metrics.ts';
 
-/** A watch that is silent for so long makes the kubelet restart the program, in milliseconds. */
-const DEAD_AFTER_MS = 10 * 60_000;
+/** Without an attempt to get or renew the lease for so long, in milliseconds, the program is restarted. */
+const LEASE_STUCK_MS = 2 * 60_000;
 const LEASE_NAME = 'stoker-operator-controller';
 /** Whatever is larger does not fit into etcd. */
 const MAX_REVIEW_BYTES = 2 * 1024 * 1024;
 const DRAIN_MS = 5_000;
+/** What is under way when the program is told to stop may end within so many milliseconds; nothing is written later. */
+const HAND_OVER_MS = 500;
 
 const config = configure();
 const log = createLogger('controller', { level: config.LOG_LEVEL, devMode: config.LOG_DEV_MODE });
@@ -49,7 +54,7 @@ const client = new KubernetesClient(ApiCredentials.load(), {
   maxSockets: 32,
   onCall: (verb, code) => metrics.apiCalls.inc({ verb, code: String(code) }),
 });
-const http = new GitHttp(process.env, config.GIT_ALLOW_LOCAL ? undefined : refusingLookup);
+const http = new GitHttp(process.env, config.GIT_ALLOW_LOCAL ? undefined : localGuard);
 const githubApps = config.GITHUB_APP ? new GithubApps(client, http) : undefined;
 const tools = {
   client,
@@ -80,9 +85,13 @@ const controller = new Controller({
 
 let admissionReady = config.WEBHOOK_PORT === 0;
 const watching = controller.caches.run(stopping.signal);
+const liveness = new Liveness(
+  [...controller.loops, { name: 'lease', stuckForMs: () => lease.stuckForMs, limitMs: LEASE_STUCK_MS }],
+  log,
+);
 const operations = await serveOperations({
   port: config.HEALTH_PORT,
-  isAlive: () => controller.caches.silentForMs < DEAD_AFTER_MS,
+  isAlive: () => liveness.isAlive,
   isReady: () => controller.caches.hasSynced && admissionReady && !stopping.signal.aborted,
 });
 const page = {
@@ -114,11 +123,17 @@ async function lead(): Promise<void> {
   const term = new AbortController();
   const signal = AbortSignal.any([stopping.signal, term.signal]);
   const renewing = lease.hold(stopping.signal).then(() => term.abort());
-  await controller.lead(signal);
+  await Promise.race([controller.lead(signal), handOverDue()]);
   await renewing;
   if (stopping.signal.aborted) return lease.release();
   log.error('the lease was lost: starting over');
   process.exit(1);
+}
+
+/** Resolves when the next leader is not to be kept waiting any longer: a git host may be silent for many seconds. */
+async function handOverDue(): Promise<void> {
+  await new Promise((resolve) => stopping.signal.addEventListener('abort', resolve, { once: true }));
+  await sleep(HAND_OVER_MS, undefined, { ref: false });
 }
 
 async function startMetrics() {
@@ -142,6 +157,7 @@ async function startAdmission() {
       defaultImage: config.DEFAULT_AGENT_IMAGE ?? '',
       allowedRepositories: config.AGENT_IMAGE_ALLOWED_REPOSITORIES,
     },
+    proxy: proxyEnvironment(process.env),
     readBody: createReadBody({ maxBytes: MAX_REVIEW_BYTES, budgetBytes: 2 * MAX_REVIEW_BYTES }),
     log,
     onReview: (outcome, seconds) => {

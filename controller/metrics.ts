@@ -7,7 +7,7 @@ export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  return {
+  const metrics = {
     registry,
     reconciles: new Counter({
       name: 'sync_controller_reconciles_total',
@@ -26,6 +26,18 @@ export function createMetrics() {
       help: 'Resources that wait for a worker.',
       registers,
     }),
+    queueSeconds: new Histogram({
+      name: 'sync_controller_queue_latency_seconds',
+      help: 'Time for which a resource waited for a worker.',
+      buckets: SECONDS,
+      registers,
+    }),
+    requestSeconds: new Histogram({
+      name: 'sync_controller_request_duration_seconds',
+      help: 'Time from a request or a push to the status that says it is applied.',
+      buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
+      registers,
+    }),
     gitQueries: new Counter({
       name: 'sync_controller_git_queries_total',
       help: 'Queries to git hosts by outcome.',
@@ -41,6 +53,12 @@ export function createMetrics() {
     resources: new Gauge({
       name: 'sync_controller_resources',
       help: 'GatewaySyncs that this replica knows.',
+      registers,
+    }),
+    conditions: new Gauge({
+      name: 'sync_controller_conditions',
+      help: 'GatewaySyncs by the state of each condition; on the leader only.',
+      labelNames: ['condition', 'status'],
       registers,
     }),
     watchRestarts: new Counter({
@@ -97,6 +115,12 @@ export function createMetrics() {
       registers,
     }),
   };
+  // Prometheus sees no increase in a series that begins with its first event.
+  for (const counter of [metrics.reconciles, metrics.gitQueries]) {
+    for (const outcome of ['success', 'failure']) counter.inc({ outcome }, 0);
+  }
+  metrics.reviews.inc({ outcome: 'failed' }, 0);
+  return metrics;
 }
 
 export type Metrics = ReturnType<typeof createMetrics>;

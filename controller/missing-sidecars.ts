@@ -9,6 +9,8 @@ import { sweepMissing } from './io/sweep-missing.ts';
 export interface MissingSidecarsOptions {
   client: KubernetesClient;
   gatewaySyncs: () => Iterable<ObservedGatewaySync>;
+  /** Pods with the label of injected ones, which some have set themselves. */
+  labelledPods: () => Iterable<ObservedPod>;
   /** Told of resources whose missing pods changed. */
   onChange: (key: ObjectKey) => void;
   log: Logger;
@@ -51,14 +53,20 @@ export class MissingSidecars {
     for (const key of this.#pods.keys()) {
       if (!names.has(key.slice(0, key.indexOf('/')))) this.#pods.delete(key);
     }
+    const labelled = Map.groupBy(this.#withoutSidecar(), ({ namespace }) => namespace);
     for (const [namespace, resources] of names) {
       if (signal.aborted) return;
       try {
-        this.#store(namespace, resources, await sweepMissing(this.#options.client, namespace));
+        const swept = await sweepMissing(this.#options.client, namespace);
+        this.#store(namespace, resources, [...swept, ...(labelled.get(namespace) ?? [])]);
       } catch (error) {
         this.#options.log.warn({ err: error, namespace }, 'pods without sidecar not looked for');
       }
     }
+  }
+
+  *#withoutSidecar(): Iterable<ObservedPod> {
+    for (const pod of this.#options.labelledPods()) if (pod.sidecar === 'missing' && pod.live) yield pod;
   }
 
   #store(namespace: string, resources: string[], pods: ObservedPod[]): void {

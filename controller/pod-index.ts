@@ -43,6 +43,7 @@ export class PodIndex {
   }
 }
 
-function ownerOf({ namespace, crName }: ObservedPod): ObjectKey | undefined {
-  return crName === undefined ? undefined : `${namespace}/${crName}`;
+/** A pod that carries the label of injected ones and has no sidecar is no gateway of anybody. */
+function ownerOf({ namespace, crName, sidecar }: ObservedPod): ObjectKey | undefined {
+  return crName === undefined || sidecar !== 'present' ? undefined : `${namespace}/${crName}`;
 }

@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { MetricsPage } from '../shared/io/http/serve-operations.ts';
 import { type AnswerRecord, reasonOf, sourceOf } from './answer-record.ts';
+import type { Outcome } from './receive-delivery.ts';
 
 export interface ReceiverMetrics {
   page: MetricsPage;
@@ -37,6 +38,9 @@ export function createMetrics(): ReceiverMetrics {
   const dropped = counter('dropped_connections_total', 'Connections closed at once, since there were too many.');
   const requests = histogramIn(registry, 'request', REQUEST_BUCKETS);
   const patches = histogramIn(registry, 'patch', PATCH_BUCKETS);
+  // Prometheus sees no increase in a series that begins with its first event.
+  for (const outcome of ['stored', 'ignored', 'refused'] satisfies Outcome['kind'][]) requests.zero({ outcome });
+  patches.zero({ code: 200 });
   const open = new Gauge({
     name: 'sync_receiver_open',
     help: '1 if neither a secret nor a token is configured, so that everybody may ask for a sync.',

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { generateApiReference } from './generate/api-reference.ts';
 import { generateChartReadme } from './generate/chart-readme.ts';
 import { generateCrds } from './generate/crds.ts';
+import { generateDashboards } from './generate/dashboards.ts';
 
 const root = join(import.meta.dirname, '..');
 const check = process.argv.includes('--check');
@@ -12,6 +13,7 @@ for (const [path, content] of Object.entries({
   ...generateCrds(),
   ...generateApiReference(),
   ...(await generateChartReadme()),
+  ...generateDashboards(),
 })) {
   const file = join(root, path);
   const current = await readFile(file, 'utf8').catch(() => undefined);

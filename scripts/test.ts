@@ -31,7 +31,7 @@ async function prepareCluster(files: string[]): Promise<ControlPlane | undefined
   const isChart = (file: string) => file.startsWith(path.join('tests', 'chart', ''));
   if (files.every((file) => file.startsWith(path.join('tests', 'unit', '')))) return undefined;
   await findBinaries('etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl');
-  if (files.some(isChart)) await findBinaries('helm', 'kubeconform', 'promtool');
+  if (files.some(isChart)) await findBinaries('helm', 'kubeconform', 'prometheus', 'promtool');
   const controlPlane = await step('Starting a Kubernetes control plane', () => startControlPlane());
   await step('Installing the CRDs', () => installCrds(controlPlane));
   return controlPlane;

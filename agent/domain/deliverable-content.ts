@@ -4,13 +4,6 @@ import { renderTemplate, type TemplateValues } from '../../shared/domain/render-
 /** As many bytes as git looks at to tell text from binary. */
 export const HEAD_BYTES = 8_000;
 
-const LFS_HEADER = Buffer.from('version https://git-lfs.github.com/spec/');
-
-/** Whether the content only points at a file in Git LFS; https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md. */
-export function isLfsPointer(head: Buffer, size: number): boolean {
-  return size < 1024 && head.subarray(0, LFS_HEADER.length).equals(LFS_HEADER);
-}
-
 /** Whether the content is binary by git's rule: a NUL among the first bytes. */
 export function isBinary(head: Buffer): boolean {
   return head.subarray(0, HEAD_BYTES).includes(0);

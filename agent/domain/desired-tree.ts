@@ -1,7 +1,8 @@
+import { isAgentPath } from '../../shared/domain/relative-path.ts';
+import type { RenderedMapping } from '../../shared/domain/render-mappings.ts';
 import { type FilePatches, patchesFor } from './file-patches.ts';
 import type { OwnedFile } from './manifest.ts';
-import { allFolders, isAgentPath, isFilePath, isWithin, joinPath } from './relative-path.ts';
-import type { RenderedMapping } from './render-mappings.ts';
+import { allFolders, isFilePath, isWithin, joinPath } from './relative-path.ts';
 
 /** An entry of the commit's tree. */
 export interface TreeEntry {
@@ -10,6 +11,13 @@ export interface TreeEntry {
   /** Git's id of the content. */
   blob: string;
   executable: boolean;
+}
+
+/** How an entry differs between two commits; undefined where one of them does not have it. */
+export interface TreeChange {
+  path: string;
+  before: TreeEntry | undefined;
+  after: TreeEntry | undefined;
 }
 
 /** A file that must be in the data volume. */
@@ -26,6 +34,8 @@ export interface DesiredFile {
 /** What the data volume must hold, as far as the profile speaks of it. */
 export interface DesiredTree {
   files: Map<string, DesiredFile>;
+  /** The folders that these lie in, each before those inside it. */
+  folders: Set<string>;
   /** Owned files that stay as they are, since an optional source is missing. */
   kept: Set<string>;
 }
@@ -36,15 +46,16 @@ export interface DesiredTreeInput {
   mappings: RenderedMapping[];
   entries: TreeEntry[];
   isExcluded: (source: string) => boolean;
-  owned: OwnedFile[];
+  owned: Iterable<OwnedFile>;
 }
 
 /** Lays the mappings over one another, the later ones on top, and lists everything that stands in the way. */
 export function desiredTree(input: DesiredTreeInput): DesiredTreeResult {
-  const tree: DesiredTree = { files: new Map(), kept: new Set() };
+  const tree: DesiredTree = { files: new Map(), folders: new Set(), kept: new Set() };
   const problems = input.mappings.flatMap((mapping, index) =>
     layMapping(mapping, input, tree).map((problem) => `mappings[${index}]: ${problem}`),
   );
+  tree.folders = allFolders(tree.files.keys());
   if (problems.length === 0) problems.push(...overlaps(tree));
   return problems.length > 0 ? { kind: 'problems', problems } : { kind: 'tree', tree };
 }
@@ -64,7 +75,7 @@ function layMapping(mapping: RenderedMapping, input: DesiredTreeInput, tree: Des
   const insideOf = ({ path }: TreeEntry) => (source === '' ? path : path.slice(source.length + 1));
   const problems = below.flatMap((entry) => {
     const inside = insideOf(entry);
-    return layEntry(entry, joinPath(mapping.destination, inside), { mapping, input, tree, inside });
+    return layEntry(entry, destinationOf(entry, mapping, inside), { mapping, input, tree, inside });
   });
   return mapping.patches.length === 0 ? problems : [...problems, ...unusedPatches(mapping, below.map(insideOf))];
 }
@@ -74,6 +85,11 @@ function unusedPatches({ source, patches }: RenderedMapping, files: string[]): s
   return patches.flatMap(({ file, matches }, index) =>
     files.some(matches) ? [] : [`patches[${index}].file: ${source || '.'} holds no ${file || 'such file'}`],
   );
+}
+
+/** Where nothing is moved, one string serves as both paths: there may be very many. */
+function destinationOf(entry: TreeEntry, { source, destination }: RenderedMapping, inside: string): string {
+  return source === destination ? entry.path : joinPath(destination, inside);
 }
 
 function fileDestination({ source, destination, intoFolder }: RenderedMapping): string {
@@ -117,17 +133,16 @@ function layMissing(mapping: RenderedMapping, { entries, owned }: DesiredTreeInp
 function notAFile({ path, kind }: TreeEntry): string {
   return kind === 'link'
     ? `${path} is a symbolic link in the repository, which is never followed: exclude it, or commit the file itself`
-    : `${path} is a submodule, which is not fetched: exclude it, or leave it out of the mappings`;
+    : `${path} is a submodule, which is followed only where spec.git.submodules is true: set that, exclude it, or leave it out of the mappings`;
 }
 
 const agentPath = (path: string) => `${path} is the place of the agent's own files: exclude it`;
 
 /** A file cannot lie where another file needs a folder. */
-function overlaps({ files, kept }: DesiredTree): string[] {
-  const paths = [...files.keys(), ...kept];
-  return [...allFolders(paths)].flatMap((folder) => {
+function overlaps({ files, folders, kept }: DesiredTree): string[] {
+  return [...new Set([...folders, ...allFolders(kept)])].flatMap((folder) => {
     if (!files.has(folder) && !kept.has(folder)) return [];
-    const inside = paths.find((path) => path.startsWith(`${folder}/`));
+    const inside = [...files.keys(), ...kept].find((path) => path.startsWith(`${folder}/`));
     return [`${folder} would have to be a file and, for ${inside}, a folder`];
   });
 }

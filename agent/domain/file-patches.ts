@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import type { JsonEdit } from './json-edits.ts';
+import type { JsonEdit } from '../../shared/domain/json-edits.ts';
+import type { RenderedPatch } from '../../shared/domain/render-patch.ts';
 import { patchJson } from './patch-json.ts';
-import type { RenderedPatch } from './render-patch.ts';
 
 /** What is done to the content of one file. */
 export interface FilePatches {

@@ -1,7 +1,6 @@
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
 import { type ResolvedProfile, resolveProfile } from '../../shared/domain/resolve-profile.ts';
 import { settled } from './settled.ts';
-import { unsupportedFields } from './unsupported.ts';
 import type { WatchedResource } from './watched-resource.ts';
 
 /** What is to be brought in place: a commit and a profile that belong together. */
@@ -12,6 +11,8 @@ export interface Intent {
   profile: ResolvedProfile;
   /** What must be signed. */
   verify: 'none' | 'head' | 'tag';
+  /** Whether submodules are followed. */
+  submodules: boolean;
   reload: ReloadSettings;
 }
 
@@ -42,15 +43,11 @@ export function judgeResource(resource: WatchedResource | undefined, profileName
   const profile = resolveProfile(spec.sync, profileName);
   if (!profile) return { kind: 'refused', message: missingProfile(profileName, Object.keys(spec.sync.profiles)) };
   if (profile.paused) return { kind: 'paused', message: `the profile ${profileName} is paused` };
-  const fields = unsupportedFields(spec, profile);
-  if (fields.length > 0) {
-    return { kind: 'refused', message: `this version of the agent cannot do ${fields.join(', ')}: nothing is synced` };
-  }
   const state = settled(resource);
   if (state.kind === 'unsettled') return { ...state, startPolicy: profile.startPolicy };
   const { ref, commit } = state;
-  const { repo, verify } = spec.git;
-  const settings = { verify: verify?.mode ?? 'none', reload: reloadSettings(spec) };
+  const { repo, verify, submodules = false } = spec.git;
+  const settings = { verify: verify?.mode ?? ('none' as const), submodules, reload: reloadSettings(spec) };
   return { kind: 'act', intent: { repo, ref, commit, profile, ...settings } };
 }
 

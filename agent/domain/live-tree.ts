@@ -20,4 +20,4 @@ export type LiveEntry =
   | { kind: 'other' };
 
 /** What is there, at the paths that matter and the folders that they lie in; a path that is not listed is free. */
-export type LiveTree = ReadonlyMap<string, LiveEntry>;
+export type LiveTree = Pick<ReadonlyMap<string, LiveEntry>, 'get'>;

@@ -1,70 +1,86 @@
-import * as v from 'valibot';
-import { isAgentPath, isFilePath } from './relative-path.ts';
-
-const MANIFEST_VERSION = 1;
-
-const ownPath = v.pipe(
-  v.string(),
-  v.check((path) => isFilePath(path) && !isAgentPath(path)),
-);
-
-const fingerprintSchema = v.object({ size: v.string(), mtimeNs: v.string(), ino: v.string() });
-
-const ownedFileSchema = v.object({
-  path: ownPath,
-  /** Path in the repository that it came from. */
-  source: v.string(),
-  /** Git's id of the content in the repository. */
-  blob: v.string(),
-  /** For templates: the keys that the file uses, and a hash of their values. */
-  inputs: v.optional(v.object({ keys: v.array(v.string()), hash: v.string() })),
-  /** Hash of the JSON patches that it went through. */
-  patches: v.optional(v.string()),
-  /** Of the content as delivered. */
-  sha256: v.string(),
-  executable: v.boolean(),
-  /** By which a file that nobody touched is known without reading it. */
-  fingerprint: fingerprintSchema,
-  /** About to be written for the first time: it is the agent's only if it has this content. */
-  pending: v.optional(v.boolean()),
-});
-
-const manifestSchema = v.object({
-  version: v.literal(MANIFEST_VERSION),
-  /** What is completely in place; missing from the first file of a sync to its last. */
-  applied: v.optional(v.object({ ref: v.string(), commit: v.string(), time: v.string() })),
-  files: v.array(ownedFileSchema),
-  /** Folders that the agent made. */
-  folders: v.array(ownPath),
-});
-
-export type Fingerprint = v.InferOutput<typeof fingerprintSchema>;
-export type OwnedFile = v.InferOutput<typeof ownedFileSchema>;
-/** What the agent owns in the data volume: it deletes nothing else. */
-export type Manifest = v.InferOutput<typeof manifestSchema>;
-
-export const emptyManifest: Manifest = { version: MANIFEST_VERSION, files: [], folders: [] };
-
-export type ParsedManifest =
-  | { kind: 'manifest'; manifest: Manifest }
-  | { kind: 'newer'; version: number }
-  | { kind: 'damaged' };
-
-/** Reads a manifest; what does not fit the schema to the letter owns nothing, since anybody may have written it. */
-export function parseManifest(text: string): ParsedManifest {
-  const json = parseJson(text);
-  const result = v.safeParse(manifestSchema, json);
-  if (result.success) return { kind: 'manifest', manifest: result.output };
-  const { success, output } = v.safeParse(v.object({ version: v.number() }), json);
-  return success && output.version > MANIFEST_VERSION
-    ? { kind: 'newer', version: output.version }
-    : { kind: 'damaged' };
+/** What tells, without reading it, that a file is still the one that was written: size in bytes, time, and inode. */
+export interface Fingerprint {
+  size: number;
+  /** Milliseconds since 1970, with a fraction. */
+  mtimeMs: number;
+  ino: number;
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
+/** A file that the agent wrote. */
+export interface OwnedFile {
+  path: string;
+  /** Path in the repository that it came from. */
+  source: string;
+  /** Git's id of the content in the repository. */
+  blob: string;
+  /** For templates: the keys that the file uses, and a hash of their values. */
+  inputs?: { keys: string[]; hash: string } | undefined;
+  /** Hash of the JSON patches that it went through. */
+  patches?: string | undefined;
+  /** Of the content as delivered. */
+  sha256: string;
+  executable: boolean;
+  fingerprint: Fingerprint;
+}
+
+/** What is completely in place. */
+export interface Applied {
+  ref: string;
+  commit: string;
+  time: string;
+}
+
+/** What the agent owns in the data volume, by path: it deletes nothing else. */
+export interface Manifest {
+  /** Missing from the first file of a sync to its last. */
+  readonly applied: Applied | undefined;
+  readonly files: ReadonlyMap<string, OwnedFile>;
+  /** Folders that the agent made. */
+  readonly folders: ReadonlySet<string>;
+  /** Files about to be written for the first time: each is the agent's only if it has the recorded content. */
+  readonly pending: ReadonlySet<string>;
+}
+
+/** How a manifest changes from one moment of a sync to the next. */
+export interface ManifestUpdate {
+  /** New records, and those that replace one. */
+  files: OwnedFile[];
+  /** Which of them are about to be written for the first time. */
+  pending: ReadonlySet<string>;
+  folders: string[];
+  /** Paths that the agent owns no longer. */
+  forgottenFiles: string[];
+  forgottenFolders: string[];
+  /** Ends a sync: nothing is pending any more. */
+  applied: Applied | undefined;
+}
+
+/** A manifest that can be brought up to date. */
+export interface MutableManifest extends Manifest {
+  applied: Applied | undefined;
+  readonly files: Map<string, OwnedFile>;
+  readonly folders: Set<string>;
+  readonly pending: Set<string>;
+}
+
+/** That of an agent that never wrote anything. */
+export function emptyManifest(): MutableManifest {
+  return { applied: undefined, files: new Map(), folders: new Set(), pending: new Set() };
+}
+
+/** Carries an update out in memory. */
+export function updateManifest(manifest: MutableManifest, update: ManifestUpdate): void {
+  for (const file of update.files) {
+    manifest.files.set(file.path, file);
+    if (update.pending.has(file.path)) manifest.pending.add(file.path);
+    else manifest.pending.delete(file.path);
   }
+  for (const path of update.forgottenFiles) {
+    manifest.files.delete(path);
+    manifest.pending.delete(path);
+  }
+  for (const folder of update.folders) manifest.folders.add(folder);
+  for (const folder of update.forgottenFolders) manifest.folders.delete(folder);
+  manifest.applied = update.applied;
+  if (update.applied) manifest.pending.clear();
 }

@@ -1,4 +1,4 @@
-import { type EditTree, editTree, type JsonEdit, jsonOf } from './json-edits.ts';
+import { type EditTree, editTree, type JsonEdit, jsonOf } from '../../shared/domain/json-edits.ts';
 import { elementsAt, type Member, membersAt, type Span, valueAt } from './json-scanner.ts';
 
 /** The text with the values in their places, or what is wrong. */

@@ -1,11 +1,11 @@
 import { inputsHash, type TemplateValues } from '../../shared/domain/render-template.ts';
 import type { DesiredFile } from './desired-tree.ts';
-import type { LiveEntry, LiveFile } from './live-tree.ts';
+import type { LiveFile } from './live-tree.ts';
 import type { OwnedFile } from './manifest.ts';
 import { findConflicts } from './plan-conflicts.ts';
 import { type FolderPlan, planFolders } from './plan-folders.ts';
-import type { PlanInput } from './plan-input.ts';
-import { allFolders, foldersOf } from './relative-path.ts';
+import type { PlanInput, PreviewedContent } from './plan-input.ts';
+import { foldersOf } from './relative-path.ts';
 
 /** Why a file is written. */
 type WriteReason =
@@ -27,12 +27,12 @@ export type Change =
 export interface Plan {
   changes: Change[];
   folders: FolderPlan;
-  /** Owned files that are right, as they are to be recorded. */
-  unchanged: OwnedFile[];
-  /** Owned files that stay as they are without being looked at. */
-  kept: OwnedFile[];
-  /** Whether the records of the manifest are out of date, be it that no file changes. */
-  recordsChanged: boolean;
+  /** How many owned files stay as they are. */
+  unchanged: number;
+  /** New records of files that are right, and of which the manifest says something else or nothing. */
+  corrected: OwnedFile[];
+  /** Paths that the agent will own no longer. */
+  disowned: string[];
 }
 
 export type PlanResult = { kind: 'plan'; plan: Plan } | { kind: 'conflicts'; conflicts: string[] };
@@ -43,20 +43,22 @@ export type PlanResult = { kind: 'plan'; plan: Plan } | { kind: 'conflicts'; con
  * owned take no part in it.
  */
 export function planChanges(input: PlanInput): PlanResult {
-  const { desired, manifest, live } = input;
+  const { desired, manifest } = input;
   const conflicts = findConflicts(input);
   if (conflicts.length > 0) return { kind: 'conflicts', conflicts };
-  const owned = new Map(manifest.files.map((file) => [file.path, file]));
   const writes: Change[] = [];
-  const unchanged: OwnedFile[] = [];
+  const corrected: OwnedFile[] = [];
+  let unchanged = input.untouched ?? 0;
   for (const file of desired.files.values()) {
-    const record = owned.get(file.path);
-    const judged = judgeFile(file, { owned: record, live: live.get(file.path), values: input.values });
-    if (judged.kind === 'right') unchanged.push(judged.record);
-    else writes.push({ kind: judged.kind, path: file.path, reason: judged.reason, file });
+    const judged = judgeFile(file, input);
+    if (judged.kind === 'right') {
+      unchanged += 1;
+      const isRecorded = judged.record === manifest.files.get(file.path) && !manifest.pending.has(file.path);
+      if (!isRecorded) corrected.push(judged.record);
+    } else writes.push({ kind: judged.kind, path: file.path, reason: judged.reason, file });
   }
   const deletes = planDeletes(input);
-  const kept = manifest.files.filter(({ path }) => desired.kept.has(path));
+  const owned = [...manifest.files.keys()];
   return {
     kind: 'plan',
     plan: {
@@ -66,38 +68,32 @@ export function planChanges(input: PlanInput): PlanResult {
         ...deletes.filter(({ inTheWay }) => !inTheWay),
       ],
       folders: planFolders(input),
-      unchanged,
-      kept,
-      recordsChanged:
-        unchanged.length + kept.length !== manifest.files.length ||
-        unchanged.some((file) => owned.get(file.path) !== file),
+      unchanged: unchanged + owned.filter((path) => desired.kept.has(path)).length,
+      corrected,
+      disowned: owned.filter((path) => !desired.files.has(path) && !desired.kept.has(path)),
     },
   };
 }
 
 type Judged = { kind: 'right'; record: OwnedFile } | { kind: 'add' | 'modify'; reason: WriteReason };
 
-interface Evidence {
-  owned: OwnedFile | undefined;
-  live: LiveEntry | undefined;
-  values: TemplateValues;
-}
-
-function judgeFile(file: DesiredFile, { owned, live, values }: Evidence): Judged {
+function judgeFile(file: DesiredFile, input: PlanInput): Judged {
+  const { path } = file;
+  const [owned, live, content] = [input.manifest.files.get(path), input.live.get(path), input.contents?.get(path)];
+  const isPending = input.manifest.pending.has(path);
   if (live?.kind !== 'file') {
     if (live?.kind === 'link' || live?.kind === 'other') return { kind: 'modify', reason: 'Drifted' };
-    return { kind: 'add', reason: owned && !owned.pending ? 'Missing' : 'New' };
+    return { kind: 'add', reason: owned && !isPending ? 'Missing' : 'New' };
   }
-  if (!owned) return judgeForeign(file, live);
-  const sourceChange = compareSource(file, owned, values);
-  if (sourceChange) return isSameBlob(file, live) ? right(file, live, owned) : { kind: 'modify', reason: sourceChange };
-  if (live.sha256 !== owned.sha256) return { kind: 'modify', reason: owned.pending ? 'TakenOver' : 'Drifted' };
-  return right(file, live, owned);
+  if (!owned) return isSameContent(file, live, content) ? right(file, live, { content }) : modify('TakenOver');
+  const sourceChange = compareSource(file, owned, input.values);
+  if (sourceChange)
+    return isSameContent(file, live, content) ? right(file, live, { owned, content }) : modify(sourceChange);
+  if (live.sha256 !== owned.sha256) return modify(isPending ? 'TakenOver' : 'Drifted');
+  return right(file, live, { owned, content: owned });
 }
 
-function judgeForeign(file: DesiredFile, live: LiveFile): Judged {
-  return isSameBlob(file, live) ? right(file, live, undefined) : { kind: 'modify', reason: 'TakenOver' };
-}
+const modify = (reason: WriteReason): Judged => ({ kind: 'modify', reason });
 
 function compareSource(file: DesiredFile, owned: OwnedFile, values: TemplateValues): WriteReason | undefined {
   if (file.blob !== owned.blob || file.template !== Boolean(owned.inputs)) return 'ContentChanged';
@@ -106,23 +102,31 @@ function compareSource(file: DesiredFile, owned: OwnedFile, values: TemplateValu
   return inputs && inputsHash(inputs.keys, values) !== inputs.hash ? 'ValuesChanged' : undefined;
 }
 
-const isSameBlob = (file: DesiredFile, live: LiveFile): boolean =>
-  !file.template && !file.patches && live.blob === file.blob;
+/** Git's id tells it of a file that is delivered as it is; of a rendered one only its content does. */
+function isSameContent(file: DesiredFile, live: LiveFile, content: PreviewedContent | undefined): boolean {
+  if (content) return content.sha256 === live.sha256;
+  return !file.template && !file.patches && live.blob === file.blob;
+}
+
+interface Basis {
+  owned?: OwnedFile;
+  /** Of what the file holds; the record itself where it still applies. */
+  content: { inputs?: PreviewedContent['inputs'] } | undefined;
+}
 
 /** The content is right; what is left is the executable bit and the record of the file. */
-function right(file: DesiredFile, live: LiveFile, owned: OwnedFile | undefined): Judged {
+function right(file: DesiredFile, live: LiveFile, { owned, content }: Basis): Judged {
   if (live.executable !== file.executable) {
     return { kind: 'modify', reason: owned?.executable === file.executable ? 'Drifted' : 'ModeChanged' };
   }
   const { path, source, blob, executable } = file;
   const { sha256, fingerprint } = live;
-  const inputs = file.template ? owned?.inputs : undefined;
+  const inputs = content?.inputs;
   const patches = file.patches?.hash;
   const isRecorded =
+    owned === content &&
     owned?.source === source &&
-    owned.blob === blob &&
     owned.executable === executable &&
-    !owned.pending &&
     owned.fingerprint === fingerprint;
   if (isRecorded) return { kind: 'right', record: owned };
   const recipe = { ...(inputs && { inputs }), ...(patches && { patches }) };
@@ -133,12 +137,13 @@ type Delete = Extract<Change, { kind: 'delete' }>;
 
 /** Only what the agent wrote, and only while it is still a file: what somebody put in its place is not the agent's. */
 function planDeletes({ desired, manifest, live }: PlanInput): Delete[] {
-  const needed = allFolders(desired.files.keys());
-  return manifest.files.flatMap(({ path, pending, sha256 }) => {
-    if (desired.files.has(path) || desired.kept.has(path)) return [];
+  const unwanted = [...manifest.files.values()].filter(
+    ({ path }) => !desired.files.has(path) && !desired.kept.has(path),
+  );
+  return unwanted.flatMap(({ path, sha256 }) => {
     const entry = live.get(path);
-    if (entry?.kind !== 'file' || (pending && entry.sha256 !== sha256)) return [];
-    const inTheWay = needed.has(path) || foldersOf(path).some((folder) => desired.files.has(folder));
+    if (entry?.kind !== 'file' || (manifest.pending.has(path) && entry.sha256 !== sha256)) return [];
+    const inTheWay = desired.folders.has(path) || foldersOf(path).some((folder) => desired.files.has(folder));
     return [{ kind: 'delete', path, reason: 'NoLongerMapped', inTheWay }];
   });
 }

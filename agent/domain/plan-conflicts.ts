@@ -1,12 +1,12 @@
 import type { LiveEntry } from './live-tree.ts';
 import type { PlanInput } from './plan-input.ts';
-import { allFolders } from './relative-path.ts';
 
 /** Everything in the data volume that is not the agent's to remove and stands where it must write. */
-export function findConflicts({ desired, manifest, live }: PlanInput): string[] {
-  const claims = new Claims({ desired, manifest, live });
+export function findConflicts(input: PlanInput): string[] {
+  const { desired, live } = input;
+  const claims = new Claims(input);
   const conflicts = new Set<string>();
-  for (const folder of allFolders(desired.files.keys())) {
+  for (const folder of desired.folders) {
     const problem = folderProblem(folder, live.get(folder), claims);
     if (problem) conflicts.add(problem);
   }
@@ -19,27 +19,26 @@ export function findConflicts({ desired, manifest, live }: PlanInput): string[] 
 
 /** What the agent may remove. */
 class Claims {
-  readonly #files: Set<string>;
-  readonly #removable: Set<string>;
+  readonly #input: PlanInput;
 
-  constructor({ desired, manifest, live }: Pick<PlanInput, 'desired' | 'manifest' | 'live'>) {
-    const owned = manifest.files.filter(({ path, pending, sha256 }) => {
-      const entry = live.get(path);
-      return !pending || (entry?.kind === 'file' && entry.sha256 === sha256);
-    });
-    this.#files = new Set(owned.map(({ path }) => path));
-    const leaving = [...this.#files].filter((path) => !desired.kept.has(path) && live.get(path)?.kind === 'file');
-    this.#removable = new Set([...leaving, ...manifest.folders]);
+  constructor(input: PlanInput) {
+    this.#input = input;
   }
 
   /** Whether the agent wrote a file there, whatever is there now. */
   owns(path: string): boolean {
-    return this.#files.has(path);
+    const { manifest, live } = this.#input;
+    const record = manifest.files.get(path);
+    if (!record || !manifest.pending.has(path)) return record !== undefined;
+    const entry = live.get(path);
+    return entry?.kind === 'file' && entry.sha256 === record.sha256;
   }
 
   /** Whether what is there now goes away when nothing asks for it any more. */
   canRemove(path: string): boolean {
-    return this.#removable.has(path);
+    const { desired, manifest, live } = this.#input;
+    if (manifest.folders.has(path)) return true;
+    return live.get(path)?.kind === 'file' && !desired.kept.has(path) && this.owns(path);
   }
 }
 

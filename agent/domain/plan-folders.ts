@@ -9,24 +9,20 @@ export interface FolderPlan {
   clear: string[];
   /** Made by the agent earlier and needed no more, the inner ones first: removed if they are empty. */
   prune: string[];
-  /** Made by the agent earlier and still needed. */
-  keep: string[];
 }
 
 /** Compares the folders that are needed with those that the agent made and those that are there. */
 export function planFolders({ desired, manifest, live }: PlanInput): FolderPlan {
-  const toFill = allFolders(desired.files.keys());
-  const needed = new Set([...toFill, ...allFolders(desired.kept)]);
+  const forKept = allFolders(desired.kept);
   const isInTheWay = (folder: string) => [...foldersOf(folder), folder].some((path) => desired.files.has(path));
-  const unneeded = manifest.folders
-    .filter((folder) => !needed.has(folder))
+  const unneeded = [...manifest.folders]
+    .filter((folder) => !desired.folders.has(folder) && !forKept.has(folder))
     .sort(byDepth)
     .reverse();
   return {
-    create: [...toFill].filter((folder) => live.get(folder)?.kind !== 'folder').sort(byDepth),
+    create: [...desired.folders].filter((folder) => live.get(folder)?.kind !== 'folder').sort(byDepth),
     clear: unneeded.filter(isInTheWay),
     prune: unneeded.filter((folder) => !isInTheWay(folder)),
-    keep: manifest.folders.filter((folder) => needed.has(folder)),
   };
 }
 

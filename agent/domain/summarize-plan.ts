@@ -4,13 +4,13 @@ import type { Change, Plan } from './plan-changes.ts';
 export type FileCounts = NonNullable<SyncReportStatus['files']>;
 
 /** How many files of each kind. */
-export function countFiles({ changes, unchanged, kept }: Plan): FileCounts {
+export function countFiles({ changes, unchanged }: Plan): FileCounts {
   const count = (kind: Change['kind']) => changes.filter((change) => change.kind === kind).length;
   return {
     added: count('add'),
     modified: count('modify'),
     deleted: count('delete'),
-    unchanged: unchanged.length + kept.length,
+    unchanged,
   };
 }
 

@@ -1,19 +1,19 @@
 import type { TemplateValues } from '../../shared/domain/render-template.ts';
 import type { Logger } from '../../shared/log.ts';
-import type { Manifest } from '../domain/manifest.ts';
-import { manifestAfter, manifestBefore } from '../domain/next-manifest.ts';
+import type { Applied, OwnedFile } from '../domain/manifest.ts';
+import { updateAfter, updateBefore, updateRecords } from '../domain/next-manifest.ts';
 import type { Plan } from '../domain/plan-changes.ts';
-import type { BlobReader } from './blob-reader.ts';
+import type { ContentReader } from './content-reader.ts';
 import type { DataRoot } from './data-root.ts';
 import type { ManifestFile } from './manifest-file.ts';
 import { FileMover } from './move-files.ts';
-import { type StagedFile, stageFiles } from './stage-files.ts';
+import { stageFiles } from './stage-files.ts';
 import { UndoLog } from './undo-log.ts';
 
 export interface Target {
   root: DataRoot;
   manifestFile: ManifestFile;
-  openBlobs: () => BlobReader;
+  openContents: () => ContentReader;
   values: TemplateValues;
   log: Logger;
 }
@@ -23,22 +23,18 @@ export interface Target {
  * agent's; then files move. A kill at any moment leaves a state from which the next plan leads to the same end, and an
  * error takes back what was done.
  */
-export async function applyChanges(
-  plan: Plan,
-  target: Target,
-  applied: NonNullable<Manifest['applied']>,
-): Promise<void> {
+export async function applyChanges(plan: Plan, target: Target, applied: Applied): Promise<void> {
   const { root, manifestFile, log } = target;
-  if (isBookkeeping(plan)) return await manifestFile.write(manifestAfter(plan, [], applied));
+  if (isBookkeeping(plan)) return await manifestFile.append(updateRecords(plan, applied));
   const staged = await stageAll(plan, target);
-  const records = staged.map(({ record }) => record);
-  const earlier = await manifestFile.read();
+  const update = updateBefore(plan, await manifestFile.read(), staged);
   const undo = new UndoLog();
   try {
-    await manifestFile.write(manifestBefore(plan, earlier, records));
-    undo.push(() => manifestFile.write(earlier));
-    await moveFiles(plan, staged, new FileMover(root, undo));
-    await manifestFile.write(manifestAfter(plan, records, applied));
+    await manifestFile.append(update);
+    undo.push(() => manifestFile.takeBack());
+    const paths = staged.map(({ path }) => path);
+    await moveFiles(plan, paths, new FileMover(root, undo));
+    await manifestFile.append(updateAfter(plan, applied));
   } catch (error) {
     const errors = await undo.run();
     log.warn({ undone: errors.length === 0, errors: errors.map(String).slice(0, 5) }, 'changes taken back');
@@ -48,7 +44,7 @@ export async function applyChanges(
   await root.emptyStaging().catch((error) => log.warn({ err: error }, 'staging folder not emptied'));
 }
 
-async function moveFiles(plan: Plan, staged: StagedFile[], mover: FileMover): Promise<void> {
+async function moveFiles(plan: Plan, staged: string[], mover: FileMover): Promise<void> {
   const { changes, folders } = plan;
   const deletes = changes.filter((change) => change.kind === 'delete');
   await mover.remove(deletes.flatMap(({ path, inTheWay }) => (inTheWay ? [path] : [])));
@@ -64,18 +60,18 @@ function isBookkeeping({ changes, folders }: Plan): boolean {
   return changes.length === 0 && folders.clear.length === 0 && folders.prune.length === 0;
 }
 
-async function stageAll(plan: Plan, { root, openBlobs, values }: Target): Promise<StagedFile[]> {
+async function stageAll(plan: Plan, { root, openContents, values }: Target): Promise<OwnedFile[]> {
   const files = plan.changes.flatMap((change) => (change.kind === 'delete' ? [] : [change.file]));
   const folder = await root.emptyStaging();
   if (files.length === 0) return [];
-  const blobs = openBlobs();
+  const contents = openContents();
   try {
-    return await stageFiles(files, { folder, blobs, values });
+    return await stageFiles(files, { folder, contents, values });
   } catch (error) {
     // A full disk is not to stay full because of what was not delivered.
     await root.emptyStaging().catch(() => {});
     throw error;
   } finally {
-    await blobs.close();
+    await contents.close();
   }
 }

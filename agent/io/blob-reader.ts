@@ -1,30 +1,49 @@
 import type { Git } from '../../shared/io/git/git.ts';
-import { DamagedCloneError } from './damaged-clone-error.ts';
+import { DamagedCloneError, MissingBlobError } from './damaged-clone-error.ts';
 import { type GitStream, startGitStream } from './git-stream.ts';
 
 /** The content of a blob: `chunks` has to be read to its end before the next blob is asked for. */
 export interface Blob {
   size: number;
-  chunks: AsyncGenerator<Buffer>;
+  chunks: AsyncIterable<Buffer> | Iterable<Buffer>;
 }
 
-/** Reads blobs one after the other from a single `git cat-file --batch` process, piece by piece. */
+/** So many blobs are asked for before the first of them arrives. */
+const AHEAD = 4096;
+
+/** Reads blobs one after the other from a single `git cat-file --batch-command` process, piece by piece. */
 export class BlobReader {
   readonly #stream: GitStream;
   readonly #chunks: AsyncIterator<Buffer>;
   #rest: Buffer = Buffer.alloc(0);
+  #announced: string[] = [];
+  /** How many of the announced were asked for, and how many opened. */
+  #asked = 0;
+  #opened = 0;
 
   constructor(git: Git, gitDir: string) {
-    this.#stream = startGitStream(git, gitDir, ['-c', 'core.bigFileThreshold=4m', 'cat-file', '--batch']);
+    this.#stream = startGitStream(git, gitDir, [
+      '-c',
+      'core.bigFileThreshold=4m',
+      'cat-file',
+      '--batch-command',
+      '--buffer',
+    ]);
     this.#chunks = this.#stream.output[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   }
 
-  /** Throws {@link DamagedCloneError} where the repository does not have it. */
+  /** Says what will be opened, in this order: git need not wait for one question after the other then. */
+  announce(blobs: string[]): void {
+    [this.#announced, this.#asked, this.#opened] = [blobs, 0, 0];
+  }
+
+  /** Throws {@link MissingBlobError} where the repository does not have it. */
   async open(blob: string): Promise<Blob> {
-    this.#stream.child.stdin?.write(`${blob}\n`);
+    this.#ask(blob);
     const header = await this.#readLine();
-    const [, type, size] = header.split(' ');
-    if (type !== 'blob') throw new DamagedCloneError(`cat-file says: ${header}`);
+    const [id, type, size] = header.split(' ');
+    if (type === 'missing') throw new MissingBlobError(`cat-file says: ${header}`);
+    if (type !== 'blob' || id !== blob) throw new DamagedCloneError(`cat-file says: ${header}`);
     return { size: Number(size), chunks: this.#read(Number(size)) };
   }
 
@@ -33,6 +52,24 @@ export class BlobReader {
     this.#stream.child.stdin?.end();
     this.#stream.kill();
     await this.#stream.finish().catch(() => {}); // it was killed
+  }
+
+  #ask(blob: string): void {
+    if (this.#opened >= this.#announced.length) {
+      this.#send([blob]);
+      return;
+    }
+    this.#opened += 1;
+    if (this.#asked - this.#opened > AHEAD / 2) return;
+    const next = this.#announced.slice(this.#asked, this.#opened + AHEAD);
+    this.#asked += next.length;
+    this.#send(next);
+  }
+
+  /** Git writes one answer after the other only where it is told to flush: it fills its buffer otherwise. */
+  #send(blobs: string[]): void {
+    if (blobs.length === 0) return;
+    this.#stream.child.stdin?.write(`${blobs.map((blob) => `contents ${blob}\n`).join('')}flush\n`);
   }
 
   async *#read(size: number): AsyncGenerator<Buffer> {

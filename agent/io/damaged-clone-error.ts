@@ -10,3 +10,6 @@ export class DamagedCloneError extends TransientError {
     });
   }
 }
+
+/** A file is not in the repository on disk, be it that it was left out of a fetch. */
+export class MissingBlobError extends DamagedCloneError {}

@@ -20,9 +20,9 @@ export class DataRoot {
     return new DataRoot(await realpath(path));
   }
 
-  /** The real path of a relative one; says nothing about links on the way. */
+  /** The real path of a relative one in normal form; says nothing about links on the way. */
   absolute(path: string): string {
-    return join(this.path, path);
+    return path === '' ? this.path : `${this.path}/${path}`;
   }
 
   /** Throws {@link TerminalError} unless the folder, with all links resolved, is where its path says. */

@@ -1,6 +1,7 @@
 import { isCommitHash, isValidRefName } from '../../shared/domain/check-ref-name.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git, GitAccess } from '../../shared/io/git/git.ts';
+import { PROMISOR, promisorSettings } from './promisor.ts';
 
 /** A commit, where it comes from, and the ref that led to it. */
 export interface CommitSource {
@@ -13,6 +14,12 @@ export interface FetchOptions {
   gitDir: string;
   access: GitAccess;
   signal: AbortSignal | undefined;
+  /** Whether files are missing from the repository on purpose, or may be from now on. */
+  isPartial: boolean;
+  /** Files that the host is to leave out, as in `git rev-list --filter`; undefined: none. */
+  filter: string | undefined;
+  /** Whether the host is not told of what is there already, and sends everything. */
+  isRefetch?: boolean;
 }
 
 /** The ref that holds what was fetched last: git sets it only when everything that belongs to the commit is there. */
@@ -21,22 +28,20 @@ export const FETCHED_REF = 'refs/sync/current';
 /** The ref that holds the tag object that was fetched last, where tags are verified. */
 export const FETCHED_TAG = 'refs/sync/tag';
 
-const TIMEOUT_MS = 300_000;
+export const TRANSFER_TIMEOUT_MS = 300_000;
 /**
  * Ends a transfer that has all but stopped; has a pack for each fetch, which arrives as a whole or not at all; keeps
  * large files out of memory.
  */
-const SETTINGS = [
+export const TRANSFER_SETTINGS = [
   'core.bigFileThreshold=4m',
   'http.lowSpeedLimit=1000',
   'http.lowSpeedTime=30',
   'fetch.unpackLimit=1',
 ].flatMap((setting) => ['-c', setting]);
-const FLAGS = [
+export const TRANSFER_FLAGS = [
   '--quiet',
-  '--depth=1',
   '--no-tags',
-  '--force',
   '--no-write-fetch-head',
   '--no-recurse-submodules',
   '--no-auto-maintenance',
@@ -91,16 +96,21 @@ interface Wanted {
   to: string;
 }
 
-async function fetchOne(git: Git, wanted: Wanted, options: FetchOptions): Promise<void> {
-  const { gitDir, access, signal } = options;
-  const refspec = `+${wanted.name}:${wanted.to}`;
-  const args = [...SETTINGS, `--git-dir=${gitDir}`, 'fetch', ...FLAGS, '--end-of-options', wanted.repo, refspec];
-  await git.run(args, { access, signal, timeoutMs: TIMEOUT_MS });
+async function fetchOne(git: Git, { repo, name, to }: Wanted, options: FetchOptions): Promise<void> {
+  const { gitDir, access, signal, isPartial, filter, isRefetch } = options;
+  const flags = [...TRANSFER_FLAGS, '--depth=1', '--force', ...(isRefetch ? ['--refetch'] : [])];
+  const settings = [...TRANSFER_SETTINGS, ...(isPartial ? promisorSettings(repo, filter) : [])];
+  // A remote that is configured as one with missing objects filters by itself.
+  const origin = isPartial
+    ? [...(filter ? [] : ['--no-filter']), '--end-of-options', PROMISOR]
+    : ['--end-of-options', repo];
+  const args = [...settings, `--git-dir=${gitDir}`, 'fetch', ...flags, ...origin, `+${name}:${to}`];
+  await git.run(args, { access, signal, timeoutMs: TRANSFER_TIMEOUT_MS });
 }
 
 /** A short name that is both a tag and a branch is the tag. */
 function qualifiedNames(ref: string): string[] {
-  return ref.startsWith('refs/') ? [ref] : [`refs/tags/${ref}`, `refs/heads/${ref}`];
+  return ref === 'HEAD' || ref.startsWith('refs/') ? [ref] : [`refs/tags/${ref}`, `refs/heads/${ref}`];
 }
 
 const isRefused = (error: unknown): boolean => error instanceof TerminalError && error.code === 'git.refNotFound';

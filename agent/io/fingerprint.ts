@@ -1,17 +1,17 @@
-import type { BigIntStats } from 'node:fs';
+import type { Stats } from 'node:fs';
 import type { Fingerprint } from '../domain/manifest.ts';
 
-/** What tells, without reading, that a file is still the one that was written: moving it into place changes none of it. */
-export function fingerprintOf({ size, mtimeNs, ino }: BigIntStats): Fingerprint {
-  return { size: String(size), mtimeNs: String(mtimeNs), ino: String(ino) };
+/** Moving a file into place changes none of it. */
+export function fingerprintOf({ size, mtimeMs, ino }: Stats): Fingerprint {
+  return { size, mtimeMs, ino };
 }
 
-/** Whether both are of the same, untouched file. */
-export function isSameFingerprint(a: Fingerprint, b: Fingerprint): boolean {
-  return a.size === b.size && a.mtimeNs === b.mtimeNs && a.ino === b.ino;
+/** Whether the file is the same, untouched one. */
+export function isSameFingerprint(a: Fingerprint, { size, mtimeMs, ino }: Fingerprint): boolean {
+  return a.size === size && a.mtimeMs === mtimeMs && a.ino === ino;
 }
 
 /** Whether the owner may execute the file: the one bit of the mode that git knows. */
-export function isExecutable({ mode }: BigIntStats): boolean {
-  return (mode & 0o100n) !== 0n;
+export function isExecutable({ mode }: Stats): boolean {
+  return (mode & 0o100) !== 0;
 }

@@ -1,17 +1,18 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { open } from 'node:fs/promises';
+import { join } from 'node:path';
 import { forEachLimited } from './for-each-limited.ts';
 
 const CONCURRENCY = 16;
 /** From so many files on, flushing the file system at once is faster than flushing each. */
-const MANY = 256;
+const MANY = 64;
 
-/** Makes sure that files of one folder are on the disk, and not in the system's memory alone. */
-export async function flushFiles(files: string[], folder: string): Promise<void> {
-  if (files.length >= MANY && (await flushFileSystem(folder))) return;
-  await forEachLimited(files, CONCURRENCY, async (file) => {
-    const handle = await open(file, 'r+');
+/** Makes sure that the files `0`, `1` … of a folder are on the disk, and not in the system's memory alone. */
+export async function flushFiles(count: number, folder: string): Promise<void> {
+  if (count >= MANY && (await flushFileSystem(folder))) return;
+  await forEachLimited(Array(count).keys(), CONCURRENCY, async (index) => {
+    const handle = await open(join(folder, String(index)), 'r+');
     try {
       await handle.sync();
     } finally {

@@ -1,5 +1,5 @@
 import { open, readFile, rm } from 'node:fs/promises';
-import { basicAuthorization, parseRepository } from '../../shared/domain/repository.ts';
+import { authorizationOf, parseRepository } from '../../shared/domain/repository.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { GitAccess } from '../../shared/io/git/git.ts';
 
@@ -40,7 +40,7 @@ async function readAuthorization(repo: string, tokenFile: string | undefined): P
   }
   if (!tokenFile || !repo.startsWith('https://')) return undefined;
   const token = await readSecret(tokenFile);
-  return { origin: new URL(repo).origin, value: basicAuthorization(repository.host, token) };
+  return { origin: new URL(repo).origin, value: authorizationOf(repository.host, token) };
 }
 
 /** Ssh refuses a key that others may read, as a mounted Secret often is, and one without a final line feed. */

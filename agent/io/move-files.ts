@@ -1,17 +1,17 @@
-import { chmod, link, lstat, mkdir, rename, rm, rmdir, unlink } from 'node:fs/promises';
+import { linkSync, lstatSync, renameSync, unlinkSync } from 'node:fs';
+import { chmod, lstat, mkdir, rename, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dirname } from 'node:path/posix';
 import type { DataRoot } from './data-root.ts';
-import { forEachLimited } from './for-each-limited.ts';
-import type { StagedFile } from './stage-files.ts';
+import { Pacer } from './pacer.ts';
+import { stagedPath } from './stage-files.ts';
 import type { UndoLog } from './undo-log.ts';
-
-const CONCURRENCY = 16;
 
 /** Moves files in and out of their places, so that each move can be taken back until the staging folder is emptied. */
 export class FileMover {
   readonly #root: DataRoot;
   readonly #undo: UndoLog;
+  readonly #pacer = new Pacer();
   #saved = 0;
 
   constructor(root: DataRoot, undo: UndoLog) {
@@ -19,33 +19,32 @@ export class FileMover {
     this.#undo = undo;
   }
 
-  /** Puts staged files into their places; what was there is replaced in one step and saved before. */
-  async place(files: StagedFile[]): Promise<void> {
-    const checked = new Map<string, Promise<void>>();
-    const check = (folder: string) => {
-      const result = checked.get(folder) ?? this.#root.checkFolder(folder);
-      checked.set(folder, result);
-      return result;
-    };
-    await forEachLimited(files, CONCURRENCY, async ({ temporary, record }) => {
-      await check(folderOf(record.path));
-      const target = this.#root.absolute(record.path);
-      const saved = this.#nextSaved();
-      const isSaved = await save(target, saved);
-      await rename(temporary, target);
-      this.#undo.push(() => (isSaved ? rename(saved, target) : unlink(target)));
-    });
+  /** Puts staged files, in their order, into their places; what was there is replaced in one step and saved before. */
+  async place(paths: string[]): Promise<void> {
+    const placed: { target: string; saved: string | undefined }[] = [];
+    this.#undo.push(() => takeBack(placed));
+    const checked = new Set<string>();
+    for (const [index, path] of paths.entries()) {
+      const folder = folderOf(path);
+      if (!checked.has(folder)) await this.#root.checkFolder(folder);
+      checked.add(folder);
+      const target = this.#root.absolute(path);
+      const saved = this.#save(target);
+      renameSync(stagedPath(this.#root.stagingFolder, index), target);
+      placed.push({ target, saved });
+      if (this.#pacer.isDue) await this.#pacer.rest();
+    }
   }
 
   /** Takes files away. One that is gone already is none of our business. */
   async remove(paths: string[]): Promise<void> {
-    await forEachLimited(paths, CONCURRENCY, async (path) => {
+    for (const path of paths) {
       await this.#root.checkFolder(folderOf(path));
       const place = this.#root.absolute(path);
       const saved = this.#nextSaved();
       const isGone = await rename(place, saved).then(() => false, codes('ENOENT'));
       if (!isGone) this.#undo.push(() => rename(saved, place));
-    });
+    }
   }
 
   /** Makes folders; the outer ones come first in the list. */
@@ -72,26 +71,38 @@ export class FileMover {
     }
   }
 
+  /** A second name for the file, where the file system has such; nothing, a link or a pipe is not worth saving. */
+  #save(place: string): string | undefined {
+    if (!lstatSync(place, { throwIfNoEntry: false })?.isFile()) return undefined;
+    const saved = this.#nextSaved();
+    try {
+      linkSync(place, saved);
+    } catch (error) {
+      const { code = '' } = error as NodeJS.ErrnoException;
+      if (code === 'ENOENT') return undefined;
+      if (!['EPERM', 'ENOSYS', 'EOPNOTSUPP', 'EMLINK'].includes(code)) throw error;
+      renameSync(place, saved);
+    }
+    return saved;
+  }
+
   #nextSaved(): string {
     this.#saved += 1;
     return join(this.#root.stagingFolder, `saved-${this.#saved}`);
   }
 }
 
-/** A second name for the file, where the file system has such; nothing, a link or a pipe is not worth saving. */
-async function save(place: string, saved: string): Promise<boolean> {
-  try {
-    if (!(await lstat(place)).isFile()) return false;
-    await link(place, saved);
-    return true;
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return false;
-    if (!['EPERM', 'ENOSYS', 'EOPNOTSUPP', 'EMLINK'].includes(code)) throw error;
-    await rm(saved, { force: true });
-    await rename(place, saved);
-    return true;
+async function takeBack(placed: { target: string; saved: string | undefined }[]): Promise<void> {
+  const errors: unknown[] = [];
+  for (const { target, saved } of placed.reverse()) {
+    try {
+      if (saved) renameSync(saved, target);
+      else unlinkSync(target);
+    } catch (error) {
+      errors.push(error);
+    }
   }
+  if (errors.length > 0) throw new AggregateError(errors, `${errors.length} files are not back: ${errors[0]}`);
 }
 
 const folderOf = (path: string): string => (dirname(path) === '.' ? '' : dirname(path));

@@ -54,12 +54,18 @@ function parseRecord(record: Buffer): TreeEntry | undefined {
   const tab = record.indexOf(9);
   const [mode = '', type, blob] = record.toString('latin1', 0, tab).split(' ');
   if (type === 'tree') return undefined;
-  const kind = kinds[mode];
-  if (!kind || !blob) throw new DamagedCloneError(`an entry of mode ${mode} in the tree`);
-  return { path: decode(record.subarray(tab + 1)), kind, blob, executable: mode === '100755' };
+  return entryOf(decodeName(record.subarray(tab + 1)), mode, blob);
 }
 
-function decode(name: Buffer): string {
+/** An entry by what git says of it. */
+export function entryOf(path: string, mode: string, blob: string | undefined): TreeEntry {
+  const kind = kinds[mode];
+  if (!kind || !blob) throw new DamagedCloneError(`an entry of mode ${mode} in the tree`);
+  return { path, kind, blob, executable: mode === '100755' };
+}
+
+/** Throws {@link TerminalError} for a name that is no UTF-8. */
+export function decodeName(name: Buffer): string {
   try {
     return utf8.decode(name);
   } catch (cause) {

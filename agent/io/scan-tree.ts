@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { DesiredTree } from '../domain/desired-tree.ts';
 import type { LiveEntry, LiveFile, LiveTree } from '../domain/live-tree.ts';
 import type { Fingerprint, Manifest, OwnedFile } from '../domain/manifest.ts';
 import { allFolders, joinPath } from '../domain/relative-path.ts';
@@ -8,18 +8,14 @@ import type { DataRoot } from './data-root.ts';
 import { fingerprintOf, isExecutable, isSameFingerprint } from './fingerprint.ts';
 import { forEachLimited } from './for-each-limited.ts';
 import { hashFile } from './hash-file.ts';
+import { Pacer } from './pacer.ts';
 
 /** Files that are read at once. */
 const CONCURRENCY = 8;
-/** Paths between two turns of the event loop: probes are answered meanwhile. */
-const SLICE = 500;
 
 export interface ScanInput {
-  /** Paths at which a file must be. */
-  desired: Iterable<string>;
+  desired: DesiredTree;
   manifest: Manifest;
-  /** Tells of a recorded file that it is taken to be as recorded, without a look. */
-  isTrusted: (file: OwnedFile) => boolean;
   /** Algorithm of the repository's object ids. */
   algorithm: 'sha1' | 'sha256';
 }
@@ -28,39 +24,59 @@ export interface ScanInput {
  * Looks at the paths that matter and at nothing else. A file is read only if its fingerprint is not the recorded one,
  * a link is never followed, and what lies behind one counts as not there.
  */
-export async function scanTree(
-  root: DataRoot,
-  { desired, manifest, isTrusted, algorithm }: ScanInput,
-): Promise<LiveTree> {
-  const owned = new Map(manifest.files.map((file) => [file.path, file]));
-  const wanted = new Set(desired);
-  const paths = new Set([...wanted, ...owned.keys(), ...manifest.folders]);
-  // A folder can be looked at only when those above it are known: sorted, they come first.
-  const folders = allFolders(paths);
-  const live = new Map<string, LiveEntry>();
+export async function scanTree(root: DataRoot, { desired, manifest, algorithm }: ScanInput): Promise<LiveTree> {
+  const live = new ScannedTree(manifest);
   const unread: UnreadFile[] = [];
-  let looked = 0;
-  for (const path of new Set([...folders, ...paths])) {
-    const parent = path.slice(0, Math.max(0, path.lastIndexOf('/')));
-    if (parent !== '' && live.get(parent)?.kind !== 'folder') continue;
-    const record = owned.get(path);
-    if (record && isTrusted(record)) {
-      live.set(path, asRecorded(record));
-      continue;
-    }
-    const entry = look(root.absolute(path), record);
+  const pacer = new Pacer();
+  for (const path of pathsOf(desired, manifest)) {
+    const entry = live.isReachable(path) ? look(root.absolute(path), manifest.files.get(path)) : undefined;
     if (entry?.kind === 'unread') unread.push({ ...entry, path });
-    else if (entry) live.set(path, entry);
-    if (++looked % SLICE === 0) await nextTurn();
+    else if (entry?.kind !== 'recorded') live.note(path, entry);
+    if (pacer.isDue) await pacer.rest();
   }
   await forEachLimited(unread, CONCURRENCY, async (file) => {
     const hashes = await hashFile(root.absolute(file.path), algorithm).catch(absent);
-    if (hashes) live.set(file.path, { ...file, kind: 'file', ...hashes });
+    live.note(file.path, hashes && { ...file, kind: 'file', ...hashes });
   });
-  for (const path of wanted) {
-    if (live.get(path)?.kind === 'folder') live.set(path, { kind: 'folder', content: await listBelow(root, path) });
+  for (const path of desired.files.keys()) {
+    if (live.get(path)?.kind === 'folder') live.note(path, { kind: 'folder', content: await listBelow(root, path) });
   }
   return live;
+}
+
+/** A path can be looked at only when the folders above it are known: they come first. */
+function* pathsOf({ files, folders }: DesiredTree, manifest: Manifest): Generator<string> {
+  const others = [...manifest.files.keys(), ...manifest.folders];
+  yield* new Set([...folders, ...allFolders(others), ...manifest.folders].sort());
+  for (const path of files.keys()) if (!folders.has(path)) yield path;
+  for (const path of manifest.files.keys()) if (!files.has(path)) yield path;
+}
+
+/** What was found, told as the difference from what is recorded: most files are as they were left. */
+class ScannedTree implements LiveTree {
+  readonly #owned: Manifest['files'];
+  readonly #found = new Map<string, LiveEntry | undefined>();
+
+  constructor({ files }: Manifest) {
+    this.#owned = files;
+  }
+
+  get(path: string): LiveEntry | undefined {
+    const found = this.#found.get(path);
+    if (found || this.#found.has(path)) return found;
+    const record = this.#owned.get(path);
+    return record && asRecorded(record);
+  }
+
+  note(path: string, entry: LiveEntry | undefined): void {
+    this.#found.set(path, entry);
+  }
+
+  /** Whether the folder that the path lies in is there. */
+  isReachable(path: string): boolean {
+    const end = path.lastIndexOf('/');
+    return end === -1 || this.#found.get(path.slice(0, end))?.kind === 'folder';
+  }
 }
 
 interface UnreadFile {
@@ -70,17 +86,19 @@ interface UnreadFile {
   fingerprint: Fingerprint;
 }
 
-/** Synchronous, since a call through the thread pool costs ten times what the system call does. */
-function look(path: string, owned: OwnedFile | undefined): LiveEntry | Omit<UnreadFile, 'path'> | undefined {
-  const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+type Look = LiveEntry | { kind: 'recorded' } | Omit<UnreadFile, 'path'> | undefined;
+
+function look(path: string, owned: OwnedFile | undefined): Look {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
   if (!stats) return undefined;
   if (stats.isSymbolicLink()) return { kind: 'link' };
   if (stats.isDirectory()) return { kind: 'folder' };
   if (!stats.isFile()) return { kind: 'other' };
   const executable = isExecutable(stats);
-  const fingerprint = fingerprintOf(stats);
-  if (!owned || !isSameFingerprint(owned.fingerprint, fingerprint)) return { kind: 'unread', executable, fingerprint };
-  return { ...asRecorded(owned), executable };
+  if (!owned || !isSameFingerprint(owned.fingerprint, stats)) {
+    return { kind: 'unread', executable, fingerprint: fingerprintOf(stats) };
+  }
+  return executable === owned.executable ? { kind: 'recorded' } : { ...asRecorded(owned), executable };
 }
 
 function asRecorded({ inputs, patches, blob, executable, fingerprint, sha256 }: OwnedFile): LiveFile {

@@ -30,45 +30,6 @@ helm.sh/chart: {{ printf "%s-%s" .context.Chart.Name .context.Chart.Version | re
 {{- printf "%s:%s" .image.repository (default .context.Chart.AppVersion .image.tag) -}}
 {{- end -}}
 
-{{/* Security context of a pod, as the restricted Pod Security Standard asks; the images name a user that is not root. */}}
-{{- define "stoker-operator.podSecurityContext" -}}
-runAsNonRoot: true
-seccompProfile:
-  type: RuntimeDefault
-{{- end -}}
-
-{{- define "stoker-operator.containerSecurityContext" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-capabilities:
-  drop: [ALL]
-{{- end -}}
-
-{{/* Variables of the logger. */}}
-{{- define "stoker-operator.logEnv" -}}
-- name: LOG_LEVEL
-  value: {{ .Values.controller.logLevel | quote }}
-- name: LOG_DEV_MODE
-  value: {{ .Values.controller.logDevMode | quote }}
-{{- end -}}
-
-{{/* Probes on the health port that all programs have. */}}
-{{- define "stoker-operator.probes" -}}
-livenessProbe:
-  httpGet:
-    path: /healthz
-    port: health
-  periodSeconds: 10
-  timeoutSeconds: 5
-  failureThreshold: 6
-readinessProbe:
-  httpGet:
-    path: /readyz
-    port: health
-  periodSeconds: 5
-  timeoutSeconds: 5
-{{- end -}}
-
 {{/* Names of the objects that more than one template refers to. */}}
 {{- define "stoker-operator.receiverName" -}}
 {{ include "stoker-operator.fullname" . }}-receiver
@@ -82,12 +43,29 @@ readinessProbe:
 {{ include "stoker-operator.fullname" . }}-webhook-tls
 {{- end -}}
 
-{{/* Name of the Secret that holds the values of an authentication method, empty without the method. Takes {context, method}. */}}
-{{- define "stoker-operator.receiverSecretName" -}}
-{{- $values := index .context.Values.webhookReceiver .method -}}
-{{- if $values.secretRef.name -}}
-{{- $values.secretRef.name -}}
-{{- else if $values.secret -}}
-{{- printf "%s-%s" (include "stoker-operator.receiverName" .context) .method -}}
+{{/* Name of the service account of the controller. */}}
+{{- define "stoker-operator.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "stoker-operator.fullname" .) .Values.serviceAccount.name -}}
+{{- else -}}
+{{- required "serviceAccount.name must be set where serviceAccount.create is false" .Values.serviceAccount.name -}}
 {{- end -}}
+{{- end -}}
+
+{{/* Name of the service account of the receiver: not the controller's, whose rights it must not have. */}}
+{{- define "stoker-operator.receiverServiceAccountName" -}}
+{{- $name := .Values.webhookReceiver.serviceAccount.name -}}
+{{- if .Values.webhookReceiver.serviceAccount.create -}}
+{{- $name = default (include "stoker-operator.receiverName" .) $name -}}
+{{- end -}}
+{{- $name = required "webhookReceiver.serviceAccount.name must be set where webhookReceiver.serviceAccount.create is false" $name -}}
+{{- if eq $name (include "stoker-operator.serviceAccountName" .) -}}
+{{- fail "webhookReceiver.serviceAccount.name must not be the service account of the controller" -}}
+{{- end -}}
+{{- $name -}}
+{{- end -}}
+
+{{/* Name by which the API server knows a service account of the release namespace. Takes {context, name}. */}}
+{{- define "stoker-operator.userName" -}}
+system:serviceaccount:{{ .context.Release.Namespace }}:{{ .name }}
 {{- end -}}

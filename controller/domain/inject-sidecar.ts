@@ -1,6 +1,7 @@
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
 import { AGENT_CONTAINER, AGENT_LABEL, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { AdmittedPod, Container } from './admitted-pod.ts';
+import { asksForSidecar } from './asks-for-sidecar.ts';
 import { checkAnnotations } from './check-annotations.ts';
 import { type AgentImages, chooseAgentImage } from './choose-agent-image.ts';
 import { type Candidate, chooseGatewaySync } from './choose-gateway-sync.ts';
@@ -25,16 +26,13 @@ export interface InjectionInput {
   namespace: string;
   candidates: InjectionCandidate[];
   images: AgentImages;
-}
-
-/** Tells whether a pod is to have the sidecar: the annotation counts in exactly this spelling, as in the API server. */
-export function asksForSidecar({ metadata }: AdmittedPod): boolean {
-  return metadata.annotations?.[POD_ANNOTATIONS.inject] === 'true';
+  /** Variables that name the proxy to git hosts, if there is one. */
+  proxy?: Record<string, string>;
 }
 
 /** Decides what a pod becomes; a second call for the same pod changes nothing. */
 export function injectSidecar(input: InjectionInput): Injection {
-  const { pod, namespace, candidates, images } = input;
+  const { pod, namespace, candidates, images, proxy = {} } = input;
   if (!asksForSidecar(pod)) return { kind: 'unchanged' };
   const present = sidecarOf(pod);
   if (present) return completeMetadata(pod, present);
@@ -45,20 +43,21 @@ export function injectSidecar(input: InjectionInput): Injection {
   if (choice.kind === 'denied') return { ...choice, because: 'resource' };
   const image = chooseAgentImage(choice.gatewaySync.spec, images);
   if (image.kind === 'denied') return { ...image, because: 'resource' };
-  return addSidecar(pod, { ...choice, image: image.image });
+  return addSidecar(pod, { ...choice, proxy, image: image.image });
 }
 
 interface Chosen {
   gatewaySync: InjectionCandidate;
   profile: string;
   image: string;
+  proxy: Record<string, string>;
 }
 
 /**
  * The sidecar comes after the pod's own init containers: these prepare what it needs, such as the owner of the data or
  * a mesh's proxy, and would wait for it for ever if it came before them and could not work without.
  */
-function addSidecar(pod: AdmittedPod, { gatewaySync: { name, spec }, profile, image }: Chosen): Injection {
+function addSidecar(pod: AdmittedPod, { gatewaySync: { name, spec }, profile, image, proxy }: Chosen): Injection {
   const { annotations, labels } = pod.metadata;
   const data = findDataVolume(pod);
   if (data.kind === 'denied') return { ...data, because: 'pod' };
@@ -67,7 +66,7 @@ function addSidecar(pod: AdmittedPod, { gatewaySync: { name, spec }, profile, im
   const taken = (pod.spec.volumes ?? []).map((volume) => volume.name);
   const volumes = sidecarVolumes({ crName: name, spec }, taken);
   const container = sidecarContainer({
-    ...{ pod, crName: name, profile, spec, image, identity, volumes, dataMount: data.mount },
+    ...{ pod, crName: name, profile, spec, image, proxy, identity, volumes, dataMount: data.mount },
     gatewayName: annotations?.[POD_ANNOTATIONS.gatewayName] ?? labels?.['app.kubernetes.io/name'],
   });
   return {

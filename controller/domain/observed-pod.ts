@@ -1,14 +1,15 @@
-import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
+import { AGENT_CONTAINER, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
+import { asksForSidecar } from './asks-for-sidecar.ts';
 
 /** What the controller reads of a pod. */
 export interface Pod {
   metadata: ObjectMeta;
-  spec: { serviceAccountName?: string };
+  spec: { serviceAccountName?: string; containers?: { name: string }[]; initContainers?: { name: string }[] };
   status?: { phase?: string };
 }
 
-/** The fields of an injected pod that the controller uses. */
+/** The fields of a pod with the label of injected ones that the controller uses. */
 export interface ObservedPod {
   namespace: string;
   name: string;
@@ -17,6 +18,8 @@ export interface ObservedPod {
   gatewayName: string;
   profile: string;
   serviceAccountName: string;
+  /** Whether it has the sidecar: the label and the annotations of injected pods are anybody's to set, containers are not. */
+  sidecar: 'present' | 'missing' | 'unasked';
   /** It runs or will run; pods that ended or are being deleted are no gateways any more. */
   live: boolean;
 }
@@ -34,6 +37,7 @@ export function projectPod({ metadata, spec, status }: Pod): ObservedPod {
     gatewayName: gatewayNameOf(metadata),
     profile: annotations[POD_ANNOTATIONS.profile] ?? 'default',
     serviceAccountName: spec.serviceAccountName ?? 'default',
+    sidecar: sidecarOf({ metadata, spec }),
     live: metadata.deletionTimestamp === undefined && !ENDED.has(status?.phase ?? ''),
   };
 }
@@ -45,4 +49,10 @@ export function gatewayNameOf({
   labels,
 }: Pick<ObjectMeta, 'name' | 'annotations' | 'labels'>): string {
   return annotations?.[POD_ANNOTATIONS.gatewayName] ?? labels?.['app.kubernetes.io/name'] ?? name;
+}
+
+function sidecarOf({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): ObservedPod['sidecar'] {
+  const containers = [...(spec.initContainers ?? []), ...(spec.containers ?? [])];
+  if (containers.some(({ name }) => name === AGENT_CONTAINER)) return 'present';
+  return asksForSidecar({ metadata }) ? 'missing' : 'unasked';
 }

@@ -16,14 +16,19 @@ export interface ResolvedRef {
 
 /**
  * What a name stands for among the advertised refs: a full name itself, else the tag, else the branch, else the same
- * with or without a leading `v`. A full hash stands for itself where it is known to exist.
+ * with or without a leading `v`. A full hash stands for itself where it is known to exist, and `HEAD` for the host's
+ * default branch.
  */
 export function resolveRef(name: string, refs: AdvertisedRefs): ResolvedRef | undefined {
-  if (isCommitHash(name) || name.startsWith('refs/')) {
+  if (isCommitHash(name) || isFullName(name)) {
     const commit = refs.get(name);
     return commit ? { commit, qualifiedRef: name, ambiguous: false } : undefined;
   }
   return resolveShort(name, refs) ?? resolveShort(withOrWithoutV(name), refs);
+}
+
+function isFullName(name: string): boolean {
+  return name === 'HEAD' || name.startsWith('refs/');
 }
 
 function resolveShort(name: string, refs: AdvertisedRefs): ResolvedRef | undefined {
@@ -43,7 +48,7 @@ function withOrWithoutV(name: string): string {
 /** Prefixes to ask a host for, so that it sends what {@link resolveRef} needs and little more; none for a hash. */
 export function refPrefixes(name: string): string[] {
   if (isCommitHash(name)) return [];
-  if (name.startsWith('refs/')) return [name];
+  if (isFullName(name)) return [name];
   return [name, withOrWithoutV(name)].flatMap((short) => [
     `refs/tags/${short}`,
     `refs/heads/${short}`,

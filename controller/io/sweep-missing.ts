@@ -2,11 +2,17 @@ import { AGENT_LABEL, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
+import { asksForSidecar } from '../domain/asks-for-sidecar.ts';
 import { gatewayNameOf, type ObservedPod } from '../domain/observed-pod.ts';
+
+interface PodMetadata {
+  metadata: ObjectMeta;
+}
 
 interface MetadataPage {
   metadata: { continue?: string };
-  items: { metadata: ObjectMeta }[];
+  /** Null rather than empty: the API server leaves it out of lists of this form. */
+  items: PodMetadata[] | null;
 }
 
 const METADATA_ONLY = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
@@ -21,17 +27,17 @@ export async function sweepMissing(client: KubernetesClient, namespace: string):
   do {
     const query = { limit: PAGE, continue: next, labelSelector: `${AGENT_LABEL}!=true`, fieldSelector: RUNNING };
     const page = await client.get<MetadataPage>(corePath('pods', namespace), { query, accept: METADATA_ONLY });
-    found.push(...page.items.flatMap(({ metadata }) => (asksForSidecar(metadata) ? toObserved(metadata) : [])));
+    found.push(...(page.items ?? []).filter(isGateway).map(toObserved));
     next = page.metadata.continue;
   } while (next);
   return found;
 }
 
-function asksForSidecar({ annotations, deletionTimestamp }: ObjectMeta): boolean {
-  return annotations?.[POD_ANNOTATIONS.inject] === 'true' && deletionTimestamp === undefined;
+function isGateway(pod: PodMetadata): boolean {
+  return asksForSidecar(pod) && pod.metadata.deletionTimestamp === undefined;
 }
 
-function toObserved(metadata: ObjectMeta): ObservedPod {
+function toObserved({ metadata }: PodMetadata): ObservedPod {
   return {
     namespace: metadata.namespace,
     name: metadata.name,
@@ -40,6 +46,7 @@ function toObserved(metadata: ObjectMeta): ObservedPod {
     gatewayName: gatewayNameOf(metadata),
     profile: metadata.annotations?.[POD_ANNOTATIONS.profile] ?? 'default',
     serviceAccountName: 'default',
+    sidecar: 'missing',
     live: true,
   };
 }

@@ -17,6 +17,14 @@ export interface GitHttpOptions {
   signal: AbortSignal;
 }
 
+/** Keeps connections away from addresses; both throw {@link TerminalError}, or give it to their callback. */
+export interface AddressGuard {
+  /** For the names of hosts, at the moment of connecting. */
+  lookup: LookupFunction;
+  /** For the host of a URL, since an address is never looked up. */
+  check: (host: string) => void;
+}
+
 interface Content {
   payload?: Buffer;
   headers?: object;
@@ -32,16 +40,16 @@ export interface GitHttpAnswer {
 export class GitHttp {
   readonly #agent: HttpAgent;
   readonly #secureAgent: HttpsAgent;
-  readonly #lookup: LookupFunction | undefined;
+  readonly #guard: AddressGuard | undefined;
   readonly #environment: NodeJS.ProcessEnv;
 
-  /** `environment` names proxies; `lookup` may refuse addresses. */
-  constructor(environment: NodeJS.ProcessEnv, lookup?: LookupFunction) {
+  /** `environment` names proxies; without a guard every address may be asked. */
+  constructor(environment: NodeJS.ProcessEnv, guard?: AddressGuard) {
     const options = { keepAlive: true, maxSockets: 32, maxFreeSockets: 32, timeout: 60_000, proxyEnv: environment };
     this.#environment = environment;
     this.#agent = new HttpAgent(options);
     this.#secureAgent = new HttpsAgent(options);
-    this.#lookup = lookup;
+    this.#guard = guard;
   }
 
   /** Follows redirects, but takes credentials to no other origin. */
@@ -109,6 +117,7 @@ export class GitHttp {
   }
 
   async #connect(url: URL, options: GitHttpOptions, { payload, headers }: Content): Promise<IncomingMessage> {
+    this.#guard?.check(url.hostname);
     const secure = url.protocol === 'https:';
     const agent = options.ca ? this.#agentWithCa(options.ca) : secure ? this.#secureAgent : this.#agent;
     return new Promise<IncomingMessage>((resolve, reject) => {
@@ -118,7 +127,7 @@ export class GitHttp {
           method: payload ? 'POST' : 'GET',
           agent,
           signal: options.signal,
-          ...(this.#lookup ? { lookup: this.#lookup } : {}),
+          ...(this.#guard ? { lookup: this.#guard.lookup } : {}),
           headers: {
             'User-Agent': 'git/2 (stoker-operator)',
             'Git-Protocol': 'version=2',

@@ -41,12 +41,7 @@ export class GithubApps {
 
   /** A token that is good for another ten minutes at least; the same call of others is waited for. */
   token(request: TokenRequest): Promise<InstallationToken> {
-    const key = JSON.stringify([
-      request.namespace,
-      request.git.repo,
-      request.git.auth?.githubApp,
-      request.git.caSecretRef,
-    ]);
+    const key = keyOf(request);
     const known = this.#tokens.get(key);
     if (known && Date.now() < known.expiresAt - RENEW_BEFORE_MS) return known.request;
     const pending = { request: this.#create(request), expiresAt: Number.POSITIVE_INFINITY };
@@ -58,6 +53,11 @@ export class GithubApps {
       () => this.#tokens.delete(key),
     );
     return pending.request;
+  }
+
+  /** Drops a token that the host refused: the next call asks for another one. */
+  forget(request: TokenRequest): void {
+    this.#tokens.delete(keyOf(request));
   }
 
   async #create({ namespace, git }: TokenRequest): Promise<InstallationToken> {
@@ -73,6 +73,10 @@ export class GithubApps {
     );
     return readToken(answer);
   }
+}
+
+function keyOf({ namespace, git: { repo, auth, caSecretRef } }: TokenRequest): string {
+  return JSON.stringify([namespace, repo, auth?.githubApp, caSecretRef]);
 }
 
 function readToken({ status, body }: { status: number; body: Buffer }): InstallationToken {

@@ -6,13 +6,17 @@ export interface HostLimits {
   perSecond: number;
 }
 
+/** A query; known by its identity. */
+type Query = () => Promise<void>;
+
 interface Host {
   running: number;
   /** Queries that may begin now; grows with time up to a second's worth. */
   tokens: number;
   refilledAt: number;
-  urgent: (() => void)[];
-  waiting: (() => void)[];
+  /** Insertion order is the order in which they begin. */
+  urgent: Set<Query>;
+  waiting: Set<Query>;
   timer: NodeJS.Timeout | undefined;
 }
 
@@ -27,19 +31,21 @@ export class HostLimiter {
     this.#limits = limits;
   }
 
-  /** Runs `query` when the host's limits allow. */
-  async run<T>(name: string, urgent: boolean, query: () => Promise<T>): Promise<T> {
+  /** Milliseconds since a host with queries that wait was last looked after; about 0 while all is well. */
+  get stuckForMs(): number {
+    const waiting = [...this.#hosts.values()].filter(
+      ({ urgent, waiting, running }) => urgent.size + waiting.size > 0 && running < this.#limits.concurrency,
+    );
+    return Math.max(0, ...waiting.map(({ refilledAt }) => performance.now() - refilledAt));
+  }
+
+  /** Runs a query, which must not reject, when the host's limits allow; one that waits and became urgent moves forward. */
+  add(name: string, query: Query, urgent: boolean): void {
     const host = this.#host(name);
-    await new Promise<void>((resolve) => {
-      (urgent ? host.urgent : host.waiting).push(resolve);
-      this.#dispatch(name, host);
-    });
-    try {
-      return await query();
-    } finally {
-      host.running -= 1;
-      this.#dispatch(name, host);
-    }
+    if (urgent) host.waiting.delete(query);
+    if (urgent) host.urgent.add(query);
+    else if (!host.urgent.has(query)) host.waiting.add(query);
+    this.#dispatch(name, host);
   }
 
   #host(name: string): Host {
@@ -47,8 +53,8 @@ export class HostLimiter {
       running: 0,
       tokens: this.#limits.perSecond,
       refilledAt: performance.now(),
-      urgent: [],
-      waiting: [],
+      urgent: new Set(),
+      waiting: new Set(),
       timer: undefined,
     };
     this.#hosts.set(name, host);
@@ -58,13 +64,16 @@ export class HostLimiter {
   #dispatch(name: string, host: Host): void {
     this.#refill(host);
     while (host.running < this.#limits.concurrency && host.tokens >= 1) {
-      const next = host.urgent.shift() ?? host.waiting.shift();
-      if (!next) break;
+      const query = take(host.urgent) ?? take(host.waiting);
+      if (!query) break;
       host.running += 1;
       host.tokens -= 1;
-      next();
+      void query().finally(() => {
+        host.running -= 1;
+        this.#dispatch(name, host);
+      });
     }
-    const idle = host.urgent.length + host.waiting.length === 0;
+    const idle = host.urgent.size + host.waiting.size === 0;
     if (idle && host.running === 0 && host.tokens >= this.#limits.perSecond) this.#hosts.delete(name);
     if (idle || host.timer || host.tokens >= 1) return;
     const wait = ((1 - host.tokens) / this.#limits.perSecond) * 1000;
@@ -72,6 +81,7 @@ export class HostLimiter {
       host.timer = undefined;
       this.#dispatch(name, host);
     }, wait);
+    host.timer.unref(); // what waits keeps no program from ending
   }
 
   #refill(host: Host): void {
@@ -80,4 +90,10 @@ export class HostLimiter {
     host.tokens = Math.min(perSecond, host.tokens + ((now - host.refilledAt) / 1000) * perSecond);
     host.refilledAt = now;
   }
+}
+
+function take(queries: Set<Query>): Query | undefined {
+  const [query] = queries;
+  if (query) queries.delete(query);
+  return query;
 }

@@ -1,5 +1,5 @@
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
-import { basicAuthorization, parseRepository, type Repository } from '../../shared/domain/repository.ts';
+import { authorizationOf, parseRepository, type Repository } from '../../shared/domain/repository.ts';
 import { TerminalError } from '../../shared/errors.ts';
 import type { Git, GitAccess } from '../../shared/io/git/git.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
@@ -67,10 +67,10 @@ export class RepositoryClient {
 
   async #byHttp({ url, host }: Repository, prefixes: string[], commits: string[]): Promise<AdvertisedRefs> {
     const { namespace, git } = this.#source;
-    const { http, client } = this.#tools;
+    const { http, client, githubApps } = this.#tools;
     const token = await this.#token();
     const options: GitHttpOptions = {
-      authorization: token ? basicAuthorization(host, token) : undefined,
+      authorization: token ? authorizationOf(host, token) : undefined,
       ca: git.caSecretRef && (await readSecret(client, namespace, git.caSecretRef)),
       signal: AbortSignal.timeout(TIMEOUT_MS),
     };
@@ -86,6 +86,8 @@ export class RepositoryClient {
       return refs;
     } catch (error) {
       this.#endpoint = undefined;
+      // A token may end before its time: when the App's rights change, for one.
+      if (error instanceof TerminalError && error.reason === 'AuthenticationFailed') githubApps?.forget(this.#source);
       throw error;
     }
   }
@@ -118,7 +120,7 @@ export class RepositoryClient {
     if (!sshKey) return {};
     const key = await readSecret(client, namespace, sshKey.secretRef);
     const knownHosts = sshKey.knownHosts && (await readSecret(client, namespace, sshKey.knownHosts.secretRef));
-    return { key: key.endsWith('\n') ? key : `${key}\n`, ...(knownHosts ? { knownHosts } : {}) };
+    return { key: key.endsWith('\n') ? key : `${key}\n`, ...(knownHosts === undefined ? {} : { knownHosts }) };
   }
 }
 

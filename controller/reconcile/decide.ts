@@ -13,15 +13,13 @@ export interface Decision {
   status: GatewaySyncStatus;
   /** What is worth an event and a log line. */
   transitions: Transition[];
-  /** ServiceAccounts whose agents may read the resource, sorted. */
-  serviceAccounts: string[];
   /** A request waits, or there is no commit yet: the host is to be asked again after so many milliseconds. */
   retryAfterMs: number | undefined;
 }
 
 /** Decides by what was observed; pure, so that every case can be written down as a test. */
 export function decide(observation: Observation, now: number): Decision {
-  const { gatewaySync, intent, answer, pods } = observation;
+  const { gatewaySync, intent, answer } = observation;
   const resolution = resolve(gatewaySync, intent, answer);
   const status = statusOf(observation, resolution, now);
   const waits = status.lastRequest?.outcome === 'Pending' || status.lastPush?.outcome === 'Pending';
@@ -29,7 +27,6 @@ export function decide(observation: Observation, now: number): Decision {
   return {
     status,
     transitions: transitionsOf(gatewaySync.status, status),
-    serviceAccounts: [...new Set(pods.map(({ serviceAccountName }) => serviceAccountName))].sort(),
     retryAfterMs: resolution.kind === 'failed' && (waits || unresolved) ? resolution.retryAfterMs : undefined,
   };
 }

@@ -1,4 +1,3 @@
-import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
 import type { GatewayCounts } from '../../shared/api/gateway-sync-status.ts';
 import { conditionOf, type Verdict, type Verdicts } from '../domain/conditions.ts';
 import type { ObservedGatewaySync } from '../domain/observed-gateway-sync.ts';
@@ -19,7 +18,7 @@ export interface Facts {
 export function judgeConditions(facts: Facts): Verdicts {
   const refResolved = judgeRefResolved(facts);
   const profilesValid = judgeProfiles(facts);
-  const hostKey = judgeHostKey(facts.gatewaySync.spec);
+  const hostKey = judgeHostKey(facts);
   return {
     RefResolved: refResolved,
     ProfilesValid: profilesValid,
@@ -94,9 +93,11 @@ function judgeSidecars({ counts: { missingSidecar } }: Facts): Verdict {
   };
 }
 
-function judgeHostKey({ git }: GatewaySyncSpec): Verdict | undefined {
-  const { sshKey } = git.auth ?? {};
+function judgeHostKey({ gatewaySync, resolution }: Facts): Verdict | undefined {
+  const { sshKey } = gatewaySync.spec.git.auth ?? {};
   if (!sshKey) return undefined;
+  if (resolution.kind === 'failed' && resolution.reason === 'HostKeyVerificationFailed')
+    return { status: 'False', reason: resolution.reason, message: resolution.message };
   if (sshKey.knownHosts)
     return { status: 'True', reason: 'KnownHosts', message: 'the host key is checked against known_hosts' };
   return {

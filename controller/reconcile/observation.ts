@@ -2,7 +2,7 @@ import type { Intent } from '../domain/choose-intent.ts';
 import type { ObservedGatewaySync } from '../domain/observed-gateway-sync.ts';
 import type { ObservedPod } from '../domain/observed-pod.ts';
 import type { ObservedReport } from '../domain/observed-report.ts';
-import type { Answer } from '../polling/repositories.ts';
+import type { Answer } from '../polling/shared-repository.ts';
 
 /** All that a decision is made from. */
 export interface Observation {

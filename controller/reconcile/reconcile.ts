@@ -1,29 +1,27 @@
 import { randomUUID } from 'node:crypto';
-import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
-import { agentRoleBindingName, FIELD_MANAGERS } from '../../shared/api/names.ts';
+import { agentRoleBindingName } from '../../shared/api/names.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
-import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
-import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { Caches } from '../caches.ts';
-import { chooseIntent } from '../domain/choose-intent.ts';
+import { chooseIntent, type Intent } from '../domain/choose-intent.ts';
 import { neededRefs } from '../domain/judge-intent.ts';
-import { mergePatchOf } from '../domain/merge-patch.ts';
-import { type ObservedGatewaySync, projectGatewaySync } from '../domain/observed-gateway-sync.ts';
+import type { ObservedGatewaySync } from '../domain/observed-gateway-sync.ts';
 import type { ObservedPod } from '../domain/observed-pod.ts';
 import type { GitTokenKeeper } from '../git-token-keeper.ts';
 import { EventLimiter } from '../io/event-limiter.ts';
 import { recordEvent } from '../io/record-event.ts';
 import { ensureRoleBinding } from '../io/role-binding.ts';
-import type { Repositories, Subscription } from '../polling/repositories.ts';
+import type { Repositories } from '../polling/repositories.ts';
+import type { Asking, Subscription } from '../polling/shared-repository.ts';
 import type { Outcome } from '../queue.ts';
+import { appliedDelays } from './applied-delays.ts';
 import { type Decision, decide } from './decide.ts';
-import type { Observation } from './observation.ts';
 import { resolvingStatus } from './resolving-status.ts';
+import { eventOf, isMentioned } from './settled.ts';
 import { StatusThrottle } from './status-throttle.ts';
+import { StatusWriter } from './status-writer.ts';
 
 export interface ReconcilerOptions {
   client: KubernetesClient;
@@ -36,6 +34,8 @@ export interface ReconcilerOptions {
   bindAgents: boolean;
   /** Undefined where GitHub Apps are not enabled. */
   gitTokens: GitTokenKeeper | undefined;
+  /** Told how many seconds after it was made a request or a push was applied: for metrics. */
+  onApplied: (seconds: number) => void;
   /** Told of every transition: for metrics. */
   onTransition: (reason: string) => void;
   /** Name of this replica, for events. */
@@ -51,18 +51,19 @@ const TOKEN_RETRY_MS = 60_000;
 /** Brings one resource in line: observe, decide, apply, one status write. */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
-  /** What was written and may not have come back by the watch yet. */
-  readonly #written = new Map<ObjectKey, ObservedGatewaySync>();
+  readonly #statuses: StatusWriter;
   readonly #throttle = new StatusThrottle();
   readonly #events = new EventLimiter();
 
   constructor(options: ReconcilerOptions) {
+    const { client, mayWrite, caches } = options;
     this.#options = options;
+    this.#statuses = new StatusWriter({ client, mayWrite, cached: (key) => caches.gatewaySync(key) });
   }
 
   /** Handles one key of the queue. What it throws is tried again with back-off. */
   async reconcile(key: ObjectKey): Promise<Outcome> {
-    const gatewaySync = this.#latest(key);
+    const gatewaySync = this.#statuses.latest(key);
     if (!gatewaySync || gatewaySync.deleting) {
       this.forget(key);
       return undefined;
@@ -72,76 +73,53 @@ export class Reconciler {
       name: gatewaySync.name,
       reconcileId: randomUUID(),
     });
-    const observation = await this.#observe(key, gatewaySync);
-    const decision = decide(observation, Date.now());
-    await this.#apply(gatewaySync, decision);
+    const { answer, ...observed } = this.#observe(key, gatewaySync);
+    await this.#bindAgents(gatewaySync, observed.pods);
     const renewInMs = await this.#supplyToken(key, gatewaySync, log);
+    if (answer?.kind === 'asking') return earliest(renewInMs, await this.#showAsking(key, answer));
+    const decision = decide({ ...observed, answer }, Date.now());
     const waitMs = this.#throttle.waitFor(key, gatewaySync.status, decision.status, performance.now());
     if (waitMs > 0) return { requeueAfterMs: waitMs };
-    await this.#writeStatus(key, decision.status);
+    await this.#statuses.write(key, decision.status);
     this.#announce(gatewaySync, decision, log);
-    const appointments = [renewInMs, decision.retryAfterMs].filter((delay) => delay !== undefined);
-    return appointments.length > 0 ? { requeueAfterMs: Math.min(...appointments) } : undefined;
+    return earliest(renewInMs, decision.retryAfterMs);
+  }
+
+  /** Takes in that the watch brought a resource. */
+  observe(key: ObjectKey, gatewaySync: ObservedGatewaySync): void {
+    this.#statuses.observe(key, gatewaySync);
   }
 
   /** Lets the next query of its repository ask for what this resource needs, so that many cost one query. */
   announce(key: ObjectKey, gatewaySync: ObservedGatewaySync): void {
     if (gatewaySync.spec.paused || gatewaySync.deleting) return;
-    const needs = neededRefs(gatewaySync, chooseIntent(gatewaySync));
-    this.#options.repositories.subscribe(key, subscriptionOf(gatewaySync, needs));
+    this.#options.repositories.subscribe(key, subscriptionOf(gatewaySync, chooseIntent(gatewaySync)));
   }
 
   /** Drops what is kept of a resource. */
   forget(key: ObjectKey): void {
     this.#options.repositories.forget(key);
-    this.#written.delete(key);
+    this.#statuses.forget(key);
     this.#throttle.forget(key);
     this.#options.gitTokens?.forget(key);
   }
 
-  /** The cache, or what was written later than it. */
-  #latest(key: ObjectKey): ObservedGatewaySync | undefined {
-    const cached = this.#options.caches.gatewaySync(key);
-    const written = this.#written.get(key);
-    if (!cached || !written || cached.uid !== written.uid) return cached;
-    if (BigInt(written.resourceVersion) > BigInt(cached.resourceVersion)) return { ...cached, status: written.status };
-    this.#written.delete(key);
-    return cached;
-  }
-
-  async #observe(key: ObjectKey, gatewaySync: ObservedGatewaySync): Promise<Observation> {
+  #observe(key: ObjectKey, gatewaySync: ObservedGatewaySync) {
     const intent = chooseIntent(gatewaySync);
     const { caches, repositories, podsOf } = this.#options;
     const reportOf = (pod: ObservedPod) => caches.report(`${pod.namespace}/${pod.name}`);
-    if (gatewaySync.spec.paused) {
-      repositories.forget(key);
-      return { gatewaySync, intent, answer: undefined, reportOf, ...podsOf(gatewaySync) };
-    }
-    const asksAnew = intent.request !== undefined || intent.push !== undefined;
-    const query = repositories.ask(key, subscriptionOf(gatewaySync, neededRefs(gatewaySync, intent)), asksAnew);
-    const answer = await this.#announceIfSlow(key, query);
-    return { gatewaySync, intent, answer, reportOf, ...podsOf(gatewaySync) };
+    const observed = { gatewaySync, intent, reportOf, ...podsOf(gatewaySync) };
+    if (!gatewaySync.spec.paused)
+      return { ...observed, answer: repositories.ask(key, subscriptionOf(gatewaySync, intent)) };
+    repositories.forget(key);
+    return { ...observed, answer: undefined };
   }
 
-  /** A quick answer makes one write; a slow one shows that something is under way. */
-  async #announceIfSlow<T>(key: ObjectKey, query: Promise<T>): Promise<T> {
-    const slow = Promise.withResolvers<'slow'>();
-    const timer = setTimeout(() => slow.resolve('slow'), RESOLVING_AFTER_MS);
-    try {
-      if ((await Promise.race([query, slow.promise])) === 'slow') {
-        const current = this.#latest(key);
-        if (current) await this.#writeStatus(key, resolvingStatus(current, Date.now()));
-      }
-      return await query;
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  async #apply(gatewaySync: ObservedGatewaySync, { serviceAccounts }: Decision): Promise<void> {
+  async #bindAgents(gatewaySync: ObservedGatewaySync, pods: ObservedPod[]): Promise<void> {
     const { client, caches, bindAgents, mayWrite } = this.#options;
     if (!bindAgents || !mayWrite()) return;
     const { namespace, name } = gatewaySync;
+    const serviceAccounts = [...new Set(pods.map(({ serviceAccountName }) => serviceAccountName))].sort();
     const current = caches.roleBinding(`${namespace}/${agentRoleBindingName(name)}`);
     await ensureRoleBinding(client, gatewaySync, { serviceAccounts, current });
   }
@@ -158,24 +136,21 @@ export class Reconciler {
     }
   }
 
-  async #writeStatus(key: ObjectKey, status: GatewaySyncStatus): Promise<void> {
-    const current = this.#latest(key);
-    const patch = current && mergePatchOf(current.status, status);
-    if (!current || !patch || !this.#options.mayWrite()) return;
-    const path = `${gatewaySyncPath(current.namespace, current.name)}/status`;
-    try {
-      const body = { metadata: { uid: current.uid }, status: patch };
-      const stored = await this.#options.client.mergePatch<GatewaySync>(path, body, {
-        query: { fieldManager: FIELD_MANAGERS.controller },
-      });
-      this.#written.set(key, projectGatewaySync(stored));
-    } catch (error) {
-      if (!isApiError(error, 404, 409)) throw error; // deleted, or made anew under the same name
-    }
+  /**
+   * A quick answer makes one write; a slow one shows that something is under way, where that is news. Gives the
+   * milliseconds until that is due: the answer itself comes by the queue.
+   */
+  async #showAsking(key: ObjectKey, { forMs }: Asking): Promise<number | undefined> {
+    const current = this.#statuses.latest(key);
+    if (!current || isMentioned(current, chooseIntent(current))) return undefined;
+    if (forMs < RESOLVING_AFTER_MS) return RESOLVING_AFTER_MS - forMs;
+    await this.#statuses.write(key, resolvingStatus(current, Date.now()));
+    return undefined;
   }
 
-  #announce(gatewaySync: ObservedGatewaySync, { transitions }: Decision, log: Logger): void {
-    const { client, instance, mayWrite, onTransition } = this.#options;
+  #announce(gatewaySync: ObservedGatewaySync, { status, transitions }: Decision, log: Logger): void {
+    const { client, instance, mayWrite, onApplied, onTransition } = this.#options;
+    for (const seconds of appliedDelays(gatewaySync.status, status, Date.now())) onApplied(seconds);
     for (const transition of transitions) {
       onTransition(transition.reason);
       log[transition.type === 'Warning' ? 'warn' : 'info'](
@@ -191,11 +166,18 @@ export class Reconciler {
   }
 }
 
-function subscriptionOf({ namespace, spec }: ObservedGatewaySync, query: Subscription['query']): Subscription {
+function subscriptionOf(gatewaySync: ObservedGatewaySync, intent: Intent): Subscription {
+  const { namespace, spec } = gatewaySync;
   const { enabled, interval } = spec.polling;
   return {
     source: { namespace, git: spec.git },
-    query,
+    query: neededRefs(gatewaySync, intent),
     intervalMs: enabled ? (parseDuration(interval) ?? DEFAULT_INTERVAL_MS) : undefined,
+    event: eventOf(gatewaySync, intent),
   };
+}
+
+function earliest(...delays: (number | undefined)[]): Outcome {
+  const known = delays.filter((delay) => delay !== undefined);
+  return known.length > 0 ? { requeueAfterMs: Math.min(...known) } : undefined;
 }

@@ -14,6 +14,7 @@ export function transitionsOf(before: GatewaySyncStatus, after: GatewaySyncStatu
   return [
     commitTransition(before, after),
     ...requestTransitions(before, after),
+    sidecarTransition(before, after),
     ...readinessTransitions(before, after),
   ].filter((transition) => transition !== undefined);
 }
@@ -47,9 +48,18 @@ function requestTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus)
   });
 }
 
+/** Told of by itself, since Ready may be about something worse. */
+function sidecarTransition(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition | undefined {
+  const [was, is] = [before, after].map(({ conditions }) => conditionOf(conditions, 'SidecarInjected'));
+  if (is?.status !== 'False' || was?.status === 'False') return undefined;
+  return { type: 'Warning', reason: is.reason, message: is.message };
+}
+
 function readinessTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus): (Transition | undefined)[] {
   const [was, is] = [conditionOf(before.conditions, 'Ready'), conditionOf(after.conditions, 'Ready')];
   if (!is || (was?.status === is.status && was.reason === is.reason)) return [];
+  // A missing sidecar has an event of its own.
+  if (is.reason === conditionOf(after.conditions, 'SidecarInjected')?.reason) return [];
   if (is.status === 'False') return [{ type: 'Warning', reason: is.reason, message: is.message }];
   if (is.status === 'True' && is.reason === 'Synced')
     return [{ type: 'Normal', reason: 'Synced', message: is.message }];

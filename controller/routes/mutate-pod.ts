@@ -6,12 +6,15 @@ import type { CandidateSource } from '../admission/candidates.ts';
 import { isBoundedJson } from '../admission/is-bounded-json.ts';
 import { type Review, readReview, reviewResponse } from '../admission/review.ts';
 import type { AdmittedPod } from '../domain/admitted-pod.ts';
+import { asksForSidecar } from '../domain/asks-for-sidecar.ts';
 import type { AgentImages } from '../domain/choose-agent-image.ts';
-import { asksForSidecar, type Injection, injectSidecar } from '../domain/inject-sidecar.ts';
+import { type Injection, injectSidecar } from '../domain/inject-sidecar.ts';
 
 export interface MutatePodOptions {
   candidates: CandidateSource;
   images: AgentImages;
+  /** Variables that name the proxy to git hosts, if there is one. */
+  proxy?: Record<string, string>;
   readBody: ReturnType<typeof createReadBody>;
   log: Logger;
   /** Told of every review: for metrics. */
@@ -64,16 +67,16 @@ async function inject(options: MutatePodOptions, { namespace, pod }: Review): Pr
 
 /** What the cache says may be out of date, so it never denies a pod by itself. */
 async function decide(
-  { candidates, images }: MutatePodOptions,
+  { candidates, images, proxy = {} }: MutatePodOptions,
   namespace: string,
   pod: AdmittedPod,
 ): Promise<Injection> {
   const cached = candidates.cached(namespace);
   if (cached) {
-    const injection = injectSidecar({ pod, namespace, images, candidates: cached });
+    const injection = injectSidecar({ pod, namespace, images, proxy, candidates: cached });
     if (injection.kind !== 'denied' || injection.because === 'pod') return injection;
   }
-  return injectSidecar({ pod, namespace, images, candidates: await candidates.live(namespace) });
+  return injectSidecar({ pod, namespace, images, proxy, candidates: await candidates.live(namespace) });
 }
 
 function logInjection(

@@ -1,10 +1,13 @@
-import { readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { buildBundles } from '../demo/build-bundles.ts';
 import type { GitRepository } from '../testbed/git-repository.ts';
 import { runCommand } from '../testbed/run-command.ts';
+import { measureFleet } from './agent/fleet.ts';
+import { filesOf } from './agent/sample-files.ts';
+import { untilApplied } from './agent/until-applied.ts';
 import {
   type BenchAgent,
   createResource,
@@ -21,7 +24,7 @@ type Row = [what: string, measured: string, aim: string];
 
 const [SMALL, LARGE] = [200, 20_000];
 
-/** Changes of one file among few and among many, first syncs, idling, a fleet; `--changes 20 --idle-seconds 60 --agents 100`. */
+/** Changes of one file among few and among many, first syncs, idling, a fleet; `--changes 20 --idle-seconds 60 --agents 100 --only trees,fleet`. */
 export async function run(options: string[]): Promise<void> {
   const { values } = parseArgs({
     args: options,
@@ -29,25 +32,28 @@ export async function run(options: string[]): Promise<void> {
       changes: { type: 'string', default: '20' },
       'idle-seconds': { type: 'string', default: '60' },
       agents: { type: 'string', default: '100' },
+      only: { type: 'string', default: 'trees,fleet' },
     },
   });
   const lengths = { changes: Number(values.changes), idleSeconds: Number(values['idle-seconds']) };
   await buildBundles();
   const world = await startWorld();
   try {
-    const small = await measureTree(world, SMALL, lengths);
-    const large = await measureTree(world, LARGE, lengths);
-    const fleet = Number(values.agents) > 0 ? await measureFleet(world, Number(values.agents)) : [];
-    const ratio = `${(large.median / small.median).toFixed(1)} times`;
-    const compared: Row = [`one of ${LARGE} against one of ${SMALL}`, ratio, '≤ 3 times'];
-    printTable(['what', 'measured', 'aim'], [...small.rows, ...large.rows, compared, ...fleet]);
+    const parts = values.only.split(',');
+    const rows = parts.includes('trees') ? await measureTrees(world, lengths) : [];
+    if (parts.includes('fleet')) rows.push(...(await measureFleet(world, Number(values.agents))));
+    printTable(['what', 'measured', 'aim'], rows);
   } finally {
     await stopWorld(world);
   }
 }
 
-const filesOf = (count: number) =>
-  Object.fromEntries(Array.from({ length: count }, (_, n) => [`files/${n % 97}/${n}.json`, `{"n": ${n}}\n`]));
+async function measureTrees(world: World, lengths: Lengths): Promise<Row[]> {
+  const small = await measureTree(world, SMALL, lengths);
+  const large = await measureTree(world, LARGE, lengths);
+  const ratio = `${(large.median / small.median).toFixed(1)} times`;
+  return [...small.rows, ...large.rows, [`one of ${LARGE} against one of ${SMALL}`, ratio, '≤ 3 times']];
+}
 
 interface Lengths {
   changes: number;
@@ -67,7 +73,7 @@ async function measureTree(
   await sleep(1_000);
   const started = performance.now();
   await settle(world, name, commit);
-  await untilExists(path.join(agent.data, '.sync-agent/manifest.json'), commit);
+  await untilApplied(agent, commit);
   const first = performance.now() - started;
   const reference = await cloneAndCopy(world, repository);
   const times = await measureChanges(world, { name, repository, agent, changes });
@@ -132,63 +138,4 @@ async function measureIdle({ program: { pid } }: BenchAgent, seconds: number) {
   await sleep(seconds * 1000);
   const cpuPercent = ((await readCpuSeconds(pid)) - before) * (100 / seconds);
   return { cpuPercent, memory: await readMemory(pid) };
-}
-
-/** As many agents as gateways, against as many bare fetches of the commit. */
-async function measureFleet(world: World, count: number): Promise<Row[]> {
-  const repository = await world.server.createRepository('fleet');
-  const files = filesOf(SMALL);
-  const first = await repository.commit({ files });
-  await createResource(world, 'fleet', repository.url);
-  await settle(world, 'fleet', first, count);
-  const agents: BenchAgent[] = [];
-  for (let n = 0; n < count; n += 1) agents.push(await startAgent(world, 'fleet', `fleet-${n}`));
-  for (const { data } of agents) await untilExists(path.join(data, '.sync-agent/manifest.json'), first);
-  const commit = await repository.commit({ files: { 'files/1/1.json': 'changed' } });
-  const bare = await bareFetches(world, repository, { count, first, commit });
-  const started = performance.now();
-  await settle(world, 'fleet', commit, count);
-  for (const { data } of agents) await untilExists(path.join(data, '.sync-agent/manifest.json'), commit);
-  const took = performance.now() - started;
-  await Promise.all(agents.map(({ program }) => program.stop()));
-  return [
-    [
-      `${count} agents: one file changed, all in place`,
-      `${(took / 1000).toFixed(1)} s`,
-      `≤ ${((3 * bare) / 1000).toFixed(1)} s (bare fetches, three times)`,
-    ],
-  ];
-}
-
-interface BareFetches {
-  count: number;
-  first: string;
-  commit: string;
-}
-
-async function bareFetches(
-  { folder }: World,
-  { url }: GitRepository,
-  { count, first, commit }: BareFetches,
-): Promise<number> {
-  const clones = Array.from({ length: count }, (_, n) => path.join(folder.path, `bare-${n}`));
-  const fetch = (clone: string, id: string) =>
-    runCommand('git', [`--git-dir=${clone}`, 'fetch', '--quiet', '--depth=1', url, id]);
-  for (const clone of clones) {
-    await runCommand('git', ['init', '--quiet', '--bare', clone]);
-    await fetch(clone, first);
-  }
-  const started = performance.now();
-  await Promise.all(clones.map((clone) => fetch(clone, commit)));
-  return performance.now() - started;
-}
-
-/** Waits until the manifest says that the commit is completely in place. */
-async function untilExists(manifest: string, commit: string): Promise<void> {
-  for (let modified = 0; ; await sleep(5)) {
-    const { mtimeMs } = await stat(manifest).catch(() => ({ mtimeMs: 0 }));
-    if (mtimeMs === modified) continue;
-    modified = mtimeMs;
-    if ((await readFile(manifest, 'utf8')).includes(`"commit":"${commit}"`)) return;
-  }
 }

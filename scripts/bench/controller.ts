@@ -1,251 +1,142 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { KubeConfig } from '@kubernetes/client-node';
-import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
-import { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
-import { ApiCredentials } from '../../shared/io/kubernetes/credentials.ts';
-import { Reflector } from '../../shared/io/kubernetes/reflector.ts';
-import { corePath, gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
-import { createLogger } from '../../shared/log.ts';
 import { buildBundles } from '../demo/build-bundles.ts';
-import { startProgram } from '../demo/programs.ts';
-import { type ControlPlane, startControlPlane } from '../testbed/control-plane.ts';
+import { type RunningProgram, startProgram } from '../demo/programs.ts';
 import { freePort } from '../testbed/free-port.ts';
-import { type GitServer, startGitServer } from '../testbed/git-server.ts';
-import { installCrds } from '../testbed/install-crds.ts';
 import { step } from '../testbed/step.ts';
+import { measureRequests, measureRequestsInFlood } from './controller/measure-requests.ts';
+import { makeWorld, NAMESPACE, patchDirectly, type Scale, type World } from './controller/world.ts';
 import { readCpuSeconds, readMemory } from './process-usage.ts';
 import { printTable, quantile } from './table.ts';
 
-/** Connections of the controller that reconcile, and of the direct patches that it is compared with. */
-const CONNECTIONS = 8;
-const NAMESPACE = 'bench';
-const POLL_SECONDS = 30;
+const defaults = { resources: 1000, repositories: 1, hosts: 1, pods: 0, requests: 100, interval: 60 } satisfies Scale;
 
-interface World {
-  cluster: ControlPlane;
-  server: GitServer;
-  client: KubernetesClient;
-  mirror: Reflector<GatewaySync, GatewaySync>;
-}
-
-/** Resources from cold, a quiet poll cycle, requests; `--resources 1000 --repositories 1 --pods 0`. */
+/** Resources from cold, a quiet poll cycle, requests, requests in a flood of polls; `--resources 1000 --repositories 1 --hosts 1 --pods 0`. */
 export async function run(options: string[]): Promise<void> {
   const { values } = parseArgs({
     args: options,
-    options: {
-      resources: { type: 'string', default: '1000' },
-      repositories: { type: 'string', default: '1' },
-      pods: { type: 'string', default: '0' },
-      requests: { type: 'string', default: '100' },
-    },
+    options: Object.fromEntries(Object.keys(defaults).map((name) => [name, { type: 'string' as const }])),
   });
-  const [resources, repositories, pods, requests] = [
-    values.resources,
-    values.repositories,
-    values.pods,
-    values.requests,
-  ].map(Number) as [number, number, number, number];
+  const scale: Scale = { ...defaults };
+  for (const name of Object.keys(defaults) as (keyof Scale)[]) scale[name] = Number(values[name] ?? scale[name]);
   await buildBundles();
-  const world = await prepare();
+  const world = await makeWorld(scale);
   try {
-    await createResources(world, resources, repositories);
-    await createPods(world.client, pods, resources);
-    const floor = await directPatches(world, resources);
-    await measure(world, { resources, repositories, pods, requests, floor });
+    const floor = await step('Patching directly', () => patchDirectly(world, scale.resources));
+    await measure(world, scale, floor);
   } finally {
     await Promise.all([world.server.stop(), world.cluster.stop()]);
   }
 }
 
-async function prepare(): Promise<World> {
-  const cluster = await step('Starting a control plane', () => startControlPlane());
-  await installCrds(cluster);
-  await cluster.kubectl('create', 'namespace', NAMESPACE);
-  const config = new KubeConfig();
-  config.loadFromFile(cluster.kubeconfig);
-  const client = new KubernetesClient(new ApiCredentials(config), { userAgent: 'bench', maxSockets: 64 });
-  const mirror = new Reflector<GatewaySync, GatewaySync>({
-    client,
-    path: gatewaySyncPath(NAMESPACE),
-    pageSize: 500,
-    project: (object) => object,
-    onChange: () => {},
-    log: createLogger('bench', { level: 'silent' }),
-  });
-  void mirror.run(new AbortController().signal);
-  await mirror.firstSync;
-  return { cluster, server: await startGitServer(), client, mirror };
-}
-
-async function createResources({ server, client }: World, resources: number, repositories: number): Promise<void> {
-  const urls: string[] = [];
-  for (let index = 0; index < repositories; index += 1) {
-    const repository = await server.createRepository(`repository-${index}`);
-    await repository.commit({ files: { 'config/a': '1' } });
-    await repository.tag('v1');
-    await repository.tag('v2');
-    urls.push(repository.url);
-  }
-  await step(`Creating ${resources} resources`, () =>
-    inParallel(resources, 32, (index) =>
-      client.create(gatewaySyncPath(NAMESPACE), {
-        apiVersion: API_VERSION,
-        kind: GATEWAY_SYNC.kind,
-        metadata: { name: `resource-${index}`, namespace: NAMESPACE },
-        spec: {
-          git: { repo: urls[index % urls.length], ref: 'main' },
-          polling: { interval: `${POLL_SECONDS}s` },
-          sync: { profiles: { default: { mappings: [{ source: 'config', destination: 'config' }] } } },
-        },
-      }),
-    ),
-  );
-}
-
-async function createPods(client: KubernetesClient, pods: number, resources: number): Promise<void> {
-  if (pods === 0) return;
-  await step(`Creating ${pods} pods`, () =>
-    inParallel(pods, 32, (index) =>
-      client.create(corePath('pods', NAMESPACE), {
-        apiVersion: 'v1',
-        kind: 'Pod',
-        metadata: {
-          name: `pod-${index}`,
-          labels: { 'sync.io/agent': 'true' },
-          annotations: { 'sync.io/inject': 'true', 'sync.io/cr-name': `resource-${index % resources}` },
-        },
-        spec: { containers: [{ name: 'gateway', image: 'gateway:1' }] },
-      }),
-    ),
-  );
-}
-
-/** The floor: as many status patches, of the same size, over as many connections. */
-async function directPatches({ client }: World, resources: number): Promise<number> {
-  const started = performance.now();
-  const message = 'x'.repeat(60);
-  const conditions = ['A', 'B', 'C', 'D', 'E', 'F'].map((type) => ({
-    type,
-    status: 'Unknown',
-    reason: 'Bench',
-    message,
-    lastTransitionTime: '2026-01-01T00:00:00Z',
-  }));
-  await inParallel(resources, CONNECTIONS, (index) =>
-    client.mergePatch(`${gatewaySyncPath(NAMESPACE, `resource-${index}`)}/status`, {
-      status: { observedGeneration: 0, conditions },
-    }),
-  );
-  const seconds = (performance.now() - started) / 1000;
-  await inParallel(resources, 32, (index) =>
-    client.mergePatch(`${gatewaySyncPath(NAMESPACE, `resource-${index}`)}/status`, { status: null }),
-  );
-  return seconds;
-}
-
-interface Parameters {
-  resources: number;
-  repositories: number;
-  pods: number;
-  requests: number;
-  floor: number;
-}
-
-async function measure(world: World, { resources, repositories, pods, requests, floor }: Parameters): Promise<void> {
-  const { cluster, server, mirror } = world;
-  server.requests.length = 0;
+async function measure(world: World, scale: Scale, floor: number): Promise<void> {
+  const { resources, repositories, hosts, pods, requests, interval } = scale;
   const metricsPort = await freePort();
-  const started = performance.now();
-  const controller = await startProgram(
-    'controller',
-    {
-      KUBECONFIG: cluster.kubeconfig,
-      POD_NAMESPACE: NAMESPACE,
-      LEADER_ELECTION: 'false',
-      WEBHOOK_PORT: '0',
-      METRICS_PORT: String(metricsPort),
-      METRICS_SECURE: 'false',
-      GIT_ALLOW_LOCAL: 'true',
-      LOG_LEVEL: 'warn',
-      AUTO_BIND_AGENT: 'false',
-    },
-    cluster.dir,
-  );
-  const isResolved = () => [...mirror.store.values()].every(({ status }) => status?.lastSyncCommit !== undefined);
-  while (!isResolved()) await pause(20);
-  const cold = (performance.now() - started) / 1000;
-  const queries = server.requests.filter(({ command }) => command === 'ls-refs').length;
-  const memoryCold = await readMemory(controller.pid);
-  const quiet = await quietCycle(controller.pid, metricsPort);
-  const latencies = await measureRequests(world, Math.min(requests, resources));
+  const cold = await step('Starting from cold', () => startFromCold(world, metricsPort, interval));
+  const { controller } = cold;
+  const quiet = await step('A quiet poll cycle', () => quietCycle(controller.pid, metricsPort, interval));
+  const count = Math.min(requests, Math.floor(resources / 4));
+  const idle = await step('Requests', () => measureRequests(world, { first: 0, count }));
+  const flood = await step('Requests in a flood', () => measureRequestsInFlood(world, { first: count, count }));
   const memory = await readMemory(controller.pid);
+  const heap = (await readMetric(metricsPort, /^nodejs_heap_size_used_bytes /)) / 1e6;
   await controller.stop();
   printTable(
     ['what', 'measured', 'aim'],
     [
-      [`${resources} resources resolved from cold`, `${cold.toFixed(1)} s`, ''],
-      [`${resources} direct status patches`, `${floor.toFixed(1)} s`, ''],
-      ['ratio', (cold / floor).toFixed(2), '≤ 1.5'],
-      ['git queries', queries, `${repositories}`],
-      ['API writes in a quiet poll cycle', quiet.writes, '0'],
-      ['processor in a quiet cycle', `${quiet.cpuPercent.toFixed(1)} %`, '< 2 % at 1,000'],
       [
-        `memory after the start (peak), ${pods} pods`,
-        `${memoryCold.now.toFixed(0)} (${memoryCold.peak.toFixed(0)}) MB`,
+        `${resources} resources of ${repositories} repositories on ${hosts} hosts, from cold`,
+        seconds(cold.seconds),
         '',
       ],
-      ['memory at the end (peak)', `${memory.now.toFixed(0)} (${memory.peak.toFixed(0)}) MB`, '95 / 110 / 134 MB'],
-      ['request to status, p50', `${quantile(latencies, 0.5).toFixed(0)} ms`, '< 60 ms'],
-      ['request to status, p99', `${quantile(latencies, 0.99).toFixed(0)} ms`, '< 250 ms'],
+      [`${resources} direct status patches`, seconds(floor), ''],
+      ['ratio', (cold.seconds / floor).toFixed(2), '≤ 1.5'],
+      ['git queries in that time', cold.queries.all, ''],
+      ['git queries before the first poll could be due', cold.queries.beforePolls, `${repositories}`],
+      ['API writes until then', cold.writes, `${resources}`],
+      ['API writes in a quiet poll cycle', quiet.writes, '0'],
+      ['processor in a quiet cycle', `${quiet.cpuPercent.toFixed(1)} %`, '< 2 % at 1,000'],
+      [`memory after the start (peak), ${pods} pods`, megabytes(cold.memory), ''],
+      ['memory after a quiet cycle (peak)', megabytes(quiet.memory), ''],
+      ['memory at the end (peak)', megabytes(memory), '95 / 110 / 134 MB'],
+      ['used heap at the end', `${heap.toFixed(0)} MB`, ''],
+      ['request to status, p50', milliseconds(quantile(idle, 0.5)), '< 60 ms'],
+      ['request to status, p99', milliseconds(quantile(idle, 0.99)), '< 250 ms'],
+      [
+        `${flood.latencies.length} requests while polls move ${flood.moved} resources, p50`,
+        milliseconds(quantile(flood.latencies, 0.5)),
+        '',
+      ],
+      ['the same, p99', milliseconds(quantile(flood.latencies, 0.99)), '< 1,000 ms'],
     ],
   );
 }
 
+const seconds = (value: number) => `${value.toFixed(1)} s`;
+const milliseconds = (value: number) => `${value.toFixed(0)} ms`;
+const megabytes = ({ now, peak }: { now: number; peak: number }) => `${now.toFixed(0)} (${peak.toFixed(0)}) MB`;
+
+interface ColdStart {
+  controller: RunningProgram;
+  seconds: number;
+  /** Git queries, all of them and those before the first poll could be due. */
+  queries: { all: number; beforePolls: number };
+  writes: number;
+  memory: { now: number; peak: number };
+}
+
+async function startFromCold(
+  { cluster, server, mirror }: World,
+  metricsPort: number,
+  interval: number,
+): Promise<ColdStart> {
+  server.requests.length = 0;
+  const [started, startedAt] = [performance.now(), Date.now()];
+  const environment = {
+    KUBECONFIG: cluster.kubeconfig,
+    POD_NAMESPACE: NAMESPACE,
+    LEADER_ELECTION: 'false',
+    WEBHOOK_PORT: '0',
+    METRICS_PORT: String(metricsPort),
+    METRICS_SECURE: 'false',
+    GIT_ALLOW_LOCAL: 'true',
+    LOG_LEVEL: 'warn',
+    AUTO_BIND_AGENT: 'false',
+  };
+  const controller = await startProgram('controller', environment, cluster.dir);
+  while (![...mirror.store.values()].every(({ status }) => status?.lastSyncCommit !== undefined)) await sleep(20);
+  const queries = server.requests.filter(({ command }) => command === 'ls-refs');
+  return {
+    controller,
+    seconds: (performance.now() - started) / 1000,
+    queries: {
+      all: queries.length,
+      beforePolls: queries.filter(({ at }) => at < startedAt + interval * 950).length,
+    },
+    writes: await readWrites(metricsPort),
+    memory: await readMemory(controller.pid),
+  };
+}
+
 /** One poll cycle in which nothing happens. */
-async function quietCycle(pid: number, metricsPort: number): Promise<{ writes: number; cpuPercent: number }> {
+async function quietCycle(pid: number, metricsPort: number, interval: number) {
+  await sleep(2_000); // what is left of the start
   const before = { writes: await readWrites(metricsPort), cpu: await readCpuSeconds(pid), at: performance.now() };
-  await pause(POLL_SECONDS * 1000 * 1.2);
-  const seconds = (performance.now() - before.at) / 1000;
+  await sleep(interval * 1000 * 1.2);
+  const elapsed = (performance.now() - before.at) / 1000;
   return {
     writes: (await readWrites(metricsPort)) - before.writes,
-    cpuPercent: ((await readCpuSeconds(pid)) - before.cpu) * (100 / seconds),
+    cpuPercent: ((await readCpuSeconds(pid)) - before.cpu) * (100 / elapsed),
+    memory: await readMemory(pid),
   };
 }
 
-async function readWrites(port: number): Promise<number> {
+const readWrites = (port: number) =>
+  readMetric(port, /^sync_controller_api_calls_total\{verb="(POST|PUT|PATCH|DELETE)"/);
+
+/** The sum of all series whose line matches. */
+async function readMetric(port: number, pattern: RegExp): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-  const lines = text
-    .split('\n')
-    .filter((line) => /^sync_controller_api_calls_total\{verb="(POST|PUT|PATCH|DELETE)"/.test(line));
+  const lines = text.split('\n').filter((line) => pattern.test(line));
   return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
-}
-
-/** From the annotation to its answer in status, one request after the other, each on another resource. */
-async function measureRequests({ client, mirror }: World, requests: number): Promise<number[]> {
-  const latencies: number[] = [];
-  for (let index = 0; index < requests; index += 1) {
-    const name = `resource-${index}`;
-    const id = `bench-${index}`;
-    const annotations = {
-      'sync.io/requested-ref': 'v1',
-      'sync.io/request-id': id,
-      'sync.io/requested-at': new Date().toISOString(),
-    };
-    await client.mergePatch(gatewaySyncPath(NAMESPACE, name), { metadata: { annotations } });
-    const started = performance.now();
-    while (mirror.store.get(`${NAMESPACE}/${name}`)?.status?.lastRequest?.id !== id) await pause(1);
-    latencies.push(performance.now() - started);
-  }
-  return latencies;
-}
-
-const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
-
-async function inParallel(count: number, lanes: number, work: (index: number) => Promise<unknown>): Promise<void> {
-  let next = 0;
-  const lane = async () => {
-    for (let index = next++; index < count; index = next++) await work(index);
-  };
-  await Promise.all(Array.from({ length: lanes }, lane));
 }

@@ -121,12 +121,30 @@ const definitions = {
 
 const header = '# Made by `npm run generate` from shared/api: change it there.\n';
 
-/** The CRDs as YAML documents, by file name. */
+/** The CRDs as YAML documents by file name: as they are, for kubectl, and as templates of the chart. */
 export function generateCrds(): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(definitions).map(([plural, definition]) => [
-      `chart/crds/${GROUP}_${plural}.yaml`,
-      header + stringify(definition, { lineWidth: 0, aliasDuplicateObjects: false }),
-    ]),
+    Object.entries(definitions).flatMap(([plural, definition]) => {
+      const yaml = stringify(definition, { lineWidth: 0, aliasDuplicateObjects: false });
+      return [
+        [`chart/crds/${GROUP}_${plural}.yaml`, header + yaml],
+        [`chart/templates/crds/${plural}.yaml`, toTemplate(yaml)],
+      ];
+    }),
   );
+}
+
+/** Turns a CRD into a template that the values of `crds` switch; what looks like a template action in it stays text. */
+function toTemplate(yaml: string): string {
+  const escaped = yaml.replaceAll('{{', '{{ "{{" }}');
+  const [before, after] = escaped.split(/(?<=^metadata:\n(?: {2}.*\n)+)/m);
+  return [
+    '{{- if .Values.crds.install }}\n',
+    header,
+    before,
+    '  labels:\n    {{- include "stoker-operator.labels" (dict "context" . "component" "crds") | nindent 4 }}\n',
+    '  {{- if .Values.crds.keep }}\n  annotations:\n    helm.sh/resource-policy: keep\n  {{- end }}\n',
+    after,
+    '{{- end }}\n',
+  ].join('');
 }

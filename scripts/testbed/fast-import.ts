@@ -1,9 +1,11 @@
-/** What a commit puts at a path: content, content with the executable bit, the target of a symlink, or nothing. */
+/** What a commit puts at a path: content, content with the executable bit, the target of a symlink, a submodule, or nothing. */
 export type FileChange =
   | string
   | Buffer
   | { content: string | Buffer; executable: boolean }
   | { symlink: string }
+  /** The submodule's commit. */
+  | { submodule: string }
   | null;
 
 /** A commit to be written; `parent` and `tree` name objects, and the files change that tree (default: the parent's). */
@@ -34,6 +36,7 @@ export function fastImportStream({ ref, message, files, parent, tree }: NewCommi
 function changeOf(path: string, change: FileChange): (string | Buffer)[] {
   if (change === null) return [`D ${path}\n`];
   if (typeof change === 'string' || Buffer.isBuffer(change)) return [`M 100644 inline ${path}\n`, ...data(change)];
+  if ('submodule' in change) return [`M 160000 ${change.submodule} ${path}\n`];
   if ('symlink' in change) return [`M 120000 inline ${path}\n`, ...data(change.symlink)];
   return [`M ${change.executable ? '100755' : '100644'} inline ${path}\n`, ...data(change.content)];
 }

@@ -23,6 +23,8 @@ export interface GitServerOptions {
   /** Serve https, with a certificate of a private CA. */
   tls?: boolean;
   credentials?: GitCredentials;
+  /** Address to listen on; by default 127.0.0.1. All of 127.0.0.0/8 leads to 0.0.0.0, each another host to a client. */
+  address?: string;
 }
 
 /** Real git over HTTP. */
@@ -36,21 +38,28 @@ export interface GitServer {
   credentials: GitCredentials | undefined;
   /** How the server misbehaves from now on; undefined: not at all. */
   fault: GitFault | undefined;
+  /** Answers requests of Git LFS, once they are authorised; undefined: there is none. */
+  lfs: RequestListener | undefined;
   createRepository(name: string): Promise<GitRepository>;
   stop(): Promise<void>;
 }
 
 /** Starts a server for the smart HTTP protocol on a free loopback port, behind which `git http-backend` answers. */
-export async function startGitServer({ tls = false, credentials }: GitServerOptions = {}): Promise<GitServer> {
+export async function startGitServer({
+  tls = false,
+  credentials,
+  address = '127.0.0.1',
+}: GitServerOptions = {}): Promise<GitServer> {
   const folder = await makeTemporaryFolder('git-server-');
   const certificates = tls ? await createCertificates(folder.path) : undefined;
-  const server = await listen(certificates, (request, response) => void answer(request, response));
+  const server = await listen({ certificates, address }, (request, response) => void answer(request, response));
   const gitServer: GitServer = {
     url: `${tls ? 'https' : 'http'}://127.0.0.1:${(server.address() as AddressInfo).port}`,
     caFile: certificates?.caFile,
     requests: [],
     credentials,
     fault: undefined,
+    lfs: undefined,
     createRepository: (name) => createBareRepository(folder.path, name, gitServer.url),
     stop: async () => {
       server.close();
@@ -70,19 +79,23 @@ export async function startGitServer({ tls = false, credentials }: GitServerOpti
       response.writeHead(401, { 'www-authenticate': 'Basic realm="testbed"' }).end();
       return;
     }
+    if (gitServer.lfs && /\/info\/lfs\//.test(request.url ?? '')) return gitServer.lfs(request, response);
     answerWithGit(request, response, { body: readBody(request, entry), root: folder.path });
   };
   return gitServer;
 }
 
-async function listen(certificates: Certificates | undefined, listener: RequestListener): Promise<Server> {
+async function listen(
+  { certificates, address }: { certificates: Certificates | undefined; address: string },
+  listener: RequestListener,
+): Promise<Server> {
   const server = certificates
     ? createTlsServer(
         { cert: await readFile(certificates.certFile), key: await readFile(certificates.keyFile) },
         listener,
       )
     : createServer(listener);
-  server.listen(0, '127.0.0.1');
+  server.listen(0, address);
   await once(server, 'listening');
   return server;
 }

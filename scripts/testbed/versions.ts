@@ -8,6 +8,7 @@ export type BinaryName =
   | 'kube-controller-manager'
   | 'kubeconform'
   | 'kubectl'
+  | 'prometheus'
   | 'promtool';
 
 /** How Go builds one binary: its main package, the release, and the variables that the release process stamps. */
@@ -48,6 +49,15 @@ const kubernetesCommand = (name: string): Source => ({
   stamps: kubernetesStamps,
 });
 
+const prometheusCommand = (name: string): Source => ({
+  module: 'prometheus',
+  package: `github.com/prometheus/prometheus/cmd/${name}`,
+  version: prometheusModuleVersion,
+  stamps: {},
+  // Targets are given, not discovered: the clients of every cloud take most of the build.
+  tags: ['remove_all_sd'],
+});
+
 /** Where each binary comes from. */
 export const sources: Record<BinaryName, Source> = {
   etcd: { module: 'etcd', package: 'go.etcd.io/etcd/server/v3', version: etcdVersion, stamps: {} },
@@ -66,14 +76,8 @@ export const sources: Record<BinaryName, Source> = {
     stamps: { 'main.version': `v${kubeconformVersion}` },
   },
   kubectl: kubernetesCommand('kubectl'),
-  promtool: {
-    module: 'promtool',
-    package: 'github.com/prometheus/prometheus/cmd/promtool',
-    version: prometheusModuleVersion,
-    stamps: {},
-    // Rules are checked without service discovery, whose clients of every cloud take most of the build.
-    tags: ['remove_all_sd'],
-  },
+  prometheus: prometheusCommand('prometheus'),
+  promtool: prometheusCommand('promtool'),
 };
 
 /** Names one set of binaries: it changes with any version and with the platform. */

@@ -4,7 +4,9 @@ import { cel, gitRef, name, secretKeyRef } from './fields.ts';
 
 const tokenAuthSchema = v.pipe(
   v.object({ secretRef: secretKeyRef('The Secret that holds the token.') }),
-  v.description('An access token, sent as HTTP basic authentication over https.'),
+  v.description(
+    'An access token, sent over https: as the password of HTTP basic authentication, or as it stands where it begins with "Bearer ".',
+  ),
 );
 
 const sshKeyAuthSchema = v.pipe(
@@ -99,7 +101,7 @@ export const gitSchema = v.pipe(
   v.object({
     repo: repositorySchema,
     ref: gitRef(
-      'What to follow: a branch, a tag, a full commit hash or a full ref name. A short name that is both a tag and a branch is the tag.',
+      'What to follow: a branch, a tag, a full commit hash, a full ref name, or HEAD for the default branch. A short name that is both a tag and a branch is the tag.',
     ),
     auth: v.optional(authSchema),
     caSecretRef: v.optional(secretKeyRef('The Secret that holds the CA bundle (PEM) of the git host.')),

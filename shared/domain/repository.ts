@@ -33,8 +33,14 @@ function basicCredentials(host: string, secret: string): { username: string; pas
   return { username, password: value };
 }
 
-/** Value of an HTTP `Authorization` header (RFC 7617) for a token. */
-export function basicAuthorization(host: string, secret: string): string {
+const bearer = /^Bearer +[A-Za-z0-9._~+/-]+=*$/i;
+
+/**
+ * Value of an HTTP `Authorization` header for a token: basic (RFC 7617), or bearer (RFC 6750) where the value says so
+ * itself, as `Bearer …`.
+ */
+export function authorizationOf(host: string, secret: string): string {
+  if (bearer.test(secret.trim())) return secret.trim();
   const { username, password } = basicCredentials(host, secret);
   return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 }

@@ -1,26 +1,20 @@
-import type { Mapping } from '../api/sync.ts';
-import { renderTemplate, type TemplateValues } from './render-template.ts';
+import { renderMappings } from './render-mappings.ts';
+import type { TemplateValues } from './render-template.ts';
 import { type ProfileSource, resolveProfile } from './resolve-profile.ts';
 
 /** What every pod gives to templates; labels differ from pod to pod, so any is taken for granted. */
 const POD_KEYS = /^(GatewayName|PodName|PodOrdinal|Namespace|Ref|Commit|CRName|Labels\..+)$/;
 
-/** What is wrong with the profiles beyond what the CRD can refuse, a sentence each; empty where they are fine. */
+/**
+ * What is wrong with the paths and patches of the profiles beyond what the CRD can refuse, a sentence each, as the
+ * agent would say it; empty where they are fine.
+ */
 export function validateProfiles(sync: ProfileSource): string[] {
   return Object.keys(sync.profiles).flatMap((name) => {
     const profile = resolveProfile(sync, name);
     if (!profile) return [];
-    const values = valuesOf(profile.vars);
-    return profile.mappings.flatMap((mapping, index) =>
-      problemsOf(mapping, values).map((problem) => `profiles.${name}.mappings[${index}].${problem}`),
-    );
-  });
-}
-
-function problemsOf(mapping: Mapping, values: TemplateValues): string[] {
-  return (['source', 'destination'] as const).flatMap((field) => {
-    const rendered = renderTemplate(mapping[field], values);
-    return rendered.kind === 'problem' ? [`${field}: ${rendered.message}`] : [];
+    const rendered = renderMappings(profile.mappings, valuesOf(profile.vars));
+    return rendered.kind === 'problems' ? rendered.problems.map((problem) => `profiles.${name}.${problem}`) : [];
   });
 }
 

@@ -64,3 +64,26 @@ test('without automatic binding, the controller has no right on roles', async ()
   );
   assert.equal(environmentOf(pick(objects, 'Deployment')).AUTO_BIND_AGENT, 'false');
 });
+
+test('every pod pulls its image with the credentials of the values', async () => {
+  const imagePullSecrets = [{ name: 'registry' }];
+  const objects = await render({ imagePullSecrets, webhookReceiver: { enabled: true } });
+  const deployments = objects.filter(({ kind }) => kind === 'Deployment');
+  assert.equal(deployments.length, 2);
+  for (const { spec } of deployments) assert.deepEqual(spec.template.spec.imagePullSecrets, imagePullSecrets);
+});
+
+test('a single controller has no disruption budget', async () => {
+  const kinds = (await render()).map(({ kind }) => kind);
+  assert.equal(kinds.includes('PodDisruptionBudget'), false);
+});
+
+test('with existing accounts the chart makes none, and binds those', async () => {
+  const objects = await render({
+    serviceAccount: { create: false, name: 'mine' },
+    webhookReceiver: { enabled: true, serviceAccount: { create: false, name: 'other' } },
+  });
+  assert.equal(objects.filter(({ kind }) => kind === 'ServiceAccount').length, 0);
+  const bound = objects.flatMap(({ subjects = [] }) => subjects.map(({ name }: { name: string }) => name));
+  assert.deepEqual([...new Set(bound)].sort(), ['mine', 'other']);
+});

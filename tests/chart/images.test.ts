@@ -1,26 +1,43 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
+import { chown, copyFile, cp, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { test } from 'node:test';
-import { PROGRAMS } from '../../scripts/images/programs.ts';
+import { text } from 'node:stream/consumers';
+import { after, before, suite, test } from 'node:test';
+import { PROGRAMS, type Program } from '../../scripts/images/programs.ts';
+import { freePort } from '../../scripts/testbed/free-port.ts';
+import { type GuardedProcess, startGuarded } from '../../scripts/testbed/guarded-process.ts';
 import { runCommand } from '../../scripts/testbed/run-command.ts';
+import { SSHD, startSshServer } from '../../scripts/testbed/ssh-server.ts';
+import { makeTemporaryFolder } from '../../scripts/testbed/temporary-folder.ts';
+import { until } from '../support/until.ts';
+import { addSystem, assembleImage, type ImageRoot, obstacle, startInRoot } from './support/image-root.ts';
 
 const checkout = path.join(import.meta.dirname, '../..');
-const script = path.join(checkout, 'scripts/images/assemble-root.ts');
+
+/** A cluster that nobody answers for: a program starts all the same, since API servers come back. */
+const kubeconfig = `
+apiVersion: v1
+kind: Config
+clusters: [{ name: away, cluster: { server: "https://127.0.0.1:9" } }]
+users: [{ name: nobody, user: { token: none } }]
+contexts: [{ name: away, context: { cluster: away, user: nobody } }]
+current-context: away
+`;
 
 for (const program of PROGRAMS) {
-  test(`the entry point of ${program} is in the root file system that is assembled for it`, async (t) => {
-    const root = await mkdtemp(path.join(tmpdir(), 'image-'));
-    t.after(() => rm(root, { recursive: true }));
-    const [command, ...args] = JSON.parse(await runCommand(process.execPath, [script, program, root]));
-    const bundle = args.pop();
+  test(`the image of ${program} holds its bundle, readable for everybody, and no more of ours`, async (t) => {
+    const image = await assembleImage(program);
+    t.after(() => image.remove());
+    const [command, ...flags] = image.entryPoint;
+    const bundle = flags.pop();
     assert.equal(command, 'node');
-    assert.ok(args.every((flag: string) => flag.startsWith('--')));
-    const { mode } = await stat(path.join(root, bundle));
+    assert.ok(bundle && flags.every((flag) => flag.startsWith('--')));
+    const { mode } = await stat(path.join(image.path, bundle));
     assert.equal(mode & 0o777, 0o644, 'an agent runs as any user');
-    const files = (await readdir(path.join(root, 'app'))).sort();
-    assert.deepEqual(files, ['LICENSE', ...['', '.LEGAL.txt', '.map'].map((end) => `${program}.mjs${end}`)]);
+    const ours = ['LICENSE', ...['', '.LEGAL.txt', '.map'].map((end) => `${program}.mjs${end}`)];
+    const files = await readdir(image.path, { recursive: true });
+    assert.deepEqual(files.sort(), ['app', ...ours.map((file) => `app/${file}`)]);
   });
 
   test(`the Dockerfile takes the files of ${program} from the same list`, async () => {
@@ -28,3 +45,106 @@ for (const program of PROGRAMS) {
     assert.match(dockerfile, new RegExp(`^COPY --from=build /out/${program} /$`, 'm'));
   });
 }
+
+test('what .dockerignore lets in is all that the images are built from', async (t) => {
+  const context = await makeTemporaryFolder('context-');
+  t.after(() => context.remove());
+  const ignored = await readFile(path.join(checkout, '.dockerignore'), 'utf8');
+  for (const [, name = ''] of ignored.matchAll(/^!(.+)$/gm)) {
+    await cp(path.join(checkout, name), path.join(context.path, name), { recursive: true });
+  }
+  await symlink(path.join(checkout, 'node_modules'), path.join(context.path, 'node_modules'));
+  const run = (script: string, ...args: string[]) =>
+    runCommand(process.execPath, [path.join(context.path, 'scripts', script), ...args]);
+  await run('build.ts');
+  for (const program of PROGRAMS)
+    await run('images/assemble-root.ts', program, path.join(context.path, 'out', program));
+  assert.deepEqual((await readdir(path.join(context.path, 'out'))).sort(), PROGRAMS.toSorted());
+});
+
+/** Waits until the health endpoint of a program answers, then ends the program and expects a clean end. */
+async function expectStart({ child, stop, hasExited }: GuardedProcess, healthPort: number): Promise<void> {
+  const output = Promise.all([text(child.stdout!), text(child.stderr!)]);
+  const isUp = async () => hasExited() || (await fetch(`http://127.0.0.1:${healthPort}/healthz`)).ok;
+  await until(isUp, { describe: 'an answer of the health endpoint', timeout: 60_000 }).catch(() => {});
+  const end = await stop(40_000);
+  assert.deepEqual(end, { code: 0, signal: null }, (await output).join('\n'));
+}
+
+/** Variables that every program knows, with ports of this machine. */
+async function startVariables(kubeconfigFile: string) {
+  const [health, metrics, own] = [await freePort(), await freePort(), await freePort()];
+  const variables = { KUBECONFIG: kubeconfigFile, HEALTH_PORT: String(health), METRICS_PORT: String(metrics) };
+  return { health, own, variables };
+}
+
+test('the agent starts from exactly the files of its image, on a system with Node and git', async (t) => {
+  const image = await assembleImage('agent');
+  t.after(() => image.remove());
+  const folder = (name: string) => path.join(image.path, 'tmp', name);
+  for (const name of ['data', 'repo']) await mkdir(folder(name), { recursive: true });
+  await writeFile(folder('kubeconfig'), kubeconfig);
+  const { health, variables } = await startVariables(folder('kubeconfig'));
+  const pod = { POD_NAME: 'edge-0', POD_NAMESPACE: 'site', POD_UID: 'uid', CR_NAME: 'plant' };
+  const env = { PATH: process.env.PATH, ...variables, ...pod, DATA_PATH: folder('data'), REPO_PATH: folder('repo') };
+  const args = image.entryPoint.slice(1).map((part) => (part.startsWith('/') ? path.join(image.path, part) : part));
+  await expectStart(startGuarded(process.execPath, args, { env, cwd: image.path, output: 'pipe' }), health);
+});
+
+suite('in a root of its own, which the Dockerfile makes from nothing,', { skip: await obstacle() }, () => {
+  let [receiver, controller] = [] as ImageRoot[];
+  before(async () => {
+    receiver = await makeImage('receiver');
+    controller = await makeImage('controller');
+  });
+  after(() => Promise.all([receiver?.remove(), controller?.remove()]));
+
+  async function makeImage(program: Program): Promise<ImageRoot> {
+    const image = await assembleImage(program);
+    await addSystem(image, program);
+    await writeFile(path.join(image.path, 'tmp/kubeconfig'), kubeconfig);
+    return image;
+  }
+
+  /** All that can be run there. */
+  async function executables(image: ImageRoot): Promise<string[]> {
+    const folders = ['usr/bin', 'usr/sbin', 'usr/local/bin'].map((folder) => path.join(image.path, folder));
+    const names = await Promise.all(folders.map((folder) => readdir(folder).catch(() => [])));
+    return names.flat().sort();
+  }
+
+  test('the receiver starts, and there is no shell', async () => {
+    assert.deepEqual(await executables(receiver!), ['node']);
+    const { health, own, variables } = await startVariables('/tmp/kubeconfig');
+    const environment = { ...variables, RECEIVER_PORT: String(own) };
+    await expectStart(startInRoot(receiver!, receiver!.entryPoint, environment), health);
+  });
+
+  test('the controller starts, and there is no shell but the one by which git starts ssh', async () => {
+    assert.deepEqual(await executables(controller!), ['git', 'node', 'sh', 'ssh']);
+    const { health, variables } = await startVariables('/tmp/kubeconfig');
+    await expectStart(startInRoot(controller!, controller!.entryPoint, { ...variables, WEBHOOK_PORT: '0' }), health);
+  });
+
+  test('the controller asks and fetches over ssh', { skip: !existsSync(SSHD) && `there is no ${SSHD}` }, async (t) => {
+    const server = await startSshServer();
+    t.after(() => server.stop());
+    const { url, commit } = await server.createRepository('plant');
+    const sha = await commit({ files: { a: '1' } });
+    const file = (name: string) => path.join(controller!.path, 'tmp', name);
+    await copyFile(server.keyFile, file('key'));
+    await chown(file('key'), 65532, 65532);
+    await writeFile(file('known_hosts'), server.knownHosts);
+    const ssh = "ssh -F /dev/null -o BatchMode=yes -i '/tmp/key' -o UserKnownHostsFile='/tmp/known_hosts'";
+    const git = async (...args: string[]) => {
+      const { child, exited } = startInRoot(controller!, ['git', ...args], { GIT_SSH_COMMAND: ssh });
+      const [output, errors, end] = await Promise.all([text(child.stdout!), text(child.stderr!), exited]);
+      assert.deepEqual(end, { code: 0, signal: null }, errors);
+      return output;
+    };
+    assert.equal(await git('ls-remote', '--', url, 'refs/heads/main'), `${sha}\trefs/heads/main\n`);
+    await git('init', '--quiet', '--bare', '/tmp/probe');
+    await git('--git-dir=/tmp/probe', 'fetch', '--quiet', '--depth=1', '--no-tags', '--filter=tree:0', url, sha);
+    assert.equal(await git('--git-dir=/tmp/probe', 'cat-file', '-t', sha), 'commit\n');
+  });
+});

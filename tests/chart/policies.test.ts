@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { createAnnotate } from '../../receiver/io/annotate.ts';
 import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import { ApiError } from '../../shared/io/kubernetes/api-error.ts';
@@ -30,22 +30,13 @@ async function untilRefused(call: () => Promise<unknown>, pattern: RegExp): Prom
   });
 }
 
-/** Installs the rights, and takes back what lies outside of the namespace when the test is over. */
-async function setUp(t: TestContext, given: { namespace?: string; values?: object } = {}): Promise<string> {
-  const namespace = given.namespace ?? (await createNamespace(t));
-  const objects = await installRights(namespace, given.values);
-  const outside = objects.filter(({ metadata }) => !metadata.namespace && metadata.name !== 'sync-agent');
-  t.after(() => kubectl('delete', ...outside.map(({ kind, metadata }) => `${kind}/${metadata.name}`), '--wait=false'));
-  return namespace;
-}
-
 const spec = {
   git: { repo: 'https://git.test/site.git', ref: 'main' },
   sync: { profiles: { default: { mappings: [{ source: 'a', destination: 'b', type: 'dir' }] } } },
 };
 
 test('the receiver may set its own annotations and nothing else', async (t) => {
-  const namespace = await setUp(t);
+  const namespace = await installRights(t);
   const target = { namespace, name: 'site' };
   const annotations = { 'example.test/kept': 'yes', 'example.test/other': 'yes' };
   const metadata = { ...target, annotations, labels: { a: 'b' }, finalizers: ['example.test/hold'] };
@@ -82,8 +73,30 @@ test('the receiver may set its own annotations and nothing else', async (t) => {
   assert.deepEqual(stored.metadata.annotations, { ...annotations, ...own });
 });
 
+test('the policies follow the accounts to other names', async (t) => {
+  const named = { serviceAccount: { name: 'my-controller' } };
+  const values = { ...named, webhookReceiver: { enabled: true, serviceAccount: { name: 'my-receiver' } } };
+  const namespace = await installRights(t, { values });
+  await apply({ apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { namespace, name: 'site' }, spec });
+  const receiver = await clientFor({ namespace, serviceAccount: 'my-receiver' });
+  const controller = await clientFor({ namespace, serviceAccount: 'my-controller' });
+  const dryRun = { query: { dryRun: 'All' } };
+  const binding = {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'RoleBinding',
+    metadata: { name: 'other', namespace },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'sync-agent' },
+  };
+  const path = groupPath('rbac.authorization.k8s.io/v1', 'rolebindings', namespace);
+  await untilRefused(
+    () => receiver.mergePatch(gatewaySyncPath(namespace, 'site'), { spec: { paused: true } }, dryRun),
+    /neither spec nor status/,
+  );
+  await untilRefused(() => controller.create(path, binding, dryRun), /RoleBindings named sync-agent-\*/);
+});
+
 test('an older request does not overwrite a newer one', async (t) => {
-  const namespace = await setUp(t);
+  const namespace = await installRights(t);
   await apply({ apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { namespace, name: 'site' }, spec });
   const client = await clientFor({ namespace, serviceAccount: `${namespace}-receiver` });
   const path = gatewaySyncPath(namespace, 'site');
@@ -110,7 +123,7 @@ test('an older request does not overwrite a newer one', async (t) => {
 });
 
 test('an agent may write the report of its own pod only', async (t) => {
-  const namespace = await setUp(t);
+  const namespace = await installRights(t);
   const container = { name: 'gateway', image: 'gateway:1' };
   const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding' };
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'sync-agent' };
@@ -149,7 +162,7 @@ test('an agent may write the report of its own pod only', async (t) => {
 });
 
 test('the controller may write RoleBindings of the agent only', async (t) => {
-  const namespace = await setUp(t);
+  const namespace = await installRights(t);
   const client = await clientFor({ namespace, serviceAccount: namespace });
   const path = groupPath('rbac.authorization.k8s.io/v1', 'rolebindings', namespace);
   const binding = (name: string, { role = 'sync-agent', subjectNamespace = namespace } = {}) => ({
@@ -185,7 +198,7 @@ test('the controller may change nothing but the CA of its webhook', async (t) =>
   configuration.webhooks[0].namespaceSelector.matchLabels = { 'test.sync.io/webhook': namespace };
   await apply(configuration);
   t.after(() => kubectl('delete', 'mutatingwebhookconfiguration', name));
-  await setUp(t, { namespace, values });
+  await installRights(t, { namespace, values });
   const client = await clientFor({ namespace, serviceAccount: namespace });
   const path = groupPath('admissionregistration.k8s.io/v1', 'mutatingwebhookconfigurations', undefined, name);
   const patch = (change: { op: string; path: string; value?: unknown }, query = {}) =>
@@ -207,7 +220,9 @@ test('the controller may change nothing but the CA of its webhook', async (t) =>
 });
 
 test('the controller may hand out tokens, and write no other Secret', async (t) => {
-  const namespace = await setUp(t, { values: { githubApp: { enabled: true }, certManager: { enabled: false } } });
+  const namespace = await installRights(t, {
+    values: { githubApp: { enabled: true }, certManager: { enabled: false } },
+  });
   const client = await clientFor({ namespace, serviceAccount: namespace });
   const owner = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', name: 'site', uid: 'x' };
   const secret = (name: string, type: string, owners: object[] = [owner]) => ({

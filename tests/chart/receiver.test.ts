@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { chart, environmentOf, helm, pick, type Rendered, render } from './support/render.ts';
+import { readReceiverConfig } from '../../receiver/config.ts';
+import { environmentOf, pick, type Rendered, render } from './support/render.ts';
 
 const renderReceiver = (webhookReceiver: object) => render({ webhookReceiver: { enabled: true, ...webhookReceiver } });
 
@@ -60,13 +61,6 @@ test('the receiver may patch GatewaySyncs and no more', async () => {
   assert.deepEqual(rules, [{ apiGroups: ['sync.io'], resources: ['gatewaysyncs'], verbs: ['patch'] }]);
 });
 
-test('the notes warn of an open receiver, and only of that', async () => {
-  const notes = (...flags: string[]) =>
-    helm('install', 'test', chart, '--dry-run=client', '--set=webhookReceiver.enabled=true', ...flags);
-  assert.match(await notes(), /WARNING: the push receiver is open/);
-  assert.doesNotMatch(await notes('--set=webhookReceiver.token.secret=x'), /WARNING/);
-});
-
 test('an Ingress leads to the port of the receiver', async () => {
   const hosts = [{ host: 'hooks.test', paths: [{ path: '/webhook', pathType: 'Prefix' }] }];
   const objects = await renderReceiver({ ingress: { enabled: true, hosts } });
@@ -90,4 +84,93 @@ test('the receiver trusts the ingress to say where a sender is, and nobody else'
   assert.equal(await hopsOf({ ingress: { enabled: true } }), '1');
   assert.equal(await hopsOf({ trustedProxyHops: 2 }), '2');
   assert.equal(await hopsOf({ ingress: { enabled: true }, trustedProxyHops: 0 }), '0');
+});
+
+test('the receiver takes every value from its environment', async () => {
+  const objects = await renderReceiver({
+    port: 9999,
+    hmac: { secretRef: { name: 'mine' } },
+    token: { secret: 'inline' },
+    tls: { secretName: 'receiver-tls' },
+    maxBodyBytes: 25_000_000,
+    maxConnections: 50,
+    maxAuthFailuresPerMinute: 0,
+    trustedProxyHops: 3,
+  });
+  const { host: _, ...config } = readReceiverConfig(environmentOf(pick(objects, 'Deployment', '-receiver')));
+  assert.deepEqual(config, {
+    port: 9999,
+    healthPort: 8081,
+    metricsPort: 8080,
+    maxBodyBytes: 25_000_000,
+    maxConnections: 50,
+    trustedHops: 3,
+    maxFailuresPerMinute: 0,
+    tls: { certFile: '/etc/webhook/tls/tls.crt', keyFile: '/etc/webhook/tls/tls.key' },
+    secrets: {
+      hmac: { file: '/etc/webhook/hmac/webhook-secret' },
+      bearer: { file: '/etc/webhook/token/webhook-token' },
+    },
+    log: { level: 'info', devMode: false },
+  });
+});
+
+test('with a certificate, Service and Ingress say that the receiver speaks https, and the probes stay as they are', async () => {
+  const values = { tls: { secretName: 'receiver-tls' }, ingress: { enabled: true } };
+  const objects = await renderReceiver(values);
+  const [port] = pick(objects, 'Service', '-receiver').spec.ports;
+  assert.deepEqual(port, { name: 'https', port: 9444, targetPort: 'https', appProtocol: 'https' });
+  const [path] = pick(objects, 'Ingress').spec.rules[0].http.paths;
+  assert.equal(path.backend.service.port.name, 'https');
+  const [container] = pick(objects, 'Deployment', '-receiver').spec.template.spec.containers;
+  assert.equal(container.ports[0].name, 'https');
+  for (const probe of [container.livenessProbe, container.readinessProbe]) {
+    assert.equal(probe.httpGet.port, 'health');
+    assert.equal(probe.httpGet.scheme, undefined);
+  }
+});
+
+test('an Ingress without hosts leads any host to the receiver, below its path only', async () => {
+  const { rules } = pick(await renderReceiver({ ingress: { enabled: true } }), 'Ingress').spec;
+  assert.equal(rules.length, 1);
+  assert.equal(rules[0].host, undefined);
+  assert.deepEqual(
+    rules[0].http.paths.map(({ path, pathType }: { path: string; pathType: string }) => [path, pathType]),
+    [['/webhook/', 'Prefix']],
+  );
+});
+
+test('the receiver is spread and kept through drains as soon as there are two of it', async () => {
+  const replicated = await renderReceiver({});
+  const { matchLabels } = pick(replicated, 'Deployment', '-receiver').spec.selector;
+  const [spread] = pick(replicated, 'Deployment', '-receiver').spec.template.spec.topologySpreadConstraints;
+  assert.deepEqual(spread, {
+    maxSkew: 1,
+    topologyKey: 'kubernetes.io/hostname',
+    whenUnsatisfiable: 'ScheduleAnyway',
+    labelSelector: { matchLabels },
+  });
+  const budget = pick(replicated, 'PodDisruptionBudget', '-receiver');
+  assert.equal(budget.spec.maxUnavailable, 1);
+  assert.deepEqual(budget.spec.selector.matchLabels, matchLabels);
+  // A budget for a single pod would keep its node from being drained, or mean nothing.
+  for (const values of [{ replicaCount: 1 }, { autoscaling: { enabled: true, minReplicas: 1 } }]) {
+    const kinds = (await renderReceiver(values)).map(({ kind }) => kind);
+    assert.equal(kinds.includes('PodDisruptionBudget'), false);
+  }
+});
+
+test('the autoscaler scales the Deployment of the receiver', async () => {
+  const objects = await renderReceiver({ autoscaling: { enabled: true } });
+  const { name } = pick(objects, 'Deployment', '-receiver').metadata;
+  const { scaleTargetRef } = pick(objects, 'HorizontalPodAutoscaler').spec;
+  assert.deepEqual(scaleTargetRef, { apiVersion: 'apps/v1', kind: 'Deployment', name });
+});
+
+test('labels of the values never replace those by which pods are found', async () => {
+  const podLabels = { 'app.kubernetes.io/component': 'mine', team: 'platform' };
+  const deployment = pick(await renderReceiver({ podLabels }), 'Deployment', '-receiver');
+  const { labels } = deployment.spec.template.metadata;
+  assert.equal(labels.team, 'platform');
+  for (const [key, value] of Object.entries(deployment.spec.selector.matchLabels)) assert.equal(labels[key], value);
 });

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 import { chart, helm } from './support/render.ts';
+import { listDocumentedValues } from './support/values.ts';
 
 /** Every value that is promised, with its default. The repositories of images are checked apart. */
 const promised: Record<string, unknown> = {
@@ -84,15 +85,13 @@ test('every promised value has its name and its default', () => {
   for (const name of ['image.repository', 'agentImage.repository']) assert.match(String(actual[name]), /^[\w./-]+$/);
 });
 
-test('every value has a comment of the one form above it', () => {
-  const lines = text.split('\n');
-  for (const [name] of leavesOf(values).filter(([path]) => !path.startsWith('networkPolicy.metricsFrom'))) {
-    const pattern = new RegExp(`^\\s*${name.split('.').at(-1)}:`);
-    const documented = lines.some(
-      (line, index) => pattern.test(line) && /^\s*# -- \S.*\.$/.test(lines[index - 1] ?? ''),
-    );
-    assert.ok(documented, `${name} has no "# -- …" comment`);
-  }
+test('every value has a comment that says what it is for, and so a row in the README', async () => {
+  const documented = await listDocumentedValues();
+  const undocumented = leavesOf(values).filter(
+    ([name]) => !documented.some((row) => name === row || name.startsWith(`${row}.`)),
+  );
+  assert.deepEqual(undocumented, []);
+  for (const [, meaning = ''] of text.matchAll(/^ *# -- (.*)$/gm)) assert.match(meaning, /^[A-Z`].*\.$/);
 });
 
 /** Follows `$ref` to the definition. */
@@ -110,13 +109,31 @@ test('the schema knows the values of values.yaml and no others', () => {
   compare(schema, values, '');
 });
 
-for (const flag of [
-  'unknown=1',
-  'webhookReceiver.hmac.secretref.name=x',
-  'webhook.failurePolicy=ignore',
-  'image.tags=1',
-]) {
-  test(`helm refuses --set ${flag}`, async () => {
-    await assert.rejects(helm('template', chart, '--set', flag), /values don't meet the specifications of the schema/);
+/** What a person may write by mistake, and the words that tell. */
+const mistakes = {
+  'unknown=1': /additional properties 'unknown' not allowed/,
+  'webhookReceiver.hmac.secretref.name=x':
+    /at '\/webhookReceiver\/hmac': additional properties 'secretref' not allowed/,
+  'image.tags=1': /at '\/image': additional properties 'tags' not allowed/,
+  'resources.limit.cpu=1': /at '\/resources': additional properties 'limit' not allowed/,
+  'webhook.failurePolicy=ignore': /at '\/webhook\/failurePolicy': value must be one of 'Ignore', 'Fail'/,
+  'webhookReceiver.port=http': /at '\/webhookReceiver\/port': .*got string, want integer/,
+  'webhookReceiver.terminationGracePeriodSeconds=5':
+    /at '\/webhookReceiver\/terminationGracePeriodSeconds': minimum: got 5, want 20/,
+  'serviceAccount.create=false': /serviceAccount.name must be set where serviceAccount.create is false/,
+  'extraEnv[0].name=LOG_LEVEL,extraEnv[0].value=debug': /extraEnv must not set LOG_LEVEL: the chart sets it/,
+};
+
+for (const [flags, words] of Object.entries(mistakes)) {
+  test(`helm refuses --set ${flags}, in words that help`, async () => {
+    await assert.rejects(helm('template', chart, '--set', flags), (error: Error) => {
+      assert.match(error.message.replaceAll('\n', ' '), words);
+      return true;
+    });
   });
 }
+
+test('a receiver that shares the account of the controller is refused', async () => {
+  const shared = '--set=webhookReceiver.enabled=true,webhookReceiver.serviceAccount.name=test-stoker-operator';
+  await assert.rejects(helm('template', 'test', chart, shared), /must not be the service account of the controller/);
+});

@@ -65,9 +65,16 @@ for (const requireLabel of [false, true]) {
   });
 }
 
+test('with watchNamespaces, pods elsewhere cost no call', async () => {
+  const values = { ...selfSigned, controller: { watchNamespaces: ['a', 'b'] } };
+  const [webhook] = pick(await render(values), 'MutatingWebhookConfiguration').webhooks;
+  const watched = { key: 'kubernetes.io/metadata.name', operator: 'In', values: ['a', 'b'] };
+  assert.deepEqual(webhook.namespaceSelector.matchExpressions.slice(1), [watched]);
+});
+
 test('with cert-manager, the CA comes from the certificate that the controller serves with', async () => {
   const objects = await render();
-  const certificate = pick(objects, 'Certificate');
+  const certificate = pick(objects, 'Certificate', '-webhook');
   const configuration = pick(objects, 'MutatingWebhookConfiguration');
   const { name, namespace } = certificate.metadata;
   assert.equal(configuration.metadata.annotations?.['cert-manager.io/inject-ca-from'], `${namespace}/${name}`);
@@ -78,6 +85,29 @@ test('with cert-manager, the CA comes from the certificate that the controller s
     volumes.some(
       ({ secret }: { secret?: { secretName: string } }) => secret?.secretName === certificate.spec.secretName,
     ),
+  );
+});
+
+test('the certificate of the webhook comes from a CA that outlasts it, so that a renewal breaks no handshake', async () => {
+  const objects = await render();
+  const leaf = pick(objects, 'Certificate', '-webhook');
+  const issuer = pick(objects, 'Issuer', leaf.spec.issuerRef.name);
+  const ca = pick(objects, 'Certificate', '-webhook-ca');
+  assert.equal(issuer.spec.ca.secretName, ca.spec.secretName);
+  assert.equal(ca.spec.isCA, true);
+  assert.equal(ca.spec.privateKey.rotationPolicy, 'Never');
+  assert.ok(Number.parseInt(ca.spec.duration, 10) >= 5 * 365 * 24, 'hours');
+  assert.equal(leaf.spec.isCA, undefined);
+  assert.deepEqual(pick(objects, 'Issuer', ca.spec.issuerRef.name).spec, { selfSigned: {} });
+});
+
+test('an issuer of the values replaces the CA of the chart', async () => {
+  const issuerRef = { name: 'company', kind: 'ClusterIssuer' };
+  const objects = await render({ 'certManager.issuerRef': issuerRef });
+  const ours = objects.filter(({ apiVersion }) => apiVersion.startsWith('cert-manager.io/'));
+  assert.deepEqual(
+    ours.map(({ spec }) => spec.issuerRef),
+    [{ ...issuerRef, group: 'cert-manager.io' }],
   );
 });
 

@@ -6,7 +6,7 @@ import { deliverPush, type Proof } from './support/deliver.ts';
 import { gatewayDeployment, gatewayPod, gatewaySync } from './support/gateway.ts';
 import { type GitServer, startGitServer } from './support/git-server.ts';
 import { untilInjectionWorks, wouldBeInjected } from './support/injection.ts';
-import { sendLoad, stopLoad } from './support/load.ts';
+import { loadRuns, sendLoad, stopLoad } from './support/load.ts';
 import { portForward } from './support/port-forward.ts';
 import { newRelease } from './support/release.ts';
 import { createSteps } from './support/steps.ts';
@@ -140,6 +140,7 @@ step('a rolling update under load loses nothing and refuses nobody', async (t) =
     names.map((name) => `/webhook/${site}/${name}`),
     'pass',
   );
+  await loadRuns(git);
   await kubectl('rollout', 'restart', `deployment/${receiver}`, '--namespace', namespace);
   await kubectl('rollout', 'status', `deployment/${receiver}`, '--namespace', namespace, '--timeout=120s');
   // The pods of before answer on until the cluster knows that they go.

@@ -14,7 +14,7 @@ export interface Address {
 /** A small valid GatewaySync; `spec` is laid over it, key by key at the first level. */
 export function gatewaySync(
   { namespace, name }: Address,
-  git: { repo: string; ref?: string },
+  git: { repo: string; ref?: string; auth?: object; caSecretRef?: object },
   spec: object = {},
 ): object {
   return {

@@ -24,6 +24,10 @@ export interface WholePath {
   /** The programs that run now. */
   running: Record<ProgramName, Program>;
   start: Record<ProgramName, () => Promise<void>>;
+  /** Ports of their metrics: HTTPS for those who may scrape at the controller, else plain HTTP. */
+  metricsPorts: Record<ProgramName, number>;
+  /** Where deliveries for the resource go. */
+  webhookUrl: string;
   /** Sends a signed delivery, and gives the status of the answer. */
   post: (event: string, body: object) => Promise<number>;
 }
@@ -40,24 +44,31 @@ export async function startPath(t: TestContext, files: Record<string, string>): 
   await apply(agentClusterRole);
   const receiver = await receiverStarter(t);
   const controller = await controllerStarter(t, address.namespace);
-  const running = { receiver: await receiver.start(), controller: await controller() } as WholePath['running'];
+  const running = { receiver: await receiver.start(), controller: await controller.start() } as WholePath['running'];
   await applyGatewaySync(address, { repo: repository.url });
   const agent = await agentStarter(t, address.namespace);
+  const webhookUrl = `${receiver.url}/webhook/${address.namespace}/${address.name}`;
   running.agent = await agent.start();
   return {
     ...{ address, repository, running, data: agent.data },
+    metricsPorts: {
+      receiver: receiver.metricsPort,
+      controller: controller.metricsPort,
+      agent: agent.metricsPort,
+    },
     start: {
       receiver: async () => {
         running.receiver = await receiver.start();
       },
       controller: async () => {
-        running.controller = await controller();
+        running.controller = await controller.start();
       },
       agent: async () => {
         running.agent = await agent.start();
       },
     },
-    post: (event, body) => receiver.post(`/webhook/${address.namespace}/${address.name}`, event, body),
+    webhookUrl,
+    post: (event, body) => receiver.post(webhookUrl, event, body),
   };
 }
 
@@ -74,6 +85,8 @@ async function receiverStarter(t: TestContext) {
     WEBHOOK_HMAC_SECRET: secret,
   };
   return {
+    url: `http://127.0.0.1:${port}`,
+    metricsPort: metrics,
     start: async () => {
       const program = startProgram(t, 'dist/receiver.mjs', { env });
       await program.waitForLog(/listening/);
@@ -83,16 +96,21 @@ async function receiverStarter(t: TestContext) {
       const body = JSON.stringify(value);
       const signature = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
       const headers = { 'Content-Type': 'application/json', 'X-GitHub-Event': event, 'X-Hub-Signature-256': signature };
-      return (await fetch(`http://127.0.0.1:${port}${url}`, { method: 'POST', headers, body })).status;
+      return (await fetch(url, { method: 'POST', headers, body })).status;
     },
   };
 }
 
-async function controllerStarter(t: TestContext, namespace: string): Promise<() => Promise<Program>> {
-  const port = await freePort();
+async function controllerStarter(t: TestContext, namespace: string) {
+  const [port, metricsPort] = await Promise.all([freePort(), freePort()]);
   await installWebhook(t, { name: namespace, namespace, port });
-  const environment = { WEBHOOK_PORT: String(port), WEBHOOK_SELF_SIGNED: namespace, DEFAULT_AGENT_IMAGE: 'agent:1' };
-  return () => startController(t, namespace, environment);
+  const environment = {
+    WEBHOOK_PORT: String(port),
+    WEBHOOK_SELF_SIGNED: namespace,
+    METRICS_PORT: String(metricsPort),
+    DEFAULT_AGENT_IMAGE: 'agent:1',
+  };
+  return { metricsPort, start: () => startController(t, namespace, environment) };
 }
 
 /** Creates the pod through the API server and runs the sidecar that comes back. */
@@ -111,5 +129,9 @@ async function agentStarter(t: TestContext, namespace: string) {
   const environment = await sidecarEnvironment(cluster, JSON.parse(created) as InjectedPod, root);
   const [health, metrics] = await Promise.all([freePort(), freePort()]);
   const env = { ...environment, HEALTH_PORT: String(health), METRICS_PORT: String(metrics) };
-  return { data: path.join(root, 'data'), start: async () => startProgram(t, 'dist/agent.mjs', { env }) };
+  return {
+    data: path.join(root, 'data'),
+    metricsPort: metrics,
+    start: async () => startProgram(t, 'dist/agent.mjs', { env }),
+  };
 }

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { API_VERSION, GATEWAY_SYNC } from '../../../shared/api/group.ts';
+import { AGENT_CONTAINER, AGENT_LABEL, POD_ANNOTATIONS } from '../../../shared/api/names.ts';
 import { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../../../shared/io/kubernetes/credentials.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
@@ -15,7 +16,7 @@ import { installCrds } from '../../testbed/install-crds.ts';
 import { step } from '../../testbed/step.ts';
 import { makeTemporaryFolder, type TemporaryFolder } from '../../testbed/temporary-folder.ts';
 
-const NAMESPACE = 'bench';
+export const NAMESPACE = 'bench';
 const noGateways = {
   ...{ total: 0, synced: 0, pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, skewed: 0 },
   summary: '',
@@ -82,9 +83,10 @@ export async function settle({ client }: World, name: string, commit: string, ga
 
 /** Starts an agent with the flags of its image, for a pod that is created for it. */
 export async function startAgent(world: World, crName: string, podName: string): Promise<BenchAgent> {
+  const containers = ['gateway', AGENT_CONTAINER].map((name) => ({ name, image: `${name}:1` }));
   const pod = {
-    metadata: { name: podName },
-    spec: { schedulingGates: [{ name: 'sync.io/bench' }], containers: [{ name: 'gateway', image: 'gateway:1' }] },
+    metadata: { name: podName, labels: { [AGENT_LABEL]: 'true' }, annotations: { [POD_ANNOTATIONS.crName]: crName } },
+    spec: { schedulingGates: [{ name: 'sync.io/bench' }], containers },
   };
   const { metadata } = await world.client.create<{ metadata: { uid: string } }>(corePath('pods', NAMESPACE), pod);
   const own = path.join(world.folder.path, randomUUID());

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { RequestOptions } from 'node:https';
 import { KubeConfig } from '@kubernetes/client-node';
 
@@ -41,18 +42,28 @@ export class ApiCredentials {
     if (this.#current && !refresh && performance.now() - this.#readAt < REFRESH_MS) return this.#current;
     const options: RequestOptions = { headers: {} };
     await this.#config.applyToHTTPSOptions(options);
+    const { tokenFile } = this.#config.getCurrentUser()?.authProvider?.config ?? {};
     const { ca, cert, key, rejectUnauthorized, servername } = options;
     const tls = Object.fromEntries(
       Object.entries({ ca, cert, key, rejectUnauthorized, servername }).filter(([, value]) => value !== undefined),
     );
     this.#current = {
-      headers: { ...(options.headers as Record<string, string>), ...basicAuthorization(options.auth) },
+      headers: {
+        ...(options.headers as Record<string, string>),
+        ...basicAuthorization(options.auth),
+        ...(await tokenFrom(tokenFile)),
+      },
       tls,
       fingerprint: Object.values(tls).map(String).join('\n'),
     };
     this.#readAt = performance.now();
     return this.#current;
   }
+}
+
+/** The library reads the file once a minute, however often it is asked. */
+async function tokenFrom(file: string | undefined): Promise<Record<string, string>> {
+  return file ? { Authorization: `Bearer ${(await readFile(file, 'utf8')).trim()}` } : {};
 }
 
 function basicAuthorization(auth: string | null | undefined): Record<string, string> {

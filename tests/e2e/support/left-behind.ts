@@ -2,6 +2,8 @@ import { kubectl } from './cluster.ts';
 
 /** Made by Kubernetes itself in every namespace, or on its own account. */
 const standard = /^(configmap\/kube-root-ca\.crt|serviceaccount\/default|event(\.events\.k8s\.io)?\/.*)$/;
+/** Stays on purpose. */
+const kept = /^customresourcedefinition\.apiextensions\.k8s\.io\/(gatewaysyncs|syncreports)\.sync\.io$/;
 
 /** Lists what a release left: objects with its label anywhere, and objects in its namespace. */
 export async function leftBehind({ release, namespace }: { release: string; namespace: string }): Promise<string[]> {
@@ -11,7 +13,7 @@ export async function leftBehind({ release, namespace }: { release: string; name
     ...(await list(false, label)),
     ...(await list(true, '--namespace', namespace)),
   ];
-  return [...new Set(left)].filter((name) => !standard.test(name));
+  return [...new Set(left)].filter((name) => !standard.test(name) && !kept.test(name));
 }
 
 async function list(namespaced: boolean, ...args: string[]): Promise<string[]> {

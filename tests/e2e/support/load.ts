@@ -1,3 +1,4 @@
+import { until } from '../../support/until.ts';
 import type { GitServer } from './git-server.ts';
 
 /** What a load of deliveries came to. */
@@ -25,11 +26,17 @@ export async function sendLoad(git: GitServer, base: string, paths: string[], to
   return JSON.parse(output) as Load;
 }
 
+/** Resolves when the load is under way. */
+export async function loadRuns(git: GitServer): Promise<void> {
+  const hasBegun = () => git.exec('test', '-e', '/tmp/sending');
+  await until(hasBegun, { describe: 'the first answers', timeout: 60_000, interval: 250, accept: () => true });
+}
+
 /** Ends the load that is being sent, within a moment. */
 export const stopLoad = (git: GitServer) => git.exec('touch', '/tmp/enough');
 
 const script = `
-  import { existsSync } from 'node:fs';
+  import { existsSync, writeFileSync } from 'node:fs';
   import { setTimeout as sleep } from 'node:timers/promises';
   const [base, list, authorization] = process.argv.slice(1);
   const paths = JSON.parse(list);
@@ -43,6 +50,7 @@ const script = `
       const request = { method: 'POST', headers, body: '{"ref":"main"}', signal: AbortSignal.timeout(15_000) };
       const status = await fetch(base + path, request).then((answer) => answer.status, () => 'broken');
       answers[status] = (answers[status] ?? 0) + 1;
+      writeFileSync('/tmp/sending', '');
       if (status === 202 && !(sentAt < lastAccepted[path])) lastAccepted[path] = sentAt;
       await sleep(40);
     }

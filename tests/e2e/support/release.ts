@@ -26,7 +26,9 @@ export function newRelease(): Release {
     fullName: `${name}-stoker-operator`,
     install: async (values = {}) => {
       const flags = flagsOf({ ...imagesUnderTest(), certManager: { enabled: false }, ...withReceiverImage(values) });
-      await helm('upgrade', name, chart, '--install', '--namespace', namespace, '--wait', '--timeout=180s', ...flags);
+      // The CRDs that an earlier release kept still name that release.
+      const how = ['--install', '--take-ownership', '--wait', '--timeout=180s'];
+      await helm('upgrade', name, chart, '--namespace', namespace, ...how, ...flags);
     },
     uninstall: async () => {
       await helm('uninstall', name, '--namespace', namespace, '--ignore-not-found', '--wait', '--timeout=120s');

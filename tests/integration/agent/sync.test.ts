@@ -165,6 +165,31 @@ suite('a gateway is left as it is', () => {
     assert.deepEqual(await pod.files(), {});
   });
 
+  test('in a dry run on files of an earlier commit, which is never Synced, and which says what is wrong', async (t) => {
+    const repository = await server.createRepository('dry-after');
+    const first = await repository.commit({ files: { 'config/a': '1' } });
+    const pod = await createGatewayPod(t);
+    await pod.setSpec(repository.url);
+    await pod.settle(first);
+    const agent = await pod.start();
+    await pod.untilSynced(first);
+    const mappings = [{ source: 'config', destination: 'config', template: true }];
+    await pod.setSpec(repository.url, profile({ dryRun: true, mappings }));
+    await pod.settle(first);
+    const same = await pod.untilReport('DryRun', (report) => report.status?.state === 'DryRun');
+    assert.deepEqual([same.status?.commit, same.status?.changes], [first, []]);
+    await pod.settle(await repository.commit({ files: { 'config/a': '{{ .GatewayName }}' } }));
+    const { status } = await pod.untilReport('the change', (report) => report.status?.changes?.length === 1);
+    assert.deepEqual([status?.state, status?.commit], ['DryRun', first]);
+    assert.deepEqual(status?.changes, ['modify config/a (ContentChanged)']);
+    await pod.settle(await repository.commit({ files: { 'config/a': '{{ .Vars.none }}' } }));
+    const failed = await pod.untilReport('Error', (report) => report.status?.state === 'Error');
+    assert.match(failed.status?.message ?? '', /config\/a: line 1: .* add it to vars/);
+    assert.equal(failed.status?.commit, first);
+    assert.deepEqual(await pod.files(), { 'config/a': '1' });
+    assert.equal((await fetch(`${agent.healthUrl}/readyz`)).status, 200);
+  });
+
   const refused: [name: string, spec: object, message: RegExp][] = [
     [
       'a profile that is not there',
@@ -273,6 +298,25 @@ suite('a gateway whose host is away', () => {
     });
     const third = await pod.start();
     await until(async () => (await fetch(`${third.healthUrl}/readyz`)).status === 200, { describe: 'readiness' });
+  });
+
+  test('does not start on nothing, whatever the start policy is', async (t) => {
+    const repository = await server.createRepository('no-last-good');
+    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    server.fault = { status: 503 };
+    t.after(() => {
+      server.fault = undefined;
+    });
+    const pod = await createGatewayPod(t);
+    const spec = profile({}) as { sync: object };
+    await pod.setSpec(repository.url, { sync: { ...spec.sync, defaults: { startPolicy: 'useLastGood' } } });
+    await pod.settle(commit);
+    const agent = await pod.start();
+    await pod.untilReport('Error', (report) => report.status?.state === 'Error');
+    assert.equal((await fetch(`${agent.healthUrl}/readyz`)).status, 503);
+    server.fault = undefined;
+    await pod.untilSynced(commit);
+    assert.equal((await fetch(`${agent.healthUrl}/readyz`)).status, 200);
   });
 
   test('says what is wrong with the volume', {

@@ -1,66 +1,21 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { generateKeyPairSync } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
-import { jwtVerify } from 'jose';
-import { createCertificates } from '../../../scripts/testbed/certificates.ts';
 import { startGitServer } from '../../../scripts/testbed/git-server.ts';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { startController } from '../../support/start-controller.ts';
+import { until } from '../../support/until.ts';
+import { type GithubApiOptions, startGithubApi } from './start-github-api.ts';
 
 const TOKEN = 'ghs_tokenOfTheInstallation';
+/** Tokens are renewed so long before their end, in milliseconds. */
+const RENEWED_BEFORE = 10 * 60_000;
 
-interface TokenCall {
-  url: string;
-  issuer: string | undefined;
-  body: { repositories?: string[]; permissions?: Record<string, string> };
-}
-
-/** An API that gives tokens as GitHub does, to callers whose JWT is signed by the App's key. */
-async function startApi(t: TestContext, publicKey: KeyObject) {
-  const folder = await makeTemporaryFolder('github-api-');
-  const { caFile, certFile, keyFile } = await createCertificates(folder.path);
-  const calls: TokenCall[] = [];
-  const server = createServer(
-    { cert: await readFile(certFile), key: await readFile(keyFile) },
-    async (request, response) => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of request) chunks.push(chunk as Buffer);
-      const token = request.headers.authorization?.replace('Bearer ', '') ?? '';
-      const verified = await jwtVerify(token, publicKey, { algorithms: ['RS256'], maxTokenAge: '10m' }).catch(
-        () => undefined,
-      );
-      calls.push({
-        url: request.url ?? '',
-        issuer: verified?.payload.iss,
-        body: JSON.parse(Buffer.concat(chunks).toString('utf8')),
-      });
-      const answer = { token: TOKEN, expires_at: new Date(Date.now() + 3_600_000).toISOString() };
-      response
-        .writeHead(verified ? 201 : 401, { 'Content-Type': 'application/json' })
-        .end(JSON.stringify(verified ? answer : {}));
-    },
-  );
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(async () => {
-    server.closeAllConnections();
-    server.close();
-    await folder.remove();
-  });
-  return {
-    url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/api/v3`,
-    ca: await readFile(caFile, 'utf8'),
-    calls,
-  };
-}
-
-async function arrange(t: TestContext, environment: Record<string, string>) {
+async function arrange(t: TestContext, environment: Record<string, string>, options: Partial<GithubApiOptions> = {}) {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  const api = await startApi(t, publicKey);
+  const api = await startGithubApi(t, publicKey, { mint: () => TOKEN, ...options });
   const server = await startGitServer({ tls: true, credentials: { username: 'x-access-token', password: TOKEN } });
   t.after(() => server.stop());
   const repository = await server.createRepository('app');
@@ -77,8 +32,15 @@ async function arrange(t: TestContext, environment: Record<string, string>) {
     apiBaseURL: api.url,
   };
   const git = { repo: repository.url, auth: { githubApp }, caSecretRef: { name: 'app', key: 'ca' } };
-  return { namespace, api, commit, git, controller, pem };
+  return { namespace, api, commit, git, controller, pem, server, repository };
 }
+
+async function readToken(namespace: string, name: string): Promise<string> {
+  const output = ['--namespace', namespace, '--output', 'jsonpath={.data.token}'];
+  return Buffer.from(await kubectl('get', 'secret', `sync-git-token-${name}`, ...output), 'base64').toString();
+}
+
+const polled = { polling: { enabled: true, interval: '5s' } };
 
 suite('a GitHub App', { concurrency: 2 }, () => {
   test('gets in with a token for the one repository, and its agents get the token, never the key', async (t) => {
@@ -142,5 +104,65 @@ suite('a GitHub App', { concurrency: 2 }, () => {
     );
     assert.equal(condition(resource, 'RefResolved')?.reason, 'GitHubAppNotEnabled');
     assert.deepEqual(api.calls, []);
+  });
+
+  test('is asked once for a token by all that begin at once', async (t) => {
+    const { namespace, api, commit, git } = await arrange(t, { GITHUB_APP: 'true' }, { delayMs: 1_500 });
+    const names = Array.from({ length: 8 }, (_, index) => `app-${index}`);
+    await Promise.all(names.map((name) => applyGatewaySync({ namespace, name }, git)));
+    for (const name of names) {
+      await untilGatewaySync(
+        { namespace, name },
+        'resolved',
+        ({ status }) => status?.lastSyncCommit === commit,
+        30_000,
+      );
+      assert.equal(await readToken(namespace, name), TOKEN);
+    }
+    assert.equal(api.calls.length, 1);
+  });
+
+  test('gets another token before the first one ends, and its agents get that too', async (t) => {
+    const tokens: string[] = [];
+    const world = await arrange(t, { GITHUB_APP: 'true' }, { mint: () => mint(), lifetimeMs: RENEWED_BEFORE + 15_000 });
+    const { namespace, api, commit, git, server, repository, controller } = world;
+    const mint = () => {
+      tokens.push(`ghs_token${tokens.length}ofTheInstallation`);
+      server.credentials = { username: 'x-access-token', password: tokens.at(-1) ?? '' };
+      return tokens.at(-1) ?? '';
+    };
+    const address = { namespace, name: 'app' };
+    await applyGatewaySync(address, git, polled);
+    await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
+    assert.equal(await readToken(namespace, 'app'), tokens[0]);
+    await until(() => tokens.length > 1, { describe: 'another token', timeout: 45_000 });
+    const second = await repository.commit({ files: { 'config/a': '2' } });
+    await untilGatewaySync(address, 'polled with it', ({ status }) => status?.lastSyncCommit === second, 30_000);
+    // The agents' token is looked after once a minute, whatever happens to the resource.
+    await until(() => readToken(namespace, 'app'), {
+      describe: 'the agents have another token',
+      accept: (token) => token !== tokens[0] && tokens.includes(token),
+      timeout: 90_000,
+    });
+    assert.ok(api.calls.every(({ issuer }) => issuer === '7'));
+    for (const token of tokens) assert.ok(!controller.output.includes(token));
+  });
+
+  test('gets another token when the host refuses the one that it has', async (t) => {
+    let token = TOKEN;
+    const world = await arrange(t, { GITHUB_APP: 'true' }, { mint: () => token });
+    const { namespace, api, commit, git, server, repository } = world;
+    const address = { namespace, name: 'app' };
+    await applyGatewaySync(address, git, polled);
+    await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
+    token = 'ghs_tokenAfterTheRightsChanged';
+    server.credentials = { username: 'x-access-token', password: token };
+    const second = await repository.commit({ files: { 'config/a': '2' } });
+    await untilGatewaySync(address, 'resolved anew', ({ status }) => status?.lastSyncCommit === second, 60_000);
+    assert.equal(api.calls.length, 2);
+    await until(() => readToken(namespace, 'app'), {
+      describe: 'the agents have it',
+      accept: (seen) => seen === token,
+    });
   });
 });

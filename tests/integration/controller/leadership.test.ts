@@ -5,8 +5,9 @@ import { writeKubeconfig } from '../../../scripts/testbed/cluster-access.ts';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
-import { applyGatewaySync, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { applyGatewaySync, push, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { startProgram } from '../../support/program.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
@@ -43,7 +44,7 @@ async function arrange(t: TestContext) {
   const leader = await startReplica(t, namespace, 'one');
   await leader.waitForLog(/became leader/);
   const spare = await startReplica(t, namespace, 'two');
-  return { namespace, leader, spare, commit, repository };
+  return { namespace, leader, spare, commit, repository, server };
 }
 
 suite('a controller', () => {
@@ -69,10 +70,32 @@ suite('of two controllers', { concurrency: 4 }, () => {
     await applyGatewaySync({ namespace, name: 'app' }, { repo: repository.url });
     await untilGatewaySync({ namespace, name: 'app' }, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
     assert.doesNotMatch(spare.output, /transition/);
-    const { code } = await leader.stop();
-    assert.equal(code, 0);
-    await spare.waitForLog(/became leader/, 4_000);
+    const told = performance.now();
+    const ended = leader.stop();
+    await spare.waitForLog(/became leader/, 10_000);
+    t.diagnostic(`handed over within ${Math.round(performance.now() - told)} ms`);
     assert.equal(await holderOf(namespace), 'two');
+    assert.equal((await ended).code, 0);
+  });
+
+  test('the other takes over at once also while a git host keeps the first one waiting', async (t) => {
+    const { namespace, leader, spare, server, repository, commit } = await arrange(t);
+    server.fault = { hang: true };
+    await applyGatewaySync({ namespace, name: 'app' }, { repo: repository.url });
+    await until(() => server.requests.length > 0, { describe: 'the query is under way' });
+    const told = performance.now();
+    const ended = leader.stop();
+    await spare.waitForLog(/became leader/, 12_000);
+    t.diagnostic(`handed over within ${Math.round(performance.now() - told)} ms`);
+    assert.equal(await holderOf(namespace), 'two');
+    assert.equal((await ended).code, 0);
+    server.fault = undefined;
+    await untilGatewaySync(
+      { namespace, name: 'app' },
+      'resolved',
+      ({ status }) => status?.lastSyncCommit === commit,
+      45_000,
+    );
   });
 
   test('the other takes over from one that was killed, and does what was left', async (t) => {
@@ -83,13 +106,26 @@ suite('of two controllers', { concurrency: 4 }, () => {
     await untilGatewaySync({ namespace, name: 'app' }, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
   });
 
-  test('one that was asleep while its lease ran out ends instead of writing', async (t) => {
-    const { namespace, leader, spare } = await arrange(t);
+  test('one that was asleep while its lease ran out ends, and writes nothing of what it was about to', async (t) => {
+    const { namespace, leader, spare, server, repository, commit } = await arrange(t);
+    const address = { namespace, name: 'app' };
+    await applyGatewaySync(address, { repo: repository.url });
+    await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
+    const asked = server.requests.length;
+    server.fault = { delay: 2_000, times: 1 };
+    await push(address, 'main');
+    await until(() => server.requests.length > asked, { describe: 'the query is under way' });
     process.kill(leader.pid, 'SIGSTOP');
-    await spare.waitForLog(/became leader/, 25_000);
+    await until(() => server.requests[asked]?.status === 200, { describe: 'the answer lies in its socket' });
+    const newer = await repository.commit({ files: { 'config/a': '2' } });
+    await spare.waitForLog(/became leader/, 40_000);
+    const isDone = ({ status }: GatewaySync) =>
+      status?.lastSyncCommit === newer && status.lastPush?.outcome === 'Applied';
+    const before = await untilGatewaySync(address, 'what the other one wrote', isDone, 30_000);
     process.kill(leader.pid, 'SIGCONT');
-    const { code } = await leader.exited;
-    assert.equal(code, 1);
-    await until(() => holderOf(namespace), { describe: 'the holder', accept: (holder) => holder === 'two' });
+    assert.equal((await leader.exited).code, 1);
+    const after = await untilGatewaySync(address, 'as it was', isDone);
+    assert.equal(after.metadata.resourceVersion, before.metadata.resourceVersion);
+    assert.equal(await holderOf(namespace), 'two');
   });
 });

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { createNamespace, kubectl } from '../../support/cluster.ts';
-import { gatewayPod } from '../../support/gateway-pods.ts';
+import { gatewayPod, report } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, condition, push, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
@@ -38,13 +38,13 @@ async function setPhase(namespace: string, pod: string, phase: string): Promise<
   );
 }
 
-async function arrange(t: TestContext) {
+async function arrange(t: TestContext, ref = 'main') {
   const server = await startGitServer();
   t.after(() => server.stop());
   const repository = await server.createRepository('app');
   await repository.commit({ files: { 'config/a': '1' } });
   const address = { namespace: await createNamespace(t), name: 'app' };
-  await applyGatewaySync(address, { repo: repository.url });
+  await applyGatewaySync(address, { repo: repository.url, ref });
   return { address, repository };
 }
 
@@ -82,5 +82,58 @@ suite('a pod that was created while the webhook was away', () => {
     await untilGatewaySync(address, 'the push', ({ status }) => status?.lastPush?.outcome === 'Applied');
     await sleep(1_000);
     assert.equal((await events(namespace, 'MissingSidecar')).length, 1);
+  });
+
+  test('has its event also where something worse keeps the resource from being ready', async (t) => {
+    const { address } = await arrange(t, 'nowhere');
+    await createPod(gatewayPod(address.namespace, 'slipped'));
+    await startController(t, address.namespace);
+    const [event] = await until(() => events(address.namespace, 'MissingSidecar'), {
+      describe: 'the event',
+      accept: ({ length }) => length === 1,
+    });
+    assert.match(event?.note ?? '', /^1 annotated pod\(s\) have no sidecar/);
+    const resource = await untilGatewaySync(
+      address,
+      'both conditions',
+      (seen) => condition(seen, 'SidecarInjected')?.status === 'False',
+    );
+    assert.equal(condition(resource, 'Ready')?.reason, 'RefNotFound');
+  });
+});
+
+suite('a pod that has the marks of an injected one, and no sidecar', () => {
+  const marks = { labels: { 'sync.io/agent': 'true' }, annotations: { 'sync.io/injected': 'true' } };
+
+  test('shows as MissingSidecar, whatever it reports, and its account gets no rights', async (t) => {
+    const { address } = await arrange(t);
+    const { namespace, name } = address;
+    const cases: [pod: string, annotations: Record<string, string>][] = [
+      ['names-it', { 'sync.io/cr-name': name }],
+      ['names-none', {}],
+      ['asks-for-nothing', { 'sync.io/cr-name': name, 'sync.io/inject': 'false' }],
+    ];
+    for (const [pod, annotations] of cases) {
+      const bare = gatewayPod(namespace, pod, { ...marks.annotations, ...annotations });
+      await createPod({ ...bare, metadata: { ...bare.metadata, labels: marks.labels } });
+    }
+    await report({ namespace, name: 'names-it' }, { state: 'Synced', ref: 'main' });
+    const metricsPort = await freePort();
+    await startController(t, namespace, { METRICS_PORT: String(metricsPort), METRICS_SECURE: 'false' });
+    const { status } = await untilGatewaySync(
+      address,
+      'two gateways without sidecar',
+      (seen) => seen.status?.gateways?.missingSidecar === 2,
+    );
+    assert.deepEqual(
+      status?.discoveredGateways?.map(({ podName, syncStatus }) => `${podName} ${syncStatus}`),
+      ['names-it MissingSidecar', 'names-none MissingSidecar'],
+    );
+    assert.equal(await gauge(metricsPort), 2);
+    const bindings = await kubectl('get', 'rolebindings', '--namespace', namespace, '--output', 'json');
+    const subjects = (JSON.parse(bindings).items as { subjects?: object[] }[]).flatMap(
+      (binding) => binding.subjects ?? [],
+    );
+    assert.deepEqual(subjects, []);
   });
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { rename } from 'node:fs/promises';
 import { suite, type TestContext, test } from 'node:test';
 import type { GitRepository } from '../../../scripts/testbed/git-repository.ts';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
@@ -81,6 +82,48 @@ suite('a ref that changes at the host', { concurrency: 4 }, () => {
     await repository.branch('main', first);
     await push(address, 'main', new Date(gone.getTime() + 1));
     await untilGatewaySync(address, 'ready', (resource) => condition(resource, 'Ready')?.status === 'True');
+  });
+
+  test('that is the default branch, and is renamed, leaves the last good commit until the resource is edited', async (t) => {
+    const { repository, address, first } = await arrange(t);
+    await repository.git('branch', '-m', 'main', 'trunk');
+    const second = await repository.commit({ files: { 'config/a': '2' }, branch: 'trunk' });
+    const at = new Date();
+    await push(address, 'trunk', at);
+    const resource = await untilPushed(address, at);
+    assert.equal(resource.status?.lastSyncCommit, first);
+    assert.equal(condition(resource, 'Ready')?.reason, 'RefNotFound');
+    assert.match(condition(resource, 'Ready')?.message ?? '', /no branch, tag or commit main: check spec\.git\.ref/);
+    await applyGatewaySync(address, { repo: repository.url, ref: 'trunk' });
+    const edited = await untilCommit(address, second);
+    assert.equal(condition(edited, 'Ready')?.status, 'True');
+    assert.equal(condition(edited, 'Stalled')?.status, 'False');
+  });
+
+  test('that is HEAD follows the default branch, also to another name', async (t) => {
+    const { repository, address } = await arrange(t, 'HEAD');
+    await repository.git('branch', '-m', 'main', 'trunk');
+    const second = await repository.commit({ files: { 'config/a': '2' }, branch: 'trunk' });
+    await push(address, 'trunk');
+    const { status } = await untilCommit(address, second);
+    assert.deepEqual(status?.target, { ref: 'HEAD', source: 'Spec' });
+  });
+
+  test('of a repository that is gone leaves the last good commit, and is followed once that is back', async (t) => {
+    const { repository, address, first } = await arrange(t, 'main', { polling: { enabled: true, interval: '5s' } });
+    await rename(repository.path, `${repository.path}.gone`);
+    const gone = await untilGatewaySync(
+      address,
+      'gone',
+      (resource) => condition(resource, 'Ready')?.reason === 'RepositoryNotFound',
+      30_000,
+    );
+    assert.equal(gone.status?.lastSyncCommit, first);
+    assert.equal(condition(gone, 'RefResolved')?.status, 'True', 'pods can restart');
+    await rename(`${repository.path}.gone`, repository.path);
+    const second = await repository.commit({ files: { 'config/a': '2' } });
+    const back = await untilGatewaySync(address, 'back', ({ status }) => status?.lastSyncCommit === second, 60_000);
+    assert.equal(condition(back, 'Ready')?.status, 'True');
   });
 
   test('is missing in an empty repository, until there is a commit', async (t) => {

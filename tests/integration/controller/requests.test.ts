@@ -193,6 +193,21 @@ suite('a request', { concurrency: 4 }, () => {
     assert.match(status?.lastRequest?.message ?? '', /comes from a manifest/);
   });
 
+  test('that comes back with a resource from a backup is ignored', async (t) => {
+    const { address, commits } = await arrange(t);
+    await request(address, 'v1', { id: 'old', at: new Date(Date.now() - 60_000) });
+    const before = await untilOutcome(address, 'old', 'Applied');
+    assert.equal(before.status?.lastSyncCommit, commits.v1);
+    await kubectl('delete', 'gs', address.name, '--namespace', address.namespace);
+    const { apiVersion, kind, spec, metadata } = before;
+    const backup = { apiVersion, kind, spec, metadata: { ...address, annotations: metadata.annotations } };
+    await (await connectCluster()).kubectlWith(backup, 'create', '--filename', '-');
+    const { status } = await untilOutcome(address, 'old', 'Ignored');
+    assert.match(status?.lastRequest?.message ?? '', /older than this resource/);
+    assert.equal(status?.lastSyncCommit, commits.main);
+    assert.deepEqual(status?.target, { ref: 'main', source: 'Spec' });
+  });
+
   test('waits while the resource is paused, and is done after that', async (t) => {
     const { address, repository, commits } = await arrange(t);
     await applyGatewaySync(address, { repo: repository.url }, { paused: true });

@@ -1,4 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { suite, test } from 'node:test';
 import { startGitDaemon } from '../../../scripts/testbed/git-daemon.ts';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
@@ -225,16 +229,20 @@ suite('a condition says what to do about', { concurrency: 4 }, () => {
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     const namespace = await createNamespace(t);
     await startController(t, namespace);
-    const sync = { profiles: { default: { mappings: [{ source: 'sites/{{ .Vars.site }}', destination: 'config' }] } } };
+    const patches = [{ file: '../other.json', set: { port: '8043' } }];
+    const mappings = [
+      { source: 'sites/{{ .Vars.site }}', destination: 'config' },
+      { source: 'config', destination: 'config', patches },
+    ];
+    const sync = { profiles: { default: { mappings } } };
     await applyGatewaySync({ namespace, name: 'x' }, { repo: repository.url }, { sync });
     const gatewaySync = await resolved('x', namespace);
     assert.equal(gatewaySync.status?.lastSyncCommit, commit);
     assert.equal(condition(gatewaySync, 'ProfilesValid')?.reason, 'InvalidProfile');
     for (const type of ['ProfilesValid', 'Ready', 'Stalled'] as const) {
-      assert.match(
-        condition(gatewaySync, type)?.message ?? '',
-        /profiles\.default\.mappings\[0\]\.source: .*add it to vars/,
-      );
+      const words = condition(gatewaySync, type)?.message ?? '';
+      assert.match(words, /profiles\.default\.mappings\[0\]\.source: .*add it to vars/);
+      assert.match(words, /profiles\.default\.mappings\[1\]\.patches\[0\]\.file: .*must not leave its root/);
     }
     assert.equal(condition(gatewaySync, 'Ready')?.status, 'False');
   });
@@ -250,6 +258,31 @@ suite('a condition says what to do about', { concurrency: 4 }, () => {
     assert.equal(condition(gatewaySync, 'RefResolved')?.reason, 'LocalRepositoryRefused');
     assert.deepEqual(server.requests, []);
   });
+});
+
+/** An address of this machine that is neither loopback nor link-local. */
+const ownAddress = Object.values(networkInterfaces())
+  .flatMap((addresses) => addresses ?? [])
+  .find(({ internal, family, address }) => !internal && family === 'IPv4' && !address.startsWith('169.254.'))?.address;
+
+test('a redirect to a loopback address is not followed, unless that is allowed', {
+  skip: !ownAddress && 'this machine has no address but the loopback one',
+}, async (t) => {
+  const server = await serve(t);
+  const repository = await server.createRepository('inside');
+  await repository.commit({ files: { 'config/a': '1' } });
+  const host = createServer((request, response) => {
+    response.writeHead(302, { Location: `${server.url}${request.url}` }).end();
+  }).listen(0, ownAddress);
+  t.after(() => host.close());
+  await once(host, 'listening');
+  const repo = `http://${ownAddress}:${(host.address() as AddressInfo).port}/inside.git`;
+  const namespace = await createNamespace(t);
+  await startController(t, namespace, { GIT_ALLOW_LOCAL: 'false' });
+  await applyGatewaySync({ namespace, name: 'x' }, { repo });
+  const gatewaySync = await refused('x', namespace);
+  assert.equal(condition(gatewaySync, 'RefResolved')?.reason, 'LocalRepositoryRefused');
+  assert.deepEqual(server.requests, []);
 });
 
 suite('polling', { concurrency: 4 }, () => {

@@ -4,7 +4,7 @@ import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { clientFor } from '../../chart/support/client-for.ts';
 import { installRights } from '../../chart/support/install-rights.ts';
-import { connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
+import { connectCluster } from '../../support/cluster.ts';
 import { until } from '../../support/until.ts';
 import { createGatewaySync } from './start-receiver.ts';
 
@@ -19,10 +19,7 @@ export interface ReceiverRights {
 /** Installs the account, the roles and the policies of the chart, and waits until the policies are in force. */
 export async function installReceiverRights(t: TestContext): Promise<ReceiverRights> {
   const cluster = await connectCluster();
-  const namespace = await createNamespace(t);
-  const objects = await installRights(namespace);
-  const outside = objects.filter(({ metadata }) => !metadata.namespace && metadata.name !== 'sync-agent');
-  t.after(() => kubectl('delete', ...outside.map(({ kind, metadata }) => `${kind}/${metadata.name}`), '--wait=false'));
+  const namespace = await installRights(t);
   await createGatewaySync(cluster, namespace, 'demo');
   const serviceAccount = `${namespace}-receiver`;
   const client = await clientFor({ namespace, serviceAccount });

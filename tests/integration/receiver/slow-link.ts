@@ -1,13 +1,15 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 
-/** A TCP connection between two programs that a test can hold up. */
+/** A TCP connection between two programs that a test can hold up and break. */
 export interface SlowLink {
   url: string;
   /** From now on nothing passes, either way. */
   hold(): void;
   /** What was held passes, and all that comes after it. */
   release(): void;
+  /** Breaks all connections; new ones pass. */
+  cut(): void;
 }
 
 /** Listens on a free port and passes what comes on to the host and port of `url`. */
@@ -31,10 +33,13 @@ export async function startSlowLink(t: TestContext, url: string): Promise<SlowLi
       if (isHeld) from.pause();
     }
   });
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+  };
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => {
     server.close();
-    for (const socket of sockets) socket.destroy();
+    cut();
   });
   return {
     url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -46,5 +51,6 @@ export async function startSlowLink(t: TestContext, url: string): Promise<SlowLi
       isHeld = false;
       for (const socket of sockets) socket.resume();
     },
+    cut,
   };
 }

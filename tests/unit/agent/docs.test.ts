@@ -1,50 +1,142 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { after, before, suite, test } from 'node:test';
+import { after, before, suite, type TestContext, test } from 'node:test';
 import { parse } from 'yaml';
+import type { Intent } from '../../../agent/domain/judge-resource.ts';
+import { describeChanges } from '../../../agent/domain/summarize-plan.ts';
 import { AgentMetrics } from '../../../agent/metrics.ts';
+import type { FileChange } from '../../../scripts/testbed/fast-import.ts';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { resolveProfile } from '../../../shared/domain/resolve-profile.ts';
+import { createLfsHost, type LfsHost } from '../../support/lfs-host.ts';
 import { createSandbox } from './support/sandbox.ts';
 
 const docs = path.join(import.meta.dirname, '../../../docs');
 
+type Files = Record<string, string>;
+
 /** An example of docs/agent.md. */
 interface Example {
-  repository: Record<string, string>;
+  repository: Record<string, string | { submodule: string } | { lfs: string }>;
+  /** Repositories beside it, by name. */
+  submodules?: Record<string, Files>;
   profile: Parameters<typeof resolveProfile>[0]['profiles'][string];
-  volume: Record<string, string>;
+  /** In the volume before the sync. */
+  before?: Files;
+  /** Done to the volume after a sync; another one follows then. */
+  drift?: Record<string, string | null>;
+  gateway?: { reload: Intent['reload'] };
+  /** What the last sync did, or would do. */
+  changes?: string[];
+  /** What the gateway was asked. */
+  requests?: string[];
+  volume: Files;
 }
+
+const TOPICS = [
+  'Mappings',
+  'Templates',
+  'Patches',
+  'Excludes',
+  'Dry run',
+  'Drift, failures, kills',
+  'Telling the gateway',
+  'Submodules',
+  'Git LFS',
+];
 
 const text = await readFile(path.join(docs, 'agent.md'), 'utf8');
 const blocks = [...text.matchAll(/^## (.+)$|^```yaml\n([\s\S]*?)^```$/gm)];
 let server: GitServer;
+let lfs: LfsHost;
 before(async () => {
   server = await startGitServer();
+  lfs = createLfsHost(`${server.url}/any.git/info/lfs/objects`);
+  server.lfs = lfs.listener;
 });
 after(() => server.stop());
 
+/** Makes the repository of an example, and those beside it; gives its commit. */
+async function commitExample(name: string, { repository, submodules = {} }: Example) {
+  const { url, commit } = await server.createRepository(`${name}/root`);
+  const files: Record<string, FileChange> = {};
+  let gitmodules = '';
+  for (const [at, given] of Object.entries(repository)) {
+    if (typeof given === 'string') files[at] = given;
+    else if ('lfs' in given) files[at] = lfs.add(given.lfs);
+    else {
+      const module = await server.createRepository(`${name}/${given.submodule}`);
+      files[at] = { submodule: await module.commit({ files: submodules[given.submodule] ?? {} }) };
+      gitmodules += `[submodule "${at}"]\npath = ${at}\nurl = ../${given.submodule}.git\n`;
+    }
+  }
+  return { repo: url, commit: await commit({ files: gitmodules ? { ...files, '.gitmodules': gitmodules } : files }) };
+}
+
+/** A gateway that answers everything with 204, and notes the requests with the names of their secret headers. */
+async function startGateway(t: TestContext) {
+  const requests: string[] = [];
+  const gateway = createServer(({ method, url, headers }, response) => {
+    requests.push(`${method} ${url}${headers.authorization ? ' (Authorization)' : ''}`);
+    response.writeHead(204).end();
+  }).listen(0, '127.0.0.1');
+  await once(gateway, 'listening');
+  t.after(() => gateway.close().closeAllConnections());
+  return { requests, port: (gateway.address() as AddressInfo).port };
+}
+
+async function write(root: string, files: Record<string, string | null>): Promise<void> {
+  for (const [name, content] of Object.entries(files)) {
+    const file = path.join(root, name);
+    await mkdir(path.dirname(file), { recursive: true });
+    await (content === null ? rm(file) : writeFile(file, content));
+  }
+}
+
+async function runExample(t: TestContext, name: string, example: Example): Promise<void> {
+  const { profile, before = {}, drift, gateway, changes, requests, volume } = example;
+  const { port, requests: received } = await startGateway(t);
+  const sandbox = await createSandbox(t, { port });
+  const resolved = resolveProfile({ profiles: { default: profile } }, 'default');
+  assert.ok(resolved);
+  const reload: Intent['reload'] = { preset: 'none', requests: [], readyPath: undefined, ...gateway?.reload };
+  for (const { secretRef } of reload.requests.flatMap(({ headersFrom = [] }) => headersFrom)) {
+    await write(path.join(sandbox.folder, 'headers'), { [`${secretRef.name}/${secretRef.key}`]: 'secret' });
+  }
+  const submodules = example.submodules !== undefined;
+  const target = { ...(await commitExample(name, example)), profile: resolved, submodules, reload };
+  await write(sandbox.data, before);
+  let { plan } = await sandbox.sync(target);
+  if (drift) {
+    await write(sandbox.data, drift);
+    plan = (await sandbox.sync(target)).plan;
+  }
+  await sandbox.reload(target);
+  assert.deepEqual(await sandbox.files(), Object.fromEntries(Object.entries(volume).sort()));
+  if (changes) assert.deepEqual(describeChanges(plan, changes.length + 1), changes);
+  assert.deepEqual(received, requests ?? []);
+}
+
 suite('docs/agent.md', () => {
   let [heading, examples] = ['', 0];
+  const headings = new Set<string>();
   for (const [, title, yaml] of blocks) {
     heading = title ?? heading;
     const example = yaml === undefined ? undefined : (parse(yaml) as Partial<Example>);
     if (!example?.volume || !example.repository || !example.profile) continue;
-    const { repository: files, profile, volume } = example;
     examples += 1;
+    headings.add(heading);
     const name = `example-${examples}`;
-    test(`${heading}: ${name}`, async (t) => {
-      const repository = await server.createRepository(name);
-      const sandbox = await createSandbox(t);
-      const resolved = resolveProfile({ profiles: { default: profile } }, 'default');
-      assert.ok(resolved);
-      await sandbox.sync({ repo: repository.url, commit: await repository.commit({ files }), profile: resolved });
-      assert.deepEqual(await sandbox.files(), Object.fromEntries(Object.entries(volume).sort()));
-    });
+    test(`${heading}: ${name}`, (t) => runExample(t, name, example as Example));
   }
 
-  test('has examples', () => assert.ok(examples >= 5));
+  for (const topic of TOPICS) {
+    test(`${topic} has an example`, () => assert.ok(headings.has(topic)));
+  }
 });
 
 test('docs/metrics.md names every metric of the agent, and no other', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
@@ -27,7 +27,7 @@ suite('sync', () => {
     assert.deepEqual(await sandbox.files(), { a: '1', 'b/c': '2', 'b/leer': '' });
     const requests = server.requests.length;
     const { plan } = await sandbox.sync(target);
-    assert.deepEqual([plan.changes, plan.unchanged.length], [[], 3]);
+    assert.deepEqual([plan.changes, plan.unchanged], [[], 3]);
     await sandbox.restart();
     assert.deepEqual((await sandbox.sync(target)).plan.changes, []);
     assert.equal(server.requests.length, requests);
@@ -76,6 +76,61 @@ suite('sync', () => {
     assert.deepEqual(await sandbox.files(), { a: 'x', b: '2' });
     assert.equal((await sandbox.sync(target)).plan.changes[0]?.reason, 'Drifted');
     assert.deepEqual(await sandbox.files(), { a: '1', b: '2' });
+  });
+
+  test('files that come, go and move soon after a check take their folders along', async (t) => {
+    const { url: repo, commit } = await createRepository();
+    const sandbox = await createSandbox(t);
+    await sandbox.sync({ repo, commit: await commit({ files: { a: '1', 'b/c/d': '1', 'b/e': '1', x: '1' } }) });
+    await mkdir(path.join(sandbox.data, 'b/own'));
+    const moved = await commit({ files: { a: null, 'b/c/d': null, 'f/g/d': '1', x: '#2' } });
+    const { plan } = await sandbox.sync({ repo, commit: moved });
+    assert.deepEqual(plan.changes.map(({ kind, path: file }) => `${kind} ${file}`).sort(), [
+      'add f/g/d',
+      'delete a',
+      'delete b/c/d',
+      'modify x',
+    ]);
+    assert.equal(plan.unchanged, 1);
+    assert.deepEqual((await readdir(sandbox.data)).sort(), ['.sync-agent', 'b', 'f', 'x']);
+    assert.deepEqual((await readdir(path.join(sandbox.data, 'b'))).sort(), ['e', 'own']);
+    await sandbox.restart();
+    assert.deepEqual((await sandbox.sync({ repo, commit: moved })).plan.changes, []);
+  });
+
+  test('a file turns into a folder and back soon after a check', async (t) => {
+    const { url: repo, commit } = await createRepository();
+    const sandbox = await createSandbox(t);
+    const files = [
+      { a: '1', b: '1' },
+      { a: null, 'a/b': '2' },
+      { 'a/b': null, a: '3' },
+    ];
+    for (const change of files) await sandbox.sync({ repo, commit: await commit({ files: change }) });
+    assert.deepEqual(await sandbox.files(), { a: '3', b: '1' });
+  });
+
+  test('a template that names the commit is rendered for each, also where nothing else changes', async (t) => {
+    const { url: repo, commit } = await createRepository();
+    const sandbox = await createSandbox(t);
+    const profile = { mappings: [mapping('a', 'a', { template: true })] };
+    const first = await commit({ files: { 'a/x': '{{ .Commit }}', 'a/y': 'same', other: '1' } });
+    await sandbox.sync({ repo, commit: first, profile });
+    const second = await commit({ files: { other: '2' } });
+    const { plan } = await sandbox.sync({ repo, commit: second, profile });
+    assert.deepEqual([plan.changes.map(({ path: file }) => file), plan.unchanged], [['a/x'], 1]);
+    assert.deepEqual(await sandbox.files(), { 'a/x': second, 'a/y': 'same' });
+  });
+
+  test('a commit that brings what cannot be delivered is refused soon after a check, too', async (t) => {
+    const { url: repo, commit } = await createRepository();
+    const sandbox = await createSandbox(t);
+    await sandbox.sync({ repo, commit: await commit({ files: { a: '1', b: '1' } }) });
+    const second = await commit({ files: { b: '2', l: { symlink: 'a' } } });
+    await assert.rejects(sandbox.sync({ repo, commit: second }), /l is a symbolic link in the repository/);
+    assert.deepEqual(await sandbox.files(), { a: '1', b: '1' });
+    await sandbox.sync({ repo, commit: await commit({ files: { b: '3', l: null } }) });
+    assert.deepEqual(await sandbox.files(), { a: '1', b: '3' });
   });
 
   test('a changed profile is applied to the same commit', async (t) => {
@@ -146,6 +201,39 @@ suite('sync', () => {
     assert.deepEqual(await sandbox.files(), { a: 'theirs' });
   });
 
+  test('a dry run lists what a sync changes, and no file whose content stays the same', async (t) => {
+    const { url: repo, commit } = await createRepository();
+    const sandbox = await createSandbox(t);
+    const patches = [{ file: '*.json', set: { name: '{{ .GatewayName }}' } }];
+    const profile = (vars: Record<string, string>) => ({
+      mappings: [mapping('t', 't', { template: true }), mapping('j', 'j', { patches })],
+      vars,
+    });
+    const first = {
+      't/both': '{{ .Vars.a }}{{ .Vars.b }}',
+      't/one': '{{ .Vars.a }}',
+      'j/a.json': '{"name": "x"}',
+      'j/b.json': '{"name": "x", "n": 1}',
+    };
+    await sandbox.sync({ repo, commit: await commit({ files: first }), profile: profile({ a: '1', b: '12' }) });
+    await mkdir(path.join(sandbox.data, 'j'), { recursive: true });
+    await writeFile(path.join(sandbox.data, 'j/c.json'), '{"name":"edge"}');
+    const second = { 'j/a.json': '{"name": "y"}', 'j/b.json': '{"name": "y", "n": 2}', 'j/c.json': '{"name":"?"}' };
+    const target = { repo, commit: await commit({ files: second }), profile: profile({ a: '11', b: '2' }) };
+    const before = await sandbox.files();
+    const rehearsed = await sandbox.sync({ ...target, profile: { ...target.profile, dryRun: true } });
+    assert.deepEqual(await sandbox.files(), before);
+    const { plan } = await sandbox.sync(target);
+    assert.deepEqual(plan.changes, rehearsed.plan.changes);
+    const after = await sandbox.files();
+    const changed = Object.keys(after).filter((file) => after[file] !== before[file]);
+    assert.deepEqual(plan.changes.map((change) => change.path).sort(), changed);
+    assert.deepEqual(changed, ['j/b.json', 't/one']);
+    assert.deepEqual((await sandbox.sync(target)).plan.changes, []);
+    await writeFile(path.join(sandbox.data, 'j/a.json'), '{"name": "x"}');
+    assert.deepEqual((await sandbox.sync(target)).plan.changes[0]?.reason, 'Drifted');
+  });
+
   test('a large file is streamed', async (t) => {
     const { url: repo, commit } = await createRepository();
     const sandbox = await createSandbox(t);
@@ -178,9 +266,9 @@ suite('sync refuses, and changes nothing,', () => {
       message: /^b: line 1: .*add it to vars/,
     },
     {
-      name: 'a Git LFS pointer',
+      name: 'a Git LFS pointer, where the host has no Git LFS',
       files: { a: '1', big: `version https://git-lfs.github.com/spec/v1\noid sha256:${'0'.repeat(64)}\nsize 9\n` },
-      message: /^big is kept in Git LFS/,
+      message: /kept in Git LFS, and the git host has no Git LFS/,
     },
     {
       name: 'a link in the repository',
@@ -214,13 +302,13 @@ suite('sync refuses, and changes nothing,', () => {
     { name: "the agent's own folder", files: { '.sync-agent/manifest.json': '{}' }, message: /agent's own files/ },
   ];
   for (const { name, files, profile, message } of refused) {
-    test(name, async (t) => {
+    test(`${name}, as a dry run says as well`, async (t) => {
       const { url: repo, commit } = await createRepository();
       const sandbox = await createSandbox(t);
-      await assert.rejects(sandbox.sync({ repo, commit: await commit({ files }), ...(profile && { profile }) }), {
-        name: 'TerminalError',
-        message,
-      });
+      const target = { repo, commit: await commit({ files }), profile: { ...profile } };
+      const refusal = { name: 'TerminalError', message };
+      await assert.rejects(sandbox.sync({ ...target, profile: { ...profile, dryRun: true } }), refusal);
+      await assert.rejects(sandbox.sync(target), refusal);
       assert.deepEqual(await sandbox.files(), {});
     });
   }
@@ -266,10 +354,10 @@ suite('the manifest', () => {
     const sandbox = await createSandbox(t);
     await sandbox.sync({ repo, commit: await commit({ files: { a: '1', b: '2' } }) });
     const second = await commit({ files: { b: null } });
-    await writeFile(path.join(sandbox.data, '.sync-agent/manifest.json'), '{"version":1,"files":[{"path":"../x"}]}');
+    await writeFile(path.join(sandbox.data, '.sync-agent/manifest.jsonl'), '{"version":1,"files":[{"path":"../x"}]}');
     await sandbox.restart();
     const { plan } = await sandbox.sync({ repo, commit: second });
-    assert.deepEqual([plan.changes, plan.unchanged.length], [[], 1]);
+    assert.deepEqual([plan.changes, plan.unchanged], [[], 1]);
     assert.deepEqual(await sandbox.files(), { a: '1', b: '2' });
   });
 
@@ -277,7 +365,7 @@ suite('the manifest', () => {
     const { url: repo, commit } = await createRepository();
     const sandbox = await createSandbox(t);
     await mkdir(path.join(sandbox.data, '.sync-agent'));
-    await writeFile(path.join(sandbox.data, '.sync-agent/manifest.json'), '{"version":2}');
+    await writeFile(path.join(sandbox.data, '.sync-agent/manifest.jsonl'), '{"version":2}\n');
     await assert.rejects(
       sandbox.sync({ repo, commit: await commit({ files: { a: '1' } }) }),
       /version 2, of a newer agent/,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { isLfsPointer, renderContent } from '../../../agent/domain/deliverable-content.ts';
+import { renderContent } from '../../../agent/domain/deliverable-content.ts';
+import { isLfsPointer } from '../../../agent/domain/lfs-pointer.ts';
 import { gatewayNameOf, type Identity, templateValues } from '../../../agent/domain/template-values.ts';
 import { inputsHash, renderTemplate } from '../../../shared/domain/render-template.ts';
 

@@ -1,30 +1,35 @@
 import process from 'node:process';
 import { pino } from 'pino';
-import { FullChecks } from '../../../../agent/full-checks.ts';
+import { Baseline } from '../../../../agent/baseline.ts';
 import { Gateway } from '../../../../agent/gateway.ts';
 import { Clone } from '../../../../agent/io/clone.ts';
 import { DataRoot } from '../../../../agent/io/data-root.ts';
 import { GatewayClient } from '../../../../agent/io/gateway-client.ts';
+import { LfsStore } from '../../../../agent/io/lfs-store.ts';
 import { ManifestFile } from '../../../../agent/io/manifest-file.ts';
+import { ModuleStore } from '../../../../agent/io/module-store.ts';
 import { PendingReload } from '../../../../agent/io/pending-reload.ts';
+import { ContentPreviews } from '../../../../agent/io/preview-contents.ts';
 import { Signatures } from '../../../../agent/io/signatures.ts';
 import { VolumeLock } from '../../../../agent/io/volume-lock.ts';
-import { type SyncDependencies, sync } from '../../../../agent/sync.ts';
+import { sync } from '../../../../agent/sync.ts';
+import type { SyncDependencies } from '../../../../agent/sync-dependencies.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 
 /** What to sync, given as JSON in the first argument. */
 interface Order {
   repo: string;
   commit: string;
+  /** What is mapped to `config`. */
+  source: string;
   data: string;
   clone: string;
 }
 
 const log = pino({ level: 'silent' });
 const identity = { podName: 'p', podUid: 'u', namespace: 'n', crName: 'c', profile: 'd', gatewayName: undefined };
-const profile = {
+const settings = {
   name: 'd',
-  mappings: [{ source: '.', destination: 'config', required: true, template: false }],
   excludePatterns: [],
   vars: {},
   syncPeriod: 30,
@@ -35,19 +40,23 @@ const profile = {
 };
 
 /** One sync of an agent that is then gone: says `go` when it begins, and ends with status 0 when all is in place. */
-async function syncOnce({ repo, commit, data, clone: path }: Order): Promise<void> {
+async function syncOnce({ repo, commit, source, data, clone: path }: Order): Promise<void> {
   const git = new Git(process.env);
   const root = await DataRoot.open(data);
   const none = { tokenFile: undefined, sshKeyFile: undefined, knownHostsFile: undefined, caFile: undefined };
   const reload = { preset: 'none' as const, requests: [], readyPath: undefined };
-  const intent = { repo, commit, ref: 'main', profile, verify: 'none' as const, reload };
+  const profile = { ...settings, mappings: [{ source, destination: 'config', required: true, template: false }] };
+  const intent = { repo, commit, ref: 'main', profile, verify: 'none' as const, submodules: false, reload };
   const dependencies: SyncDependencies = {
     identity,
     labelsFile: undefined,
     clone: new Clone({ git, path, log }),
+    lfs: new LfsStore({ git, path: `${path}/sync-agent-lfs` }),
+    modules: new ModuleStore(git, path),
     accessFiles: { ...none, sshKeyCopy: `${path}/key` },
     signatures: new Signatures({ git, gitDir: path, keysFolder: undefined }),
-    checks: new FullChecks(),
+    baseline: new Baseline(),
+    previews: new ContentPreviews(),
     gateway: new Gateway({
       client: new GatewayClient({ port: 9, tls: false, apiKeyFile: undefined }),
       pending: new PendingReload(root.agentFolder),

@@ -3,8 +3,8 @@ import { suite, test } from 'node:test';
 import { desiredTree, type TreeEntry } from '../../../../agent/domain/desired-tree.ts';
 import { excludeFilter } from '../../../../agent/domain/exclude-filter.ts';
 import type { OwnedFile } from '../../../../agent/domain/manifest.ts';
-import { renderMappings } from '../../../../agent/domain/render-mappings.ts';
 import type { Mapping } from '../../../../shared/api/sync.ts';
+import { renderMappings } from '../../../../shared/domain/render-mappings.ts';
 
 type GivenMapping = Pick<Mapping, 'source' | 'destination'> & Partial<Mapping>;
 
@@ -17,7 +17,7 @@ const owned = (path: string, source: string): OwnedFile => ({
   blob: 'b',
   sha256: 's',
   executable: false,
-  fingerprint: { size: '1', mtimeNs: '1', ino: '1' },
+  fingerprint: { size: 1, mtimeMs: 1, ino: 1 },
 });
 
 function build(

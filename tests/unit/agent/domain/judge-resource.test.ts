@@ -59,7 +59,6 @@ suite('judgeResource', () => {
     ['a profile that is not paused, with paused defaults', withProfile({ paused: false }, { paused: true }), 'act'],
     ['a preset', withGateway({ preset: 'ignition', readyPath: '/x', requests: [{ path: '/x' }] }), 'act'],
     ['signatures', withGit({ verify: { mode: 'head' } }), 'act'],
-    ['submodules', withGit({ submodules: true }), 'refused', /spec\.git\.submodules/],
   ];
   for (const [name, given, kind, message = /^/] of cases) {
     test(`${name}: ${kind}`, () => {
@@ -68,6 +67,14 @@ suite('judgeResource', () => {
       if ('message' in verdict) assert.match(verdict.message, message);
     });
   }
+
+  test('submodules are followed where the spec says so', () => {
+    for (const submodules of [true, false, undefined]) {
+      const verdict = judgeResource(withGit({ submodules }), 'default');
+      assert.ok(verdict.kind === 'act');
+      assert.equal(verdict.intent.submodules, submodules ?? false);
+    }
+  });
 
   test('a profile that does not exist is refused with the names of those that do', () => {
     for (const name of ['other', 'constructor']) {

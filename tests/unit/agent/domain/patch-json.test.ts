@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { type JsonEdit, parseJsonPath } from '../../../../agent/domain/json-edits.ts';
 import { patchJson } from '../../../../agent/domain/patch-json.ts';
+import { type JsonEdit, parseJsonPath } from '../../../../shared/domain/json-edits.ts';
 
 const edits = (set: Record<string, string>): JsonEdit[] =>
   Object.entries(set).map(([path, json]) => ({ path: parseJsonPath(path) ?? [], json }));

@@ -176,7 +176,7 @@ suite('a sync', () => {
     await sandbox.sync({ repo, commit: second });
     assert.deepEqual(await readdir(path.join(sandbox.data, '.sync-agent/staging')), []);
     assert.deepEqual((await readdir(path.join(sandbox.data, '.sync-agent'))).sort(), [
-      'manifest.json',
+      'manifest.jsonl',
       'owner.json',
       'staging',
     ]);

@@ -1,9 +1,11 @@
 import type { DesiredFile, DesiredTree } from '../../../../agent/domain/desired-tree.ts';
 import type { LiveEntry, LiveTree } from '../../../../agent/domain/live-tree.ts';
-import { emptyManifest, type Manifest, type OwnedFile } from '../../../../agent/domain/manifest.ts';
-import { manifestAfter, manifestBefore } from '../../../../agent/domain/next-manifest.ts';
+import { emptyManifest, type OwnedFile, updateManifest } from '../../../../agent/domain/manifest.ts';
+import { updateAfter, updateBefore, updateRecords } from '../../../../agent/domain/next-manifest.ts';
 import { type Plan, planChanges } from '../../../../agent/domain/plan-changes.ts';
-import { foldersOf } from '../../../../agent/domain/relative-path.ts';
+import { allFolders, foldersOf } from '../../../../agent/domain/relative-path.ts';
+
+const APPLIED = { ref: 'r', commit: 'c', time: 't' };
 
 interface MemoryFile {
   content: string;
@@ -18,7 +20,7 @@ export class Killed extends Error {}
 export class MemoryVolume {
   readonly files = new Map<string, MemoryFile>();
   readonly folders = new Set<string>();
-  manifest: Manifest = emptyManifest;
+  readonly manifest = emptyManifest();
   #inodes = 0;
   #stepsLeft = Number.POSITIVE_INFINITY;
 
@@ -42,9 +44,12 @@ export class MemoryVolume {
   apply(plan: Plan, killAfter = Number.POSITIVE_INFINITY): void {
     this.#stepsLeft = killAfter;
     const staged = plan.changes.flatMap((change) => (change.kind === 'delete' ? [] : [this.#stage(change.file)]));
-    this.#step(() => {
-      this.manifest = JSON.parse(JSON.stringify(manifestBefore(plan, this.manifest, staged)));
-    });
+    const { clear, prune } = plan.folders;
+    if (plan.changes.length + clear.length + prune.length === 0) {
+      updateManifest(this.manifest, updateRecords(plan, APPLIED));
+      return;
+    }
+    this.#step(() => updateManifest(this.manifest, updateBefore(plan, this.manifest, staged)));
     const deletes = plan.changes.filter((change) => change.kind === 'delete');
     const remove = ({ path }: { path: string }) => this.#step(() => this.files.delete(path));
     for (const change of deletes.filter(({ inTheWay }) => inTheWay)) remove(change);
@@ -53,9 +58,7 @@ export class MemoryVolume {
     for (const file of staged) this.#step(() => this.#place(file));
     for (const change of deletes.filter(({ inTheWay }) => !inTheWay)) remove(change);
     for (const folder of plan.folders.prune) this.#step(() => this.#removeFolder(folder));
-    this.#step(() => {
-      this.manifest = JSON.parse(JSON.stringify(manifestAfter(plan, staged, { ref: 'r', commit: 'c', time: 't' })));
-    });
+    this.#step(() => updateManifest(this.manifest, updateAfter(plan, APPLIED)));
   }
 
   #step(run: () => void): void {
@@ -74,7 +77,7 @@ export class MemoryVolume {
       if (!this.folders.has(folder)) throw new Error(`ENOENT: ${folder}`);
       if (this.files.has(folder)) throw new Error(`ENOTDIR: ${folder}`);
     }
-    this.files.set(file.path, { content: file.blob, executable: file.executable, ino: Number(file.fingerprint.ino) });
+    this.files.set(file.path, { content: file.blob, executable: file.executable, ino: file.fingerprint.ino });
   }
 
   #removeFolder(folder: string): void {
@@ -89,7 +92,7 @@ export class MemoryVolume {
       live.set(folder, desired.files.has(folder) ? { kind: 'folder', content } : { kind: 'folder' });
     }
     for (const [path, { content, executable, ino }] of this.files) {
-      const owned = this.manifest.files.find((file) => file.path === path);
+      const owned = this.manifest.files.get(path);
       const now = fingerprint(content, ino);
       const isUntouched = owned && JSON.stringify(owned.fingerprint) === JSON.stringify(now);
       live.set(path, {
@@ -105,11 +108,7 @@ export class MemoryVolume {
 }
 
 const sha = (content: string) => `sha256 of ${content}`;
-const fingerprint = (content: string, ino: number) => ({
-  size: String(content.length),
-  mtimeNs: '0',
-  ino: String(ino),
-});
+const fingerprint = (content: string, ino: number) => ({ size: content.length, mtimeMs: 0, ino });
 
 /** A desired tree of files by path; `kept` lists what an optional source would have brought. */
 export function desiredFiles(files: Record<string, string>, kept: string[] = []): DesiredTree {
@@ -117,5 +116,5 @@ export function desiredFiles(files: Record<string, string>, kept: string[] = [])
     const executable = content.startsWith('#!');
     return [path, { path, source: path, blob: content, executable, template: false }] as const;
   });
-  return { files: new Map(entries), kept: new Set(kept) };
+  return { files: new Map(entries), folders: allFolders(Object.keys(files)), kept: new Set(kept) };
 }

@@ -2,17 +2,21 @@ import { mkdir, readdir, readFile, readlink } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { pino } from 'pino';
+import { Baseline } from '../../../../agent/baseline.ts';
 import type { Intent } from '../../../../agent/domain/judge-resource.ts';
-import { FullChecks } from '../../../../agent/full-checks.ts';
 import { Gateway } from '../../../../agent/gateway.ts';
 import { Clone } from '../../../../agent/io/clone.ts';
 import { DataRoot } from '../../../../agent/io/data-root.ts';
 import { GatewayClient } from '../../../../agent/io/gateway-client.ts';
+import { LfsStore } from '../../../../agent/io/lfs-store.ts';
 import { ManifestFile } from '../../../../agent/io/manifest-file.ts';
+import { ModuleStore } from '../../../../agent/io/module-store.ts';
 import { PendingReload } from '../../../../agent/io/pending-reload.ts';
+import { ContentPreviews } from '../../../../agent/io/preview-contents.ts';
 import { Signatures } from '../../../../agent/io/signatures.ts';
 import { VolumeLock } from '../../../../agent/io/volume-lock.ts';
-import { type SyncDependencies, type SyncOutcome, sync } from '../../../../agent/sync.ts';
+import { type SyncOutcome, sync } from '../../../../agent/sync.ts';
+import type { SyncDependencies } from '../../../../agent/sync-dependencies.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
@@ -34,6 +38,7 @@ interface Target {
   profile?: Partial<ResolvedProfile>;
   reload?: Intent['reload'];
   verify?: Intent['verify'];
+  submodules?: boolean;
 }
 
 /** An agent's folders on the real file system, and its sync with the real git. */
@@ -80,6 +85,8 @@ export async function createSandbox(
       identity,
       labelsFile: undefined,
       clone: new Clone({ git, path: repo, log }),
+      lfs: new LfsStore({ git, path: path.join(repo, 'sync-agent-lfs') }),
+      modules: new ModuleStore(git, repo),
       accessFiles: {
         tokenFile: undefined,
         sshKeyFile: undefined,
@@ -90,7 +97,8 @@ export async function createSandbox(
       },
       signatures: new Signatures({ git, gitDir: repo, keysFolder: path.join(folder, 'keys') }),
       root,
-      checks: new FullChecks(),
+      baseline: new Baseline(),
+      previews: new ContentPreviews(),
       gateway: new Gateway({
         client: new GatewayClient({ port, tls: false, apiKeyFile: path.join(folder, 'api-key') }),
         pending: new PendingReload(root.agentFolder),
@@ -130,7 +138,8 @@ export async function createSandbox(
 
 const noReload: Intent['reload'] = { preset: 'none', requests: [], readyPath: undefined };
 
-function intentOf({ repo, commit, ref = 'main', profile = {}, reload = noReload, verify = 'none' }: Target): Intent {
+function intentOf(target: Target): Intent {
+  const { repo, commit, ref = 'main', profile = {}, reload = noReload, verify = 'none', submodules = false } = target;
   const mappings = [{ source: '.', destination: '.', required: true, template: false }];
   return {
     repo,
@@ -150,6 +159,7 @@ function intentOf({ repo, commit, ref = 'main', profile = {}, reload = noReload,
     },
     reload,
     verify,
+    submodules,
   };
 }
 

@@ -4,6 +4,7 @@ import { refPrefixes, resolveRef } from '../../../../controller/domain/resolve-r
 
 const [a, b, c] = ['a', 'b', 'c'].map((letter) => letter.repeat(40)) as [string, string, string];
 const refs = new Map([
+  ['HEAD', a],
   ['refs/heads/main', a],
   ['refs/tags/v1.0.0', b],
   ['refs/heads/both', a],
@@ -30,6 +31,7 @@ const cases: [name: string, commit: string | undefined, qualifiedRef?: string, a
   ['mai', undefined],
   ['refs/heads/mai', undefined],
   ['vmain', a, 'refs/heads/main'],
+  ['HEAD', a, 'HEAD'],
 ];
 
 suite('a ref name', () => {
@@ -42,6 +44,7 @@ suite('a ref name', () => {
   test('asks the host for no more than it may stand for', () => {
     assert.deepEqual(refPrefixes('refs/heads/main'), ['refs/heads/main']);
     assert.deepEqual(refPrefixes(a), []);
+    assert.deepEqual(refPrefixes('HEAD'), ['HEAD']);
     assert.deepEqual(
       refPrefixes('v1').filter((prefix) => prefix.startsWith('refs/tags/')),
       ['refs/tags/v1', 'refs/tags/1'],

@@ -1,0 +1,150 @@
+import { isAgentPath } from '../../shared/domain/relative-path.ts';
+import type { RenderedMapping } from '../../shared/domain/render-mappings.ts';
+import { inputsHash, type TemplateValues } from '../../shared/domain/render-template.ts';
+import type { DesiredFile, DesiredTree, TreeChange, TreeEntry } from './desired-tree.ts';
+import { patchesFor } from './file-patches.ts';
+import type { Manifest, OwnedFile } from './manifest.ts';
+import { allFolders, foldersOf, isFilePath, isWithin, joinPath } from './relative-path.ts';
+
+export interface NarrowInput {
+  mappings: RenderedMapping[];
+  /** What differs from the commit that the manifest is of. */
+  changes: TreeChange[];
+  isExcluded: (source: string) => boolean;
+  /** What the same mappings and excludes came to, for the earlier commit. */
+  manifest: Manifest;
+  values: TemplateValues;
+}
+
+/** The part of a plan's input that a change concerns. */
+export interface NarrowedInput {
+  desired: DesiredTree;
+  manifest: Manifest;
+  /** Owned files that the change does not concern. */
+  untouched: number;
+}
+
+/**
+ * Narrows what has to be planned to what differs from what is in place: files that were added, changed or removed, and
+ * templates of which a value changed. Undefined where a change may reach further than to its own files, as one does
+ * that turns a file into a folder or brings a lower layer to light: then everything has to be laid out anew.
+ */
+export function narrowChange(input: NarrowInput): NarrowedInput | undefined {
+  const { mappings, changes, manifest } = input;
+  const draft = new Draft(input);
+  const isSure = changes.every((change) =>
+    mappings.every((mapping) => !isWithin(change.path, mapping.source) || draft.take(change, mapping)),
+  );
+  if (!isSure || !draft.takeTemplates() || !draft.isSound()) return undefined;
+  const { files, gone } = draft;
+  const desired: DesiredTree = { files, folders: allFolders(files.keys()), kept: new Set() };
+  const own = [...files.keys(), ...gone].flatMap((path) => manifest.files.get(path) ?? []);
+  return {
+    desired,
+    manifest: { ...manifest, files: byPath(own), folders: emptied(manifest, gone) },
+    untouched: manifest.files.size - own.length,
+  };
+}
+
+/** A change as a mapping sees it. */
+interface MappedChange extends TreeChange {
+  mapping: RenderedMapping;
+  /** Path relative to the mapping's source; `''` where that is the file itself. */
+  inside: string;
+  destination: string;
+}
+
+/** What the changes come to so far. Its methods give false where one reaches further than to its own file. */
+class Draft {
+  readonly files = new Map<string, DesiredFile>();
+  readonly gone = new Set<string>();
+  readonly #input: NarrowInput;
+
+  constructor(input: NarrowInput) {
+    this.#input = input;
+  }
+
+  /** Takes a change that lies within the mapping's source. */
+  take(change: TreeChange, mapping: RenderedMapping): boolean {
+    const { path, before, after } = change;
+    const inside = mapping.source === '' ? path : path.slice(mapping.source.length + 1);
+    // A single file has a destination of its own kind, and what a patch is for may come or go, be it excluded.
+    if (!(before && after) && (inside === '' || mapping.patches.length > 0)) return false;
+    if (this.#input.isExcluded(path)) return true;
+    const destination = joinPath(mapping.destination, inside);
+    const isFile = [before, after].every((entry) => !entry || entry.kind === 'file');
+    if (!isFile || !isFilePath(destination) || isAgentPath(destination)) return false;
+    const mapped = { ...change, mapping, inside, destination };
+    if (!after) return this.#remove(mapped);
+    return before ? this.#modify(mapped, after) : this.#add(mapped, after);
+  }
+
+  /** Takes the files whose content depends on a value that changed. */
+  takeTemplates(): boolean {
+    const { manifest, values } = this.#input;
+    for (const { path, source, blob, executable, inputs, patches } of manifest.files.values()) {
+      if (!inputs || this.files.has(path) || this.gone.has(path)) continue;
+      if (inputsHash(inputs.keys, values) === inputs.hash) continue;
+      if (patches) return false;
+      this.files.set(path, { path, source, blob, executable, template: true });
+    }
+    return true;
+  }
+
+  /** Whether no file is in the way of another, and every source still has a file: one that is gone may be an error. */
+  isSound(): boolean {
+    const { mappings, changes, manifest } = this.#input;
+    for (const path of this.files.keys()) {
+      if (this.gone.has(path) || foldersOf(path).some((folder) => this.files.has(folder))) return false;
+    }
+    if (changes.every(({ after }) => after)) return true;
+    const left = [...manifest.files.values()].filter(({ path }) => !this.gone.has(path));
+    return mappings.every(({ source }) => source === '' || left.some((file) => isWithin(file.source, source)));
+  }
+
+  #modify({ path, mapping, inside, destination }: MappedChange, after: TreeEntry): boolean {
+    const owned = this.#input.manifest.files.get(destination);
+    if (!owned || (inside === '' && mapping.intoFolder)) return false;
+    // Where another source is on top, this one does not show.
+    if (owned.source === path) this.files.set(destination, desiredFile(after, { mapping, inside, destination }));
+    return true;
+  }
+
+  /** Something else may be, or have to stay, at that place, or a file may have to become a folder. */
+  #add({ mapping, inside, destination }: MappedChange, after: TreeEntry): boolean {
+    const { files } = this.#input.manifest;
+    const isTaken = [destination, ...foldersOf(destination)].some((path) => files.has(path));
+    if (isTaken || !mapping.required) return false;
+    this.files.set(destination, desiredFile(after, { mapping, inside, destination }));
+    return true;
+  }
+
+  /** Another mapping may have a file for the place. */
+  #remove({ path, mapping, destination }: MappedChange): boolean {
+    const { manifest, mappings } = this.#input;
+    const owned = manifest.files.get(destination);
+    if (!owned) return false;
+    if (owned.source !== path) return true;
+    if (mappings.some((other) => other !== mapping && isWithin(destination, other.destination))) return false;
+    this.gone.add(destination);
+    return true;
+  }
+}
+
+type Place = Pick<MappedChange, 'mapping' | 'inside' | 'destination'>;
+
+function desiredFile(entry: TreeEntry, { mapping, inside, destination }: Place): DesiredFile {
+  const { path: source, blob, executable } = entry;
+  const patches = patchesFor(mapping.patches, inside);
+  const file = { path: destination, source, blob, executable, template: mapping.template };
+  return patches ? { ...file, patches } : file;
+}
+
+/** Folders that the agent made and that hold none of its earlier files any more. */
+function emptied({ files, folders }: Manifest, gone: ReadonlySet<string>): Set<string> {
+  if (gone.size === 0) return new Set();
+  const needed = allFolders([...files.keys()].filter((path) => !gone.has(path)));
+  return new Set([...allFolders(gone)].filter((folder) => folders.has(folder) && !needed.has(folder)));
+}
+
+const byPath = (files: OwnedFile[]): Map<string, OwnedFile> => new Map(files.map((file) => [file.path, file]));

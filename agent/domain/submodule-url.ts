@@ -1,0 +1,52 @@
+import { parseRepository } from '../../shared/domain/repository.ts';
+
+/** Where a submodule comes from, or why it is not fetched. */
+export type SubmoduleUrl =
+  /** `isTrusted`: the credentials of `spec.git.auth` are for that host. */
+  { kind: 'url'; url: string; isTrusted: boolean } | { kind: 'problem'; message: string };
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
+const forbidden = /[\u0000-\u0020\u007f]/;
+const credentials = /^(https?|git):\/\/[^/]*@|^ssh:\/\/[^/@]*:[^/@]*@/i;
+const optionLike = /^-|^[^/]*:\/\/(?:[^/@]*@)?-|@-/;
+
+/**
+ * Reads the URL of a submodule: a relative one belongs to the repository that holds it (gitsubmodules(7)), and any
+ * other is held to the rules of `spec.git.repo`. Credentials go to the place that `spec.git.repo` names and nowhere else.
+ */
+export function submoduleUrl(given: string, { parent, root }: { parent: string; root: string }): SubmoduleUrl {
+  const url = /^\.\.?(\/|$)/.test(given) ? resolveRelative(given, parent) : given;
+  if (url === undefined) return problem('its relative URL leads out of the host');
+  const repository = parseRepository(url);
+  if (!repository || forbidden.test(url) || optionLike.test(url)) {
+    return problem('its URL in .gitmodules is none that is allowed: use https, http, ssh or git, or a relative one');
+  }
+  if (credentials.test(url)) return problem('its URL in .gitmodules holds credentials, which are never sent');
+  const isTrusted = placeOf(url) === placeOf(root);
+  if (repository.transport === 'ssh' && !isTrusted) {
+    return problem(`it is at another host by ssh (${repository.host}), for which there is no key: use https there`);
+  }
+  return { kind: 'url', url, isTrusted };
+}
+
+/** By git's rules: `..` takes the last part of the parent's path away, and a path never takes the host away. */
+function resolveRelative(given: string, parent: string): string | undefined {
+  const [, start = '', path = ''] = /^([a-z+]+:\/\/[^/]+\/|[^/]+:)(.*)$/i.exec(parent) ?? [];
+  const parts = path.split('/').filter((part) => part !== '');
+  for (const part of given.split('/')) {
+    if (part === '' || part === '.') continue;
+    if (part !== '..') parts.push(part);
+    else if (parts.pop() === undefined) return undefined;
+  }
+  const root = path.startsWith('/') ? '/' : '';
+  return start === '' || parts.length === 0 ? undefined : `${start}${root}${parts.join('/')}`;
+}
+
+/** Protocol, host and port, under one name for both forms of ssh URLs. */
+function placeOf(url: string): string {
+  if (!url.includes('://')) return `ssh://${parseRepository(url)?.host}:22`;
+  const { protocol, hostname, port } = new URL(url);
+  return `${protocol}//${hostname.toLowerCase()}:${port || (protocol === 'ssh:' ? '22' : '')}`;
+}
+
+const problem = (message: string): SubmoduleUrl => ({ kind: 'problem', message });

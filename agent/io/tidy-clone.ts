@@ -1,0 +1,32 @@
+import { readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Git } from '../../shared/io/git/git.ts';
+import { OFFLINE_PROMISOR } from './promisor.ts';
+
+/** So many packs, one of each fetch, are merged into one. */
+const MAX_PACKS = 30;
+const TIMEOUT_MS = 300_000;
+const SMALL = ['pack.threads=1', 'pack.windowMemory=16m', 'core.bigFileThreshold=1m'].flatMap((s) => ['-c', s]);
+
+/** Merges the packs of many fetches and drops what no longer belongs to what was fetched last. */
+export async function tidyClone(git: Git, gitDir: string, { isPartial }: { isPartial: boolean }): Promise<void> {
+  const folder = join(gitDir, 'objects/pack');
+  const names = await readdir(folder);
+  if (names.filter((name) => name.endsWith('.pack')).length < MAX_PACKS) return;
+  const run = (args: string[], input?: Buffer) =>
+    git.run([...SMALL, ...OFFLINE_PROMISOR, `--git-dir=${gitDir}`, ...args], {
+      timeoutMs: TIMEOUT_MS,
+      ...(input && { input }),
+    });
+  if (isPartial) {
+    // git-repack(1) never drops what came from a host that leaves things out.
+    const objects = await run(['rev-list', '--objects', '--no-object-names', '--missing=allow-promisor', '--all']);
+    const id = (await run(['pack-objects', '--quiet', join(folder, 'pack')], objects)).toString('latin1').trim();
+    await writeFile(join(folder, `pack-${id}.promisor`), '');
+    const old = names.filter((name) => !name.startsWith(`pack-${id}.`));
+    await Promise.all(old.map((name) => rm(join(folder, name), { force: true })));
+  } else {
+    await run(['repack', '-a', '-d', '-q']);
+  }
+  await run(['prune', '--expire=now']);
+}

@@ -1,0 +1,43 @@
+{{/* What the values mean to the controller. */}}
+{{- define "stoker-operator.controllerEnv" -}}
+- name: POD_NAME
+  valueFrom:
+    fieldRef:
+      fieldPath: metadata.name
+- name: POD_NAMESPACE
+  valueFrom:
+    fieldRef:
+      fieldPath: metadata.namespace
+- name: WATCH_NAMESPACES
+  value: {{ join "," .Values.controller.watchNamespaces | quote }}
+- name: LEADER_ELECTION
+  value: {{ .Values.leaderElection.enabled | quote }}
+- name: WEBHOOK_PORT
+  value: {{ ternary .Values.webhook.port 0 .Values.webhook.enabled | quote }}
+{{- if .Values.webhook.enabled }}
+{{- if .Values.certManager.enabled }}
+- name: WEBHOOK_CERT_DIR
+  value: /etc/webhook/certs
+{{- else }}
+- name: WEBHOOK_SELF_SIGNED
+  value: {{ include "stoker-operator.webhookName" . }}
+{{- end }}
+{{- end }}
+- name: HEALTH_PORT
+  value: "8081"
+- name: METRICS_PORT
+  value: {{ ternary "8443" "0" .Values.metrics.enabled | quote }}
+- name: METRICS_SECURE
+  value: "true"
+- name: DEFAULT_AGENT_IMAGE
+  value: {{ include "stoker-operator.image" (dict "context" . "image" .Values.agentImage) }}
+- name: AGENT_IMAGE_ALLOWED_REPOSITORIES
+  value: {{ join "," .Values.agentImage.allowedRepositories | quote }}
+- name: GIT_ALLOW_LOCAL
+  value: {{ .Values.controller.git.allowLocal | quote }}
+- name: GITHUB_APP
+  value: {{ .Values.githubApp.enabled | quote }}
+- name: AUTO_BIND_AGENT
+  value: {{ .Values.rbac.autoBindAgent.enabled | quote }}
+{{ include "stoker-operator.logEnv" . }}
+{{- end -}}

@@ -1,0 +1,68 @@
+{{/* Name of the Secret that holds the values of an authentication method, empty without the method. Takes {context, method}. */}}
+{{- define "stoker-operator.receiverSecretName" -}}
+{{- $values := index .context.Values.webhookReceiver .method -}}
+{{- if $values.secretRef.name -}}
+{{- $values.secretRef.name -}}
+{{- else if $values.secret -}}
+{{- printf "%s-%s" (include "stoker-operator.receiverName" .context) .method -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Protocol of the receiver, which is also the name of its port: some ingress controllers go by that. */}}
+{{- define "stoker-operator.receiverProtocol" -}}
+{{- ternary "https" "http" (ne .Values.webhookReceiver.tls.secretName "") -}}
+{{- end -}}
+
+{{/* Port of the receiver's Service. */}}
+{{- define "stoker-operator.receiverServicePort" -}}
+{{- default .Values.webhookReceiver.port .Values.webhookReceiver.service.port -}}
+{{- end -}}
+
+{{/* Secrets that the receiver reads as files, as a map from the folder's name to that of the Secret. */}}
+{{- define "stoker-operator.receiverFolders" -}}
+{{- range $method := list "hmac" "token" }}
+{{- with include "stoker-operator.receiverSecretName" (dict "context" $ "method" $method) }}
+{{ $method }}: {{ . }}
+{{- end }}
+{{- end }}
+{{- with .Values.webhookReceiver.tls.secretName }}
+tls: {{ . }}
+{{- end }}
+{{- end -}}
+
+{{/* What the values mean to the receiver. */}}
+{{- define "stoker-operator.receiverEnv" -}}
+{{- $folders := include "stoker-operator.receiverFolders" . | fromYaml -}}
+{{- with .Values.webhookReceiver -}}
+- name: RECEIVER_PORT
+  value: {{ .port | quote }}
+- name: HEALTH_PORT
+  value: "8081"
+- name: METRICS_PORT
+  value: "8080"
+{{- if hasKey $folders "hmac" }}
+- name: WEBHOOK_HMAC_SECRET_FILE
+  value: /etc/webhook/hmac/{{ .hmac.secretRef.key }}
+{{- end }}
+{{- if hasKey $folders "token" }}
+- name: WEBHOOK_BEARER_TOKEN_FILE
+  value: /etc/webhook/token/{{ .token.secretRef.key }}
+{{- end }}
+{{- if hasKey $folders "tls" }}
+- name: TLS_CERT_FILE
+  value: /etc/webhook/tls/tls.crt
+- name: TLS_KEY_FILE
+  value: /etc/webhook/tls/tls.key
+{{- end }}
+- name: MAX_BODY_BYTES
+  value: {{ int64 .maxBodyBytes | quote }}
+- name: MAX_CONNECTIONS
+  value: {{ int64 .maxConnections | quote }}
+- name: MAX_AUTH_FAILURES_PER_MINUTE
+  value: {{ int64 .maxAuthFailuresPerMinute | quote }}
+{{- $hops := toString .trustedProxyHops }}
+- name: TRUSTED_PROXY_HOPS
+  value: {{ ternary (ternary "1" "0" .ingress.enabled) $hops (eq $hops "") | quote }}
+{{ include "stoker-operator.logEnv" $ }}
+{{- end }}
+{{- end -}}

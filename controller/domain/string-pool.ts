@@ -1,0 +1,35 @@
+/** Strings that are looked up in one generation stay for the next; the others are let go. */
+const GENERATION = 4_096;
+
+/**
+ * Keeps one copy of strings that come again and again: in the conditions of thousands of resources stand the same few
+ * sentences, and each parse of JSON makes them anew. Bounded.
+ */
+export class StringPool {
+  #current = new Map<string, string>();
+  #previous = new Map<string, string>();
+
+  /** Replaces all strings inside a value, which must be the caller's own, by the copies that are kept; gives the value. */
+  intern<T>(value: T): T {
+    if (typeof value === 'string') return this.#keep(value) as T;
+    if (typeof value !== 'object' || value === null) return value;
+    const fields = value as Record<string, unknown>;
+    for (const key of Object.keys(fields)) {
+      const field = fields[key];
+      if (typeof field === 'string' || typeof field === 'object') fields[key] = this.intern(field);
+    }
+    return value;
+  }
+
+  #keep(text: string): string {
+    const known = this.#current.get(text);
+    if (known !== undefined) return known;
+    const kept = this.#previous.get(text) ?? text;
+    if (this.#current.size >= GENERATION) {
+      this.#previous = this.#current;
+      this.#current = new Map();
+    }
+    this.#current.set(kept, kept);
+    return kept;
+  }
+}

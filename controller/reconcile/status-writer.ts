@@ -1,0 +1,71 @@
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
+import { FIELD_MANAGERS } from '../../shared/api/names.ts';
+import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
+import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
+import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
+import { mergePatchOf } from '../domain/merge-patch.ts';
+import type { ObservedGatewaySync } from '../domain/observed-gateway-sync.ts';
+
+export interface StatusWriterOptions {
+  client: KubernetesClient;
+  /** Whether this process may write. */
+  mayWrite: () => boolean;
+  /** What the watch brought last. */
+  cached: (key: ObjectKey) => ObservedGatewaySync | undefined;
+}
+
+type Written = Pick<ObservedGatewaySync, 'uid' | 'resourceVersion' | 'status'>;
+
+/** Writes status, and knows what was written until the watch has brought it back. */
+export class StatusWriter {
+  readonly #options: StatusWriterOptions;
+  readonly #written = new Map<ObjectKey, Written>();
+
+  constructor(options: StatusWriterOptions) {
+    this.#options = options;
+  }
+
+  /** The cached resource, with the status that was written since. */
+  latest(key: ObjectKey): ObservedGatewaySync | undefined {
+    const cached = this.#options.cached(key);
+    const written = this.#written.get(key);
+    return cached && written && isLater(written, cached) ? { ...cached, status: written.status } : cached;
+  }
+
+  /** One merge patch of what differs; none where nothing does. */
+  async write(key: ObjectKey, status: GatewaySyncStatus): Promise<void> {
+    const { client, mayWrite, cached } = this.#options;
+    const current = this.latest(key);
+    const patch = current && mergePatchOf(current.status, status);
+    if (!current || !patch || !mayWrite()) return;
+    const path = `${gatewaySyncPath(current.namespace, current.name)}/status`;
+    try {
+      const body = { metadata: { uid: current.uid }, status: patch };
+      const query = { fieldManager: FIELD_MANAGERS.controller };
+      const stored = await client.mergePatch<GatewaySync>(path, body, { query });
+      const { uid, resourceVersion } = stored.metadata;
+      const written = { uid, resourceVersion, status: stored.status ?? {} };
+      const seen = cached(key);
+      if (seen && isLater(written, seen)) this.#written.set(key, written);
+    } catch (error) {
+      if (!isApiError(error, 404, 409)) throw error; // deleted, or made anew under the same name
+    }
+  }
+
+  /** The watch brought a resource: what is no later than that is dropped. */
+  observe(key: ObjectKey, object: ObservedGatewaySync): void {
+    const written = this.#written.get(key);
+    if (written && !isLater(written, object)) this.#written.delete(key);
+  }
+
+  forget(key: ObjectKey): void {
+    this.#written.delete(key);
+  }
+}
+
+/** Of another resource of the same name nothing counts. */
+function isLater(written: Written, seen: ObservedGatewaySync): boolean {
+  return written.uid === seen.uid && BigInt(written.resourceVersion) > BigInt(seen.resourceVersion);
+}

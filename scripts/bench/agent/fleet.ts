@@ -1,0 +1,129 @@
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
+import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { watch } from '../../../shared/io/kubernetes/watch.ts';
+import { startProgram } from '../../demo/programs.ts';
+import type { GitRepository } from '../../testbed/git-repository.ts';
+import { runCommand } from '../../testbed/run-command.ts';
+import { filesOf } from './sample-files.ts';
+import { untilApplied } from './until-applied.ts';
+import { type BenchAgent, createResource, NAMESPACE, startAgent, type World } from './world.ts';
+
+const NAME = 'fleet';
+const FILES = 200;
+/** Agents whose first syncs run at once: their programs start then, too. */
+const STARTING = 8;
+/** Time for the last reports to reach the status. */
+const SETTLE_MS = 3_000;
+
+/** As many agents as gateways with a real controller, against as many bare fetches of the commit. */
+export async function measureFleet(world: World, count: number): Promise<[string, string, string][]> {
+  const repository = await world.server.createRepository(NAME);
+  const first = await repository.commit({ files: filesOf(FILES) });
+  await createResource(world, NAME, repository.url);
+  const controller = await startProgram(
+    'controller',
+    {
+      ...{ KUBECONFIG: world.cluster.kubeconfig, POD_NAMESPACE: NAMESPACE, WEBHOOK_PORT: '0', METRICS_PORT: '0' },
+      ...{ LEADER_ELECTION: 'false', DEFAULT_AGENT_IMAGE: 'agent:bench', GIT_ALLOW_LOCAL: 'true', LOG_LEVEL: 'warn' },
+    },
+    world.folder.path,
+  );
+  const agents: BenchAgent[] = [];
+  try {
+    while (agents.length < count) agents.push(...(await startSome(world, agents.length, count, first)));
+    const commit = await repository.commit({ files: { 'files/1/1.json': 'changed' } });
+    const bare = await bareFetches(world, repository, { count, first, commit });
+    const writes = new StatusWrites(world);
+    const started = performance.now();
+    await request(world);
+    await Promise.all(agents.map((agent) => untilApplied(agent, commit)));
+    const took = performance.now() - started;
+    await sleep(SETTLE_MS);
+    const seconds = (performance.now() - started) / 1000;
+    return [
+      [
+        `${count} agents: one file changed, all in place`,
+        `${(took / 1000).toFixed(1)} s`,
+        `≤ ${((3 * bare) / 1000).toFixed(1)} s (bare fetches, three times)`,
+      ],
+      [`${count} agents: status writes a second`, ((await writes.stop()) / seconds).toFixed(2), '≤ 1'],
+    ];
+  } finally {
+    await Promise.all([controller, ...agents.map(({ program }) => program)].map((program) => program.stop()));
+  }
+}
+
+async function startSome(world: World, from: number, count: number, commit: string): Promise<BenchAgent[]> {
+  const numbers = Array.from({ length: Math.min(STARTING, count - from) }, (_, n) => from + n);
+  const agents = await Promise.all(numbers.map((n) => startAgent(world, NAME, `${NAME}-${n}`)));
+  await Promise.all(agents.map((agent) => untilApplied(agent, commit)));
+  return agents;
+}
+
+/** Asks for another look at the branch, as a delivery does. */
+async function request({ client }: World): Promise<void> {
+  const annotations = {
+    [REQUEST_ANNOTATIONS.pushedRef]: 'refs/heads/main',
+    [REQUEST_ANNOTATIONS.pushedAt]: new Date().toISOString(),
+  };
+  await client.mergePatch(gatewaySyncPath(NAMESPACE, NAME), { metadata: { annotations } });
+}
+
+/** Counts how often the status of the resource is written, as a watch shows it. */
+class StatusWrites {
+  readonly #stopping = new AbortController();
+  readonly #counting: Promise<number>;
+
+  constructor(world: World) {
+    this.#counting = this.#count(world);
+  }
+
+  /** Gives the number of writes so far. */
+  async stop(): Promise<number> {
+    this.#stopping.abort();
+    return await this.#counting;
+  }
+
+  async #count({ client }: World): Promise<number> {
+    let [writes, status] = [-1, ''];
+    const query = { fieldSelector: `metadata.name=${NAME}` };
+    const options = { query, signal: this.#stopping.signal, idleTimeoutMs: 600_000 };
+    try {
+      for await (const event of watch<GatewaySync>(client, gatewaySyncPath(NAMESPACE), options)) {
+        if (event.type !== 'ADDED' && event.type !== 'MODIFIED') continue;
+        const now = JSON.stringify(event.object.status);
+        if (now !== status) writes += 1;
+        status = now;
+      }
+    } catch (error) {
+      if (!this.#stopping.signal.aborted) throw error;
+    }
+    return writes;
+  }
+}
+
+interface BareFetches {
+  count: number;
+  first: string;
+  commit: string;
+}
+
+async function bareFetches(
+  { folder }: World,
+  { url }: GitRepository,
+  { count, first, commit }: BareFetches,
+): Promise<number> {
+  const clones = Array.from({ length: count }, (_, n) => path.join(folder.path, `bare-${n}`));
+  const fetch = (clone: string, id: string) =>
+    runCommand('git', [`--git-dir=${clone}`, 'fetch', '--quiet', '--depth=1', url, id]);
+  for (const clone of clones) {
+    await runCommand('git', ['init', '--quiet', '--bare', clone]);
+    await fetch(clone, first);
+  }
+  const started = performance.now();
+  await Promise.all(clones.map((clone) => fetch(clone, commit)));
+  return performance.now() - started;
+}

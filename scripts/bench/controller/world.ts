@@ -1,0 +1,139 @@
+import { KubeConfig } from '@kubernetes/client-node';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import { API_VERSION, GATEWAY_SYNC } from '../../../shared/api/group.ts';
+import { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
+import { ApiCredentials } from '../../../shared/io/kubernetes/credentials.ts';
+import { Reflector } from '../../../shared/io/kubernetes/reflector.ts';
+import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { createLogger } from '../../../shared/log.ts';
+import { type ControlPlane, startControlPlane } from '../../testbed/control-plane.ts';
+import type { GitRepository } from '../../testbed/git-repository.ts';
+import { type GitServer, startGitServer } from '../../testbed/git-server.ts';
+import { installCrds } from '../../testbed/install-crds.ts';
+import { step } from '../../testbed/step.ts';
+
+export const NAMESPACE = 'bench';
+/** Connections of the controller that reconcile, and of the direct patches that it is compared with. */
+const CONNECTIONS = 8;
+
+/** What is measured. */
+export interface Scale {
+  resources: number;
+  repositories: number;
+  /** Hosts over which the repositories are spread, since each host has a limit of its own. */
+  hosts: number;
+  pods: number;
+  requests: number;
+  /** Seconds between two polls. */
+  interval: number;
+}
+
+export interface World {
+  cluster: ControlPlane;
+  server: GitServer;
+  repositories: GitRepository[];
+  client: KubernetesClient;
+  mirror: Reflector<GatewaySync, GatewaySync>;
+}
+
+/** A control plane, a git server, and all resources and pods; the controller does not run yet. */
+export async function makeWorld(scale: Scale): Promise<World> {
+  const cluster = await step('Starting a control plane', () => startControlPlane());
+  await installCrds(cluster);
+  await cluster.kubectl('create', 'namespace', NAMESPACE);
+  const config = new KubeConfig();
+  config.loadFromFile(cluster.kubeconfig);
+  const client = new KubernetesClient(new ApiCredentials(config), { userAgent: 'bench', maxSockets: 64 });
+  const mirror = new Reflector<GatewaySync, GatewaySync>({
+    client,
+    path: gatewaySyncPath(NAMESPACE),
+    pageSize: 500,
+    project: (object) => object,
+    onChange: () => {},
+    log: createLogger('bench', { level: 'silent' }),
+  });
+  void mirror.run(new AbortController().signal);
+  await mirror.firstSync;
+  const server = await startGitServer({ address: '0.0.0.0' });
+  const repositories = await step(`Creating ${scale.repositories} repositories`, () =>
+    createRepositories(server, scale.repositories),
+  );
+  const world = { cluster, server, client, mirror, repositories };
+  await step(`Creating ${scale.resources} resources`, () => createResources(world, scale));
+  if (scale.pods > 0) await step(`Creating ${scale.pods} pods`, () => createPods(client, scale));
+  return world;
+}
+
+/** The floor: as many status patches, of the same size, over as many connections. In seconds. */
+export async function patchDirectly({ client }: World, resources: number): Promise<number> {
+  const started = performance.now();
+  const message = 'x'.repeat(60);
+  const conditions = ['A', 'B', 'C', 'D', 'E', 'F'].map((type) => ({
+    type,
+    status: 'Unknown',
+    reason: 'Bench',
+    message,
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+  }));
+  const path = (index: number) => `${gatewaySyncPath(NAMESPACE, `resource-${index}`)}/status`;
+  await inParallel(resources, CONNECTIONS, (index) =>
+    client.mergePatch(path(index), { status: { observedGeneration: 0, conditions } }),
+  );
+  const seconds = (performance.now() - started) / 1000;
+  await inParallel(resources, 32, (index) => client.mergePatch(path(index), { status: null }));
+  return seconds;
+}
+
+async function createRepositories(server: GitServer, count: number): Promise<GitRepository[]> {
+  const repositories: GitRepository[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const repository = await server.createRepository(`repository-${index}`);
+    await repository.commit({ files: { 'config/a': '1' } });
+    await repository.tag('v1');
+    await repository.tag('v2');
+    repositories.push(repository);
+  }
+  return repositories;
+}
+
+async function createResources({ client, repositories }: World, scale: Scale): Promise<void> {
+  const urls = repositories.map(({ url }, index) => url.replace('127.0.0.1', `127.0.0.${1 + (index % scale.hosts)}`));
+  await inParallel(scale.resources, 32, (index) =>
+    client.create(gatewaySyncPath(NAMESPACE), {
+      apiVersion: API_VERSION,
+      kind: GATEWAY_SYNC.kind,
+      metadata: { name: `resource-${index}`, namespace: NAMESPACE },
+      spec: {
+        git: { repo: urls[index % urls.length], ref: 'main' },
+        polling: { interval: `${scale.interval}s` },
+        sync: { profiles: { default: { mappings: [{ source: 'config', destination: 'config' }] } } },
+      },
+    }),
+  );
+}
+
+async function createPods(client: KubernetesClient, { pods, resources }: Scale): Promise<void> {
+  await inParallel(pods, 32, (index) =>
+    client.create(corePath('pods', NAMESPACE), {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: {
+        name: `pod-${index}`,
+        labels: { 'sync.io/agent': 'true' },
+        annotations: { 'sync.io/inject': 'true', 'sync.io/cr-name': `resource-${index % resources}` },
+      },
+      spec: {
+        containers: [{ name: 'gateway', image: 'gateway:1' }],
+        initContainers: [{ name: 'sync-agent', image: 'agent:1', restartPolicy: 'Always' }],
+      },
+    }),
+  );
+}
+
+async function inParallel(count: number, lanes: number, work: (index: number) => Promise<unknown>): Promise<void> {
+  let next = 0;
+  const lane = async () => {
+    for (let index = next++; index < count; index = next++) await work(index);
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+}

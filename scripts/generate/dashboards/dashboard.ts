@@ -1,0 +1,96 @@
+import { datasource, type UIDS } from './grafana.ts';
+import { layOut, type Row } from './lay-out.ts';
+
+const TAG = 'stoker-operator';
+
+export interface DashboardParts {
+  uid: (typeof UIDS)[keyof typeof UIDS];
+  title: string;
+  description: string;
+  variables: object[];
+  rows: Row[];
+}
+
+/** A dashboard without anything of the installation that it will be shown in. */
+export function dashboard({ uid, title, description, variables, rows }: DashboardParts): object {
+  return {
+    annotations: { list: [] },
+    description,
+    editable: true,
+    fiscalYearStartMonth: 0,
+    graphTooltip: 1,
+    id: null,
+    links: [linkToOthers],
+    panels: layOut(rows),
+    refresh: '30s',
+    schemaVersion: 39,
+    tags: [TAG],
+    templating: { list: [datasourceVariable, ...variables] },
+    time: { from: 'now-6h', to: 'now' },
+    timepicker: {},
+    timezone: 'browser',
+    title,
+    uid,
+    version: 1,
+    weekStart: '',
+  };
+}
+
+const linkToOthers = {
+  asDropdown: false,
+  icon: 'external link',
+  includeVars: true,
+  keepTime: true,
+  tags: [TAG],
+  targetBlank: false,
+  title: 'Dashboards of the operator',
+  tooltip: '',
+  type: 'dashboards',
+  url: '',
+};
+
+const datasourceVariable = {
+  hide: 0,
+  includeAll: false,
+  label: 'Data source',
+  multi: false,
+  name: 'datasource',
+  options: [],
+  query: 'prometheus',
+  refresh: 1,
+  regex: '',
+  skipUrlSync: false,
+  type: 'datasource',
+};
+
+export interface LabelVariable {
+  name: string;
+  label: string;
+  /** Series that have the label. */
+  series: string;
+  /** Offers several values at once, and all of them. */
+  isMulti?: boolean;
+}
+
+/** A variable that offers the values of the label of its own name. */
+export function labelVariable({ name, label, series, isMulti = false }: LabelVariable): object {
+  const query = `label_values(${series}, ${name})`;
+  return {
+    // All matches series that lack the label as well, which the list of all values would not.
+    ...(isMulti && { allValue: '.*', current: { selected: true, text: ['All'], value: ['$__all'] } }),
+    datasource,
+    definition: query,
+    hide: 0,
+    includeAll: isMulti,
+    label,
+    multi: isMulti,
+    name,
+    options: [],
+    query: { qryType: 1, query, refId: 'PrometheusVariableQueryEditor-VariableQuery' },
+    refresh: 2,
+    regex: '',
+    skipUrlSync: false,
+    sort: 1,
+    type: 'query',
+  };
+}

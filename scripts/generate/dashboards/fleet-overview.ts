@@ -1,0 +1,181 @@
+import { agentPanels } from './agent-panels.ts';
+import { controller, git } from './controller-rows.ts';
+import { dashboard, labelVariable } from './dashboard.ts';
+import { mappings, override, thresholds, UIDS } from './grafana.ts';
+import type { Row } from './lay-out.ts';
+import { READY, readyTimeline, stat, table, timeSeries } from './panels.ts';
+import { processes } from './process-row.ts';
+import { ofLeader } from './queries.ts';
+import { deliveries } from './receiver-rows.ts';
+
+/** All GatewaySyncs at a glance, and the health of the programs that look after them. */
+export function fleetOverview(): object {
+  return dashboard({
+    uid: UIDS.fleet,
+    title: 'GatewaySyncs / Fleet overview',
+    description: 'All GatewaySyncs at a glance, and the health of controller, receiver and agents.',
+    variables: [
+      labelVariable({
+        name: 'namespace',
+        label: 'Namespace of GatewaySyncs',
+        series: 'sync_controller_gatewaysync_ready',
+        isMulti: true,
+      }),
+    ],
+    rows: [fleet, resources, deliveries, git, controller, agents, processes],
+  });
+}
+
+const NAMESPACE = 'namespace=~"$namespace"';
+const ready = ofLeader('sync_controller_gatewaysync_ready', ['namespace', 'name'], NAMESPACE);
+const readyUnlessPaused = ofLeader(
+  'sync_controller_gatewaysync_ready',
+  ['namespace', 'name'],
+  `${NAMESPACE}, reason!="Paused"`,
+);
+/** The same ten for the whole time range. */
+const leastReady = `(bottomk(10, avg_over_time(${ready}[$__range:$__interval] @ end())) < 1)`;
+const gateways = (matchers = '') =>
+  ofLeader('sync_controller_gateways', ['namespace', 'name', 'state'], `${NAMESPACE}${matchers}`);
+const inTrouble = thresholds('green', [1, 'red']);
+const orZero = (expr: string) => `${expr} or vector(0)`;
+
+const fleet: Row = {
+  title: 'Fleet',
+  panels: [
+    stat({
+      title: 'GatewaySyncs',
+      description: 'GatewaySyncs in the chosen namespaces.',
+      query: { expr: orZero(`count(${ready})`) },
+      width: 3,
+    }),
+    stat({
+      title: 'Not ready',
+      description: 'GatewaySyncs whose condition Ready is False or Unknown; paused ones do not count.',
+      query: { expr: orZero(`count(${readyUnlessPaused} < 1)`) },
+      thresholds: inTrouble,
+      width: 3,
+    }),
+    stat({
+      title: 'Gateways',
+      description: 'Gateway pods of all GatewaySyncs in the chosen namespaces.',
+      query: { expr: orZero(`sum(${gateways()})`) },
+      width: 3,
+    }),
+    stat({
+      title: 'Gateways synced',
+      description: 'Share of gateways whose files are those of the resolved commit.',
+      query: { expr: `(${orZero(`sum(${gateways(', state="synced"')})`)}) / sum(${gateways()})` },
+      unit: 'percentunit',
+      thresholds: thresholds('red', [0.9, 'yellow'], [1, 'green']),
+      width: 3,
+    }),
+    stat({
+      title: 'Pods without sidecar',
+      description: 'Pods that ask for the sidecar and were created without it, in all namespaces.',
+      query: { expr: 'max(sync_controller_pods_missing_sidecar)' },
+      thresholds: inTrouble,
+      width: 3,
+    }),
+    stat({
+      title: 'Leaders',
+      description: 'Replicas of the controller that lead: one for each installation.',
+      query: { expr: orZero('sum(sync_controller_leader)') },
+      mappings: mappings({ '0': { text: 'None', color: 'red' } }),
+      thresholds: thresholds('green'),
+      width: 3,
+    }),
+    stat({
+      title: 'Open receivers',
+      description: 'Receivers without secret and token: whoever reaches them can ask for a sync.',
+      query: { expr: 'sum(sync_receiver_open)' },
+      thresholds: inTrouble,
+      noValue: 'No receiver',
+      width: 3,
+    }),
+    stat({
+      title: 'Webhook certificate ends in',
+      description: 'Time that the serving certificate of the admission endpoint is still good for.',
+      query: { expr: 'min(sync_controller_admission_certificate_expiry_timestamp_seconds > 0) - time()' },
+      unit: 's',
+      thresholds: thresholds('red', [7 * 86_400, 'yellow'], [14 * 86_400, 'green']),
+      noValue: 'No webhook',
+      width: 3,
+    }),
+  ],
+};
+
+const resources: Row = {
+  title: 'GatewaySyncs',
+  panels: [
+    table({
+      title: 'Not ready',
+      description:
+        'GatewaySyncs whose condition Ready is False or Unknown, and the reason. The name leads to the details.',
+      queries: [
+        { expr: `${ofLeader('sync_controller_gatewaysync_ready', ['namespace', 'name', 'reason'], NAMESPACE)} < 1` },
+      ],
+      columns: { namespace: 'Namespace', name: 'Name', Value: 'Ready', reason: 'Reason' },
+      overrides: [
+        override('Value', { mappings: READY, 'custom.cellOptions': { type: 'color-text' } }),
+        override('name', { links: [{ title: 'Details', url: detailsUrl() }] }),
+      ],
+      sortBy: { displayName: 'Namespace', desc: false },
+    }),
+    timeSeries({
+      title: 'Condition Ready',
+      description: 'GatewaySyncs by their condition Ready.',
+      queries: [
+        { expr: orZero(`count(${ready} == 1)`), legend: 'ready' },
+        { expr: orZero(`count(${ready} == 0)`), legend: 'not ready' },
+        { expr: orZero(`count(${ready} < 0)`), legend: 'unknown' },
+      ],
+      isStacked: true,
+      width: 6,
+      hasOutcomes: true,
+    }),
+    timeSeries({
+      title: 'Gateways by state',
+      description: 'Gateway pods by what their agents report.',
+      queries: [{ expr: `sum by (state) (${gateways()})`, legend: '{{state}}' }],
+      isStacked: true,
+      width: 6,
+      hasOutcomes: true,
+    }),
+    readyTimeline({
+      title: 'GatewaySyncs in trouble',
+      description: 'The ten GatewaySyncs that were ready for the shortest time, if any was not ready all the time.',
+      queries: [{ expr: `${ready} and on (namespace, name) ${leastReady}`, legend: '{{namespace}}/{{name}}' }],
+    }),
+  ],
+};
+
+const agents: Row = {
+  title: 'Agents',
+  panels: [
+    ...agentPanels(NAMESPACE, 'namespace'),
+    timeSeries({
+      title: 'Longest out of touch',
+      description: 'The ten agents whose files were not known to be in line for the longest time.',
+      queries: [
+        {
+          expr: `topk(10, time() - max by (namespace, pod) (sync_agent_last_success_timestamp_seconds{${NAMESPACE}} > 0))`,
+          legend: '{{namespace}}/{{pod}}',
+        },
+      ],
+      unit: 's',
+      width: 16,
+    }),
+    timeSeries({
+      title: 'Versions',
+      description: 'Agents by their version: pods keep theirs until they are created anew.',
+      queries: [{ expr: `count by (version) (sync_agent_info{${NAMESPACE}})`, legend: '{{version}}' }],
+      isStacked: true,
+    }),
+  ],
+};
+
+function detailsUrl(): string {
+  const variables = ['namespace', 'name'].map((name) => `var-${name}=\${__data.fields.${name}}`);
+  return `/d/${UIDS.gatewaySync}?\${__url_time_range}&var-datasource=\${datasource}&${variables.join('&')}`;
+}

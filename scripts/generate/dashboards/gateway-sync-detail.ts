@@ -1,0 +1,120 @@
+import { agentPanels } from './agent-panels.ts';
+import { dashboard, labelVariable } from './dashboard.ts';
+import { thresholds, UIDS } from './grafana.ts';
+import type { Row } from './lay-out.ts';
+import { READY, readyTimeline, stat, table, timeSeries } from './panels.ts';
+import { ofLeader, rate } from './queries.ts';
+
+/** One GatewaySync: its state, its gateways and what their agents do. */
+export function gatewaySyncDetail(): object {
+  return dashboard({
+    uid: UIDS.gatewaySync,
+    title: 'GatewaySyncs / Details',
+    description: 'One GatewaySync: its state, its gateways and what their agents do.',
+    variables: [
+      labelVariable({ name: 'namespace', label: 'Namespace', series: 'sync_controller_gatewaysync_ready' }),
+      labelVariable({
+        name: 'name',
+        label: 'GatewaySync',
+        series: 'sync_controller_gatewaysync_ready{namespace="$namespace"}',
+      }),
+      labelVariable({ name: 'pod', label: 'Pod', series: `sync_agent_info{${RESOURCE}}`, isMulti: true }),
+    ],
+    rows: [state, syncs, gateways],
+  });
+}
+
+const RESOURCE = 'namespace="$namespace", name="$name"';
+const PODS = `${RESOURCE}, pod=~"$pod"`;
+const gatewaysBy = (matchers = '') => ofLeader('sync_controller_gateways', ['state'], `${RESOURCE}${matchers}`);
+const sinceLastSuccess = `time() - max by (pod) (sync_agent_last_success_timestamp_seconds{${PODS}} > 0)`;
+
+const state: Row = {
+  title: 'State',
+  panels: [
+    stat({
+      title: 'Ready',
+      description: 'The condition Ready.',
+      query: { expr: `max(sync_controller_gatewaysync_ready{${RESOURCE}})` },
+      mappings: READY,
+    }),
+    stat({
+      title: 'Reason',
+      description: 'The reason of the condition Ready.',
+      query: {
+        expr: ofLeader('sync_controller_gatewaysync_ready', ['reason'], RESOURCE),
+        legend: '{{reason}}',
+      },
+      showsName: true,
+    }),
+    stat({
+      title: 'Gateways',
+      description: 'Gateway pods of this GatewaySync.',
+      query: { expr: `sum(${gatewaysBy()}) or vector(0)` },
+    }),
+    stat({
+      title: 'Synced',
+      description: 'Share of gateways whose files are those of the resolved commit.',
+      query: { expr: `(sum(${gatewaysBy(', state="synced"')}) or vector(0)) / sum(${gatewaysBy()})` },
+      unit: 'percentunit',
+      thresholds: thresholds('red', [0.9, 'yellow'], [1, 'green']),
+    }),
+    stat({
+      title: 'Longest out of touch',
+      description: 'How long ago the files of some gateway were last known to be in line.',
+      query: { expr: `max(${sinceLastSuccess})` },
+      unit: 's',
+      thresholds: thresholds('green', [300, 'yellow'], [1800, 'red']),
+    }),
+    stat({
+      title: 'Files repaired',
+      description: 'Files that somebody else changed or removed, and that agents repaired, in the time range.',
+      query: { expr: `sum(increase(sync_agent_drift_total{${PODS}}[$__range]))` },
+      thresholds: thresholds('green', [1, 'yellow']),
+      decimals: 0,
+    }),
+    readyTimeline({
+      title: 'Condition Ready',
+      description: 'The condition Ready over time, by its reason.',
+      queries: [{ expr: ofLeader('sync_controller_gatewaysync_ready', ['reason'], RESOURCE), legend: '{{reason}}' }],
+      width: 12,
+      height: 8,
+    }),
+    timeSeries({
+      title: 'Gateways by state',
+      description: 'Gateway pods by what their agents report.',
+      queries: [{ expr: gatewaysBy(), legend: '{{state}}' }],
+      isStacked: true,
+      width: 12,
+      hasOutcomes: true,
+    }),
+  ],
+};
+
+const syncs: Row = { title: 'Syncs', panels: agentPanels(PODS, 'pod') };
+
+const gateways: Row = {
+  title: 'Gateways',
+  panels: [
+    timeSeries({
+      title: 'Failed syncs',
+      description: 'Syncs a second that failed; the SyncReport of the pod says why.',
+      queries: [{ expr: rate('sync_agent_syncs_total', ['pod'], `${PODS}, result="error"`), legend: '{{pod}}' }],
+      unit: 'ops',
+    }),
+    timeSeries({
+      title: 'Out of touch',
+      description: 'Time since the files were last known to be in line: about the sync period where all is well.',
+      queries: [{ expr: sinceLastSuccess, legend: '{{pod}}' }],
+      unit: 's',
+    }),
+    table({
+      title: 'Agents',
+      description: 'The agents and their versions: pods keep theirs until they are created anew.',
+      queries: [{ expr: `max by (pod, version) (sync_agent_info{${PODS}})` }],
+      columns: { pod: 'Pod', version: 'Version' },
+      sortBy: { displayName: 'Pod', desc: false },
+      width: 8,
+    }),
+  ],
+};

@@ -1,0 +1,79 @@
+/** Parts of Grafana's dashboard model that the dashboards use; https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/view-dashboard-json-model/. */
+export interface Panel {
+  type: string;
+  title: string;
+  description: string;
+  /** Columns of 24. */
+  width: number;
+  /** Units of 30 pixels. */
+  height: number;
+  targets: Target[];
+  fieldConfig: { defaults: object; overrides: object[] };
+  options: object;
+  transformations?: object[];
+}
+
+/** A query of a panel, as Grafana wants it. */
+export interface Target {
+  datasource: typeof datasource;
+  editorMode: 'code';
+  expr: string;
+  legendFormat: string;
+  refId: string;
+  range: boolean;
+  instant: boolean;
+  format?: 'table';
+}
+
+/** A query in PromQL, and how its series are called in the legend. */
+export interface Query {
+  expr: string;
+  legend?: string;
+}
+
+/** The data source that a person chose at the top of the dashboard. */
+export const datasource = { type: 'prometheus', uid: '$datasource' } as const;
+
+/** Uid of each dashboard, by which links find it. */
+export const UIDS = { fleet: 'stoker-operator-fleet', gatewaySync: 'stoker-operator-gatewaysync' } as const;
+
+/** Letters that name the queries of one panel. */
+const refIds = 'ABCDEFGH';
+
+/** Queries over the time range of the dashboard. */
+export function rangeTargets(queries: Query[]): Target[] {
+  return queries.map(({ expr, legend = '' }, index) => ({
+    datasource,
+    editorMode: 'code',
+    expr,
+    legendFormat: legend,
+    refId: refIds.charAt(index),
+    range: true,
+    instant: false,
+  }));
+}
+
+/** Queries of the last moment. */
+export function instantTargets(queries: Query[]): Target[] {
+  return rangeTargets(queries).map((target) => ({ ...target, range: false, instant: true }));
+}
+
+/** Colours from a value on; the first holds for everything below. */
+export function thresholds(first: string, ...steps: [value: number, color: string][]): object {
+  const further = steps.map(([value, color]) => ({ color, value }));
+  return { mode: 'absolute', steps: [{ color: first, value: null }, ...further] };
+}
+
+/** Words for single values. */
+export function mappings(words: Record<string, { text: string; color: string }>): object[] {
+  const options = Object.entries(words).map(([value, word], index) => [value, { ...word, index }]);
+  return [{ type: 'value', options: Object.fromEntries(options) }];
+}
+
+/** What the fields of a name, or those whose names match, look like. */
+export function override(name: string | RegExp, properties: Record<string, unknown>): object {
+  return {
+    matcher: typeof name === 'string' ? { id: 'byName', options: name } : { id: 'byRegexp', options: String(name) },
+    properties: Object.entries(properties).map(([id, value]) => ({ id, value })),
+  };
+}

@@ -1,0 +1,183 @@
+import { instantTargets, mappings, override, type Panel, type Query, rangeTargets, thresholds } from './grafana.ts';
+
+interface Common {
+  title: string;
+  /** A sentence for the person who wonders what the panel is about. */
+  description: string;
+  width?: number;
+  height?: number;
+  /** Id of a unit of Grafana, such as `s` or `reqps`. */
+  unit?: string;
+}
+
+/** Colours of outcomes and states, the same on every panel. */
+const OUTCOME_COLORS = {
+  green: /^(added|patched|ready|stored|success|synced)$/,
+  blue: /^(dryRun|dry_run|ignored|modified|paused|unchanged)$/,
+  yellow: /^(denied|pending|skewed|unknown)$/,
+  orange: /^(invalid|missingSidecar)$/,
+  red: /^(deleted|error|failed|failure|not ready|refused)$/,
+};
+
+const outcomeOverrides = Object.entries(OUTCOME_COLORS).map(([fixedColor, names]) =>
+  override(names, { color: { mode: 'fixed', fixedColor } }),
+);
+
+/** Words and colours of the condition Ready as a number. */
+export const READY = mappings({
+  '1': { text: 'Ready', color: 'green' },
+  '0': { text: 'Not ready', color: 'red' },
+  '-1': { text: 'Unknown', color: 'yellow' },
+});
+
+interface TimeSeriesPanel extends Common {
+  queries: Query[];
+  /** Where the series are parts of a whole. */
+  isStacked?: boolean;
+  /** Where the series are called after outcomes or states. */
+  hasOutcomes?: boolean;
+}
+
+/** Lines over time. */
+export function timeSeries(panel: TimeSeriesPanel): Panel {
+  const { title, description, width = 8, height = 8, unit = 'short', queries, isStacked = false } = panel;
+  const custom = {
+    drawStyle: 'line',
+    fillOpacity: isStacked ? 40 : 10,
+    lineInterpolation: 'linear',
+    lineWidth: 1,
+    showPoints: 'auto',
+    spanNulls: false,
+    stacking: { group: 'A', mode: isStacked ? 'normal' : 'none' },
+  };
+  return {
+    type: 'timeseries',
+    ...{ title, description, width, height },
+    targets: rangeTargets(queries),
+    fieldConfig: {
+      defaults: { color: { mode: 'palette-classic' }, custom, min: 0, thresholds: thresholds('green'), unit },
+      overrides: panel.hasOutcomes ? outcomeOverrides : [],
+    },
+    options: {
+      legend: { calcs: ['lastNotNull', 'max'], displayMode: 'table', placement: 'bottom', showLegend: true },
+      tooltip: { mode: 'multi', sort: 'desc' },
+    },
+  };
+}
+
+interface StatPanel extends Common {
+  query: Query;
+  thresholds?: object;
+  mappings?: object[];
+  /** What is shown while there is no series. */
+  noValue?: string;
+  decimals?: number;
+  /** Shows the legend instead of the value. */
+  showsName?: boolean;
+}
+
+/** One number, large. */
+export function stat(panel: StatPanel): Panel {
+  const {
+    title,
+    description,
+    width = 4,
+    height = 4,
+    unit = 'short',
+    query,
+    noValue = '–',
+    decimals,
+    showsName,
+  } = panel;
+  return {
+    type: 'stat',
+    ...{ title, description, width, height },
+    // A name over a time range would be all that there were.
+    targets: showsName ? instantTargets([query]) : rangeTargets([query]),
+    fieldConfig: {
+      defaults: {
+        color: { mode: 'thresholds' },
+        mappings: panel.mappings ?? [],
+        noValue,
+        thresholds: panel.thresholds ?? thresholds('text'),
+        unit,
+        ...(decimals !== undefined && { decimals }),
+      },
+      overrides: [],
+    },
+    options: {
+      colorMode: 'value',
+      graphMode: showsName ? 'none' : 'area',
+      justifyMode: 'auto',
+      orientation: 'auto',
+      reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false },
+      textMode: showsName ? 'name' : 'auto',
+      wideLayout: true,
+    },
+  };
+}
+
+/** The condition Ready over time, a bar for each series. */
+export function readyTimeline(panel: Common & { queries: Query[] }): Panel {
+  const { title, description, width = 24, height = 6, queries } = panel;
+  return {
+    type: 'state-timeline',
+    ...{ title, description, width, height },
+    targets: rangeTargets(queries),
+    fieldConfig: {
+      defaults: {
+        color: { mode: 'thresholds' },
+        custom: { fillOpacity: 70, lineWidth: 0 },
+        mappings: READY,
+        thresholds: thresholds('text'),
+      },
+      overrides: [],
+    },
+    options: {
+      alignValue: 'left',
+      legend: { calcs: [], displayMode: 'list', placement: 'bottom', showLegend: false },
+      mergeValues: true,
+      rowHeight: 0.8,
+      showValue: 'auto',
+      tooltip: { mode: 'single', sort: 'none' },
+    },
+  };
+}
+
+interface TablePanel extends Common {
+  queries: Query[];
+  /** Columns in order: the label, or `Value`, and its heading. */
+  columns: Record<string, string>;
+  overrides?: object[];
+  sortBy: { displayName: string; desc: boolean };
+}
+
+/** A row for each series of the last moment. */
+export function table(panel: TablePanel): Panel {
+  const {
+    title,
+    description,
+    width = 12,
+    height = 8,
+    unit = 'short',
+    queries,
+    columns,
+    overrides = [],
+    sortBy,
+  } = panel;
+  const indexByName = Object.fromEntries(Object.keys(columns).map((name, index) => [name, index]));
+  return {
+    type: 'table',
+    ...{ title, description, width, height },
+    targets: instantTargets(queries).map((target) => ({ ...target, format: 'table' })),
+    fieldConfig: {
+      defaults: { custom: { align: 'auto', filterable: true }, thresholds: thresholds('text'), unit },
+      overrides,
+    },
+    options: { cellHeight: 'sm', showHeader: true, sortBy: [sortBy] },
+    transformations: [
+      { id: 'filterFieldsByName', options: { include: { names: Object.keys(columns) } } },
+      { id: 'organize', options: { indexByName, renameByName: columns } },
+    ],
+  };
+}

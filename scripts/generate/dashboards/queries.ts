@@ -1,0 +1,31 @@
+import type { Query } from './grafana.ts';
+
+/** Which series: matchers as PromQL writes them, without the braces; empty means all. */
+export type Matchers = string;
+
+const select = (metric: string, matchers: Matchers) => (matchers ? `${metric}{${matchers}}` : metric);
+
+/** Events a second of a counter, summed up by labels. */
+export function rate(metric: string, labels: string[] = [], matchers: Matchers = ''): string {
+  const by = labels.length > 0 ? ` by (${labels.join(', ')})` : '';
+  return `sum${by} (rate(${select(metric, matchers)}[$__rate_interval]))`;
+}
+
+/** The same as a query whose legend is the first label. */
+export function rateBy(metric: string, label: string, matchers: Matchers = ''): Query {
+  return { expr: rate(metric, [label], matchers), legend: `{{${label}}}` };
+}
+
+/** Median and 99th percentile of a histogram in seconds. */
+export function quantiles(histogram: string, matchers: Matchers = ''): Query[] {
+  return [quantile(0.5, histogram, matchers), quantile(0.99, histogram, matchers)];
+}
+
+function quantile(q: number, histogram: string, matchers: Matchers): Query {
+  return { expr: `histogram_quantile(${q}, ${rate(`${histogram}_bucket`, ['le'], matchers)})`, legend: `p${q * 100}` };
+}
+
+/** A gauge of the leader by labels: while the lease changes hands, two replicas may show it. */
+export function ofLeader(gauge: string, labels: string[], matchers: Matchers = ''): string {
+  return `max by (${labels.join(', ')}) (${select(gauge, matchers)})`;
+}

@@ -1,0 +1,54 @@
+import picomatch from 'picomatch';
+import type { Mapping } from '../api/sync.ts';
+import { editTree, type JsonEdit, parseJsonPath } from './json-edits.ts';
+import { relativePath } from './relative-path.ts';
+import { renderTemplate, type TemplateValues } from './render-template.ts';
+
+type Patch = NonNullable<Mapping['patches']>[number];
+
+/** A patch whose values are rendered. */
+export interface RenderedPatch {
+  /** Path or glob relative to the mapping's source; `''` where the mapping is a single file. */
+  file: string;
+  /** Whether it is meant for a file, named relative to the mapping's source. */
+  matches: (file: string) => boolean;
+  edits: JsonEdit[];
+}
+
+export type RenderedPatchResult = { kind: 'patch'; patch: RenderedPatch } | { kind: 'problem'; message: string };
+
+/** Renders the values of a patch, and checks what can be checked without the file. */
+export function renderPatch({ file: pattern, set }: Patch, values: TemplateValues): RenderedPatchResult {
+  const file = relativePath(pattern ?? '');
+  if (file.kind === 'problem') return problem(`.file: ${file.message}`);
+  const edits: JsonEdit[] = [];
+  for (const [path, text] of Object.entries(set)) {
+    const keys = parseJsonPath(path);
+    if (!keys) return problem(`.set: ${JSON.stringify(path)} is no path: keys with dots between them`);
+    const rendered = renderTemplate(text, values);
+    if (rendered.kind === 'problem') return problem(`.set.${path}: ${rendered.message}`);
+    edits.push({ path: keys, json: jsonText(rendered.text) });
+  }
+  const tree = editTree(edits);
+  if (tree.kind === 'problem') return problem(`.set: ${tree.message}`);
+  return { kind: 'patch', patch: { file: file.path, matches: matcherOf(file.path), edits } };
+}
+
+/** A path is matched to the letter before it is taken for a glob: names may hold brackets. */
+function matcherOf(file: string): (path: string) => boolean {
+  if (!/[*?[{]/.test(file)) return (path) => path === file;
+  const isMatch = picomatch(file, { dot: true, nonegate: true, noextglob: true });
+  return (path) => path === file || isMatch(path);
+}
+
+/** A JSON text as it stands, so that no digit is lost; any other text as a JSON string. */
+function jsonText(text: string): string {
+  try {
+    JSON.parse(text);
+    return text.trim();
+  } catch {
+    return JSON.stringify(text);
+  }
+}
+
+const problem = (message: string): RenderedPatchResult => ({ kind: 'problem', message });

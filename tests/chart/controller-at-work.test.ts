@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { freePort } from '../../scripts/testbed/free-port.ts';
+import { startGitServer } from '../../scripts/testbed/git-server.ts';
+import { apply, connectCluster, createNamespace, kubectl } from '../support/cluster.ts';
+import { injectedPod, report } from '../support/gateway-pods.ts';
+import { applyGatewaySync, condition, untilGatewaySync } from '../support/gateway-syncs.ts';
+import { startController } from '../support/start-controller.ts';
+import { until } from '../support/until.ts';
+import { installRights } from './support/install-rights.ts';
+import { environmentOf, pick, render } from './support/render.ts';
+
+test('the controller does all its work with the rights and the environment that the chart gives it', async (t) => {
+  const namespace = await createNamespace(t);
+  const values = {
+    fullnameOverride: namespace,
+    certManager: { enabled: false },
+    // The cluster is shared with other tests.
+    controller: { watchNamespaces: [namespace], git: { allowLocal: true } },
+  };
+  await installRights(t, { namespace, values });
+  const objects = await render(values, { namespace });
+  const configuration = pick(objects, 'MutatingWebhookConfiguration');
+  // Nobody could reach the controller at the name of its Service.
+  configuration.webhooks[0].namespaceSelector.matchLabels = { 'test.sync.io/webhook': namespace };
+  await apply([configuration, pick(objects, 'Secret', '-certificate'), pick(objects, 'Lease')]);
+  t.after(() => kubectl('delete', 'mutatingwebhookconfiguration', configuration.metadata.name));
+  const server = await startGitServer();
+  t.after(() => server.stop());
+  const repository = await server.createRepository('app');
+  const commit = await repository.commit({ files: { 'config/a': '1' } });
+
+  const account = { namespace, serviceAccount: namespace };
+  const controller = await startController(t, namespace, {
+    ...(environmentOf(pick(objects, 'Deployment')) as Record<string, string>),
+    POD_NAME: 'controller-0',
+    POD_NAMESPACE: namespace,
+    KUBECONFIG: await (await connectCluster()).kubeconfigFor(account),
+    HEALTH_PORT: String(await freePort()),
+    METRICS_PORT: String(await freePort()),
+    WEBHOOK_PORT: String(await freePort()),
+  });
+  const address = { namespace, name: 'app' };
+  await applyGatewaySync(address, { repo: repository.url });
+  await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
+  await apply(injectedPod(namespace, 'gateway', 'app'));
+  await until(() => kubectl('get', 'rolebinding/sync-agent-app', '--namespace', namespace), {
+    describe: 'the RoleBinding of the agent',
+    timeout: 30_000,
+  });
+  await report({ namespace, name: 'gateway' }, { commit, ref: 'main' });
+  await untilGatewaySync(address, 'ready', (resource) => condition(resource, 'Ready')?.status === 'True');
+
+  const read = (output: string, ...what: string[]) =>
+    kubectl('get', ...what, '--namespace', namespace, `--output=jsonpath=${output}`);
+  await until(() => read('{.items[*].reason}', 'events.events.k8s.io'), { describe: 'an event', timeout: 30_000 });
+  await until(() => read('{.webhooks[0].clientConfig.caBundle}', `mutatingwebhookconfiguration/${namespace}-webhook`), {
+    describe: 'a CA in the configuration of the webhook',
+    timeout: 30_000,
+  });
+  assert.equal(await read('{.spec.holderIdentity}', 'lease/stoker-operator-controller'), 'controller-0');
+  assert.doesNotMatch(controller.output, /forbidden/i);
+});

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, test } from 'node:test';
+import { findBinaries } from '../../scripts/testbed/find-binaries.ts';
+import { runCommand } from '../../scripts/testbed/run-command.ts';
+import { makeTemporaryFolder } from '../../scripts/testbed/temporary-folder.ts';
+import { type Dashboard, interpolate, type Panel, queriesOf, readDashboards } from './support/dashboards.ts';
+import { pick, render } from './support/render.ts';
+
+const dashboards = await readDashboards();
+const chosen = { type: 'prometheus', uid: '$datasource' };
+
+/** Names that stand for something that a person chooses, or for Grafana's own. */
+const variablesIn = (text: string) => [...text.matchAll(/\$\{?(\w+)/g)].map(([, name = '']) => name);
+
+const overlap = ({ gridPos: a }: Panel, { gridPos: b }: Panel) =>
+  a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
+
+test('there is a dashboard of the fleet and one of a single GatewaySync', () => {
+  assert.deepEqual(
+    dashboards.map(({ file }) => file),
+    ['fleet-overview.json', 'gatewaysync-detail.json'],
+  );
+  assert.equal(new Set(dashboards.map(({ uid }) => uid)).size, dashboards.length);
+  for (const { uid } of dashboards) assert.match(uid, /^[a-z-]{1,40}$/);
+});
+
+for (const dashboard of dashboards) checkStructure(dashboard);
+
+function checkStructure(dashboard: Dashboard): void {
+  const { file, panels, templating } = dashboard;
+  const shown = panels.filter(({ type }) => type !== 'row');
+
+  suite(file, () => {
+    test('panels have ids of their own, lie beside each other and begin with a row', () => {
+      assert.equal(panels[0]?.type, 'row');
+      assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
+      for (const [index, panel] of panels.entries()) {
+        const { x, w } = panel.gridPos;
+        assert.ok(x >= 0 && x + w <= 24, `${panel.title} is wider than the dashboard`);
+        for (const other of panels.slice(index + 1)) {
+          assert.ok(!overlap(panel, other), `${panel.title} lies on ${other.title}`);
+        }
+      }
+    });
+
+    test('each panel says what it shows, and in which unit', () => {
+      for (const { title, description, fieldConfig, targets, type } of shown) {
+        assert.match(description ?? '', /\.$/, title);
+        assert.ok(targets?.length, title);
+        assert.ok(fieldConfig?.defaults.thresholds, title);
+        if (type !== 'state-timeline') assert.ok(fieldConfig.defaults.unit, title);
+      }
+    });
+
+    test('everything is asked of the chosen data source', () => {
+      for (const panel of shown) {
+        assert.deepEqual(panel.datasource, chosen, panel.title);
+        for (const target of panel.targets ?? []) assert.deepEqual(target.datasource, chosen, panel.title);
+      }
+      const [first, ...others] = templating.list;
+      assert.deepEqual([first?.name, first?.type], ['datasource', 'datasource']);
+      for (const { name, datasource } of others) assert.deepEqual(datasource, chosen, name);
+    });
+
+    test('every variable that is used is defined, and none is without use', () => {
+      const text = JSON.stringify(dashboard);
+      const used = new Set(variablesIn(text).filter((name) => !name.startsWith('__')));
+      const defined = new Set(templating.list.map(({ name }) => name));
+      assert.deepEqual([...used].sort(), [...defined].sort());
+    });
+
+    test('no query names a namespace, a resource, a pod or a job', () => {
+      for (const { expr, where } of queriesOf(dashboard)) {
+        const fixed = /\b(namespace|name|pod|job|instance|cluster)\s*(=|!=|=~|!~)\s*"[^$"]/.exec(expr);
+        assert.equal(fixed, null, where);
+      }
+    });
+
+    test('the series of one panel can be told apart', () => {
+      for (const { title, type, targets = [] } of shown) {
+        if (type === 'table' || targets.length < 2) continue;
+        assert.equal(new Set(targets.map(({ legendFormat }) => legendFormat)).size, targets.length, title);
+      }
+    });
+  });
+}
+
+test('promtool parses every query', async (t) => {
+  const folder = await makeTemporaryFolder('queries-');
+  t.after(() => folder.remove());
+  const rules = dashboards
+    .flatMap(queriesOf)
+    .map(({ expr }, index) => ({ record: `query_${index}`, expr: interpolate(expr) }));
+  const file = path.join(folder.path, 'rules.json');
+  await writeFile(file, JSON.stringify({ groups: [{ name: 'queries', rules }] }));
+  const { promtool } = await findBinaries('promtool');
+  const output = await runCommand(promtool, ['check', 'rules', file]);
+  assert.match(output, new RegExp(`SUCCESS: ${rules.length} rules found`));
+});
+
+test('one ConfigMap holds both dashboards, where and as Grafana looks for it', async () => {
+  const values = { namespace: 'grafana', labels: { team: 'a' }, annotations: { grafana_folder: 'Git' } };
+  const objects = await render({ grafanaDashboard: { enabled: true, ...values } });
+  const { metadata, data } = pick(objects, 'ConfigMap', '-dashboards');
+  assert.equal(metadata.namespace, 'grafana');
+  assert.equal(metadata.labels?.grafana_dashboard, '1');
+  assert.equal(metadata.labels?.team, 'a');
+  assert.deepEqual(metadata.annotations, { grafana_folder: 'Git' });
+  const held = Object.entries<string>(data).map(([key, json]) => [key, JSON.parse(json)]);
+  assert.deepEqual(
+    Object.fromEntries(held),
+    Object.fromEntries(dashboards.map(({ file, ...model }) => [`stoker-operator-${file}`, model])),
+  );
+  // What kubectl keeps in an annotation may not be longer.
+  assert.ok(JSON.stringify(data).length < 262_144);
+});
+
+test('the ConfigMap of the dashboards is in the namespace of the release, and may have another discovery label', async () => {
+  const objects = await render({ grafanaDashboard: { enabled: true, labels: { grafana_dashboard: 'yes' } } });
+  const { metadata } = pick(objects, 'ConfigMap', '-dashboards');
+  assert.equal(metadata.namespace, 'operator');
+  assert.equal(metadata.labels?.grafana_dashboard, 'yes');
+  assert.equal(metadata.annotations, undefined);
+});
+
+test('without the value there are no dashboards', async () => {
+  const kinds = (await render()).filter(({ metadata }) => metadata.name.endsWith('-dashboards'));
+  assert.deepEqual(kinds, []);
+});

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, test } from 'node:test';
+import { parseAllDocuments } from 'yaml';
+import { connectCluster } from '../support/cluster.ts';
+import { blocksOf, commandsOf, type Page, proseOf, readPages, wordsOf } from '../support/markdown.ts';
+import { chart, helm, render } from './support/render.ts';
+
+const pages = (await readPages()).filter(({ file }) => !['CHANGELOG.md', 'docs/api-reference.md'].includes(file));
+
+/** Options of helm that take a value, and whether rendering needs them. */
+const OPTIONS: Record<string, 'needed' | 'left out'> = {
+  '--namespace': 'needed',
+  '--set': 'needed',
+  '--version': 'left out',
+  '--values': 'left out',
+};
+const FLAGS = ['--create-namespace', '--install', '--reuse-values', '--take-ownership', '--force-conflicts'];
+const CHARTS = ['oci://ghcr.io/stoker-operator/charts/stoker-operator', './chart'];
+
+/** Turns `helm install|upgrade|template …` into the arguments that render the checkout's chart the same way. */
+function templateArguments(command: string): string[] {
+  const [names, kept]: string[][] = [[], []];
+  const words = wordsOf(command).slice(2);
+  for (let word = words.shift(); word !== undefined; word = words.shift()) {
+    const use = OPTIONS[word];
+    if (use) {
+      const value = words.shift();
+      assert.ok(value, `${command}: ${word} has no value`);
+      if (use === 'needed') kept!.push(word, value);
+    } else if (!FLAGS.includes(word)) names!.push(word);
+  }
+  const [release, reference, ...rest] = names!;
+  assert.deepEqual(rest, [], command);
+  assert.ok(release && CHARTS.includes(reference ?? ''), `${command}: which chart?`);
+  return ['template', release, chart, ...kept!];
+}
+
+interface Document {
+  apiVersion?: string;
+  kind?: string;
+  metadata?: { namespace?: string };
+  // biome-ignore lint/suspicious/noExplicitAny: of any kind
+  spec?: any;
+}
+
+/** The objects in the YAML of a page, and the values files, which say so in their first line. */
+function documentsOf(page: Page): { objects: Document[]; values: object[] } {
+  const [objects, values]: [Document[], object[]] = [[], []];
+  for (const { language, code } of blocksOf(page)) {
+    if (language !== 'yaml') continue;
+    for (const document of parseAllDocuments(code, { uniqueKeys: true })) {
+      assert.deepEqual(document.errors, [], page.file);
+      const content = document.toJS();
+      if (code.startsWith('# values.yaml')) values.push(content);
+      else if (content?.kind && content.apiVersion) objects.push(content);
+    }
+  }
+  for (const { kind, spec } of objects) {
+    if (kind === 'HelmRelease') values.push(spec.values);
+    if (kind === 'Application' && spec.source.chart) values.push(spec.source.helm.valuesObject);
+  }
+  return { objects, values };
+}
+
+const isForeign = ({ apiVersion = '' }: Document) => /argoproj\.io|fluxcd\.io|prometheus/.test(apiVersion);
+
+suite('what is true of', () => {
+  for (const page of pages) {
+    const commands = commandsOf(page).filter((line) => /^helm (install|upgrade|template) /.test(line));
+    const { objects, values } = documentsOf(page);
+    const own = objects.filter((object) => !isForeign(object));
+    if (commands.length + values.length + own.length === 0) continue;
+
+    test(`${page.file}: its helm commands and values render, and the API server accepts its objects`, async () => {
+      for (const command of new Set(commands)) await helm(...templateArguments(command));
+      for (const given of values) await render(given);
+      const { kubectlWith } = await connectCluster();
+      for (const object of own) {
+        const placed = { ...object, metadata: { ...object.metadata, namespace: 'default' } };
+        await kubectlWith(placed, 'create', '--dry-run=server', '--validate=strict', '--filename', '-');
+      }
+    });
+  }
+});
+
+interface Schema {
+  $ref?: string;
+  $defs?: Record<string, Schema>;
+  properties?: Record<string, Schema>;
+}
+
+/** Whether a dotted path is a value, or lies in one that holds what Kubernetes defines. */
+function isValue(root: Schema, node: Schema | undefined, [key, ...rest]: string[]): boolean {
+  const { properties } = node?.$ref ? (root.$defs?.[node.$ref.split('/').at(-1) ?? ''] ?? {}) : (node ?? {});
+  if (key === undefined || !properties) return true;
+  return key in properties && isValue(root, properties[key], rest);
+}
+
+test('every value that a page names is a value of the chart', async () => {
+  const schema: Schema = JSON.parse(await readFile(path.join(chart, 'values.schema.json'), 'utf8'));
+  for (const page of pages) {
+    for (const [, name = ''] of proseOf(page).matchAll(/`([a-z]\w*(?:\.\w+)+)(?:=[^`]*)?`/gi)) {
+      const keys = name.split('.');
+      if (keys[0]! in schema.properties!) assert.ok(isValue(schema, schema, keys), `${page.file}: ${name}`);
+    }
+  }
+});
+
+test('every Deployment and Service that a page names is one of the chart, installed as the pages do it', async () => {
+  // As a release of that name calls them.
+  const objects = await render({ fullnameOverride: 'stoker-operator', webhookReceiver: { enabled: true } });
+  const names = new Set(objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`));
+  const kinds: Record<string, string> = {
+    deploy: 'Deployment',
+    deployment: 'Deployment',
+    svc: 'Service',
+    service: 'Service',
+  };
+  for (const page of pages) {
+    for (const command of commandsOf(page)) {
+      for (const [, kind = '', name] of command.matchAll(/\b(deploy|deployment|svc|service)\/([a-z][\w-]*)/g)) {
+        assert.ok(names.has(`${kinds[kind]} ${name}`), `${page.file}: ${command}`);
+      }
+    }
+  }
+});

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { chart, helm } from './support/render.ts';
+
+async function notesOf(...values: string[]): Promise<string> {
+  const flags = values.map((value) => `--set=${value}`);
+  const output = await helm('install', 'test', chart, '--namespace=operator', '--dry-run=client', ...flags);
+  return output.slice(output.indexOf('\nNOTES:'));
+}
+
+const receiver = 'webhookReceiver.enabled=true';
+const hmac = 'webhookReceiver.hmac.secret=x';
+const token = 'webhookReceiver.token.secretRef.name=x';
+const ingress = 'webhookReceiver.ingress.enabled=true';
+const tls = 'webhookReceiver.ingress.tls[0].secretName=x';
+
+/** What the notes warn of, and values with which they do not. */
+const warnings: { words: RegExp; of: string[][]; notOf: string[][] }[] = [
+  {
+    words: /WARNING: the push receiver is open/,
+    of: [[receiver]],
+    notOf: [[], [receiver, hmac], [receiver, token]],
+  },
+  {
+    words: /WARNING: the Ingress of the push receiver has no TLS/,
+    of: [[receiver, token, ingress]],
+    notOf: [
+      [receiver, token],
+      [receiver, token, ingress, tls],
+      [receiver, hmac, ingress],
+    ],
+  },
+  {
+    words: /WARNING: crds.keep is false/,
+    of: [['crds.keep=false']],
+    notOf: [[], ['crds.keep=false', 'crds.install=false']],
+  },
+  {
+    words: /WARNING: leaderElection.enabled is false with 2 replicas/,
+    of: [['leaderElection.enabled=false', 'replicaCount=2']],
+    notOf: [['leaderElection.enabled=false'], ['replicaCount=2']],
+  },
+  { words: /WARNING: webhook.enabled is false/, of: [['webhook.enabled=false']], notOf: [[]] },
+];
+
+for (const { words, of, notOf } of warnings) {
+  test(`the notes say ${words.source} where it is so, and only there`, async () => {
+    for (const values of of) assert.match(await notesOf(...values), words, values.join());
+    for (const values of notOf) assert.doesNotMatch(await notesOf(...values), words, values.join());
+  });
+}
+
+test('the notes warn of nothing where there is nothing to warn of', async () => {
+  assert.doesNotMatch(await notesOf(), /WARNING/);
+  assert.doesNotMatch(await notesOf(receiver, hmac, token, ingress, tls), /WARNING/);
+});
+
+test('the notes say where the receiver answers', async () => {
+  const inside = /http:\/\/test-stoker-operator-receiver\.operator\.svc:9444\/webhook\//;
+  assert.match(await notesOf(receiver), inside);
+  assert.match(await notesOf(receiver), /port-forward --namespace operator service\/\S+ 9444:9444/);
+  assert.doesNotMatch(await notesOf(), /receiver/);
+  const host = ['webhookReceiver.ingress.hosts[0].host=hooks.test'];
+  const paths = '[0].path=/webhook,webhookReceiver.ingress.hosts[0].paths[0].pathType=Prefix';
+  const notes = await notesOf(receiver, ingress, tls, ...host, `webhookReceiver.ingress.hosts[0].paths${paths}`);
+  assert.match(notes, /https:\/\/hooks\.test\/webhook\//);
+});
+
+test('the notes say which namespaces need a label, if they do', async () => {
+  const words = /label their namespace/;
+  assert.doesNotMatch(await notesOf(), words);
+  assert.match(await notesOf('webhook.namespaceSelector.requireLabel=true'), words);
+});

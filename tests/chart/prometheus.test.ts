@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { apply, kubectl } from '../support/cluster.ts';
+import { gatewayPod } from '../support/gateway-pods.ts';
+import { applyGatewaySync, untilGatewaySync } from '../support/gateway-syncs.ts';
+import { startPath, type WholePath } from '../support/start-path.ts';
+import { until } from '../support/until.ts';
+import { interpolate, type PanelQuery, queriesOf, readDashboards } from './support/dashboards.ts';
+import { type Alert, listAlerts } from './support/list-alerts.ts';
+import { pick, render } from './support/render.ts';
+import { scrapeConfigOf } from './support/scrape-configs.ts';
+import { type Prometheus, type Sample, startPrometheus } from './support/start-prometheus.ts';
+import { assumptionsOf } from './support/syntax.ts';
+
+/** It waits for a drift to be repaired, among others; a busy machine takes its time. */
+const limit = { timeout: 240_000 };
+
+/** Has no series before a watch has ended, which takes minutes. */
+const SELDOM = 'sync_controller_watch_restarts_total';
+
+test('dashboards and alerts find what they ask for in a Prometheus that scrapes a real run', limit, async (t) => {
+  const world = await startPath(t, { 'config/a.txt': 'first' });
+  const { namespace, name } = world.address;
+  const prometheus = await scrape(t, world);
+  await makeNews(world, prometheus);
+  const dashboards = await readDashboards();
+  const alerts = await listAlerts({ webhookReceiver: { enabled: true } });
+  // Longer than the test takes: what happened at its beginning counts as well.
+  const chosen = { namespace, name, pod: '.*', __rate_interval: '10m', __range: '10m' };
+
+  for (const dashboard of dashboards) {
+    await t.test(`${dashboard.file}: each query gives data, with the labels that its panel shows`, async () => {
+      for (const query of queriesOf(dashboard)) {
+        if (query.expr.includes(SELDOM)) continue;
+        await until(() => prometheus.query(interpolate(query.expr, chosen)), {
+          describe: `data for ${query.where}: ${query.expr}`,
+          accept: (samples) => samples.some(({ value }) => Number.isFinite(value)) && hasLabels(query, samples),
+          timeout: 30_000,
+        });
+      }
+    });
+
+    await t.test(`${dashboard.file}: each variable has values to offer`, async () => {
+      for (const { name: variable, definition } of dashboard.templating.list) {
+        if (!definition) continue;
+        const [, series = '', label = ''] = /^label_values\((.+), (\w+)\)$/.exec(definition) ?? [];
+        assert.equal(label, variable);
+        const values = (await prometheus.series(interpolate(series, chosen))).map((labels) => labels[label]);
+        assert.ok(values.length > 0 && values.every(Boolean), variable);
+      }
+    });
+  }
+
+  await t.test('metrics and labels in queries and alerts are those that the programs export', async () => {
+    const named = [
+      ...dashboards.flatMap(queriesOf).map(({ where, expr }) => ({ where, expr: interpolate(expr, chosen) })),
+      ...alerts.map(({ alert, expr }) => ({ where: alert, expr })),
+    ];
+    for (const { where, expr } of named) await checkAssumptions(prometheus, where, expr);
+  });
+
+  await t.test('of the alerts, those are pending that have a cause', async () => {
+    const pending = await listPending(prometheus, alerts);
+    for (const alert of ['SyncNotReady', 'SyncGatewaysNotSynced', 'SyncFilesDrift']) {
+      assert.ok(pending.includes(alert), `${alert} is not among ${pending.join(', ')}`);
+    }
+    for (const alert of [
+      'SyncControllerHasNoLeader',
+      'SyncWebhookCertificateExpires',
+      'SyncAdmissionFails',
+      'SyncReceiverIsDown',
+      'SyncReceiverIsOpen',
+      'SyncDeliveriesNotStored',
+      'SyncReloadsFail',
+    ]) {
+      assert.ok(!pending.includes(alert), alert);
+    }
+  });
+});
+
+/** Starts a Prometheus server that is configured by the monitors of the chart, as if the release were in the namespace `operator`. */
+async function scrape(t: TestContext, { address: { namespace }, metricsPorts }: WholePath): Promise<Prometheus> {
+  const values = {
+    serviceMonitor: { enabled: true },
+    podMonitor: { enabled: true },
+    webhookReceiver: { enabled: true },
+  };
+  const objects = await render({ fullnameOverride: namespace, ...values });
+  const token = await mayScrape(t, namespace, pick(objects, 'ClusterRole', '-metrics-reader'));
+  const scraped = (port: number, pod: string, where = 'operator') => ({
+    address: `127.0.0.1:${port}`,
+    namespace: where,
+    pod,
+  });
+  const { controller, receiver, agent } = metricsPorts;
+  const annotations = JSON.parse(
+    await kubectl('get', 'pod', 'gateway-0', '-n', namespace, '--output=jsonpath={.metadata.annotations}'),
+  );
+  return await startPrometheus(t, [
+    scrapeConfigOf(pick(objects, 'ServiceMonitor', namespace), scraped(controller, 'controller-0'), token),
+    scrapeConfigOf(pick(objects, 'ServiceMonitor', '-receiver'), scraped(receiver, 'receiver-0'), token),
+    scrapeConfigOf(pick(objects, 'PodMonitor'), { ...scraped(agent, 'gateway-0', namespace), annotations }),
+  ]);
+}
+
+/** Makes a service account that may read the metrics of the controller, and gives a token of it. */
+async function mayScrape(t: TestContext, namespace: string, role: { metadata: { name: string } }): Promise<string> {
+  const { name } = role.metadata;
+  const subjects = [{ kind: 'ServiceAccount', name: 'prometheus', namespace }];
+  const binding = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding', metadata: { name } };
+  await apply([
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'prometheus', namespace } },
+    role,
+    { ...binding, roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name }, subjects },
+  ]);
+  t.after(() => kubectl('delete', `clusterrole/${name}`, `clusterrolebinding/${name}`));
+  return (await kubectl('create', 'token', 'prometheus', '--namespace', namespace)).trim();
+}
+
+/** Lets something happen that each of the programs counts, now that Prometheus looks. */
+async function makeNews(world: WholePath, prometheus: Prometheus): Promise<void> {
+  const { address, repository, data } = world;
+  const file = path.join(data, 'config/a.txt');
+  const untilContent = (content: string) =>
+    until(() => readFile(file, 'utf8'), { describe: content, accept: (text) => text === content, timeout: 40_000 });
+  await untilContent('first');
+
+  await repository.commit({ files: { 'config/a.txt': 'second' } });
+  assert.equal(await world.post('push', { ref: 'refs/heads/main' }), 202);
+  await untilContent('second');
+
+  await deliver(world);
+  // A series that begins with its first event shows an increase with the second one.
+  await until(() => prometheus.query('sync_receiver_deliveries_total'), {
+    describe: 'the deliveries in Prometheus',
+    accept: (samples) => samples.length >= 3,
+    timeout: 30_000,
+  });
+  await deliver(world);
+
+  const profiles = { default: { mappings: [{ source: 'config', destination: 'config' }] } };
+  await applyGatewaySync(address, { repo: repository.url }, { sync: { defaults: { syncPeriod: 5 }, profiles } });
+  await writeFile(file, 'drifted');
+  await untilContent('second');
+
+  await apply(gatewayPod(address.namespace, 'gateway-1', { 'sync.io/cr-name': address.name }));
+  const broken = { ...address, name: 'broken' };
+  await applyGatewaySync(broken, { repo: `${repository.url}-missing` });
+  await untilGatewaySync(broken, 'an error', ({ status }) => status?.refResolutionStatus === 'Error', 30_000);
+}
+
+/** One delivery that is stored, one that is ignored and one that is refused. */
+async function deliver({ post, webhookUrl }: WholePath): Promise<void> {
+  assert.equal(await post('push', { ref: 'refs/heads/main' }), 202);
+  assert.equal(await post('ping', { zen: 'Keep it logically awesome.' }), 200);
+  const headers = { 'Content-Type': 'application/json' };
+  assert.equal((await fetch(webhookUrl, { method: 'POST', headers, body: '{"ref":"main"}' })).status, 401);
+}
+
+/** Whether the legend, or the columns of a table, name labels that the series have. */
+function hasLabels({ legendFormat, panel }: PanelQuery, samples: Sample[]): boolean {
+  const inLegend = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = '']) => label);
+  const columns = (panel.transformations ?? []).flatMap(({ options }) => options.include?.names ?? []);
+  const labels = [...inLegend, ...columns.filter((column) => column !== 'Value')];
+  return samples.every(({ metric }) => labels.every((label) => label in metric));
+}
+
+async function checkAssumptions(prometheus: Prometheus, where: string, expr: string): Promise<void> {
+  const { selectors, labels } = assumptionsOf(await prometheus.parse(expr));
+  assert.notEqual(selectors.length, 0, where);
+  const known = new Set<string>();
+  for (const { metric, labels: matched } of selectors) {
+    if (metric === SELDOM) {
+      assert.ok((await prometheus.metricNames()).includes(metric));
+      return;
+    }
+    const own = new Set((await prometheus.series(metric)).flatMap((series) => Object.keys(series)));
+    assert.ok(own.size > 0, `${where}: nobody exports ${metric}`);
+    for (const label of matched) assert.ok(own.has(label), `${where}: ${metric} has no label ${label}`);
+    for (const label of own) known.add(label);
+  }
+  for (const label of labels) assert.ok(known.has(label), `${where}: no series has a label ${label}`);
+}
+
+async function listPending(prometheus: Prometheus, alerts: Alert[]): Promise<string[]> {
+  const answers = await Promise.all(
+    alerts.map(async ({ alert, expr }) => ({ alert, found: await prometheus.query(expr) })),
+  );
+  return answers.filter(({ found }) => found.length > 0).map(({ alert }) => alert);
+}

@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import { apply, createNamespace } from '../support/cluster.ts';
+import { until } from '../support/until.ts';
+import { clientFor, connectAdministrator } from './support/client-for.ts';
+import { installRights } from './support/install-rights.ts';
+import { isAllowed, listRights, type Right } from './support/rights.ts';
+
+/** What an account may do, beside what everybody may. */
+interface Expected {
+  /** Where it works. */
+  there: Right[];
+  /** In the namespace of the release alone. */
+  own: Right[];
+  /** On objects that belong to no namespace, or to all. */
+  cluster: Right[];
+}
+
+const all = (verbs: string, target: string): Right[] => verbs.split(' ').map((verb) => `${verb} ${target}`);
+
+const reviews = ['create tokenreviews.authentication.k8s.io', 'create subjectaccessreviews.authorization.k8s.io'];
+const lease = [
+  'create leases.coordination.k8s.io',
+  ...all('get update', 'leases.coordination.k8s.io stoker-operator-controller'),
+];
+const binding = [
+  ...all('get list watch create patch delete', 'rolebindings.rbac.authorization.k8s.io'),
+  'bind clusterroles.rbac.authorization.k8s.io sync-agent',
+];
+const reconciling = [
+  ...all('get list watch', 'gatewaysyncs.sync.io'),
+  ...all('get list watch', 'syncreports.sync.io'),
+  'patch gatewaysyncs.sync.io/status',
+  ...all('get list watch', 'pods'),
+  'get secrets',
+  'create events.events.k8s.io',
+];
+
+/** What nobody in this chart may do anywhere, whatever the values. */
+const never: Right[] = [
+  ...all('list watch delete deletecollection patch', 'secrets'),
+  ...all('create update patch delete deletecollection', 'pods'),
+  ...all('create get', 'pods/exec'),
+  ...all('create get', 'pods/attach'),
+  ...all('create get', 'pods/portforward'),
+  ...all('get create', 'pods/proxy'),
+  'get pods/log',
+  'patch pods/ephemeralcontainers',
+  'create pods/eviction',
+  ...all('get list create update patch delete', 'configmaps'),
+  ...all('create update patch delete impersonate', 'serviceaccounts'),
+  'create serviceaccounts/token',
+  ...all('get list patch', 'nodes'),
+  ...all('get create', 'nodes/proxy'),
+  ...all('get list create patch delete', 'namespaces'),
+  ...all('get list create patch delete', 'persistentvolumes'),
+  ...all('get patch create delete', 'deployments.apps'),
+  ...all('get patch create delete', 'daemonsets.apps'),
+  ...all('get patch create delete', 'statefulsets.apps'),
+  'patch deployments.apps/scale',
+  ...all('create', 'jobs.batch'),
+  ...all('create update patch delete deletecollection', 'gatewaysyncs.sync.io'),
+  'update gatewaysyncs.sync.io/status',
+  ...all('delete deletecollection', 'syncreports.sync.io'),
+  ...all('create update patch delete escalate bind', 'roles.rbac.authorization.k8s.io'),
+  ...all('create update patch delete escalate bind', 'clusterroles.rbac.authorization.k8s.io'),
+  ...all('bind escalate', 'clusterroles.rbac.authorization.k8s.io cluster-admin'),
+  'escalate clusterroles.rbac.authorization.k8s.io sync-agent',
+  ...all('create update patch delete', 'clusterrolebindings.rbac.authorization.k8s.io'),
+  ...all('impersonate', 'users'),
+  ...all('impersonate', 'groups'),
+  'impersonate userextras.authentication.k8s.io/scopes',
+  ...all('get create patch delete', 'customresourcedefinitions.apiextensions.k8s.io'),
+  ...all('create update patch delete', 'validatingadmissionpolicies.admissionregistration.k8s.io'),
+  ...all('create update patch delete', 'validatingadmissionpolicybindings.admissionregistration.k8s.io'),
+  ...all('list create update delete', 'mutatingwebhookconfigurations.admissionregistration.k8s.io'),
+  ...all('patch', 'mutatingwebhookconfigurations.admissionregistration.k8s.io another'),
+  ...all('create update patch delete', 'validatingwebhookconfigurations.admissionregistration.k8s.io'),
+  ...all('create approve', 'certificatesigningrequests.certificates.k8s.io'),
+  'update certificatesigningrequests.certificates.k8s.io/approval',
+  ...all('get list patch delete', 'leases.coordination.k8s.io'),
+  ...all('get update', 'leases.coordination.k8s.io another'),
+  'update secrets another',
+  '* *',
+  '* *.*',
+];
+
+interface Case {
+  values?: object;
+  /** Gives the account and what it may do; the first of the namespaces is that of the release. */
+  expect: (namespace: string) => { account: string; expected: Expected };
+}
+
+const controller = (expected: Partial<Expected> | ((namespace: string) => Partial<Expected>)): Case['expect'] => {
+  return (namespace) => {
+    const given = typeof expected === 'function' ? expected(namespace) : expected;
+    return {
+      account: namespace,
+      expected: { there: [...reconciling, ...binding], own: lease, cluster: reviews, ...given },
+    };
+  };
+};
+
+const receiver: Case['expect'] = (namespace) => ({
+  account: `${namespace}-receiver`,
+  expected: { there: ['patch gatewaysyncs.sync.io'], own: [], cluster: [] },
+});
+
+const selfSigned = { certManager: { enabled: false } };
+const ownCertificate = (namespace: string): Partial<Expected> => ({
+  own: [...lease, 'create secrets', ...all('get update', `secrets ${namespace}-webhook-certificate`)],
+  cluster: [
+    ...reviews,
+    ...all('get patch', `mutatingwebhookconfigurations.admissionregistration.k8s.io ${namespace}-webhook`),
+  ],
+});
+
+const cases: Record<string, Case> = {
+  'the controller': { expect: controller({}) },
+  'the controller with a certificate of its own': { values: selfSigned, expect: controller(ownCertificate) },
+  'the controller with GitHub Apps': {
+    values: { githubApp: { enabled: true } },
+    expect: controller({ there: [...reconciling, ...binding, ...all('create update', 'secrets')] }),
+  },
+  'the controller without automatic binding, webhook, metrics and leader election': {
+    values: {
+      rbac: { autoBindAgent: { enabled: false } },
+      webhook: { enabled: false },
+      metrics: { enabled: false },
+      leaderElection: { enabled: false },
+    },
+    expect: controller({ there: reconciling, own: [], cluster: [] }),
+  },
+  'the controller under another account': {
+    values: { serviceAccount: { name: 'other' } },
+    expect: (namespace) => ({ ...controller({})(namespace), account: 'other' }),
+  },
+  'the receiver': { expect: receiver },
+  'the receiver under another account': {
+    values: { webhookReceiver: { enabled: true, serviceAccount: { name: 'other' } } },
+    expect: (namespace) => ({ ...receiver(namespace), account: 'other' }),
+  },
+};
+
+for (const [who, { values, expect }] of Object.entries(cases)) {
+  for (const isConfined of [false, true]) {
+    test(`${who} may do what it must and nothing else${isConfined ? ', in the namespaces that it watches' : ''}`, async (t) => {
+      const namespace = await createNamespace(t);
+      const [watched, elsewhere] = [await createNamespace(t), await createNamespace(t)];
+      const confinement = isConfined && { controller: { watchNamespaces: [watched] } };
+      await installRights(t, { namespace, values: { ...values, ...confinement } });
+      const { account, expected } = expect(namespace);
+      const client = await clientFor({ namespace, serviceAccount: account });
+      const { there, own, cluster } = expected;
+      const inEveryNamespace = isConfined ? cluster : [...there, ...cluster];
+
+      await checkRights(
+        { account: { namespace, name: account }, client },
+        {
+          [namespace]: [...inEveryNamespace, ...own],
+          [watched]: [...there, ...cluster],
+          [elsewhere]: inEveryNamespace,
+        },
+      );
+    });
+  }
+}
+
+test('an agent may read GatewaySyncs and write reports, in its own namespace', async (t) => {
+  const [namespace, elsewhere] = [await createNamespace(t), await createNamespace(t)];
+  await installRights(t, { namespace });
+  const account = { namespace, name: 'gateway' };
+  await apply([
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { namespace, name: account.name } },
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'RoleBinding',
+      metadata: { namespace, name: 'sync-agent-site' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'sync-agent' },
+      subjects: [{ kind: 'ServiceAccount', ...account }],
+    },
+  ]);
+  const client = await clientFor({ namespace, serviceAccount: account.name });
+  const rights = [
+    ...all('get list watch', 'gatewaysyncs.sync.io'),
+    ...all('get create update patch', 'syncreports.sync.io'),
+  ];
+  await checkRights({ account, client }, { [namespace]: rights, [elsewhere]: [] });
+});
+
+interface Subject {
+  account: { namespace: string; name: string };
+  client: KubernetesClient;
+}
+
+/** Holds an account to what it is to have in each namespace: nothing is missing, and nothing is too much. */
+async function checkRights({ account, client }: Subject, expected: Record<string, Right[]>): Promise<void> {
+  const administrator = await connectAdministrator();
+  const nobody = await clientFor({ namespace: account.namespace, serviceAccount: 'default' });
+  const everybody = await listRights(nobody, account.namespace);
+  for (const [namespace, rights] of Object.entries(expected)) {
+    const wanted = [...rights].sort();
+    const beyond = async () => (await listRights(client, namespace)).filter((right) => !everybody.includes(right));
+    await until(beyond, {
+      describe: `exactly these rights in ${namespace}: ${wanted.join(', ')}`,
+      accept: (found) => found.join() === wanted.join(),
+    });
+    const answer = (right: Right) => isAllowed(administrator, account, { right, namespace });
+    const refused = [...never, ...Object.values(expected).flat()].filter((right) => !rights.includes(right));
+    const wrong = [
+      ...(await filter(rights, async (right) => !(await answer(right)))).map((right) => `misses ${right}`),
+      ...(await filter(refused, answer)).filter((right) => !isCovered(right, rights)).map((right) => `has ${right}`),
+    ];
+    assert.deepEqual(wrong, [], namespace);
+  }
+}
+
+/** Whether a right on one object follows from the same right on all of them. */
+const isCovered = (right: Right, rights: Right[]) => rights.includes(right.split(' ').slice(0, 2).join(' '));
+
+async function filter<T>(items: T[], accept: (item: T) => Promise<boolean>): Promise<T[]> {
+  const accepted = await Promise.all(items.map(accept));
+  return items.filter((_, index) => accepted[index]);
+}

@@ -1,0 +1,230 @@
+/** Series, a value a minute, in promtool's notation: `0+1x60` counts up by one for an hour. */
+type Series = Record<string, string>;
+
+interface Moment {
+  /** When the rules are looked at, such as `20m`. */
+  at: string;
+  series: Series;
+}
+
+/** What sets an alert off, and what must not. The release is in the namespace `operator`. */
+export interface AlertCase {
+  firing: (Moment & { labels?: Record<string, string>; summary: string })[];
+  quiet: Moment[];
+}
+
+const ours = 'namespace="operator", pod="a"';
+const agent = 'namespace="team", name="site", pod="gateway-0"';
+const site = { namespace: 'team', name: 'site' };
+const gateway = { namespace: 'team', pod: 'gateway-0' };
+
+const ready = (reason: string) =>
+  `sync_controller_gatewaysync_ready{namespace="team", name="site", reason="${reason}"}`;
+const gateways = (state: string) => `sync_controller_gateways{namespace="team", name="site", state="${state}"}`;
+const leader = (pod: string) => `sync_controller_leader{namespace="operator", pod="${pod}"}`;
+const gitQueries = (outcome: string) => `sync_controller_git_queries_total{${ours}, outcome="${outcome}"}`;
+const reconciles = (outcome: string) => `sync_controller_reconciles_total{${ours}, outcome="${outcome}"}`;
+const waited = (le: string) => `sync_controller_queue_latency_seconds_bucket{${ours}, le="${le}"}`;
+const reviews = (outcome: string) => `sync_controller_admission_reviews_total{${ours}, outcome="${outcome}"}`;
+const deliveries = (reason: string) => `sync_receiver_deliveries_total{${ours}, source="github", reason="${reason}"}`;
+const certificate = `sync_controller_admission_certificate_expiry_timestamp_seconds{${ours}}`;
+const open = `sync_receiver_open{${ours}}`;
+const dropped = `sync_receiver_dropped_connections_total{${ours}}`;
+const syncs = `sync_agent_syncs_total{${agent}, result="error"}`;
+const reloads = (result: string) => `sync_agent_reloads_total{${agent}, result="${result}"}`;
+const drift = `sync_agent_drift_total{${agent}}`;
+
+const DAY = 86_400;
+const noLeader = 'No controller of the sync operator leads.';
+const notReady = { labels: site, summary: 'GatewaySync team/site is not ready.' };
+
+/** By the name of the alert. */
+export const ALERT_CASES: Record<string, AlertCase> = {
+  SyncControllerHasNoLeader: {
+    firing: [
+      { at: '10m', series: { [leader('a')]: '0x30' }, summary: noLeader },
+      { at: '10m', series: {}, summary: noLeader },
+      { at: '10m', series: { 'sync_controller_leader{namespace="other"}': '1x30' }, summary: noLeader },
+    ],
+    quiet: [
+      { at: '10m', series: { [leader('a')]: '0x30', [leader('b')]: '1x30' } },
+      { at: '12m', series: { [leader('a')]: '1x5 stale', [leader('b')]: '0x9 1x30' } },
+    ],
+  },
+  SyncReconcilesFail: {
+    firing: [{ at: '30m', series: { [reconciles('failure')]: '0+1x60' }, summary: 'Reconciles of GatewaySyncs fail.' }],
+    quiet: [{ at: '30m', series: { [reconciles('failure')]: '3x60', [reconciles('success')]: '0+9x60' } }],
+  },
+  SyncQueueIsSlow: {
+    firing: [
+      {
+        at: '30m',
+        series: { [waited('10')]: '0x60', [waited('30')]: '0+9x60', [waited('+Inf')]: '0+9x60' },
+        summary: 'GatewaySyncs wait 29.8s for a worker of the controller.',
+      },
+    ],
+    quiet: [
+      { at: '30m', series: { [waited('10')]: '0+9x60', [waited('30')]: '0+9x60', [waited('+Inf')]: '0+9x60' } },
+      { at: '30m', series: { [waited('10')]: '0x60', [waited('30')]: '9x60', [waited('+Inf')]: '9x60' } },
+    ],
+  },
+  SyncGitQueriesFail: {
+    firing: [
+      {
+        at: '30m',
+        series: { [gitQueries('failure')]: '0+1x60', [gitQueries('success')]: '0+4x60' },
+        summary: '20% of the queries to git hosts fail.',
+      },
+    ],
+    quiet: [
+      { at: '30m', series: { [gitQueries('failure')]: '0+1x60', [gitQueries('success')]: '0+19x60' } },
+      { at: '30m', series: { [gitQueries('failure')]: '5x60', [gitQueries('success')]: '9x60' } },
+    ],
+  },
+  SyncWebhookCertificateExpires: {
+    firing: [
+      {
+        at: '30m',
+        series: { [certificate]: `${6 * DAY}x60` },
+        labels: { namespace: 'operator', pod: 'a' },
+        summary: 'The certificate of the admission endpoint ends within a week and was not renewed.',
+      },
+    ],
+    quiet: [
+      { at: '30m', series: { [certificate]: `${8 * DAY}x60` } },
+      { at: '30m', series: { [certificate]: '0x60' } },
+    ],
+  },
+  SyncAdmissionFails: {
+    firing: [{ at: '17m', series: { [reviews('failed')]: '0x10 1x30' }, summary: 'Reviews of annotated pods fail.' }],
+    quiet: [{ at: '17m', series: { [reviews('failed')]: '1x40', [reviews('denied')]: '0+1x40' } }],
+  },
+  SyncNotReady: {
+    firing: [
+      { at: '20m', series: { [ready('RefNotFound')]: '0x60' }, ...notReady },
+      { at: '20m', series: { [ready('Resolving')]: '-1x60' }, ...notReady },
+      {
+        at: '20m',
+        series: { [ready('GitTimeout')]: '0x9 stale', [ready('GitUnreachable')]: '_x10 0x60' },
+        ...notReady,
+      },
+    ],
+    quiet: [
+      { at: '20m', series: { [ready('Synced')]: '1x60' } },
+      { at: '20m', series: { [ready('Paused')]: '-1x60' } },
+      { at: '20m', series: { [ready('Syncing')]: '-1x9 stale', [ready('Synced')]: '_x10 1x60' } },
+    ],
+  },
+  SyncGatewaysNotSynced: {
+    firing: [
+      {
+        at: '40m',
+        series: { [gateways('error')]: '2x60', [gateways('synced')]: '9x60', [gateways('skewed')]: '1x60' },
+        labels: site,
+        summary: '3 gateways of GatewaySync team/site are not synced.',
+      },
+    ],
+    quiet: [
+      {
+        at: '40m',
+        series: { [gateways('synced')]: '3x60', [gateways('paused')]: '1x60', [gateways('dryRun')]: '1x60' },
+      },
+      { at: '40m', series: { [gateways('pending')]: '1x15 stale', [gateways('synced')]: '_x16 1x60' } },
+    ],
+  },
+  SyncSidecarsMissing: {
+    firing: [
+      {
+        at: '20m',
+        series: { [gateways('missingSidecar')]: '2x60' },
+        labels: site,
+        summary: '2 gateways of GatewaySync team/site have no sidecar.',
+      },
+    ],
+    quiet: [{ at: '20m', series: { [gateways('missingSidecar')]: '2x5 stale', [gateways('synced')]: '2x60' } }],
+  },
+  SyncReceiverIsDown: {
+    firing: [
+      {
+        at: '10m',
+        series: {},
+        labels: { namespace: 'operator' },
+        summary: 'No receiver of the sync operator answers.',
+      },
+    ],
+    quiet: [{ at: '10m', series: { [open]: '0x30' } }],
+  },
+  SyncReceiverIsOpen: {
+    firing: [{ at: '20m', series: { [open]: '1x60' }, summary: 'The receiver accepts webhooks from anybody.' }],
+    quiet: [{ at: '20m', series: { [open]: '0x60' } }],
+  },
+  SyncDeliveriesNotStored: {
+    firing: [
+      {
+        at: '30m',
+        series: { [deliveries('ApiServerUnavailable')]: '0+1x60', [deliveries('')]: '0+9x60' },
+        summary: '10% of the webhooks are answered with 5xx.',
+      },
+    ],
+    quiet: [
+      { at: '30m', series: { [deliveries('Overloaded')]: '0+1x60', [deliveries('')]: '0+29x60' } },
+      { at: '30m', series: { [deliveries('Unauthorized')]: '0+9x60', [deliveries('')]: '0+1x60' } },
+    ],
+  },
+  SyncAuthenticationFailures: {
+    firing: [
+      {
+        at: '30m',
+        series: { [deliveries('Unauthorized')]: '0+4x60', [deliveries('TooManyFailures')]: '0+4x60' },
+        summary: '80 webhooks within 10 minutes failed authentication.',
+      },
+    ],
+    quiet: [{ at: '30m', series: { [deliveries('Unauthorized')]: '0+1x60', [deliveries('')]: '0+99x60' } }],
+  },
+  SyncConnectionsDropped: {
+    firing: [
+      {
+        at: '30m',
+        series: { [dropped]: '0+1x60' },
+        summary: 'The receiver closes connections, since it has too many.',
+      },
+    ],
+    quiet: [{ at: '30m', series: { [dropped]: '7x60' } }],
+  },
+  SyncAgentFails: {
+    firing: [
+      {
+        at: '40m',
+        series: { [syncs]: '0+1x60' },
+        labels: gateway,
+        summary: 'The sync agent of pod team/gateway-0 fails.',
+      },
+    ],
+    quiet: [
+      { at: '21m', series: { [syncs]: '0x5 1x60' } },
+      { at: '40m', series: { [syncs]: '5x60' } },
+    ],
+  },
+  SyncReloadsFail: {
+    firing: [
+      {
+        at: '40m',
+        series: { [reloads('error')]: '0+1x60', [reloads('success')]: '0+1x60' },
+        labels: gateway,
+        summary: 'The gateway in pod team/gateway-0 cannot be told of changes.',
+      },
+    ],
+    quiet: [{ at: '40m', series: { [reloads('error')]: '5x60', [reloads('success')]: '0+1x60' } }],
+  },
+  SyncFilesDrift: {
+    firing: [
+      {
+        at: '90m',
+        series: { [drift]: '0+1x120' },
+        labels: gateway,
+        summary: 'Synced files in pod team/gateway-0 keep being changed.',
+      },
+    ],
+    quiet: [{ at: '90m', series: { [drift]: '0x70 9x60' } }],
+  },
+};

@@ -1,0 +1,67 @@
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { chart } from './render.ts';
+
+/** Parts of a dashboard's model that tests look at. */
+export interface Dashboard {
+  file: string;
+  uid: string;
+  title: string;
+  panels: Panel[];
+  templating: { list: Variable[] };
+}
+
+export interface Panel {
+  id: number;
+  type: string;
+  title: string;
+  description?: string;
+  datasource?: { type: string; uid: string };
+  gridPos: { x: number; y: number; w: number; h: number };
+  targets?: Target[];
+  fieldConfig?: { defaults: { unit?: string; thresholds?: object; mappings?: unknown[] } };
+  transformations?: { id: string; options: { include?: { names: string[] } } }[];
+}
+
+interface Target {
+  datasource?: { type: string; uid: string };
+  expr: string;
+  legendFormat: string;
+  refId: string;
+}
+
+interface Variable {
+  name: string;
+  type: string;
+  datasource?: { type: string; uid: string };
+  definition?: string;
+}
+
+/** A query of a panel, and how a failure calls it. */
+export interface PanelQuery extends Target {
+  panel: Panel;
+  where: string;
+}
+
+const folder = path.join(chart, 'dashboards');
+
+/** Reads the dashboards of the chart. */
+export async function readDashboards(): Promise<Dashboard[]> {
+  const files = (await readdir(folder)).sort();
+  return await Promise.all(
+    files.map(async (file) => ({ ...JSON.parse(await readFile(path.join(folder, file), 'utf8')), file })),
+  );
+}
+
+/** Lists the queries of all panels. */
+export function queriesOf({ file, panels }: Dashboard): PanelQuery[] {
+  return panels.flatMap((panel) =>
+    (panel.targets ?? []).map((target) => ({ ...target, panel, where: `${file}: ${panel.title} ${target.refId}` })),
+  );
+}
+
+/** Puts values in the place of the variables, Grafana's own and the dashboard's. */
+export function interpolate(expr: string, values: Record<string, string> = {}): string {
+  const known: Record<string, string> = { __interval: '15s', __rate_interval: '1m', __range: '5m', ...values };
+  return expr.replaceAll(/\$(\w+)/g, (variable, name: string) => known[name] ?? variable);
+}

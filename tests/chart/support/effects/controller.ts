@@ -1,0 +1,127 @@
+import { count, type Effects, of, onDeployment } from './effect.ts';
+
+const controller = onDeployment('stoker-operator');
+const toleration = { key: 'dedicated', operator: 'Exists' };
+const affinity = { podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } };
+const spread = { maxSkew: 2, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', labelSelector: {} };
+const variable = { name: 'TZ', value: 'UTC' };
+
+interface Webhook {
+  failurePolicy: string;
+  namespaceSelector: { matchExpressions: object[] };
+}
+
+const webhook = (read: (webhook: Webhook) => unknown) =>
+  of('MutatingWebhookConfiguration', '-webhook', ({ webhooks }) => read(webhooks[0]));
+const certificate = (name: string) => of('Certificate', '-webhook', ({ spec }) => spec[name]);
+const budget = (name: string) => of('PodDisruptionBudget', 'stoker-operator', ({ spec }) => spec[name]);
+const two = { replicaCount: 2 };
+
+/** What the values of controller, injection and agent do. */
+export const controllerEffects: Effects = {
+  'crds.install': { to: false, in: count('CustomResourceDefinition'), is: 0 },
+  'crds.keep': {
+    to: false,
+    in: of('CustomResourceDefinition', 'gatewaysyncs.sync.io', ({ metadata }) => metadata.annotations),
+    is: undefined,
+  },
+  replicaCount: { to: 3, in: controller.spec('replicas'), is: 3 },
+  'image.repository': { to: 'r.test/c', in: controller.container('image'), is: 'r.test/c:0.1.0' },
+  'image.tag': { to: '7', in: controller.container('image'), is: 'ghcr.io/stoker-operator/controller:7' },
+  'image.pullPolicy': { to: 'Always', in: controller.container('imagePullPolicy'), is: 'Always' },
+  imagePullSecrets: { to: [{ name: 'pull' }], in: controller.pod('imagePullSecrets'), is: [{ name: 'pull' }] },
+  nameOverride: {
+    to: 'gitops',
+    in: of('Deployment', 'gitops', ({ metadata }) => metadata.name),
+    is: 'test-gitops',
+  },
+  fullnameOverride: { to: 'gitops', in: of('Deployment', 'gitops', ({ metadata }) => metadata.name), is: 'gitops' },
+  'agentImage.repository': { to: 'r.test/a', in: controller.env('DEFAULT_AGENT_IMAGE'), is: 'r.test/a:0.1.0' },
+  'agentImage.tag': { to: '7', in: controller.env('DEFAULT_AGENT_IMAGE'), is: 'ghcr.io/stoker-operator/agent:7' },
+  'agentImage.allowedRepositories': {
+    to: ['r.test/a', 'r.test/b'],
+    in: controller.env('AGENT_IMAGE_ALLOWED_REPOSITORIES'),
+    is: 'r.test/a,r.test/b',
+  },
+  'leaderElection.enabled': { to: false, in: controller.env('LEADER_ELECTION'), is: 'false' },
+  'resources.requests.cpu': { to: '20m', in: resources('requests', 'cpu'), is: '20m' },
+  'resources.requests.memory': { to: '96Mi', in: resources('requests', 'memory'), is: '96Mi' },
+  'resources.limits.cpu': { to: '1', in: resources('limits', 'cpu'), is: '1' },
+  'resources.limits.memory': { to: '256Mi', in: resources('limits', 'memory'), is: '256Mi' },
+  nodeSelector: { to: { disk: 'fast' }, in: controller.pod('nodeSelector'), is: { disk: 'fast' } },
+  tolerations: { to: [toleration], in: controller.pod('tolerations'), is: [toleration] },
+  topologySpreadConstraints: { to: [spread], in: controller.pod('topologySpreadConstraints'), is: [spread] },
+  'podDisruptionBudget.enabled': { to: false, in: budget('selector'), is: undefined, given: two },
+  'podDisruptionBudget.maxUnavailable': { to: '20%', in: budget('maxUnavailable'), is: '20%', given: two },
+  'podDisruptionBudget.minAvailable': { to: 1, in: budget('minAvailable'), is: 1, given: two },
+  podAnnotations: { to: { note: 'x' }, in: controller.metadata('annotations', 'note'), is: 'x' },
+  podLabels: { to: { team: 'x' }, in: controller.metadata('labels', 'team'), is: 'x' },
+  affinity: { to: affinity, in: controller.pod('affinity'), is: affinity },
+  priorityClassName: { to: 'critical', in: controller.pod('priorityClassName'), is: 'critical' },
+  'serviceAccount.create': {
+    to: false,
+    in: of('ServiceAccount', 'mine', ({ metadata }) => metadata.name),
+    is: undefined,
+    given: { 'serviceAccount.name': 'mine' },
+  },
+  'serviceAccount.name': { to: 'mine', in: controller.pod('serviceAccountName'), is: 'mine' },
+  'serviceAccount.annotations': {
+    to: { role: 'x' },
+    in: of('ServiceAccount', 'stoker-operator', ({ metadata }) => metadata.annotations),
+    is: { role: 'x' },
+  },
+  extraEnv: { to: [variable], in: controller.env('TZ'), is: 'UTC' },
+  podSecurityContext: {
+    to: { fsGroup: 1 },
+    in: of('Deployment', 'stoker-operator', ({ spec }) => spec.template.spec.securityContext.fsGroup),
+    is: 1,
+  },
+  securityContext: {
+    to: { runAsUser: 1 },
+    in: of('Deployment', 'stoker-operator', ({ spec }) => spec.template.spec.containers[0].securityContext.runAsUser),
+    is: 1,
+  },
+  'controller.logDevMode': { to: 'true', in: controller.env('LOG_DEV_MODE'), is: 'true' },
+  'controller.logLevel': { to: 'debug', in: controller.env('LOG_LEVEL'), is: 'debug' },
+  'controller.watchNamespaces': { to: ['a', 'b'], in: controller.env('WATCH_NAMESPACES'), is: 'a,b' },
+  'controller.git.allowLocal': { to: true, in: controller.env('GIT_ALLOW_LOCAL'), is: 'true' },
+  'githubApp.enabled': { to: true, in: controller.env('GITHUB_APP'), is: 'true' },
+  'certManager.enabled': { to: false, in: controller.env('WEBHOOK_SELF_SIGNED'), is: 'test-stoker-operator-webhook' },
+  'certManager.issuerRef.name': {
+    to: 'mine',
+    in: certificate('issuerRef'),
+    is: { group: 'cert-manager.io', kind: 'Issuer', name: 'mine' },
+  },
+  'certManager.issuerRef.kind': {
+    to: 'ClusterIssuer',
+    in: certificate('issuerRef'),
+    is: { group: 'cert-manager.io', kind: 'ClusterIssuer', name: 'mine' },
+    given: { 'certManager.issuerRef.name': 'mine' },
+  },
+  'certManager.issuerRef.group': {
+    to: 'issuers.test',
+    in: certificate('issuerRef'),
+    is: { group: 'issuers.test', kind: 'Issuer', name: 'mine' },
+    given: { 'certManager.issuerRef.name': 'mine' },
+  },
+  'certManager.duration': { to: '720h', in: certificate('duration'), is: '720h' },
+  'certManager.renewBefore': { to: '240h', in: certificate('renewBefore'), is: '240h' },
+  'webhook.enabled': { to: false, in: count('MutatingWebhookConfiguration'), is: 0 },
+  'webhook.port': { to: 10250, in: controller.env('WEBHOOK_PORT'), is: '10250' },
+  'webhook.failurePolicy': { to: 'Fail', in: webhook(({ failurePolicy }) => failurePolicy), is: 'Fail' },
+  'webhook.namespaceSelector.requireLabel': {
+    to: true,
+    in: webhook(({ namespaceSelector }) => namespaceSelector.matchExpressions[1]),
+    is: { key: 'sync.io/injection', operator: 'In', values: ['enabled'] },
+  },
+  'rbac.agentClusterRole.create': {
+    to: false,
+    in: of('ClusterRole', 'sync-agent', ({ metadata }) => metadata.name),
+    is: undefined,
+  },
+  'rbac.autoBindAgent.enabled': { to: false, in: controller.env('AUTO_BIND_AGENT'), is: 'false' },
+};
+
+function resources(kind: 'requests' | 'limits', name: string) {
+  return of('Deployment', 'stoker-operator', ({ spec }) => spec.template.spec.containers[0].resources[kind][name]);
+}

@@ -1,0 +1,135 @@
+import { count, type Effects, of, onDeployment } from './effect.ts';
+
+const receiver = onDeployment('-receiver');
+const toleration = { key: 'dedicated', operator: 'Exists' };
+const affinity = { podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } };
+const spread = { maxSkew: 2, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', labelSelector: {} };
+const hosts = [{ host: 'hooks.test', paths: [{ path: '/webhook', pathType: 'Prefix' }] }];
+const tls = [{ secretName: 'hooks-tls', hosts: ['hooks.test'] }];
+const budget = (name: string) => of('PodDisruptionBudget', '-receiver', ({ spec }) => spec[name]);
+const scaler = (name: string) => of('HorizontalPodAutoscaler', '-receiver', ({ spec }) => spec[name]);
+const service = (name: string) => of('Service', '-receiver', ({ spec }) => spec[name]);
+const ingress = (name: string) => of('Ingress', '-receiver', ({ spec }) => spec[name]);
+const volume = (name: string) =>
+  of('Deployment', '-receiver', ({ spec }) => {
+    const volumes: { name: string; secret: { secretName: string } }[] = spec.template.spec.volumes ?? [];
+    return volumes.find((each) => each.name === name)?.secret.secretName;
+  });
+const secret = (suffix: string) => of('Secret', suffix, ({ data }) => data);
+const scaled = { 'webhookReceiver.autoscaling.enabled': true };
+
+/** What the values of the receiver do, which is on. */
+export const receiverEffects: Effects = prefixed('webhookReceiver', {
+  enabled: { to: false, in: receiver.spec('replicas'), is: undefined },
+  port: { to: 9999, in: receiver.env('RECEIVER_PORT'), is: '9999' },
+  'hmac.secret': { to: 'x', in: secret('-hmac'), is: { 'webhook-secret': 'eA==' } },
+  'hmac.secretRef.name': { to: 'mine', in: volume('hmac'), is: 'mine' },
+  'hmac.secretRef.key': {
+    to: 'mine',
+    in: receiver.env('WEBHOOK_HMAC_SECRET_FILE'),
+    is: '/etc/webhook/hmac/mine',
+    given: { 'webhookReceiver.hmac.secretRef.name': 'mine' },
+  },
+  'token.secret': { to: 'x', in: secret('-token'), is: { 'webhook-token': 'eA==' } },
+  'token.secretRef.name': { to: 'mine', in: volume('token'), is: 'mine' },
+  'token.secretRef.key': {
+    to: 'mine',
+    in: receiver.env('WEBHOOK_BEARER_TOKEN_FILE'),
+    is: '/etc/webhook/token/mine',
+    given: { 'webhookReceiver.token.secretRef.name': 'mine' },
+  },
+  'ingress.enabled': { to: false, in: count('Ingress'), is: 0 },
+  'ingress.ingressClassName': { to: 'nginx', in: ingress('ingressClassName'), is: 'nginx' },
+  'ingress.annotations': {
+    to: { issuer: 'x' },
+    in: of('Ingress', '-receiver', ({ metadata }) => metadata.annotations),
+    is: { issuer: 'x' },
+  },
+  'ingress.hosts': {
+    to: hosts,
+    in: of('Ingress', '-receiver', ({ spec }) => spec.rules.map(({ host }: { host?: string }) => host)),
+    is: ['hooks.test'],
+  },
+  'ingress.tls': { to: tls, in: ingress('tls'), is: tls },
+  'tls.secretName': { to: 'receiver-tls', in: volume('tls'), is: 'receiver-tls' },
+  'service.type': { to: 'NodePort', in: service('type'), is: 'NodePort' },
+  'service.port': {
+    to: 443,
+    in: of('Service', '-receiver', ({ spec }) => spec.ports[0].port),
+    is: 443,
+  },
+  'service.annotations': {
+    to: { scheme: 'x' },
+    in: of('Service', '-receiver', ({ metadata }) => metadata.annotations),
+    is: { scheme: 'x' },
+  },
+  'service.loadBalancerSourceRanges': {
+    to: ['192.0.2.0/24'],
+    in: service('loadBalancerSourceRanges'),
+    is: ['192.0.2.0/24'],
+  },
+  'service.externalTrafficPolicy': { to: 'Local', in: service('externalTrafficPolicy'), is: 'Local' },
+  'image.repository': { to: 'r.test/r', in: receiver.container('image'), is: 'r.test/r:0.1.0' },
+  'image.tag': { to: '7', in: receiver.container('image'), is: 'ghcr.io/stoker-operator/receiver:7' },
+  'image.pullPolicy': { to: 'Always', in: receiver.container('imagePullPolicy'), is: 'Always' },
+  maxBodyBytes: { to: 25_000_000, in: receiver.env('MAX_BODY_BYTES'), is: '25000000' },
+  maxConnections: { to: 2_000_000, in: receiver.env('MAX_CONNECTIONS'), is: '2000000' },
+  maxAuthFailuresPerMinute: { to: 0, in: receiver.env('MAX_AUTH_FAILURES_PER_MINUTE'), is: '0' },
+  trustedProxyHops: { to: 2, in: receiver.env('TRUSTED_PROXY_HOPS'), is: '2' },
+  replicaCount: { to: 3, in: receiver.spec('replicas'), is: 3 },
+  'autoscaling.enabled': { to: true, in: receiver.spec('replicas'), is: undefined },
+  'autoscaling.minReplicas': { to: 3, in: scaler('minReplicas'), is: 3, given: scaled },
+  'autoscaling.maxReplicas': { to: 4, in: scaler('maxReplicas'), is: 4, given: scaled },
+  'autoscaling.targetCPUUtilizationPercentage': {
+    to: 50,
+    in: of('HorizontalPodAutoscaler', '-receiver', ({ spec }) => spec.metrics[0].resource.target.averageUtilization),
+    is: 50,
+    given: scaled,
+  },
+  'podDisruptionBudget.enabled': { to: false, in: budget('selector'), is: undefined },
+  'podDisruptionBudget.maxUnavailable': { to: '20%', in: budget('maxUnavailable'), is: '20%' },
+  'podDisruptionBudget.minAvailable': { to: 1, in: budget('minAvailable'), is: 1 },
+  'resources.requests.cpu': { to: '20m', in: resources('requests', 'cpu'), is: '20m' },
+  'resources.requests.memory': { to: '96Mi', in: resources('requests', 'memory'), is: '96Mi' },
+  'resources.limits.cpu': { to: '1', in: resources('limits', 'cpu'), is: '1' },
+  'resources.limits.memory': { to: '256Mi', in: resources('limits', 'memory'), is: '256Mi' },
+  nodeSelector: { to: { disk: 'fast' }, in: receiver.pod('nodeSelector'), is: { disk: 'fast' } },
+  tolerations: { to: [toleration], in: receiver.pod('tolerations'), is: [toleration] },
+  affinity: { to: affinity, in: receiver.pod('affinity'), is: affinity },
+  topologySpreadConstraints: { to: [spread], in: receiver.pod('topologySpreadConstraints'), is: [spread] },
+  podAnnotations: { to: { note: 'x' }, in: receiver.metadata('annotations', 'note'), is: 'x' },
+  podLabels: { to: { team: 'x' }, in: receiver.metadata('labels', 'team'), is: 'x' },
+  priorityClassName: { to: 'critical', in: receiver.pod('priorityClassName'), is: 'critical' },
+  terminationGracePeriodSeconds: { to: 60, in: receiver.pod('terminationGracePeriodSeconds'), is: 60 },
+  'serviceAccount.create': {
+    to: false,
+    in: of('ServiceAccount', 'mine', ({ metadata }) => metadata.name),
+    is: undefined,
+    given: { 'webhookReceiver.serviceAccount.name': 'mine' },
+  },
+  'serviceAccount.name': { to: 'mine', in: receiver.pod('serviceAccountName'), is: 'mine' },
+  'serviceAccount.annotations': {
+    to: { role: 'x' },
+    in: of('ServiceAccount', '-receiver', ({ metadata }) => metadata.annotations),
+    is: { role: 'x' },
+  },
+  extraEnv: { to: [{ name: 'TZ', value: 'UTC' }], in: receiver.env('TZ'), is: 'UTC' },
+  podSecurityContext: {
+    to: { fsGroup: 1 },
+    in: of('Deployment', '-receiver', ({ spec }) => spec.template.spec.securityContext.fsGroup),
+    is: 1,
+  },
+  securityContext: {
+    to: { runAsUser: 1 },
+    in: of('Deployment', '-receiver', ({ spec }) => spec.template.spec.containers[0].securityContext.runAsUser),
+    is: 1,
+  },
+});
+
+function resources(kind: 'requests' | 'limits', name: string) {
+  return of('Deployment', '-receiver', ({ spec }) => spec.template.spec.containers[0].resources[kind][name]);
+}
+
+function prefixed(prefix: string, effects: Effects): Effects {
+  return Object.fromEntries(Object.entries(effects).map(([name, effect]) => [`${prefix}.${name}`, effect]));
+}

@@ -1,0 +1,103 @@
+import type { ControlPlane } from '../../../scripts/testbed/control-plane.ts';
+import { findBinaries } from '../../../scripts/testbed/find-binaries.ts';
+import { runCommand } from '../../../scripts/testbed/run-command.ts';
+import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
+import { until } from '../../support/until.ts';
+import { clientWith } from './client-for.ts';
+import type { Rendered } from './render.ts';
+
+interface ResourceList {
+  resources: { name: string; verbs: string[] }[];
+}
+
+/** Objects by `kind namespace/name`, without what the cluster adds to them. */
+export type Snapshot = Record<string, Rendered>;
+
+/** Helm and a look at the world, for one release on a control plane of its own. */
+export class Installation {
+  readonly release: string;
+  readonly namespace: string;
+  readonly #cluster: ControlPlane;
+  readonly #client: KubernetesClient;
+
+  constructor(cluster: ControlPlane, { release, namespace }: { release: string; namespace: string }) {
+    this.#cluster = cluster;
+    this.#client = clientWith(cluster.kubeconfig);
+    this.release = release;
+    this.namespace = namespace;
+  }
+
+  /** Installs the release, or upgrades it, to exactly these values. Throws `CommandError`. */
+  async upgrade(chart: string, values: object, ...flags: string[]): Promise<void> {
+    const set = Object.entries(values).map(([key, value]) => `--set-json=${key}=${JSON.stringify(value)}`);
+    await this.helm(
+      'upgrade',
+      this.release,
+      chart,
+      '--install',
+      '--create-namespace',
+      '--reset-values',
+      ...set,
+      ...flags,
+    );
+  }
+
+  /** Uninstalls the release, if it is there, and deletes the CRDs with all that is left of them. */
+  async remove(): Promise<void> {
+    await this.helm('uninstall', this.release, '--ignore-not-found');
+    await this.#cluster.kubectl('delete', 'crd', 'gatewaysyncs.sync.io', 'syncreports.sync.io', '--ignore-not-found');
+  }
+
+  /** Runs helm in the namespace of the release and gives its stdout. Throws `CommandError`. */
+  async helm(...args: string[]): Promise<string> {
+    const { helm } = await findBinaries('helm');
+    return await runCommand(helm, [...args, '--kubeconfig', this.#cluster.kubeconfig, '--namespace', this.namespace]);
+  }
+
+  /** Reads all objects of the release that nothing else in the cluster made. */
+  async snapshot(): Promise<Snapshot> {
+    const query = { labelSelector: `app.kubernetes.io/instance=${this.release}` };
+    const list = (path: string) => this.#client.get<{ kind: string; items: Rendered[] }>(path, { query });
+    // A resource whose CRD has just come, or changed, is not served for a moment.
+    const lists = (await this.#listPaths()).map((path) =>
+      until(() => list(path), { describe: `a list of ${path}`, timeout: 30_000 }),
+    );
+    const objects = (await Promise.all(lists)).flatMap(({ kind, items }) =>
+      items.map((item) => ({ ...item, kind: kind.replace(/List$/, '') })),
+    );
+    const own = objects.filter(({ kind, metadata }) => kind !== 'Endpoints' && !('ownerReferences' in metadata));
+    return Object.fromEntries(own.map(withoutAdditions).map((object) => [nameOf(object), object]));
+  }
+
+  /** Lists the paths of all collections, each in the first of its versions. */
+  async #listPaths(): Promise<string[]> {
+    const apis = await this.#client.get<{ groups: { preferredVersion: { groupVersion: string } }[] }>('/apis');
+    const bases = ['/api/v1', ...apis.groups.map(({ preferredVersion }) => `/apis/${preferredVersion.groupVersion}`)];
+    const resources = await Promise.all(bases.map((base) => this.#client.get<ResourceList>(base)));
+    return resources.flatMap((list, index) =>
+      list.resources
+        .filter(({ verbs }) => verbs.includes('list') && verbs.includes('delete'))
+        .map(({ name }) => `${bases[index]}/${name}`),
+    );
+  }
+}
+
+const nameOf = ({ kind, metadata }: Rendered) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`;
+
+/** Leaves what helm, or somebody in its place, has written. */
+function withoutAdditions({ status: _, ...object }: Rendered): Rendered {
+  const { name, namespace, labels, annotations = {} } = object.metadata;
+  const own = Object.entries(annotations).filter(([key]) => key !== 'deployment.kubernetes.io/revision');
+  const metadata = {
+    name,
+    labels: labels ?? {},
+    annotations: Object.fromEntries(own),
+    ...(namespace && { namespace }),
+  };
+  return { ...object, metadata, ...(object.spec && { spec: withoutAllocations(object.spec) }) } as Rendered;
+}
+
+function withoutAllocations({ clusterIP: _, clusterIPs: _s, healthCheckNodePort: _h, ...spec }: Rendered['spec']) {
+  if (!Array.isArray(spec.ports)) return spec;
+  return { ...spec, ports: spec.ports.map(({ nodePort: _n, ...port }: { nodePort?: number }) => port) };
+}

@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict';
+import { cp, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { type ControlPlane, startControlPlane } from '../../scripts/testbed/control-plane.ts';
+import { makeTemporaryFolder, type TemporaryFolder } from '../../scripts/testbed/temporary-folder.ts';
+import { until } from '../support/until.ts';
+import { Installation } from './support/installation.ts';
+import { chart } from './support/render.ts';
+
+const crds = ['gatewaysyncs.sync.io', 'syncreports.sync.io'];
+const old = {
+  certManager: { enabled: false },
+  replicaCount: 2,
+  podLabels: { team: 'former' },
+  webhookReceiver: {
+    enabled: true,
+    replicaCount: 3,
+    hmac: { secret: 'a secret' },
+    token: { secret: 'a token' },
+    ingress: { enabled: true, annotations: { note: 'former' } },
+  },
+  networkPolicy: { enabled: true },
+};
+const current = {
+  certManager: { enabled: false },
+  serviceAccount: { name: 'renamed' },
+  controller: { watchNamespaces: ['default'] },
+  rbac: { autoBindAgent: { enabled: false } },
+  webhook: { failurePolicy: 'Fail', namespaceSelector: { requireLabel: true } },
+  webhookReceiver: {
+    enabled: true,
+    autoscaling: { enabled: true },
+    hmac: { secretRef: { name: 'mine' } },
+    tls: { secretName: 'receiver-tls' },
+    service: { type: 'NodePort', port: 443 },
+  },
+  metrics: { service: { port: 9090 } },
+};
+
+let cluster: ControlPlane;
+let folder: TemporaryFolder;
+
+before(async () => {
+  [cluster, folder] = await Promise.all([startControlPlane(), makeTemporaryFolder('charts-')]);
+});
+
+after(async () => {
+  await Promise.all([cluster?.stop(), folder?.remove()]);
+});
+
+/** Copies the chart as an earlier version of itself, whose CRDs lack the newest column. */
+async function copyAsEarlierVersion(name: string): Promise<string> {
+  const copy = path.join(folder.path, name);
+  await cp(chart, copy, { recursive: true });
+  await edit(path.join(copy, 'Chart.yaml'), (text) => text.replace(/^(version|appVersion): .*$/gm, '$1: 0.0.9'));
+  for (const file of ['crds/sync.io_gatewaysyncs.yaml', 'templates/crds/gatewaysyncs.yaml']) {
+    await edit(path.join(copy, file), (text) => text.replace(/^ +- name: Profiles\n(?: {10}.*\n)+/m, ''));
+  }
+  return copy;
+}
+
+async function edit(file: string, change: (text: string) => string): Promise<void> {
+  const before = await readFile(file, 'utf8');
+  const after = change(before);
+  assert.notEqual(after, before, `nothing to change in ${file}`);
+  await writeFile(file, after);
+}
+
+const createGatewaySync = () =>
+  cluster.kubectlWith(
+    {
+      apiVersion: 'sync.io/v1alpha1',
+      kind: 'GatewaySync',
+      metadata: { namespace: 'default', name: 'site' },
+      spec: {
+        git: { repo: 'https://git.test/site.git', ref: 'main' },
+        sync: { profiles: { default: { mappings: [{ source: 'a', destination: 'b', type: 'dir' }] } } },
+      },
+    },
+    'create',
+    '--filename=-',
+  );
+
+const uidOfGatewaySync = () =>
+  cluster.kubectl('get', 'gatewaysync/site', '--namespace=default', '--output=jsonpath={.metadata.uid}');
+
+const hasNewestColumn = async () => {
+  const path = '--output=jsonpath={.spec.versions[0].additionalPrinterColumns[*].name}';
+  return (await cluster.kubectl('get', 'crd', crds[0]!, path)).includes('Profiles');
+};
+
+const stored = {
+  secret: 'secret/stoker-stoker-operator-webhook-certificate',
+  webhook: 'mutatingwebhookconfiguration/stoker-stoker-operator-webhook',
+};
+
+/** Writes what the controller keeps in objects that the chart makes. */
+async function writeAsController(caBundle: string): Promise<void> {
+  const merge = ['--namespace=upgraded', '--type=merge'];
+  await cluster.kubectl('patch', stored.secret, ...merge, `--patch={"data":{"ca.crt":"${caBundle}"}}`);
+  const add = { op: 'add', path: '/webhooks/0/clientConfig/caBundle', value: caBundle };
+  await cluster.kubectl('patch', stored.webhook, '--type=json', `--patch=${JSON.stringify([add])}`);
+}
+
+/** Reads what the controller keeps, and takes it away: a new installation does not have it. */
+async function takeFromController(): Promise<string[]> {
+  const read = (what: string, path: string) =>
+    cluster.kubectl('get', what, '--namespace=upgraded', `--output=jsonpath=${path}`);
+  const found = [
+    await read(stored.secret, '{.data.ca\\.crt}'),
+    await read(stored.webhook, '{.webhooks[0].clientConfig.caBundle}'),
+  ];
+  const remove = (path: string) => `--patch=${JSON.stringify([{ op: 'remove', path }])}`;
+  await cluster.kubectl('patch', stored.secret, '--namespace=upgraded', '--type=json', remove('/data'));
+  await cluster.kubectl('patch', stored.webhook, '--type=json', remove('/webhooks/0/clientConfig/caBundle'));
+  return found;
+}
+
+/** Helm runs a dozen times, on a machine that has other work. */
+const limit = { timeout: 300_000 };
+
+test('an upgrade leaves what a new installation would, and a rollback what was there before', limit, async (t) => {
+  const installation = new Installation(cluster, { release: 'stoker', namespace: 'upgraded' });
+  t.after(() => installation.remove());
+  await installation.upgrade(await copyAsEarlierVersion('earlier'), old);
+  const former = await installation.snapshot();
+  await createGatewaySync();
+  const uid = await uidOfGatewaySync();
+  const caBundle = (await readFile(cluster.caFile)).toString('base64');
+  await writeAsController(caBundle);
+  assert.equal(await hasNewestColumn(), false);
+
+  await installation.upgrade(chart, current);
+  assert.equal(await hasNewestColumn(), true);
+  assert.equal(await uidOfGatewaySync(), uid);
+  assert.deepEqual(await takeFromController(), [caBundle, caBundle]);
+  const upgraded = await installation.snapshot();
+
+  await installation.helm('rollback', 'stoker', '1');
+  assert.deepEqual(await installation.snapshot(), former);
+  assert.equal(await uidOfGatewaySync(), uid);
+
+  await installation.helm('uninstall', 'stoker', '--wait');
+  assert.deepEqual(
+    Object.keys(await installation.snapshot()),
+    crds.map((name) => `CustomResourceDefinition /${name}`),
+  );
+  assert.equal(await uidOfGatewaySync(), uid);
+
+  await installation.upgrade(chart, current);
+  assert.deepEqual(await installation.snapshot(), upgraded, 'a new installation');
+  assert.equal(await uidOfGatewaySync(), uid);
+
+  await installation.upgrade(chart, { ...current, crds: { keep: false } });
+  await installation.helm('uninstall', 'stoker', '--wait');
+  await until(() => installation.snapshot(), {
+    describe: 'nothing to be left',
+    timeout: 60_000,
+    accept: (objects) => Object.keys(objects).length === 0,
+  });
+});
+
+test(
+  'a release whose CRDs helm installed apart is upgraded, rolled back and upgraded without a loss',
+  limit,
+  async (t) => {
+    const installation = new Installation(cluster, { release: 'apart', namespace: 'apart' });
+    t.after(() => installation.remove());
+    const earlier = await copyAsEarlierVersion('earlier-apart');
+    await rm(path.join(earlier, 'templates/crds'), { recursive: true });
+    await rm(path.join(earlier, '.helmignore'));
+    await installation.upgrade(earlier, { certManager: { enabled: false } });
+    await until(createGatewaySync, { describe: 'the CRDs to be served', timeout: 30_000 });
+    const uid = await uidOfGatewaySync();
+
+    const values = { certManager: { enabled: false } };
+    await assert.rejects(installation.upgrade(chart, values), /invalid ownership metadata/);
+    assert.equal(await hasNewestColumn(), false);
+    await installation.upgrade(chart, values, '--take-ownership');
+    assert.equal(await hasNewestColumn(), true);
+
+    await installation.helm('rollback', 'apart', '1');
+    assert.equal(await uidOfGatewaySync(), uid);
+    await installation.upgrade(chart, values);
+    assert.equal(await uidOfGatewaySync(), uid);
+
+    await installation.upgrade(chart, { ...values, crds: { install: false } });
+    assert.equal(await uidOfGatewaySync(), uid, 'CRDs that the chart no longer installs stay');
+    await installation.helm('uninstall', 'apart', '--wait');
+    assert.equal(await uidOfGatewaySync(), uid);
+  },
+);

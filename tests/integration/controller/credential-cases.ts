@@ -1,0 +1,98 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { TestContext } from 'node:test';
+import { type GitServerOptions, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { runCommand } from '../../../scripts/testbed/run-command.ts';
+import { startSshServer } from '../../../scripts/testbed/ssh-server.ts';
+import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { startGithubApi } from './start-github-api.ts';
+
+/** A credential that a host takes or refuses, and the resource that presents it. */
+export interface CredentialCase {
+  /** Name of the resource and of the Secret that it names. */
+  name: string;
+  git: { repo: string; auth: object; caSecretRef?: object };
+  data: Record<string, string>;
+  /** What nobody but the host may see. */
+  secret: string;
+  /** Reason of the condition RefResolved in the end. */
+  reason: 'Resolved' | 'AuthenticationFailed';
+}
+
+type Reason = CredentialCase['reason'];
+
+/** A value that can be told from all others wherever it lands. */
+export const randomSecret = (kind: string): string => `${kind}${randomBytes(18).toString('hex')}`;
+
+/** A token sent by basic authentication and one sent as it is, each of which a host takes, and others that it refuses. */
+export async function tokenCases(t: TestContext): Promise<CredentialCase[]> {
+  const [basic, bearer] = [randomSecret('basic'), randomSecret('bearer')];
+  const byBasic = await serveGit(t, { username: 'x-access-token', password: basic });
+  const byBearer = await serveGit(t, { token: bearer });
+  const of = (name: string, host: GitHost, { secret, prefix = '' }: { secret: string; prefix?: string }) => {
+    const reason: Reason = secret === basic || secret === bearer ? 'Resolved' : 'AuthenticationFailed';
+    const auth = { token: { secretRef: { name, key: 'token' } } };
+    const git = { repo: host.url, auth, caSecretRef: { name, key: 'ca' } };
+    return { name, git, secret, reason, data: { token: `${prefix}${secret}\n`, ca: host.ca } };
+  };
+  return [
+    of('basic-right', byBasic, { secret: basic }),
+    of('basic-wrong', byBasic, { secret: randomSecret('wrong') }),
+    of('bearer-right', byBearer, { secret: bearer, prefix: 'Bearer ' }),
+    of('bearer-wrong', byBearer, { secret: randomSecret('wrong'), prefix: 'Bearer ' }),
+  ];
+}
+
+/** The key of a GitHub App and one that is not; `secrets` grows by what the two are exchanged for. */
+export async function appCases(t: TestContext): Promise<{ cases: CredentialCase[]; secrets: () => string[] }> {
+  const minted = randomSecret('ghs_');
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const api = await startGithubApi(t, publicKey, { mint: () => minted });
+  const host = await serveGit(t, { username: 'x-access-token', password: minted });
+  const of = (name: string, key: typeof privateKey, reason: Reason): CredentialCase => {
+    const secret = key.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const ids = { appId: 7, installationId: 42, apiBaseURL: api.url };
+    const auth = { githubApp: { ...ids, privateKeySecretRef: { name, key: 'pem' } } };
+    const git = { repo: host.url, auth, caSecretRef: { name, key: 'ca' } };
+    return { name, git, secret, reason, data: { pem: secret, ca: `${api.ca}\n${host.ca}` } };
+  };
+  return {
+    cases: [of('app-right', privateKey, 'Resolved'), of('app-wrong', stranger.privateKey, 'AuthenticationFailed')],
+    secrets: () => [minted, ...api.jwts],
+  };
+}
+
+/** An SSH key that a host knows, and one that it does not. */
+export async function sshCases(t: TestContext): Promise<CredentialCase[]> {
+  const server = await startSshServer();
+  t.after(() => server.stop());
+  const repository = await server.createRepository('app');
+  await repository.commit({ files: { 'config/a': '1' } });
+  const folder = await makeTemporaryFolder('keys-');
+  t.after(() => folder.remove());
+  const stranger = path.join(folder.path, 'stranger');
+  await runCommand('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', stranger]);
+  const of = async (name: string, file: string, reason: Reason): Promise<CredentialCase> => {
+    const secret = await readFile(file, 'utf8');
+    const sshKey = { secretRef: { name, key: 'key' }, knownHosts: { secretRef: { name, key: 'hosts' } } };
+    const git = { repo: repository.url, auth: { sshKey } };
+    return { name, git, secret, reason, data: { key: secret, hosts: server.knownHosts } };
+  };
+  return [await of('ssh-right', server.keyFile, 'Resolved'), await of('ssh-wrong', stranger, 'AuthenticationFailed')];
+}
+
+interface GitHost {
+  /** URL of the repository. */
+  url: string;
+  ca: string;
+}
+
+async function serveGit(t: TestContext, credentials: NonNullable<GitServerOptions['credentials']>): Promise<GitHost> {
+  const server = await startGitServer({ tls: true, credentials });
+  t.after(() => server.stop());
+  const repository = await server.createRepository('app');
+  await repository.commit({ files: { 'config/a': '1' } });
+  return { url: repository.url, ca: await readFile(server.caFile ?? '', 'utf8') };
+}

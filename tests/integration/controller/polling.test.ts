@@ -1,0 +1,83 @@
+import { suite, type TestContext, test } from 'node:test';
+import { startGitServer } from '../../../scripts/testbed/git-server.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
+import { injectedPod } from '../../support/gateway-pods.ts';
+import { applyGatewaySync, push, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { startController } from '../../support/start-controller.ts';
+import { until } from '../../support/until.ts';
+
+/** A git server with a repository that has one commit. */
+async function startHost(t: TestContext) {
+  const server = await startGitServer({ address: '0.0.0.0' });
+  t.after(() => server.stop());
+  const repository = await server.createRepository('app');
+  const commit = await repository.commit({ files: { 'config/a': '1' } });
+  return { server, repository, commit };
+}
+
+const polled = { polling: { enabled: true, interval: '1h' } };
+
+suite('a host that never answers', { concurrency: 4 }, () => {
+  test('holds up no resource of another host, however many wait for it', async (t) => {
+    const [hanging, healthy] = [await startHost(t), await startHost(t)];
+    hanging.server.fault = { hang: true };
+    const namespace = await createNamespace(t);
+    const url = hanging.repository.url.replace('127.0.0.1', '127.0.0.2');
+    for (let index = 0; index < 24; index += 1)
+      await applyGatewaySync({ namespace, name: `waits-${index}` }, { repo: `${url}-${index}` });
+    await startController(t, namespace);
+    await until(() => hanging.server.requests.length >= 8, { describe: 'the host is asked', timeout: 30_000 });
+    const address = { namespace, name: 'other' };
+    await applyGatewaySync(address, { repo: healthy.repository.url });
+    const isResolved = ({ status }: GatewaySync) => status?.lastSyncCommit === healthy.commit;
+    // Queries are given up after 15 s: one after the other has its turn for much longer than that.
+    await untilGatewaySync(address, 'resolved', isResolved, 25_000);
+  });
+
+  test('keeps no agent from its rights', async (t) => {
+    const { server, repository } = await startHost(t);
+    server.fault = { hang: true };
+    const address = { namespace: await createNamespace(t), name: 'app' };
+    await applyGatewaySync(address, { repo: repository.url });
+    await apply(injectedPod(address.namespace, 'gateway-0', address.name));
+    await startController(t, address.namespace);
+    await until(() => kubectl('get', 'rolebinding', 'sync-agent-app', '--namespace', address.namespace), {
+      describe: 'the RoleBinding',
+      timeout: 12_000,
+    });
+  });
+});
+
+suite('resources that share a repository', { concurrency: 4 }, () => {
+  test('learn from a push to one of them, where they are polled', async (t) => {
+    const { repository, commit } = await startHost(t);
+    const namespace = await createNamespace(t);
+    const [one, other] = [
+      { namespace, name: 'one' },
+      { namespace, name: 'other' },
+    ];
+    for (const address of [one, other]) await applyGatewaySync(address, { repo: repository.url }, polled);
+    await startController(t, namespace);
+    for (const address of [one, other])
+      await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
+    const second = await repository.commit({ files: { 'config/a': '2' } });
+    await push(one, 'main');
+    for (const address of [one, other])
+      await untilGatewaySync(address, 'moved', ({ status }) => status?.lastSyncCommit === second);
+  });
+});
+
+suite('a resource that is not polled', { concurrency: 4 }, () => {
+  test('looks at its repository again when its spec changes', async (t) => {
+    const { repository, commit } = await startHost(t);
+    const address = { namespace: await createNamespace(t), name: 'app' };
+    await applyGatewaySync(address, { repo: repository.url });
+    await startController(t, address.namespace);
+    await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
+    const second = await repository.commit({ files: { 'config/a': '2' } });
+    const sync = { profiles: { default: { mappings: [{ source: 'config', destination: 'elsewhere' }] } } };
+    await applyGatewaySync(address, { repo: repository.url }, { sync });
+    await untilGatewaySync(address, 'moved', ({ status }) => status?.lastSyncCommit === second);
+  });
+});

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import { freePort } from '../../../scripts/testbed/free-port.ts';
+import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { createNamespace, kubectl } from '../../support/cluster.ts';
+import { gatewayPod } from '../../support/gateway-pods.ts';
+import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { startController } from '../../support/start-controller.ts';
+import { createPod, sidecarOf, startInjection } from './injection-world.ts';
+import { type ForwardProxy, startProxy } from './start-proxy.ts';
+
+interface World {
+  proxy: ForwardProxy;
+  server: GitServer;
+  /** URL of a repository with one commit. */
+  url: string;
+  commit: string;
+  namespace: string;
+}
+
+async function arrange(t: TestContext, { tls = false } = {}): Promise<World> {
+  const proxy = await startProxy(t);
+  const server = await startGitServer({ tls });
+  t.after(() => server.stop());
+  const repository = await server.createRepository('app');
+  const commit = await repository.commit({ files: { 'config/a': '1' } });
+  return { proxy, server, url: repository.url, commit, namespace: await createNamespace(t) };
+}
+
+async function untilResolved({ namespace, commit }: World): Promise<void> {
+  const address = { namespace, name: 'app' };
+  await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit, 30_000);
+}
+
+suite('behind a proxy', { concurrency: 4 }, () => {
+  for (const variable of ['HTTP_PROXY', 'http_proxy']) {
+    test(`a repository is reached through ${variable}, also one whose name only the proxy knows`, async (t) => {
+      const world = await arrange(t);
+      const { proxy, namespace } = world;
+      await startController(t, namespace, { [variable]: `http://127.0.0.1:${proxy.port}` });
+      const repo = world.url.replace('127.0.0.1', 'git.invalid');
+      await applyGatewaySync({ namespace, name: 'app' }, { repo });
+      await untilResolved(world);
+      assert.deepEqual(proxy.requests, [
+        `GET ${repo}/info/refs?service=git-upload-pack`,
+        `POST ${repo}/git-upload-pack`,
+      ]);
+    });
+  }
+
+  for (const variable of ['HTTPS_PROXY', 'https_proxy']) {
+    test(`a repository behind TLS is reached through ${variable}, whoever signed its certificate`, async (t) => {
+      const world = await arrange(t, { tls: true });
+      const { proxy, server, namespace } = world;
+      await startController(t, namespace, {
+        [variable]: `http://127.0.0.1:${proxy.port}`,
+        NODE_EXTRA_CA_CERTS: server.caFile ?? '',
+      });
+      await kubectl('create', 'secret', 'generic', 'git', '--namespace', namespace, `--from-file=ca=${server.caFile}`);
+      await applyGatewaySync({ namespace, name: 'app' }, { repo: world.url });
+      await untilResolved(world);
+      const tunnel = `CONNECT ${new URL(world.url).host}`;
+      assert.deepEqual([...new Set(proxy.requests)], [tunnel], 'and nothing else, such as the API server');
+      proxy.requests.length = 0;
+      const git = { repo: world.url, caSecretRef: { name: 'git', key: 'ca' } };
+      await applyGatewaySync({ namespace, name: 'app' }, git);
+      await untilGatewaySync(
+        { namespace, name: 'app' },
+        'asked again',
+        ({ metadata, status }) => status?.observedGeneration === metadata.generation,
+        30_000,
+      );
+      assert.deepEqual([...new Set(proxy.requests)], [tunnel]);
+    });
+  }
+
+  for (const variable of ['NO_PROXY', 'no_proxy']) {
+    test(`a repository that ${variable} names is reached directly`, async (t) => {
+      const world = await arrange(t);
+      const { proxy, namespace } = world;
+      await startController(t, namespace, {
+        HTTP_PROXY: `http://127.0.0.1:${proxy.port}`,
+        [variable]: 'example.com,127.0.0.1',
+      });
+      await applyGatewaySync({ namespace, name: 'app' }, { repo: world.url });
+      await untilResolved(world);
+      assert.deepEqual(proxy.requests, []);
+    });
+  }
+
+  test('that is on this machine, a repository is reached also where local repositories are refused', async (t) => {
+    const world = await arrange(t);
+    const { proxy, namespace } = world;
+    const environment = { HTTP_PROXY: `http://localhost:${proxy.port}`, GIT_ALLOW_LOCAL: 'false' };
+    await startController(t, namespace, environment);
+    const repo = world.url.replace('127.0.0.1', 'git.invalid');
+    await applyGatewaySync({ namespace, name: 'app' }, { repo });
+    await untilResolved(world);
+    await applyGatewaySync({ namespace, name: 'local' }, { repo: world.url });
+    const refused = await untilGatewaySync(
+      { namespace, name: 'local' },
+      'refused',
+      (resource) => condition(resource, 'RefResolved')?.status === 'False',
+    );
+    assert.equal(condition(refused, 'RefResolved')?.reason, 'LocalRepositoryRefused');
+    assert.deepEqual(
+      proxy.requests.filter((line) => line.includes('127.0.0.1')),
+      [],
+    );
+  });
+
+  test('agents are told of it', async (t) => {
+    const { namespace } = await startInjection(t, {
+      environment: { HTTPS_PROXY: 'http://proxy.example:3128', NO_PROXY: '10.0.0.0/8' },
+    });
+    await applyGatewaySync({ namespace, name: 'app' }, { repo: 'http://127.0.0.1:1/app.git' });
+    const { env } = sidecarOf(await createPod(gatewayPod(namespace, 'gateway')));
+    assert.deepEqual(
+      env.filter(({ name }) => name.endsWith('_proxy')),
+      [
+        { name: 'https_proxy', value: 'http://proxy.example:3128' },
+        { name: 'no_proxy', value: '10.0.0.0/8' },
+      ],
+    );
+  });
+
+  test('that is away, a repository shows as unreachable', async (t) => {
+    const world = await arrange(t);
+    const { server, namespace } = world;
+    await startController(t, namespace, { HTTP_PROXY: `http://127.0.0.1:${await freePort()}` });
+    await applyGatewaySync({ namespace, name: 'app' }, { repo: world.url });
+    const resource = await untilGatewaySync(
+      { namespace, name: 'app' },
+      'unreachable',
+      (seen) => condition(seen, 'RefResolved')?.status === 'False',
+    );
+    assert.equal(condition(resource, 'RefResolved')?.reason, 'GitUnreachable');
+    assert.deepEqual(server.requests, []);
+  });
+});

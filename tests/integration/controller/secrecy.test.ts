@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SSHD } from '../../../scripts/testbed/ssh-server.ts';
+import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { apply, connectCluster, kubectl } from '../../support/cluster.ts';
+import { gatewayPod } from '../../support/gateway-pods.ts';
+import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { startReceiver } from '../receiver/start-receiver.ts';
+import { appCases, randomSecret, sshCases, tokenCases } from './credential-cases.ts';
+import { createPod, startInjection } from './injection-world.ts';
+import { processArguments } from './process-arguments.ts';
+
+/** How a secret could land somewhere: as it is, each line of a key, in base64, as the password of a header. */
+function formsOf(secret: string): string[] {
+  const lines = secret.split('\n').filter((line) => line.length > 20 && !line.startsWith('-----'));
+  const encoded = [secret, secret.trim(), ...lines, `x-access-token:${secret.trim()}`].map((text) =>
+    Buffer.from(text).toString('base64').replace(/=+$/, ''),
+  );
+  return [...lines, ...encoded];
+}
+
+/** Looks at the arguments of a process and its children again and again, until it is told to stop. */
+function watchArguments(pid: number): { stop: () => Promise<Set<string>> } {
+  const seen = new Set<string>();
+  let isOver = false;
+  const watching = (async () => {
+    for (; !isOver; await sleep(10)) for (const line of (await processArguments(pid)).values()) seen.add(line);
+  })();
+  return {
+    stop: async () => {
+      isOver = true;
+      await watching;
+      return seen;
+    },
+  };
+}
+
+/** A receiver with a secret and a token, and deliveries with these and with others: what it knows, and what it says. */
+async function deliver(t: TestContext, namespace: string, name: string) {
+  const [hmac, token, wrong] = [randomSecret('hmac'), randomSecret('token'), randomSecret('wrong')];
+  const folder = await makeTemporaryFolder('receiver-secrets-');
+  t.after(() => folder.remove());
+  const file = (key: string) => path.join(folder.path, key);
+  await writeFile(file('hmac'), hmac);
+  await writeFile(file('token'), token);
+  const { program, post } = await startReceiver(t, (await connectCluster()).kubeconfig, {
+    WEBHOOK_HMAC_SECRET_FILE: file('hmac'),
+    WEBHOOK_BEARER_TOKEN_FILE: file('token'),
+    LOG_LEVEL: 'trace',
+  });
+  const watched = watchArguments(program.pid);
+  const body = JSON.stringify({ ref: 'refs/heads/main' });
+  const macOf = (key: string) => createHmac('sha256', key).update(body).digest('hex');
+  const signed = (key: string) => ({ 'X-GitHub-Event': 'push', 'X-Hub-Signature-256': `sha256=${macOf(key)}` });
+  const target = `${namespace}/${name}`;
+  const accepted = [signed(hmac), { Authorization: `Bearer ${token}` }];
+  const refused = [signed(wrong), { Authorization: `Bearer ${wrong}` }];
+  const answers = [];
+  for (const headers of [...accepted, ...refused]) answers.push(await post(target, body, headers));
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [202, 202, 401, 401],
+  );
+  await program.stop();
+  return {
+    secrets: [hmac, token, wrong, macOf(hmac), macOf(wrong)],
+    places: {
+      answers: JSON.stringify(answers.map((answer) => [answer.body, ...answer.headers])),
+      'log of the receiver': program.output,
+      'arguments of the receiver': [...(await watched.stop())].join('\n'),
+    },
+  };
+}
+
+const KINDS = 'gatewaysyncs,syncreports,events.v1.events.k8s.io,configmaps,pods,rolebindings,leases';
+
+suite('every kind of secret', { skip: !existsSync(SSHD) && `there is no ${SSHD}` }, () => {
+  test('stays where it is, whether a host takes it or not', async (t) => {
+    const apps = await appCases(t);
+    const cases = [...(await tokenCases(t)), ...apps.cases, ...(await sshCases(t))];
+    const environment = { GITHUB_APP: 'true', LOG_LEVEL: 'trace' };
+    const { namespace, controller } = await startInjection(t, { environment });
+    const watched = watchArguments(controller.pid);
+    const writeSecret = (name: string, stringData: object) =>
+      apply({ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace }, stringData });
+    const apiKey = randomSecret('apikey');
+    await writeSecret('gateway', { apiKey });
+    for (const { name, git, data } of cases) {
+      await writeSecret(name, data);
+      await applyGatewaySync({ namespace, name }, git, { gateway: { api: { secretName: 'gateway' } } });
+      await createPod(gatewayPod(namespace, name, { 'sync.io/cr-name': name }));
+    }
+    for (const { name, reason } of cases) {
+      const isThere = (resource: Parameters<typeof condition>[0]) =>
+        condition(resource, 'RefResolved')?.reason === reason;
+      await untilGatewaySync({ namespace, name }, `${name}: ${reason}`, isThere, 45_000);
+    }
+    const delivered = await deliver(t, namespace, 'basic-right');
+    await untilGatewaySync({ namespace, name: 'basic-right' }, 'the push', ({ status }) => !!status?.lastPush);
+    await controller.stop();
+    const lines = [...(await watched.stop())];
+    assert.ok(
+      lines.some((line) => line.startsWith('ssh ')),
+      'ssh was seen at work',
+    );
+    const places = {
+      ...delivered.places,
+      'log of the controller': controller.output,
+      'arguments of the controller': lines.join('\n'),
+      cluster: await kubectl('get', KINDS, '--namespace', namespace, '--show-managed-fields', '--output', 'json'),
+    };
+    for (const kind of ['Event', 'ConfigMap', 'Pod', 'RoleBinding', 'GatewaySync'])
+      assert.ok(places.cluster.includes(`"kind": "${kind}"`), `there is a ${kind}`);
+    for (const secret of [...cases.map((each) => each.secret), ...apps.secrets(), ...delivered.secrets, apiKey]) {
+      for (const form of formsOf(secret))
+        for (const [place, text] of Object.entries(places))
+          assert.ok(!text.includes(form), `a secret (${secret.slice(0, 6)}…) is in the ${place}`);
+    }
+  });
+});

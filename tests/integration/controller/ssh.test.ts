@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import { SSHD, type SshServer, startSshServer } from '../../../scripts/testbed/ssh-server.ts';
+import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { apply, createNamespace } from '../../support/cluster.ts';
+import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { isGone } from '../../support/is-gone.ts';
+import { startController } from '../../support/start-controller.ts';
+import { until } from '../../support/until.ts';
+import { startSlowLink } from '../receiver/slow-link.ts';
+import { processArguments } from './process-arguments.ts';
+
+/** Every file below a folder, by its path there; those that go away meanwhile are left out. */
+async function filesBelow(folder: string): Promise<Map<string, { mode: number; content: string }>> {
+  const files = new Map<string, { mode: number; content: string }>();
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const file = path.join(entry.parentPath, entry.name);
+    const read = async () => ({ mode: (await stat(file)).mode & 0o777, content: await readFile(file, 'utf8') });
+    const found = entry.isFile() ? await read().catch(() => undefined) : undefined;
+    if (found) files.set(path.relative(folder, file), found);
+  }
+  return files;
+}
+
+suite('a repository behind ssh', { skip: !existsSync(SSHD) && `there is no ${SSHD}`, concurrency: 4 }, () => {
+  let server: SshServer;
+  before(async () => {
+    server = await startSshServer();
+  });
+  after(() => server.stop());
+
+  /** A namespace with the Secret `ssh` and a controller that keeps its files in a folder of its own. */
+  async function arrange(t: TestContext, secret: Record<string, string>) {
+    const namespace = await createNamespace(t);
+    const folder = await makeTemporaryFolder('controller-files-');
+    t.after(() => folder.remove());
+    const replaceSecret = (stringData: Record<string, string>) =>
+      apply(
+        { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'ssh', namespace }, stringData },
+        '--force-conflicts',
+      );
+    await replaceSecret(secret);
+    const controller = await startController(t, namespace, { TMPDIR: folder.path });
+    return { address: { namespace, name: 'app' }, controller, folder: folder.path, replaceSecret };
+  }
+
+  const auth = (...keys: string[]) => ({
+    sshKey: {
+      secretRef: { name: 'ssh', key: 'key' },
+      ...(keys.includes('hosts') && { knownHosts: { secretRef: { name: 'ssh', key: 'hosts' } } }),
+    },
+  });
+
+  const key = () => readFile(server.keyFile, 'utf8');
+  const polled = { polling: { enabled: true, interval: '5s' } };
+
+  test('is resolved with the key, where the host key is the known one', async (t) => {
+    const repository = await server.createRepository('known');
+    const first = await repository.commit({ files: { 'config/a': '1' } });
+    await repository.tag('v1', { annotated: true });
+    const second = await repository.commit({ files: { 'config/a': '2' } });
+    // As people paste it: without the last line feed.
+    const { address } = await arrange(t, { key: (await key()).trimEnd(), hosts: server.knownHosts });
+    for (const [name, ref, commit] of [
+      ['branch', 'main', second],
+      ['tag', 'v1', first],
+      ['hash', first, first],
+    ] as const) {
+      const git = { repo: repository.url, ref, auth: auth('hosts') };
+      await applyGatewaySync({ ...address, name }, git);
+      const resource = await untilGatewaySync(
+        { ...address, name },
+        `${ref} is resolved`,
+        (seen) => condition(seen, 'RefResolved')?.status === 'True',
+        30_000,
+      );
+      assert.equal(resource.status?.lastSyncCommit, commit);
+      assert.equal(condition(resource, 'SSHHostKeyVerification')?.status, 'True');
+      assert.equal(condition(resource, 'SSHHostKeyVerification')?.reason, 'KnownHosts');
+    }
+  });
+
+  test('is not trusted with another host key, or none at all, until that is mended', async (t) => {
+    const repository = await server.createRepository('other');
+    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    const wrong = server.knownHosts.replace(/AAAA\S+/, (text) => `${text.slice(0, -8)}AAAAAAAA`);
+    const { address, replaceSecret } = await arrange(t, { key: await key(), hosts: wrong, none: '' });
+    const git = { repo: repository.url, auth: auth('hosts') };
+    await applyGatewaySync(address, git, polled);
+    const nothingKnown = {
+      ...git,
+      auth: { sshKey: { ...auth().sshKey, knownHosts: { secretRef: { name: 'ssh', key: 'none' } } } },
+    };
+    await applyGatewaySync({ ...address, name: 'none' }, nothingKnown);
+    for (const name of ['app', 'none']) {
+      const refused = await untilGatewaySync(
+        { ...address, name },
+        'refused',
+        (seen) => condition(seen, 'RefResolved')?.status === 'False',
+        30_000,
+      );
+      for (const type of ['RefResolved', 'SSHHostKeyVerification', 'Ready'] as const) {
+        assert.equal(condition(refused, type)?.status, 'False', type);
+        assert.equal(condition(refused, type)?.reason, 'HostKeyVerificationFailed', type);
+        assert.match(
+          condition(refused, type)?.message ?? '',
+          /check the Secret named in spec\.git\.auth\.sshKey\.knownHosts/,
+        );
+      }
+      assert.equal(condition(refused, 'Stalled')?.status, 'True');
+      assert.equal(refused.status?.lastSyncCommit, undefined);
+    }
+    await replaceSecret({ key: await key(), hosts: server.knownHosts, none: '' });
+    const resource = await untilGatewaySync(
+      address,
+      'resolved',
+      (seen) => condition(seen, 'RefResolved')?.status === 'True',
+      60_000,
+    );
+    assert.equal(resource.status?.lastSyncCommit, commit);
+    assert.equal(condition(resource, 'SSHHostKeyVerification')?.reason, 'KnownHosts');
+  });
+
+  test('is resolved without known_hosts, and a condition warns of that', async (t) => {
+    const repository = await server.createRepository('unchecked');
+    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    const { address } = await arrange(t, { key: await key() });
+    await applyGatewaySync(address, { repo: repository.url, auth: auth() });
+    const resource = await untilGatewaySync(
+      address,
+      'resolved',
+      (seen) => condition(seen, 'RefResolved')?.status === 'True',
+      30_000,
+    );
+    assert.equal(resource.status?.lastSyncCommit, commit);
+    assert.equal(condition(resource, 'Ready')?.status, 'True');
+    const warning = condition(resource, 'SSHHostKeyVerification');
+    assert.deepEqual([warning?.status, warning?.reason], ['False', 'NotConfigured']);
+    assert.match(warning?.message ?? '', /name known_hosts lines in spec\.git\.auth\.sshKey\.knownHosts/);
+  });
+
+  test('refuses a key that it does not know, or that is none', async (t) => {
+    const repository = await server.createRepository('refused');
+    await repository.commit({ files: { 'config/a': '1' } });
+    const { address } = await arrange(t, { key: 'no key at all', hosts: server.knownHosts });
+    await applyGatewaySync(address, { repo: repository.url, auth: auth('hosts') });
+    const refused = await untilGatewaySync(
+      address,
+      'refused',
+      (seen) => condition(seen, 'RefResolved')?.status === 'False',
+      30_000,
+    );
+    assert.equal(condition(refused, 'RefResolved')?.reason, 'AuthenticationFailed');
+    assert.match(condition(refused, 'RefResolved')?.message ?? '', /check the Secret named in spec\.git\.auth/);
+  });
+
+  test('gets the key by a file for as long as it is asked, never by an argument', async (t) => {
+    const repository = await server.createRepository('gated');
+    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    const link = await startSlowLink(t, repository.url);
+    link.hold();
+    const throughLink = (text: string) =>
+      text.replace(`:${new URL(repository.url).port}`, `:${new URL(link.url).port}`);
+    const { address, controller, folder } = await arrange(t, {
+      key: await key(),
+      hosts: throughLink(server.knownHosts),
+    });
+    const body = (await key()).split('\n')[1] ?? '';
+    await applyGatewaySync(address, { repo: throughLink(repository.url), auth: auth('hosts') });
+    const asking = await until(() => processArguments(controller.pid), {
+      describe: 'ssh is under way',
+      accept: (lines) => [...lines.values()].some((line) => /^ssh /.test(line)),
+      timeout: 20_000,
+    });
+    const holders = [...(await filesBelow(folder))].filter(([, { content }]) => content.includes(body));
+    assert.deepEqual(
+      holders.map(([, { mode }]) => mode),
+      [0o600],
+    );
+    for (const line of asking.values()) assert.ok(!line.includes(body), line);
+    link.release();
+    const { status } = await untilGatewaySync(
+      address,
+      'resolved',
+      (seen) => seen.status?.lastSyncCommit === commit,
+      45_000,
+    );
+    assert.equal(status?.refResolutionStatus, 'Resolved');
+    assert.deepEqual([...(await filesBelow(folder)).keys()], []);
+    await controller.stop();
+    assert.ok(!controller.output.includes(body));
+    assert.deepEqual(await readdir(folder), []);
+  });
+
+  test('that falls silent is given up, and nothing of it is left behind', async (t) => {
+    const repository = await server.createRepository('silent');
+    const link = await startSlowLink(t, repository.url);
+    link.hold();
+    const { address, controller, folder } = await arrange(t, { key: await key(), hosts: server.knownHosts });
+    await applyGatewaySync(address, {
+      repo: `ssh://git@127.0.0.1:${new URL(link.url).port}/silent.git`,
+      auth: auth('hosts'),
+    });
+    const asking = await until(() => processArguments(controller.pid), {
+      describe: 'ssh is under way',
+      accept: (lines) => [...lines.values()].some((line) => /^ssh /.test(line)),
+      timeout: 20_000,
+    });
+    const resource = await untilGatewaySync(
+      address,
+      'given up',
+      (seen) => condition(seen, 'RefResolved')?.status === 'False',
+      45_000,
+    );
+    assert.match(condition(resource, 'RefResolved')?.reason ?? '', /^Git(Unreachable|Timeout)$/);
+    const started = [...asking].filter(([, line]) => /^(ssh|git) /.test(line));
+    for (const [pid, line] of started) assert.ok(await isGone(pid), `${line} is left`);
+    await until(() => filesBelow(folder), { describe: 'no file is left', accept: ({ size }) => size === 0 });
+  });
+});

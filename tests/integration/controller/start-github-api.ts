@@ -1,0 +1,70 @@
+import type { KeyObject } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { jwtVerify } from 'jose';
+import { createCertificates } from '../../../scripts/testbed/certificates.ts';
+import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+
+/** A request for an installation token, as it arrived. */
+interface TokenCall {
+  url: string;
+  /** The App that signed the JWT; undefined where the signature is not that of its key. */
+  issuer: string | undefined;
+  body: { repositories?: string[]; permissions?: Record<string, string> };
+}
+
+export interface GithubApi {
+  /** Base URL, as that of a GitHub Enterprise Server. */
+  url: string;
+  ca: string;
+  calls: TokenCall[];
+  /** Every JWT that was presented. */
+  jwts: string[];
+}
+
+export interface GithubApiOptions {
+  /** Makes the next token. */
+  mint: () => string;
+  /** How long tokens live, in milliseconds; default: an hour, as GitHub's do. */
+  lifetimeMs?: number;
+  /** Time before each answer, in milliseconds. */
+  delayMs?: number;
+}
+
+/** An API that gives tokens as GitHub does, to callers whose JWT is signed by the App's key. */
+export async function startGithubApi(
+  t: TestContext,
+  publicKey: KeyObject,
+  { mint, lifetimeMs = 3_600_000, delayMs = 0 }: GithubApiOptions,
+): Promise<GithubApi> {
+  const folder = await makeTemporaryFolder('github-api-');
+  const { caFile, certFile, keyFile } = await createCertificates(folder.path);
+  const [calls, jwts]: [TokenCall[], string[]] = [[], []];
+  const certificate = { cert: await readFile(certFile), key: await readFile(keyFile) };
+  const server = createServer(certificate, async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const jwt = request.headers.authorization?.replace('Bearer ', '') ?? '';
+    const options = { algorithms: ['RS256'], maxTokenAge: '10m' };
+    const verified = await jwtVerify(jwt, publicKey, options).catch(() => undefined);
+    const body = JSON.parse(Buffer.concat(chunks).toString('utf8'));
+    calls.push({ url: request.url ?? '', issuer: verified?.payload.iss, body });
+    jwts.push(jwt);
+    await sleep(delayMs);
+    const answer = verified
+      ? { token: mint(), expires_at: new Date(Date.now() + lifetimeMs).toISOString() }
+      : { message: 'A JSON web token could not be decoded' };
+    response.writeHead(verified ? 201 : 401, { 'Content-Type': 'application/json' }).end(JSON.stringify(answer));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(async () => {
+    server.closeAllConnections();
+    server.close();
+    await folder.remove();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { url: `https://127.0.0.1:${port}/api/v3`, ca: await readFile(caFile, 'utf8'), calls, jwts };
+}

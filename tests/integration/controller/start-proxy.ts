@@ -1,0 +1,43 @@
+import { createServer, request as httpRequest } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import type { TestContext } from 'node:test';
+
+export interface ForwardProxy {
+  /** Port on the loopback interface. */
+  port: number;
+  /** What it was asked for, in order: `CONNECT host:port`, or method and URL. */
+  requests: string[];
+}
+
+/** A forward proxy (RFC 9110, 7.6 and 9.3.6) for which every host is this machine, so that names work that nobody else knows. */
+export async function startProxy(t: TestContext): Promise<ForwardProxy> {
+  const requests: string[] = [];
+  const tunnels = new Set<Socket>();
+  const server = createServer((request, response) => {
+    requests.push(`${request.method} ${request.url}`);
+    const { port, pathname, search } = new URL(request.url ?? '');
+    const { method, headers } = request;
+    const outgoing = httpRequest({ host: '127.0.0.1', port, path: `${pathname}${search}`, method, headers });
+    outgoing.on('response', (incoming) => {
+      response.writeHead(incoming.statusCode ?? 502, incoming.headers);
+      incoming.pipe(response);
+    });
+    outgoing.on('error', () => response.writeHead(502).end());
+    request.pipe(outgoing);
+  });
+  server.on('connect', (request, client: Socket) => {
+    requests.push(`CONNECT ${request.url}`);
+    const target = connect(Number(request.url?.split(':').at(-1)), '127.0.0.1', () => {
+      client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+      target.pipe(client).pipe(target);
+    });
+    for (const socket of [client, target]) tunnels.add(socket.on('error', () => client.destroy()));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    for (const socket of tunnels) socket.destroy();
+    server.closeAllConnections();
+    server.close();
+  });
+  return { port: (server.address() as AddressInfo).port, requests };
+}

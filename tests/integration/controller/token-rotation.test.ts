@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { apiRequest } from '../../../scripts/testbed/api-request.ts';
+import { startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { apply, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
+import { applyGatewaySync, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { startController } from '../../support/start-controller.ts';
+import { until } from '../../support/until.ts';
+import { startSlowLink } from '../receiver/slow-link.ts';
+
+/** A service account that may do what the controller does, whose tokens each end with a Secret of their own. */
+async function createAccount(t: TestContext, namespace: string) {
+  await kubectl('create', 'serviceaccount', 'controller', '--namespace', namespace);
+  const binding = ['--clusterrole=cluster-admin', `--serviceaccount=${namespace}:controller`];
+  await kubectl('create', 'clusterrolebinding', namespace, ...binding);
+  t.after(() => kubectl('delete', 'clusterrolebinding', namespace));
+  return {
+    issue: async (name: string) => {
+      await apply({ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace } });
+      const bound = ['--bound-object-kind', 'Secret', '--bound-object-name', name];
+      return (await kubectl('create', 'token', 'controller', '--namespace', namespace, ...bound)).trim();
+    },
+    end: (name: string) => kubectl('delete', 'secret', name, '--namespace', namespace),
+  };
+}
+
+test('a controller goes on watching and writing when its token is replaced and the old one ends', async (t) => {
+  const server = await startGitServer();
+  t.after(() => server.stop());
+  const repository = await server.createRepository('app');
+  const commit = await repository.commit({ files: { 'config/a': '1' } });
+  const namespace = await createNamespace(t);
+  const account = await createAccount(t, namespace);
+  const { url, caFile } = await connectCluster();
+  const link = await startSlowLink(t, url);
+  const folder = await makeTemporaryFolder('token-');
+  t.after(() => folder.remove());
+  const [tokenFile, kubeconfig] = [path.join(folder.path, 'token'), path.join(folder.path, 'kubeconfig')];
+  const replaceToken = async (token: string) => {
+    await writeFile(`${tokenFile}.new`, token, { mode: 0o600 });
+    await rename(`${tokenFile}.new`, tokenFile);
+  };
+  const first = await account.issue('first');
+  await replaceToken(first);
+  // What the library makes of the files in a pod.
+  const user = { 'auth-provider': { name: 'tokenFile', config: { tokenFile } } };
+  const config = {
+    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'pod' },
+    clusters: [{ name: 'pod', cluster: { server: link.url, 'certificate-authority': caFile } }],
+    users: [{ name: 'pod', user }],
+    contexts: [{ name: 'pod', context: { cluster: 'pod', user: 'pod' } }],
+  };
+  await writeFile(kubeconfig, JSON.stringify(config));
+  const controller = await startController(t, namespace, { KUBECONFIG: kubeconfig });
+  const untilResolved = (name: string) =>
+    untilGatewaySync(
+      { namespace, name },
+      `${name} is resolved`,
+      ({ status }) => status?.lastSyncCommit === commit,
+      90_000,
+    );
+  await applyGatewaySync({ namespace, name: 'before' }, { repo: repository.url });
+  await untilResolved('before');
+
+  await replaceToken(await account.issue('second'));
+  await account.end('first');
+  const answer = () => apiRequest(new URL('/version/', url), { caFile, token: first });
+  await until(answer, { describe: 'the old token ends', accept: (seen) => seen?.status === 401, timeout: 60_000 });
+  link.cut();
+  await applyGatewaySync({ namespace, name: 'after' }, { repo: repository.url });
+  await untilResolved('after');
+  assert.equal((await controller.stop()).code, 0);
+});

@@ -1,0 +1,55 @@
+import { glob, readFile } from 'node:fs/promises';
+import path from 'node:path';
+
+const checkout = path.join(import.meta.dirname, '../..');
+
+/** A page for people, by its path in the checkout. */
+export interface Page {
+  file: string;
+  text: string;
+}
+
+/** A fenced block of code, without its indentation. */
+export interface Block {
+  language: string;
+  code: string;
+}
+
+/** Reads every page of the project. */
+export async function readPages(): Promise<Page[]> {
+  const files: string[] = [];
+  for await (const file of glob(['*.md', 'docs/**/*.md', 'chart/*.md'], { cwd: checkout })) files.push(file);
+  return await Promise.all(
+    files.sort().map(async (file) => ({ file, text: await readFile(path.join(checkout, file), 'utf8') })),
+  );
+}
+
+const fence = /^( *)```(\w*)\n([\s\S]*?)^\1```$/gm;
+
+export const blocksOf = ({ text }: Page): Block[] =>
+  [...text.matchAll(fence)].map(([, indent = '', language = '', code = '']) => ({
+    language,
+    code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+  }));
+
+/** What stands outside of blocks of code. */
+export const proseOf = ({ text }: Page): string => text.replaceAll(fence, '');
+
+/** The commands of blocks for the shell, a line each, without what a pipe or a redirection takes further. */
+export function commandsOf(page: Page): string[] {
+  return blocksOf(page)
+    .filter(({ language }) => ['console', 'sh'].includes(language))
+    .flatMap(({ language, code }) =>
+      code
+        .replaceAll(/ *\\\n */g, ' ')
+        .split('\n')
+        .filter((line) => language === 'sh' || line.startsWith('$ '))
+        .map((line) => line.replace(/^\$ /, '').replace(/ +[>|#] .*$/, '')),
+    );
+}
+
+/** The words of a command, as a shell sees them where nothing is expanded. */
+export function wordsOf(command: string): string[] {
+  const words = command.matchAll(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g);
+  return [...words].map(([word]) => word.replaceAll(/'([^']*)'|"([^"]*)"/g, '$1$2'));
+}

@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import type { ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { readdir, readFile, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
+import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { Git, type GitOptions, killGroup } from '../../../../shared/io/git/git.ts';
+import { createSandbox, type Sandbox } from '../support/sandbox.ts';
+
+const KIB = 1024;
+/** More than an agent takes along unasked. */
+const large = () => randomBytes(200 * KIB).toString('base64');
+const mapped = (...sources: string[]) => ({
+  mappings: sources.map((source) => ({ source, destination: source, required: true, template: false })),
+});
+
+let server: GitServer;
+before(async () => {
+  server = await startGitServer();
+});
+after(() => server.stop());
+
+let repositories = 0;
+const createRepository = () => server.createRepository(`partial-${++repositories}`);
+
+/** Whether the agent's clone holds the file of the commit. */
+async function holds(sandbox: Sandbox, repository: GitRepository, revision: string): Promise<boolean> {
+  const id = await repository.git('rev-parse', revision);
+  const args = [`--git-dir=${sandbox.repo}`, 'cat-file', '--batch-all-objects', '--batch-check=%(objectname)'];
+  return (await sandbox.git.run(args)).toString('latin1').includes(id);
+}
+
+const fetches = () => server.requests.filter(({ command }) => command === 'fetch').length;
+
+suite('only what is mapped is fetched', () => {
+  test('at first, and of later commits no large file that is not mapped, in one request', async (t) => {
+    const repository = await createRepository();
+    const { url: repo, commit } = repository;
+    const sandbox = await createSandbox(t);
+    const first = await commit({ files: { 'config/a': '1', 'config/b': large(), 'media/film': large(), readme: 'r' } });
+    await sandbox.sync({ repo, commit: first, profile: mapped('config') });
+    assert.deepEqual(Object.keys(await sandbox.files()), ['config/a', 'config/b']);
+    for (const [file, isThere] of [
+      ['config/a', true],
+      ['config/b', true],
+      ['media/film', false],
+      ['readme', false],
+    ] as const) {
+      assert.equal(await holds(sandbox, repository, `${first}:${file}`), isThere, file);
+    }
+    const before = fetches();
+    const second = await commit({ files: { 'config/a': '2', 'media/next': large(), readme: 'r2' } });
+    await sandbox.sync({ repo, commit: second, profile: mapped('config') });
+    assert.equal((await sandbox.files())['config/a'], '2');
+    assert.equal(await holds(sandbox, repository, `${second}:media/next`), false);
+    assert.equal(fetches() - before, 1);
+    const third = await commit({ files: { 'config/b': large() } });
+    await sandbox.sync({ repo, commit: third, profile: mapped('config') });
+    assert.equal((await sandbox.files())['config/b'], await repository.git('show', `${third}:config/b`));
+  });
+
+  test('or all at once, save for large files, where most of many files are mapped', async (t) => {
+    const repository = await createRepository();
+    const { url: repo, commit } = repository;
+    const sandbox = await createSandbox(t);
+    const many = Object.fromEntries(Array.from({ length: 1_500 }, (_, n) => [`config/${n % 7}/${n}`, `${n}`]));
+    const first = await commit({ files: { ...many, 'config/b': large(), 'media/film': large(), readme: 'r' } });
+    await sandbox.sync({ repo, commit: first, profile: mapped('config') });
+    assert.equal(Object.keys(await sandbox.files()).length, 1_501);
+    assert.equal(await holds(sandbox, repository, `${first}:readme`), true);
+    assert.equal(await holds(sandbox, repository, `${first}:media/film`), false);
+  });
+
+  test('a mapping that is added later brings what was left out', async (t) => {
+    const repository = await createRepository();
+    const { url: repo, commit } = repository;
+    const sandbox = await createSandbox(t);
+    const target = { repo, commit: await commit({ files: { 'config/a': '1', 'media/film': large(), 'x/y': '2' } }) };
+    await sandbox.sync({ ...target, profile: mapped('config') });
+    await sandbox.restart();
+    await sandbox.sync({ ...target, profile: mapped('config', 'media') });
+    assert.deepEqual(Object.keys(await sandbox.files()), ['config/a', 'media/film']);
+    await sandbox.sync({ ...target, profile: mapped('.') });
+    assert.deepEqual(Object.keys(await sandbox.files()), ['config/a', 'media/film', 'x/y']);
+    await rm(path.join(sandbox.data, 'x/y'));
+    const requests = server.requests.length;
+    await sandbox.sync({ ...target, profile: mapped('.') });
+    assert.equal(server.requests.length, requests);
+    assert.equal((await sandbox.files())['x/y'], '2');
+  });
+
+  test('a dry run fetches what it has to look at', async (t) => {
+    const { url: repo, commit } = await createRepository();
+    const sandbox = await createSandbox(t);
+    const target = { repo, commit: await commit({ files: { 'config/a': '{{ .Vars.none }}', 'media/film': large() } }) };
+    const mappings = [{ source: 'config', destination: 'config', required: true, template: true }];
+    await assert.rejects(sandbox.sync({ ...target, profile: { mappings, dryRun: true } }), /config\/a: line 1/);
+  });
+
+  test('nothing of the host is written down', async (t) => {
+    const { url: repo, commit } = await createRepository();
+    const sandbox = await createSandbox(t);
+    await sandbox.sync({
+      repo,
+      commit: await commit({ files: { 'config/a': '1', b: large() } }),
+      profile: mapped('config'),
+    });
+    const entries = await readdir(sandbox.repo, { recursive: true, withFileTypes: true });
+    for (const entry of entries.filter((candidate) => candidate.isFile())) {
+      const content = await readFile(path.join(entry.parentPath, entry.name), 'latin1');
+      assert.ok(!content.includes('127.0.0.1'), `${entry.name} tells of the host`);
+    }
+  });
+
+  test('stays so over many commits', async (t) => {
+    const repository = await createRepository();
+    const { url: repo, commit } = repository;
+    const sandbox = await createSandbox(t);
+    const first = await commit({ files: { 'config/a': '0', 'media/film': large() } });
+    for (let n = 0; n < 32; n += 1) {
+      const next = await commit({ files: { 'config/a': `${n} ${Math.random()}`, other: `${n}` } });
+      await sandbox.sync({ repo, commit: next, profile: mapped('config') });
+      await sandbox.clone.tidy();
+    }
+    const packs = (await readdir(path.join(sandbox.repo, 'objects/pack'))).filter((name) => name.endsWith('.pack'));
+    assert.ok(packs.length < 5, `${packs.length} packs`);
+    assert.equal(await holds(sandbox, repository, `${first}:config/a`), false);
+    await sandbox.restart();
+    const last = await commit({ files: { 'config/a': 'last', 'config/new': 'n' } });
+    await sandbox.sync({ repo, commit: last, profile: mapped('config') });
+    assert.deepEqual(await sandbox.files(), { 'config/a': 'last', 'config/new': 'n' });
+    assert.equal(await holds(sandbox, repository, `${first}:media/film`), false);
+  });
+});
+
+/** Kills git as soon as it asks for files that were left out, so many times. */
+class DyingGit extends Git {
+  #lives: number;
+
+  constructor(deaths: number) {
+    super(process.env);
+    this.#lives = deaths;
+  }
+
+  override spawn(args: string[], options: GitOptions): ChildProcess {
+    const child = super.spawn(args, options);
+    if (args.includes('--stdin') && this.#lives-- > 0) child.stdin?.once('finish', () => killGroup(child));
+    return child;
+  }
+}
+
+/** Speaks the protocol in which hosts may refuse to serve a file by its id. */
+class OldProtocolGit extends Git {
+  override spawn(args: string[], options: GitOptions): ChildProcess {
+    return super.spawn(['-c', 'protocol.version=0', ...args], options);
+  }
+}
+
+suite('a partial clone works', () => {
+  test('after the fetch of its files was cut off', async (t) => {
+    const { url: repo, commit } = await createRepository();
+    const sandbox = await createSandbox(t, { git: new DyingGit(2) });
+    const target = { repo, commit: await commit({ files: { 'config/a': '1', b: '2' } }), profile: mapped('config') };
+    await assert.rejects(sandbox.sync(target), { name: 'TransientError' });
+    assert.deepEqual(await sandbox.files(), {});
+    await sandbox.restart();
+    await assert.rejects(sandbox.sync(target), { name: 'TransientError' });
+    await sandbox.sync(target);
+    assert.deepEqual(await sandbox.files(), { 'config/a': '1' });
+  });
+
+  test('where the host cannot leave files out', async (t) => {
+    const repository = await createRepository();
+    const { url: repo, commit, git } = repository;
+    await git('config', 'uploadpack.allowFilter', 'false');
+    const sandbox = await createSandbox(t);
+    const first = await commit({ files: { 'config/a': '1', b: large() } });
+    await sandbox.sync({ repo, commit: first, profile: mapped('config') });
+    assert.equal(await holds(sandbox, repository, `${first}:b`), true);
+    const before = fetches();
+    await sandbox.sync({ repo, commit: await commit({ files: { 'config/a': '2' } }), profile: mapped('config') });
+    assert.deepEqual(await sandbox.files(), { 'config/a': '2' });
+    assert.equal(fetches() - before, 1);
+  });
+
+  test('where the host leaves files out, and does not give them by their ids', async (t) => {
+    const daemon = await startGitDaemon();
+    t.after(() => daemon.stop());
+    const repository = await daemon.createRepository('no-blobs');
+    const { url: repo, commit } = repository;
+    const sandbox = await createSandbox(t, { git: new OldProtocolGit(process.env) });
+    const first = await commit({ files: { 'config/a': '1', b: large() } });
+    await sandbox.sync({ repo, commit: first, profile: mapped('config') });
+    assert.deepEqual(await sandbox.files(), { 'config/a': '1' });
+    const target = { repo, commit: await commit({ files: { 'config/a': '2', 'config/c': large() } }) };
+    await sandbox.sync({ ...target, profile: mapped('config') });
+    await sandbox.restart();
+    await sandbox.sync({ ...target, profile: mapped('.') });
+    assert.deepEqual(Object.keys(await sandbox.files()), ['b', 'config/a', 'config/c']);
+  });
+});

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { type GitServer, type GitServerOptions, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { createSandbox } from '../support/sandbox.ts';
+
+async function startServer(t: TestContext, options: GitServerOptions = {}): Promise<GitServer> {
+  const server = await startGitServer(options);
+  t.after(() => server.stop());
+  return server;
+}
+
+const gitmodules = (modules: Record<string, string>) =>
+  Object.entries(modules)
+    .map(([at, url]) => `[submodule "${at} (name)"]\n\tpath = ${at}\n\turl = ${url}\n\tupdate = !touch /tmp/mark\n`)
+    .join('');
+
+const mapped = (...sources: string[]) => ({
+  mappings: sources.map((source) => ({ source, destination: source, required: true, template: false })),
+});
+
+suite('submodules', () => {
+  test('are followed, also below one another, by relative URLs with the credentials of the host', async (t) => {
+    const server = await startServer(t, { tls: true, credentials: { password: 'secret' } });
+    const [root, lib, deep] = await Promise.all(['org/root', 'org/lib', 'deep'].map(server.createRepository));
+    assert.ok(root && lib && deep);
+    const inner = await deep.commit({ files: { d: 'deep', 'e/f': 'deeper' } });
+    const linked = {
+      '.gitmodules': gitmodules({ 'x/deep': '../../deep.git' }),
+      'x/deep': { submodule: inner },
+      l: '1',
+    };
+    const first = await lib.commit({ files: linked });
+    const tokenFile = path.join((await createSandbox(t)).folder, 'token');
+    await writeFile(tokenFile, 'secret');
+    const sandbox = await createSandbox(t, { files: { tokenFile, caFile: server.caFile } });
+    const files = { '.gitmodules': gitmodules({ 'libs/lib': '../lib.git' }), 'libs/lib': { submodule: first }, a: 'a' };
+    const target = { repo: root.url, submodules: true };
+    await sandbox.sync({ ...target, commit: await root.commit({ files }), profile: mapped('libs') });
+    assert.deepEqual(await sandbox.files(), {
+      'libs/lib/.gitmodules': linked['.gitmodules'],
+      'libs/lib/l': '1',
+      'libs/lib/x/deep/d': 'deep',
+      'libs/lib/x/deep/e/f': 'deeper',
+    });
+    // A later commit of the branch does not count, the one that is named does.
+    const second = await lib.commit({ files: { l: '2', 'x/deep': null } });
+    await lib.commit({ files: { l: '3' } });
+    const commit = await root.commit({ files: { 'libs/lib': { submodule: second } } });
+    await sandbox.sync({ ...target, commit, profile: mapped('libs/lib/l') });
+    assert.deepEqual(await sandbox.files(), { 'libs/lib/l': '2' });
+    const requests = server.requests.length;
+    assert.deepEqual((await sandbox.sync({ ...target, commit, profile: mapped('libs/lib/l') })).plan.changes, []);
+    await sandbox.restart();
+    await sandbox.sync({ ...target, commit, profile: mapped('libs/lib/l') });
+    assert.equal(server.requests.length, requests);
+    const back = await root.commit({ files: { 'libs/lib': { submodule: first } } });
+    await sandbox.sync({ ...target, commit: back, profile: mapped('libs/lib/x') });
+    assert.deepEqual(await sandbox.files(), { 'libs/lib/x/deep/d': 'deep', 'libs/lib/x/deep/e/f': 'deeper' });
+  });
+
+  test('of another origin are fetched without credentials', async (t) => {
+    const server = await startServer(t, { tls: true, credentials: { password: 'secret' } });
+    const other = await startServer(t);
+    const [root, lib] = [await server.createRepository('root'), await other.createRepository('lib')];
+    const commit = await lib.commit({ files: { l: '1' } });
+    const tokenFile = path.join((await createSandbox(t)).folder, 'token');
+    await writeFile(tokenFile, 'secret');
+    const sandbox = await createSandbox(t, { files: { tokenFile, caFile: server.caFile } });
+    const files = { '.gitmodules': gitmodules({ lib: lib.url }), lib: { submodule: commit } };
+    const target = { repo: root.url, commit: await root.commit({ files }), submodules: true };
+    other.credentials = { password: 'secret' };
+    await assert.rejects(sandbox.sync(target), { code: 'git.authentication', message: /^submodule lib: / });
+    other.credentials = undefined;
+    await sandbox.sync(target);
+    assert.equal((await sandbox.files())['lib/l'], '1');
+  });
+
+  test('that are not asked for are an error where they are mapped, and nowhere else', async (t) => {
+    const server = await startServer(t);
+    const { url: repo, commit } = await server.createRepository('root');
+    const target = { repo, commit: await commit({ files: { 'lib/x': { submodule: 'a'.repeat(40) }, 'b/c': '1' } }) };
+    const sandbox = await createSandbox(t);
+    for (const profile of [mapped('.'), mapped('lib/x'), mapped('lib/x/y')]) {
+      await assert.rejects(sandbox.sync({ ...target, profile }), /lib\/x is a submodule, .* spec\.git\.submodules/);
+    }
+    await sandbox.sync({ ...target, profile: mapped('b') });
+    await sandbox.sync({ ...target, profile: { ...mapped('.'), excludePatterns: ['lib/'] } });
+    await sandbox.sync({ ...target, profile: { ...mapped('.'), excludePatterns: ['lib/'] }, submodules: true });
+    assert.deepEqual(await sandbox.files(), { 'b/c': '1' });
+  });
+
+  test('are refused in words where they lead astray', async (t) => {
+    const server = await startServer(t);
+    const { url: repo, commit } = await server.createRepository('root');
+    const sandbox = await createSandbox(t);
+    const local = server.url.replace('127.0.0.1', 'localhost');
+    const lib = { submodule: 'a'.repeat(40) };
+    const cases: [modules: object, message: RegExp][] = [
+      [{ '.gitmodules': gitmodules({ lib: `${local}/lib.git` }) }, /loopback or link-local/],
+      [{ '.gitmodules': gitmodules({ lib: 'http://169.254.169.254/x' }) }, /loopback or link-local/],
+      [{ '.gitmodules': gitmodules({ lib: `file://${sandbox.folder}` }) }, /none that is allowed/],
+      [{ '.gitmodules': gitmodules({ lib: `ext::touch ${sandbox.folder}/mark` }) }, /none that is allowed/],
+      [{ '.gitmodules': gitmodules({ other: '../lib.git' }) }, /does not say where it comes from/],
+      [{ '.gitmodules': null }, /no \.gitmodules/],
+      [{ '.gitmodules': { symlink: 'x' } }, /no \.gitmodules/],
+      [{ '.gitmodules': gitmodules({ lib: '../none.git' }) }, /submodule lib: the git host knows no such repository/],
+      [{ '.gitmodules': gitmodules({ lib: '../root.git' }) }, /submodule lib: the repository has no such commit/],
+    ];
+    for (const [modules, message] of cases) {
+      const target = { repo, commit: await commit({ files: { ...modules, lib, a: '1' } }), submodules: true };
+      await assert.rejects(sandbox.sync({ ...target, profile: mapped('a', 'lib') }), {
+        name: 'TerminalError',
+        message,
+      });
+      assert.deepEqual(await sandbox.files(), {});
+    }
+  });
+
+  test('are followed only so deep, and only so many', async (t) => {
+    const server = await startServer(t);
+    const sandbox = await createSandbox(t);
+    let inner = { url: '', commit: '' };
+    for (let depth = 0; depth < 6; depth += 1) {
+      const { url, commit } = await server.createRepository(`deep-${depth}`);
+      const link = { '.gitmodules': gitmodules({ m: inner.url }), m: { submodule: inner.commit } };
+      inner = { url, commit: await commit({ files: { a: `${depth}`, ...(depth > 0 && link) } }) };
+    }
+    const target = { repo: inner.url, commit: inner.commit, submodules: true };
+    await assert.rejects(sandbox.sync(target), /submodule m\/m\/m\/m\/m: submodules are followed 4 deep at most/);
+    const { url: repo, commit } = await server.createRepository('many');
+    const paths = Array.from({ length: 33 }, (_, n) => `m${n}`);
+    const leaf = await server.createRepository('leaf');
+    const links: Record<string, { submodule: string }> = {};
+    for (const at of paths) links[at] = { submodule: await leaf.commit({ files: { n: at } }) };
+    const modules = gitmodules(Object.fromEntries(paths.map((at) => [at, '../leaf.git'])));
+    const many = { repo, commit: await commit({ files: { '.gitmodules': modules, ...links } }), submodules: true };
+    await assert.rejects(sandbox.sync(many), /at most 32 submodules/);
+    assert.deepEqual(await sandbox.files(), {});
+  });
+});

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import { KubeConfig } from '@kubernetes/client-node';
+import { refPrefixes } from '../../../../controller/domain/resolve-ref.ts';
+import { GitHttp } from '../../../../controller/polling/git-http.ts';
+import { RepositoryClient } from '../../../../controller/polling/query-repository.ts';
+import { Repositories } from '../../../../controller/polling/repositories.ts';
+import type { Answer } from '../../../../controller/polling/shared-repository.ts';
+import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { Git } from '../../../../shared/io/git/git.ts';
+import { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
+import { ApiCredentials } from '../../../../shared/io/kubernetes/credentials.ts';
+import { until } from '../../../support/until.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** What a resource wants; by default the branch main, polled so seldom that no poll comes. */
+interface Wish {
+  ref?: string;
+  intervalMs?: number | undefined;
+  event?: string;
+}
+
+async function arrange(t: TestContext) {
+  const server = await startGitServer();
+  const repository = await server.createRepository('app');
+  const first = await repository.commit({ files: { a: '1' } });
+  const http = new GitHttp({});
+  const told: string[] = [];
+  const repositories = new Repositories({
+    connect: (source) => new RepositoryClient(toolsFor(http), source),
+    onAnswer: (key) => told.push(key),
+  });
+  t.after(async () => {
+    repositories.stop();
+    http.close();
+    await server.stop();
+  });
+  const subscription = (wish: Wish) => ({
+    source: { namespace: 'default', git: { repo: repository.url } },
+    query: { prefixes: refPrefixes(wish.ref ?? 'main'), commits: [] },
+    intervalMs: 'intervalMs' in wish ? wish.intervalMs : HOUR_MS,
+    event: wish.event,
+  });
+  const ask = (key: string, wish: Wish = {}) => repositories.ask(key, subscription(wish));
+  return {
+    server,
+    repository,
+    first,
+    repositories,
+    told,
+    ask,
+    subscribe: (key: string, wish: Wish = {}) => repositories.subscribe(key, subscription(wish)),
+    /** As the reconciler does it: asks, and looks again each time it is told to. */
+    untilAnswered: async (key: string, wish: Wish = {}) => {
+      const answer = await until(() => ask(key, wish), {
+        describe: `the answer for ${key}`,
+        accept: ({ kind }) => kind !== 'asking',
+        interval: 5,
+      });
+      return answer as Answer;
+    },
+    queries: () => server.requests.filter(({ command }) => command === 'ls-refs').length,
+  };
+}
+
+/** The API server is asked for credentials only, and these repositories have none. */
+function toolsFor(http: GitHttp) {
+  const config = new KubeConfig();
+  config.loadFromClusterAndUser(
+    { name: 'none', server: 'https://127.0.0.1:1', skipTLSVerify: false },
+    { name: 'none' },
+  );
+  const client = new KubernetesClient(new ApiCredentials(config), { userAgent: 'test' });
+  return { client, http, git: new Git({}), githubApps: undefined, allowLocal: true, scratch: '/nonexistent' };
+}
+
+const commitOf = (answer: Answer, ref: string) => (answer.kind === 'refs' ? answer.refs.get(ref) : answer.error.code);
+
+suite('repositories', { concurrency: 4 }, () => {
+  test('are asked once for all who share them, and tell each who waits', async (t) => {
+    const { ask, told, queries, first, untilAnswered } = await arrange(t);
+    const keys = Array.from({ length: 500 }, (_, index) => `default/${index}`);
+    for (const key of keys) assert.equal(ask(key).kind, 'asking');
+    await until(() => told.length > 0, { describe: 'the answer' });
+    assert.deepEqual(told.sort(), keys.sort());
+    for (const key of keys) assert.equal(commitOf(await untilAnswered(key), 'refs/heads/main'), first);
+    assert.equal(queries(), 1);
+  });
+
+  test('are asked anew for an event, also where an answer is known, and once for each event', async (t) => {
+    const { repository, untilAnswered, queries } = await arrange(t);
+    await untilAnswered('default/a');
+    const second = await repository.commit({ files: { a: '2' } });
+    assert.notEqual(commitOf(await untilAnswered('default/a'), 'refs/heads/main'), second);
+    assert.equal(commitOf(await untilAnswered('default/a', { event: 'request 1' }), 'refs/heads/main'), second);
+    await untilAnswered('default/a', { event: 'request 1' });
+    assert.equal(queries(), 2);
+    await untilAnswered('default/a', { event: 'request 2' });
+    assert.equal(queries(), 3);
+  });
+
+  test('do not count a query that began before an event', async (t) => {
+    const { server, repository, ask, untilAnswered, told, queries } = await arrange(t);
+    server.fault = { delay: 300, times: 1 };
+    ask('default/a', { event: 'request 1' });
+    await until(() => server.requests.length > 0, { describe: 'the first query' });
+    ask('default/b', { event: 'request 2' });
+    await until(() => told.includes('default/b'), { describe: 'told' });
+    const second = await repository.commit({ files: { a: '2' } });
+    assert.equal(commitOf(await untilAnswered('default/b', { event: 'request 2' }), 'refs/heads/main'), second);
+    assert.equal(queries(), 2);
+  });
+
+  test('count a query that began after an event was announced', async (t) => {
+    const { subscribe, untilAnswered, queries } = await arrange(t);
+    subscribe('default/b', { event: 'request' });
+    await untilAnswered('default/a');
+    await untilAnswered('default/b', { event: 'request' });
+    assert.equal(queries(), 1);
+  });
+
+  test('tell those who poll of what somebody else found out', async (t) => {
+    const { repository, untilAnswered, told } = await arrange(t);
+    await repository.tag('v1');
+    await untilAnswered('default/polls');
+    await untilAnswered('default/another-ref', { ref: 'v1' });
+    await untilAnswered('default/does-not-poll', { intervalMs: undefined });
+    told.length = 0;
+    await repository.commit({ files: { a: '2' } });
+    await untilAnswered('default/asks', { event: 'push' });
+    assert.deepEqual(told.sort(), ['default/asks', 'default/polls']);
+  });
+
+  test('are polled at the least interval of those who share them', async (t) => {
+    const { repository, untilAnswered, ask, told, queries, repositories } = await arrange(t);
+    await untilAnswered('default/seldom');
+    await untilAnswered('default/often', { intervalMs: 50 });
+    told.length = 0;
+    await repository.commit({ files: { a: '2' } });
+    await until(() => told.length === 2, { describe: 'both are told' });
+    ask('default/often', { intervalMs: HOUR_MS });
+    await until(() => repositories.stuckForMs === 0, { describe: 'the last poll' });
+    const before = queries();
+    await repository.commit({ files: { a: '3' } });
+    ask('default/often', { intervalMs: 50 });
+    await until(() => queries() > before, { describe: 'a poll, since the interval is short again' });
+  });
+
+  test('are polled an interval after the last query, whoever caused it', async (t) => {
+    const { untilAnswered, queries } = await arrange(t);
+    const started = performance.now();
+    await untilAnswered('default/a', { intervalMs: 3_000 });
+    for (let index = 1; index <= 4; index += 1) {
+      await until(() => performance.now() - started > index * 1_000, { describe: 'some time', interval: 10 });
+      await untilAnswered('default/a', { intervalMs: 3_000, event: `request ${index}` });
+    }
+    assert.equal(queries(), 5, 'no poll in more than an interval');
+  });
+
+  test('that failed are asked again after their back-off, and at once for an event', async (t) => {
+    const { server, untilAnswered, queries } = await arrange(t);
+    server.fault = { status: 503, times: 1 };
+    assert.equal(commitOf(await untilAnswered('default/a', { event: 'request 1' }), ''), 'git.http503');
+    assert.equal(commitOf(await untilAnswered('default/a', { event: 'request 1' }), ''), 'git.http503');
+    assert.equal(server.requests.length, 1);
+    assert.equal((await untilAnswered('default/a', { event: 'request 2' })).kind, 'refs');
+    assert.equal(queries(), 1);
+  });
+
+  test('that want to be asked again at once are given a moment, and whoever asked gets that answer', async (t) => {
+    const { server, untilAnswered } = await arrange(t);
+    server.fault = { status: 429, headers: { 'Retry-After': '0' } };
+    const answer = await untilAnswered('default/a');
+    assert.ok(answer.kind === 'error' && answer.retryAfterMs >= 1_000);
+  });
+
+  test('are left alone once nobody is interested', async (t) => {
+    const { untilAnswered, repositories, queries } = await arrange(t);
+    await untilAnswered('default/a', { intervalMs: 500 });
+    repositories.forget('default/a');
+    const forgottenAt = performance.now();
+    await untilAnswered('default/b', { intervalMs: undefined });
+    await until(() => performance.now() - forgottenAt > 1_500, { describe: 'the time of several polls' });
+    assert.equal(queries(), 2);
+  });
+});

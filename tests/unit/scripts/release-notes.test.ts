@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+
+const script = path.join(import.meta.dirname, '../../../scripts/release-notes.ts');
+
+/** Makes a checkout of a version and gives what the script says of a tag of it. */
+async function releaseNotes(t: TestContext, tag: string, given: { manifest?: string; appVersion?: string } = {}) {
+  const { manifest = '1.2.3', appVersion = '1.2.3' } = given;
+  const root = await mkdtemp(path.join(tmpdir(), 'release-'));
+  t.after(() => rm(root, { recursive: true }));
+  await mkdir(path.join(root, 'chart'));
+  await writeFile(path.join(root, 'package.json'), JSON.stringify({ version: manifest }));
+  await writeFile(path.join(root, 'chart/Chart.yaml'), `version: 1.2.3\nappVersion: ${appVersion}\n`);
+  await writeFile(
+    path.join(root, 'CHANGELOG.md'),
+    '# Changelog\n\n## Unreleased\n\n- later\n\n## [1.2.3] - 2026-11-21\n\n### Added\n\n- this\n\n## 1.2.2\n\n- before\n',
+  );
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script, tag, root], { encoding: 'utf8' });
+  return { status, stdout, stderr };
+}
+
+suite('the notes of a release', () => {
+  test('are the section of its version', async (t) => {
+    const expected = { status: 0, stdout: '### Added\n\n- this\n', stderr: '' };
+    assert.deepEqual(await releaseNotes(t, 'v1.2.3'), expected);
+  });
+
+  for (const [what, tag, given, message] of [
+    ['a tag that is no version', 'v1.2', {}, /no tag of a release/],
+    ['another version in package.json', 'v1.2.3', { manifest: '1.2.4' }, /version in package\.json is 1\.2\.4/],
+    ['another version in the chart', 'v1.2.3', { appVersion: '1.2.2' }, /appVersion in chart\/Chart\.yaml is 1\.2\.2/],
+    ['a version that only the tag has', 'v1.2.2', {}, /is 1\.2\.3/],
+  ] as const) {
+    test(`are refused for ${what}`, async (t) => {
+      const { status, stdout, stderr } = await releaseNotes(t, tag, given);
+      assert.deepEqual([status, stdout], [1, '']);
+      assert.match(stderr, message);
+    });
+  }
+});

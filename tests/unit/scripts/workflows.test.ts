@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, test } from 'node:test';
+import { parse } from 'yaml';
+import manifest from '../../../package.json' with { type: 'json' };
+import { PROGRAMS } from '../../../scripts/images/programs.ts';
+
+const root = path.join(import.meta.dirname, '../../..');
+const folder = path.join(root, '.github/workflows');
+
+interface Job {
+  'timeout-minutes'?: number;
+  permissions?: Record<string, string>;
+  strategy?: { matrix: { program: string[] } };
+  steps: { uses?: string; run?: string; with?: Record<string, unknown>; env?: Record<string, string> }[];
+}
+
+interface Workflow {
+  permissions: object;
+  concurrency: object;
+  env?: Record<string, string>;
+  jobs: Record<string, Job>;
+}
+
+const readWorkflow = async (file: string) => {
+  const source = await readFile(path.join(folder, file), 'utf8');
+  return { source, workflow: parse(source) as Workflow };
+};
+
+for (const file of await readdir(folder)) {
+  suite(`the workflow ${file}`, async () => {
+    const { source, workflow } = await readWorkflow(file);
+    const steps = Object.values(workflow.jobs).flatMap((job) => job.steps);
+    const commands = steps.flatMap(({ run }) => run ?? []);
+
+    test('grants each job what it needs, and nothing by default', () => {
+      assert.deepEqual(workflow.permissions, {});
+      assert.ok(workflow.concurrency);
+      for (const [name, job] of Object.entries(workflow.jobs)) {
+        assert.ok(job.permissions && job['timeout-minutes'], name);
+        for (const [scope, access] of Object.entries(job.permissions)) {
+          const expected = file.startsWith('release') ? /^(packages|id-token|contents)$/ : /^$/;
+          assert.ok(access === 'read' || expected.test(scope), `${name}: ${scope}: ${access}`);
+        }
+      }
+    });
+
+    test('pins every action by its commit, and says which version that is', () => {
+      for (const [, action] of source.matchAll(/^ *(?:- )?uses: (.*)$/gm)) {
+        assert.match(action ?? '', /^[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+      }
+      for (const { uses, with: given } of steps) {
+        if (uses?.startsWith('actions/checkout@')) assert.equal(given?.['persist-credentials'], false);
+      }
+    });
+
+    test('puts no expression into a shell script, where somebody could write a command into it', () => {
+      for (const command of commands) assert.doesNotMatch(command, /\$\{\{/);
+    });
+
+    test('runs scripts and reads files that there are', () => {
+      const scripts = commands.flatMap((run) => [...run.matchAll(/npm run (?:--silent )?([\w:-]+)/g)]);
+      for (const [, name = ''] of scripts) assert.ok(name in manifest.scripts, name);
+      const files = source.matchAll(/hashFiles\('([^']+)'\)|node-version-file: (\S+)|(?<= )((?:\.ci|scripts)\/\S+)/g);
+      for (const [, ...named] of files) {
+        const file = named.find((name) => name !== undefined) ?? '';
+        assert.ok(existsSync(path.join(root, file)), file);
+      }
+    });
+  });
+}
+
+test('a release builds every program, into the registry that the chart names', async () => {
+  const { workflow } = await readWorkflow('release.yaml');
+  assert.deepEqual(workflow.jobs.images?.strategy?.matrix.program, PROGRAMS);
+  const values = parse(await readFile(path.join(root, 'chart/values.yaml'), 'utf8'));
+  const repositories = [values.image, values.webhookReceiver.image, values.agentImage].map(
+    ({ repository }) => repository,
+  );
+  assert.deepEqual(
+    repositories,
+    PROGRAMS.map((program) => `${workflow.env?.REGISTRY}/${program}`),
+  );
+});

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { renderPatch } from '../../../shared/domain/render-patch.ts';
+
+const values = new Map([
+  ['GatewayName', 'edge'],
+  ['Vars.port', '8043'],
+  ['Vars.quote', 'say "x"'],
+]);
+
+suite('renderPatch', () => {
+  const written: [text: string, json: string][] = [
+    ['{{ .Vars.port }}', '8043'],
+    ['"{{ .Vars.port }}"', '"8043"'],
+    ['gateway {{ .GatewayName }}', '"gateway edge"'],
+    ['{{ .Vars.quote }}', '"say \\"x\\""'],
+    ['true', 'true'],
+    [' {"a": 12345678901234567890} ', '{"a": 12345678901234567890}'],
+    ['007', '"007"'],
+    ['', '""'],
+  ];
+  for (const [text, json] of written) {
+    test(`${JSON.stringify(text)} becomes ${json}`, () => {
+      const result = renderPatch({ file: 'a.json', set: { 'a.b': text } }, values);
+      assert.ok(result.kind === 'patch');
+      assert.deepEqual(result.patch.edits, [{ path: ['a', 'b'], json }]);
+    });
+  }
+
+  const fits: [file: string, path: string, fits: boolean][] = [
+    ['a.json', 'a.json', true],
+    ['./a.json', 'a.json', true],
+    ['a.json', 'b/a.json', false],
+    ['*/resource.json', 'x/resource.json', true],
+    ['*/resource.json', 'x/y/resource.json', false],
+    ['**/resource.json', 'x/y/resource.json', true],
+    ['a[1].json', 'a[1].json', true],
+    ['', '', true],
+    ['', 'a', false],
+  ];
+  for (const [file, path, expected] of fits) {
+    test(`${JSON.stringify(file)} ${expected ? 'is' : 'is not'} meant for ${JSON.stringify(path)}`, () => {
+      const result = renderPatch({ file, set: { a: '1' } }, values);
+      assert.ok(result.kind === 'patch');
+      assert.equal(result.patch.matches(path), expected);
+    });
+  }
+
+  const refused: [name: string, file: string, set: Record<string, string>, problem: RegExp][] = [
+    ['a file outside', '../a', { a: '1' }, /^\.file: .*must not leave its root/],
+    ['an empty key', 'a', { 'a..b': '1' }, /^\.set: "a\.\.b" is no path/],
+    ['a value without its key', 'a', { a: '{{ .Vars.none }}' }, /^\.set\.a: .*no value/],
+    ['paths in each other', 'a', { a: '1', 'a.b': '2' }, /^\.set: a\.b and a are the same place/],
+  ];
+  for (const [name, file, set, problem] of refused) {
+    test(`refuses ${name}`, () => {
+      const result = renderPatch({ file, set }, values);
+      assert.ok(result.kind === 'problem');
+      assert.match(result.message, problem);
+    });
+  }
+});

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { authorizationOf } from '../../../shared/domain/repository.ts';
+
+const basic = (credentials: string) => `Basic ${Buffer.from(credentials).toString('base64')}`;
+
+suite('the value of a Secret is sent', () => {
+  const cases: [name: string, host: string, value: string, header: string][] = [
+    ['as a password', 'git.example.com', 'token\n', basic('x-access-token:token')],
+    ['as a password with the user of the host', 'bitbucket.org', 'token', basic('x-token-auth:token')],
+    ['with the user that it names', 'git.example.com', 'me:pass:word', basic('me:pass:word')],
+    ['as it stands where it says bearer', 'git.example.com', 'Bearer abc.DEF-1_2~+/==\n', 'Bearer abc.DEF-1_2~+/=='],
+  ];
+  for (const [name, host, value, header] of cases) test(name, () => assert.equal(authorizationOf(host, value), header));
+
+  test('never so that it could add a header', () => {
+    const header = authorizationOf('git.example.com', 'Bearer a\r\nX-Other: y');
+    assert.match(header, /^Basic [A-Za-z0-9+/=]+$/);
+  });
+});
