@@ -28,6 +28,8 @@ export interface CacheOptions {
   client: KubernetesClient;
   /** Empty: the whole cluster. */
   namespaces: string[];
+  /** Whether RoleBindings are watched; without, there is no right to do so. */
+  roleBindings: boolean;
   log: Logger;
   onRestart?: (kind: string, reason: string) => void;
 }
@@ -41,7 +43,7 @@ export class Caches {
   readonly #reports: Reflector<SyncReport, ObservedReport>[] = [];
   readonly #roleBindings: Reflector<RoleBinding, ObservedRoleBinding>[] = [];
 
-  constructor({ client, namespaces, log, onRestart }: CacheOptions, listeners: CacheListeners) {
+  constructor({ client, namespaces, roleBindings, log, onRestart }: CacheOptions, listeners: CacheListeners) {
     const of = (kind: string) => ({
       client,
       log: log.child({ kind }),
@@ -78,6 +80,7 @@ export class Caches {
           onChange: listeners.onReport,
         }),
       );
+      if (!roleBindings) continue;
       this.#roleBindings.push(
         make({
           ...of('rolebindings'),

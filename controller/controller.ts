@@ -66,6 +66,7 @@ export class Controller {
       {
         client,
         namespaces: options.namespaces,
+        roleBindings: options.bindAgents,
         log,
         onRestart: (kind, reason) => metrics.watchRestarts.inc({ kind, reason }),
       },

@@ -43,8 +43,11 @@ export interface ReconcilerOptions {
   log: Logger;
 }
 
-/** How long a query may take before the status says that it is under way, in milliseconds. */
-const RESOLVING_AFTER_MS = 1_000;
+/**
+ * How long a query may take before the status says that it is under way, in milliseconds: a new resource has no
+ * earlier state that could be taken for the new one.
+ */
+const RESOLVING_AFTER_MS = { new: 5_000, known: 1_000 };
 const DEFAULT_INTERVAL_MS = 60_000;
 const TOKEN_RETRY_MS = 60_000;
 
@@ -143,7 +146,8 @@ export class Reconciler {
   async #showAsking(key: ObjectKey, { forMs }: Asking): Promise<number | undefined> {
     const current = this.#statuses.latest(key);
     if (!current || isMentioned(current, chooseIntent(current))) return undefined;
-    if (forMs < RESOLVING_AFTER_MS) return RESOLVING_AFTER_MS - forMs;
+    const patience = RESOLVING_AFTER_MS[current.status.observedGeneration === undefined ? 'new' : 'known'];
+    if (forMs < patience) return patience - forMs;
     await this.#statuses.write(key, resolvingStatus(current, Date.now()));
     return undefined;
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { startGitServer } from '../../../scripts/testbed/git-server.ts';
-import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
+import { apply, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
 import { gatewayPod, injectedPod, report, strangerUID } from '../../support/gateway-pods.ts';
 import { type Address, applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { startController } from '../../support/start-controller.ts';
@@ -142,16 +142,39 @@ suite('the RoleBinding', { concurrency: 4 }, () => {
     await untilSubjects(address, ['green']);
   });
 
-  test('is left to others where that is wished', async (t) => {
+  test('is left to others where that is wished, and takes no right to RoleBindings then', async (t) => {
     const server = await startGitServer();
     t.after(() => server.stop());
     const repository = await server.createRepository('app');
     await repository.commit({ files: { 'config/a': '1' } });
     const address = { namespace: await createNamespace(t), name: 'app' };
-    await startController(t, address.namespace, { AUTO_BIND_AGENT: 'false' });
+    const KUBECONFIG = await accountWithoutRoleBindings(address.namespace);
+    await startController(t, address.namespace, { AUTO_BIND_AGENT: 'false', KUBECONFIG });
     await applyGatewaySync(address, { repo: repository.url });
     await apply(injectedPod(address.namespace, 'pod', address.name));
     await untilGatewaySync(address, 'the pod', ({ status }) => status?.gateways?.total === 1);
     await assert.rejects(readRoleBinding(address), /NotFound/);
   });
 });
+
+/** Gives a kubeconfig of an account that may all that the controller needs in a namespace, beside binding agents. */
+async function accountWithoutRoleBindings(namespace: string): Promise<string> {
+  const rules = [
+    { apiGroups: ['sync.io'], resources: ['*'], verbs: ['*'] },
+    { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] },
+    { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },
+  ];
+  const name = 'controller';
+  const metadata = { name, namespace };
+  const apiVersion = 'rbac.authorization.k8s.io/v1';
+  await apply([
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata },
+    { apiVersion, kind: 'Role', metadata, rules },
+    {
+      ...{ apiVersion, kind: 'RoleBinding', metadata },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name },
+      subjects: [{ kind: 'ServiceAccount', name, namespace }],
+    },
+  ]);
+  return await (await connectCluster()).kubeconfigFor({ namespace, serviceAccount: name });
+}
