@@ -2,10 +2,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { NAMESPACE, type World } from './world.ts';
 
+interface Requests {
+  /** Number of the first resource. */
+  first: number;
+  count: number;
+  /** Seconds over which they are spread. */
+  overSeconds?: number;
+  /** Whether another one is to be made. */
+  goOn?: () => boolean;
+}
+
 /** Milliseconds from the annotation to its answer in status, one request after the other, each to another resource. */
 export async function measureRequests(
   { client, mirror }: World,
-  { first, count, goOn = () => true }: { first: number; count: number; goOn?: () => boolean },
+  { first, count, overSeconds = 0, goOn = () => true }: Requests,
 ): Promise<number[]> {
   const latencies: number[] = [];
   for (let index = first; index < first + count && goOn(); index += 1) {
@@ -20,6 +30,7 @@ export async function measureRequests(
     const started = performance.now();
     while (mirror.store.get(`${NAMESPACE}/${name}`)?.status?.lastRequest?.id !== id) await sleep(1);
     latencies.push(performance.now() - started);
+    await sleep((overSeconds * 1000) / count);
   }
   return latencies;
 }
@@ -30,7 +41,7 @@ export async function measureRequests(
  */
 export async function measureRequestsInFlood(
   world: World,
-  { first, count }: { first: number; count: number },
+  { first, count }: Requests,
 ): Promise<{ latencies: number[]; moved: number }> {
   const { mirror, repositories } = world;
   const commits = new Set<string | undefined>();
