@@ -51,7 +51,7 @@ test('a second signal ends it at once', async (t) => {
   const started = performance.now();
   await receiver.program.stop('SIGINT');
   assert.equal((await ended).code, 1);
-  assert.ok(performance.now() - started < 1000);
+  assert.ok(performance.now() - started < 3000, 'without the time that an orderly end takes');
 });
 
 test('a wrong configuration is told whole, and ends it with 1', async (t) => {

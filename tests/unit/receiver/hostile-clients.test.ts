@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../../../receiver/answer-record.ts';
+import { until } from '../../support/until.ts';
 import { type RunningApp, startApp } from './start-app.ts';
 
 const path = '/webhook/team/demo';
@@ -172,7 +173,7 @@ suite('a client that trickles', { concurrency: true }, () => {
   ] as const) {
     test(`${name} is cut off soon after the time for a request is over`, async (t) => {
       const { seconds, status } = await trickle(t, text);
-      assert.ok(seconds > 0.9 && seconds < 4, `${seconds} s`);
+      assert.ok(seconds > 0.9 && seconds < 10, `${seconds} s`);
       assert.equal(status, '408');
     });
   }
@@ -182,7 +183,7 @@ suite('a client that trickles', { concurrency: true }, () => {
     const { socket } = dial(t, app.port, '');
     const started = performance.now();
     await new Promise((resolve) => socket.once('close', resolve));
-    assert.ok(performance.now() - started < 4000);
+    assert.ok(performance.now() - started < 10_000);
   });
 });
 
@@ -197,8 +198,9 @@ suite('connections', () => {
       }),
     );
     await assert.rejects(app.post(path, '{"ref":"v1"}'));
-    await sleep(50);
-    assert.ok(idle.every((socket) => socket.destroyed || socket.readyState !== 'open'));
+    await until(() => idle.every((socket) => socket.destroyed || socket.readyState !== 'open'), {
+      describe: 'the idle connections to be closed',
+    });
     await works(app);
   });
 });
@@ -209,8 +211,11 @@ suite('requests on one connection', () => {
     const ok = `${head('Content-Length: 12')}{"ref":"v1"}`;
     const refused = `${head('Content-Length: 2')}[]`;
     const { received } = dial(t, app.port, ok + refused + ok);
-    await sleep(200);
-    assert.deepEqual(received().match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 202', 'HTTP/1.1 400', 'HTTP/1.1 202']);
+    const statuses = await until(() => received().match(/HTTP\/1\.1 \d+/g), {
+      describe: 'three answers',
+      accept: (found) => found?.length === 3,
+    });
+    assert.deepEqual(statuses, ['HTTP/1.1 202', 'HTTP/1.1 400', 'HTTP/1.1 202']);
   });
 
   test('that are under way when the server closes are answered, and the connection is closed soon after', async (t) => {
@@ -226,7 +231,7 @@ suite('requests on one connection', () => {
     const started = performance.now();
     await app.close(10_000);
     await ended;
-    assert.ok(performance.now() - started < 2000);
+    assert.ok(performance.now() - started < 8000, 'not only when the grace is over');
     assert.match(received(), /^HTTP\/1\.1 202 /);
   });
 });

@@ -113,7 +113,7 @@ suite('a failed write', () => {
     const started = performance.now();
     const result = await queue.store(demo, () => request(1));
     assert.equal(result.kind, 'refused');
-    assert.ok(performance.now() - started < 500);
+    assert.ok(performance.now() - started < 5000);
     world.errors.length = 0;
     await sleep(400);
     assert.deepEqual(await queue.store(demo, () => request(2)), { kind: 'stored', superseded: false });
