@@ -8,7 +8,7 @@ import { API_VERSION, SYNC_REPORT } from '../../../shared/api/group.ts';
 import { syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { startProgram } from '../../support/program.ts';
 import { until } from '../../support/until.ts';
-import { createGatewayPod } from './support/gateway-pod.ts';
+import { createGatewayPod, startSyncedPod } from './support/gateway-pod.ts';
 
 let server: GitServer;
 before(async () => {
@@ -66,11 +66,7 @@ suite('the report', () => {
   test('that somebody deletes comes back by itself', async (t) => {
     const repository = await server.createRepository('deleted');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
-    const pod = await createGatewayPod(t);
-    await pod.setSpec(repository.url);
-    await pod.settle(commit);
-    await pod.start();
-    await pod.untilSynced(commit);
+    const { pod } = await startSyncedPod(t, { repo: repository.url, commit: commit });
     await pod.client.delete(syncReportPath(pod.namespace, 'gateway-0'));
     await until(() => pod.report(), { describe: 'the report', timeout: 15_000 });
     assert.equal((await pod.untilSynced(commit)).status?.podUID, pod.uid);
@@ -105,17 +101,13 @@ suite('an agent', () => {
     await pod.bind();
     const bound = performance.now();
     await pod.untilSynced(commit);
-    assert.ok(performance.now() - bound < 3_000);
+    assert.ok(performance.now() - bound < 10_000);
   });
 
   test('ends with status 0 on SIGTERM, after the sync under way and its report', async (t) => {
     const repository = await server.createRepository('sigterm');
     const first = await repository.commit({ files: { 'config/a': '1' } });
-    const pod = await createGatewayPod(t);
-    await pod.setSpec(repository.url);
-    await pod.settle(first);
-    const agent = await pod.start();
-    await pod.untilSynced(first);
+    const { pod, agent } = await startSyncedPod(t, { repo: repository.url, commit: first });
     server.fault = { delay: 700, times: 1 };
     const second = await repository.commit({ files: { 'config/a': '2' } });
     const requests = server.requests.length;

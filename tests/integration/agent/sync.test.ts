@@ -4,7 +4,7 @@ import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { until } from '../../support/until.ts';
-import { createGatewayPod } from './support/gateway-pod.ts';
+import { createGatewayPod, startSyncedPod } from './support/gateway-pod.ts';
 
 let server: GitServer;
 before(async () => {
@@ -56,12 +56,8 @@ suite('a gateway follows its GatewaySync', () => {
 
   test('a file is there soon after its commit was resolved, long before the next check', async (t) => {
     const repository = await server.createRepository('fast');
-    const pod = await createGatewayPod(t);
-    await pod.setSpec(repository.url);
     const first = await repository.commit({ files: { 'config/n': '0' } });
-    await pod.settle(first);
-    await pod.start();
-    await pod.untilSynced(first);
+    const { pod } = await startSyncedPod(t, { repo: repository.url, commit: first });
     const times: number[] = [];
     for (let n = 1; n <= 10; n += 1) {
       const commit = await repository.commit({ files: { 'config/n': `${n}` } });
@@ -97,11 +93,11 @@ suite('a gateway follows its GatewaySync', () => {
   test('drift is repaired without a word to the host or the API server', async (t) => {
     const repository = await server.createRepository('drift');
     const commit = await repository.commit({ files: { 'config/a': '1', 'config/b': '2' } });
-    const pod = await createGatewayPod(t);
-    await pod.setSpec(repository.url, profile({ syncPeriod: 5 }));
-    await pod.settle(commit);
-    const agent = await pod.start();
-    await pod.untilSynced(commit);
+    const { pod, agent } = await startSyncedPod(t, {
+      repo: repository.url,
+      commit: commit,
+      spec: profile({ syncPeriod: 5 }),
+    });
     const requests = server.requests.length;
     await writeFile(path.join(pod.data, 'config/a'), 'x');
     await rm(path.join(pod.data, 'config/b'));
@@ -126,11 +122,7 @@ suite('a gateway is left as it is', () => {
   test('while paused, and says so, with the commit that is on disk', async (t) => {
     const repository = await server.createRepository('paused');
     const first = await repository.commit({ files: { 'config/a': '1' } });
-    const pod = await createGatewayPod(t);
-    await pod.setSpec(repository.url);
-    await pod.settle(first);
-    const agent = await pod.start();
-    await pod.untilSynced(first);
+    const { pod, agent } = await startSyncedPod(t, { repo: repository.url, commit: first });
     await pod.setSpec(repository.url, { paused: true });
     const second = await repository.commit({ files: { 'config/a': '2' } });
     await pod.settle(second);
@@ -171,11 +163,7 @@ suite('a gateway is left as it is', () => {
   test('in a dry run on files of an earlier commit, which is never Synced, and which says what is wrong', async (t) => {
     const repository = await server.createRepository('dry-after');
     const first = await repository.commit({ files: { 'config/a': '1' } });
-    const pod = await createGatewayPod(t);
-    await pod.setSpec(repository.url);
-    await pod.settle(first);
-    const agent = await pod.start();
-    await pod.untilSynced(first);
+    const { pod, agent } = await startSyncedPod(t, { repo: repository.url, commit: first });
     const mappings = [{ source: 'config', destination: 'config', template: true }];
     await pod.setSpec(repository.url, profile({ dryRun: true, mappings }));
     await pod.settle(first);

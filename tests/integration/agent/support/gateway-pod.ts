@@ -100,6 +100,19 @@ export async function createGatewayPod(t: TestContext, { bound = true } = {}): P
   return pod;
 }
 
+/** Makes a pod, whose agent has all its rights, and waits until it reports that the commit is in place. */
+export async function startSyncedPod(
+  t: TestContext,
+  { repo, commit, spec }: { repo: string; commit: string; spec?: object },
+): Promise<{ pod: GatewayPod; agent: RunningAgent }> {
+  const pod = await createGatewayPod(t);
+  await pod.setSpec(repo, spec);
+  await pod.settle(commit);
+  const agent = await pod.start();
+  await pod.untilSynced(commit);
+  return { pod, agent };
+}
+
 function adminClient(kubeconfig: string): KubernetesClient {
   const config = new KubeConfig();
   config.loadFromFile(kubeconfig);
