@@ -26,7 +26,7 @@ export interface InjectionWorld {
   controller: Program;
   /** Port of the admission endpoint. */
   port: number;
-  /** Reviews that the endpoint answered, by outcome. */
+  /** Reviews that the endpoint answered, by outcome; without outcomes that never came. */
   countReviews: () => Promise<Record<string, number>>;
   /** What the controller says of a gauge. */
   readGauge: (name: string) => Promise<number>;
@@ -53,7 +53,8 @@ export async function startInjection(
     ...{ namespace, controller, port },
     countReviews: async () => {
       const lines = (await scrape()).matchAll(/^sync_controller_admission_reviews_total\{outcome="(\w+)"\} (\d+)$/gm);
-      return Object.fromEntries([...lines].map(([, outcome, count]) => [outcome, Number(count)]));
+      const counts = [...lines].map(([, outcome, count]) => [outcome, Number(count)] as const);
+      return Object.fromEntries(counts.filter(([, count]) => count > 0));
     },
     readGauge: async (name) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(await scrape())?.[1]),
   };
