@@ -104,7 +104,7 @@ function identityOf(config: AgentConfig): Identity {
 async function tidy({ clone, lfs, manifestFile }: SyncDependencies): Promise<void> {
   await clone.tidy();
   const { files } = await manifestFile.read();
-  await lfs.tidy(new Set([...files.values()].map(({ sha256 }) => sha256)));
+  await lfs.tidy(() => new Set([...files.values()].map(({ sha256 }) => sha256)));
 }
 
 type GivenDependencies = Pick<SyncDependencies, 'identity' | 'root' | 'manifestFile' | 'log'> & {

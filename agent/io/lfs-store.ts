@@ -54,12 +54,15 @@ export class LfsStore {
     if ((await this.missing(pointers)).length > 0) throw lfsObjectNotFound();
   }
 
-  /** Drops all content but that with these SHA-256 sums. */
-  async tidy(keep: ReadonlySet<string>): Promise<void> {
+  /** Drops all content but that with the SHA-256 sums that `keep` gives; it is asked only where there is content. */
+  async tidy(keep: () => ReadonlySet<string>): Promise<void> {
     const root = join(this.#options.path, 'lfs/objects');
     const entries = await readdir(root, { recursive: true, withFileTypes: true }).catch(() => []);
-    for (const entry of entries) {
-      if (entry.isFile() && !keep.has(entry.name)) await rm(join(entry.parentPath, entry.name), { force: true });
+    const files = entries.filter((entry) => entry.isFile());
+    if (files.length === 0) return;
+    const kept = keep();
+    for (const entry of files) {
+      if (!kept.has(entry.name)) await rm(join(entry.parentPath, entry.name), { force: true });
     }
   }
 

@@ -74,7 +74,7 @@ suite('files in Git LFS', () => {
     await sandbox.sync({ repo, commit: await commit({ files: { a: lfs.add('second') } }) });
     const store = path.join(sandbox.repo, 'sync-agent-lfs');
     const sums = ['second', 'same'].map((content) => createHash('sha256').update(content).digest('hex'));
-    await new LfsStore({ git: sandbox.git, path: store }).tidy(new Set(sums));
+    await new LfsStore({ git: sandbox.git, path: store }).tidy(() => new Set(sums));
     const entries = await readdir(path.join(store, 'lfs/objects'), { recursive: true, withFileTypes: true });
     const left = entries.flatMap((entry) => (entry.isFile() ? [entry.name] : []));
     assert.deepEqual(left.sort(), sums.sort());
