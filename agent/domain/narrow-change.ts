@@ -59,6 +59,8 @@ class Draft {
   readonly files = new Map<string, DesiredFile>();
   readonly gone = new Set<string>();
   readonly #input: NarrowInput;
+  /** Folders of owned files; only where a file comes they are of interest. */
+  #folders: ReadonlySet<string> | undefined;
 
   constructor(input: NarrowInput) {
     this.#input = input;
@@ -113,8 +115,9 @@ class Draft {
   /** Something else may be, or have to stay, at that place, or a file may have to become a folder. */
   #add({ mapping, inside, destination }: MappedChange, after: TreeEntry): boolean {
     const { files } = this.#input.manifest;
+    this.#folders ??= allFolders(files.keys());
     const isTaken = [destination, ...foldersOf(destination)].some((path) => files.has(path));
-    if (isTaken || !mapping.required) return false;
+    if (isTaken || this.#folders.has(destination) || !mapping.required) return false;
     this.files.set(destination, desiredFile(after, { mapping, inside, destination }));
     return true;
   }

@@ -196,6 +196,15 @@ const whole: (Step & { name: string })[] = [
     mappings: [{ source: 'a', destination: 'a', patches: [{ file: '*.json', set: { a: '1' } }] }],
   },
   {
+    name: 'a file comes where another mapping has a folder',
+    before: { 'b/a': '1' },
+    after: { 'b/a': '1', 'a/b': '1' },
+    mappings: [
+      { source: '.', destination: '.' },
+      { source: '.', destination: 'a' },
+    ],
+  },
+  {
     name: 'a file becomes a folder',
     before: { 'a/x': '1', 'a/y': '1' },
     after: { 'a/x/z': '1', 'a/y': '1' },
