@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
-import { helm, imageOf } from './cluster.ts';
+import { until } from '../../support/until.ts';
+import { getJson, helm, imageOf } from './cluster.ts';
 
 /** An installation of the chart with the images under test, in a namespace of its own. */
 export interface Release {
@@ -8,7 +9,7 @@ export interface Release {
   namespace: string;
   /** Name of the chart's objects, before their suffix. */
   fullName: string;
-  /** Installs, or upgrades to exactly these values and the images under test, and waits until all is ready. */
+  /** Installs, or upgrades to exactly these values and the images under test; waits until all is ready and no pod of before is left. */
   install(values?: Record<string, unknown>): Promise<void>;
   /** Uninstalls and waits; nothing to do where nothing is installed. */
   uninstall(): Promise<void>;
@@ -29,11 +30,27 @@ export function newRelease(): Release {
       // The CRDs that an earlier release kept still name that release.
       const how = ['--install', '--take-ownership', '--wait', '--timeout=180s'];
       await helm('upgrade', name, chart, '--namespace', namespace, ...how, ...flags);
+      await until(() => endingPods(namespace), {
+        describe: 'the pods of before to be gone',
+        timeout: 60_000,
+        interval: 500,
+        accept: (pods) => pods.length === 0,
+      });
     },
     uninstall: async () => {
       await helm('uninstall', name, '--namespace', namespace, '--ignore-not-found', '--wait', '--timeout=120s');
     },
   };
+}
+
+/** A pod that ends answers on for some seconds, and a Service may still lead to it. */
+async function endingPods(namespace: string): Promise<string[]> {
+  const { items } = await getJson<PodList>('pods', '--namespace', namespace);
+  return items.flatMap(({ metadata }) => (metadata.deletionTimestamp ? [metadata.name] : []));
+}
+
+interface PodList {
+  items: { metadata: { name: string; deletionTimestamp?: string } }[];
 }
 
 const imagesUnderTest = () => ({ image: imageOf('controller'), agentImage: imageOf('agent') });
