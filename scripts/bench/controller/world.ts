@@ -64,24 +64,16 @@ export async function makeWorld(scale: Scale): Promise<World> {
   return world;
 }
 
-/** The floor: as many status patches, of the same size, over as many connections. In seconds. */
-export async function patchDirectly({ client }: World, resources: number): Promise<number> {
+/** The floor: the statuses that the controller wrote, written directly over as many connections. In seconds. */
+export async function patchDirectly({ client, mirror }: World): Promise<number> {
+  const statuses = Array.from(mirror.store.values(), ({ metadata, status }) => ({ name: metadata.name, status }));
+  const path = (index: number) => `${gatewaySyncPath(NAMESPACE, statuses[index]?.name)}/status`;
+  await inParallel(statuses.length, 32, (index) => client.mergePatch(path(index), { status: null }));
   const started = performance.now();
-  const message = 'x'.repeat(60);
-  const conditions = ['A', 'B', 'C', 'D', 'E', 'F'].map((type) => ({
-    type,
-    status: 'Unknown',
-    reason: 'Bench',
-    message,
-    lastTransitionTime: '2026-01-01T00:00:00Z',
-  }));
-  const path = (index: number) => `${gatewaySyncPath(NAMESPACE, `resource-${index}`)}/status`;
-  await inParallel(resources, CONNECTIONS, (index) =>
-    client.mergePatch(path(index), { status: { observedGeneration: 0, conditions } }),
+  await inParallel(statuses.length, CONNECTIONS, (index) =>
+    client.mergePatch(path(index), { status: statuses[index]?.status }),
   );
-  const seconds = (performance.now() - started) / 1000;
-  await inParallel(resources, 32, (index) => client.mergePatch(path(index), { status: null }));
-  return seconds;
+  return (performance.now() - started) / 1000;
 }
 
 async function createRepositories(server: GitServer, count: number): Promise<GitRepository[]> {
