@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
+import { isDeepStrictEqual } from 'node:util';
 import { listen as listhen } from 'listhen';
 
 export interface TlsFiles {
@@ -35,6 +36,7 @@ export interface Listening {
  */
 export async function listen(options: ListenOptions): Promise<Listening> {
   const { tls } = options;
+  let served = tls && (await readCertificate(tls));
   const { server: anyServer } = await listhen(options.handler, {
     hostname: options.host,
     port: options.port,
@@ -46,7 +48,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     qr: false,
     tunnel: false,
     ws: false,
-    ...(tls ? { https: { cert: await readPem(tls.certFile), key: await readPem(tls.keyFile) } } : {}),
+    ...(served ? { https: served } : {}),
   });
   const server = anyServer as Server;
   removeShutdownHook(server);
@@ -66,10 +68,18 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     },
     reloadCertificate: async () => {
       if (!tls) return;
-      const [cert, key] = await Promise.all([readPem(tls.certFile), readPem(tls.keyFile)]);
-      (anyServer as SecureServer).setSecureContext({ cert, key });
+      const found = await readCertificate(tls);
+      // Anew only for a new certificate: sessions of the old context cannot be resumed.
+      if (isDeepStrictEqual(found, served)) return;
+      (anyServer as SecureServer).setSecureContext(found);
+      served = found;
     },
   };
+}
+
+async function readCertificate({ certFile, keyFile }: TlsFiles): Promise<{ cert: string; key: string }> {
+  const [cert, key] = await Promise.all([readPem(certFile), readPem(keyFile)]);
+  return { cert, key };
 }
 
 /** A file without PEM data must fail here: listhen would make up a certificate, or take the text for a path. */
