@@ -5,9 +5,10 @@ import { parseArgs } from 'node:util';
 import { buildBundles } from '../demo/build-bundles.ts';
 import { GatewaySyncFollower } from '../demo/follow-gateway-sync.ts';
 import { BRANCH, gatewaySyncObject, NAMESPACE, namespaceObject, RESOURCE, sampleFiles } from '../demo/objects.ts';
-import { applyObject, clientOf, startGateway, startOperator } from '../demo/start-system.ts';
+import { applyObject, startGateway, startOperator } from '../demo/start-system.ts';
 import { postPush, watchDelivery } from '../demo/watch-delivery.ts';
 import { agentClusterRole } from '../testbed/agent-role.ts';
+import { clientOf } from '../testbed/client-of.ts';
 import { startControlPlane } from '../testbed/control-plane.ts';
 import type { GitRepository } from '../testbed/git-repository.ts';
 import { startGitServer } from '../testbed/git-server.ts';
@@ -49,7 +50,11 @@ async function measure(files: number, changes: number): Promise<string[][]> {
     for (const object of [namespaceObject, agentClusterRole]) await applyObject(cluster, object);
     const operator = await startOperator(cluster, secret);
     running.push(operator);
-    void follower.run(clientOf(cluster, 'bench'), { namespace: NAMESPACE, name: RESOURCE }, following.signal);
+    void follower.run(
+      clientOf(cluster.kubeconfig, { userAgent: 'bench' }),
+      { namespace: NAMESPACE, name: RESOURCE },
+      following.signal,
+    );
     await applyObject(cluster, gatewaySyncObject(repository.url, '1h'));
     const { data, agent } = await startGateway(cluster);
     running.push(agent);

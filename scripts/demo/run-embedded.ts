@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { agentClusterRole } from '../testbed/agent-role.ts';
+import { clientOf } from '../testbed/client-of.ts';
 import { type ControlPlane, startControlPlane } from '../testbed/control-plane.ts';
 import type { GitRepository } from '../testbed/git-repository.ts';
 import { startGitServer } from '../testbed/git-server.ts';
@@ -10,7 +11,7 @@ import { buildBundles } from './build-bundles.ts';
 import { bold, dim, headline, say, show, timeline } from './console.ts';
 import { GatewaySyncFollower } from './follow-gateway-sync.ts';
 import { BRANCH, gatewaySyncObject, NAMESPACE, namespaceObject, POD, RESOURCE, sampleFiles } from './objects.ts';
-import { applyObject, clientOf, type Gateway, startGateway, startOperator } from './start-system.ts';
+import { applyObject, type Gateway, startGateway, startOperator } from './start-system.ts';
 import { postPush, watchDelivery } from './watch-delivery.ts';
 
 const POLL_SECONDS = 5;
@@ -60,7 +61,7 @@ async function prepare(): Promise<Stage> {
   const follower = new GatewaySyncFollower();
   const following = new AbortController();
   void follower.run(
-    clientOf(cluster, 'stoker-operator-demo'),
+    clientOf(cluster.kubeconfig, { userAgent: 'stoker-operator-demo' }),
     { namespace: NAMESPACE, name: RESOURCE },
     following.signal,
   );

@@ -1,7 +1,4 @@
 import path from 'node:path';
-import { KubeConfig } from '@kubernetes/client-node';
-import { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
-import { ApiCredentials } from '../../shared/io/kubernetes/credentials.ts';
 import type { ControlPlane } from '../testbed/control-plane.ts';
 import { freePort } from '../testbed/free-port.ts';
 import { type InjectedPod, sidecarEnvironment } from '../testbed/play-kubelet.ts';
@@ -78,11 +75,4 @@ export async function startGateway(cluster: ControlPlane): Promise<Gateway> {
 /** Applies an object on the server side. */
 export async function applyObject(cluster: ControlPlane, object: object): Promise<void> {
   await cluster.kubectlWith(object, 'apply', '--server-side', '--filename', '-');
-}
-
-/** A client with the rights of the administrator. */
-export function clientOf({ kubeconfig }: ControlPlane, userAgent: string): KubernetesClient {
-  const config = new KubeConfig();
-  config.loadFromFile(kubeconfig);
-  return new KubernetesClient(new ApiCredentials(config), { userAgent });
 }

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { KubeConfig } from '@kubernetes/client-node';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { API_VERSION, GATEWAY_SYNC } from '../../../shared/api/group.ts';
 import { AGENT_CONTAINER, AGENT_LABEL, POD_ANNOTATIONS } from '../../../shared/api/names.ts';
-import { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
-import { ApiCredentials } from '../../../shared/io/kubernetes/credentials.ts';
+import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { type RunningProgram, startProgram } from '../../demo/programs.ts';
+import { clientOf } from '../../testbed/client-of.ts';
 import { type ControlPlane, startControlPlane } from '../../testbed/control-plane.ts';
 import { freePort } from '../../testbed/free-port.ts';
 import { type GitServer, startGitServer } from '../../testbed/git-server.ts';
@@ -41,9 +40,7 @@ export async function startWorld(): Promise<World> {
   const cluster = await step('Starting a control plane', () => startControlPlane());
   await installCrds(cluster);
   await cluster.kubectl('create', 'namespace', NAMESPACE);
-  const config = new KubeConfig();
-  config.loadFromFile(cluster.kubeconfig);
-  const client = new KubernetesClient(new ApiCredentials(config), { userAgent: 'bench', maxSockets: 16 });
+  const client = clientOf(cluster.kubeconfig, { userAgent: 'bench', maxSockets: 16 });
   return { cluster, client, server: await startGitServer(), folder: await makeTemporaryFolder('bench-agent-') };
 }
 

@@ -1,11 +1,10 @@
-import { KubeConfig } from '@kubernetes/client-node';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { API_VERSION, GATEWAY_SYNC } from '../../../shared/api/group.ts';
-import { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
-import { ApiCredentials } from '../../../shared/io/kubernetes/credentials.ts';
+import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { Reflector } from '../../../shared/io/kubernetes/reflector.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { createLogger } from '../../../shared/log.ts';
+import { clientOf } from '../../testbed/client-of.ts';
 import { type ControlPlane, startControlPlane } from '../../testbed/control-plane.ts';
 import type { GitRepository } from '../../testbed/git-repository.ts';
 import { type GitServer, startGitServer } from '../../testbed/git-server.ts';
@@ -41,9 +40,7 @@ export async function makeWorld(scale: Scale): Promise<World> {
   const cluster = await step('Starting a control plane', () => startControlPlane());
   await installCrds(cluster);
   await cluster.kubectl('create', 'namespace', NAMESPACE);
-  const config = new KubeConfig();
-  config.loadFromFile(cluster.kubeconfig);
-  const client = new KubernetesClient(new ApiCredentials(config), { userAgent: 'bench', maxSockets: 64 });
+  const client = clientOf(cluster.kubeconfig, { userAgent: 'bench', maxSockets: 64 });
   const mirror = new Reflector<GatewaySync, GatewaySync>({
     client,
     path: gatewaySyncPath(NAMESPACE),

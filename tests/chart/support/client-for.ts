@@ -1,7 +1,6 @@
-import { KubeConfig } from '@kubernetes/client-node';
+import { clientOf } from '../../../scripts/testbed/client-of.ts';
 import type { ClusterAccess } from '../../../scripts/testbed/cluster-access.ts';
-import { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
-import { ApiCredentials } from '../../../shared/io/kubernetes/credentials.ts';
+import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { connectCluster } from '../../support/cluster.ts';
 
 /** Gives a client that acts as a service account, with the rights that it has in the cluster. */
@@ -16,7 +15,5 @@ export async function connectAdministrator(): Promise<KubernetesClient> {
 
 /** Gives a client that acts as a kubeconfig says. */
 export function clientWith(kubeconfig: string): KubernetesClient {
-  const config = new KubeConfig();
-  config.loadFromFile(kubeconfig);
-  return new KubernetesClient(new ApiCredentials(config), { userAgent: 'chart-test' });
+  return clientOf(kubeconfig, { userAgent: 'chart-test' });
 }

@@ -4,9 +4,7 @@ import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { KubeConfig } from '@kubernetes/client-node';
-import { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
-import { ApiCredentials } from '../../../shared/io/kubernetes/credentials.ts';
+import { clientOf } from '../../../scripts/testbed/client-of.ts';
 import { connectCluster } from '../../support/cluster.ts';
 import { until } from '../../support/until.ts';
 import { installReceiverRights } from './install-receiver-rights.ts';
@@ -66,9 +64,7 @@ async function underLoad(balancer: Balancer, namespace: string, disturb: () => P
 async function setUp(t: TestContext) {
   const { namespace, kubeconfig } = await installReceiverRights(t);
   for (const name of names.slice(1)) await createGatewaySync(cluster, namespace, name);
-  const config = new KubeConfig();
-  config.loadFromFile(cluster.kubeconfig);
-  const client = new KubernetesClient(new ApiCredentials(config), { userAgent: 'test' });
+  const client = clientOf(cluster.kubeconfig, { userAgent: 'test' });
   const stored = watchStoredRequests(t, client, namespace);
   const start = () => startReceiver(t, kubeconfig, { WEBHOOK_HMAC_SECRET: secret });
   const balancer = await startBalancer(t, new Set(await Promise.all([start(), start(), start()])));

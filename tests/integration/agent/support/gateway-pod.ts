@@ -1,13 +1,12 @@
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
-import { KubeConfig } from '@kubernetes/client-node';
+import { clientOf } from '../../../../scripts/testbed/client-of.ts';
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
 import type { SyncReport } from '../../../../shared/api/sync-report.ts';
-import { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
-import { ApiCredentials } from '../../../../shared/io/kubernetes/credentials.ts';
+import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 import {
   corePath,
   gatewaySyncPath,
@@ -66,7 +65,7 @@ interface RunningAgent extends Program {
 export async function createGatewayPod(t: TestContext, { bound = true } = {}): Promise<GatewayPod> {
   const cluster = await connectCluster();
   const namespace = await createNamespace(t);
-  const client = adminClient(cluster.kubeconfig);
+  const client = clientOf(cluster.kubeconfig, { userAgent: 'agent-tests' });
   t.after(() => client.close());
   const uid = await createPod(client, namespace);
   const folder = await makeTemporaryFolder('gateway-pod-');
@@ -111,12 +110,6 @@ export async function startSyncedPod(
   const agent = await pod.start();
   await pod.untilSynced(commit);
   return { pod, agent };
-}
-
-function adminClient(kubeconfig: string): KubernetesClient {
-  const config = new KubeConfig();
-  config.loadFromFile(kubeconfig);
-  return new KubernetesClient(new ApiCredentials(config), { userAgent: 'agent-tests' });
 }
 
 async function createPod(client: KubernetesClient, namespace: string): Promise<string> {
