@@ -12,11 +12,14 @@ export type Annotate = (target: Target, annotations: Annotations, timeoutMs: num
 
 /** Annotates by one JSON merge patch (RFC 7386), the only call that the receiver makes. */
 export function createAnnotate(client: KubernetesClient): Annotate {
-  return async ({ namespace, name }, annotations, timeoutMs) => {
-    await client.mergePatch(
-      gatewaySyncPath(namespace, name),
-      { metadata: { annotations } },
-      { query: { fieldManager: FIELD_MANAGERS.receiver }, accept: PARTIAL_METADATA, timeoutMs },
-    );
-  };
+  return ({ namespace, name }, annotations, timeoutMs) =>
+    client.send({
+      method: 'PATCH',
+      path: gatewaySyncPath(namespace, name),
+      query: { fieldManager: FIELD_MANAGERS.receiver },
+      body: { metadata: { annotations } },
+      contentType: 'application/merge-patch+json',
+      accept: PARTIAL_METADATA,
+      timeoutMs,
+    });
 }

@@ -1,8 +1,10 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { urlToHttpOptions } from 'node:url';
 import { ApiError } from './api-error.ts';
 import { Connections } from './connections.ts';
 import type { ApiCredentials } from './credentials.ts';
+import { Deadline } from './deadline.ts';
 
 /** Time that a call may take if the caller says nothing, in milliseconds. */
 const DEFAULT_TIMEOUT_MS = 15_000;
@@ -38,6 +40,7 @@ export interface ClientOptions {
 export class KubernetesClient {
   readonly #credentials: ApiCredentials;
   readonly #options: ClientOptions;
+  readonly #server: Server;
   readonly #calls: Connections;
   /** Watches hold their connections for minutes and must not use up those of the calls. */
   readonly #watches: Connections;
@@ -45,21 +48,24 @@ export class KubernetesClient {
   constructor(credentials: ApiCredentials, options: ClientOptions) {
     this.#credentials = credentials;
     this.#options = options;
+    this.#server = serverOf(credentials.server);
     this.#calls = new Connections(options.maxSockets ?? 16);
     this.#watches = new Connections(Number.POSITIVE_INFINITY);
   }
 
   /** Sends one request and gives the parsed answer. Throws {@link ApiError}, or the error of a broken connection. */
   async request<T>(request: ApiRequest): Promise<T> {
-    const timeout = AbortSignal.timeout(request.timeoutMs ?? DEFAULT_TIMEOUT_MS);
-    const signal = request.signal ? AbortSignal.any([timeout, request.signal]) : timeout;
-    const response = await this.#send({ ...request, signal }, this.#calls);
-    return JSON.parse(await readText(response)) as T;
+    return JSON.parse(await this.#call(request, readText)) as T;
+  }
+
+  /** The same for a request whose answer nobody needs: it is read, so that the connection can be used again. */
+  async send(request: ApiRequest): Promise<void> {
+    await this.#call(request, readAway);
   }
 
   /** Sends a request whose answer is read as it comes: a watch. The caller's signal ends it. */
   stream(request: ApiRequest): Promise<IncomingMessage> {
-    return this.#send(request, this.#watches);
+    return this.#send(request, { connections: this.#watches });
   }
 
   get<T>(path: string, options: Partial<ApiRequest> = {}): Promise<T> {
@@ -94,15 +100,26 @@ export class KubernetesClient {
     this.#watches.closeIdle();
   }
 
-  async #send(request: ApiRequest, connections: Connections): Promise<IncomingMessage> {
+  async #call<T>(request: ApiRequest, read: (response: IncomingMessage) => Promise<T>): Promise<T> {
+    const deadline = new Deadline(request.timeoutMs ?? DEFAULT_TIMEOUT_MS);
+    try {
+      return await read(await this.#send(request, { connections: this.#calls, deadline }));
+    } catch (error) {
+      throw deadline.error ?? error;
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  async #send(request: ApiRequest, way: Way): Promise<IncomingMessage> {
     const started = performance.now();
     const report = (code: number) => this.#options.onCall?.(request.method, code, (performance.now() - started) / 1000);
     try {
-      let response = await this.#exchange(request, connections);
+      let response = await this.#exchange(request, way);
       if (response.statusCode === 401) {
         response.resume();
         await this.#credentials.get(true);
-        response = await this.#exchange(request, connections);
+        response = await this.#exchange(request, way);
       }
       const status = response.statusCode ?? 0;
       this.#options.onServerTime?.(response.headers.date);
@@ -116,50 +133,93 @@ export class KubernetesClient {
   }
 
   /** A connection that was kept alive may have been closed by the server just now: one more try on a new one. */
-  async #exchange(request: ApiRequest, connections: Connections): Promise<IncomingMessage> {
+  async #exchange(request: ApiRequest, way: Way): Promise<IncomingMessage> {
     try {
-      return await this.#attempt(request, connections);
+      return await this.#attempt(request, way);
     } catch (error) {
       if (!(error instanceof StaleConnectionError)) throw error;
-      return await this.#attempt(request, connections);
+      return await this.#attempt(request, way);
     }
   }
 
-  async #attempt(request: ApiRequest, connections: Connections): Promise<IncomingMessage> {
+  async #attempt(request: ApiRequest, { connections, deadline }: Way): Promise<IncomingMessage> {
     const { method, path, query, body, contentType, accept, signal } = request;
     const access = await this.#credentials.get();
-    const url = new URL(path.replace(/^\//, ''), this.#credentials.server);
-    for (const [key, value] of Object.entries(query ?? {})) {
-      if (value !== undefined) url.searchParams.set(key, String(value));
-    }
-    const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+    // As a string it goes out in one piece with the headers.
+    const payload = body === undefined ? undefined : JSON.stringify(body);
     const headers = {
       ...access.headers,
       Accept: accept ?? 'application/json',
       'User-Agent': this.#options.userAgent,
-      ...(payload ? { 'Content-Type': contentType ?? 'application/json', 'Content-Length': payload.length } : {}),
+      ...(payload === undefined ? {} : contentHeaders(payload, contentType)),
     };
-    const agent = connections.agentFor(url, access);
-    const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+    const { protocol, hostname, port, basePath } = this.#server;
+    const agent = connections.agentFor(protocol, access);
+    const send = protocol === 'https:' ? httpsRequest : httpRequest;
+    const target = { protocol, hostname, port, path: basePath + path + queryString(query), method, headers, agent };
     return new Promise((resolve, reject) => {
-      const outgoing = send(url, { method, headers, agent, ...(signal ? { signal } : {}) }, resolve);
+      const outgoing = send(signal ? { ...target, signal } : target, resolve);
       outgoing.once('error', (error: NodeJS.ErrnoException) => {
         const stale = outgoing.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
         reject(stale ? new StaleConnectionError('the connection was closed', { cause: error }) : error);
       });
+      deadline?.watch(outgoing);
       outgoing.end(payload);
     });
   }
+}
+
+/** How a request goes out. */
+interface Way {
+  connections: Connections;
+  deadline?: Deadline;
+}
+
+/** The parts of a server's URL that every request needs, found out once. */
+interface Server {
+  protocol: string;
+  hostname: string;
+  port: number | undefined;
+  /** Path before the API's own, without a slash at its end: of servers behind a gateway. */
+  basePath: string;
+}
+
+function serverOf(url: URL): Server {
+  const { port, hostname } = urlToHttpOptions(url);
+  return {
+    protocol: url.protocol,
+    hostname: String(hostname),
+    port: port === undefined || port === null || port === '' ? undefined : Number(port),
+    basePath: url.pathname.replace(/\/$/, ''),
+  };
+}
+
+function contentHeaders(payload: string, contentType = 'application/json') {
+  return { 'Content-Type': contentType, 'Content-Length': Buffer.byteLength(payload) };
+}
+
+function queryString(query: Query = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([key, value]) => [key, String(value)]))}`;
 }
 
 class StaleConnectionError extends Error {}
 
 /** By events: an asynchronous iteration costs as much as all the rest of a small call. */
 function readText(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  response.on('data', (chunk: Buffer) => chunks.push(chunk));
+  return atEnd(response, () => Buffer.concat(chunks).toString('utf8'));
+}
+
+function readAway(response: IncomingMessage): Promise<void> {
+  response.resume();
+  return atEnd(response, () => {});
+}
+
+function atEnd<T>(response: IncomingMessage, result: () => T): Promise<T> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    response.on('data', (chunk: Buffer) => chunks.push(chunk));
-    response.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
+    response.on('end', () => resolve(result()));
     response.on('error', reject);
     response.on('close', () => reject(new Error('the connection broke before the answer was complete')));
   });

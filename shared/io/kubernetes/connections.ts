@@ -12,12 +12,12 @@ export class Connections {
     this.#maxSockets = maxSockets;
   }
 
-  /** The agent for requests to `url` with these credentials. */
-  agentFor(url: URL, { tls, fingerprint }: AccessOptions): HttpAgent {
+  /** The agent for requests with these credentials. */
+  agentFor(protocol: string, { tls, fingerprint }: AccessOptions): HttpAgent {
     if (this.#agent && this.#fingerprint === fingerprint) return this.#agent;
     this.closeIdle();
     const options = { keepAlive: true, maxSockets: this.#maxSockets };
-    this.#agent = url.protocol === 'https:' ? new HttpsAgent({ ...options, ...tls }) : new HttpAgent(options);
+    this.#agent = protocol === 'https:' ? new OneServerAgent({ ...options, ...tls }) : new HttpAgent(options);
     this.#fingerprint = fingerprint;
     return this.#agent;
   }
@@ -27,5 +27,12 @@ export class Connections {
     for (const sockets of Object.values(this.#agent?.freeSockets ?? {})) {
       for (const socket of sockets ?? []) socket.destroy();
     }
+  }
+}
+
+/** Node would put a key together for each request, of all TLS options with the whole certificate authority. */
+class OneServerAgent extends HttpsAgent {
+  override getName(): string {
+    return 'server';
   }
 }

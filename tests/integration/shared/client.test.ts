@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import { KubeConfig } from '@kubernetes/client-node';
+import { findBinaries } from '../../../scripts/testbed/find-binaries.ts';
+import { freePort } from '../../../scripts/testbed/free-port.ts';
+import { startGuarded } from '../../../scripts/testbed/guarded-process.ts';
+import { ApiError } from '../../../shared/io/kubernetes/api-error.ts';
+import { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
+import { ApiCredentials } from '../../../shared/io/kubernetes/credentials.ts';
+import { connectCluster } from '../../support/cluster.ts';
+import { until } from '../../support/until.ts';
+import { startSlowLink } from '../receiver/slow-link.ts';
+
+async function clientThrough(server: string): Promise<KubernetesClient> {
+  const { kubeconfig } = await connectCluster();
+  const config = new KubeConfig();
+  config.loadFromFile(kubeconfig);
+  // Without TLS the library wants to hear that nobody checks any.
+  const skipTLSVerify = server.startsWith('http:');
+  config.clusters = config.clusters.map((cluster) => ({ ...cluster, server, skipTLSVerify }));
+  return new KubernetesClient(new ApiCredentials(config), { userAgent: 'test', maxSockets: 1 });
+}
+
+async function startLink(t: TestContext) {
+  const { url } = await connectCluster();
+  const link = await startSlowLink(t, url);
+  const client = await clientThrough(link.url);
+  t.after(() => client.close());
+  return { link, client };
+}
+
+suite('a call of the API server', () => {
+  test('that is not answered ends with its time, and leaves its connection to nobody', async (t) => {
+    const { link, client } = await startLink(t);
+    await client.get('/version');
+    link.hold();
+    const started = performance.now();
+    await assert.rejects(client.get('/version', { timeoutMs: 300 }), { code: 'ETIMEDOUT' });
+    assert.ok(performance.now() - started >= 290, 'not before its time');
+    link.release();
+    await client.get('/version', { timeoutMs: 10_000 });
+  });
+
+  test('ends at once when its caller gives it up', async (t) => {
+    const { link, client } = await startLink(t);
+    await client.get('/version');
+    link.hold();
+    const giveUp = new AbortController();
+    const call = client.get('/version', { signal: giveUp.signal });
+    giveUp.abort();
+    await assert.rejects(call, { name: 'AbortError' });
+  });
+
+  test('goes out again where the connection that was kept is gone', async (t) => {
+    const { link, client } = await startLink(t);
+    await client.get('/version');
+    link.cut();
+    await client.get('/version');
+  });
+
+  test('whose answer nobody reads tells of an error all the same, and frees the one connection', async (t) => {
+    const { client } = await startLink(t);
+    const path = '/api/v1/namespaces/default';
+    await assert.rejects(client.send({ method: 'GET', path: `${path}/pods/none` }), (error) => {
+      assert.ok(error instanceof ApiError);
+      assert.deepEqual([error.status, error.reason, error.objectName], [404, 'NotFound', 'none']);
+      return true;
+    });
+    for (let call = 0; call < 3; call++) await client.send({ method: 'GET', path, query: { timeout: '5s' } });
+  });
+});
+
+test('an API server below a path is called there', async (t) => {
+  const { kubeconfig } = await connectCluster();
+  const { kubectl } = await findBinaries('kubectl');
+  const port = String(await freePort());
+  const args = ['proxy', '--kubeconfig', kubeconfig, '--port', port, '--api-prefix', '/clusters/one/'];
+  const proxy = startGuarded(kubectl, args, { output: 'pipe' });
+  t.after(() => proxy.stop());
+  for (const slash of ['', '/']) {
+    const client = await clientThrough(`http://127.0.0.1:${port}/clusters/one${slash}`);
+    const namespace = await until(
+      () => client.get<{ kind: string }>('/api/v1/namespaces/default', { query: { pretty: undefined } }),
+      { describe: 'kubectl proxy answers' },
+    );
+    assert.equal(namespace.kind, 'Namespace');
+  }
+});
