@@ -17,8 +17,6 @@ export interface Admitted {
   target: Target;
   headers: DeliveryHeaders;
   body: Uint8Array;
-  /** When its headers were there, by `performance.now()`. */
-  started: number;
 }
 
 export interface AdmitOptions {
@@ -62,7 +60,7 @@ export function createAdmit({ limits, readSecrets, failures, trustedHops }: Admi
       return refused('Unauthorized');
     }
     failures.forgive(client);
-    return { kind: 'admitted', requestId: randomUUID(), target, headers, body: body.bytes, started };
+    return { kind: 'admitted', requestId: randomUUID(), target, headers, body: body.bytes };
   };
 }
 

@@ -1,10 +1,10 @@
 import type { Target } from '../domain/target.ts';
 
-const pathPattern = /^\/webhook\/([^/?#]+)\/([^/?#]+)\/?(?:\?|$)/;
+const pathPattern = /^\/webhook\/((?:[^/?#%]|%[0-9a-fA-F]{2})+)\/((?:[^/?#%]|%[0-9a-fA-F]{2})+)\/?(?:\?|$)/;
 
 /**
- * The resource that a path names, as it is written there; undefined for other paths. Escapes stay, since no name of a
- * resource has a character that needs one.
+ * The resource that a path names, as it is written there; undefined for other paths and where a percent sign escapes
+ * nothing. Escapes stay, since no name of a resource has a character that needs one.
  */
 export function targetOf(url: string | undefined): Target | undefined {
   const [, namespace, name] = pathPattern.exec(url ?? '') ?? [];

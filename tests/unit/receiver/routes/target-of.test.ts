@@ -24,6 +24,9 @@ test('all other paths name nothing', () => {
     '/webhook/team/',
     '/webhook/a/b/c',
     '/x/webhook/a/b',
+    '/WEBHOOK/a/b',
+    '/webhook/a/%zz',
+    '/webhook/%/b',
   ];
   for (const path of [undefined, ...paths, 'http://x/webhook/a/b', '/webhook/a?b/c', '*']) {
     assert.equal(targetOf(path), undefined, String(path));
