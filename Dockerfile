@@ -34,7 +34,8 @@ USER 65532:65532
 FROM base AS receiver
 COPY --from=system /roots/receiver /
 COPY --from=build /out/receiver /
-ENTRYPOINT ["node", "--max-semi-space-size=1", "--optimize-for-size", "--max-old-space-size=64", "/app/receiver.mjs"]
+# Speed counts here more than the last megabytes: a delivery costs a third less without `--optimize-for-size`, and the threads of the collector cost more than they give at these sizes.
+ENTRYPOINT ["node", "--max-semi-space-size=2", "--single-threaded-gc", "--max-old-space-size=64", "/app/receiver.mjs"]
 
 FROM base AS controller
 COPY --from=system /roots/controller /
