@@ -55,21 +55,31 @@ async function compareStored(
 ): Promise<void> {
   const { token, connect: connectApi } = await connectionsTo(cluster);
   const receiver = await startReceiver(cluster);
-  const results: { floor: LoadResult; own: LoadResult }[] = [];
-  for (let round = 0; round < rounds; round++) {
-    const pathOf = (n: number) => gatewaySyncPath(NAMESPACE, `r${n % resources}`);
-    const patches = { connections: CONNECTIONS, seconds, connect: connectApi };
-    const floor = await step(`${what}: direct patches`, () =>
+  const isHot = resources === 1;
+  // Without merging, patches of one resource do nothing but run into each other.
+  const bare = isHot ? undefined : await startFloor('patch', cluster);
+  const patches = { connections: CONNECTIONS, seconds, connect: connectApi };
+  const pathOf = (n: number) => gatewaySyncPath(NAMESPACE, `r${n % resources}`);
+  const load = { seconds, resources };
+  const measure = async () => ({
+    floor: await step(`${what}: direct patches`, () =>
       applyLoad({ ...patches, request: (n) => directPatch(pathOf(n), n, token) }),
-    );
-    const own = await step(`${what}: deliveries`, () => loadReceiver(receiver, { seconds, resources }));
-    results.push({ floor, own });
+    ),
+    own: await step(`${what}: deliveries`, () => loadReceiver(receiver, load)),
+    bare: bare && (await step(`${what}: the same to a bare node:http`, () => loadReceiver(bare, load))),
+  });
+  // The first thousands of deliveries are slow until the code is compiled.
+  for (const server of [receiver, bare]) {
+    if (server) await step('warming up', () => loadReceiver(server, load));
   }
-  const patches = await countPatches(receiver);
+  const before = await countPatches(receiver);
+  const results: Awaited<ReturnType<typeof measure>>[] = [];
+  for (let round = 0; round < rounds; round++) results.push(await measure());
+  const sent = (await countPatches(receiver)) - before;
   const accepted = results.reduce((sum, { own }) => sum + (own.statuses['202'] ?? 0), 0);
   await receiver.process.stop();
-  const { floor, own } = middle(results, ({ floor, own }) => own.perSecond / floor.perSecond);
-  const isHot = resources === 1;
+  await bare?.process.stop();
+  const { floor, own } = middle(results, (result) => result.own.perSecond / result.floor.perSecond);
   rows.push(
     [`${what}: accepted a second`, perSecond(own), perSecond(floor), ratio(own, floor), isHot ? '≥ 20' : '≥ 0.9'],
     [
@@ -79,7 +89,7 @@ async function compareStored(
       '',
       isHot ? 'p99 < 150 ms' : '',
     ],
-    [`${what}: accepted for one patch`, (accepted / patches).toFixed(1), '1', '', isHot ? '≥ 20' : ''],
+    [`${what}: accepted for one patch`, (accepted / sent).toFixed(1), '1', '', isHot ? '≥ 20' : ''],
     [
       `${what}: answers`,
       statuses(results.map((each) => each.own)),
@@ -88,6 +98,12 @@ async function compareStored(
       isHot ? '202' : '202, 503',
     ],
   );
+  if (isHot) return;
+  const rateOf = (result?: LoadResult) => result?.perSecond ?? Number.NaN;
+  const proxied = middle(results, (result) => rateOf(result.bare) / rateOf(result.floor));
+  const [rate, direct] = [rateOf(proxied.bare), rateOf(proxied.floor)];
+  const figures = [`${rate.toFixed(0)}/s`, `${direct.toFixed(0)}/s`, (rate / direct).toFixed(2)] as const;
+  rows.push([`${what}: a bare node:http that patches`, ...figures, '']);
 }
 
 async function compareRefused({ cluster, seconds, rounds, rows }: Bench): Promise<void> {
@@ -107,8 +123,8 @@ async function compareRefused({ cluster, seconds, rounds, rows }: Bench): Promis
       LOG_LEVEL: 'info',
     }),
     'wrong signatures, limited to 429': await startReceiver(cluster),
-    'a bare h3 on listhen': await startFloor('h3', cluster.dir),
-    'a bare node:http': await startFloor('node', cluster.dir),
+    'a bare h3 on listhen': await startFloor('h3', cluster),
+    'a bare node:http': await startFloor('node', cluster),
   };
   const all = Object.entries(servers);
   await step('warming up', async () => {

@@ -1,12 +1,16 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { Agent, request as httpsRequest } from 'node:https';
 import { H3 } from 'h3';
 import { toNodeHandler } from 'h3/node';
 import { listen } from '../../../shared/io/http/listen.ts';
+import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { PATCH_HEADERS, requestAnnotations } from './requests.ts';
 
 /**
- * What the receiver is measured against: a server that reads the body, computes its HMAC and answers 401, and does
- * nothing else. `node floor-server.ts node|h3 PORT`
+ * What the receiver is measured against. `node` and `h3` read the body, compute its HMAC, answer 401 and do nothing
+ * else; `patch` sends one patch for each body and does nothing else. `node floor-server.ts node|h3|patch PORT`; `patch`
+ * takes the API server from `API_SERVER`, `API_TOKEN` and `API_CA`.
  */
 const [kind, port] = process.argv.slice(2);
 const key = 'key';
@@ -17,8 +21,6 @@ function isSigned(body: Buffer, signature: string | undefined): boolean {
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-const refusal = JSON.stringify({ accepted: false, error: 'no valid signature' });
-
 async function readAll(request: IncomingMessage): Promise<Buffer> {
   return await new Promise((resolve) => {
     const chunks: Buffer[] = [];
@@ -27,7 +29,20 @@ async function readAll(request: IncomingMessage): Promise<Buffer> {
   });
 }
 
-if (kind === 'h3') {
+function answer(response: ServerResponse, status: number): void {
+  const text = JSON.stringify({ accepted: status < 300 });
+  response.writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': text.length }).end(text);
+}
+
+function refuse(): void {
+  const server = createServer(async (request, response) => {
+    const body = await readAll(request);
+    answer(response, isSigned(body, request.headers['x-hub-signature-256'] as string | undefined) ? 202 : 401);
+  });
+  server.listen(Number(port), '127.0.0.1');
+}
+
+async function refuseByRouter(): Promise<void> {
   const app = new H3();
   app.post('/webhook/:namespace/:name', async (event) => {
     const body = Buffer.from(await event.req.arrayBuffer());
@@ -35,12 +50,26 @@ if (kind === 'h3') {
     return Response.json({ accepted, error: 'no valid signature' }, { status: accepted ? 202 : 401 });
   });
   await listen({ handler: toNodeHandler(app), host: '127.0.0.1', port: Number(port) });
-} else {
+}
+
+function patch(): void {
+  const { API_SERVER = '', API_TOKEN = '', API_CA = '' } = process.env;
+  const { hostname, port: apiPort } = new URL(API_SERVER);
+  const agent = new Agent({ keepAlive: true, maxSockets: 50, ca: API_CA });
+  let patches = 0;
   const server = createServer(async (request, response) => {
-    const body = await readAll(request);
-    const isGood = isSigned(body, request.headers['x-hub-signature-256'] as string | undefined);
-    const headers = { 'Content-Type': 'application/json', 'Content-Length': refusal.length };
-    response.writeHead(isGood ? 202 : 401, headers).end(refusal);
+    const { ref } = JSON.parse((await readAll(request)).toString()) as { ref: string };
+    const [, , namespace = '', name = ''] = request.url?.split('/') ?? [];
+    const text = JSON.stringify({ metadata: { annotations: requestAnnotations(ref, patches++) } });
+    const headers = { ...PATCH_HEADERS, Authorization: `Bearer ${API_TOKEN}`, 'Content-Length': text.length };
+    const path = `${gatewaySyncPath(namespace, name)}?fieldManager=sync-receiver`;
+    httpsRequest({ hostname, port: apiPort, path, method: 'PATCH', agent, headers }, (patched) => {
+      patched.resume().once('end', () => answer(response, patched.statusCode === 200 ? 202 : 502));
+    }).end(text);
   });
   server.listen(Number(port), '127.0.0.1');
 }
+
+if (kind === 'h3') await refuseByRouter();
+else if (kind === 'patch') patch();
+else refuse();

@@ -13,20 +13,28 @@ export function delivery(path: string, n: number, secret = SECRET): Buffer {
   return post('POST', path, ['Content-Type: application/json', `X-Hub-Signature-256: sha256=${signature}`], padded);
 }
 
-/** What a receiver without any merging would send to the API server for the same delivery. */
-export function directPatch(path: string, n: number, token: string): Buffer {
-  const annotations = {
-    'sync.io/requested-ref': `v${n}`,
+/** Headers of a patch, without those that authenticate. */
+export const PATCH_HEADERS = {
+  'Content-Type': 'application/merge-patch+json',
+  Accept: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
+};
+
+/** The annotations that a delivery leads to. */
+export function requestAnnotations(ref: string, n: number): Record<string, string> {
+  return {
+    'sync.io/requested-ref': ref,
     'sync.io/requested-at': new Date().toISOString(),
     'sync.io/requested-by': 'generic',
     'sync.io/request-id': `00000000-0000-0000-0000-${String(n).padStart(12, '0')}`,
   };
-  const headers = [
-    'Content-Type: application/merge-patch+json',
-    'Accept: application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
-    `Authorization: Bearer ${token}`,
-  ];
-  return post('PATCH', `${path}?fieldManager=sync-receiver`, headers, JSON.stringify({ metadata: { annotations } }));
+}
+
+/** What a receiver without any merging would send to the API server for the same delivery. */
+export function directPatch(path: string, n: number, token: string): Buffer {
+  const headers = Object.entries({ ...PATCH_HEADERS, Authorization: `Bearer ${token}` });
+  const body = JSON.stringify({ metadata: { annotations: requestAnnotations(`v${n}`, n) } });
+  const lines = headers.map(([name, value]) => `${name}: ${value}`);
+  return post('PATCH', `${path}?fieldManager=sync-receiver`, lines, body);
 }
 
 function post(method: string, path: string, headers: string[], body: string): Buffer {

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
@@ -42,13 +43,14 @@ export async function prepareCluster(resources: number): Promise<ControlPlane> {
   return cluster;
 }
 
-/** Opens connections to the API server as the administrator, and says whose token they need. */
+/** Opens connections to the API server as the administrator, and says whose token and which authority they need. */
 export async function connectionsTo(cluster: ControlPlane) {
   const { users } = JSON.parse(await readFile(cluster.kubeconfig, 'utf8'));
   const { hostname, port } = new URL(cluster.url);
   const ca = await readFile(cluster.caFile, 'utf8');
   return {
     token: users[0].user.token as string,
+    ca,
     connect: () => connectTls({ host: hostname, port: Number(port), ca }),
   };
 }
@@ -74,12 +76,15 @@ export async function startReceiver(cluster: ControlPlane, environment: Record<s
   return { process, port, metricsPort };
 }
 
-/** Runs a server that does nothing but refuse, with the same flags. */
-export async function startFloor(kind: 'node' | 'h3', dir: string): Promise<Server> {
+/** Runs a server that does nothing but refuse, or nothing but patch, with the same flags. */
+export async function startFloor(kind: 'node' | 'h3' | 'patch', cluster: ControlPlane): Promise<Server> {
   const port = await freePort();
   const file = fileURLToPath(import.meta.resolve('./floor-server.ts'));
-  const process = startNode([...(await flagsOf()), file, kind, String(port)], {}, path.join(dir, `${kind}.log`));
-  await untilAnswers(`http://127.0.0.1:${port}/`);
+  const { token, ca } = await connectionsTo(cluster);
+  const env = { API_SERVER: cluster.url, API_TOKEN: token, API_CA: ca };
+  const args = [...(await flagsOf()), file, kind, String(port)];
+  const process = startNode(args, env, path.join(cluster.dir, `${kind}.log`));
+  await untilListening(port);
   return { process, port, metricsPort: 0 };
 }
 
@@ -91,6 +96,17 @@ async function flagsOf(): Promise<string[]> {
 function startNode(args: string[], environment: Record<string, string>, log: string): GuardedProcess {
   const { PATH = '', HOME = '' } = process.env;
   return startGuarded(process.execPath, args, { env: { PATH, HOME, ...ALLOCATOR, ...environment }, output: { log } });
+}
+
+async function untilListening(port: number): Promise<void> {
+  for (const deadline = Date.now() + 20_000; Date.now() < deadline; await sleep(50)) {
+    const isOpen = await new Promise<boolean>((resolve) => {
+      const socket = connect(port, '127.0.0.1', () => resolve(true)).once('error', () => resolve(false));
+      socket.once('connect', () => socket.destroy());
+    });
+    if (isOpen) return;
+  }
+  throw new Error(`nothing listens on port ${port}`);
 }
 
 async function untilAnswers(url: string): Promise<void> {
