@@ -19,6 +19,8 @@ export interface AppOptions extends AdmitOptions {
   onAnswer: (record: AnswerRecord) => void;
 }
 
+type Told = Pick<AnswerRecord, 'target' | 'outcome' | 'requestId'>;
+
 /**
  * The receiver as a request listener. Deliveries are answered on the request of Node itself, by the way that costs
  * least; all that is no delivery goes through the router.
@@ -27,29 +29,41 @@ export function createApp(options: AppOptions): RequestListener {
   const { log, store, onAnswer } = options;
   const admit = createAdmit(options);
 
+  const tell = (request: IncomingMessage, started: number, told: Told): void => {
+    // Node joins repeated headers itself, all but `set-cookie`.
+    const headers = request.headers as DeliveryHeaders;
+    onAnswer({ ...told, headers, seconds: (performance.now() - started) / 1000 });
+  };
+
   const deliver = async (request: IncomingMessage, response: ServerResponse, target: Target): Promise<void> => {
     const started = performance.now();
     const admission = await admit(request, target);
-    const isAdmitted = admission.kind === 'admitted';
-    const outcome = isAdmitted ? await receiveDelivery(store, admission) : admission;
-    const requestId = isAdmitted ? admission.requestId : undefined;
-    if (isAdmitted) sendAnswer(response, answerOf(outcome, requestId));
-    else sendRefusal(response, admission);
-    onAnswer({ requestId, target, headers: headersOf(request), outcome, seconds: secondsSince(started) });
+    if (admission.kind === 'refused') {
+      sendRefusal(response, admission);
+      return tell(request, started, { target, outcome: admission, requestId: undefined });
+    }
+    const { requestId } = admission;
+    const outcome = await receiveDelivery(store, admission);
+    sendAnswer(response, answerOf(outcome, requestId));
+    tell(request, started, { target, outcome, requestId });
   };
 
   const route = createRouter(log, (request) => {
     const started = performance.now();
     const outcome = refused(request.method === 'POST' ? 'NoSuchPath' : 'MethodNotAllowed');
     const target = targetOf(request.url) ?? { namespace: '', name: '' };
-    onAnswer({ requestId: undefined, target, headers: headersOf(request), outcome, seconds: secondsSince(started) });
+    tell(request, started, { target, outcome, requestId: undefined });
     return answerOf(outcome);
   });
 
-  return (request, response) => {
+  const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const target = request.method === 'POST' ? targetOf(request.url) : undefined;
-    const answered = target ? deliver(request, response, target) : Promise.resolve(route(request, response));
-    answered.catch((err) => {
+    if (target) await deliver(request, response, target);
+    else await route(request, response);
+  };
+
+  return (request, response) => {
+    take(request, response).catch((err) => {
       log.error({ err }, 'a request failed');
       if (!response.headersSent) sendRefusal(response, refused('InternalError'));
     });
@@ -74,13 +88,4 @@ function createRouter(log: Logger, refuse: (request: IncomingMessage) => Answer)
 
 function responseOf({ status, headers, body }: Answer): Response {
   return Response.json(body, { status, headers });
-}
-
-/** Node joins repeated headers itself, all but `set-cookie`. */
-function headersOf(request: IncomingMessage): DeliveryHeaders {
-  return request.headers as DeliveryHeaders;
-}
-
-function secondsSince(moment: number): number {
-  return (performance.now() - moment) / 1000;
 }
