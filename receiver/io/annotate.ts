@@ -1,5 +1,5 @@
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
-import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import { type KubernetesClient, MERGE_PATCH } from '../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Annotations } from '../domain/annotations-of.ts';
 import type { Target } from '../domain/target.ts';
@@ -18,7 +18,7 @@ export function createAnnotate(client: KubernetesClient): Annotate {
       path: gatewaySyncPath(namespace, name),
       query: { fieldManager: FIELD_MANAGERS.receiver },
       body: { metadata: { annotations } },
-      contentType: 'application/merge-patch+json',
+      contentType: MERGE_PATCH,
       accept: PARTIAL_METADATA,
       timeoutMs,
     });

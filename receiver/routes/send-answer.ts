@@ -19,9 +19,15 @@ export function sendAnswer(response: ServerResponse, answer: Answer): void {
 /** The same for a refusal: what is refused before it was looked at costs next to nothing. */
 export function sendRefusal(response: ServerResponse, refusal: Refusal): void {
   const isFixed = refusal.retryAfterSeconds === undefined && refusal.error === undefined;
-  const made = (isFixed ? written.get(refusal.reason) : undefined) ?? write(answerOf(refusal));
-  if (isFixed) written.set(refusal.reason, made);
-  send(response, made);
+  send(response, isFixed ? fixed(refusal) : write(answerOf(refusal)));
+}
+
+function fixed(refusal: Refusal): Written {
+  const known = written.get(refusal.reason);
+  if (known) return known;
+  const made = write(answerOf(refusal));
+  written.set(refusal.reason, made);
+  return made;
 }
 
 function send(response: ServerResponse, { status, headers, text }: Written): void {

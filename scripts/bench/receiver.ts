@@ -79,7 +79,7 @@ async function compareStored(
   const accepted = results.reduce((sum, { own }) => sum + (own.statuses['202'] ?? 0), 0);
   await receiver.process.stop();
   await bare?.process.stop();
-  const { floor, own } = middle(results, (result) => result.own.perSecond / result.floor.perSecond);
+  const { floor, own } = middle(results, ratioOf);
   rows.push(
     [`${what}: accepted a second`, perSecond(own), perSecond(floor), ratio(own, floor), isHot ? '≥ 20' : '≥ 0.9'],
     [
@@ -98,11 +98,10 @@ async function compareStored(
       isHot ? '202' : '202, 503',
     ],
   );
-  if (isHot) return;
-  const rateOf = (result?: LoadResult) => result?.perSecond ?? Number.NaN;
-  const proxied = middle(results, (result) => rateOf(result.bare) / rateOf(result.floor));
-  const [rate, direct] = [rateOf(proxied.bare), rateOf(proxied.floor)];
-  const figures = [`${rate.toFixed(0)}/s`, `${direct.toFixed(0)}/s`, (rate / direct).toFixed(2)] as const;
+  const ofBare = results.flatMap(({ floor, bare }) => (bare ? [{ floor, own: bare }] : []));
+  if (ofBare.length === 0) return;
+  const { floor: direct, own: passedOn } = middle(ofBare, ratioOf);
+  const figures = [perSecond(passedOn), perSecond(direct), ratio(passedOn, direct)] as const;
   rows.push([`${what}: a bare node:http that patches`, ...figures, '']);
 }
 
@@ -216,7 +215,8 @@ function middle<T>(results: T[], ratioOf: (result: T) => number): T {
 }
 
 const perSecond = (result: LoadResult) => `${result.perSecond.toFixed(0)}/s`;
-const ratio = (own: LoadResult, floor: LoadResult) => (own.perSecond / floor.perSecond).toFixed(2);
+const ratioOf = ({ own, floor }: { own: LoadResult; floor: LoadResult }) => own.perSecond / floor.perSecond;
+const ratio = (own: LoadResult, floor: LoadResult) => ratioOf({ own, floor }).toFixed(2);
 const megabytes = ({ now, peak }: { now: number; peak: number }) => `${now.toFixed(0)} (${peak.toFixed(0)}) MB`;
 
 function statuses(results: LoadResult[]): string {

@@ -29,15 +29,18 @@ async function readAll(request: IncomingMessage): Promise<Buffer> {
   });
 }
 
-function answer(response: ServerResponse, status: number): void {
-  const text = JSON.stringify({ accepted: status < 300 });
+const refusal = JSON.stringify({ accepted: false, error: 'no valid signature' });
+const acceptance = JSON.stringify({ accepted: true });
+
+function answer(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': text.length }).end(text);
 }
 
 function refuse(): void {
   const server = createServer(async (request, response) => {
     const body = await readAll(request);
-    answer(response, isSigned(body, request.headers['x-hub-signature-256'] as string | undefined) ? 202 : 401);
+    const isGood = isSigned(body, request.headers['x-hub-signature-256'] as string | undefined);
+    answer(response, isGood ? 202 : 401, refusal);
   });
   server.listen(Number(port), '127.0.0.1');
 }
@@ -58,13 +61,14 @@ function patch(): void {
   const agent = new Agent({ keepAlive: true, maxSockets: 50, ca: API_CA });
   let patches = 0;
   const server = createServer(async (request, response) => {
+    if (request.method !== 'POST') return answer(response, 405, refusal);
     const { ref } = JSON.parse((await readAll(request)).toString()) as { ref: string };
     const [, , namespace = '', name = ''] = request.url?.split('/') ?? [];
     const text = JSON.stringify({ metadata: { annotations: requestAnnotations(ref, patches++) } });
     const headers = { ...PATCH_HEADERS, Authorization: `Bearer ${API_TOKEN}`, 'Content-Length': text.length };
     const path = `${gatewaySyncPath(namespace, name)}?fieldManager=sync-receiver`;
     httpsRequest({ hostname, port: apiPort, path, method: 'PATCH', agent, headers }, (patched) => {
-      patched.resume().once('end', () => answer(response, patched.statusCode === 200 ? 202 : 502));
+      patched.resume().once('end', () => answer(response, patched.statusCode === 200 ? 202 : 502, acceptance));
     }).end(text);
   });
   server.listen(Number(port), '127.0.0.1');

@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
@@ -84,7 +83,7 @@ export async function startFloor(kind: 'node' | 'h3' | 'patch', cluster: Control
   const env = { API_SERVER: cluster.url, API_TOKEN: token, API_CA: ca };
   const args = [...(await flagsOf()), file, kind, String(port)];
   const process = startNode(args, env, path.join(cluster.dir, `${kind}.log`));
-  await untilListening(port);
+  await untilAnswers(`http://127.0.0.1:${port}/`);
   return { process, port, metricsPort: 0 };
 }
 
@@ -96,17 +95,6 @@ async function flagsOf(): Promise<string[]> {
 function startNode(args: string[], environment: Record<string, string>, log: string): GuardedProcess {
   const { PATH = '', HOME = '' } = process.env;
   return startGuarded(process.execPath, args, { env: { PATH, HOME, ...ALLOCATOR, ...environment }, output: { log } });
-}
-
-async function untilListening(port: number): Promise<void> {
-  for (const deadline = Date.now() + 20_000; Date.now() < deadline; await sleep(50)) {
-    const isOpen = await new Promise<boolean>((resolve) => {
-      const socket = connect(port, '127.0.0.1', () => resolve(true)).once('error', () => resolve(false));
-      socket.once('connect', () => socket.destroy());
-    });
-    if (isOpen) return;
-  }
-  throw new Error(`nothing listens on port ${port}`);
 }
 
 async function untilAnswers(url: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { urlToHttpOptions } from 'node:url';
 import { ApiError } from './api-error.ts';
@@ -8,6 +8,9 @@ import { Deadline } from './deadline.ts';
 
 /** Time that a call may take if the caller says nothing, in milliseconds. */
 const DEFAULT_TIMEOUT_MS = 15_000;
+
+/** JSON merge patch (RFC 7386). */
+export const MERGE_PATCH = 'application/merge-patch+json';
 
 export type Query = Record<string, string | number | boolean | undefined>;
 
@@ -86,7 +89,7 @@ export class KubernetesClient {
 
   /** JSON merge patch (RFC 7386): null removes a key. */
   mergePatch<T>(path: string, body: unknown, options: Partial<ApiRequest> = {}): Promise<T> {
-    return this.request<T>({ method: 'PATCH', path, body, contentType: 'application/merge-patch+json', ...options });
+    return this.request<T>({ method: 'PATCH', path, body, contentType: MERGE_PATCH, ...options });
   }
 
   /** Server-side apply; `fieldManager` belongs into `options.query`. */
@@ -153,10 +156,10 @@ export class KubernetesClient {
       'User-Agent': this.#options.userAgent,
       ...(payload === undefined ? {} : contentHeaders(payload, contentType)),
     };
-    const { protocol, hostname, port, basePath } = this.#server;
+    const { protocol, address, basePath } = this.#server;
     const agent = connections.agentFor(protocol, access);
     const send = protocol === 'https:' ? httpsRequest : httpRequest;
-    const target = { protocol, hostname, port, path: basePath + path + queryString(query), method, headers, agent };
+    const target = { ...address, path: basePath + path + queryString(query), method, headers, agent };
     return new Promise((resolve, reject) => {
       const outgoing = send(signal ? { ...target, signal } : target, resolve);
       outgoing.once('error', (error: NodeJS.ErrnoException) => {
@@ -178,20 +181,15 @@ interface Way {
 /** The parts of a server's URL that every request needs, found out once. */
 interface Server {
   protocol: string;
-  hostname: string;
-  port: number | undefined;
+  address: RequestOptions;
   /** Path before the API's own, without a slash at its end: of servers behind a gateway. */
   basePath: string;
 }
 
 function serverOf(url: URL): Server {
-  const { port, hostname } = urlToHttpOptions(url);
-  return {
-    protocol: url.protocol,
-    hostname: String(hostname),
-    port: port === undefined || port === null || port === '' ? undefined : Number(port),
-    basePath: url.pathname.replace(/\/$/, ''),
-  };
+  const { protocol, hostname, port, auth } = urlToHttpOptions(url);
+  const address = { protocol, hostname, port, auth };
+  return { protocol: url.protocol, address, basePath: url.pathname.replace(/\/$/, '') };
 }
 
 function contentHeaders(payload: string, contentType = 'application/json') {

@@ -1,24 +1,18 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { KubeConfig } from '@kubernetes/client-node';
+import { clientOf } from '../../../scripts/testbed/client-of.ts';
 import { findBinaries } from '../../../scripts/testbed/find-binaries.ts';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { startGuarded } from '../../../scripts/testbed/guarded-process.ts';
 import { ApiError } from '../../../shared/io/kubernetes/api-error.ts';
-import { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
-import { ApiCredentials } from '../../../shared/io/kubernetes/credentials.ts';
+import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { connectCluster } from '../../support/cluster.ts';
 import { until } from '../../support/until.ts';
 import { startSlowLink } from '../receiver/slow-link.ts';
 
 async function clientThrough(server: string): Promise<KubernetesClient> {
   const { kubeconfig } = await connectCluster();
-  const config = new KubeConfig();
-  config.loadFromFile(kubeconfig);
-  // Without TLS the library wants to hear that nobody checks any.
-  const skipTLSVerify = server.startsWith('http:');
-  config.clusters = config.clusters.map((cluster) => ({ ...cluster, server, skipTLSVerify }));
-  return new KubernetesClient(new ApiCredentials(config), { userAgent: 'test', maxSockets: 1 });
+  return clientOf(kubeconfig, { userAgent: 'test', maxSockets: 1 }, server);
 }
 
 async function startLink(t: TestContext) {

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { createServer, type Socket, connect as tcpConnect } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
-import { KubeConfig } from '@kubernetes/client-node';
 import { pino } from 'pino';
+import { clientOf } from '../../../scripts/testbed/client-of.ts';
 import { type ControlPlane, startControlPlane } from '../../../scripts/testbed/control-plane.ts';
 import type { ObjectMeta } from '../../../shared/api/object-meta.ts';
-import { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
-import { ApiCredentials } from '../../../shared/io/kubernetes/credentials.ts';
 import { type Change, Reflector } from '../../../shared/io/kubernetes/reflector.ts';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
@@ -29,12 +27,9 @@ function mirror(
   namespace: string,
   { server, ...options }: { server?: string; idleTimeoutMs?: number } = {},
 ): Mirror {
-  const config = new KubeConfig();
-  config.loadFromFile(kubeconfig);
-  if (server) config.clusters = config.clusters.map((cluster) => ({ ...cluster, server }));
   const [changes, restarts]: [Mirror['changes'], string[]] = [[], []];
   const reflector = new Reflector<ConfigMap, string | undefined>({
-    client: new KubernetesClient(new ApiCredentials(config), { userAgent: 'test' }),
+    client: clientOf(kubeconfig, { userAgent: 'test' }, server),
     path: corePath('configmaps', namespace),
     labelSelector: 'app=test',
     pageSize: 3,
