@@ -29,10 +29,10 @@ export function createApp(options: AppOptions): RequestListener {
   const { log, store, onAnswer } = options;
   const admit = createAdmit(options);
 
-  const tell = (request: IncomingMessage, started: number, told: Told): void => {
+  const tell = (request: IncomingMessage, started: number, { target, outcome, requestId }: Told): void => {
     // Node joins repeated headers itself, all but `set-cookie`.
     const headers = request.headers as DeliveryHeaders;
-    onAnswer({ ...told, headers, seconds: (performance.now() - started) / 1000 });
+    onAnswer({ target, outcome, requestId, headers, seconds: (performance.now() - started) / 1000 });
   };
 
   const deliver = async (request: IncomingMessage, response: ServerResponse, target: Target): Promise<void> => {

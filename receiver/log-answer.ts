@@ -1,7 +1,7 @@
 import type { Logger } from '../shared/log.ts';
 import { type AnswerRecord, reasonOf, sourceOf } from './answer-record.ts';
 import type { DeliveryHeaders } from './domain/delivery.ts';
-import { isPossibleTarget } from './domain/target.ts';
+import { isPossibleTarget, type Target } from './domain/target.ts';
 
 /** Headers that a log line may hold: they name the event and the delivery, never what authenticates it. */
 const LOGGED_HEADERS = [
@@ -26,6 +26,8 @@ const MAX_HEADER_LENGTH = 100;
 /** Lines a second for requests that are nobody's: a flood of them must not become a flood of lines. */
 const STRANGERS_PER_SECOND = 10;
 
+const nowhere: Partial<Target> = {};
+
 /** Makes the function that writes one line for each request; nothing of its body but the ref and the sender's reason. */
 export function createLogAnswer(log: Logger): (record: AnswerRecord) => void {
   let second = 0;
@@ -38,15 +40,17 @@ export function createLogAnswer(log: Logger): (record: AnswerRecord) => void {
 
   return ({ requestId, target, headers, outcome, seconds }) => {
     if (requestId === undefined && isOneTooMany()) return;
+    // A path that names no possible object holds whatever somebody wrote there.
+    const { namespace, name } = isPossibleTarget(target) ? target : nowhere;
     const fields = {
-      ...(requestId === undefined ? {} : { requestId }),
-      // A path that names no possible object holds whatever somebody wrote there.
-      ...(isPossibleTarget(target) ? target : {}),
+      requestId,
+      namespace,
+      name,
       source: sourceOf(outcome),
       outcome: outcome.kind,
       reason: reasonOf(outcome),
-      ...('ref' in outcome ? { ref: outcome.ref } : {}),
-      ...('senderReason' in outcome ? { senderReason: outcome.senderReason } : {}),
+      ref: 'ref' in outcome ? outcome.ref : undefined,
+      senderReason: 'senderReason' in outcome ? outcome.senderReason : undefined,
       durationMs: Math.round(seconds * 1000),
       headers: loggedHeaders(headers),
     };

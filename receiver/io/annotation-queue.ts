@@ -83,19 +83,21 @@ export class AnnotationQueue {
   }
 
   /** Resolves when a patch that carries these annotations or newer ones is stored, or when they are given up. */
-  async store(target: Target, stamp: Stamp): Promise<Stored> {
-    if (this.#waiting >= this.#options.maxWaiting) return refused('Overloaded', { retryAfterMs: RETRY_AFTER_MS });
+  store(target: Target, stamp: Stamp): Promise<Stored> {
+    if (this.#waiting >= this.#options.maxWaiting) {
+      return Promise.resolve(refused('Overloaded', { retryAfterMs: RETRY_AFTER_MS }));
+    }
     const key = `${target.namespace}/${target.name}`;
     const lane = this.#lanes.get(key);
     if (lane) {
-      if (lane.waiters.size < this.#options.maxWaitingForOne) return await this.#wait(lane, stamp);
-      return refused('TooManyRequests', { retryAfterMs: 1000 });
+      if (lane.waiters.size < this.#options.maxWaitingForOne) return this.#wait(lane, stamp);
+      return Promise.resolve(refused('TooManyRequests', { retryAfterMs: 1000 }));
     }
     const opened: Lane = { target, waiters: new Set() };
     this.#lanes.set(key, opened);
     const stored = this.#wait(opened, stamp);
     void this.#drain(key, opened);
-    return await stored;
+    return stored;
   }
 
   #wait(lane: Lane, stamp: Stamp): Promise<Stored> {

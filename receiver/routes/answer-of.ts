@@ -4,25 +4,25 @@ import type { Outcome } from '../receive-delivery.ts';
 export interface Answer {
   status: number;
   headers: Record<string, string>;
+  /** Written as JSON, which leaves out what is undefined. */
   body: { accepted: boolean; [field: string]: unknown };
 }
 
 /** The HTTP answer to a delivery. */
 export function answerOf(outcome: Outcome, requestId?: string): Answer {
-  const id = requestId === undefined ? {} : { requestId };
   switch (outcome.kind) {
     case 'stored': {
       const { ref, source, superseded } = outcome;
-      const body = { accepted: true, ref, source, ...id, ...(superseded ? { superseded } : {}) };
+      const body = { accepted: true, ref, source, requestId, superseded: superseded || undefined };
       return { status: 202, headers: {}, body };
     }
     case 'ignored': {
       const { reason, source } = outcome;
-      return { status: 200, headers: {}, body: { accepted: false, reason, source, ...id } };
+      return { status: 200, headers: {}, body: { accepted: false, reason, source, requestId } };
     }
     case 'refused': {
       const { status, error } = REFUSALS[outcome.reason];
-      const body = { accepted: false, reason: outcome.reason, error: outcome.error ?? error, ...id };
+      const body = { accepted: false, reason: outcome.reason, error: outcome.error ?? error, requestId };
       return { status, headers: headersOf(outcome), body };
     }
   }

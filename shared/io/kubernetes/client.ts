@@ -3,7 +3,7 @@ import { request as httpsRequest } from 'node:https';
 import { urlToHttpOptions } from 'node:url';
 import { ApiError } from './api-error.ts';
 import { Connections } from './connections.ts';
-import type { ApiCredentials } from './credentials.ts';
+import type { AccessOptions, ApiCredentials } from './credentials.ts';
 import { Deadline } from './deadline.ts';
 
 /** Time that a call may take if the caller says nothing, in milliseconds. */
@@ -118,11 +118,10 @@ export class KubernetesClient {
     const started = performance.now();
     const report = (code: number) => this.#options.onCall?.(request.method, code, (performance.now() - started) / 1000);
     try {
-      let response = await this.#exchange(request, way);
+      let response = await this.#exchange(request, way, await this.#credentials.get());
       if (response.statusCode === 401) {
         response.resume();
-        await this.#credentials.get(true);
-        response = await this.#exchange(request, way);
+        response = await this.#exchange(request, way, await this.#credentials.get(true));
       }
       const status = response.statusCode ?? 0;
       this.#options.onServerTime?.(response.headers.date);
@@ -136,26 +135,25 @@ export class KubernetesClient {
   }
 
   /** A connection that was kept alive may have been closed by the server just now: one more try on a new one. */
-  async #exchange(request: ApiRequest, way: Way): Promise<IncomingMessage> {
+  async #exchange(request: ApiRequest, way: Way, access: AccessOptions): Promise<IncomingMessage> {
     try {
-      return await this.#attempt(request, way);
+      return await this.#attempt(request, way, access);
     } catch (error) {
       if (!(error instanceof StaleConnectionError)) throw error;
-      return await this.#attempt(request, way);
+      return await this.#attempt(request, way, access);
     }
   }
 
-  async #attempt(request: ApiRequest, { connections, deadline }: Way): Promise<IncomingMessage> {
+  #attempt(request: ApiRequest, { connections, deadline }: Way, access: AccessOptions): Promise<IncomingMessage> {
     const { method, path, query, body, contentType, accept, signal } = request;
-    const access = await this.#credentials.get();
     // As a string it goes out in one piece with the headers.
     const payload = body === undefined ? undefined : JSON.stringify(body);
     const headers = {
       ...access.headers,
       Accept: accept ?? 'application/json',
       'User-Agent': this.#options.userAgent,
-      ...(payload === undefined ? {} : contentHeaders(payload, contentType)),
     };
+    if (payload !== undefined) Object.assign(headers, contentHeaders(payload, contentType));
     const { protocol, address, basePath } = this.#server;
     const agent = connections.agentFor(protocol, access);
     const send = protocol === 'https:' ? httpsRequest : httpRequest;
@@ -198,7 +196,9 @@ function contentHeaders(payload: string, contentType = 'application/json') {
 
 function queryString(query: Query = {}): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
-  return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([key, value]) => [key, String(value)]))}`;
+  return given
+    .map(([key, value], index) => `${index === 0 ? '?' : '&'}${key}=${encodeURIComponent(String(value))}`)
+    .join('');
 }
 
 class StaleConnectionError extends Error {}

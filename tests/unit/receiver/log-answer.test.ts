@@ -26,7 +26,7 @@ const stranger: AnswerRecord = { ...record, requestId: undefined, outcome: refus
 function linesOf(records: AnswerRecord[]): Record<string, unknown>[] {
   const lines: Record<string, unknown>[] = [];
   const log = createLogger('test', { level: 'silent' });
-  log.info = (fields: unknown) => void lines.push(fields as Record<string, unknown>);
+  log.info = (fields: unknown) => void lines.push(JSON.parse(JSON.stringify(fields)));
   const logAnswer = createLogAnswer(log);
   for (const each of records) logAnswer(each);
   return lines;
