@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { test } from 'node:test';
+
+const logModule = path.join(import.meta.dirname, '../../../shared/log.ts');
+
+/** What a program has written that is killed in the moment in which it has logged. */
+async function killedAfter(statement: string): Promise<string> {
+  const script = `import { createLogger } from ${JSON.stringify(logModule)};
+    ${statement}
+    process.kill(process.pid, 'SIGKILL');`;
+  return await new Promise((resolve) => {
+    execFile(process.execPath, ['--input-type=module', '--eval', script], (_error, stdout) => resolve(stdout));
+  });
+}
+
+test('a line is out before the program goes on', async () => {
+  const line = await killedAfter(`createLogger('demo', { level: 'info' }).info({ count: 1 }, 'hello');`);
+  const { time, ...rest } = JSON.parse(line);
+  assert.deepEqual(rest, { level: 'info', program: 'demo', count: 1, msg: 'hello' });
+  assert.equal(new Date(time).toISOString(), time);
+});
+
+test('lines for people are out as early', async () => {
+  const line = await killedAfter(`createLogger('demo', { level: 'info', devMode: true }).debug({ count: 1 }, 'hello');`);
+  assert.match(line, /debug.* demo: hello count=1\n$/);
+});
+
+test('what authenticates is not in a line, and of an error only what is known of it', async () => {
+  const error = `Object.assign(new Error('no'), { code: 'EACCES', cause: new TypeError('why', { cause: 'odd' }) })`;
+  const line = await killedAfter(
+    `createLogger('demo', { level: 'info' }).info({ token: 's3cret', password: 's3cret', secret: 's3cret', authorization: 's3cret', err: ${error} });`,
+  );
+  const { token, password, secret, authorization, err } = JSON.parse(line);
+  assert.deepEqual(new Set([token, password, secret, authorization]), new Set(['[redacted]']));
+  assert.deepEqual([err.type, err.message, err.code, err.stack], ['Error', 'no', 'EACCES', undefined]);
+  assert.deepEqual([err.cause.type, err.cause.message, err.cause.cause.message], ['TypeError', 'why', 'odd']);
+});
