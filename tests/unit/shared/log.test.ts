@@ -23,7 +23,9 @@ test('a line is out before the program goes on', async () => {
 });
 
 test('lines for people are out as early', async () => {
-  const line = await killedAfter(`createLogger('demo', { level: 'info', devMode: true }).debug({ count: 1 }, 'hello');`);
+  const line = await killedAfter(
+    `createLogger('demo', { level: 'info', devMode: true }).debug({ count: 1 }, 'hello');`,
+  );
   assert.match(line, /debug.* demo: hello count=1\n$/);
 });
 
