@@ -104,10 +104,13 @@ suite('a gateway follows its GatewaySync', () => {
     await until(async () => (await pod.files())['config/b'] === '2', { describe: 'repair' });
     assert.deepEqual(await pod.files(), { 'config/a': '1', 'config/b': '2' });
     assert.equal(server.requests.length, requests);
-    const metrics = await (await fetch(`${agent.metricsUrl}/metrics`)).text();
+    // The files are there a moment before they are counted.
+    const metrics = await until(async () => await (await fetch(`${agent.metricsUrl}/metrics`)).text(), {
+      describe: 'a second sync in the metrics',
+      accept: (text) => text.includes('sync_agent_syncs_total{result="success"} 2'),
+    });
     for (const line of [
       'sync_agent_drift_total 2',
-      'sync_agent_syncs_total{result="success"} 2',
       'sync_agent_files_changed_total{change="added"} 3',
       'sync_agent_info{version="0.1.0"} 1',
     ]) {
