@@ -54,6 +54,8 @@ function readConfigOrExit(): Config {
 }
 
 async function run(config: Config, log: Logger): Promise<void> {
+  // Heard from the beginning: who is asked to end while it starts ends in order as well.
+  const askedToEnd = firstSignal();
   let isReady = true;
   const metrics = createMetrics();
   const readSecrets = createReadSecrets(config.secrets);
@@ -72,7 +74,7 @@ async function run(config: Config, log: Logger): Promise<void> {
     listening.reloadCertificate().catch((err) => log.warn({ err }, 'the certificate cannot be read again'));
   }, CERTIFICATE_REFRESH_MS);
 
-  await firstSignal();
+  await askedToEnd;
   log.info('ending: no more requests are taken');
   isReady = false;
   await sleep(LAME_DUCK_MS);
