@@ -11,7 +11,14 @@ export interface LogOptions {
 }
 
 /** Never in a log line, whatever is handed to the logger. */
-const redactedPaths = ['token', 'password', 'secret', 'authorization'];
+const redactedPaths = [
+  'token',
+  'password',
+  'secret',
+  'authorization',
+  'headers.authorization',
+  'headers["x-hub-signature-256"]',
+];
 
 /** Makes the root logger of a program: JSON lines on stdout with RFC 3339 times. */
 export function createLogger(program: string, { level, devMode = false }: LogOptions): Logger {

@@ -3,7 +3,8 @@ import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { test } from 'node:test';
 
-const logModule = path.join(import.meta.dirname, '../../../shared/log.ts');
+const root = path.join(import.meta.dirname, '../../..');
+const logModule = path.join(root, 'shared/log.ts');
 
 /** What a program has written that is killed in the moment in which it has logged. */
 async function killedAfter(statement: string): Promise<string> {
@@ -31,11 +32,15 @@ test('lines for people are out as early', async () => {
 
 test('what authenticates is not in a line, and of an error only what is known of it', async () => {
   const error = `Object.assign(new Error('no'), { code: 'EACCES', cause: new TypeError('why', { cause: 'odd' }) })`;
+  const secrets = `token: 's3cret', password: 's3cret', secret: 's3cret', authorization: 's3cret'`;
+  const headers = `{ authorization: 's3cret', 'x-hub-signature-256': 's3cret', 'user-agent': 'curl' }`;
   const line = await killedAfter(
-    `createLogger('demo', { level: 'info' }).info({ token: 's3cret', password: 's3cret', secret: 's3cret', authorization: 's3cret', err: ${error} });`,
+    `createLogger('demo', { level: 'info' }).info({ ${secrets}, headers: ${headers}, err: ${error} });`,
   );
   const { token, password, secret, authorization, err } = JSON.parse(line);
   assert.deepEqual(new Set([token, password, secret, authorization]), new Set(['[redacted]']));
+  assert.deepEqual([...line.matchAll(/s3cret/g)], []);
+  assert.equal(JSON.parse(line).headers['user-agent'], 'curl');
   assert.deepEqual([err.type, err.message, err.code, err.stack], ['Error', 'no', 'EACCES', undefined]);
   assert.deepEqual([err.cause.type, err.cause.message, err.cause.cause.message], ['TypeError', 'why', 'odd']);
 });
