@@ -111,6 +111,7 @@ suite('a gateway follows its GatewaySync', () => {
     });
     for (const line of [
       'sync_agent_drift_total 2',
+      'sync_agent_syncs_total{result="success"} 2',
       'sync_agent_files_changed_total{change="added"} 3',
       'sync_agent_info{version="0.1.0"} 1',
     ]) {
