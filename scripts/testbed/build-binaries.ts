@@ -1,15 +1,7 @@
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { runCommand } from './run-command.ts';
-import { step } from './step.ts';
 import { type BinaryName, kubernetesStagingVersion, kubernetesVersion, type Source, sources } from './versions.ts';
-
-/** Where a build keeps its Go modules and puts what it made. */
-export interface BuildFolders {
-  build: string;
-  bin: string;
-}
 
 /** Tells whether `go` is on the PATH. */
 export async function hasGo(): Promise<boolean> {
@@ -19,30 +11,26 @@ export async function hasGo(): Promise<boolean> {
   );
 }
 
-/** Builds binaries from their Go modules, one after the other (Go itself uses every core). */
-export async function buildBinaries(names: BinaryName[], folders: BuildFolders): Promise<void> {
-  await mkdir(folders.bin, { recursive: true });
-  process.stderr.write(`Building ${names.join(', ')} with Go: only on the first run, minutes on ${cores()}.\n`);
-  for (const name of names) {
-    const source = sources[name];
-    await step(`  ${name} ${source.version}`, () => build(name, source, folders));
-  }
-}
-
-async function build(name: BinaryName, source: Source, { build, bin }: BuildFolders): Promise<void> {
-  const cwd = path.join(build, source.module);
+/** Builds one binary from its Go module, at low priority, and says so on stderr; `modules` keeps what later builds can use. */
+export async function buildBinary(name: BinaryName, modules: string, file: string): Promise<void> {
+  const source = sources[name];
+  const cwd = path.join(modules, source.module);
+  const started = performance.now();
+  process.stderr.write(`  ${name} ${source.version}: building …\n`);
   await prepareModule(cwd, source);
   const go = goIn(cwd);
-  await go('get', '-tool', `${source.package}@v${source.version}`);
+  await go('get', '-tool', `${source.package}@v${source.moduleVersion ?? source.version}`);
   const stamps = Object.entries(source.stamps).map(([variable, value]) => `-X ${variable}=${value}`);
-  const unfinished = path.join(bin, `.${name}.${process.pid}`);
+  const unfinished = `${file}.${process.pid}`;
+  await mkdir(path.dirname(file), { recursive: true });
   try {
     const flags = ['-ldflags', ['-s -w', ...stamps].join(' '), '-tags', (source.tags ?? []).join(',')];
     await go('build', ...flags, '-o', unfinished, source.package);
-    await rename(unfinished, path.join(bin, name));
+    await rename(unfinished, file);
   } finally {
     await rm(unfinished, { force: true });
   }
+  process.stderr.write(`  ${name} ${source.version}: built in ${((performance.now() - started) / 1000).toFixed(0)} s\n`);
 }
 
 /** A Go module of our own that requires the tool: `go install` refuses modules with `replace` lines, such as Kubernetes. */
@@ -61,15 +49,13 @@ async function stagingReplacements(folder: string): Promise<string[]> {
   return [...staged].map(([, module]) => `replace ${module} => ${module} v${kubernetesStagingVersion}`);
 }
 
+/** Below the tests that run meanwhile. */
+const LOW_PRIORITY = 19;
+
 const goIn =
   (cwd: string) =>
   (...args: string[]) =>
-    runCommand('go', args, { cwd, env: { ...process.env, CGO_ENABLED: '0', GOWORK: 'off' } });
-
-function cores(): string {
-  const count = availableParallelism();
-  return count === 1 ? '1 core' : `${count} cores`;
-}
+    runCommand('go', args, { cwd, env: { ...process.env, CGO_ENABLED: '0', GOWORK: 'off' }, priority: LOW_PRIORITY });
 
 function ignoreExisting(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EEXIST') throw error;

@@ -2,92 +2,119 @@ import { createHash } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { runCommand } from './run-command.ts';
-import { step } from './step.ts';
-import { type BinaryName, kubernetesVersion } from './versions.ts';
+import { type BinaryName, envtestIndex, envtestNames, kubernetesVersion, type Release, releases } from './versions.ts';
 
-/** Where binaries are published: the index of the envtest archives, and the releases of Kubernetes. */
-interface DownloadSites {
+/** Where binaries are published; tests name places of their own. */
+export interface DownloadSites {
   envtestIndex: string;
-  kubernetes: string;
+  releases: Partial<Record<BinaryName, Release>>;
 }
 
-const publishedSites: DownloadSites = {
-  envtestIndex: 'https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml',
-  kubernetes: 'https://dl.k8s.io/release',
-};
-
-const envtestNames: BinaryName[] = ['etcd', 'kube-apiserver', 'kubectl'];
+const publishedSites: DownloadSites = { envtestIndex, releases };
+/** For what is small. A network that answers nothing must not keep people waiting: Go can build everything. */
+const SMALL_FILE_TIMEOUT_MS = 10_000;
+const ARCHIVE_TIMEOUT_MS = 600_000;
 const platform = process.platform;
 const arch = process.arch === 'x64' ? 'amd64' : process.arch;
 
 /**
- * Downloads binaries for people without Go: etcd, kube-apiserver and kubectl from the envtest archive, and, on Linux,
- * kube-controller-manager from the Kubernetes release. Checks the published SHA-512. Throws for every other binary, after those.
+ * Downloads what is published for this platform, several files at once, and puts each binary where `fileOf` says after
+ * its published checksum was compared. Returns what went wrong, in words, rather than throwing: there are other ways.
  */
-export async function downloadBinaries(names: BinaryName[], bin: string, sites = publishedSites): Promise<void> {
-  await mkdir(bin, { recursive: true });
+export async function downloadBinaries(
+  names: BinaryName[],
+  fileOf: (name: BinaryName) => string,
+  sites = publishedSites,
+): Promise<string[]> {
   const fromEnvtest = names.filter((name) => envtestNames.includes(name));
-  if (fromEnvtest.length > 0) await downloadEnvtest(fromEnvtest, bin, sites);
-  const fromRelease = names.filter((name) => name === 'kube-controller-manager' && platform === 'linux');
-  for (const name of fromRelease) await downloadRelease(name, bin, sites);
-  const rest = names.filter((name) => !fromEnvtest.includes(name) && !fromRelease.includes(name));
-  if (rest.length > 0) throw new Error(`${rest.join(', ')}: not downloadable for ${platform}; Go can build it.`);
+  const byUrl = Map.groupBy(
+    names.filter((name) => sites.releases[name]),
+    (name) => sites.releases[name]?.url,
+  );
+  const unpublished = names.filter((name) => !fromEnvtest.includes(name) && !sites.releases[name]);
+  const downloads = [
+    ...(fromEnvtest.length > 0 ? [downloadEnvtest(fromEnvtest, fileOf, sites)] : []),
+    ...[...byUrl.values()].map(async (together) => {
+      const release = sites.releases[together[0] as BinaryName] as Release;
+      await unpack(together, fileOf, { ...release, hash: await publishedHash(release) });
+    }),
+  ];
+  const results = await Promise.allSettled(downloads);
+  return [
+    ...results.flatMap((result) => (result.status === 'rejected' ? [(result.reason as Error).message] : [])),
+    ...(unpublished.length > 0 ? [`${unpublished.join(', ')}: not published for ${platform}-${arch}`] : []),
+  ];
 }
 
-async function downloadEnvtest(names: BinaryName[], bin: string, { envtestIndex }: DownloadSites): Promise<void> {
-  const { url, sha512 } = chooseArchive(String(await fetchBytes(envtestIndex)));
-  await step(`  downloading ${path.basename(url)}`, async () => {
-    const archive = await fetchBytes(url);
-    check(archive, sha512, url);
-    const folder = await mkdtemp(path.join(bin, '.envtest-'));
-    try {
-      await writeFile(path.join(folder, 'archive.tar.gz'), archive);
-      await runCommand('tar', ['-xzf', 'archive.tar.gz'], { cwd: folder });
-      const files = await readdir(folder, { recursive: true });
-      for (const name of names) {
-        const file = files.find((candidate) => path.basename(candidate) === name);
-        if (!file) throw new Error(`${url} holds no ${name}.`);
-        await rename(path.join(folder, file), path.join(bin, name));
-      }
-    } finally {
-      await rm(folder, { recursive: true });
-    }
-  });
+async function downloadEnvtest(names: BinaryName[], fileOf: (name: BinaryName) => string, sites: DownloadSites) {
+  const index = String(await fetchBytes(sites.envtestIndex, SMALL_FILE_TIMEOUT_MS));
+  await unpack(names, fileOf, chooseArchive(index));
 }
 
 /** Not every patch release has an archive: takes the one of our version, or the newest of the same minor. */
-function chooseArchive(index: string): { url: string; sha512: string } {
+function chooseArchive(index: string): { url: string; hash: string } {
   const minor = kubernetesVersion.split('.').slice(0, 2).join('.');
   const entries = [...index.matchAll(/hash: ([0-9a-f]{128})\s+selfLink: (\S+)/g)]
-    .map(([, sha512 = '', url = '']) => ({ sha512, url, version: /envtest-v(\d+\.\d+\.\d+)-/.exec(url)?.[1] ?? '' }))
+    .map(([, hash = '', url = '']) => ({ hash, url, version: /envtest-v(\d+\.\d+\.\d+)-/.exec(url)?.[1] ?? '' }))
     .filter(({ url, version }) => url.endsWith(`-${platform}-${arch}.tar.gz`) && version.startsWith(`${minor}.`))
     .sort((a, b) => Number(b.version.split('.')[2]) - Number(a.version.split('.')[2]));
   const entry = entries.find(({ version }) => version === kubernetesVersion) ?? entries[0];
-  if (!entry) throw new Error(`No envtest archive of Kubernetes ${minor} is published for ${platform}-${arch}.`);
+  if (!entry) throw new Error(`No envtest archive of Kubernetes ${minor} is published for ${platform}-${arch}`);
   return entry;
 }
 
-async function downloadRelease(name: BinaryName, bin: string, { kubernetes }: DownloadSites): Promise<void> {
-  const url = `${kubernetes}/v${kubernetesVersion}/bin/${platform}/${arch}/${name}`;
-  await step(`  downloading ${name} ${kubernetesVersion}`, async () => {
-    const [bytes, sha512] = await Promise.all([fetchBytes(url), fetchBytes(`${url}.sha512`)]);
-    check(bytes, String(sha512).trim(), url);
-    const unfinished = path.join(bin, `.${name}.${process.pid}`);
-    await writeFile(unfinished, bytes);
-    await chmod(unfinished, 0o755);
-    await rename(unfinished, path.join(bin, name));
-  });
+/** The checksum of a release: the only one in its file, or the one on the line that names it. */
+async function publishedHash({ url, checksums }: Release): Promise<string> {
+  const text = String(await fetchBytes(checksums, SMALL_FILE_TIMEOUT_MS));
+  const hashes = [...text.matchAll(/^([0-9a-f]{64}|[0-9a-f]{128})(?:\s+\*?(\S+))?$/gm)];
+  const [, hash] = hashes.find(([, , file]) => !file || file === path.posix.basename(new URL(url).pathname)) ?? [];
+  if (!hash) throw new Error(`${checksums} does not name ${url}`);
+  return hash;
 }
 
-async function fetchBytes(url: string): Promise<Buffer> {
-  const response = await fetch(url).catch((error: Error) => {
-    throw new Error(`The download of ${url} failed: ${(error.cause as Error | undefined)?.message ?? error.message}`);
-  });
-  if (!response.ok) throw new Error(`The download of ${url} failed: status ${response.status}`);
-  return Buffer.from(await response.arrayBuffer());
+async function unpack(
+  names: BinaryName[],
+  fileOf: (name: BinaryName) => string,
+  { url, hash }: { url: string; hash: string },
+): Promise<void> {
+  const started = performance.now();
+  const bytes = await fetchBytes(url, ARCHIVE_TIMEOUT_MS);
+  check(bytes, hash, url);
+  const base = path.dirname(path.dirname(fileOf(names[0] as BinaryName)));
+  await mkdir(base, { recursive: true });
+  const folder = await mkdtemp(path.join(base, '.download-'));
+  try {
+    const archive = path.join(folder, path.basename(new URL(url).pathname));
+    await writeFile(archive, bytes);
+    if (/\.(tar\.gz|zip)$/.test(archive)) await runCommand('tar', ['-xf', archive], { cwd: folder });
+    const files = await readdir(folder, { recursive: true });
+    for (const name of names) {
+      const file = files.find((candidate) => path.basename(candidate) === name);
+      if (!file) throw new Error(`${url} holds no ${name}`);
+      await chmod(path.join(folder, file), 0o755);
+      await mkdir(path.dirname(fileOf(name)), { recursive: true });
+      await rename(path.join(folder, file), fileOf(name));
+    }
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  process.stderr.write(`  ${names.join(', ')}: downloaded in ${seconds} s (${url})\n`);
 }
 
-function check(bytes: Buffer, sha512: string, url: string): void {
-  const actual = createHash('sha512').update(bytes).digest('hex');
-  if (actual !== sha512) throw new Error(`${url} has SHA-512 ${actual}, published is ${sha512}.`);
+async function fetchBytes(url: string, timeoutMs: number): Promise<Buffer> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) });
+    if (!response.ok) throw new Error(`status ${response.status}`);
+    return Buffer.from(await response.arrayBuffer());
+  } catch (error) {
+    const { message, cause } = error as Error;
+    throw new Error(`${url}: ${(cause as Error | undefined)?.message ?? message}`);
+  }
+}
+
+function check(bytes: Buffer, published: string, url: string): void {
+  const algorithm = published.length === 64 ? 'sha256' : 'sha512';
+  const actual = createHash(algorithm).update(bytes).digest('hex');
+  if (actual !== published) throw new Error(`${url} has ${algorithm} ${actual}, published is ${published}`);
 }

@@ -1,42 +1,42 @@
 import { access, constants } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
-import { buildBinaries, hasGo } from './build-binaries.ts';
+import { buildBinary, hasGo } from './build-binaries.ts';
 import { withCacheLock } from './cache-lock.ts';
 import { downloadBinaries } from './download-binaries.ts';
-import { type BinaryName, kubernetesVersion, versionsKey } from './versions.ts';
+import { type BinaryName, cacheKey, kubernetesVersion } from './versions.ts';
 
 /** Paths of the binaries that were asked for. */
 export type Binaries<Name extends BinaryName = BinaryName> = Record<Name, string>;
 
 /**
- * Finds binaries in the folder `KUBEBUILDER_ASSETS`, then in the cache outside the checkout;
- * what is missing is built with Go or downloaded into the cache. Throws an error that says what to do when neither works.
+ * Finds binaries in the folder `KUBEBUILDER_ASSETS`, then in the cache outside the checkout; what is missing is
+ * downloaded into the cache, or built with Go. Throws an error that says what to do when neither works.
  */
 export async function findBinaries<Name extends BinaryName>(...names: Name[]): Promise<Binaries<Name>> {
-  const cache = cacheFolder();
-  const bin = path.join(cache, 'bin');
-  const assets = process.env.KUBEBUILDER_ASSETS;
-  const look = () => locate(names, assets ? [assets, bin] : [bin]);
-  if ((await look()).missing.length > 0) {
-    await withCacheLock(path.join(cache, 'lock'), async () => {
-      const { missing } = await look();
-      if (missing.length > 0) await provide(missing, cache);
+  if ((await locate(names)).missing.length > 0) {
+    await withCacheLock(path.join(cacheFolder(), 'lock'), async () => {
+      const { missing } = await locate(names);
+      if (missing.length > 0) await provide(missing);
     });
   }
-  const { found, missing } = await look();
-  if (missing.length > 0) throw new Error(`${missing.join(', ')}: not in ${bin} after it was filled.`);
+  const { found, missing } = await locate(names);
+  if (missing.length > 0) throw new Error(`${missing.join(', ')}: not in ${cacheFolder()} after it was filled.`);
   return found as Binaries<Name>;
 }
 
 function cacheFolder(): string {
-  return path.join(process.env.XDG_CACHE_HOME || path.join(homedir(), '.cache'), 'stoker-operator', versionsKey);
+  return path.join(process.env.XDG_CACHE_HOME || path.join(homedir(), '.cache'), 'stoker-operator');
 }
 
-async function locate(names: BinaryName[], folders: string[]) {
+/** A folder of its own for each binary: it can stand on the PATH without bringing others along. */
+const cachedFile = (name: BinaryName) => path.join(cacheFolder(), cacheKey(name), name);
+
+async function locate(names: BinaryName[]) {
+  const assets = process.env.KUBEBUILDER_ASSETS;
   const found: Partial<Binaries> = {};
   for (const name of names) {
-    for (const file of folders.map((folder) => path.join(folder, name))) {
+    for (const file of [...(assets ? [path.join(assets, name)] : []), cachedFile(name)]) {
       if (!found[name] && (await isExecutable(file))) found[name] = file;
     }
   }
@@ -50,24 +50,17 @@ async function isExecutable(file: string): Promise<boolean> {
   );
 }
 
-async function provide(names: BinaryName[], cache: string): Promise<void> {
-  const problems: string[] = [];
-  if (await hasGo()) {
-    try {
-      return await buildBinaries(names, { build: path.join(cache, 'build'), bin: path.join(cache, 'bin') });
-    } catch (error) {
-      problems.push(`The build with Go failed: ${(error as Error).message}`);
-    }
-  } else {
-    problems.push('There is no Go on the PATH to build them with.');
-  }
-  const bin = path.join(cache, 'bin');
-  const { missing } = await locate(names, [bin]);
+async function provide(names: BinaryName[]): Promise<void> {
+  const problems = await downloadBinaries(names, cachedFile);
+  const missing = (await locate(names)).missing;
+  if (missing.length === 0) return;
+  if (!(await hasGo())) throw new Error(advice(missing, [...problems, 'There is no Go on the PATH to build them with.']));
+  process.stderr.write(`No download (${problems[0]}). Building with Go, once for this machine: ${missing.join(', ')}\n`);
   try {
-    await downloadBinaries(missing, bin);
+    for (const name of missing) await buildBinary(name, path.join(cacheFolder(), 'build'), cachedFile(name));
   } catch (error) {
-    problems.push((error as Error).message);
-    throw new Error(advice((await locate(names, [bin])).missing, problems), { cause: error });
+    problems.push(`The build with Go failed: ${(error as Error).message}`);
+    throw new Error(advice((await locate(names)).missing, problems), { cause: error });
   }
 }
 

@@ -1,9 +1,12 @@
 import { type SpawnOptions, spawn } from 'node:child_process';
+import { setPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
 
-/** What a command may be given: its folder, its whole environment (default: ours), and bytes for its stdin. */
+/** What a command may be given: its folder, its whole environment (default: ours), bytes for its stdin, and its niceness. */
 export interface CommandOptions extends Pick<SpawnOptions, 'cwd' | 'env'> {
   input?: string | Buffer;
+  /** From -20 (goes first) to 19 (takes what others leave); default: ours. */
+  priority?: number;
 }
 
 /** A command that could not be started, or ended with another status than 0. */
@@ -21,8 +24,9 @@ export class CommandError extends Error {
 
 /** Runs a command to its end and gives its stdout; throws `CommandError` with the end of its stderr. */
 export async function runCommand(command: string, args: string[], options: CommandOptions = {}): Promise<string> {
-  const { input, ...spawnOptions } = options;
+  const { input, priority, ...spawnOptions } = options;
   const child = spawn(command, args, { ...spawnOptions, stdio: 'pipe' });
+  if (priority !== undefined && child.pid) setPriority(child.pid, priority);
   const ended = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 /** Name of a binary that the test bed can provide. */
 export type BinaryName =
   | 'etcd'
+  | 'git-lfs'
   | 'helm'
   | 'kube-apiserver'
   | 'kube-controller-manager'
@@ -17,6 +18,8 @@ export interface Source {
   module: string;
   package: string;
   version: string;
+  /** Where the Go module counts otherwise than the release. */
+  moduleVersion?: string;
   stamps: Record<string, string>;
   tags?: string[];
 }
@@ -28,10 +31,10 @@ export const kubernetesVersion = '1.36.3';
 export const kubernetesStagingVersion = '0.36.3';
 
 const etcdVersion = '3.6.5';
+const gitLfsVersion = '3.8.1';
 const helmVersion = '4.3.1';
 const kubeconformVersion = '0.8.0';
-/** Prometheus 3.15 is 0.315 as a Go module. */
-const prometheusModuleVersion = '0.315.0';
+const prometheusVersion = '3.15.0';
 
 const [kubernetesMajor = '', kubernetesMinor = ''] = kubernetesVersion.split('.');
 
@@ -52,7 +55,9 @@ const kubernetesCommand = (name: string): Source => ({
 const prometheusCommand = (name: string): Source => ({
   module: 'prometheus',
   package: `github.com/prometheus/prometheus/cmd/${name}`,
-  version: prometheusModuleVersion,
+  version: prometheusVersion,
+  // Prometheus 3.15 is 0.315 as a Go module.
+  moduleVersion: '0.315.0',
   stamps: {},
   // Targets are given, not discovered: the clients of every cloud take most of the build.
   tags: ['remove_all_sd'],
@@ -61,6 +66,12 @@ const prometheusCommand = (name: string): Source => ({
 /** Where each binary comes from. */
 export const sources: Record<BinaryName, Source> = {
   etcd: { module: 'etcd', package: 'go.etcd.io/etcd/server/v3', version: etcdVersion, stamps: {} },
+  'git-lfs': {
+    module: 'git-lfs',
+    package: 'github.com/git-lfs/git-lfs/v3',
+    version: gitLfsVersion,
+    stamps: {},
+  },
   helm: {
     module: 'helm',
     package: 'helm.sh/helm/v4/cmd/helm',
@@ -80,9 +91,61 @@ export const sources: Record<BinaryName, Source> = {
   promtool: prometheusCommand('promtool'),
 };
 
-/** Names one set of binaries: it changes with any version and with the platform. */
-export const versionsKey = [
-  `kubernetes-${kubernetesVersion}`,
-  `${process.platform}-${process.arch}`,
-  createHash('sha256').update(JSON.stringify(sources)).digest('hex').slice(0, 8),
-].join('-');
+const platform = process.platform;
+const arch = process.arch === 'x64' ? 'amd64' : process.arch;
+
+/** A published file (a binary, or an archive that holds it) and the file that lists its checksum. */
+export interface Release {
+  url: string;
+  checksums: string;
+}
+
+const onGitHub = (repository: string, version: string, file: string, checksums: string): Release => {
+  const folder = `https://github.com/${repository}/releases/download/v${version}`;
+  return { url: `${folder}/${file}`, checksums: `${folder}/${checksums}` };
+};
+
+const prometheusRelease = onGitHub(
+  'prometheus/prometheus',
+  prometheusVersion,
+  `prometheus-${prometheusVersion}.${platform}-${arch}.tar.gz`,
+  'sha256sums.txt',
+);
+
+const helmArchive = `https://get.helm.sh/helm-v${helmVersion}-${platform}-${arch}.tar.gz`;
+const controllerManager = `https://dl.k8s.io/release/v${kubernetesVersion}/bin/linux/${arch}/kube-controller-manager`;
+
+/** Where binaries are published for this platform. The rest of Kubernetes comes as one archive, which an index names. */
+export const releases: Partial<Record<BinaryName, Release>> = {
+  'git-lfs': onGitHub(
+    'git-lfs/git-lfs',
+    gitLfsVersion,
+    `git-lfs-${platform}-${arch}-v${gitLfsVersion}.${platform === 'darwin' ? 'zip' : 'tar.gz'}`,
+    'sha256sums.asc',
+  ),
+  helm: { url: helmArchive, checksums: `${helmArchive}.sha256sum` },
+  ...(platform === 'linux' && {
+    'kube-controller-manager': { url: controllerManager, checksums: `${controllerManager}.sha512` },
+  }),
+  kubeconform: onGitHub(
+    'yannh/kubeconform',
+    kubeconformVersion,
+    `kubeconform-${platform}-${arch}.tar.gz`,
+    'CHECKSUMS',
+  ),
+  prometheus: prometheusRelease,
+  promtool: prometheusRelease,
+};
+
+/** The index of the archives with etcd, kube-apiserver and kubectl that are published for controller tests. */
+export const envtestIndex =
+  'https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml';
+
+/** Binaries of an archive of that index. */
+export const envtestNames: BinaryName[] = ['etcd', 'kube-apiserver', 'kubectl'];
+
+/** Names what one binary is made of: it changes with its version, with how it is built, and with the platform. */
+export function cacheKey(name: BinaryName): string {
+  const hash = createHash('sha256').update(JSON.stringify(sources[name])).digest('hex').slice(0, 8);
+  return `${name}-${sources[name].version}-${platform}-${arch}-${hash}`;
+}

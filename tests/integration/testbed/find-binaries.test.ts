@@ -9,7 +9,7 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withCacheLock } from '../../../scripts/testbed/cache-lock.ts';
-import { downloadBinaries } from '../../../scripts/testbed/download-binaries.ts';
+import { type DownloadSites, downloadBinaries } from '../../../scripts/testbed/download-binaries.ts';
 import { runCommand } from '../../../scripts/testbed/run-command.ts';
 import { kubernetesVersion } from '../../../scripts/testbed/versions.ts';
 
@@ -58,35 +58,45 @@ test('says what is missing and what to do where there is neither Go nor a downlo
   });
 });
 
-/** Serves an archive with fake binaries and the index that lists it, as the envtest releases do. */
-async function serveArchive(t: TestContext, sha512?: string): Promise<string> {
+const names = { envtest: `envtest-v${kubernetesVersion}-${process.platform}-${arch}.tar.gz`, helm: 'helm.tar.gz' };
+
+/** Serves an archive with fake binaries, the index that lists it as the envtest releases do, and a list of checksums. */
+async function serveArchive(t: TestContext, otherHash?: string): Promise<DownloadSites> {
   const folder = await temporaryFolder(t);
-  await fakeBinary(path.join(folder, 'controller-tools/envtest'), 'etcd');
-  await runCommand('tar', ['-czf', 'archive.tar.gz', 'controller-tools'], { cwd: folder });
+  for (const name of ['etcd', 'helm']) await fakeBinary(path.join(folder, 'archive/bin'), name);
+  await runCommand('tar', ['-czf', 'archive.tar.gz', 'archive'], { cwd: folder });
   const archive = await readFile(path.join(folder, 'archive.tar.gz'));
-  const name = `envtest-v${kubernetesVersion}-${process.platform}-${arch}.tar.gz`;
-  const hash = sha512 ?? createHash('sha512').update(archive).digest('hex');
-  const server = createServer((request, response) => {
-    const { host } = request.headers;
-    const index = `releases:\n  x:\n    ${name}:\n      hash: ${hash}\n      selfLink: http://${host}/${name}\n`;
-    response.end(request.url === '/index' ? index : archive);
+  const hashOf = (algorithm: string) => otherHash ?? createHash(algorithm).update(archive).digest('hex');
+  const server = createServer(({ url, headers }, response) => {
+    const index = `hash: ${hashOf('sha512')}\n      selfLink: http://${headers.host}/${names.envtest}\n`;
+    const checksums = `${'1'.repeat(64)}  other.tar.gz\n${hashOf('sha256').slice(0, 64)}  ${names.helm}\n`;
+    response.end(url === '/index' ? index : url === '/checksums' ? checksums : archive);
   }).listen(0, '127.0.0.1');
   t.after(() => server.close());
   await once(server, 'listening');
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const helm = { url: `${base}/${names.helm}`, checksums: `${base}/checksums` };
+  return { envtestIndex: `${base}/index`, releases: { helm } };
 }
 
-test('downloads the published archive and unpacks what was asked for', async (t) => {
-  const [url, bin] = [await serveArchive(t), await temporaryFolder(t)];
-  await downloadBinaries(['etcd'], bin, { envtestIndex: `${url}/index`, kubernetes: url });
-  assert.equal(await runCommand(path.join(bin, 'etcd'), []), 'etcd\n');
-});
+for (const name of ['etcd', 'helm'] as const) {
+  test(`downloads the published archive of ${name} and unpacks what was asked for`, async (t) => {
+    const [sites, bin] = [await serveArchive(t), await temporaryFolder(t)];
+    assert.deepEqual(await downloadBinaries([name], (file) => path.join(bin, file, file), sites), []);
+    assert.equal(await runCommand(path.join(bin, name, name), []), `${name}\n`);
+  });
 
-test('refuses an archive with another checksum than the published one', async (t) => {
-  const [url, bin] = [await serveArchive(t, '0'.repeat(128)), await temporaryFolder(t)];
-  const sites = { envtestIndex: `${url}/index`, kubernetes: url };
-  await assert.rejects(downloadBinaries(['etcd'], bin, sites), /published is 000/);
-  await assert.rejects(access(path.join(bin, 'etcd')), { code: 'ENOENT' });
+  test(`refuses an archive of ${name} with another checksum than the published one`, async (t) => {
+    const [sites, bin] = [await serveArchive(t, '0'.repeat(128)), await temporaryFolder(t)];
+    const [problem] = await downloadBinaries([name], (file) => path.join(bin, file, file), sites);
+    assert.match(problem ?? '', /published is 000/);
+    await assert.rejects(access(path.join(bin, name, name)), { code: 'ENOENT' });
+  });
+}
+
+test('says what is not published for this platform', async () => {
+  const problems = await downloadBinaries(['helm'], () => '', { envtestIndex: '', releases: {} });
+  assert.match(problems.join(), /helm: not published for/);
 });
 
 test('lets one process at a time fill the cache, and does not wait for a dead one', async (t) => {
