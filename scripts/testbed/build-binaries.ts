@@ -30,7 +30,9 @@ export async function buildBinary(name: BinaryName, modules: string, file: strin
   } finally {
     await rm(unfinished, { force: true });
   }
-  process.stderr.write(`  ${name} ${source.version}: built in ${((performance.now() - started) / 1000).toFixed(0)} s\n`);
+  process.stderr.write(
+    `  ${name} ${source.version}: built in ${((performance.now() - started) / 1000).toFixed(0)} s\n`,
+  );
 }
 
 /** A Go module of our own that requires the tool: `go install` refuses modules with `replace` lines, such as Kubernetes. */

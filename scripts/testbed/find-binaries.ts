@@ -54,8 +54,11 @@ async function provide(names: BinaryName[]): Promise<void> {
   const problems = await downloadBinaries(names, cachedFile);
   const missing = (await locate(names)).missing;
   if (missing.length === 0) return;
-  if (!(await hasGo())) throw new Error(advice(missing, [...problems, 'There is no Go on the PATH to build them with.']));
-  process.stderr.write(`No download (${problems[0]}). Building with Go, once for this machine: ${missing.join(', ')}\n`);
+  if (!(await hasGo()))
+    throw new Error(advice(missing, [...problems, 'There is no Go on the PATH to build them with.']));
+  process.stderr.write(
+    `No download (${problems[0]}). Building with Go, once for this machine: ${missing.join(', ')}\n`,
+  );
   try {
     for (const name of missing) await buildBinary(name, path.join(cacheFolder(), 'build'), cachedFile(name));
   } catch (error) {

@@ -127,12 +127,7 @@ export const releases: Partial<Record<BinaryName, Release>> = {
   ...(platform === 'linux' && {
     'kube-controller-manager': { url: controllerManager, checksums: `${controllerManager}.sha512` },
   }),
-  kubeconform: onGitHub(
-    'yannh/kubeconform',
-    kubeconformVersion,
-    `kubeconform-${platform}-${arch}.tar.gz`,
-    'CHECKSUMS',
-  ),
+  kubeconform: onGitHub('yannh/kubeconform', kubeconformVersion, `kubeconform-${platform}-${arch}.tar.gz`, 'CHECKSUMS'),
   prometheus: prometheusRelease,
   promtool: prometheusRelease,
 };
