@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { FileCounts } from './domain/summarize-plan.ts';
+import type { FileCounts } from './plan/summarize-plan.ts';
 
 /** Results of a sync, as the metric tells them apart. */
 export type SyncResult = 'success' | 'dry_run' | 'error';

@@ -1,6 +1,6 @@
-import type { Reports } from './reports.ts';
-import type { SyncLoop } from './sync-loop.ts';
-import type { watchResource } from './watch-resource.ts';
+import type { Reports } from './report/reports.ts';
+import type { watchResource } from './resource/watch-resource.ts';
+import type { SyncLoop } from './sync/sync-loop.ts';
 
 export interface AgentParts {
   reports: Reports;

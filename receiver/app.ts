@@ -2,16 +2,16 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { H3, HTTPError } from 'h3';
 import { toNodeHandler } from 'h3/node';
 import type { Logger } from '../shared/log.ts';
-import { type AdmitOptions, createAdmit } from './admit-delivery.ts';
-import type { AnswerRecord } from './answer-record.ts';
-import type { DeliveryHeaders } from './domain/delivery.ts';
-import { refused } from './domain/refusals.ts';
-import type { Target } from './domain/target.ts';
-import { receiveDelivery, type Store } from './receive-delivery.ts';
+import type { Target } from './annotations/target.ts';
+import { type AdmitOptions, createAdmit } from './authentication/admit-delivery.ts';
 import { type Answer, answerOf } from './routes/answer-of.ts';
+import type { AnswerRecord } from './routes/answer-record.ts';
 import { nodeRequestOf } from './routes/node-request-of.ts';
+import { receiveDelivery, type Store } from './routes/receive-delivery.ts';
+import { refused } from './routes/refusals.ts';
 import { sendAnswer, sendRefusal } from './routes/send-answer.ts';
 import { targetOf } from './routes/target-of.ts';
+import type { DeliveryHeaders } from './sources/delivery.ts';
 
 export interface AppOptions extends AdmitOptions {
   log: Logger;

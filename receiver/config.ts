@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { flag, port, readConfig, wholeNumber } from '../shared/config.ts';
 import type { TlsFiles } from '../shared/io/http/listen.ts';
 import { LOG_LEVELS, type LogOptions } from '../shared/log.ts';
-import type { SecretSource, SecretSources } from './io/secrets.ts';
+import type { SecretSource, SecretSources } from './authentication/secrets.ts';
 
 export interface Config {
   host: string;

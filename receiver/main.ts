@@ -7,15 +7,15 @@ import { KubernetesClient } from '../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../shared/io/kubernetes/credentials.ts';
 import { createLogger, type Logger } from '../shared/log.ts';
 import { version } from '../shared/version.ts';
+import { createAnnotate } from './annotations/annotate.ts';
+import { AnnotationQueue } from './annotations/annotation-queue.ts';
+import { ServerClock } from './annotations/server-clock.ts';
 import { createApp } from './app.ts';
+import { RateLimit } from './authentication/rate-limit.ts';
+import { createReadSecrets, type ReadSecrets } from './authentication/secrets.ts';
 import { type Config, readReceiverConfig } from './config.ts';
-import { RateLimit } from './domain/rate-limit.ts';
-import { createAnnotate } from './io/annotate.ts';
-import { AnnotationQueue } from './io/annotation-queue.ts';
-import { createReadSecrets, type ReadSecrets } from './io/secrets.ts';
-import { ServerClock } from './io/server-clock.ts';
-import { createLogAnswer } from './log-answer.ts';
 import { createMetrics, type ReceiverMetrics } from './metrics.ts';
+import { createLogAnswer } from './routes/log-answer.ts';
 
 /** Time in which the cluster learns that this pod is to get no more requests, in milliseconds. */
 const LAME_DUCK_MS = 3000;

@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { MetricsPage } from '../shared/io/http/serve-operations.ts';
-import { type AnswerRecord, reasonOf, sourceOf } from './answer-record.ts';
-import type { Outcome } from './receive-delivery.ts';
+import { type AnswerRecord, reasonOf, sourceOf } from './routes/answer-record.ts';
+import type { Outcome } from './routes/receive-delivery.ts';
 
 export interface ReceiverMetrics {
   page: MetricsPage;

@@ -3,8 +3,8 @@ import { importPKCS8, SignJWT } from 'jose';
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
 import { messageOf, TerminalError, TransientError } from '../../shared/errors.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
-import { readSecret } from '../io/read-secret.ts';
 import type { GitHttp } from './git-http.ts';
+import { readSecret } from './read-secret.ts';
 
 /** A token for one repository, good until `expiresAt` (milliseconds since the epoch). */
 export interface InstallationToken {

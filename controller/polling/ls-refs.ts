@@ -1,5 +1,5 @@
 import { TerminalError } from '../../shared/errors.ts';
-import type { AdvertisedRefs } from '../domain/resolve-ref.ts';
+import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import type { GitHttp, GitHttpOptions } from './git-http.ts';
 import { DELIMITER, FLUSH, packet, readPackets } from './pkt-line.ts';
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TerminalError } from '../../shared/errors.ts';
 import type { Git, GitAccess } from '../../shared/io/git/git.ts';
-import type { AdvertisedRefs } from '../domain/resolve-ref.ts';
+import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 
 /** Time for one query by the git binary, in milliseconds. */
 const TIMEOUT_MS = 20_000;

@@ -3,12 +3,12 @@ import { authorizationOf, parseRepository, type Repository } from '../../shared/
 import { TerminalError } from '../../shared/errors.ts';
 import type { Git, GitAccess } from '../../shared/io/git/git.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
-import type { AdvertisedRefs } from '../domain/resolve-ref.ts';
-import { readSecret } from '../io/read-secret.ts';
+import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import type { GitHttp, GitHttpOptions } from './git-http.ts';
 import type { GithubApps } from './github-app.ts';
 import { discover, type Endpoint, lsRefs, servesCommit } from './ls-refs.ts';
 import { fetchesCommit, lsRemote, withFiles } from './ls-remote.ts';
+import { readSecret } from './read-secret.ts';
 import { refuseLocalHost } from './refuse-local.ts';
 
 /** Time for one query over HTTP, in milliseconds. */

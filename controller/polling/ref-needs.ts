@@ -1,4 +1,4 @@
-import type { AdvertisedRefs } from '../domain/resolve-ref.ts';
+import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import type { RefQuery } from './query-repository.ts';
 
 /** Beyond so many prefixes a host is asked for all branches and tags instead. */

@@ -1,6 +1,6 @@
 import { type TerminalError, TransientError } from '../../shared/errors.ts';
 import { gitErrorOf } from '../../shared/io/git/git-error.ts';
-import type { AdvertisedRefs } from '../domain/resolve-ref.ts';
+import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import type { HostLimiter } from './host-limiter.ts';
 import { Intervals } from './intervals.ts';
 import type { RefQuery, RepositoryClient, RepositorySource } from './query-repository.ts';

@@ -1,9 +1,9 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { validateProfiles } from '../../shared/domain/validate-profiles.ts';
-import { conditionOf, mergeConditions, wholeSeconds } from '../domain/conditions.ts';
-import { discoverGateways, listed } from '../domain/discover-gateways.ts';
-import type { ObservedGatewaySync } from '../domain/observed-gateway-sync.ts';
-import { type Resolution, resolve } from '../domain/resolution.ts';
+import { type Resolution, resolve } from '../intent/resolution.ts';
+import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+import { conditionOf, mergeConditions, wholeSeconds } from './conditions.ts';
+import { discoverGateways, listed } from './discover-gateways.ts';
 import { judgeConditions } from './judge-conditions.ts';
 import type { Observation } from './observation.ts';
 import { type Transition, transitionsOf } from './transitions.ts';

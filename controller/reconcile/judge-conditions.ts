@@ -1,7 +1,7 @@
 import type { GatewayCounts } from '../../shared/api/gateway-sync-status.ts';
-import { conditionOf, type Verdict, type Verdicts } from '../domain/conditions.ts';
-import type { ObservedGatewaySync } from '../domain/observed-gateway-sync.ts';
-import type { Resolution } from '../domain/resolution.ts';
+import type { Resolution } from '../intent/resolution.ts';
+import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+import { conditionOf, type Verdict, type Verdicts } from './conditions.ts';
 
 /** What the conditions are judged by. */
 export interface Facts {

@@ -1,8 +1,8 @@
-import type { Intent } from '../domain/choose-intent.ts';
-import type { ObservedGatewaySync } from '../domain/observed-gateway-sync.ts';
-import type { ObservedPod } from '../domain/observed-pod.ts';
-import type { ObservedReport } from '../domain/observed-report.ts';
+import type { Intent } from '../intent/choose-intent.ts';
 import type { Answer } from '../polling/shared-repository.ts';
+import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+import type { ObservedPod } from '../watch/observed-pod.ts';
+import type { ObservedReport } from '../watch/observed-report.ts';
 
 /** All that a decision is made from. */
 export interface Observation {

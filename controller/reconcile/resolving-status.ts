@@ -1,6 +1,6 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
-import { conditionOf, mergeConditions, type Verdicts } from '../domain/conditions.ts';
-import type { ObservedGatewaySync } from '../domain/observed-gateway-sync.ts';
+import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+import { conditionOf, mergeConditions, type Verdicts } from './conditions.ts';
 
 /** The status while a query takes its time: Ready is Unknown, so that nobody takes the last state for the new one. */
 export function resolvingStatus({ status, generation }: ObservedGatewaySync, now: number): GatewaySyncStatus {

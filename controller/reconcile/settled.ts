@@ -1,5 +1,5 @@
-import type { Intent } from '../domain/choose-intent.ts';
-import type { ObservedGatewaySync } from '../domain/observed-gateway-sync.ts';
+import type { Intent } from '../intent/choose-intent.ts';
+import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 
 /** Whether the status already says what came of this spec, request and push: nobody waits for it. */
 export function isSettled({ generation, status }: ObservedGatewaySync, { request, push }: Intent): boolean {

@@ -1,6 +1,6 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
-import { mergePatchOf } from '../domain/merge-patch.ts';
+import { mergePatchOf } from './merge-patch.ts';
 
 /** Time between two writes that only tell of the fleet, in milliseconds. */
 const PERIOD_MS = 1_000;

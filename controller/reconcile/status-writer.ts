@@ -5,8 +5,8 @@ import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
-import { mergePatchOf } from '../domain/merge-patch.ts';
-import type { ObservedGatewaySync } from '../domain/observed-gateway-sync.ts';
+import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+import { mergePatchOf } from './merge-patch.ts';
 
 export interface StatusWriterOptions {
   client: KubernetesClient;

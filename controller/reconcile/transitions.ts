@@ -1,5 +1,5 @@
 import type { GatewaySyncStatus, RequestOutcome } from '../../shared/api/gateway-sync-status.ts';
-import { conditionOf } from '../domain/conditions.ts';
+import { conditionOf } from './conditions.ts';
 
 /** A change that people want to hear of: an event and a log line. */
 export interface Transition {

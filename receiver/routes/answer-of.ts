@@ -1,5 +1,5 @@
-import { REFUSALS, type Refusal } from '../domain/refusals.ts';
-import type { Outcome } from '../receive-delivery.ts';
+import type { Outcome } from './receive-delivery.ts';
+import { REFUSALS, type Refusal } from './refusals.ts';
 
 export interface Answer {
   status: number;

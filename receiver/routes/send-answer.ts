@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import type { Refusal, RefusalReason } from '../domain/refusals.ts';
 import { type Answer, answerOf } from './answer-of.ts';
+import type { Refusal, RefusalReason } from './refusals.ts';
 
 interface Written {
   status: number;

@@ -1,4 +1,4 @@
-import type { Target } from '../domain/target.ts';
+import type { Target } from '../annotations/target.ts';
 
 const pathPattern = /^\/webhook\/((?:[^/?#%]|%[0-9a-fA-F]{2})+)\/((?:[^/?#%]|%[0-9a-fA-F]{2})+)\/?(?:\?|$)/;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { createAnnotate } from '../../receiver/io/annotate.ts';
+import { createAnnotate } from '../../receiver/annotations/annotate.ts';
 import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import { ApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';

@@ -1,5 +1,5 @@
 import { createServer } from 'node:https';
-import { makeAuthority, makeServingCertificate } from '../../../controller/admission/make-certificate.ts';
+import { makeAuthority, makeServingCertificate } from '../../../controller/certificates/make-certificate.ts';
 
 /** A bare `node:https` server that takes a body in and answers with as many bytes as a review has: the floor. */
 const { certificate, privateKey } = makeServingCertificate(makeAuthority(Date.now()), ['localhost'], Date.now());

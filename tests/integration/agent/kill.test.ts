@@ -6,7 +6,7 @@ import path from 'node:path';
 import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { build } from 'esbuild';
-import { parseManifest } from '../../../agent/domain/manifest-text.ts';
+import { parseManifest } from '../../../agent/volume/manifest-text.ts';
 import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 

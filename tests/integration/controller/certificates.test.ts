@@ -6,7 +6,7 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { connect } from 'node:tls';
 import { KubeConfig } from '@kubernetes/client-node';
-import { ensureSelfSigned } from '../../../controller/admission/self-signed.ts';
+import { ensureSelfSigned } from '../../../controller/certificates/self-signed.ts';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { webhookConfiguration } from '../../../scripts/testbed/webhook-configuration.ts';
 import { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';

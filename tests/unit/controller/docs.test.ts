@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
-import { createMetrics } from '../../../controller/metrics.ts';
+import { createMetrics } from '../../../controller/metrics/metrics.ts';
 
 test('docs/metrics.md names every metric of the controller, and no other', async () => {
   const text = await readFile(path.join(import.meta.dirname, '../../../docs/metrics.md'), 'utf8');

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { suite, test } from 'node:test';
-import { reasonOf } from '../../../receiver/answer-record.ts';
-import { RateLimit } from '../../../receiver/domain/rate-limit.ts';
+import { RateLimit } from '../../../receiver/authentication/rate-limit.ts';
+import { reasonOf } from '../../../receiver/routes/answer-record.ts';
 import { JSON_TYPE, startApp } from './start-app.ts';
 
 const path = '/webhook/team/demo';

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { glob, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
-import { NOTHING_REASONS } from '../../../receiver/domain/delivery.ts';
-import { REFUSALS } from '../../../receiver/domain/refusals.ts';
 import { createMetrics } from '../../../receiver/metrics.ts';
+import { REFUSALS } from '../../../receiver/routes/refusals.ts';
+import { NOTHING_REASONS } from '../../../receiver/sources/delivery.ts';
 
 const docs = path.join(import.meta.dirname, '../../../docs');
 const read = (page: string) => readFile(path.join(docs, page), 'utf8');

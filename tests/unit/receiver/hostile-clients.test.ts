@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { reasonOf } from '../../../receiver/answer-record.ts';
+import { reasonOf } from '../../../receiver/routes/answer-record.ts';
 import { until } from '../../support/until.ts';
 import { type RunningApp, startApp } from './start-app.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { refused } from '../../../receiver/domain/refusals.ts';
 import { createMetrics } from '../../../receiver/metrics.ts';
-import type { Outcome } from '../../../receiver/receive-delivery.ts';
+import type { Outcome } from '../../../receiver/routes/receive-delivery.ts';
+import { refused } from '../../../receiver/routes/refusals.ts';
 
 const record = (outcome: Outcome) => ({
   requestId: undefined,

@@ -1,19 +1,19 @@
 import process from 'node:process';
 import { pino } from 'pino';
-import { Baseline } from '../../../../agent/baseline.ts';
-import { Gateway } from '../../../../agent/gateway.ts';
-import { Clone } from '../../../../agent/io/clone.ts';
-import { DataRoot } from '../../../../agent/io/data-root.ts';
-import { GatewayClient } from '../../../../agent/io/gateway-client.ts';
-import { LfsStore } from '../../../../agent/io/lfs-store.ts';
-import { ManifestFile } from '../../../../agent/io/manifest-file.ts';
-import { ModuleStore } from '../../../../agent/io/module-store.ts';
-import { PendingReload } from '../../../../agent/io/pending-reload.ts';
-import { ContentPreviews } from '../../../../agent/io/preview-contents.ts';
-import { Signatures } from '../../../../agent/io/signatures.ts';
-import { VolumeLock } from '../../../../agent/io/volume-lock.ts';
-import { sync } from '../../../../agent/sync.ts';
-import type { SyncDependencies } from '../../../../agent/sync-dependencies.ts';
+import { ContentPreviews } from '../../../../agent/content/preview-contents.ts';
+import { Gateway } from '../../../../agent/gateway/gateway.ts';
+import { GatewayClient } from '../../../../agent/gateway/gateway-client.ts';
+import { PendingReload } from '../../../../agent/gateway/pending-reload.ts';
+import { Clone } from '../../../../agent/git/clone.ts';
+import { ModuleStore } from '../../../../agent/git/module-store.ts';
+import { LfsStore } from '../../../../agent/lfs/lfs-store.ts';
+import { Signatures } from '../../../../agent/signatures/signatures.ts';
+import { Baseline } from '../../../../agent/sync/baseline.ts';
+import { sync } from '../../../../agent/sync/sync.ts';
+import type { SyncDependencies } from '../../../../agent/sync/sync-dependencies.ts';
+import { DataRoot } from '../../../../agent/volume/data-root.ts';
+import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
+import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 
 /** What to sync, given as JSON in the first argument. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { KubeConfig } from '@kubernetes/client-node';
-import { refPrefixes } from '../../../../controller/domain/resolve-ref.ts';
+import { refPrefixes } from '../../../../controller/intent/resolve-ref.ts';
 import { GitHttp } from '../../../../controller/polling/git-http.ts';
 import { RepositoryClient } from '../../../../controller/polling/query-repository.ts';
 import { Repositories } from '../../../../controller/polling/repositories.ts';

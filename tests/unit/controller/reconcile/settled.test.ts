@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { chooseIntent } from '../../../../controller/domain/choose-intent.ts';
-import type { ObservedGatewaySync } from '../../../../controller/domain/observed-gateway-sync.ts';
+import { chooseIntent } from '../../../../controller/intent/choose-intent.ts';
 import { eventOf, isMentioned, isSettled } from '../../../../controller/reconcile/settled.ts';
+import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySyncStatus, RequestOutcome } from '../../../../shared/api/gateway-sync-status.ts';
 
 const request = { ref: 'v1', id: '1', at: '2026-01-02T00:00:00Z' };

@@ -1,0 +1,60 @@
+import { TerminalError, TransientError } from '../../shared/errors.ts';
+import type { Blob, BlobReader } from '../git/blob-reader.ts';
+import { isLfsPointer, MAX_POINTER_BYTES, parseLfsPointer } from '../lfs/lfs-pointer.ts';
+import type { LfsStore } from '../lfs/lfs-store.ts';
+import type { DesiredFile } from '../plan/desired-tree.ts';
+
+/** The content of a file is in Git LFS, and was not fetched yet. */
+export class MissingLfsObjectError extends TransientError {
+  constructor(file: string) {
+    super(`the content of ${file} is in Git LFS, and not fetched`, { code: 'lfs.missing', reason: 'LfsUnavailable' });
+  }
+}
+
+/** Reads the content of files one after the other, be it in git or in Git LFS. A pointer is never given as content. */
+export class ContentReader {
+  readonly #blobs: BlobReader;
+  readonly #lfs: LfsStore;
+
+  constructor(blobs: BlobReader, lfs: LfsStore) {
+    this.#blobs = blobs;
+    this.#lfs = lfs;
+  }
+
+  /** Says what will be opened, in this order. */
+  announce(files: DesiredFile[]): void {
+    this.#blobs.announce(files.map(({ blob }) => blob));
+  }
+
+  /** Throws {@link MissingBlobError} or {@link MissingLfsObjectError} where the content is not on disk. */
+  async open(file: DesiredFile): Promise<Blob> {
+    const blob = await this.#blobs.open(file.blob);
+    if (blob.size >= MAX_POINTER_BYTES) return blob;
+    const parts: Buffer[] = [];
+    for await (const chunk of blob.chunks) parts.push(chunk);
+    const content = parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts);
+    return isLfsPointer(content, content.length)
+      ? await this.#openObject(file, content)
+      : { ...blob, chunks: [content] };
+  }
+
+  async close(): Promise<void> {
+    await this.#blobs.close();
+  }
+
+  async #openObject({ source }: DesiredFile, content: Buffer): Promise<Blob> {
+    const pointer = parseLfsPointer(content);
+    if (!pointer) {
+      throw new TerminalError(
+        `${source} is a pointer of Git LFS that is damaged or asks for an extension: commit the file anew, or exclude it`,
+        {
+          code: 'lfs.pointer',
+          reason: 'ContentInvalid',
+        },
+      );
+    }
+    const object = await this.#lfs.open(pointer);
+    if (!object) throw new MissingLfsObjectError(source);
+    return object;
+  }
+}

@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto';
+import { inputsHash, type TemplateValues } from '../../shared/domain/render-template.ts';
+import { TerminalError } from '../../shared/errors.ts';
+import type { Blob } from '../git/blob-reader.ts';
+import type { DesiredFile } from '../plan/desired-tree.ts';
+import { applyPatches } from '../plan/file-patches.ts';
+import type { PreviewedContent } from '../plan/plan-input.ts';
+import type { ContentReader } from './content-reader.ts';
+import { HEAD_BYTES, isBinary, renderContent } from './deliverable-content.ts';
+
+/** Where content comes from, and what templates in it are filled with. */
+export interface ContentSource {
+  contents: ContentReader;
+  values: TemplateValues;
+}
+
+/** Takes content piece by piece; what it gives is awaited. */
+export type ContentSink = (chunk: Buffer) => unknown;
+
+/** Templates are rendered, and JSON is patched, in memory. */
+const MAX_RENDERED_BYTES = 8 * 1024 * 1024;
+
+/** Hands the content that a file must have to the sink. Throws {@link TerminalError} where it cannot be made. */
+export async function deliverContent(
+  file: DesiredFile,
+  { contents, values }: ContentSource,
+  sink: ContentSink,
+): Promise<PreviewedContent> {
+  const blob = await contents.open(file);
+  const isRendered = file.patches || (file.template && blob.size <= MAX_RENDERED_BYTES);
+  return isRendered ? await deliverRendered(blob, { file, values }, sink) : await deliverAsIs(blob, file, sink);
+}
+
+interface Recipe {
+  file: DesiredFile;
+  values: TemplateValues;
+}
+
+async function deliverRendered(blob: Blob, recipe: Recipe, sink: ContentSink): Promise<PreviewedContent> {
+  const { file, values } = recipe;
+  if (blob.size > MAX_RENDERED_BYTES) {
+    throw contentError(`${file.source} is too large to be patched (over ${MAX_RENDERED_BYTES} bytes)`);
+  }
+  const chunks: Buffer[] = [];
+  for await (const chunk of blob.chunks) chunks.push(chunk);
+  const { content, keys } = render(Buffer.concat(chunks), recipe);
+  await sink(content);
+  const sha256 = createHash('sha256').update(content).digest('hex');
+  return { sha256, inputs: keys && { keys, hash: inputsHash(keys, values) } };
+}
+
+/** Templates come first: a patch may address what they make. */
+function render(given: Buffer, { file, values }: Recipe): { content: Buffer; keys: string[] | undefined } {
+  const rendered = file.template ? renderContent(given, values) : undefined;
+  if (rendered?.kind === 'problem') throw contentError(`${file.source}: ${rendered.message}`);
+  const content = rendered?.content ?? given;
+  if (!file.patches) return { content, keys: rendered?.keys };
+  const patched = applyPatches(content, file.patches);
+  if (patched.kind === 'problem') throw contentError(`${file.source} ${patched.message}`);
+  return { content: patched.content, keys: rendered?.keys };
+}
+
+async function deliverAsIs(blob: Blob, file: DesiredFile, sink: ContentSink): Promise<PreviewedContent> {
+  const hash = createHash('sha256');
+  let head = Buffer.alloc(0);
+  for await (const chunk of blob.chunks) {
+    if (head.length < HEAD_BYTES) head = Buffer.concat([head, chunk.subarray(0, HEAD_BYTES - head.length)]);
+    hash.update(chunk);
+    await sink(chunk);
+  }
+  if (file.template && !isBinary(head)) {
+    throw contentError(`${file.source} is too large for a template (over ${MAX_RENDERED_BYTES} bytes): map it without`);
+  }
+  return {
+    sha256: hash.digest('hex'),
+    inputs: file.template ? { keys: [], hash: inputsHash([], NO_VALUES) } : undefined,
+  };
+}
+
+const NO_VALUES: TemplateValues = new Map();
+
+const contentError = (message: string) =>
+  new TerminalError(message, { code: 'content.invalid', reason: 'ContentInvalid' });

@@ -1,0 +1,93 @@
+import type { ResolvedProfile } from '../../shared/domain/resolve-profile.ts';
+import { TerminalError, TransientError, WaitingError } from '../../shared/errors.ts';
+import type { Intent, ReloadSettings } from '../resource/judge-resource.ts';
+import type { GatewayClient } from './gateway-client.ts';
+import type { PendingReload } from './pending-reload.ts';
+import { findPreset } from './presets/find-preset.ts';
+import { readHeaders } from './read-headers.ts';
+
+export interface GatewayOptions {
+  client: GatewayClient;
+  pending: PendingReload;
+  /** Folder with the values of headers. */
+  headersFolder: string | undefined;
+}
+
+/** Milliseconds between two looks at whether somebody still edits. */
+const EDITORS_RETRY_MS = 10_000;
+
+/** The gateway in the same pod, as far as a sync has to do with it. */
+export class Gateway {
+  readonly #options: GatewayOptions;
+
+  constructor(options: GatewayOptions) {
+    this.#options = options;
+  }
+
+  /** Comes before the first change of a file: may throw to hold the change back, and notes that there will be news. */
+  async beforeChange({ reload, profile }: Intent): Promise<void> {
+    await this.#checkEditors(reload, profile.designerSessionPolicy);
+    if (reload.preset !== 'none' || reload.requests.length > 0) await this.#options.pending.mark();
+  }
+
+  /**
+   * Tells the gateway of changes that it was not told of yet, and gives whether there were any. Throws what the client
+   * throws; everything is then sent again at the next call, also after a restart.
+   */
+  async catchUp({ reload }: Intent): Promise<boolean> {
+    const { client, pending } = this.#options;
+    if (!(await pending.isPending())) return false;
+    if (reload.readyPath) await this.#checkReady(reload.readyPath);
+    await findPreset(reload.preset).reload(client);
+    for (const request of reload.requests) {
+      const { method, path, expectStatus } = request;
+      const headers = await readHeaders(request, this.#options.headersFolder);
+      await client.send({ method, path, expectStatus, headers });
+    }
+    await pending.clear();
+    return true;
+  }
+
+  async #checkReady(path: string): Promise<void> {
+    await this.#options.client.send({ method: 'GET', path }).catch((cause) => {
+      if (cause instanceof WaitingError) throw cause;
+      throw new WaitingError(`the gateway is not ready yet: ${(cause as Error).message}`, {
+        code: 'gateway.notReady',
+        reason: 'GatewayAway',
+        retryAfterMs: 1_000,
+        cause,
+      });
+    });
+  }
+
+  async #checkEditors({ preset }: ReloadSettings, policy: ResolvedProfile['designerSessionPolicy']): Promise<void> {
+    const { listEditors } = findPreset(preset);
+    if (policy === 'proceed' || !listEditors) return;
+    const editors = await listEditors(this.#options.client).catch((error) => {
+      // A gateway that does not run has nobody who edits on it.
+      if (error instanceof WaitingError && error.code === 'gateway.down') return [];
+      throw error;
+    });
+    if (editors.length === 0) return;
+    const message = `somebody edits on the gateway (${editors.slice(0, 5).join(', ')}), and designerSessionPolicy says ${policy}`;
+    const details = { code: 'gateway.editors', reason: 'DesignerSessionOpen' };
+    if (policy === 'wait') throw new WaitingError(message, { ...details, retryAfterMs: EDITORS_RETRY_MS });
+    throw new TerminalError(message, details);
+  }
+}
+
+/** Why the gateway was not told: `isWaiting` where it is expected to come by itself. */
+export interface ReloadProblem {
+  message: string;
+  isWaiting: boolean;
+  error: unknown;
+}
+
+/** Puts an error of {@link Gateway.catchUp} into words; what is none of ours is thrown on. */
+export function reloadProblem(error: unknown): ReloadProblem {
+  if (error instanceof WaitingError) return { message: error.message, isWaiting: true, error };
+  if (error instanceof TransientError || error instanceof TerminalError) {
+    return { message: error.message, isWaiting: false, error };
+  }
+  throw error;
+}

@@ -1,0 +1,42 @@
+import * as v from 'valibot';
+import { TransientError } from '../../../shared/errors.ts';
+import type { GatewayClient, GatewayRequest } from '../gateway-client.ts';
+import type { Preset } from './preset.ts';
+
+/**
+ * Inductive Automation Ignition 8.3 and later, by its REST API (a gateway shows its own version of it under `/openapi`).
+ * The key goes into `X-Ignition-API-Token`.
+ */
+export const ignition: Preset = {
+  /** Projects before configuration: what the configuration names has to be there. */
+  reload: async (client) => {
+    await client.send(withKey({ method: 'POST', path: '/data/api/v1/scan/projects' }));
+    await client.send(withKey({ method: 'POST', path: '/data/api/v1/scan/config' }));
+  },
+  listEditors: async (client: GatewayClient) => {
+    const { body } = await client.send(withKey({ method: 'GET', path: '/data/api/v1/designers' }));
+    const parsed = v.safeParse(sessionsSchema, parseJson(body));
+    if (!parsed.success) throw unreadable();
+    return parsed.output.items.map(({ user, project }) => `${user ?? 'somebody'}${project ? ` on ${project}` : ''}`);
+  },
+};
+
+const sessionsSchema = v.object({
+  items: v.array(v.object({ user: v.nullish(v.string()), project: v.nullish(v.string()) })),
+});
+
+const withKey = (request: GatewayRequest): GatewayRequest => ({ ...request, apiKeyHeader: 'X-Ignition-API-Token' });
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const unreadable = () =>
+  new TransientError('the gateway does not say who edits on it: its answer to GET /data/api/v1/designers is unknown', {
+    code: 'gateway.answer',
+    reason: 'GatewayRefused',
+  });

@@ -1,0 +1,9 @@
+import type { GatewayClient } from '../gateway-client.ts';
+
+/** What is known of a product beyond what every gateway can be told by `reload.requests`. */
+export interface Preset {
+  /** People who edit on the gateway now, one name each; undefined where the product has no such thing. */
+  listEditors?(client: GatewayClient): Promise<string[]>;
+  /** Tells the gateway that its files changed. Throws what the client throws. */
+  reload(client: GatewayClient): Promise<void>;
+}

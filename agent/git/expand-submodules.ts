@@ -1,0 +1,140 @@
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { parseRepository } from '../../shared/domain/repository.ts';
+import { messageOf, TerminalError, TransientError } from '../../shared/errors.ts';
+import { isLocalAddress } from '../../shared/io/local-address.ts';
+import type { TreeEntry } from '../plan/desired-tree.ts';
+import { isWithin, joinPath } from '../plan/relative-path.ts';
+import type { Intent } from '../resource/judge-resource.ts';
+import type { SyncDependencies } from '../sync/sync-dependencies.ts';
+import { syncProblems } from '../sync/sync-problems.ts';
+import { withGitAccess } from './git-access.ts';
+import { submoduleUrl } from './submodule-url.ts';
+
+export interface Expansion {
+  intent: Intent;
+  /** Paths that are mapped. */
+  sources: string[];
+  isExcluded: (path: string) => boolean;
+  signal: AbortSignal;
+}
+
+const MAX_DEPTH = 4;
+const MAX_MODULES = 32;
+
+/** A commit whose files were listed. */
+interface Holder {
+  repo: string;
+  commit: string;
+  /** Path of its root in the repository of `spec.git.repo`; `''` is that itself. */
+  path: string;
+  depth: number;
+}
+
+/** Puts the files of submodules into the place of their entries, be they below one another. Fetches what is not there. */
+export async function expandSubmodules(
+  entries: TreeEntry[],
+  expansion: Expansion,
+  dependencies: SyncDependencies,
+): Promise<TreeEntry[]> {
+  const { repo, commit } = expansion.intent;
+  const run = new Run(expansion, dependencies);
+  const expanded = await run.expand(entries, { repo, commit, path: '', depth: 0 });
+  await dependencies.modules.keep(run.commits);
+  return expanded;
+}
+
+class Run {
+  readonly commits = new Set<string>();
+  readonly #expansion: Expansion;
+  readonly #dependencies: SyncDependencies;
+
+  constructor(expansion: Expansion, dependencies: SyncDependencies) {
+    this.#expansion = expansion;
+    this.#dependencies = dependencies;
+  }
+
+  async expand(entries: TreeEntry[], holder: Holder): Promise<TreeEntry[]> {
+    const links = entries.filter(({ kind, path }) => kind === 'submodule' && !this.#expansion.isExcluded(path));
+    if (links.length === 0) return entries;
+    const urls = await this.#urls(holder);
+    const expanded = entries.filter((entry) => !links.includes(entry));
+    for (const link of links) {
+      const module = await this.#provide(link, urls, holder).catch((error) => {
+        throw named(link.path, error);
+      });
+      const below = await this.#dependencies.modules.tree(module.commit, this.#sourcesIn(module));
+      const placed = below.map((entry) => ({ ...entry, path: joinPath(module.path, entry.path) }));
+      for (const entry of await this.expand(placed, module)) expanded.push(entry);
+    }
+    return expanded;
+  }
+
+  /** URLs of the submodules of a commit, by their paths in it. */
+  async #urls({ commit, path }: Holder): Promise<Map<string, string>> {
+    const { clone, modules, accessFiles } = this.#dependencies;
+    const { intent, signal } = this.#expansion;
+    const [file] = await modules.tree(commit, ['.gitmodules']);
+    if (file?.kind !== 'file')
+      throw syncProblems('SubmoduleInvalid', [`${path || 'the repository'} has submodules, and no .gitmodules`]);
+    const missing = await clone.missing([file.blob]);
+    if (missing.length > 0) {
+      await withGitAccess(intent.repo, accessFiles, (access) => clone.fetchBlobs(intent, missing, { access, signal }));
+    }
+    return await modules.urls(file.blob);
+  }
+
+  /** Sees to it that the commit of a submodule is there. */
+  async #provide(link: TreeEntry, urls: Map<string, string>, holder: Holder): Promise<Holder> {
+    const { modules, accessFiles } = this.#dependencies;
+    const { intent, signal } = this.#expansion;
+    this.commits.add(link.blob);
+    if (holder.depth >= MAX_DEPTH) throw refused(`submodules are followed ${MAX_DEPTH} deep at most`);
+    if (this.commits.size > MAX_MODULES) throw refused(`at most ${MAX_MODULES} submodules are followed`);
+    const given = urls.get(holder.path === '' ? link.path : link.path.slice(holder.path.length + 1));
+    if (given === undefined) throw refused('.gitmodules does not say where it comes from');
+    const resolved = submoduleUrl(given, { parent: holder.repo, root: intent.repo });
+    if (resolved.kind === 'problem') throw refused(resolved.message);
+    const { url, isTrusted } = resolved;
+    const module = { repo: url, commit: link.blob, path: link.path, depth: holder.depth + 1 };
+    if (await modules.has(module.commit)) return module;
+    if (isTrusted) {
+      await withGitAccess(url, accessFiles, (access) => modules.fetch(module, { access, signal }));
+    } else {
+      await refuseLocal(url, intent.repo);
+      await modules.fetch(module, { access: {}, signal });
+    }
+    return module;
+  }
+
+  /** Paths in a submodule that are mapped. */
+  #sourcesIn({ path }: Holder): string[] {
+    const inside = this.#expansion.sources.flatMap((source) => {
+      if (isWithin(path, source)) return [''];
+      return isWithin(source, path) ? [source.slice(path.length + 1)] : [];
+    });
+    return inside.includes('') ? [''] : inside;
+  }
+}
+
+/** The repository says where a submodule is, and may not send the agent to the gateway beside it or to the node. */
+async function refuseLocal(url: string, root: string): Promise<void> {
+  const host = parseRepository(url)?.host ?? '';
+  if (host === parseRepository(root)?.host) return;
+  const addresses = isIP(host) ? [{ address: host }] : await lookup(host, { all: true }).catch(() => []);
+  if (addresses.some(({ address }) => isLocalAddress(address))) {
+    throw refused('it is at a loopback or link-local address, which is refused');
+  }
+}
+
+function named(path: string, error: unknown): unknown {
+  const message = `submodule ${path}: ${messageOf(error)}`;
+  if (error instanceof TerminalError) return new TerminalError(message, { ...detailsOf(error), cause: error });
+  if (error instanceof TransientError) return new TransientError(message, { ...detailsOf(error), cause: error });
+  return error;
+}
+
+const detailsOf = ({ code, reason }: TerminalError | TransientError) => ({ code, reason });
+
+const refused = (message: string) =>
+  new TerminalError(message, { code: 'submodule.refused', reason: 'SubmoduleInvalid' });

@@ -1,0 +1,79 @@
+import type { Git } from '../../shared/io/git/git.ts';
+import type { TreeEntry } from '../plan/desired-tree.ts';
+import { type FetchOptions, TRANSFER_FLAGS, TRANSFER_SETTINGS, TRANSFER_TIMEOUT_MS } from './fetch-commit.ts';
+import { healClone } from './heal-clone.ts';
+import { PROMISOR, promisorSettings } from './promisor.ts';
+import { readTree } from './read-tree.ts';
+
+/** A commit of a submodule, and where it comes from. */
+export interface ModuleSource {
+  repo: string;
+  commit: string;
+}
+
+const ROOT = 'refs/sync/modules';
+
+/** Commits of submodules, in the same clone as the commit that they belong to: content is read from one place. */
+export class ModuleStore {
+  readonly #git: Git;
+  readonly #gitDir: string;
+  #kept = '';
+
+  constructor(git: Git, gitDir: string) {
+    this.#git = git;
+    this.#gitDir = gitDir;
+  }
+
+  /** Whether the commit is completely there. */
+  async has(commit: string): Promise<boolean> {
+    const args = ['rev-parse', '--verify', '--quiet', `${ROOT}/${commit}^{commit}`];
+    return await this.#run(args).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** Fetches one commit, with its files and without history. Redirects are not followed. */
+  async fetch(
+    { repo, commit }: ModuleSource,
+    { access, signal }: Pick<FetchOptions, 'access' | 'signal'>,
+  ): Promise<void> {
+    await healClone(this.#gitDir);
+    // Another repository than the one that everything else is from, so nothing that is there can be of use.
+    const own = ['fetch.negotiationAlgorithm=noop', 'http.followRedirects=false'].flatMap((setting) => ['-c', setting]);
+    const flags = [...TRANSFER_FLAGS, '--depth=1', '--force', '--no-filter', '--end-of-options', PROMISOR];
+    const args = [...TRANSFER_SETTINGS, ...own, ...promisorSettings(repo), `--git-dir=${this.#gitDir}`];
+    const options = { access, signal, timeoutMs: TRANSFER_TIMEOUT_MS };
+    await this.#git.run([...args, 'fetch', ...flags, `+${commit}:${ROOT}/${commit}`], options);
+  }
+
+  /** The files of a commit below the sources; submodules among them. */
+  async tree(commit: string, sources: string[]): Promise<TreeEntry[]> {
+    return await readTree(this.#git, { gitDir: this.#gitDir, commit, sources });
+  }
+
+  /** URLs of submodules by their paths, as the content of a `.gitmodules` has them (gitmodules(5)). */
+  async urls(blob: string): Promise<Map<string, string>> {
+    const records = (await this.#run(['config', `--blob=${blob}`, '-z', '--list'])).split('\0');
+    const modules = new Map<string, { path?: string; url?: string }>();
+    for (const record of records) {
+      const [, name, key, value] = /^submodule\.([\s\S]*?)\.(path|url)\n([\s\S]*)$/.exec(record) ?? [];
+      if (name !== undefined && key) modules.set(name, { ...modules.get(name), [key]: value });
+    }
+    return new Map([...modules.values()].flatMap(({ path, url }) => (path && url ? [[path, url] as const] : [])));
+  }
+
+  /** Lets go of the commits of all other submodules. */
+  async keep(commits: Iterable<string>): Promise<void> {
+    const kept = [...commits].sort();
+    if (kept.join() === this.#kept) return;
+    const refs = (await this.#run(['for-each-ref', '--format=%(refname)', ROOT])).split('\n');
+    const others = refs.filter((ref) => ref !== '' && !kept.includes(ref.slice(ROOT.length + 1)));
+    if (others.length > 0) await this.#run(['update-ref', '--stdin'], others.map((ref) => `delete ${ref}\n`).join(''));
+    this.#kept = kept.join();
+  }
+
+  async #run(args: string[], input = ''): Promise<string> {
+    return (await this.#git.run([`--git-dir=${this.#gitDir}`, ...args], { input })).toString('utf8');
+  }
+}

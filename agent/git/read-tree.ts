@@ -1,0 +1,79 @@
+import { TerminalError } from '../../shared/errors.ts';
+import type { Git } from '../../shared/io/git/git.ts';
+import type { TreeEntry } from '../plan/desired-tree.ts';
+import { foldersOf } from '../plan/relative-path.ts';
+import { DamagedCloneError } from './damaged-clone-error.ts';
+import { recordsOf, startGitStream } from './git-stream.ts';
+
+export interface TreeRequest {
+  gitDir: string;
+  commit: string;
+  /** Paths to list with everything below; `''` is the whole tree. */
+  sources: string[];
+}
+
+const kinds: Record<string, TreeEntry['kind'] | undefined> = {
+  '100644': 'file',
+  '100664': 'file',
+  '100755': 'file',
+  '120000': 'link',
+  '160000': 'submodule',
+};
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * Lists the files of a commit below the sources, by git ls-tree(1). Where a source is not there, links and submodules
+ * on the way to it are listed too: they may be the reason.
+ */
+export async function readTree(git: Git, { gitDir, commit, sources }: TreeRequest): Promise<TreeEntry[]> {
+  const paths = sources.includes('') ? [] : sources;
+  const entries = await list(git, gitDir, ['-r', '--full-tree', commit, '--', ...paths]);
+  const missing = paths.filter(
+    (path) => !entries.some((entry) => entry.path === path || entry.path.startsWith(`${path}/`)),
+  );
+  const above = [...new Set(missing.flatMap(foldersOf))];
+  if (above.length === 0) return entries;
+  const obstacles = await list(git, gitDir, ['--full-tree', commit, '--', ...above]);
+  return [...entries, ...obstacles.filter(({ kind }) => kind !== 'file')];
+}
+
+async function list(git: Git, gitDir: string, args: string[]): Promise<TreeEntry[]> {
+  const stream = startGitStream(git, gitDir, ['ls-tree', '-z', ...args]);
+  stream.child.stdin?.end();
+  const entries: TreeEntry[] = [];
+  for await (const record of recordsOf(stream.output)) {
+    const entry = parseRecord(record);
+    if (entry) entries.push(entry);
+  }
+  await stream.finish();
+  return entries;
+}
+
+/** `<mode> SP <type> SP <object> TAB <path>`; folders are left out. */
+function parseRecord(record: Buffer): TreeEntry | undefined {
+  const tab = record.indexOf(9);
+  const [mode = '', type, blob] = record.toString('latin1', 0, tab).split(' ');
+  if (type === 'tree') return undefined;
+  return entryOf(decodeName(record.subarray(tab + 1)), mode, blob);
+}
+
+/** An entry by what git says of it. */
+export function entryOf(path: string, mode: string, blob: string | undefined): TreeEntry {
+  const kind = kinds[mode];
+  if (!kind || !blob) throw new DamagedCloneError(`an entry of mode ${mode} in the tree`);
+  return { path, kind, blob, executable: mode === '100755' };
+}
+
+/** Throws {@link TerminalError} for a name that is no UTF-8. */
+export function decodeName(name: Buffer): string {
+  try {
+    return utf8.decode(name);
+  } catch (cause) {
+    const shown = name.toString('latin1');
+    throw new TerminalError(`the name of ${shown} in the repository is not UTF-8: rename it`, {
+      code: 'tree.name',
+      reason: 'InvalidPath',
+      cause,
+    });
+  }
+}

@@ -1,0 +1,135 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { API_VERSION, SYNC_REPORT } from '../../shared/api/group.ts';
+import { FIELD_MANAGERS } from '../../shared/api/names.ts';
+import type { SyncReport, SyncReportStatus } from '../../shared/api/sync-report.ts';
+import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
+import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import { syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
+import type { Logger } from '../../shared/log.ts';
+import type { Identity } from '../plan/template-values.ts';
+
+/** A right that is missing is expected to come: the controller binds it when it sees the pod. */
+const FORBIDDEN_RETRY_MS = 1_000;
+const BACKOFF_MS = { base: 500, max: 15_000 };
+/** A pod that ends has no more time than that for its last report. */
+const TIMEOUT_MS = 5_000;
+/** The collector may still take away the report of an earlier pod of the same name; people may delete it. */
+const FIRST_CHECK_MS = 10_000;
+const CHECK_MS = 300_000;
+
+/** Keys of the status: a merge patch has to remove what no longer holds. */
+const STATUS_KEYS = [
+  'podUID',
+  'gateway',
+  'profile',
+  'crName',
+  'state',
+  'ref',
+  'commit',
+  'time',
+  'duration',
+  'files',
+  'changes',
+  'message',
+  'agentVersion',
+] as const satisfies (keyof SyncReportStatus)[];
+
+export interface ReportWriterOptions {
+  client: KubernetesClient;
+  identity: Identity;
+  log: Logger;
+}
+
+/** Keeps the pod's SyncReport as it was last told to be; of several statuses that come quickly only the last is written. */
+export class ReportWriter {
+  readonly #options: ReportWriterOptions;
+  readonly #ready = Promise.withResolvers<void>();
+  #wanted: SyncReportStatus;
+  #written: SyncReportStatus | undefined;
+  #news = new AbortController();
+  #failures = 0;
+  #checkAt = performance.now() + FIRST_CHECK_MS;
+
+  constructor(first: SyncReportStatus, options: ReportWriterOptions) {
+    this.#wanted = first;
+    this.#options = options;
+  }
+
+  /** Resolves when the report is there and belongs to this pod. */
+  get ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  /** Says what the report has to hold. */
+  set(status: SyncReportStatus): void {
+    this.#wanted = status;
+    this.#news.abort();
+  }
+
+  /** Writes until the signal aborts, and then once more if there is something new. Never throws. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.#news = new AbortController();
+      const pauseMs = await this.#turn();
+      const wake = this.#failures > 0 ? signal : AbortSignal.any([signal, this.#news.signal]);
+      await sleep(pauseMs, undefined, { signal: wake }).catch(() => {});
+    }
+    if (this.#wanted !== this.#written) await this.#turn();
+  }
+
+  /** Writes or checks, and gives the time until the next turn in milliseconds. */
+  async #turn(): Promise<number> {
+    try {
+      if (performance.now() >= this.#checkAt) await this.#check();
+      if (this.#wanted !== this.#written) await this.#put(this.#wanted);
+    } catch (error) {
+      this.#failures += 1;
+      this.#options.log.warn({ err: error }, 'report not written');
+      if (isApiError(error, 403)) return FORBIDDEN_RETRY_MS;
+      return Math.random() * Math.min(BACKOFF_MS.max, BACKOFF_MS.base * 2 ** this.#failures);
+    }
+    this.#failures = 0;
+    this.#ready.resolve();
+    return Math.max(0, this.#checkAt - performance.now());
+  }
+
+  /** A report that is gone, or that somebody else took over, is written anew. */
+  async #check(): Promise<void> {
+    if (!(await this.#isOurs())) this.#written = undefined;
+    this.#checkAt = performance.now() + CHECK_MS;
+  }
+
+  async #isOurs(): Promise<boolean> {
+    const { client, identity } = this.#options;
+    try {
+      const { metadata } = await client.get<SyncReport>(syncReportPath(identity.namespace, identity.podName));
+      return metadata.ownerReferences?.some(({ uid }) => uid === identity.podUid) ?? false;
+    } catch (error) {
+      if (isApiError(error, 404)) return false;
+      throw error;
+    }
+  }
+
+  /** The owner is written each time: a pod of the same name may have left the report. */
+  async #put(status: SyncReportStatus): Promise<void> {
+    const { client, identity } = this.#options;
+    const { podName, podUid, namespace } = identity;
+    const query = { fieldManager: FIELD_MANAGERS.agent };
+    const owner = { apiVersion: 'v1', kind: 'Pod', name: podName, uid: podUid };
+    const body = {
+      apiVersion: API_VERSION,
+      kind: SYNC_REPORT.kind,
+      metadata: { name: podName, namespace, ownerReferences: [owner] },
+      status,
+    };
+    const absent = Object.fromEntries(STATUS_KEYS.map((key) => [key, null]));
+    try {
+      const patch = { ...body, status: { ...absent, ...status } };
+      await client.mergePatch(syncReportPath(namespace, podName), patch, { query, timeoutMs: TIMEOUT_MS });
+    } catch (error) {
+      if (!isApiError(error, 404)) throw error;
+      await client.create(syncReportPath(namespace), body, { query, timeoutMs: TIMEOUT_MS });
+    }
+    this.#written = status;
+  }
+}

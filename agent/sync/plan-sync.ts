@@ -1,0 +1,63 @@
+import { expandSubmodules } from '../git/expand-submodules.ts';
+import { desiredTree } from '../plan/desired-tree.ts';
+import { excludeFilter } from '../plan/exclude-filter.ts';
+import { filesToPreview } from '../plan/files-to-preview.ts';
+import type { NarrowedInput } from '../plan/narrow-change.ts';
+import { type Plan, type PlanResult, planChanges } from '../plan/plan-changes.ts';
+import { scanTree } from '../volume/scan-tree.ts';
+import { narrowSync } from './narrow-sync.ts';
+import { openContents } from './open-contents.ts';
+import type { SyncAim } from './sync-aim.ts';
+import type { SyncDependencies } from './sync-dependencies.ts';
+import { syncProblems } from './sync-problems.ts';
+
+/**
+ * Looks at the data volume and plans, by one algorithm for a run and a dry run. What it is given is narrowed to what
+ * changed where that is certain to come to the same.
+ */
+export async function planSync(aim: SyncAim, dependencies: SyncDependencies): Promise<Plan> {
+  const narrowed = await narrowSync(aim, dependencies);
+  const result = narrowed && (await planFor(narrowed, aim, dependencies));
+  if (result?.kind === 'plan') return result.plan;
+  const everything = { desired: await layOut(aim, dependencies), manifest: aim.manifest, untouched: 0 };
+  const whole = await planFor(everything, aim, dependencies);
+  if (whole.kind === 'conflicts') throw syncProblems('PathConflict', whole.conflicts);
+  dependencies.baseline.onLook();
+  return whole.plan;
+}
+
+async function layOut({ intent, mappings, manifest, signal }: SyncAim, dependencies: SyncDependencies) {
+  const sources = mappings.map(({ source }) => source);
+  const tree = await dependencies.clone.tree(intent.commit, sources);
+  const isExcluded = excludeFilter(intent.profile.excludePatterns);
+  const expansion = { intent, sources, isExcluded, signal };
+  const entries = intent.submodules ? await expandSubmodules(tree, expansion, dependencies) : tree;
+  const result = desiredTree({ mappings, entries, isExcluded, owned: manifest.files.values() });
+  if (result.kind === 'problems') throw syncProblems('ProfileInvalid', result.problems);
+  return result.tree;
+}
+
+/**
+ * Where only the content tells whether a file changes it is made for a look, and so is all content in a dry run: what
+ * is wrong with it shows, too.
+ */
+async function planFor(
+  { desired, manifest, untouched }: NarrowedInput,
+  { intent, values, provide }: SyncAim,
+  dependencies: SyncDependencies,
+): Promise<PlanResult> {
+  const { root, previews } = dependencies;
+  const algorithm = intent.commit.length === 64 ? 'sha256' : 'sha1';
+  const live = await scanTree(root, { desired, manifest, algorithm });
+  const input = { desired, manifest, untouched, live, values };
+  const result = planChanges(input);
+  const files = result.kind === 'plan' ? filesToPreview(result.plan, intent.profile.dryRun) : [];
+  if (files.length === 0) return result;
+  await provide(files);
+  const contents = openContents(dependencies);
+  try {
+    return planChanges({ ...input, contents: await previews.of(files, { contents, values }) });
+  } finally {
+    await contents.close();
+  }
+}

@@ -1,0 +1,121 @@
+import { lstatSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import type { DesiredTree } from '../plan/desired-tree.ts';
+import type { LiveEntry, LiveFile, LiveTree } from '../plan/live-tree.ts';
+import type { Fingerprint, Manifest, OwnedFile } from '../plan/manifest.ts';
+import { allFolders, joinPath } from '../plan/relative-path.ts';
+import type { DataRoot } from './data-root.ts';
+import { fingerprintOf, isExecutable, isSameFingerprint } from './fingerprint.ts';
+import { forEachLimited } from './for-each-limited.ts';
+import { hashFile } from './hash-file.ts';
+import { Pacer } from './pacer.ts';
+
+/** Files that are read at once. */
+const CONCURRENCY = 8;
+
+export interface ScanInput {
+  desired: DesiredTree;
+  manifest: Manifest;
+  /** Algorithm of the repository's object ids. */
+  algorithm: 'sha1' | 'sha256';
+}
+
+/**
+ * Looks at the paths that matter and at nothing else. A file is read only if its fingerprint is not the recorded one,
+ * a link is never followed, and what lies behind one counts as not there.
+ */
+export async function scanTree(root: DataRoot, { desired, manifest, algorithm }: ScanInput): Promise<LiveTree> {
+  const live = new ScannedTree(manifest);
+  const unread: UnreadFile[] = [];
+  const pacer = new Pacer();
+  for (const path of pathsOf(desired, manifest)) {
+    const entry = live.isReachable(path) ? look(root.absolute(path), manifest.files.get(path)) : undefined;
+    if (entry?.kind === 'unread') unread.push({ ...entry, path });
+    else if (entry?.kind !== 'recorded') live.note(path, entry);
+    if (pacer.isDue) await pacer.rest();
+  }
+  await forEachLimited(unread, CONCURRENCY, async (file) => {
+    const hashes = await hashFile(root.absolute(file.path), algorithm).catch(absent);
+    live.note(file.path, hashes && { ...file, kind: 'file', ...hashes });
+  });
+  for (const path of desired.files.keys()) {
+    if (live.get(path)?.kind === 'folder') live.note(path, { kind: 'folder', content: await listBelow(root, path) });
+  }
+  return live;
+}
+
+/** A path can be looked at only when the folders above it are known: they come first. */
+function* pathsOf({ files, folders }: DesiredTree, manifest: Manifest): Generator<string> {
+  const others = [...manifest.files.keys(), ...manifest.folders];
+  yield* new Set([...folders, ...allFolders(others), ...manifest.folders].sort());
+  for (const path of files.keys()) if (!folders.has(path)) yield path;
+  for (const path of manifest.files.keys()) if (!files.has(path)) yield path;
+}
+
+/** What was found, told as the difference from what is recorded: most files are as they were left. */
+class ScannedTree implements LiveTree {
+  readonly #owned: Manifest['files'];
+  readonly #found = new Map<string, LiveEntry | undefined>();
+
+  constructor({ files }: Manifest) {
+    this.#owned = files;
+  }
+
+  get(path: string): LiveEntry | undefined {
+    const found = this.#found.get(path);
+    if (found || this.#found.has(path)) return found;
+    const record = this.#owned.get(path);
+    return record && asRecorded(record);
+  }
+
+  note(path: string, entry: LiveEntry | undefined): void {
+    this.#found.set(path, entry);
+  }
+
+  /** Whether the folder that the path lies in is there. */
+  isReachable(path: string): boolean {
+    const end = path.lastIndexOf('/');
+    return end === -1 || this.#found.get(path.slice(0, end))?.kind === 'folder';
+  }
+}
+
+interface UnreadFile {
+  kind: 'unread';
+  path: string;
+  executable: boolean;
+  fingerprint: Fingerprint;
+}
+
+type Look = LiveEntry | { kind: 'recorded' } | Omit<UnreadFile, 'path'> | undefined;
+
+function look(path: string, owned: OwnedFile | undefined): Look {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (!stats) return undefined;
+  if (stats.isSymbolicLink()) return { kind: 'link' };
+  if (stats.isDirectory()) return { kind: 'folder' };
+  if (!stats.isFile()) return { kind: 'other' };
+  const executable = isExecutable(stats);
+  if (!owned || !isSameFingerprint(owned.fingerprint, stats)) {
+    return { kind: 'unread', executable, fingerprint: fingerprintOf(stats) };
+  }
+  return executable === owned.executable ? { kind: 'recorded' } : { ...asRecorded(owned), executable };
+}
+
+function asRecorded({ inputs, patches, blob, executable, fingerprint, sha256 }: OwnedFile): LiveFile {
+  return { kind: 'file', executable, fingerprint, sha256, blob: inputs || patches ? undefined : blob };
+}
+
+async function listBelow(root: DataRoot, folder: string): Promise<string[]> {
+  const entries = await readdir(root.absolute(folder), { withFileTypes: true });
+  const lists = entries.map(async (entry) => {
+    const path = joinPath(folder, entry.name);
+    return entry.isDirectory() ? [path, ...(await listBelow(root, path))] : [path];
+  });
+  return (await Promise.all(lists)).flat();
+}
+
+/** It went away, or became a link, between two looks. */
+function absent(error: NodeJS.ErrnoException): undefined {
+  if (error.code === 'ENOENT' || error.code === 'ENOTDIR' || error.code === 'ELOOP') return undefined;
+  throw error;
+}

@@ -1,0 +1,60 @@
+import { closeSync, fchmodSync, fstatSync, openSync, writeFile, writeFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { type ContentSource, deliverContent } from '../content/deliver-content.ts';
+import type { DesiredFile } from '../plan/desired-tree.ts';
+import type { Fingerprint, OwnedFile } from '../plan/manifest.ts';
+import type { PreviewedContent } from '../plan/plan-input.ts';
+import { fingerprintOf } from './fingerprint.ts';
+import { flushFiles } from './flush-files.ts';
+import { Pacer } from './pacer.ts';
+
+export interface StagingOptions extends ContentSource {
+  folder: string;
+}
+
+/** So many bytes of a file are written at once; what follows goes through the thread pool, since a disk may be slow. */
+const SYNCHRONOUS_BYTES = 256 * 1024;
+
+const writeLater = promisify(writeFile);
+
+/** The place of a staged file: its content, mode and time are final, and it lies on the data volume's file system. */
+export const stagedPath = (folder: string, index: number): string => `${folder}/${index}`;
+
+/**
+ * Writes the content of every file to a temporary one and flushes it; gives what the manifest will say of each. Nothing
+ * is in its place when this throws.
+ */
+export async function stageFiles(files: DesiredFile[], options: StagingOptions): Promise<OwnedFile[]> {
+  const pacer = new Pacer();
+  const records: OwnedFile[] = [];
+  options.contents.announce(files);
+  for (const file of files) {
+    records.push(await stageFile(file, stagedPath(options.folder, records.length), options));
+    if (pacer.isDue) await pacer.rest();
+  }
+  await flushFiles(records.length, options.folder);
+  return records;
+}
+
+async function stageFile(file: DesiredFile, temporary: string, source: ContentSource): Promise<OwnedFile> {
+  const mode = file.executable ? 0o755 : 0o644;
+  const handle = openSync(temporary, 'wx', mode);
+  try {
+    let written = 0;
+    const delivered = await deliverContent(file, source, (chunk) => {
+      written += chunk.length;
+      return written > SYNCHRONOUS_BYTES ? writeLater(handle, chunk) : writeFileSync(handle, chunk);
+    });
+    const stats = fstatSync(handle);
+    // The mask of the process may have taken bits away.
+    if ((stats.mode & 0o777) !== mode) fchmodSync(handle, mode);
+    return recordOf(file, delivered, fingerprintOf(stats));
+  } finally {
+    closeSync(handle);
+  }
+}
+
+function recordOf(file: DesiredFile, { sha256, inputs }: PreviewedContent, fingerprint: Fingerprint): OwnedFile {
+  const { path, source, blob, executable, patches } = file;
+  return { path, source, blob, inputs, patches: patches?.hash, sha256, executable, fingerprint };
+}

@@ -1,0 +1,83 @@
+import { ageOf, isCurrent, isFor, isValid, splitBundle } from './judge-certificate.ts';
+import { type KeyPair, makeAuthority, makeServingCertificate } from './make-certificate.ts';
+import type { WebhookSecret } from './webhook-secret.ts';
+
+/** What the certificates are judged by. */
+export interface Situation {
+  /** Names by which the API server calls. */
+  hosts: string[];
+  /** Milliseconds since 1970. */
+  now: number;
+  /** The CAs that the API server trusts for every webhook of the configuration, PEM. */
+  published: string;
+}
+
+/** Time for all API servers to take up a new CA, and for all replicas to take up a new certificate. */
+const OVERLAP_MS = 3_600_000;
+
+/**
+ * Gives the certificates that should be there; the same object where they are. A CA is followed by the next one in
+ * time: both are published, and only then does the next one sign. The last one stays published for a while, since
+ * other replicas may still serve what it signed.
+ */
+export function renewCertificates(current: WebhookSecret | undefined, situation: Situation): WebhookSecret {
+  if (!current || !isValid(authorityOf(current), situation.now)) return startOver(situation);
+  const followed = isCurrent(authorityOf(current), situation.now) ? current : followAuthority(current, situation);
+  return renewServing(followed, situation);
+}
+
+/** The CAs that the API server has to trust. */
+export function bundleOf(secret: WebhookSecret): string {
+  const authorities = [secret['ca.crt'], secret['next-ca.crt'], secret['previous-ca.crt']];
+  return authorities.flatMap((pem) => (pem ? [`${pem.trim()}\n`] : [])).join('');
+}
+
+/** Whoever deleted the Secret did not tell the other replicas, which serve what the published CA signed. */
+function startOver(situation: Situation): WebhookSecret {
+  const previous = splitBundle(situation.published, situation.now).join('');
+  return issue(makeAuthority(situation.now), situation, previous);
+}
+
+function followAuthority(current: WebhookSecret, situation: Situation): WebhookSecret {
+  const { now, published } = situation;
+  const next = nextOf(current);
+  if (!next || !isCurrent(next, now)) {
+    const { certificate, privateKey } = makeAuthority(now);
+    return { ...current, 'next-ca.crt': certificate, 'next-ca.key': privateKey };
+  }
+  const isPublished = splitBundle(published, now).some((pem) => pem.trim() === next.certificate.trim());
+  if (!isPublished || ageOf(next.certificate, now) < OVERLAP_MS) return current;
+  return issue(next, situation, current['ca.crt']);
+}
+
+function renewServing(current: WebhookSecret, situation: Situation): WebhookSecret {
+  const { hosts, now } = situation;
+  const serving = { certificate: current['tls.crt'], privateKey: current['tls.key'] };
+  const { 'previous-ca.crt': previous, ...others } = current;
+  if (!isCurrent(serving, now) || !isFor(serving.certificate, hosts, current['ca.crt']))
+    return { ...current, ...servingFields(authorityOf(current), situation) };
+  return previous && ageOf(serving.certificate, now) > OVERLAP_MS ? others : current;
+}
+
+function issue(authority: KeyPair, situation: Situation, previous: string): WebhookSecret {
+  return {
+    'ca.crt': authority.certificate,
+    'ca.key': authority.privateKey,
+    ...servingFields(authority, situation),
+    ...(previous ? { 'previous-ca.crt': previous } : {}),
+  };
+}
+
+function servingFields(authority: KeyPair, { hosts, now }: Situation) {
+  const { certificate, privateKey } = makeServingCertificate(authority, hosts, now);
+  return { 'tls.crt': certificate, 'tls.key': privateKey };
+}
+
+function authorityOf(secret: WebhookSecret): KeyPair {
+  return { certificate: secret['ca.crt'], privateKey: secret['ca.key'] };
+}
+
+function nextOf(secret: WebhookSecret): KeyPair | undefined {
+  const { 'next-ca.crt': certificate, 'next-ca.key': privateKey } = secret;
+  return certificate && privateKey ? { certificate, privateKey } : undefined;
+}

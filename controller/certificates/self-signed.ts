@@ -1,0 +1,56 @@
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { TlsFiles } from '../../shared/io/http/listen.ts';
+import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import { bundleOf, renewCertificates } from './renew-certificates.ts';
+import { publishCaBundle, readWebhookTrust } from './webhook-configuration.ts';
+import { ensureWebhookSecret } from './webhook-secret.ts';
+
+export interface SelfSignedOptions {
+  client: KubernetesClient;
+  /** Name of the MutatingWebhookConfiguration. */
+  webhook: string;
+  /** Namespace of the Secret. */
+  namespace: string;
+  /** Folder for the files that the server reads. */
+  folder: string;
+  /** Milliseconds since 1970; for tests. */
+  now?: () => number;
+}
+
+/** Time for the API servers to take up a bundle before a certificate that needs it is served, in milliseconds. */
+const SETTLE_MS = 2_000;
+
+/**
+ * Sees to it that a valid certificate is in the Secret, that the API server trusts its CA, and that both are in files.
+ * Safe to call again and again, and from several replicas at once.
+ */
+export async function ensureSelfSigned(options: SelfSignedOptions): Promise<TlsFiles> {
+  const { client, webhook, namespace, folder, now = Date.now } = options;
+  const { hosts, published, ownership } = await readWebhookTrust(client, webhook);
+  const name = `${webhook}-certificate`;
+  const secret = await ensureWebhookSecret(client, { namespace, name, ownership }, (current) =>
+    renewCertificates(current, { hosts, published, now: now() }),
+  );
+  await publishCaBundle(client, webhook, bundleOf(secret));
+  const files = { certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') };
+  const served = await readIfThere(files.certFile);
+  if (served !== undefined && served !== secret['tls.crt']) await sleep(SETTLE_MS);
+  await replaceFile(files.keyFile, secret['tls.key']);
+  await replaceFile(files.certFile, secret['tls.crt']);
+  return files;
+}
+
+async function replaceFile(path: string, content: string): Promise<void> {
+  if ((await readIfThere(path)) === content) return;
+  await writeFile(`${path}.new`, content, { mode: 0o600 });
+  await rename(`${path}.new`, path);
+}
+
+function readIfThere(path: string): Promise<string | undefined> {
+  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+}

@@ -1,0 +1,118 @@
+import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
+import { AGENT_CONTAINER, AGENT_LABEL, POD_ANNOTATIONS } from '../../shared/api/names.ts';
+import { asksForSidecar } from '../watch/asks-for-sidecar.ts';
+import type { AdmittedPod, Container } from './admitted-pod.ts';
+import { checkAnnotations } from './check-annotations.ts';
+import { type AgentImages, chooseAgentImage } from './choose-agent-image.ts';
+import { type Candidate, chooseGatewaySync } from './choose-gateway-sync.ts';
+import { findDataVolume } from './find-data-volume.ts';
+import { append, type PatchOperation, setEntries } from './json-patch.ts';
+import { identityOf, sidecarContainer } from './sidecar.ts';
+import { sidecarVolumes } from './sidecar-volumes.ts';
+
+export type Injection =
+  | { kind: 'unchanged' }
+  | { kind: 'patched'; patch: PatchOperation[]; crName: string; profile: string; warnings: string[] }
+  /** `because` tells whose fault it is: what is known of the resources may be out of date, the pod is what it is. */
+  | { kind: 'denied'; message: string; because: 'pod' | 'resource' };
+
+/** A GatewaySync that a pod may belong to. */
+export interface InjectionCandidate extends Candidate {
+  spec: GatewaySyncSpec;
+}
+
+export interface InjectionInput {
+  pod: AdmittedPod;
+  namespace: string;
+  candidates: InjectionCandidate[];
+  images: AgentImages;
+  /** Variables that name the proxy to git hosts, if there is one. */
+  proxy?: Record<string, string>;
+}
+
+/** Decides what a pod becomes; a second call for the same pod changes nothing. */
+export function injectSidecar(input: InjectionInput): Injection {
+  const { pod, namespace, candidates, images, proxy = {} } = input;
+  if (!asksForSidecar(pod)) return { kind: 'unchanged' };
+  const present = sidecarOf(pod);
+  if (present) return completeMetadata(pod, present);
+  const annotations = pod.metadata.annotations ?? {};
+  const problem = checkAnnotations(annotations) ?? checkSystem(pod);
+  if (problem) return { kind: 'denied', because: 'pod', message: problem };
+  const choice = chooseGatewaySync(annotations, candidates, namespace);
+  if (choice.kind === 'denied') return { ...choice, because: 'resource' };
+  const image = chooseAgentImage(choice.gatewaySync.spec, images);
+  if (image.kind === 'denied') return { ...image, because: 'resource' };
+  return addSidecar(pod, { ...choice, proxy, image: image.image });
+}
+
+interface Chosen {
+  gatewaySync: InjectionCandidate;
+  profile: string;
+  image: string;
+  proxy: Record<string, string>;
+}
+
+/**
+ * The sidecar comes after the pod's own init containers: these prepare what it needs, such as the owner of the data or
+ * a mesh's proxy, and would wait for it for ever if it came before them and could not work without.
+ */
+function addSidecar(pod: AdmittedPod, { gatewaySync: { name, spec }, profile, image, proxy }: Chosen): Injection {
+  const { annotations, labels } = pod.metadata;
+  const data = findDataVolume(pod);
+  if (data.kind === 'denied') return { ...data, because: 'pod' };
+  const identity = identityOf(data.container, pod);
+  if (identity.runAsUser === 0) return { kind: 'denied', because: 'pod', message: rootMessage(data.container.name) };
+  const taken = (pod.spec.volumes ?? []).map((volume) => volume.name);
+  const volumes = sidecarVolumes({ crName: name, spec }, taken);
+  const container = sidecarContainer({
+    ...{ pod, crName: name, profile, spec, image, proxy, identity, volumes, dataMount: data.mount },
+    gatewayName: annotations?.[POD_ANNOTATIONS.gatewayName] ?? labels?.['app.kubernetes.io/name'],
+  });
+  return {
+    ...{ kind: 'patched', crName: name, profile },
+    patch: [
+      ...metadataPatch(pod, name),
+      ...append(pod.spec.initContainers, '/spec/initContainers', [container]),
+      ...append(pod.spec.volumes, '/spec/volumes', volumes.volumes),
+    ],
+    warnings: identity.runAsUser === undefined ? [userWarning(data.container.name)] : [],
+  };
+}
+
+/** A pod may bring the sidecar along: a second review, or a copy of a pod that was injected. */
+function completeMetadata(pod: AdmittedPod, sidecar: Container): Injection {
+  const named = pod.metadata.annotations?.[POD_ANNOTATIONS.crName];
+  const variable = (wanted: string) => sidecar.env?.find(({ name }) => name === wanted)?.value;
+  const crName = named ?? variable('CR_NAME');
+  if (!crName) return { kind: 'unchanged' };
+  const patch = metadataPatch(pod, crName);
+  if (patch.length === 0) return { kind: 'unchanged' };
+  return { kind: 'patched', patch, crName, profile: variable('PROFILE') ?? 'default', warnings: [] };
+}
+
+function sidecarOf({ spec }: AdmittedPod): Container | undefined {
+  return [...(spec.initContainers ?? []), ...spec.containers].find(({ name }) => name === AGENT_CONTAINER);
+}
+
+function checkSystem({ spec }: AdmittedPod): string | undefined {
+  return spec.os?.name === 'windows'
+    ? `the agent runs on Linux only: remove the annotation ${POD_ANNOTATIONS.inject} from pods with spec.os.name windows`
+    : undefined;
+}
+
+const rootMessage = (container: string) =>
+  `container ${container} runs as user 0, and the sidecar runs as the same user, but never as root: set securityContext.runAsUser to another user`;
+
+const userWarning = (container: string) =>
+  `sync agent: container ${container} has no securityContext.runAsUser, so the sidecar runs as the user of its own image: set it, so that both own the same files`;
+
+function metadataPatch({ metadata }: AdmittedPod, crName: string): PatchOperation[] {
+  return [
+    ...setEntries(metadata.annotations, '/metadata/annotations', {
+      [POD_ANNOTATIONS.injected]: 'true',
+      [POD_ANNOTATIONS.crName]: crName,
+    }),
+    ...setEntries(metadata.labels, '/metadata/labels', { [AGENT_LABEL]: 'true' }),
+  ];
+}

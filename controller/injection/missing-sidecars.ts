@@ -1,0 +1,89 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
+import type { Logger } from '../../shared/log.ts';
+import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+import type { ObservedPod } from '../watch/observed-pod.ts';
+import { sweepMissing } from './sweep-missing.ts';
+
+export interface MissingSidecarsOptions {
+  client: KubernetesClient;
+  gatewaySyncs: () => Iterable<ObservedGatewaySync>;
+  /** Pods with the label of injected ones, which some have set themselves. */
+  labelledPods: () => Iterable<ObservedPod>;
+  /** Told of resources whose missing pods changed. */
+  onChange: (key: ObjectKey) => void;
+  log: Logger;
+}
+
+const PERIOD_MS = 60_000;
+
+/** Finds pods that slipped past injection, once a minute, in namespaces with GatewaySyncs. */
+export class MissingSidecars {
+  readonly #options: MissingSidecarsOptions;
+  readonly #pods = new Map<ObjectKey, ObservedPod[]>();
+
+  constructor(options: MissingSidecarsOptions) {
+    this.#options = options;
+  }
+
+  podsOf(key: ObjectKey): ObservedPod[] {
+    return this.#pods.get(key) ?? [];
+  }
+
+  /** Pods without their sidecar, over all resources; none while another replica looks for them. */
+  get count(): number {
+    const pods = [...this.#pods.values()].flat();
+    return new Set(pods.map(({ uid }) => uid)).size;
+  }
+
+  /** Sweeps until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#sweepAll(signal);
+      await sleep(PERIOD_MS * (0.9 + Math.random() * 0.2), undefined, { signal }).catch(() => {});
+    }
+    this.#pods.clear();
+  }
+
+  async #sweepAll(signal: AbortSignal): Promise<void> {
+    const names = new Map<string, string[]>();
+    for (const { namespace, name } of this.#options.gatewaySyncs())
+      names.set(namespace, [...(names.get(namespace) ?? []), name]);
+    for (const key of this.#pods.keys()) {
+      if (!names.has(key.slice(0, key.indexOf('/')))) this.#pods.delete(key);
+    }
+    const labelled = Map.groupBy(this.#withoutSidecar(), ({ namespace }) => namespace);
+    for (const [namespace, resources] of names) {
+      if (signal.aborted) return;
+      try {
+        const swept = await sweepMissing(this.#options.client, namespace);
+        this.#store(namespace, resources, [...swept, ...(labelled.get(namespace) ?? [])]);
+      } catch (error) {
+        this.#options.log.warn({ err: error, namespace }, 'pods without sidecar not looked for');
+      }
+    }
+  }
+
+  *#withoutSidecar(): Iterable<ObservedPod> {
+    for (const pod of this.#options.labelledPods()) if (pod.sidecar === 'missing' && pod.live) yield pod;
+  }
+
+  #store(namespace: string, resources: string[], pods: ObservedPod[]): void {
+    for (const name of resources) {
+      const key = `${namespace}/${name}`;
+      const own = pods.filter(({ crName }) => crName === name || (crName === undefined && resources.length === 1));
+      const before = this.podsOf(key);
+      if (own.length > 0) this.#pods.set(key, own);
+      else this.#pods.delete(key);
+      if (uidsOf(before) !== uidsOf(own)) this.#options.onChange(key);
+    }
+  }
+}
+
+function uidsOf(pods: ObservedPod[]): string {
+  return pods
+    .map(({ uid }) => uid)
+    .sort()
+    .join(' ');
+}

@@ -1,0 +1,60 @@
+import * as v from 'valibot';
+import { type AdmittedPod, admittedPodSchema } from './admitted-pod.ts';
+import type { Injection } from './inject-sidecar.ts';
+
+/** The parts of an AdmissionReview request that are read; https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#request. */
+const admissionReviewSchema = v.object({
+  apiVersion: v.literal('admission.k8s.io/v1'),
+  kind: v.literal('AdmissionReview'),
+  request: v.object({
+    uid: v.pipe(v.string(), v.minLength(1), v.maxLength(128)),
+    namespace: v.optional(v.string(), ''),
+    operation: v.string(),
+    resource: v.object({ group: v.string(), resource: v.string() }),
+    subResource: v.optional(v.string()),
+    object: v.optional(v.unknown()),
+  }),
+});
+
+type AdmissionRequest = v.InferOutput<typeof admissionReviewSchema>['request'];
+
+/** A review as the injector sees it; there is no pod where the request is about something else. */
+export interface Review {
+  uid: string;
+  namespace: string;
+  pod: AdmittedPod | undefined;
+}
+
+/** Reads a review; undefined where the JSON is none, or the pod in it is no pod. */
+export function readReview(json: unknown): Review | undefined {
+  const review = v.safeParse(admissionReviewSchema, json);
+  if (!review.success) return undefined;
+  const { request } = review.output;
+  const { uid, namespace } = request;
+  if (!isPodCreation(request)) return { uid, namespace, pod: undefined };
+  const pod = v.safeParse(admittedPodSchema, request.object);
+  return pod.success ? { uid, namespace, pod: pod.output } : undefined;
+}
+
+function isPodCreation({ operation, resource, subResource }: AdmissionRequest): boolean {
+  return operation === 'CREATE' && resource.group === '' && resource.resource === 'pods' && !subResource;
+}
+
+/** The answer to a review; a patch is a JSON Patch in base64. */
+export function reviewResponse(uid: string, injection: Injection) {
+  return {
+    apiVersion: 'admission.k8s.io/v1',
+    kind: 'AdmissionReview',
+    response: { uid, ...responseOf(injection) },
+  };
+}
+
+function responseOf(injection: Injection) {
+  if (injection.kind === 'unchanged') return { allowed: true };
+  if (injection.kind === 'denied') {
+    return { allowed: false, status: { code: 403, reason: 'Forbidden', message: `sync agent: ${injection.message}` } };
+  }
+  const patch = Buffer.from(JSON.stringify(injection.patch)).toString('base64');
+  const { warnings } = injection;
+  return { allowed: true, patchType: 'JSONPatch', patch, ...(warnings.length > 0 ? { warnings } : {}) };
+}

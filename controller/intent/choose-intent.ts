@@ -1,0 +1,79 @@
+import type { GatewaySyncStatus, RequestOutcome } from '../../shared/api/gateway-sync-status.ts';
+import type { ObservedGatewaySync, PushAnnotations, RequestAnnotations } from '../watch/observed-gateway-sync.ts';
+
+export type Target = NonNullable<GatewaySyncStatus['target']>;
+
+/** What is known of a request or push before anything is resolved: to be tried, or settled already. */
+type Verdict = { kind: 'try' } | { kind: 'settled'; outcome: RequestOutcome; message: string };
+
+/** What the resource asks for, by its spec, its annotations and what was done so far. */
+export interface Intent {
+  /** Followed if the request or push is not, or cannot be. */
+  fallback: Target;
+  request?: RequestAnnotations & { verdict: Verdict };
+  push?: PushAnnotations & { verdict: Verdict };
+  /** The fallback is an edit of spec.git.ref that has not been followed yet. */
+  edited: boolean;
+}
+
+const applied =
+  'the annotation comes from a manifest: remove sync.io/requested-ref from it, and set spec.git.ref instead';
+const stale = 'the request is older than this resource, which was restored or cloned with it';
+const displaced = 'spec.git.ref was edited after this request was made';
+
+/**
+ * The newest intent wins: a request is followed until spec.git.ref is edited. What a request or push asked for is told
+ * from its echo in status, so that nothing is done twice and nothing is forgotten, also not by a restart.
+ */
+export function chooseIntent(gatewaySync: ObservedGatewaySync): Intent {
+  const { status, spec } = gatewaySync;
+  const edited = status.observedRef !== undefined && status.observedRef !== spec.git.ref;
+  const request = openRequest(gatewaySync, edited);
+  const push = openPush(gatewaySync);
+  const followed = status.target;
+  const keep = followed && !edited && status.observedRef !== undefined;
+  return {
+    fallback: keep ? followed : { ref: spec.git.ref, source: 'Spec' },
+    edited: !keep,
+    ...(request ? { request } : {}),
+    ...(push ? { push } : {}),
+  };
+}
+
+function openRequest(gatewaySync: ObservedGatewaySync, edited: boolean): Intent['request'] {
+  const { request, status } = gatewaySync;
+  if (!request) return undefined;
+  const { ref, at, by, id } = request;
+  const echo = status.lastRequest;
+  const same = echo && echo.ref === ref && echo.at === at && echo.by === by && echo.id === id;
+  if (same && echo.outcome !== 'Pending') return undefined;
+  const fields = { ref, ...(at ? { at } : {}), ...(by ? { by } : {}), ...(id ? { id } : {}) };
+  return { ...fields, verdict: judge(gatewaySync, edited) };
+}
+
+function judge(gatewaySync: ObservedGatewaySync, edited: boolean): Verdict {
+  const { request, status, createdAt, refWrittenAt } = gatewaySync;
+  if (request?.applied) return { kind: 'settled', outcome: 'Ignored', message: applied };
+  const requestedAt = timeOf(request);
+  if (status.observedRef === undefined && requestedAt !== undefined && requestedAt < createdAt) {
+    return { kind: 'settled', outcome: 'Ignored', message: stale };
+  }
+  if (edited && requestedAt !== undefined && refWrittenAt !== undefined && requestedAt <= refWrittenAt) {
+    return { kind: 'settled', outcome: 'Superseded', message: displaced };
+  }
+  return { kind: 'try' };
+}
+
+/** When a request was made: as it says itself, else when the API server stored it. */
+function timeOf(request: ObservedGatewaySync['request']): number | undefined {
+  const stated = Date.parse(request?.at ?? '');
+  return Number.isNaN(stated) ? request?.writtenAt : stated;
+}
+
+function openPush({ push, status }: ObservedGatewaySync): Intent['push'] {
+  if (!push) return undefined;
+  const echo = status.lastPush;
+  const same = echo && echo.ref === push.ref && echo.at === push.at;
+  if (same && echo.outcome !== 'Pending') return undefined;
+  return { ...push, verdict: { kind: 'try' } };
+}

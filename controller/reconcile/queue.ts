@@ -1,0 +1,160 @@
+import type { Logger } from '../../shared/log.ts';
+
+/** Requests go before polls. */
+export type Priority = 'high' | 'low';
+
+/** What a handler wants next: nothing, or to be called again after so many milliseconds. */
+export type Outcome = { requeueAfterMs?: number } | undefined;
+
+export interface QueueOptions {
+  /** Reconciles one key; what it throws leads to a retry with back-off. */
+  handle: (key: string) => Promise<Outcome>;
+  concurrency: number;
+  /** Milliseconds until the next try after `failures` failures in a row. */
+  backoffMs: (failures: number, error: unknown) => number;
+  /** Told how long a key waited for a worker, in seconds: for metrics. */
+  onTaken?: (waitedSeconds: number) => void;
+  /** Milliseconds of a monotonic clock. */
+  now?: () => number;
+  log: Logger;
+}
+
+/** So many keys of high priority in a row, and one of low priority has its turn: a flood of the one never stops the other. */
+const HIGH_IN_A_ROW = 7;
+
+/**
+ * A queue of keys: at most one handler a key, keys that are added while theirs runs are handled once more after it,
+ * and a key that waits is there once. Modelled on client-go's workqueue.
+ */
+export class KeyedQueue {
+  readonly #options: QueueOptions;
+  readonly #now: () => number;
+  /** Keys, and since when they wait; insertion order is the order of work. */
+  readonly #waiting: Record<Priority, Map<string, number>> = { high: new Map(), low: new Map() };
+  /** In the order in which they began. */
+  readonly #running = new Map<string, { since: number; done: Promise<void> }>();
+  readonly #dirty = new Map<string, Priority>();
+  readonly #timers = new Map<string, { timer: NodeJS.Timeout; due: number }>();
+  readonly #failures = new Map<string, number>();
+  #highInARow = 0;
+  #started = false;
+
+  constructor(options: QueueOptions) {
+    this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
+  }
+
+  /** Keys that wait for a worker now. */
+  get depth(): number {
+    return this.#waiting.high.size + this.#waiting.low.size;
+  }
+
+  /** Age of the oldest handler that runs, or of the oldest key that no free worker takes, in milliseconds; else 0. */
+  get stuckForMs(): number {
+    const { high, low } = this.#waiting;
+    const isFree = this.#started && this.#running.size < this.#options.concurrency;
+    const [oldest] = this.#running.values();
+    const begun = [oldest?.since, ...(isFree ? [firstOf(high)?.[1], firstOf(low)?.[1]] : [])];
+    return Math.max(0, ...begun.flatMap((since) => (since === undefined ? [] : this.#now() - since)));
+  }
+
+  /** Starts handling; what was added before is handled now. */
+  start(): void {
+    this.#started = true;
+    this.#dispatch();
+  }
+
+  /** Stops handling and waits for the handlers that run. */
+  async stop(): Promise<void> {
+    this.#started = false;
+    for (const { timer } of this.#timers.values()) clearTimeout(timer);
+    this.#timers.clear();
+    await Promise.all(Array.from(this.#running.values(), ({ done }) => done));
+  }
+
+  /** Adds a key for now; a running back-off or a later appointment is overtaken. */
+  add(key: string, priority: Priority = 'high'): void {
+    this.#cancelTimer(key);
+    if (this.#running.has(key)) {
+      if (this.#dirty.get(key) !== 'high') this.#dirty.set(key, priority);
+      return;
+    }
+    const { high, low } = this.#waiting;
+    if (high.has(key) || (priority === 'low' && low.has(key))) return;
+    this.#waiting[priority].set(key, low.get(key) ?? this.#now());
+    if (priority === 'high') low.delete(key);
+    this.#dispatch();
+  }
+
+  /** Adds a key for later; an earlier appointment stands. */
+  addAfter(key: string, afterMs: number): void {
+    const due = this.#now() + afterMs;
+    const existing = this.#timers.get(key);
+    if (existing && existing.due <= due) return;
+    this.#cancelTimer(key);
+    const timer = setTimeout(() => {
+      this.#timers.delete(key);
+      this.add(key, 'low');
+    }, afterMs);
+    timer.unref();
+    this.#timers.set(key, { timer, due });
+  }
+
+  /** Forgets a key that is gone for good. */
+  forget(key: string): void {
+    this.#cancelTimer(key);
+    this.#failures.delete(key);
+  }
+
+  #cancelTimer(key: string): void {
+    clearTimeout(this.#timers.get(key)?.timer);
+    this.#timers.delete(key);
+  }
+
+  #dispatch(): void {
+    while (this.#started && this.#running.size < this.#options.concurrency) {
+      const key = this.#take();
+      if (key === undefined) return;
+      // Begins a moment later: a handler that adds its own key at once must find it among those that run.
+      const done = Promise.resolve(key).then((taken) => this.#work(taken));
+      this.#running.set(key, { since: this.#now(), done });
+    }
+  }
+
+  #take(): string | undefined {
+    const { high, low } = this.#waiting;
+    const isTurnOfHigh = low.size === 0 || this.#highInARow < HIGH_IN_A_ROW;
+    const queue = high.size > 0 && isTurnOfHigh ? high : low;
+    const first = firstOf(queue);
+    if (!first) return undefined;
+    const [key, since] = first;
+    queue.delete(key);
+    this.#highInARow = queue === high ? this.#highInARow + 1 : 0;
+    this.#options.onTaken?.((this.#now() - since) / 1000);
+    return key;
+  }
+
+  async #work(key: string): Promise<void> {
+    try {
+      const outcome = await this.#options.handle(key);
+      this.#failures.delete(key);
+      if (outcome?.requeueAfterMs !== undefined) this.addAfter(key, outcome.requeueAfterMs);
+    } catch (error) {
+      const failures = (this.#failures.get(key) ?? 0) + 1;
+      this.#failures.set(key, failures);
+      const retryInMs = Math.round(this.#options.backoffMs(failures, error));
+      this.#options.log.warn({ err: error, key, failures, retryInMs }, 'reconcile failed');
+      this.addAfter(key, retryInMs);
+    }
+    this.#running.delete(key);
+    const again = this.#dirty.get(key);
+    this.#dirty.delete(key);
+    if (again && this.#started) this.add(key, again);
+    this.#dispatch();
+  }
+}
+
+function firstOf<K, V>(map: Map<K, V>): [K, V] | undefined {
+  const [first] = map;
+  return first;
+}

@@ -1,0 +1,152 @@
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import { AGENT_LABEL } from '../../shared/api/names.ts';
+import type { SyncReport } from '../../shared/api/sync-report.ts';
+import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import { type Change, type ObjectKey, Reflector, type ReflectorOptions } from '../../shared/io/kubernetes/reflector.ts';
+import { corePath, gatewaySyncPath, groupPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
+import type { Logger } from '../../shared/log.ts';
+import {
+  type ObservedRoleBinding,
+  projectRoleBinding,
+  RBAC,
+  ROLE_BINDING_SELECTOR,
+  type RoleBinding,
+} from '../binding/role-binding.ts';
+import { type ObservedGatewaySync, projectGatewaySync } from './observed-gateway-sync.ts';
+import { type ObservedPod, type Pod, projectPod } from './observed-pod.ts';
+import { type ObservedReport, projectReport } from './observed-report.ts';
+import { StringPool } from './string-pool.ts';
+
+export interface CacheListeners {
+  onGatewaySync: (change: Change<ObservedGatewaySync>) => void;
+  onPod: (change: Change<ObservedPod>) => void;
+  onReport: (change: Change<ObservedReport>) => void;
+  onRoleBinding: (change: Change<ObservedRoleBinding>) => void;
+}
+
+export interface CacheOptions {
+  client: KubernetesClient;
+  /** Empty: the whole cluster. */
+  namespaces: string[];
+  /** Whether RoleBindings are watched; without, there is no right to do so. */
+  roleBindings: boolean;
+  log: Logger;
+  onRestart?: (kind: string, reason: string) => void;
+}
+
+type AnyReflector = Pick<Reflector<GatewaySync, unknown>, 'hasSynced' | 'silentForMs' | 'firstSync' | 'run'>;
+
+/** The controller's view of the cluster: GatewaySyncs, injected pods, reports and role bindings, always current. */
+export class Caches {
+  readonly #gatewaySyncs: Reflector<GatewaySync, ObservedGatewaySync>[] = [];
+  readonly #pods: Reflector<Pod, ObservedPod>[] = [];
+  readonly #reports: Reflector<SyncReport, ObservedReport>[] = [];
+  readonly #roleBindings: Reflector<RoleBinding, ObservedRoleBinding>[] = [];
+
+  constructor({ client, namespaces, roleBindings, log, onRestart }: CacheOptions, listeners: CacheListeners) {
+    const of = (kind: string) => ({
+      client,
+      log: log.child({ kind }),
+      onRestart: (reason: string) => onRestart?.(kind, reason),
+    });
+    const pool = new StringPool();
+    const compact =
+      <TRaw, T>(project: (object: TRaw) => T) =>
+      (object: TRaw) =>
+        pool.intern(project(object));
+    for (const namespace of namespaces.length > 0 ? namespaces : [undefined]) {
+      this.#gatewaySyncs.push(
+        make({
+          ...of('gatewaysyncs'),
+          path: gatewaySyncPath(namespace),
+          project: compact(projectGatewaySync),
+          onChange: listeners.onGatewaySync,
+        }),
+      );
+      this.#pods.push(
+        make({
+          ...of('pods'),
+          path: corePath('pods', namespace),
+          labelSelector: `${AGENT_LABEL}=true`,
+          project: compact(projectPod),
+          onChange: listeners.onPod,
+        }),
+      );
+      this.#reports.push(
+        make({
+          ...of('syncreports'),
+          path: syncReportPath(namespace),
+          project: compact(projectReport),
+          onChange: listeners.onReport,
+        }),
+      );
+      if (!roleBindings) continue;
+      this.#roleBindings.push(
+        make({
+          ...of('rolebindings'),
+          path: groupPath(RBAC, 'rolebindings', namespace),
+          labelSelector: ROLE_BINDING_SELECTOR,
+          project: compact(projectRoleBinding),
+          onChange: listeners.onRoleBinding,
+        }),
+      );
+    }
+  }
+
+  get hasSynced(): boolean {
+    return this.#all.every((reflector) => reflector.hasSynced);
+  }
+
+  /** The longest silence of any watch, in milliseconds. */
+  get silentForMs(): number {
+    return Math.max(...this.#all.map((reflector) => reflector.silentForMs));
+  }
+
+  /** Runs all watches until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#all.map((reflector) => reflector.run(signal)));
+  }
+
+  /** Resolves when every kind has been listed once. */
+  async firstSync(): Promise<void> {
+    await Promise.all(this.#all.map((reflector) => reflector.firstSync));
+  }
+
+  gatewaySync(key: ObjectKey): ObservedGatewaySync | undefined {
+    return find(this.#gatewaySyncs, key);
+  }
+
+  *gatewaySyncs(): Iterable<ObservedGatewaySync> {
+    for (const reflector of this.#gatewaySyncs) yield* reflector.store.values();
+  }
+
+  report(key: ObjectKey): ObservedReport | undefined {
+    return find(this.#reports, key);
+  }
+
+  roleBinding(key: ObjectKey): ObservedRoleBinding | undefined {
+    return find(this.#roleBindings, key);
+  }
+
+  *pods(): Iterable<ObservedPod> {
+    for (const reflector of this.#pods) yield* reflector.store.values();
+  }
+
+  get #all(): AnyReflector[] {
+    return [...this.#gatewaySyncs, ...this.#pods, ...this.#reports, ...this.#roleBindings];
+  }
+}
+
+function make<TRaw extends GatewaySync | Pod | SyncReport | RoleBinding, T>(
+  options: ReflectorOptions<TRaw, T>,
+): Reflector<TRaw, T> {
+  return new Reflector(options);
+}
+
+function find<T>(reflectors: Reflector<never, T>[], key: ObjectKey): T | undefined {
+  for (const { store } of reflectors) {
+    const found = store.get(key);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

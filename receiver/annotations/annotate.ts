@@ -1,0 +1,25 @@
+import { FIELD_MANAGERS } from '../../shared/api/names.ts';
+import { type KubernetesClient, MERGE_PATCH } from '../../shared/io/kubernetes/client.ts';
+import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
+import type { Annotations } from './annotations-of.ts';
+import type { Target } from './target.ts';
+
+/** Only the metadata comes back: the object itself may be large. */
+const PARTIAL_METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
+
+/** Sets annotations of a GatewaySync, others untouched. Throws `ApiError`, or the error of a broken connection. */
+export type Annotate = (target: Target, annotations: Annotations, timeoutMs: number) => Promise<void>;
+
+/** Annotates by one JSON merge patch (RFC 7386), the only call that the receiver makes. */
+export function createAnnotate(client: KubernetesClient): Annotate {
+  return ({ namespace, name }, annotations, timeoutMs) =>
+    client.send({
+      method: 'PATCH',
+      path: gatewaySyncPath(namespace, name),
+      query: { fieldManager: FIELD_MANAGERS.receiver },
+      body: { metadata: { annotations } },
+      contentType: MERGE_PATCH,
+      accept: PARTIAL_METADATA,
+      timeoutMs,
+    });
+}

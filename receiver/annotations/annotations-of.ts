@@ -1,0 +1,37 @@
+import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
+import type { Wanted } from '../sources/delivery.ts';
+
+export type Annotations = Readonly<Record<string, string>>;
+
+/** The two things that a GatewaySync can be annotated with, each with a time of its own. */
+export type Part = 'request' | 'push';
+
+/** The annotation that holds the time of a part. */
+export const TIME_ANNOTATIONS: Readonly<Record<Part, string>> = {
+  request: REQUEST_ANNOTATIONS.requestedAt,
+  push: REQUEST_ANNOTATIONS.pushedAt,
+};
+
+const pushKeys = new Set<string>([REQUEST_ANNOTATIONS.pushedRef, REQUEST_ANNOTATIONS.pushedAt]);
+
+/** The annotations that carry a delivery to the controller. A push leaves those of a request alone, and the reverse. */
+export function annotationsOf(delivery: Wanted, { requestId, at }: { requestId: string; at: Date }): Annotations {
+  const time = at.toISOString();
+  if (delivery.kind === 'push') return pushAnnotations(delivery.ref, time);
+  return {
+    [REQUEST_ANNOTATIONS.requestedRef]: delivery.ref,
+    [REQUEST_ANNOTATIONS.requestedAt]: time,
+    [REQUEST_ANNOTATIONS.requestedBy]: delivery.source,
+    [REQUEST_ANNOTATIONS.requestId]: requestId,
+    ...(delivery.pushedRef === undefined ? {} : pushAnnotations(delivery.pushedRef, time)),
+  };
+}
+
+/** What remains when one part is taken out. */
+export function withoutPart(annotations: Annotations, part: Part): Annotations {
+  return Object.fromEntries(Object.entries(annotations).filter(([key]) => pushKeys.has(key) !== (part === 'push')));
+}
+
+function pushAnnotations(ref: string, time: string): Annotations {
+  return { [REQUEST_ANNOTATIONS.pushedRef]: ref, [REQUEST_ANNOTATIONS.pushedAt]: time };
+}

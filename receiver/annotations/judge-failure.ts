@@ -1,0 +1,32 @@
+import { ApiError, isApiError, isRetryable } from '../../shared/io/kubernetes/api-error.ts';
+import { type Part, TIME_ANNOTATIONS } from './annotations-of.ts';
+import type { Target } from './target.ts';
+
+/** What a failed patch means. */
+export type Failure =
+  | { kind: 'missing' }
+  /** Something newer than this part is stored. */
+  | { kind: 'superseded'; part: Part }
+  | { kind: 'retry'; afterMs: number }
+  | { kind: 'refused' };
+
+/** Tells what to do about a failed patch. */
+export function judgeFailure(error: unknown, target: Target): Failure {
+  if (isMissing(error, target)) return { kind: 'missing' };
+  const part = supersededPart(error);
+  if (part) return { kind: 'superseded', part };
+  if (!isRetryable(error)) return { kind: 'refused' };
+  return { kind: 'retry', afterMs: (error instanceof ApiError && error.retryAfterMs) || 0 };
+}
+
+/** A 404 counts only as the API server's own word on that very object: without the CRD the path itself is unknown. */
+function isMissing(error: unknown, { name }: Target): boolean {
+  return isApiError(error, 404) && error.reason === 'NotFound' && error.objectName === name;
+}
+
+/** The admission policy of the receiver says which part is older than what is stored. */
+function supersededPart(error: unknown): Part | undefined {
+  if (!isApiError(error, 422)) return undefined;
+  const parts: Part[] = ['request', 'push'];
+  return parts.find((part) => error.causes.some((cause) => cause.includes(`superseded: ${TIME_ANNOTATIONS[part]} `)));
+}

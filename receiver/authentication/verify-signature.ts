@@ -1,0 +1,39 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { DeliveryHeaders } from '../sources/delivery.ts';
+
+const withPrefix = /^sha256=([0-9a-f]{64})$/i;
+const bare = /^([0-9a-f]{64})$/i;
+
+/**
+ * Headers that carry the HMAC-SHA256 of the body in hexadecimal digits.
+ * https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries,
+ * https://support.atlassian.com/bitbucket-cloud/docs/manage-webhooks/#Secure-webhooks,
+ * https://docs.gitea.com/usage/repository/webhooks, https://forgejo.org/docs/latest/user/webhooks/
+ */
+const signatureHeaders: readonly (readonly [string, RegExp])[] = [
+  ['x-hub-signature-256', withPrefix],
+  ['x-hub-signature', withPrefix],
+  ['x-forgejo-signature', bare],
+  ['x-gitea-signature', bare],
+  ['x-gogs-signature', bare],
+];
+
+/** Whether one of the headers holds a signature of these bytes by one of the secrets; headers of other forms do not. */
+export function verifySignature(headers: DeliveryHeaders, body: Uint8Array, secrets: readonly string[]): boolean {
+  const given = signaturesIn(headers);
+  if (given.length === 0) return false;
+  return secrets.some((secret) => {
+    const expected = createHmac('sha256', secret).update(body).digest();
+    return given.some((signature) => timingSafeEqual(signature, expected));
+  });
+}
+
+function signaturesIn(headers: DeliveryHeaders): Buffer[] {
+  const found: Buffer[] = [];
+  for (const [name, form] of signatureHeaders) {
+    const value = headers[name];
+    const hex = value === undefined ? undefined : form.exec(value)?.[1];
+    if (hex !== undefined) found.push(Buffer.from(hex, 'hex'));
+  }
+  return found;
+}

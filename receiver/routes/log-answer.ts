@@ -1,0 +1,68 @@
+import type { Logger } from '../../shared/log.ts';
+import { isPossibleTarget, type Target } from '../annotations/target.ts';
+import type { DeliveryHeaders } from '../sources/delivery.ts';
+import { type AnswerRecord, reasonOf, sourceOf } from './answer-record.ts';
+
+/** Headers that a log line may hold: they name the event and the delivery, never what authenticates it. */
+const LOGGED_HEADERS = [
+  'user-agent',
+  'x-request-id',
+  'x-github-event',
+  'x-github-delivery',
+  'x-gitlab-event',
+  'x-gitlab-event-uuid',
+  'x-gitea-event',
+  'x-gitea-delivery',
+  'x-forgejo-event',
+  'x-forgejo-delivery',
+  'x-gogs-event',
+  'x-gogs-delivery',
+  'x-event-key',
+  'x-request-uuid',
+  'webhook-id',
+] as const;
+
+const MAX_HEADER_LENGTH = 100;
+/** Lines a second for requests that are nobody's: a flood of them must not become a flood of lines. */
+const STRANGERS_PER_SECOND = 10;
+
+const nowhere: Partial<Target> = {};
+
+/** Makes the function that writes one line for each request; nothing of its body but the ref and the sender's reason. */
+export function createLogAnswer(log: Logger): (record: AnswerRecord) => void {
+  let second = 0;
+  let strangers = 0;
+  const isOneTooMany = (): boolean => {
+    const now = Math.floor(performance.now() / 1000);
+    if (now !== second) [second, strangers] = [now, 0];
+    return ++strangers > STRANGERS_PER_SECOND;
+  };
+
+  return ({ requestId, target, headers, outcome, seconds }) => {
+    if (requestId === undefined && isOneTooMany()) return;
+    // A path that names no possible object holds whatever somebody wrote there.
+    const { namespace, name } = isPossibleTarget(target) ? target : nowhere;
+    const fields = {
+      requestId,
+      namespace,
+      name,
+      source: sourceOf(outcome),
+      outcome: outcome.kind,
+      reason: reasonOf(outcome),
+      ref: 'ref' in outcome ? outcome.ref : undefined,
+      senderReason: 'senderReason' in outcome ? outcome.senderReason : undefined,
+      durationMs: Math.round(seconds * 1000),
+      headers: loggedHeaders(headers),
+    };
+    log.info(fields, 'delivery answered');
+  };
+}
+
+function loggedHeaders(headers: DeliveryHeaders): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const name of LOGGED_HEADERS) {
+    const value = headers[name];
+    if (value !== undefined) found[name] = value.slice(0, MAX_HEADER_LENGTH);
+  }
+  return found;
+}

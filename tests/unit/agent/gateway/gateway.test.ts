@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import type { Intent } from '../../../../agent/resource/judge-resource.ts';
+import { freePort } from '../../../../scripts/testbed/free-port.ts';
+import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { type FakeIgnition, startFakeIgnition } from '../../../support/fake-ignition.ts';
+import { createSandbox, type Sandbox } from '../support/sandbox.ts';
+
+type Reload = Intent['reload'];
+
+let server: GitServer;
+before(async () => {
+  server = await startGitServer();
+});
+after(() => server.stop());
+
+const none: Reload = { preset: 'none', requests: [], readyPath: undefined };
+const ignition: Reload = { ...none, preset: 'ignition' };
+let repositories = 0;
+
+/** A gateway that runs, and one commit to deliver. */
+async function prepare(t: TestContext, reload: Reload, fields: object = {}) {
+  const gateway = await startFakeIgnition();
+  t.after(() => gateway.stop());
+  const sandbox = await createSandbox(t, { port: gateway.port });
+  await writeFile(path.join(sandbox.folder, 'api-key'), 'name:secret\n');
+  const repository = await server.createRepository(`gateway-${++repositories}`);
+  const commit = await repository.commit({ files: { a: `${repositories}` } });
+  return { gateway, sandbox, repository, target: { repo: repository.url, commit, reload, profile: fields } };
+}
+
+const lines = ({ calls }: FakeIgnition) => calls.map(({ line }) => line);
+
+async function syncAndReload(sandbox: Sandbox, target: Parameters<Sandbox['sync']>[0]): Promise<boolean> {
+  await sandbox.sync(target);
+  return await sandbox.reload(target);
+}
+
+suite('the preset ignition', () => {
+  const scans = ['POST /data/api/v1/scan/projects', 'POST /data/api/v1/scan/config'];
+
+  test('scans projects, then configuration, once for each change', async (t) => {
+    const { gateway, sandbox, target } = await prepare(t, ignition);
+    assert.equal(await syncAndReload(sandbox, target), true);
+    assert.deepEqual(lines(gateway), scans);
+    assert.equal(await syncAndReload(sandbox, target), false);
+    assert.equal(gateway.calls.length, 2);
+    await writeFile(path.join(sandbox.data, 'a'), 'drift');
+    assert.equal(await syncAndReload(sandbox, target), true);
+    assert.equal(gateway.calls.length, 4);
+  });
+
+  test('reads the key anew for each request', async (t) => {
+    const { gateway, sandbox, target } = await prepare(t, ignition);
+    gateway.key = 'name:other';
+    await assert.rejects(syncAndReload(sandbox, target), {
+      name: 'TransientError',
+      message:
+        'the gateway answered 401 to POST /data/api/v1/scan/projects: check the Secrets that are named in spec.gateway',
+    });
+    await writeFile(path.join(sandbox.folder, 'api-key'), 'name:other');
+    assert.equal(await sandbox.reload(target), true);
+    assert.deepEqual(
+      gateway.calls.map(({ key }) => key),
+      ['name:secret', 'name:other', 'name:other'],
+    );
+  });
+
+  test('starts over until everything succeeded, also after a restart of the agent', async (t) => {
+    const { gateway, sandbox, target } = await prepare(t, ignition);
+    gateway.faults['/data/api/v1/scan/config'] = { status: 500 };
+    await assert.rejects(syncAndReload(sandbox, target), { code: 'gateway.refused' });
+    await sandbox.restart();
+    await assert.rejects(syncAndReload(sandbox, target), { code: 'gateway.refused' });
+    gateway.faults = {};
+    await sandbox.restart();
+    assert.equal(await syncAndReload(sandbox, target), true);
+    assert.deepEqual(lines(gateway), [...scans, ...scans, ...scans]);
+    await sandbox.restart();
+    assert.equal(await syncAndReload(sandbox, target), false);
+  });
+
+  test('holds back a change, and a repair, while somebody edits, as the policy says', async (t) => {
+    const { gateway, sandbox, target } = await prepare(t, ignition, { designerSessionPolicy: 'wait' });
+    gateway.editors = [{ user: 'ann', project: 'plant' }];
+    await assert.rejects(sandbox.sync(target), { name: 'WaitingError', message: /\(ann on plant\).*says wait/ });
+    const failing = { ...target, profile: { designerSessionPolicy: 'fail' as const } };
+    await assert.rejects(sandbox.sync(failing), { name: 'TerminalError', code: 'gateway.editors' });
+    assert.deepEqual(await sandbox.files(), {});
+    gateway.editors = [];
+    assert.equal(await syncAndReload(sandbox, target), true);
+    gateway.editors = [{ user: 'ann', project: 'plant' }];
+    assert.deepEqual((await sandbox.sync(target)).plan.changes, [], 'nothing to change, nobody in the way');
+    await sandbox.sync({ ...target, commit: target.commit, profile: { designerSessionPolicy: 'proceed' } });
+  });
+
+  test('takes a gateway that does not run for one that nobody edits on, and one that does not answer for no such thing', async (t) => {
+    const { gateway, sandbox, target } = await prepare(t, ignition, { designerSessionPolicy: 'wait' });
+    gateway.faults['/data/api/v1/designers'] = { status: 503 };
+    await assert.rejects(sandbox.sync(target), { code: 'gateway.refused' });
+    await gateway.stop();
+    await sandbox.sync(target);
+    assert.deepEqual(Object.keys(await sandbox.files()), ['a']);
+    await assert.rejects(sandbox.reload(target), { name: 'WaitingError', code: 'gateway.down' });
+    const again = await startFakeIgnition(gateway.port);
+    t.after(() => again.stop());
+    assert.equal(await sandbox.reload(target), true);
+    assert.deepEqual(lines(again), scans);
+  });
+});
+
+suite('reload requests', () => {
+  const request = (fields: object) => ({ method: 'POST', path: '/reload', ...fields }) as Reload['requests'][number];
+
+  test('are sent in order, with headers from Secrets, after the gateway is ready', async (t) => {
+    const secretRef = { name: 'gateway-key', key: 'token' };
+    const reload: Reload = {
+      preset: 'none',
+      readyPath: '/ready',
+      requests: [
+        request({ headersFrom: [{ name: 'X-Own', secretRef }] }),
+        request({ method: 'GET', path: '/done?x=1' }),
+      ],
+    };
+    const { gateway, sandbox, target } = await prepare(t, reload);
+    gateway.faults['/ready'] = { status: 503 };
+    await assert.rejects(syncAndReload(sandbox, target), { name: 'WaitingError', message: /not ready yet/ });
+    gateway.faults = {};
+    await assert.rejects(sandbox.reload(target), {
+      message: /the key token of the Secret gateway-key cannot be read \(ENOENT\)/,
+    });
+    await mkdir(path.join(sandbox.folder, 'headers/gateway-key'), { recursive: true });
+    await writeFile(path.join(sandbox.folder, 'headers/gateway-key/token'), 'abc\n');
+    gateway.calls.length = 0;
+    assert.equal(await sandbox.reload(target), true);
+    assert.deepEqual(lines(gateway), ['GET /ready', 'POST /reload', 'GET /done?x=1']);
+    assert.deepEqual(
+      gateway.calls.map(({ header }) => header),
+      [undefined, 'abc', undefined],
+    );
+  });
+
+  test('follow no redirect, and may expect any status', async (t) => {
+    const { gateway, sandbox, target } = await prepare(t, { ...none, requests: [request({})] });
+    gateway.faults['/reload'] = { status: 302, location: '/elsewhere' };
+    await assert.rejects(syncAndReload(sandbox, target), { message: /answered 302 .*redirects are not followed/ });
+    assert.deepEqual(lines(gateway), ['POST /reload']);
+    const expecting = { ...target, reload: { ...none, requests: [request({ expectStatus: 302 })] } };
+    assert.equal(await sandbox.reload(expecting), true);
+  });
+
+  const names: [name: string, key: string][] = [
+    ['../../etc', 'passwd'],
+    ['a', '..'],
+    ['a', '../x'],
+  ];
+  for (const [name, key] of names) {
+    test(`read no file outside their folder: ${name}, ${key}`, async (t) => {
+      const headersFrom = [{ name: 'X-Own', secretRef: { name, key } }];
+      const { gateway, sandbox, target } = await prepare(t, { ...none, requests: [request({ headersFrom })] });
+      await assert.rejects(syncAndReload(sandbox, target), { name: 'TerminalError', code: 'gateway.headers' });
+      assert.deepEqual(gateway.calls, []);
+    });
+  }
+
+  test('a change without anybody to tell leaves nothing to be done', async (t) => {
+    const sandbox = await createSandbox(t, { port: await freePort() });
+    const { url: repo, commit } = await server.createRepository('nobody');
+    const target = { repo, commit: await commit({ files: { a: '1' } }) };
+    assert.equal(await syncAndReload(sandbox, target), false);
+  });
+});

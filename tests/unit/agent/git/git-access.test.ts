@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, test } from 'node:test';
+import { readLabels } from '../../../../agent/content/read-labels.ts';
+import { withGitAccess } from '../../../../agent/git/git-access.ts';
+import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+
+const none = { tokenFile: undefined, sshKeyFile: undefined, knownHostsFile: undefined, caFile: undefined };
+
+suite('withGitAccess', () => {
+  test('gives a token to the origin of an https repository, and to no other transport', async (t) => {
+    const { path: folder, remove } = await makeTemporaryFolder('access-');
+    t.after(remove);
+    const tokenFile = path.join(folder, 'token');
+    await writeFile(tokenFile, 'secret\n');
+    const files = { ...none, tokenFile, sshKeyCopy: path.join(folder, 'copy') };
+    const authorizationFor = (repo: string) => withGitAccess(repo, files, async (access) => access.authorization);
+    assert.deepEqual(await authorizationFor('https://git.test:8443/org/x'), {
+      origin: 'https://git.test:8443',
+      value: `Basic ${Buffer.from('x-access-token:secret').toString('base64')}`,
+    });
+    for (const repo of ['http://git.test/x', 'git://git.test/x', 'git@git.test:x']) {
+      assert.equal(await authorizationFor(repo), undefined);
+    }
+  });
+
+  test('copies an SSH key so that ssh takes it, for the time of the call alone', async (t) => {
+    const { path: folder, remove } = await makeTemporaryFolder('access-');
+    t.after(remove);
+    const [sshKeyFile, sshKeyCopy] = [path.join(folder, 'mounted'), path.join(folder, 'copy')];
+    await writeFile(sshKeyFile, 'KEY', { mode: 0o644 });
+    await writeFile(sshKeyCopy, 'of a killed agent', { mode: 0o644 });
+    await withGitAccess('git@git.test:x', { ...none, sshKeyFile, sshKeyCopy }, async (access) => {
+      assert.equal(access.sshKeyFile, sshKeyCopy);
+      assert.equal(await readFile(sshKeyCopy, 'utf8'), 'KEY\n');
+      assert.equal((await stat(sshKeyCopy)).mode & 0o777, 0o600);
+    });
+    await assert.rejects(stat(sshKeyCopy), { code: 'ENOENT' });
+  });
+});
+
+test('labels are read as the downward API writes them', async (t) => {
+  const { path: folder, remove } = await makeTemporaryFolder('labels-');
+  t.after(remove);
+  const file = path.join(folder, 'labels');
+  await writeFile(file, 'app="edge"\napp.kubernetes.io/name="a.b-c"\nempty=""');
+  const labels = new Map([
+    ['app', 'edge'],
+    ['app.kubernetes.io/name', 'a.b-c'],
+    ['empty', ''],
+  ]);
+  assert.deepEqual(await readLabels(file), labels);
+  assert.deepEqual(await readLabels(undefined), new Map());
+});

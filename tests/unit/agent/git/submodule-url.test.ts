@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { submoduleUrl } from '../../../../agent/git/submodule-url.ts';
+
+const urlOf = (given: string, parent: string, root = parent) => {
+  const result = submoduleUrl(given, { parent, root });
+  return result.kind === 'url' ? `${result.isTrusted ? 'trusted' : 'foreign'} ${result.url}` : result.message;
+};
+
+suite('the URL of a submodule', () => {
+  const cases: [given: string, parent: string, expected: string | RegExp][] = [
+    ['../b.git', 'https://git.test/org/a.git', 'trusted https://git.test/org/b.git'],
+    ['../../other/b', 'https://git.test:8443/org/a.git/', 'trusted https://git.test:8443/other/b'],
+    ['./b', 'https://git.test/org/a', 'trusted https://git.test/org/a/b'],
+    ['../b.git', 'git@git.test:org/a.git', 'trusted git@git.test:org/b.git'],
+    ['../b.git', 'git@git.test:a.git', 'trusted git@git.test:b.git'],
+    ['../b.git', 'ssh://git@git.test:2222/org/a.git', 'trusted ssh://git@git.test:2222/org/b.git'],
+    ['../../../b', 'https://git.test/org/a.git', /leads out of the host/],
+    ['../..', 'https://git.test/org/a.git', /leads out of the host/],
+    ['https://GIT.test/x/y', 'https://git.test/a', 'trusted https://GIT.test/x/y'],
+    ['ssh://git@git.test/b', 'git@git.test:a', 'trusted ssh://git@git.test/b'],
+    ['https://git.test:444/b', 'https://git.test/a', 'foreign https://git.test:444/b'],
+    ['http://git.test/b', 'https://git.test/a', 'foreign http://git.test/b'],
+    ['https://other.test/b', 'https://git.test/a', 'foreign https://other.test/b'],
+    ['git://other.test/b', 'git@git.test:a', 'foreign git://other.test/b'],
+    ['git@other.test:b', 'git@git.test:a', /another host by ssh \(other\.test\)/],
+    ['git@git.test:b', 'https://git.test/a', /another host by ssh/],
+    ['https://user:secret@git.test/b', 'https://git.test/a', /holds credentials/],
+    ['https://token@git.test/b', 'https://git.test/a', /holds credentials/],
+    ['ssh://git:secret@git.test/b', 'git@git.test:a', /holds credentials/],
+    ['file:///etc', 'https://git.test/a', /none that is allowed/],
+    ['ext::sh -c id', 'https://git.test/a', /none that is allowed/],
+    ['/srv/git', 'https://git.test/a', /none that is allowed/],
+    ['--upload-pack=id', 'https://git.test/a', /none that is allowed/],
+    ['-x@git.test:b', 'git@git.test:a', /none that is allowed/],
+    ['ssh://-oProxyCommand=id/b', 'git@git.test:a', /none that is allowed/],
+    ['git@-oProxyCommand=id:b', 'git@git.test:a', /none that is allowed/],
+    ['https://git.test/b\nc', 'https://git.test/a', /none that is allowed/],
+    ['', 'https://git.test/a', /none that is allowed/],
+  ];
+  for (const [given, parent, expected] of cases) {
+    test(`${JSON.stringify(given)} in ${parent}`, () => {
+      const found = urlOf(given, parent);
+      if (typeof expected === 'string') assert.equal(found, expected);
+      else assert.match(found, expected);
+    });
+  }
+
+  test('is relative to its parent, and trusted by the root', () => {
+    const places = { parent: 'https://other.test/x/a.git', root: 'https://git.test/r.git' };
+    assert.deepEqual(submoduleUrl('../b.git', places), {
+      kind: 'url',
+      url: 'https://other.test/x/b.git',
+      isTrusted: false,
+    });
+  });
+});

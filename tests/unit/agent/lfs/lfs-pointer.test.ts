@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { lfsEndpoint } from '../../../../agent/lfs/lfs-endpoint.ts';
+import { parseLfsPointer } from '../../../../agent/lfs/lfs-pointer.ts';
+
+suite('the Git LFS server of a repository', () => {
+  const cases: [repo: string, endpoint: string | undefined][] = [
+    ['https://git.test/org/x', 'https://git.test/org/x.git/info/lfs'],
+    ['https://git.test:8443/org/x.git', 'https://git.test:8443/org/x.git/info/lfs'],
+    ['http://git.test/x.git/', 'http://git.test/x.git/info/lfs'],
+    ['git@git.test:org/x.git', undefined],
+    ['ssh://git@git.test/x', undefined],
+  ];
+  for (const [repo, endpoint] of cases) test(repo, () => assert.equal(lfsEndpoint(repo), endpoint));
+});
+
+suite('a pointer', () => {
+  const oid = 'ab'.repeat(32);
+  const pointer = (lines: string) => Buffer.from(`version https://git-lfs.github.com/spec/v1\n${lines}`);
+
+  test('names the content and its size', () => {
+    assert.deepEqual(parseLfsPointer(pointer(`oid sha256:${oid}\nsize 12345\n`)), { oid, size: 12345 });
+  });
+
+  test('with an extension names what is not yet the content', () => {
+    const extended = `ext-0-foo sha256:${'c'.repeat(64)}\noid sha256:${oid}\nsize 12345\n`;
+    assert.equal(parseLfsPointer(pointer(extended)), undefined);
+  });
+
+  for (const lines of ['', `oid sha256:${oid}\n`, 'oid sha256:../x\nsize 1\n', `oid md5:${oid}\nsize 1\n`]) {
+    test(`is damaged with ${JSON.stringify(lines.slice(0, 30))}`, () => {
+      assert.equal(parseLfsPointer(pointer(lines)), undefined);
+    });
+  }
+  test('is damaged with a size that is none', () => {
+    assert.equal(parseLfsPointer(pointer(`oid sha256:${oid}\nsize -1\n`)), undefined);
+  });
+});

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { suite, test } from 'node:test';
+import { promisify } from 'node:util';
+import { excludeFilter } from '../../../../agent/plan/exclude-filter.ts';
+
+const paths = [
+  'a',
+  'b.bak',
+  '.hidden',
+  'x/a',
+  'x/b.bak',
+  'x/y/a',
+  'x/y/.hidden',
+  'build/out',
+  'x/build/out',
+  'x/build2',
+];
+
+/** Patterns of which git itself has to think the same. */
+const sets = [
+  [],
+  ['*.bak'],
+  ['a'],
+  ['/a'],
+  ['x/a'],
+  ['x/*'],
+  ['x/**'],
+  ['**/a'],
+  ['**/y/**'],
+  ['build'],
+  ['build/'],
+  ['/build'],
+  ['.*'],
+  ['x/y/'],
+  ['a/'],
+  ['*.bak', '!x/b.bak'],
+  ['x/', '!x/a'],
+  ['x/*', '!x/y'],
+  ['?'],
+  ['[ab]'],
+  ['# no comment here'],
+];
+
+suite('excludeFilter', () => {
+  for (const patterns of sets) {
+    test(`${JSON.stringify(patterns)} excludes what git ignores`, async (t) => {
+      const folder = await mkdtemp(path.join(tmpdir(), 'exclude-'));
+      t.after(() => rm(folder, { recursive: true }));
+      await promisify(execFile)('git', ['init', '--quiet', folder]);
+      await writeFile(path.join(folder, '.gitignore'), patterns.join('\n'));
+      const { stdout } = spawnSync('git', ['-C', folder, 'check-ignore', '--no-index', '--stdin'], {
+        input: paths.join('\n'),
+      });
+      const ignored = stdout.toString().split('\n').filter(Boolean);
+      assert.deepEqual(paths.filter(excludeFilter(patterns)), ignored);
+    });
+  }
+
+  test('braces are understood, beyond gitignore', () => {
+    assert.deepEqual(['a.tmp', 'x/a.bak', 'a.txt'].filter(excludeFilter(['*.{tmp,bak}'])), ['a.tmp', 'x/a.bak']);
+  });
+
+  test('an empty pattern excludes nothing', () => {
+    assert.deepEqual(paths.filter(excludeFilter(['', ' ', '/'])), []);
+  });
+});

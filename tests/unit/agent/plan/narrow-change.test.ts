@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import fc from 'fast-check';
+import { type DesiredTree, desiredTree, type TreeChange, type TreeEntry } from '../../../../agent/plan/desired-tree.ts';
+import { excludeFilter } from '../../../../agent/plan/exclude-filter.ts';
+import { emptyManifest, type MutableManifest } from '../../../../agent/plan/manifest.ts';
+import { narrowChange } from '../../../../agent/plan/narrow-change.ts';
+import { foldersOf } from '../../../../agent/plan/relative-path.ts';
+import type { Mapping } from '../../../../shared/api/sync.ts';
+import { renderMappings } from '../../../../shared/domain/render-mappings.ts';
+import { inputsHash } from '../../../../shared/domain/render-template.ts';
+
+type Files = Record<string, string>;
+type GivenMapping = Pick<Mapping, 'source' | 'destination'> & Partial<Mapping>;
+
+/** `->` makes a link, `#!` an executable file; the content is the id of the blob. */
+function entryOf(path: string, content: string): TreeEntry {
+  const kind = content.startsWith('->') ? 'link' : 'file';
+  return { path, kind, blob: content, executable: content.startsWith('#!') };
+}
+
+const entriesOf = (files: Files) => Object.entries(files).map(([path, content]) => entryOf(path, content));
+
+function diff(before: Files, after: Files): TreeChange[] {
+  const paths = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...paths].flatMap((path) => {
+    if (before[path] === after[path]) return [];
+    const side = (files: Files) => (files[path] === undefined ? undefined : entryOf(path, files[path]));
+    return [{ path, before: side(before), after: side(after) }];
+  });
+}
+
+/** What a sync leaves in the manifest where nobody else is at work; templates use the commit. */
+function manifestOf({ files, folders }: DesiredTree, commit: string): MutableManifest {
+  const manifest = emptyManifest();
+  manifest.applied = { ref: 'main', commit, time: 't' };
+  for (const { template, patches, ...file } of files.values()) {
+    const inputs = template ? { keys: ['Commit'], hash: inputsHash(['Commit'], valuesAt(commit)) } : undefined;
+    const rest = { sha256: 's', fingerprint: { size: 1, mtimeMs: 1, ino: 1 } };
+    manifest.files.set(file.path, { ...file, ...rest, inputs, patches: patches?.hash });
+  }
+  for (const folder of folders) manifest.folders.add(folder);
+  return manifest;
+}
+
+const valuesAt = (commit: string) => new Map([['Commit', commit]]);
+
+interface Step {
+  before: Files;
+  after: Files;
+  mappings: GivenMapping[];
+  excludes?: readonly string[];
+}
+
+/** Lays out both commits as a whole, and narrows the second to its difference from the first. */
+function narrow({ before, after, mappings, excludes = [] }: Step) {
+  const given = mappings.map((mapping) => ({ required: true, template: false, ...mapping }));
+  const rendered = renderMappings(given, new Map());
+  assert.ok(rendered.kind === 'mappings');
+  const isExcluded = excludeFilter([...excludes]);
+  const common = { mappings: rendered.mappings, isExcluded };
+  const first = desiredTree({ ...common, entries: entriesOf(before), owned: [] });
+  if (first.kind === 'problems') return undefined;
+  const manifest = manifestOf(first.tree, 'first');
+  const second = desiredTree({ ...common, entries: entriesOf(after), owned: manifest.files.values() });
+  const narrowed = narrowChange({ ...common, changes: diff(before, after), manifest, values: valuesAt('second') });
+  return { manifest, second, narrowed };
+}
+
+const recipes = ({ files }: DesiredTree) =>
+  [...files.values()].map((file) => ({ ...file, patches: file.patches?.hash }));
+
+/** Holds the narrowed input to the whole: together with what it leaves out, it is the same tree. */
+function compare(step: Step): 'narrow' | 'whole' | 'nothing' {
+  const result = narrow(step);
+  if (!result) return 'nothing';
+  const { manifest, second, narrowed } = result;
+  if (!narrowed) return 'whole';
+  assert.ok(second.kind === 'tree', 'a commit that cannot be laid out is never narrowed');
+  const left = [...manifest.files.values()].filter(({ path }) => !narrowed.manifest.files.has(path));
+  assert.equal(narrowed.untouched, left.length);
+  const untouched = left.map(({ path, source, blob, executable, inputs, patches }) => {
+    assert.equal(inputs, undefined, 'a template whose value changed takes part');
+    return { path, source, blob, executable, template: false, patches };
+  });
+  const all = [...untouched, ...recipes(narrowed.desired)].map((file) => [file.path, file] as const);
+  assert.deepEqual(new Map(all), new Map(recipes(second.tree).map((file) => [file.path, file])));
+  const unneeded = [...manifest.folders].filter((folder) => !second.tree.folders.has(folder));
+  const emptied = [...narrowed.manifest.folders].filter((folder) => !narrowed.desired.folders.has(folder));
+  assert.deepEqual(emptied.sort(), unneeded.sort());
+  return 'narrow';
+}
+
+const cases: (Step & { name: string; concerned: string[] })[] = [
+  {
+    name: 'a file that changes, its mode, one that comes and one that goes',
+    before: { 'a/x': '1', 'a/y': '1', 'a/m': '1', b: '1' },
+    after: { 'a/x': '2', 'a/new/z': '1', 'a/m': '#!', b: '1' },
+    mappings: [{ source: '.', destination: 'd' }],
+    concerned: ['d/a/m', 'd/a/new/z', 'd/a/x', 'd/a/y'],
+  },
+  {
+    name: 'a file below one of the mappings',
+    before: { 'a/x': '1', 'b/x': '1' },
+    after: { 'a/x': '1', 'b/x': '2' },
+    mappings: [
+      { source: 'a', destination: 'a' },
+      { source: 'b', destination: 'c' },
+    ],
+    concerned: ['c/x'],
+  },
+  {
+    name: 'the lower layer where it shows, and not where it does not',
+    before: { 'base/x': '1', 'base/y': '1', 'site/x': '1' },
+    after: { 'base/x': '2', 'base/y': '2', 'site/x': '1' },
+    mappings: [
+      { source: 'base', destination: '.' },
+      { source: 'site', destination: '.' },
+    ],
+    concerned: ['y'],
+  },
+  {
+    name: 'a template that names the commit, though it did not change',
+    before: { 't/x': '1', 'a/y': '1' },
+    after: { 't/x': '1', 'a/y': '2' },
+    mappings: [
+      { source: 't', destination: 't', template: true },
+      { source: 'a', destination: 'a' },
+    ],
+    concerned: ['a/y', 't/x'],
+  },
+  {
+    name: 'nothing for what is excluded or not mapped',
+    before: { 'a/x': '1', 'a/x.bak': '1', other: '1' },
+    after: { 'a/x': '1', 'a/x.bak': '2', other: '2' },
+    mappings: [{ source: 'a', destination: 'a' }],
+    excludes: ['*.bak'],
+    concerned: [],
+  },
+  {
+    name: 'a single file under another name',
+    before: { x: '1' },
+    after: { x: '2' },
+    mappings: [{ source: 'x', destination: 'y' }],
+    concerned: ['y'],
+  },
+];
+
+const whole: (Step & { name: string })[] = [
+  {
+    name: 'a file goes and a lower layer comes to light',
+    before: { 'base/x': '1', 'site/x': '1', 'site/y': '1' },
+    after: { 'base/x': '1', 'site/y': '1' },
+    mappings: [
+      { source: 'base', destination: '.' },
+      { source: 'site', destination: '.' },
+    ],
+  },
+  {
+    name: 'a source loses its last file',
+    before: { 'a/x': '1', b: '1' },
+    after: { b: '1' },
+    mappings: [{ source: 'a', destination: 'a' }],
+  },
+  {
+    name: 'a source loses its last file, which was excluded',
+    before: { 'a/x': '1', b: '1' },
+    after: { b: '1' },
+    mappings: [
+      { source: 'a', destination: 'a' },
+      { source: 'b', destination: 'b' },
+    ],
+    excludes: ['x'],
+  },
+  {
+    name: 'a link comes',
+    before: { 'a/x': '1' },
+    after: { 'a/x': '1', 'a/l': '->x' },
+    mappings: [{ source: 'a', destination: 'a' }],
+  },
+  {
+    name: 'an optional source comes',
+    before: { b: '1' },
+    after: { b: '1', 'a/x': '1' },
+    mappings: [{ source: 'a', destination: 'a', required: false }],
+  },
+  {
+    name: 'a file comes that a patch may be for',
+    before: { 'a/x.json': '1' },
+    after: { 'a/x.json': '1', 'a/y.json': '1' },
+    mappings: [{ source: 'a', destination: 'a', patches: [{ file: '*.json', set: { a: '1' } }] }],
+  },
+  {
+    name: 'a file comes where another mapping has a folder',
+    before: { 'b/a': '1' },
+    after: { 'b/a': '1', 'a/b': '1' },
+    mappings: [
+      { source: '.', destination: '.' },
+      { source: '.', destination: 'a' },
+    ],
+  },
+  {
+    name: 'a file becomes a folder',
+    before: { 'a/x': '1', 'a/y': '1' },
+    after: { 'a/x/z': '1', 'a/y': '1' },
+    mappings: [{ source: 'a', destination: 'a' }],
+  },
+];
+
+suite('narrowChange', () => {
+  for (const { name, concerned, ...step } of cases) {
+    test(`finds ${name}`, () => {
+      assert.equal(compare(step), 'narrow');
+      const { desired, manifest } = narrow(step)?.narrowed ?? assert.fail();
+      assert.deepEqual([...new Set([...desired.files.keys(), ...manifest.files.keys()])].sort(), concerned);
+    });
+  }
+
+  for (const { name, ...step } of whole) {
+    test(`leaves it to the whole where ${name}`, () => assert.equal(compare(step), 'whole'));
+  }
+
+  const part = fc.constantFrom('a', 'b', 'x.json');
+  const path = fc.array(part, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/'));
+  const tree = fc
+    .dictionary(path, fc.constantFrom('1', '1', '2', '3', '#!'), { maxKeys: 8, noNullPrototype: true })
+    .map((files) =>
+      Object.fromEntries(Object.entries(files).filter(([file]) => !foldersOf(file).some((folder) => folder in files))),
+    );
+  const mapping = fc.record(
+    {
+      source: fc.constantFrom('.', 'a', 'b', 'a/b', 'a/x.json'),
+      destination: fc.constantFrom('.', 'a', 'a/', 'd'),
+      required: fc.boolean(),
+      template: fc.boolean(),
+      patches: fc.constantFrom<Mapping['patches'][]>([], [], [{ file: '**/*.json', set: { a: '1' } }]),
+    },
+    { requiredKeys: ['source', 'destination'], noNullPrototype: true },
+  );
+  const step = fc.record({
+    before: tree,
+    after: tree,
+    mappings: fc.array(mapping, { minLength: 1, maxLength: 3 }),
+    excludes: fc.constantFrom([], ['b'], ['*.json', '!a/x.json']),
+  });
+
+  test('for any two commits: comes to the same as the whole, or leaves it to the whole', () => {
+    const seen = { narrow: 0, whole: 0, nothing: 0 };
+    fc.assert(
+      fc.property(step, fc.boolean(), (given, isSimilar) => {
+        const after = isSimilar
+          ? { ...given.before, ...Object.fromEntries(Object.entries(given.after).slice(0, 1)) }
+          : given.after;
+        const isTree = Object.keys(after).every((file) => !foldersOf(file).some((folder) => folder in after));
+        if (isTree) seen[compare({ ...given, after })] += 1;
+      }),
+      { numRuns: 3000 },
+    );
+    assert.ok(seen.narrow > 100, JSON.stringify(seen));
+  });
+});

@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import fc from 'fast-check';
+import type { Plan } from '../../../../agent/plan/plan-changes.ts';
+import { foldersOf } from '../../../../agent/plan/relative-path.ts';
+import { desiredFiles, Killed, MemoryVolume } from '../support/memory-volume.ts';
+
+type Files = Record<string, string>;
+
+interface Case {
+  name: string;
+  /** What earlier syncs delivered. */
+  before?: Files | undefined;
+  /** What somebody else did then; null removes. */
+  meanwhile?: Record<string, string | null> | undefined;
+  desired: Files;
+  kept?: string[];
+  changes: string[];
+  after: Files;
+}
+
+const cases: Case[] = [
+  { name: 'an empty volume is filled', desired: { 'a/b': '1' }, changes: ['add a/b New'], after: { 'a/b': '1' } },
+  { name: 'nothing to do', before: { a: '1' }, desired: { a: '1' }, changes: [], after: { a: '1' } },
+  {
+    name: 'content changes',
+    before: { a: '1', b: '1' },
+    desired: { a: '2', b: '1' },
+    changes: ['modify a ContentChanged'],
+    after: { a: '2', b: '1' },
+  },
+  {
+    name: 'a file that is no longer mapped goes',
+    before: { a: '1', b: '1' },
+    desired: { a: '1' },
+    changes: ['delete b NoLongerMapped'],
+    after: { a: '1' },
+  },
+  {
+    name: 'foreign files stay, also beside owned ones that go',
+    before: { 'd/a': '1', 'd/b': '1' },
+    meanwhile: { 'd/own': 'x', other: 'y' },
+    desired: {},
+    changes: ['delete d/a NoLongerMapped', 'delete d/b NoLongerMapped'],
+    after: { 'd/own': 'x', other: 'y' },
+  },
+  {
+    name: 'a file of somebody else in the place is taken over',
+    meanwhile: { a: 'x' },
+    desired: { a: '1' },
+    changes: ['modify a TakenOver'],
+    after: { a: '1' },
+  },
+  {
+    name: 'a file of somebody else that is right already is not written',
+    meanwhile: { a: '1' },
+    desired: { a: '1' },
+    changes: [],
+    after: { a: '1' },
+  },
+  {
+    name: 'drift is repaired: changed and removed',
+    before: { a: '1', b: '1' },
+    meanwhile: { a: 'x', b: null },
+    desired: { a: '1', b: '1' },
+    changes: ['modify a Drifted', 'add b Missing'],
+    after: { a: '1', b: '1' },
+  },
+  {
+    name: 'a file that was touched and not changed is right',
+    before: { a: '1' },
+    meanwhile: { a: '1' },
+    desired: { a: '1' },
+    changes: [],
+    after: { a: '1' },
+  },
+  {
+    name: 'a file becomes a folder',
+    before: { a: '1' },
+    desired: { 'a/b': '1' },
+    changes: ['delete a NoLongerMapped', 'add a/b New'],
+    after: { 'a/b': '1' },
+  },
+  {
+    name: 'a folder becomes a file',
+    before: { 'a/b/c': '1', 'a/d': '1' },
+    desired: { a: '1' },
+    changes: ['delete a/b/c NoLongerMapped', 'delete a/d NoLongerMapped', 'add a New'],
+    after: { a: '1' },
+  },
+  {
+    name: 'what an optional source left stays',
+    before: { 'site/a': '1', b: '1' },
+    desired: { b: '2' },
+    kept: ['site/a'],
+    changes: ['modify b ContentChanged'],
+    after: { 'site/a': '1', b: '2' },
+  },
+];
+
+const conflicts: (Omit<Case, 'changes' | 'after'> & { message: RegExp })[] = [
+  {
+    name: 'a foreign file where a folder is needed',
+    meanwhile: { a: 'x' },
+    desired: { 'a/b': '1' },
+    message: /^a is a file/,
+  },
+  {
+    name: 'a foreign folder where a file is needed',
+    meanwhile: { 'a/x': 'x' },
+    desired: { a: '1' },
+    message: /^a is a folder/,
+  },
+  {
+    name: 'an own folder with a foreign file where a file is needed',
+    before: { 'a/b': '1' },
+    meanwhile: { 'a/x': 'x' },
+    desired: { a: '1' },
+    message: /^a is a folder in the data volume that holds more/,
+  },
+];
+
+const describe = ({ changes }: Plan) => changes.map(({ kind, path, reason }) => `${kind} ${path} ${reason}`);
+
+function prepare({ before = {}, meanwhile = {} }: Pick<Case, 'before' | 'meanwhile'>): MemoryVolume {
+  const volume = new MemoryVolume();
+  sync(volume, before);
+  for (const [path, content] of Object.entries(meanwhile)) {
+    if (content === null) volume.files.delete(path);
+    else volume.write(path, content);
+  }
+  return volume;
+}
+
+function sync(volume: MemoryVolume, files: Files, killAfter?: number): void {
+  const result = volume.plan(desiredFiles(files));
+  assert.equal(result.kind, 'plan');
+  if (result.kind === 'plan') volume.apply(result.plan, killAfter);
+}
+
+suite('planChanges', () => {
+  for (const { name, before, meanwhile, desired, kept = [], changes, after } of cases) {
+    test(name, () => {
+      const volume = prepare({ before, meanwhile });
+      const result = volume.plan(desiredFiles(desired, kept));
+      assert.ok(result.kind === 'plan');
+      assert.deepEqual(describe(result.plan), changes);
+      volume.apply(result.plan);
+      assert.deepEqual(volume.contents(), after);
+    });
+  }
+
+  for (const { name, before, meanwhile, desired, message } of conflicts) {
+    test(`refuses ${name}`, () => {
+      const result = prepare({ before, meanwhile }).plan(desiredFiles(desired));
+      assert.ok(result.kind === 'conflicts');
+      assert.match(result.conflicts.join('\n'), message);
+    });
+  }
+
+  test('a mode-only change is a change', () => {
+    const volume = prepare({ before: { a: '#!x' } });
+    const file = { path: 'a', source: 'a', blob: '#!x', executable: false, template: false };
+    const result = volume.plan({ files: new Map([['a', file]]), folders: new Set(), kept: new Set() });
+    assert.ok(result.kind === 'plan');
+    assert.deepEqual(describe(result.plan), ['modify a ModeChanged']);
+  });
+
+  test('folders that it made go with their last file, others stay', () => {
+    const volume = new MemoryVolume();
+    volume.write('theirs/x', 'x');
+    sync(volume, { 'theirs/deep/a': '1', 'ours/deep/a': '1' });
+    volume.files.delete('theirs/x');
+    sync(volume, {});
+    assert.deepEqual([...volume.folders], ['theirs']);
+  });
+
+  test('a takeover that was cut off before it wrote leaves the file to its owner', () => {
+    const volume = prepare({ meanwhile: { a: 'theirs' } });
+    assert.throws(() => sync(volume, { a: '1' }, 1), Killed);
+    sync(volume, {});
+    assert.deepEqual(volume.contents(), { a: 'theirs' });
+  });
+});
+
+const name = fc.constantFrom('a', 'b', 'c');
+const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/'));
+const content = fc.constantFrom('1', '2', '#!run');
+/** No file lies where another one needs a folder. */
+const tree = fc
+  .dictionary(path, content, { maxKeys: 8 })
+  .map((files) =>
+    Object.fromEntries(Object.entries(files).filter(([file]) => !foldersOf(file).some((folder) => folder in files))),
+  );
+const foreign = fc.dictionary(
+  path.map((file) => `${file}/foreign`),
+  fc.constant('foreign'),
+  { maxKeys: 3 },
+);
+
+suite('planChanges, for any trees', () => {
+  test('applying a plan gives the desired tree, leaves foreign files alone, and then there is nothing to do', () => {
+    fc.assert(
+      fc.property(tree, foreign, tree, (first, others, second) => {
+        const volume = new MemoryVolume();
+        sync(volume, first);
+        for (const [file, text] of Object.entries(others)) {
+          if (!foldersOf(file).some((folder) => volume.files.has(folder))) volume.write(file, text);
+        }
+        const theirs = Object.entries(volume.contents()).filter(([, text]) => text === 'foreign');
+        const result = volume.plan(desiredFiles(second));
+        if (result.kind === 'conflicts') return;
+        volume.apply(result.plan);
+        assert.deepEqual(volume.contents(), Object.fromEntries([...Object.entries(second), ...theirs].sort()));
+        const again = volume.plan(desiredFiles(second));
+        assert.ok(again.kind === 'plan');
+        assert.deepEqual(describe(again.plan), []);
+        assert.deepEqual([again.plan.corrected, again.plan.disowned], [[], []]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('a kill after any step, and another commit then, lead to exactly that commit', () => {
+    fc.assert(
+      fc.property(tree, tree, tree, fc.nat(30), (first, second, third, steps) => {
+        const volume = new MemoryVolume();
+        volume.write('theirs', 'foreign');
+        sync(volume, first);
+        try {
+          sync(volume, second, steps);
+        } catch (error) {
+          assert.ok(error instanceof Killed);
+        }
+        sync(volume, third);
+        assert.deepEqual(volume.contents(), { ...third, theirs: 'foreign' });
+        sync(volume, {});
+        assert.deepEqual(volume.contents(), { theirs: 'foreign' });
+        assert.deepEqual([...volume.folders], []);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { judgeResource } from '../../../../agent/resource/judge-resource.ts';
+import type { WatchedResource } from '../../../../agent/resource/watched-resource.ts';
+import { resolveProfile } from '../../../../shared/domain/resolve-profile.ts';
+
+const mapping = { source: 'a', destination: 'b', required: true, template: false };
+const commit = 'a'.repeat(40);
+
+type Spec = WatchedResource['spec'];
+
+function resource(changes: Partial<WatchedResource> = {}, spec: Partial<Spec> = {}): WatchedResource {
+  return {
+    generation: 3,
+    observedGeneration: 3,
+    refResolved: { status: 'True', message: '' },
+    ref: 'main',
+    commit,
+    gateways: 1,
+    spec: {
+      git: { repo: 'https://git.test/x', ref: 'main', submodules: false },
+      sync: { defaults: {}, profiles: { default: { mappings: [mapping] } } } as unknown as Spec['sync'],
+      gateway: { port: 1, tls: false },
+      paused: false,
+      ...spec,
+    },
+    ...changes,
+  };
+}
+
+const withProfile = (profile: object, defaults: object = {}) =>
+  resource(
+    {},
+    { sync: { defaults, profiles: { default: { mappings: [mapping], ...profile } } } as unknown as Spec['sync'] },
+  );
+const withGateway = (reload: object) => resource({}, { gateway: { port: 1, tls: false, reload } as Spec['gateway'] });
+const withGit = (git: object) =>
+  resource({}, { git: { repo: 'https://git.test/x', ref: 'main', ...git } as Spec['git'] });
+
+suite('judgeResource', () => {
+  const cases: [name: string, resource: WatchedResource | undefined, kind: string, message?: RegExp][] = [
+    ['a settled resource', resource(), 'act'],
+    ['no resource', undefined, 'absent'],
+    ['a spec that the controller has not seen', resource({ observedGeneration: 2 }), 'unsettled'],
+    ['a resource without status', resource({ observedGeneration: undefined, refResolved: undefined }), 'unsettled'],
+    [
+      'a ref that is not resolved',
+      resource({ refResolved: { status: 'False', message: 'no such ref' } }),
+      'unsettled',
+      /no such ref/,
+    ],
+    ['a ref of which nothing is known', resource({ refResolved: { status: 'Unknown', message: '' } }), 'unsettled'],
+    ['no commit', resource({ commit: undefined }), 'unsettled'],
+    ['something else than a commit', resource({ commit: '--upload-pack=x' }), 'unsettled'],
+    ['a paused resource', resource({}, { paused: true }), 'paused', /spec.paused/],
+    ['a paused resource that is not settled', resource({ observedGeneration: 2 }, { paused: true }), 'paused'],
+    ['a paused profile', withProfile({ paused: true }), 'paused', /profile default/],
+    ['paused defaults', withProfile({}, { paused: true }), 'paused'],
+    ['a profile that is not paused, with paused defaults', withProfile({ paused: false }, { paused: true }), 'act'],
+    ['a preset', withGateway({ preset: 'ignition', readyPath: '/x', requests: [{ path: '/x' }] }), 'act'],
+    ['signatures', withGit({ verify: { mode: 'head' } }), 'act'],
+  ];
+  for (const [name, given, kind, message = /^/] of cases) {
+    test(`${name}: ${kind}`, () => {
+      const verdict = judgeResource(given, 'default');
+      assert.equal(verdict.kind, kind);
+      if ('message' in verdict) assert.match(verdict.message, message);
+    });
+  }
+
+  test('submodules are followed where the spec says so', () => {
+    for (const submodules of [true, false, undefined]) {
+      const verdict = judgeResource(withGit({ submodules }), 'default');
+      assert.ok(verdict.kind === 'act');
+      assert.equal(verdict.intent.submodules, submodules ?? false);
+    }
+  });
+
+  test('a profile that does not exist is refused with the names of those that do', () => {
+    for (const name of ['other', 'constructor']) {
+      const verdict = judgeResource(resource(), name);
+      assert.ok(verdict.kind === 'refused');
+      assert.match(verdict.message, /only default/);
+    }
+  });
+});
+
+test('a profile inherits the defaults key by key', () => {
+  const defaults = { excludePatterns: ['*.bak'], vars: { a: '1', b: '1' }, syncPeriod: 60, dryRun: true };
+  const profile = { mappings: [mapping], vars: { b: '2' }, dryRun: false } as never;
+  assert.deepEqual(resolveProfile({ defaults, profiles: { x: profile } }, 'x'), {
+    name: 'x',
+    mappings: [mapping],
+    excludePatterns: ['*.bak'],
+    vars: { a: '1', b: '2' },
+    syncPeriod: 60,
+    designerSessionPolicy: 'proceed',
+    startPolicy: 'requireSync',
+    dryRun: false,
+    paused: false,
+  });
+});

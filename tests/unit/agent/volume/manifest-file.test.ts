@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { appendFile, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { pino } from 'pino';
+import type { Manifest, ManifestUpdate, OwnedFile } from '../../../../agent/plan/manifest.ts';
+import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
+import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+
+const log = pino({ level: 'silent' });
+const applied = { ref: 'main', commit: 'c', time: 't' };
+
+const owned = (name: string): OwnedFile => ({
+  ...{ path: name, source: name, blob: 'b', inputs: undefined, patches: undefined, sha256: 's', executable: false },
+  fingerprint: { size: 1, mtimeMs: 2, ino: 3 },
+});
+const update = (changes: Partial<ManifestUpdate>): ManifestUpdate => ({
+  ...{ files: [], pending: new Set<string>(), folders: [], forgottenFiles: [], forgottenFolders: [] },
+  ...{ applied: undefined, ...changes },
+});
+const summary = ({ applied, files, pending }: Manifest) => [applied?.commit, [...files.keys()], [...pending]];
+
+async function createManifest(t: TestContext) {
+  const folder = await makeTemporaryFolder('manifest-');
+  t.after(() => folder.remove());
+  const file = path.join(folder.path, 'manifest.jsonl');
+  return {
+    file,
+    open: () => new ManifestFile(folder.path, log),
+    /** What an agent that starts now knows. */
+    reread: async () => summary(await new ManifestFile(folder.path, log).read()),
+  };
+}
+
+suite('the manifest on disk', () => {
+  test('holds what was added, also for the next agent', async (t) => {
+    const { open, reread } = await createManifest(t);
+    const manifest = open();
+    assert.deepEqual(summary(await manifest.read()), [undefined, [], []]);
+    await manifest.append(update({ files: [owned('a'), owned('b')], pending: new Set(['a']) }));
+    assert.deepEqual(await reread(), [undefined, ['a', 'b'], ['a']]);
+    await manifest.append(update({ forgottenFiles: ['b'], applied }));
+    assert.deepEqual(summary(await manifest.read()), ['c', ['a'], []]);
+    assert.deepEqual(await reread(), ['c', ['a'], []]);
+  });
+
+  test('a sync is taken back to the byte, be it the first', async (t) => {
+    const { file, open, reread } = await createManifest(t);
+    const manifest = open();
+    await manifest.append(update({ files: [owned('a')] }));
+    await manifest.takeBack();
+    await assert.rejects(stat(file), { code: 'ENOENT' });
+    await manifest.append(update({ files: [owned('a')] }));
+    await manifest.append(update({ applied }));
+    const before = await readFile(file, 'utf8');
+    await manifest.append(update({ files: [owned('b')] }));
+    await manifest.takeBack();
+    assert.equal(await readFile(file, 'utf8'), before);
+    assert.deepEqual(summary(await manifest.read()), ['c', ['a'], []]);
+    await manifest.append(update({ files: [owned('z')], applied }));
+    assert.deepEqual(await reread(), ['c', ['a', 'z'], []]);
+  });
+
+  test('what a kill cut off is overwritten', async (t) => {
+    const { file, open, reread } = await createManifest(t);
+    await open().append(update({ files: [owned('a')], applied }));
+    await appendFile(file, '{"path":"b","blo');
+    assert.deepEqual(await reread(), ['c', ['a'], []]);
+    await open().append(update({ files: [owned('d')], applied }));
+    assert.deepEqual(await reread(), ['c', ['a', 'd'], []]);
+  });
+
+  const vandalism: [name: string, act: (file: string) => Promise<void>][] = [
+    ['removed', (file) => rm(file)],
+    ['shortened', (file) => truncate(file, 20)],
+    ['made a link', (file) => rm(file).then(() => symlink('/dev/null', file))],
+  ];
+  for (const [name, act] of vandalism) {
+    test(`is written anew where somebody has ${name} it meanwhile`, async (t) => {
+      const { file, open, reread } = await createManifest(t);
+      const manifest = open();
+      await manifest.append(update({ files: [owned('a')], applied }));
+      await act(file);
+      await manifest.append(update({ files: [owned('b')], applied }));
+      assert.deepEqual(await reread(), ['c', ['a', 'b'], []]);
+    });
+  }
+
+  test('does not grow with the number of syncs', async (t) => {
+    const { file, open, reread } = await createManifest(t);
+    const manifest = open();
+    for (let n = 0; n < 1_500; n += 1) await manifest.append(update({ files: [owned('a')], applied }));
+    const lines = (await readFile(file, 'utf8')).split('\n').length;
+    assert.ok(lines < 1_100, `${lines} lines`);
+    assert.deepEqual(await reread(), ['c', ['a'], []]);
+  });
+
+  test('one that is damaged owns nothing, and is replaced', async (t) => {
+    const { file, open, reread } = await createManifest(t);
+    await writeFile(file, 'anything');
+    await open().append(update({ files: [owned('a')], applied }));
+    assert.deepEqual(await reread(), ['c', ['a'], []]);
+  });
+});

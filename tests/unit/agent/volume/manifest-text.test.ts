@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import fc from 'fast-check';
+import { emptyManifest, type ManifestUpdate, type OwnedFile, updateManifest } from '../../../../agent/plan/manifest.ts';
+import { MANIFEST_HEADER, manifestText, parseManifest, updateText } from '../../../../agent/volume/manifest-text.ts';
+
+const applied = { ref: 'main', commit: 'c', time: 't' };
+const file: OwnedFile = {
+  path: 'a/b',
+  source: 'x',
+  blob: 'b',
+  inputs: { keys: ['Ref'], hash: 'h' },
+  patches: 'p',
+  sha256: 's',
+  executable: true,
+  fingerprint: { size: 1, mtimeMs: 1_763_710_000_000.125, ino: 3 },
+};
+const update = (changes: Partial<ManifestUpdate>): ManifestUpdate => ({
+  ...{ files: [], pending: new Set<string>(), folders: [], forgottenFiles: [], forgottenFolders: [] },
+  ...{ applied: undefined, ...changes },
+});
+const textOf = (...updates: ManifestUpdate[]) =>
+  [MANIFEST_HEADER, ...updates.flatMap((one) => [...updateText(one)])].join('');
+const parse = (text: string) => parseManifest(Buffer.from(text));
+const read = (text: string) => {
+  const parsed = parse(text);
+  assert.equal(parsed.kind, 'manifest');
+  return parsed.kind === 'manifest' ? parsed : assert.fail();
+};
+
+suite('parseManifest', () => {
+  test('reads what was written, update after update', () => {
+    const second = {
+      ...file,
+      path: 'ä"\\b',
+      source: 'ä"\\b',
+      inputs: undefined,
+      patches: undefined,
+      executable: false,
+    };
+    const text = textOf(
+      update({ files: [file, second], pending: new Set([file.path]), folders: ['a', 'c'] }),
+      update({ forgottenFiles: [second.path], forgottenFolders: ['c'] }),
+    );
+    const { manifest, length, lines } = read(text);
+    assert.deepEqual([...manifest.files.values()], [file]);
+    assert.deepEqual([[...manifest.folders], [...manifest.pending]], [['a'], ['a/b']]);
+    assert.deepEqual([length, lines], [Buffer.byteLength(text), text.split('\n').length - 2]);
+  });
+
+  test('an update that ends a sync leaves nothing pending', () => {
+    const { manifest } = read(textOf(update({ files: [file], pending: new Set([file.path]) }), update({ applied })));
+    assert.deepEqual([[...manifest.pending], manifest.applied], [[], applied]);
+  });
+
+  test('a manifest as a whole says the same as the updates that made it', () => {
+    const path = fc.constantFrom('a', 'b', 'c/d');
+    const plain = { noNullPrototype: true };
+    const someUpdate = fc.record({
+      files: fc.array(fc.record({ ...constants(file), path, source: path, executable: fc.boolean() }, plain), {
+        maxLength: 3,
+      }),
+      pending: fc.array(path).map((paths) => new Set(paths)),
+      folders: fc.array(fc.constantFrom('c', 'e')),
+      forgottenFiles: fc.array(path),
+      forgottenFolders: fc.array(fc.constantFrom('c', 'e')),
+      applied: fc.constantFrom(undefined, applied),
+    });
+    fc.assert(
+      fc.property(fc.array(someUpdate, { maxLength: 5 }), (updates) => {
+        const manifest = emptyManifest();
+        for (const one of updates) updateManifest(manifest, one);
+        assert.deepEqual(read(textOf(...updates)).manifest, manifest);
+        assert.deepEqual(read([...manifestText(manifest)].join('')).manifest, manifest);
+      }),
+    );
+  });
+
+  test('an update that was cut off at any byte does not count', () => {
+    const first = textOf(update({ files: [file], applied }));
+    const both = Buffer.from(textOf(update({ files: [file], applied }), update({ forgottenFiles: [file.path] })));
+    for (let end = first.length; end < both.length; end += 1) {
+      const parsed = parseManifest(both.subarray(0, end));
+      assert.ok(parsed.kind === 'manifest');
+      assert.deepEqual(
+        [parsed.length, parsed.manifest.files.size, parsed.manifest.applied],
+        [first.length, 1, applied],
+      );
+    }
+    assert.equal(read(both.toString()).manifest.files.size, 0);
+  });
+
+  test('nor does one with another byte in it, as after a loss of power, nor what follows it', () => {
+    const texts = [
+      update({ files: [file], applied }),
+      update({ files: [{ ...file, path: 'z' }] }),
+      update({ applied }),
+    ];
+    const text = textOf(...texts).replace('"path":"z"', '"path":"y"');
+    assert.deepEqual([...read(text).manifest.files.keys()], ['a/b']);
+  });
+
+  const damaged: [name: string, text: string][] = [
+    ['half a header', '{"version":1'],
+    ['another value', 'null\n'],
+    ['an older, unknown version', '{"version":0}\n'],
+  ];
+  for (const [name, text] of damaged) {
+    test(`${name}: owns nothing`, () => assert.deepEqual(parse(text), { kind: 'damaged' }));
+  }
+
+  for (const path of ['../x', 'a/../../x', '/etc/passwd', '', 'a//b', '.sync-agent/manifest.jsonl']) {
+    test(`the path ${JSON.stringify(path)} owns nothing`, () => {
+      assert.equal(read(textOf(update({ files: [{ ...file, path }] }))).manifest.files.size, 0);
+      assert.equal(read(textOf(update({ folders: [path] }))).manifest.folders.size, 0);
+    });
+  }
+
+  test('a newer version is told from a damaged one', () => {
+    assert.deepEqual(parse('{"version":2}\n'), { kind: 'newer', version: 2 });
+  });
+});
+
+function constants({ path: _, source: __, executable: ___, ...rest }: OwnedFile) {
+  return {
+    blob: fc.constant(rest.blob),
+    inputs: fc.constantFrom(rest.inputs, undefined),
+    patches: fc.constantFrom(rest.patches, undefined),
+    sha256: fc.constant(rest.sha256),
+    fingerprint: fc.constant(rest.fingerprint),
+  };
+}

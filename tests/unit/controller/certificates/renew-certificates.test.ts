@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
+import { suite, test } from 'node:test';
+import { isFor } from '../../../../controller/certificates/judge-certificate.ts';
+import { bundleOf, renewCertificates } from '../../../../controller/certificates/renew-certificates.ts';
+import type { WebhookSecret } from '../../../../controller/certificates/webhook-secret.ts';
+
+const DAY = 86_400_000;
+const HOUR = 3_600_000;
+const start = Date.parse('2026-01-01T00:00:00Z');
+const hosts = ['webhook.system.svc', '127.0.0.1'];
+
+const first = renew(undefined, 0);
+
+function renew(current: WebhookSecret | undefined, after: number, published = current ? bundleOf(current) : '') {
+  return renewCertificates(current, { hosts, now: start + after, published });
+}
+
+/** What an API server that trusts the bundle makes of the serving certificate. */
+function isTrusted(secret: WebhookSecret, bundle: string): boolean {
+  const authorities = bundle.match(/-----BEGIN[^-]+-----[^-]+-----END[^-]+-----/g) ?? [];
+  return authorities.some((authority) => isFor(secret['tls.crt'], hosts, authority));
+}
+
+suite('self-made certificates', () => {
+  test('are for the hosts, from the CA, and no other server', () => {
+    assert.ok(isTrusted(first, bundleOf(first)));
+    const serving = new X509Certificate(first['tls.crt']);
+    assert.equal(serving.ca, false);
+    assert.ok(new X509Certificate(first['ca.crt']).ca);
+    assert.equal(serving.checkHost('other.system.svc'), undefined);
+  });
+
+  test('stay as they are while they are good', () => {
+    assert.equal(renew(first, HOUR), first);
+    assert.equal(renew(first, 59 * DAY), first);
+  });
+
+  test('are renewed by the same CA a month before they end', () => {
+    const renewed = renew(first, 61 * DAY);
+    assert.notEqual(renewed['tls.crt'], first['tls.crt']);
+    assert.equal(renewed['ca.crt'], first['ca.crt']);
+    assert.ok(isTrusted(renewed, bundleOf(first)));
+  });
+
+  test('are made anew for another host', () => {
+    const moved = renewCertificates(first, { hosts: ['new.system.svc'], now: start, published: bundleOf(first) });
+    assert.equal(new X509Certificate(moved['tls.crt']).checkHost('new.system.svc'), 'new.system.svc');
+    assert.equal(moved['ca.crt'], first['ca.crt']);
+  });
+
+  test('are made anew where they do not fit together', () => {
+    const stranger = renew(undefined, 0);
+    const broken: [what: string, fields: Partial<WebhookSecret>, keepsAuthority: boolean][] = [
+      ['a foreign key', { 'tls.key': stranger['tls.key'] }, true],
+      ['a foreign certificate', { 'tls.crt': stranger['tls.crt'], 'tls.key': stranger['tls.key'] }, true],
+      ['no certificate', { 'tls.crt': '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----' }, true],
+      ['a foreign CA key', { 'ca.key': stranger['ca.key'] }, false],
+      ['no CA', { 'ca.crt': '-----BEGIN nonsense' }, false],
+    ];
+    for (const [what, fields, keepsAuthority] of broken) {
+      const mended = renew({ ...first, ...fields }, HOUR);
+      assert.ok(isTrusted(mended, bundleOf(mended)), what);
+      assert.equal(mended['ca.crt'] === first['ca.crt'], keepsAuthority, what);
+    }
+  });
+});
+
+suite('the CA', () => {
+  test('is followed by the next one, which signs only when it has been published for an hour', () => {
+    const late = 244 * DAY;
+    const announced = renew(first, late);
+    assert.equal(announced['ca.crt'], first['ca.crt']);
+    assert.ok(announced['next-ca.crt']);
+    assert.ok(bundleOf(announced).includes(announced['next-ca.crt'] ?? '-'));
+    assert.equal(renew(announced, late + HOUR / 2)['ca.crt'], first['ca.crt'], 'not published for long');
+    assert.equal(renew(announced, late + DAY, bundleOf(first))['ca.crt'], first['ca.crt'], 'not published at all');
+
+    const switched = renew(announced, late + 2 * HOUR);
+    assert.equal(switched['ca.crt'], announced['next-ca.crt']);
+    assert.equal(switched['next-ca.crt'], undefined);
+    assert.ok(isTrusted(switched, bundleOf(announced)), 'the API server trusted it before it was there');
+    assert.ok(isTrusted(announced, bundleOf(switched)), 'a replica that has not looked yet is still trusted');
+
+    const settled = renew(switched, late + 4 * HOUR);
+    assert.equal(settled['previous-ca.crt'], undefined);
+    assert.equal(settled['tls.crt'], switched['tls.crt']);
+    assert.equal(renew(settled, late + DAY), settled);
+  });
+
+  test('that is made because the Secret is gone leaves the last one published for an hour', () => {
+    const anew = renew(undefined, DAY, bundleOf(first));
+    assert.notEqual(anew['ca.crt'], first['ca.crt']);
+    assert.ok(isTrusted(first, bundleOf(anew)));
+    assert.ok(isTrusted(anew, bundleOf(anew)));
+    assert.ok(!isTrusted(first, bundleOf(renew(anew, DAY + 2 * HOUR))));
+  });
+
+  test('that has expired is not published again', () => {
+    const anew = renew(first, 400 * DAY);
+    assert.ok(!isTrusted(first, bundleOf(anew)));
+    assert.ok(isTrusted(anew, bundleOf(anew)));
+  });
+
+  test('lives on for years without a gap in trust', () => {
+    let [secret, published] = [first, bundleOf(first)];
+    for (let after = 0; after < 1_500 * DAY; after += 5 * DAY) {
+      for (const later of [0, 2 * HOUR, 4 * HOUR]) {
+        const next = renew(secret, after + later, published);
+        assert.ok(isTrusted(next, published), `day ${after / DAY}: served before it was published`);
+        published = bundleOf(next);
+        assert.ok(isTrusted(secret, published), `day ${after / DAY}: withdrawn while it was served`);
+        secret = next;
+      }
+    }
+    assert.notEqual(secret['ca.crt'], first['ca.crt']);
+  });
+});

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect } from 'node:tls';
+import {
+  type KeyPair,
+  makeAuthority,
+  makeServingCertificate,
+} from '../../../../controller/certificates/make-certificate.ts';
+import { serveAdmission } from '../../../../controller/certificates/serve-admission.ts';
+import { freePort } from '../../../../scripts/testbed/free-port.ts';
+import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
+import { createLogger } from '../../../../shared/log.ts';
+import { until } from '../../../support/until.ts';
+
+const authority = makeAuthority(Date.now());
+const serving = () => makeServingCertificate(authority, ['localhost'], Date.now());
+
+/** A folder in which files are replaced as the kubelet does it: all at once, by pointing a link at another folder. */
+async function secretVolume(t: TestContext) {
+  const folder = await mkdtemp(path.join(tmpdir(), 'volume-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  for (const file of ['tls.crt', 'tls.key']) await symlink(path.join('..data', file), path.join(folder, file));
+  let version = 0;
+  return {
+    folder,
+    write: async ({ certificate, privateKey }: KeyPair) => {
+      version += 1;
+      const name = `..version-${version}`;
+      await mkdir(path.join(folder, name));
+      await writeFile(path.join(folder, name, 'tls.key'), privateKey);
+      await writeFile(path.join(folder, name, 'tls.crt'), certificate);
+      await symlink(name, path.join(folder, '..data_tmp'));
+      await rename(path.join(folder, '..data_tmp'), path.join(folder, '..data'));
+    },
+  };
+}
+
+async function serve(t: TestContext, certDir: string) {
+  const stopping = new AbortController();
+  const taken: string[] = [];
+  const listening = await serveAdmission({
+    handler: (_request, response) => response.end('ok'),
+    port: await freePort(),
+    certDir,
+    selfSigned: { client: {} as KubernetesClient, webhook: undefined, namespace: '', folder: '' },
+    signal: stopping.signal,
+    log: createLogger('test', { level: 'silent' }),
+    checkMs: 10,
+    lingerMs: 300,
+    onCertificate: ({ fingerprint }) => taken.push(fingerprint),
+  });
+  t.after(async () => {
+    stopping.abort();
+    await listening.close(100);
+  });
+  return { taken, listening, port: (listening.server.address() as AddressInfo).port };
+}
+
+/** One handshake with full verification; gives the fingerprint of what was presented. */
+function shakeHands(port: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: '127.0.0.1', port, servername: 'localhost', ca: authority.certificate }, () => {
+      resolve(socket.getPeerCertificate().fingerprint256);
+      socket.end();
+    });
+    socket.once('error', reject);
+  });
+}
+
+suite('the certificate of the admission endpoint', () => {
+  test('is replaced twenty times under a hail of handshakes, none of which fails', async (t) => {
+    const volume = await secretVolume(t);
+    await volume.write(serving());
+    const { port, taken } = await serve(t, volume.folder);
+    let stopped = false;
+    const seen = new Set<string>();
+    const hail = async () => {
+      let count = 0;
+      for (; !stopped; count += 1) seen.add(await shakeHands(port));
+      return count;
+    };
+    const hails = Promise.all([hail(), hail(), hail(), hail()]);
+    for (let round = 2; round <= 21; round += 1) {
+      await volume.write(serving());
+      await until(() => taken.length, {
+        describe: 'the certificate',
+        accept: (length) => length === round,
+        interval: 5,
+      });
+      const latest = taken.at(-1) as string;
+      assert.equal(await shakeHands(port), latest);
+    }
+    stopped = true;
+    const counts = await hails;
+    t.diagnostic(`${counts.reduce((sum, count) => sum + count, 0)} handshakes, ${seen.size} certificates`);
+    assert.ok(seen.size > 10, `${seen.size} certificates were seen`);
+  });
+
+  test('stays while its files make no sense', async (t) => {
+    const volume = await secretVolume(t);
+    const good = serving();
+    await volume.write(good);
+    const { port, taken } = await serve(t, volume.folder);
+    await volume.write({ certificate: good.certificate, privateKey: serving().privateKey });
+    await sleep(50);
+    await volume.write({ certificate: '', privateKey: '' });
+    await sleep(50);
+    await rm(path.join(volume.folder, '..data'));
+    await sleep(50);
+    assert.equal(await shakeHands(port), taken[0]);
+    assert.equal(taken.length, 1);
+    await volume.write(serving());
+    await until(() => taken.length === 2, { describe: 'the next good certificate' });
+    assert.equal(await shakeHands(port), taken[1]);
+  });
+
+  test('serves for a while after it is told to close, until nobody calls any more', async (t) => {
+    const volume = await secretVolume(t);
+    await volume.write(serving());
+    const { port, taken, listening } = await serve(t, volume.folder);
+    const closed = listening.close(100);
+    await sleep(100);
+    assert.equal(await shakeHands(port), taken[0]);
+    await closed;
+    await assert.rejects(shakeHands(port), /ECONNREFUSED/);
+  });
+});

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { chooseAgentImage } from '../../../../controller/injection/choose-agent-image.ts';
+import { gatewaySpec } from '../support/gateway-specs.ts';
+
+function choose(image: object | undefined, allowedRepositories: string[] = [], defaultImage = 'reg.test:5000/agent:1') {
+  const choice = chooseAgentImage(gatewaySpec(image ? { agent: { image } } : {}), {
+    defaultImage,
+    allowedRepositories,
+  });
+  return choice.kind === 'chosen' ? choice.image : choice.message;
+}
+
+const digest = `sha256:${'a'.repeat(64)}`;
+
+suite('the image of the agent', () => {
+  test('is the default, but for what the resource names', () => {
+    assert.equal(choose(undefined), 'reg.test:5000/agent:1');
+    assert.equal(choose({ tag: '2' }), 'reg.test:5000/agent:2');
+    assert.equal(choose({ repository: 'mirror.test/agent' }), 'mirror.test/agent:1');
+    assert.equal(choose({ repository: 'mirror.test/agent', tag: '2' }), 'mirror.test/agent:2');
+    assert.equal(choose({ pullPolicy: 'Always' }), 'reg.test:5000/agent:1');
+  });
+
+  test('may be fixed by a digest, with and without a tag', () => {
+    assert.equal(choose(undefined, [], `reg.test:5000/agent@${digest}`), `reg.test:5000/agent@${digest}`);
+    assert.equal(choose({ tag: '2' }, [], `reg.test:5000/agent@${digest}`), 'reg.test:5000/agent:2');
+    assert.equal(choose({ repository: 'm.test/a' }, [], `agent:1@${digest}`), `m.test/a:1@${digest}`);
+    assert.equal(choose(undefined, [], 'agent'), 'agent:latest');
+  });
+
+  test('comes from an allowed repository where there is a list', () => {
+    const allowed = ['mirror.test/agent', 'team.test/tools/*'];
+    assert.equal(choose({ repository: 'mirror.test/agent' }, allowed), 'mirror.test/agent:1');
+    assert.equal(choose({ repository: 'team.test/tools/x/agent' }, allowed), 'team.test/tools/x/agent:1');
+    assert.equal(choose({ tag: '7' }, allowed), 'reg.test:5000/agent:7');
+    for (const repository of ['evil.test/agent', 'mirror.test/agent-x', 'team.test/toolsx/agent', 'team.test/tools'])
+      assert.match(choose({ repository }, allowed), /the operator allows reg\.test:5000\/agent, mirror\.test/);
+  });
+});

@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { AdmittedPod } from '../../../../controller/injection/admitted-pod.ts';
+import { type Injection, injectSidecar } from '../../../../controller/injection/inject-sidecar.ts';
+import type { PatchOperation } from '../../../../controller/injection/json-patch.ts';
+import { gatewaySpec } from '../support/gateway-specs.ts';
+
+interface Sidecar {
+  image: string;
+  env: { name: string; value?: string; valueFrom?: object }[];
+  ports: { name: string; containerPort: number }[];
+  resources: object;
+  securityContext: Record<string, unknown>;
+  volumeMounts: { name: string; mountPath: string; subPath?: string; readOnly?: boolean }[];
+}
+
+const images = { defaultImage: 'registry.test/agent:1', allowedRepositories: [] };
+const gateway = {
+  name: 'gateway',
+  volumeMounts: [{ name: 'data', mountPath: '/usr/local/data' }],
+  securityContext: { runAsUser: 2003 },
+};
+
+function pod(spec: Partial<AdmittedPod['spec']> = {}, metadata: AdmittedPod['metadata'] = {}): AdmittedPod {
+  return {
+    metadata: { name: 'gateway-0', ...metadata, annotations: { 'sync.io/inject': 'true', ...metadata.annotations } },
+    spec: { containers: [gateway], volumes: [{ name: 'data', emptyDir: {} }], ...spec },
+  };
+}
+
+function inject(given: AdmittedPod, spec = gatewaySpec()): Injection {
+  const candidates = [{ name: 'app', profiles: Object.keys(spec.sync.profiles), spec }];
+  return injectSidecar({ pod: given, namespace: 'plant', candidates, images });
+}
+
+function patchOf(injection: Injection): PatchOperation[] {
+  assert.equal(injection.kind, 'patched', JSON.stringify(injection));
+  return injection.kind === 'patched' ? injection.patch : [];
+}
+
+function sidecarOf(injection: Injection): Sidecar {
+  const found = patchOf(injection).find(({ path }) => path.startsWith('/spec/initContainers'))?.value;
+  return (Array.isArray(found) ? found[0] : found) as Sidecar;
+}
+
+const variable = ({ env }: Sidecar, name: string) => env.find((entry) => entry.name === name);
+
+suite('an injected pod', () => {
+  test('gets no more than it needs', () => {
+    const labels = { 'app.kubernetes.io/name': 'press' };
+    const patch = patchOf(inject(pod({ initContainers: [{ name: 'own' }] }, { labels })));
+    assert.deepEqual(
+      patch.map(({ op, path }) => `${op} ${path}`),
+      [
+        'add /metadata/annotations/sync.io~1injected',
+        'add /metadata/annotations/sync.io~1cr-name',
+        'add /metadata/labels/sync.io~1agent',
+        'add /spec/initContainers/-',
+        ...Array.from({ length: 4 }, () => 'add /spec/volumes/-'),
+      ],
+    );
+  });
+
+  test('is known by its label, its annotation, or else its own name', () => {
+    const named = (metadata: AdmittedPod['metadata']) => variable(sidecarOf(inject(pod({}, metadata))), 'GATEWAY_NAME');
+    const labels = { 'app.kubernetes.io/name': 'press' };
+    assert.equal(named({ labels })?.value, 'press');
+    assert.equal(named({ labels, annotations: { 'sync.io/gateway-name': 'Press 3' } })?.value, 'Press 3');
+    assert.deepEqual(named({ generateName: 'press-' })?.valueFrom, { fieldRef: { fieldPath: 'metadata.name' } });
+  });
+
+  test('keeps a dollar sign in a name, which the kubelet would take for a variable', () => {
+    const annotations = { 'sync.io/gateway-name': '$(POD_UID)' };
+    assert.equal(variable(sidecarOf(inject(pod({}, { annotations }))), 'GATEWAY_NAME')?.value, '$$(POD_UID)');
+  });
+
+  test('is changed once only, whoever removed the metadata or wrote it before', () => {
+    const sidecar = { name: 'sync-agent', env: [{ name: 'CR_NAME', value: 'app' }] };
+    const injected = { 'sync.io/injected': 'true', 'sync.io/cr-name': 'app' };
+    const labels = { 'sync.io/agent': 'true' };
+    const whole = pod({ initContainers: [sidecar] }, { labels, annotations: injected });
+    assert.deepEqual(inject(whole), { kind: 'unchanged' });
+    const bare = patchOf(inject(pod({ initContainers: [sidecar] })));
+    assert.deepEqual(
+      bare.map(({ path, value }) => [path, value]),
+      [
+        ['/metadata/annotations/sync.io~1injected', 'true'],
+        ['/metadata/annotations/sync.io~1cr-name', 'app'],
+        ['/metadata/labels', { 'sync.io/agent': 'true' }],
+      ],
+    );
+    assert.ok(sidecarOf(inject(pod({}, { labels, annotations: injected }))), 'metadata alone is no sidecar');
+  });
+
+  test('keeps volumes that have the names of the sidecar', () => {
+    const volumes = [{ name: 'data', emptyDir: {} }, { name: 'sync-agent-tmp' }, { name: 'sync-agent-tmp-2' }];
+    const injection = inject(pod({ volumes }));
+    const added = patchOf(injection).flatMap(({ path, value }) => (path === '/spec/volumes/-' ? [value] : []));
+    assert.ok(added.some((volume) => (volume as { name: string }).name === 'sync-agent-tmp-3'));
+    const mount = sidecarOf(injection).volumeMounts.find(({ mountPath }) => mountPath === '/tmp');
+    assert.equal(mount?.name, 'sync-agent-tmp-3');
+  });
+
+  test('keeps its ports; the sidecar takes the next ones', () => {
+    const ports = [{ containerPort: 8082 }, { containerPort: 8084 }];
+    const sidecar = sidecarOf(
+      inject(pod({ containers: [{ ...gateway, ports }] }), gatewaySpec({ gateway: { port: 8083 } })),
+    );
+    assert.deepEqual(sidecar.ports, [
+      { name: 'sync-health', containerPort: 8085 },
+      { name: 'sync-metrics', containerPort: 8086 },
+    ]);
+    assert.equal(variable(sidecar, 'HEALTH_PORT')?.value, '8085');
+    assert.equal(variable(sidecar, 'METRICS_PORT')?.value, '8086');
+  });
+
+  test('shares its user with the sidecar, that of the container before that of the pod', () => {
+    const identity = (container: object, whole: object) =>
+      sidecarOf(inject(pod({ containers: [{ ...gateway, securityContext: container }], securityContext: whole })))
+        .securityContext;
+    const seLinuxOptions = { level: 's0:c1,c2' };
+    const both = identity({ runAsUser: 1, seLinuxOptions }, { runAsUser: 0, runAsGroup: 7 });
+    assert.deepEqual([both.runAsUser, both.runAsGroup, both.seLinuxOptions], [1, 7, seLinuxOptions]);
+    assert.equal(both.runAsNonRoot, true);
+  });
+
+  test('is warned where the user is not known', () => {
+    const injection = inject(pod({ containers: [{ ...gateway, securityContext: {} }] }));
+    assert.match(injection.kind === 'patched' ? (injection.warnings[0] ?? '') : '', /no securityContext\.runAsUser/);
+  });
+
+  test('shares out resources of its own', () => {
+    assert.deepEqual(sidecarOf(inject(pod({ resources: { limits: { memory: '1Gi' } } }))).resources, {});
+    const resources = { limits: { cpu: '1' } };
+    assert.deepEqual(sidecarOf(inject(pod(), gatewaySpec({ agent: { resources } }))).resources, resources);
+    assert.deepEqual(sidecarOf(inject(pod())).resources, {
+      requests: { cpu: '10m', memory: '64Mi' },
+      limits: { memory: '256Mi' },
+    });
+  });
+
+  test('gets every Secret that its resource names as a file', () => {
+    const secretRef = (name: string) => ({ secretRef: { name, key: 'value' } });
+    const files = (auth: object) => {
+      const git = { repo: 'git@git.test:app.git', ref: 'main', auth, caSecretRef: { name: 'ca', key: 'ca.crt' } };
+      const gatewayApi = { api: { secretName: 'api' } };
+      const injection = inject(pod(), gatewaySpec({ git, gateway: gatewayApi }));
+      const volume = patchOf(injection).find(
+        ({ value }) => (value as { name: string }).name === 'sync-agent-credentials',
+      )?.value as { projected: { sources: { secret: { name: string; items: { path: string }[] } }[] } };
+      return volume.projected.sources.map(({ secret }) => `${secret.name}: ${secret.items[0]?.path}`);
+    };
+    assert.deepEqual(files({ sshKey: { ...secretRef('ssh'), knownHosts: secretRef('hosts') } }), [
+      ...['ssh: git-ssh-key', 'hosts: git-known-hosts', 'ca: git-ca', 'api: gateway-api-key'],
+    ]);
+    assert.equal(files({ token: secretRef('git') })[0], 'git: git-token');
+    const githubApp = { appId: 1, installationId: 2, privateKeySecretRef: { name: 'pem', key: 'pem' } };
+    assert.equal(files({ githubApp })[0], 'sync-git-token-app: git-token');
+  });
+});
+
+suite('a pod that is not injected', () => {
+  for (const value of ['True', 'TRUE', 'yes', '1', ' true', '', 'false'])
+    test(`has the annotation ${JSON.stringify(value)}`, () => {
+      assert.deepEqual(inject(pod({}, { annotations: { 'sync.io/inject': value } })), { kind: 'unchanged' });
+    });
+
+  const denials: [what: string, given: AdmittedPod, words: RegExp][] = [
+    [
+      'runs as root',
+      pod({ containers: [{ ...gateway, securityContext: { runAsUser: 0 } }] }),
+      /runs as user 0.*runAsUser/,
+    ],
+    ['runs on Windows', pod({ os: { name: 'windows' } }), /Linux only/],
+    ['has an empty annotation', pod({}, { annotations: { 'sync.io/profile': ' ' } }), /sync\.io\/profile is empty/],
+    ['has a long one', pod({}, { annotations: { 'sync.io/gateway-name': 'x'.repeat(513) } }), /longer than 512/],
+    ['has a line break in one', pod({}, { annotations: { 'sync.io/cr-name': 'a\nb' } }), /control characters/],
+    ['names another profile', pod({}, { annotations: { 'sync.io/profile': 'blue' } }), /\(default\)/],
+  ];
+  for (const [what, given, words] of denials)
+    test(what, () => {
+      const injection = inject(given);
+      assert.match(injection.kind === 'denied' ? injection.message : JSON.stringify(injection), words);
+    });
+
+  test('has a hundred resources to choose from', () => {
+    const spec = gatewaySpec();
+    const candidates = Array.from({ length: 100 }, (_, index) => ({
+      name: `app-${index}`,
+      profiles: ['default'],
+      spec,
+    }));
+    const injection = injectSidecar({ pod: pod(), namespace: 'plant', candidates, images });
+    assert.match(injection.kind === 'denied' ? injection.message : '', /app-0, app-1, .* and 80 more\)/);
+  });
+});
+
+suite('what a resource names', () => {
+  test('is mounted: the values of headers by Secret and key, and the keys to trust', () => {
+    const requests = [
+      { method: 'POST' as const, path: '/a', headersFrom: [{ name: 'X-A', secretRef: { name: 'api', key: 'one' } }] },
+      { method: 'POST' as const, path: '/b', headersFrom: [{ name: 'X-B', secretRef: { name: 'api', key: 'two' } }] },
+    ];
+    const spec = gatewaySpec();
+    spec.gateway = { ...spec.gateway, reload: { preset: 'none', requests } };
+    spec.git = { ...spec.git, verify: { mode: 'head', keysSecretRef: { name: 'trusted' } } };
+    const text = JSON.stringify(patchOf(inject(pod(), spec)));
+    for (const part of [
+      '{"name":"RELOAD_HEADERS_DIR","value":"/etc/sync-agent/credentials/headers"}',
+      '{"key":"one","path":"headers/api/one"},{"key":"two","path":"headers/api/two"}',
+      '{"name":"GIT_VERIFY_KEYS_DIR","value":"/etc/sync-agent/verify-keys"}',
+      '"secret":{"secretName":"trusted"}',
+      '"mountPath":"/etc/sync-agent/verify-keys","readOnly":true',
+    ]) {
+      assert.ok(text.includes(part), part);
+    }
+    assert.doesNotMatch(JSON.stringify(patchOf(inject(pod()))), /RELOAD_HEADERS_DIR|verify-keys/);
+  });
+});

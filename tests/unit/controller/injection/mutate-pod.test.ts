@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { suite, type TestContext, test } from 'node:test';
+import { createApp } from '../../../../controller/injection/app.ts';
+import type { CandidateSource } from '../../../../controller/injection/candidates.ts';
+import { createReadBody } from '../../../../shared/io/http/read-body.ts';
+import { createLogger } from '../../../../shared/log.ts';
+import { gatewaySpec } from '../support/gateway-specs.ts';
+
+const candidate = { name: 'app', profiles: ['default'], spec: gatewaySpec() };
+const pod = {
+  metadata: { name: 'gateway-0', annotations: { 'sync.io/inject': 'true' } },
+  spec: {
+    containers: [{ name: 'gateway', image: 'g:1', volumeMounts: [{ name: 'data', mountPath: '/data' }] }],
+    volumes: [{ name: 'data', emptyDir: {} }],
+  },
+};
+
+function review(object: unknown, fields: object = {}): object {
+  const resource = { group: '', version: 'v1', resource: 'pods' };
+  const given = { uid: 'u-1', namespace: 'plant', operation: 'CREATE', resource, object, ...fields };
+  return { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request: given };
+}
+
+async function start(t: TestContext, source: Partial<CandidateSource> = {}) {
+  const outcomes: string[] = [];
+  const handler = createApp({
+    candidates: {
+      watches: () => true,
+      cached: () => [candidate],
+      live: () => Promise.reject(new Error('not expected')),
+      ...source,
+    },
+    images: { defaultImage: 'agent:1', allowedRepositories: [] },
+    readBody: createReadBody({ maxBytes: 3 << 20, budgetBytes: 12 << 20 }),
+    log: createLogger('test', { level: 'silent' }),
+    onReview: (outcome) => outcomes.push(outcome),
+  });
+  const server = createServer(handler);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => new Promise((resolve) => server.close(resolve).closeAllConnections()));
+  const { port } = server.address() as AddressInfo;
+  return { outcomes, post: (body: unknown, headers?: Record<string, string>) => post(port, body, headers) };
+}
+
+interface Answer {
+  status: number;
+  response?: { uid: string; allowed: boolean; patch?: string; warnings?: string[]; status?: { message: string } };
+}
+
+function post(port: number, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+  const payload = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+  const options = { port, path: '/mutate-v1-pod', method: 'POST', agent: false };
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      { ...options, headers: { 'Content-Type': 'application/json', ...headers } },
+      async (response) => {
+        let text = '';
+        for await (const chunk of response) text += chunk;
+        resolve({ status: response.statusCode ?? 0, ...(JSON.parse(text) as object) });
+      },
+    );
+    sent.once('error', reject);
+    sent.end(payload);
+  });
+}
+
+suite('a review', () => {
+  test('is answered with its own UID, a patch and a warning', async (t) => {
+    const { post, outcomes } = await start(t);
+    const { status, response } = await post(review(pod), { 'Content-Type': 'application/json; charset=utf-8' });
+    assert.equal(status, 200);
+    assert.deepEqual([response?.uid, response?.allowed, response?.warnings?.length], ['u-1', true, 1]);
+    const patch = JSON.parse(Buffer.from(response?.patch ?? '', 'base64').toString()) as { path: string }[];
+    assert.ok(patch.some(({ path }) => path === '/spec/initContainers'));
+    assert.deepEqual(outcomes, ['patched']);
+  });
+
+  test('of something else is allowed as it is', async (t) => {
+    const { post } = await start(t, { cached: () => undefined });
+    const others = [
+      review(pod, { operation: 'UPDATE' }),
+      review(null, { operation: 'DELETE' }),
+      review(pod, { subResource: 'ephemeralcontainers' }),
+      review({ spec: {} }, { resource: { group: 'apps', version: 'v1', resource: 'deployments' } }),
+      review({ ...pod, metadata: {} }),
+    ];
+    for (const other of others) {
+      const { status, response } = await post(other);
+      assert.equal(status, 200);
+      assert.deepEqual(response, { uid: 'u-1', allowed: true });
+    }
+  });
+
+  test('of a namespace that somebody else looks after is allowed as it is', async (t) => {
+    const { post } = await start(t, { watches: (namespace) => namespace !== 'plant' });
+    assert.deepEqual((await post(review(pod))).response, { uid: 'u-1', allowed: true });
+  });
+});
+
+suite('what the cache says', () => {
+  const without = { ...candidate, profiles: [] };
+  const stale: [what: string, cached: CandidateSource['cached']][] = [
+    ['is not there yet', () => undefined],
+    ['lacks the resource', () => []],
+    ['lacks the profile', () => [without]],
+    ['still has a resource that is gone', () => [candidate, { ...candidate, name: 'gone' }]],
+  ];
+  for (const [what, cached] of stale)
+    test(`${what}: the API server is asked once before a denial`, async (t) => {
+      let calls = 0;
+      const live = async () => {
+        calls += 1;
+        return [candidate];
+      };
+      const { post } = await start(t, { cached, live });
+      assert.ok((await post(review(pod))).response?.patch);
+      assert.equal(calls, 1);
+    });
+
+  test('is enough where the pod itself is at fault', async (t) => {
+    const { post } = await start(t);
+    const rootPod = { ...pod, spec: { ...pod.spec, securityContext: { runAsUser: 0 } } };
+    const { response } = await post(review(rootPod));
+    assert.equal(response?.allowed, false);
+    assert.match(response?.status?.message ?? '', /^sync agent: container gateway runs as user 0/);
+  });
+
+  test('and an API server that is away make no denial: the failure policy decides', async (t) => {
+    const { post, outcomes } = await start(t, { cached: () => [] });
+    assert.equal((await post(review(pod))).status, 500);
+    assert.deepEqual(outcomes, ['failed']);
+  });
+});
+
+suite('hostile input', () => {
+  const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+  const inPod = (fields: object) => review({ ...pod, spec: { ...pod.spec, ...fields } });
+  const cases: [what: string, body: unknown, status: number][] = [
+    ['nothing', '', 400],
+    ['no JSON', '{', 400],
+    ['no object', '[]', 400],
+    ['null', 'null', 400],
+    ['another version', { ...review(pod), apiVersion: 'admission.k8s.io/v1beta1' }, 400],
+    ['no request', { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' }, 400],
+    ['no UID', review(pod, { uid: '' }), 400],
+    ['a long UID', review(pod, { uid: 'x'.repeat(1000) }), 400],
+    ['no pod', review(null), 400],
+    ['annotations of another kind', review({ ...pod, metadata: { annotations: 'sync.io/inject' } }), 400],
+    ['annotations of other values', review({ ...pod, metadata: { annotations: { 'sync.io/inject': true } } }), 400],
+    ['containers of another kind', inPod({ containers: {} }), 400],
+    ['no containers', inPod({ containers: [null] }), 400],
+    ['mounts of another kind', inPod({ containers: [{ name: 'x', volumeMounts: 'data' }] }), 400],
+    ['volumes of another kind', inPod({ volumes: [7] }), 400],
+    ['a user of another kind', inPod({ securityContext: { runAsUser: '0' } }), 400],
+    ['a prototype', JSON.stringify(review(pod)).replace('"spec"', '"__proto__":{"x":1},"spec"'), 200],
+    ['no UTF-8', Buffer.from([0x7b, 0xff, 0xfe, 0x7d]), 400],
+    ['a thousand levels', deep(1_000), 400],
+    ['a million levels', deep(1_000_000), 400],
+    ['a million objects', `[${'{},'.repeat(1_000_000)}{}]`, 400],
+    ['two hundred thousand keys', `{${Array.from({ length: 200_000 }, (_, n) => `"${n}":0`).join()}}`, 400],
+    ['a string without end', `"${'\\'.repeat(1_000_001)}`, 400],
+    ['more than three megabytes', ' '.repeat((3 << 20) + 1), 413],
+  ];
+  test('is answered, and the next review is too', async (t) => {
+    const { post } = await start(t);
+    for (const [what, body, status] of cases) assert.equal((await post(body)).status, status, what);
+    assert.ok((await post(review(pod))).response?.patch);
+  });
+
+  test('of another type, to another path, or by another method is refused', async (t) => {
+    const { post } = await start(t);
+    for (const type of ['', 'text/plain', 'application/yaml', 'application/json-patch+json'])
+      assert.equal((await post(review(pod), { 'Content-Type': type })).status, 415, type);
+  });
+
+  test('of a pod with a name of a megabyte and many mounts is answered', async (t) => {
+    const { post } = await start(t);
+    const volumeMounts = Array.from({ length: 1_000 }, (_, n) => ({
+      name: n === 999 ? 'data' : `v${n}`,
+      mountPath: '/x',
+    }));
+    const metadata = { ...pod.metadata, name: 'x'.repeat(1 << 20) };
+    const { response } = await post(
+      review({ metadata, spec: { ...pod.spec, containers: [{ name: 'g', volumeMounts }] } }),
+    );
+    assert.equal(response?.allowed, true);
+  });
+});

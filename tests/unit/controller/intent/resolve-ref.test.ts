@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { refPrefixes, resolveRef } from '../../../../controller/intent/resolve-ref.ts';
+
+const [a, b, c] = ['a', 'b', 'c'].map((letter) => letter.repeat(40)) as [string, string, string];
+const refs = new Map([
+  ['HEAD', a],
+  ['refs/heads/main', a],
+  ['refs/tags/v1.0.0', b],
+  ['refs/heads/both', a],
+  ['refs/tags/both', b],
+  ['refs/heads/same', a],
+  ['refs/tags/same', a],
+  ['refs/tags/2.0', c],
+  ['refs/pull/1/head', c],
+  [c, c],
+]);
+
+const cases: [name: string, commit: string | undefined, qualifiedRef?: string, ambiguous?: boolean][] = [
+  ['main', a, 'refs/heads/main'],
+  ['refs/heads/main', a, 'refs/heads/main'],
+  ['v1.0.0', b, 'refs/tags/v1.0.0'],
+  ['1.0.0', b, 'refs/tags/v1.0.0'],
+  ['v2.0', c, 'refs/tags/2.0'],
+  ['both', b, 'refs/tags/both', true],
+  ['same', a, 'refs/tags/same'],
+  ['refs/heads/both', a, 'refs/heads/both'],
+  ['pull/1/head', c, 'refs/pull/1/head'],
+  [c, c, c],
+  [a, undefined],
+  ['mai', undefined],
+  ['refs/heads/mai', undefined],
+  ['vmain', a, 'refs/heads/main'],
+  ['HEAD', a, 'HEAD'],
+];
+
+suite('a ref name', () => {
+  for (const [name, commit, qualifiedRef = '', ambiguous = false] of cases) {
+    test(`${name} is ${commit ? qualifiedRef : 'nothing'}`, () => {
+      assert.deepEqual(resolveRef(name, refs), commit && { commit, qualifiedRef, ambiguous });
+    });
+  }
+
+  test('asks the host for no more than it may stand for', () => {
+    assert.deepEqual(refPrefixes('refs/heads/main'), ['refs/heads/main']);
+    assert.deepEqual(refPrefixes(a), []);
+    assert.deepEqual(refPrefixes('HEAD'), ['HEAD']);
+    assert.deepEqual(
+      refPrefixes('v1').filter((prefix) => prefix.startsWith('refs/tags/')),
+      ['refs/tags/v1', 'refs/tags/1'],
+    );
+  });
+});

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { pino } from 'pino';
+import { Liveness } from '../../../../controller/leadership/liveness.ts';
+import { KeyedQueue } from '../../../../controller/reconcile/queue.ts';
+
+const log = pino({ level: 'silent' });
+
+suite('a program', () => {
+  test('is alive while each of its loops is within its own limit', () => {
+    const stuckFor = { watches: 0, lease: 0 };
+    const { watches, lease } = {
+      watches: { name: 'watches', stuckForMs: () => stuckFor.watches, limitMs: 1_000 },
+      lease: { name: 'lease', stuckForMs: () => stuckFor.lease, limitMs: 10 },
+    };
+    const liveness = new Liveness([watches, lease], log);
+    assert.equal(liveness.isAlive, true);
+    stuckFor.watches = 1_000;
+    assert.equal(liveness.isAlive, true);
+    stuckFor.lease = 11;
+    assert.equal(liveness.isAlive, false);
+    stuckFor.lease = 0;
+    assert.equal(liveness.isAlive, true, 'it went on after all');
+  });
+
+  test('says which loop stopped', () => {
+    const lines: string[] = [];
+    const loud = pino({ level: 'error' }, { write: (line) => void lines.push(line) });
+    const stopped = { name: 'queue', stuckForMs: () => 300_001, limitMs: 300_000 };
+    const fine = { name: 'polling', stuckForMs: () => 299_999, limitMs: 300_000 };
+    assert.equal(new Liveness([stopped, fine], loud).isAlive, false);
+    assert.deepEqual(
+      lines.map((line) => (JSON.parse(line) as { loop: string }).loop),
+      ['queue'],
+    );
+  });
+
+  test('is not alive once a worker hangs, also while the other workers go on', async () => {
+    let clock = 0;
+    const hanging = Promise.withResolvers<undefined>();
+    const queue = new KeyedQueue({
+      handle: (key) => (key === 'hangs' ? hanging.promise : Promise.resolve(undefined)),
+      concurrency: 2,
+      backoffMs: () => 0,
+      now: () => clock,
+      log,
+    });
+    const liveness = new Liveness([{ name: 'queue', stuckForMs: () => queue.stuckForMs, limitMs: 60_000 }], log);
+    queue.start();
+    queue.add('hangs');
+    clock = 59_000;
+    queue.add('other');
+    assert.equal(liveness.isAlive, true);
+    clock = 61_000;
+    assert.equal(liveness.isAlive, false);
+    hanging.resolve(undefined);
+    await queue.stop();
+    assert.equal(liveness.isAlive, true);
+  });
+});

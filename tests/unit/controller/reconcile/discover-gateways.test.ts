@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { discoverGateways } from '../../../../controller/reconcile/discover-gateways.ts';
+import type { ObservedPod } from '../../../../controller/watch/observed-pod.ts';
+import type { SyncReportStatus } from '../../../../shared/api/sync-report.ts';
+
+const [wanted, other] = ['a'.repeat(40), 'b'.repeat(40)];
+
+const pod: ObservedPod = {
+  namespace: 'ns',
+  name: 'gateway-0',
+  uid: 'uid',
+  crName: 'gw',
+  gatewayName: 'edge',
+  profile: 'default',
+  serviceAccountName: 'gateway',
+  sidecar: 'present',
+  live: true,
+};
+
+function fleetOf(status: Partial<SyncReportStatus> | undefined, podUID = 'uid') {
+  const report = { namespace: 'ns', name: 'gateway-0', podUID, status: status as SyncReportStatus | undefined };
+  return discoverGateways({ pods: [pod], missing: [], reportOf: () => report, commit: wanted });
+}
+
+suite('a gateway is shown as what it is:', () => {
+  const cases: [name: string, status: Partial<SyncReportStatus> | undefined, shown: string][] = [
+    ['synced', { state: 'Synced', commit: wanted }, 'Synced'],
+    ['synced to another commit', { state: 'Synced', commit: other }, 'Skewed'],
+    ['synced to a commit that it does not name', { state: 'Synced' }, 'Skewed'],
+    ['paused, on the very commit', { state: 'Paused', commit: wanted }, 'Paused'],
+    ['paused, on another', { state: 'Paused', commit: other }, 'Paused'],
+    ['in a dry run, on the very commit', { state: 'DryRun', commit: wanted }, 'DryRun'],
+    ['failed, with the very commit on disk', { state: 'Error', commit: wanted, message: 'x' }, 'Error'],
+    ['waiting, with the very commit on disk', { state: 'Pending', commit: wanted }, 'Pending'],
+    ['silent', undefined, 'Pending'],
+  ];
+  for (const [name, status, shown] of cases) {
+    test(`${name}: ${shown}`, () => {
+      const { gateways, counts } = fleetOf(status);
+      assert.equal(gateways[0]?.syncStatus, shown);
+      assert.equal(gateways[0]?.message, status?.message);
+      assert.equal(counts.synced, shown === 'Synced' ? 1 : 0);
+      const { pending, error, missingSidecar, paused, dryRun, skewed, synced, total } = counts;
+      assert.equal(pending + error + missingSidecar + paused + dryRun + skewed + synced, total);
+    });
+  }
+
+  test('what an earlier pod of the name reported is not its state', () => {
+    assert.equal(fleetOf({ state: 'Synced', commit: wanted }, 'another').gateways[0]?.syncStatus, 'Pending');
+  });
+});

@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import { KeyedQueue, type Outcome, type QueueOptions } from '../../../../controller/reconcile/queue.ts';
+import { until } from '../../../support/until.ts';
+
+const log = pino({ level: 'silent' });
+
+function makeQueue(handle: (key: string) => Promise<Outcome>, options: Partial<QueueOptions> = {}): KeyedQueue {
+  return new KeyedQueue({ handle, concurrency: 2, backoffMs: () => 5, log, ...options });
+}
+
+suite('a keyed queue', () => {
+  test('handles a key once, however often it was added while it waited', async () => {
+    const handled: string[] = [];
+    const queue = makeQueue(async (key) => void handled.push(key));
+    for (let index = 0; index < 100; index += 1) queue.add('a');
+    assert.equal(queue.depth, 1);
+    queue.start();
+    await queue.stop();
+    assert.deepEqual(handled, ['a']);
+  });
+
+  test('never runs two handlers for one key, and handles it again when it came back meanwhile', async () => {
+    let [running, most, count] = [0, 0, 0];
+    const first = Promise.withResolvers<void>();
+    const queue = makeQueue(async () => {
+      running += 1;
+      count += 1;
+      most = Math.max(most, running);
+      if (count === 1) await first.promise;
+      running -= 1;
+      return undefined;
+    });
+    queue.start();
+    queue.add('a');
+    for (let index = 0; index < 10; index += 1) queue.add('a');
+    first.resolve();
+    await until(() => count === 2, { describe: 'two runs' });
+    await queue.stop();
+    assert.deepEqual([most, count], [1, 2]);
+  });
+
+  test('takes requests before polls', async () => {
+    const handled: string[] = [];
+    const queue = makeQueue(async (key) => void handled.push(key), { concurrency: 1 });
+    for (const key of ['poll-1', 'poll-2']) queue.add(key, 'low');
+    queue.add('request', 'high');
+    queue.add('poll-2', 'high');
+    queue.start();
+    await until(() => handled.length === 3, { describe: 'three runs' });
+    assert.deepEqual(handled, ['request', 'poll-2', 'poll-1']);
+    await queue.stop();
+  });
+
+  test('tries again after an error, with the back-off of its failures in a row', async () => {
+    const asked: number[] = [];
+    let runs = 0;
+    const queue = makeQueue(
+      async () => {
+        runs += 1;
+        if (runs <= 3) throw new Error('not yet');
+        return undefined;
+      },
+      { backoffMs: (failures) => asked.push(failures) },
+    );
+    queue.start();
+    queue.add('a');
+    await until(() => runs === 4, { describe: 'four runs' });
+    await queue.stop();
+    assert.deepEqual(asked, [1, 2, 3]);
+  });
+
+  test('does not let a back-off stand in the way of a request', async () => {
+    let runs = 0;
+    const queue = makeQueue(
+      async () => {
+        runs += 1;
+        if (runs === 1) throw new Error('not yet');
+        return undefined;
+      },
+      { backoffMs: () => 3_600_000 },
+    );
+    queue.start();
+    queue.add('a');
+    await until(() => runs === 1, { describe: 'the first run' });
+    queue.add('a');
+    await until(() => runs === 2, { describe: 'the second run' });
+    await queue.stop();
+  });
+
+  test('keeps the earliest of several appointments', async () => {
+    let runs = 0;
+    const queue = makeQueue(async () => {
+      runs += 1;
+      return undefined;
+    });
+    queue.start();
+    queue.addAfter('a', 3_600_000);
+    queue.addAfter('a', 5);
+    queue.addAfter('a', 3_600_000);
+    await until(() => runs === 1, { describe: 'the run' });
+    await queue.stop();
+  });
+
+  test('lets no key that comes back all the time starve 5,000 others', async () => {
+    const handled: string[] = [];
+    let running = 0;
+    const queue = makeQueue(
+      async (key) => {
+        running += 1;
+        assert.equal(running, 1);
+        handled.push(key);
+        if (key === 'hot') queue.add('hot');
+        await setImmediate();
+        running -= 1;
+        return undefined;
+      },
+      { concurrency: 1 },
+    );
+    queue.add('hot');
+    for (let index = 0; index < 5_000; index += 1) queue.add(`key-${index}`);
+    queue.start();
+    await until(() => handled.includes('key-4999'), { describe: 'the last key' });
+    await queue.stop();
+    const others = handled.slice(0, handled.indexOf('key-4999') + 1).filter((key) => key !== 'hot');
+    assert.deepEqual(
+      others,
+      Array.from({ length: 5_000 }, (_, index) => `key-${index}`),
+    );
+    assert.ok(handled.filter((key) => key === 'hot').length > 1);
+  });
+
+  test('handles a request that arrives in a flood of polls next', async () => {
+    const handled: string[] = [];
+    const queue = makeQueue(
+      async (key) => {
+        handled.push(key);
+        if (key === 'poll-100') queue.add('request', 'high');
+        return undefined;
+      },
+      { concurrency: 1 },
+    );
+    for (let index = 0; index < 5_000; index += 1) queue.add(`poll-${index}`, 'low');
+    queue.start();
+    await until(() => handled.length === 5_001, { describe: 'all runs' });
+    await queue.stop();
+    assert.equal(handled.indexOf('request'), handled.indexOf('poll-100') + 1);
+  });
+
+  test('gives polls their turn in a flood of requests', async () => {
+    const handled: string[] = [];
+    const queue = makeQueue(async (key) => void handled.push(key), { concurrency: 1 });
+    for (let index = 0; index < 5_000; index += 1) queue.add(`request-${index}`, 'high');
+    for (let index = 0; index < 10; index += 1) queue.add(`poll-${index}`, 'low');
+    queue.start();
+    await until(() => handled.length === 5_010, { describe: 'all runs' });
+    await queue.stop();
+    assert.ok(handled.indexOf('poll-9') < 100, `the last poll came as number ${handled.indexOf('poll-9')}`);
+  });
+
+  test('tells how long a key waited for a worker, from the first time it was added', async () => {
+    let clock = 0;
+    const waited: number[] = [];
+    const queue = makeQueue(async () => undefined, { now: () => clock, onTaken: (seconds) => waited.push(seconds) });
+    queue.add('a', 'low');
+    clock = 2_000;
+    queue.add('a', 'high');
+    queue.add('b', 'low');
+    clock = 3_000;
+    queue.start();
+    await queue.stop();
+    assert.deepEqual(waited, [3, 1]);
+  });
+
+  test('is stuck for as long as its oldest handler runs, and not while it has nothing to do', async () => {
+    let clock = 0;
+    const hanging = Promise.withResolvers<undefined>();
+    const queue = makeQueue((key) => (key === 'hangs' ? hanging.promise : Promise.resolve(undefined)), {
+      now: () => clock,
+    });
+    queue.add('hangs');
+    clock = 50_000;
+    assert.equal(queue.stuckForMs, 0, 'not started yet: a spare');
+    queue.start();
+    clock = 60_000;
+    queue.add('quick');
+    await until(() => queue.depth === 0, { describe: 'the quick one' });
+    clock = 70_000;
+    assert.equal(queue.stuckForMs, 20_000);
+    hanging.resolve(undefined);
+    await queue.stop();
+    assert.equal(queue.stuckForMs, 0);
+  });
+
+  test('waits at its end for what runs, and begins nothing more', async () => {
+    const handled: string[] = [];
+    const queue = makeQueue(async (key) => {
+      await sleep(20);
+      handled.push(key);
+      return undefined;
+    });
+    queue.start();
+    for (const key of ['a', 'b', 'c']) queue.add(key);
+    await queue.stop();
+    assert.deepEqual(handled.sort(), ['a', 'b']);
+  });
+});

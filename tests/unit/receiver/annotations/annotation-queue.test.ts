@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Annotate } from '../../../../receiver/annotations/annotate.ts';
+import { AnnotationQueue } from '../../../../receiver/annotations/annotation-queue.ts';
+import type { Annotations } from '../../../../receiver/annotations/annotations-of.ts';
+import { ServerClock } from '../../../../receiver/annotations/server-clock.ts';
+import type { Target } from '../../../../receiver/annotations/target.ts';
+import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
+import { createLogger } from '../../../../shared/log.ts';
+
+const log = createLogger('test', { level: 'silent' });
+const demo: Target = { namespace: 'team', name: 'demo' };
+
+/** A cluster as the queue sees it: what is stored, how often it was written, and how many writes were under way at once. */
+class World {
+  readonly stored = new Map<string, Record<string, string>>();
+  writes = 0;
+  underWay = 0;
+  mostUnderWay = 0;
+  /** Errors of the next writes. */
+  readonly errors: unknown[] = [];
+
+  readonly annotate: Annotate = async ({ namespace, name }, annotations) => {
+    this.writes++;
+    this.mostUnderWay = Math.max(this.mostUnderWay, ++this.underWay);
+    await sleep(10);
+    this.underWay--;
+    const error = this.errors.shift();
+    if (error !== undefined) throw error;
+    const key = `${namespace}/${name}`;
+    this.stored.set(key, { ...this.stored.get(key), ...annotations });
+  };
+}
+
+const request = (id: number | string): Annotations => ({ 'requested-ref': `v${id}`, 'request-id': String(id) });
+const push = (at: number): Annotations => ({ 'pushed-ref': 'refs/heads/main', 'pushed-at': String(at) });
+const notFound = (name: string) =>
+  new ApiError(404, JSON.stringify({ reason: 'NotFound', details: { name, kind: 'gatewaysyncs' } }));
+
+suite('deliveries for one resource', () => {
+  test('that come one at a time are each written', async () => {
+    const world = new World();
+    const queue = new AnnotationQueue({ annotate: world.annotate, log });
+    for (const id of [1, 2, 3]) {
+      assert.deepEqual(await queue.store(demo, () => request(id)), { kind: 'stored', superseded: false });
+      assert.equal(world.stored.get('team/demo')?.['request-id'], String(id));
+    }
+    assert.equal(world.writes, 3);
+  });
+
+  test('that come in a burst cost two writes, one at a time, and each is answered', async () => {
+    const world = new World();
+    const queue = new AnnotationQueue({ annotate: world.annotate, log });
+    const results = await Promise.all(Array.from({ length: 500 }, (_, id) => queue.store(demo, () => request(id))));
+    assert.equal(world.writes, 2);
+    assert.equal(world.mostUnderWay, 1);
+    assert.equal(world.stored.get('team/demo')?.['requested-ref'], 'v499');
+    assert.deepEqual(results.at(0), { kind: 'stored', superseded: false });
+    assert.deepEqual(results.at(-1), { kind: 'stored', superseded: false });
+    assert.ok(results.slice(1, -1).every((result) => result.kind === 'stored' && result.superseded));
+  });
+
+  test('a request and a push keep each other', async () => {
+    const world = new World();
+    const queue = new AnnotationQueue({ annotate: world.annotate, log });
+    const results = await Promise.all(
+      [request(1), request(2), push(3), push(4), request(5)].map((each) => queue.store(demo, () => each)),
+    );
+    assert.deepEqual(world.stored.get('team/demo'), { ...request(5), ...push(4) });
+    assert.deepEqual(
+      results.map((result) => result.kind === 'stored' && result.superseded),
+      [false, true, true, false, false],
+    );
+  });
+});
+
+suite('a failed write', () => {
+  test('is tried again where that may help, with what came meanwhile', async () => {
+    for (const error of [
+      new ApiError(409, ''),
+      new ApiError(500, ''),
+      new ApiError(503, ''),
+      new ApiError(429, ''),
+      new Error('ECONNRESET'),
+    ]) {
+      const world = new World();
+      world.errors.push(error);
+      const queue = new AnnotationQueue({ annotate: world.annotate, log });
+      const first = queue.store(demo, () => request(1));
+      await sleep(15);
+      const second = queue.store(demo, () => request(2));
+      assert.deepEqual(await first, { kind: 'stored', superseded: true });
+      assert.deepEqual(await second, { kind: 'stored', superseded: false });
+      assert.equal(world.writes, 2);
+      assert.deepEqual(world.stored.get('team/demo'), request(2));
+    }
+  });
+
+  test('waits as long as the API server asks', async () => {
+    const world = new World();
+    world.errors.push(new ApiError(429, '', '1'));
+    const started = performance.now();
+    const queue = new AnnotationQueue({ annotate: world.annotate, log });
+    assert.equal((await queue.store(demo, () => request(1))).kind, 'stored');
+    assert.ok(performance.now() - started >= 1000);
+  });
+
+  test('is given up at the deadline, and a later delivery starts afresh', async () => {
+    const world = new World();
+    world.errors.push(...Array.from({ length: 4 }, () => new ApiError(503, '')));
+    const queue = new AnnotationQueue({ annotate: world.annotate, log, deadlineMs: 120 });
+    const started = performance.now();
+    const result = await queue.store(demo, () => request(1));
+    assert.equal(result.kind, 'refused');
+    assert.ok(performance.now() - started < 5000);
+    world.errors.length = 0;
+    await sleep(400);
+    assert.deepEqual(await queue.store(demo, () => request(2)), { kind: 'stored', superseded: false });
+    assert.deepEqual(world.stored.get('team/demo'), request(2));
+  });
+
+  test("tells that the resource is missing only by the API server's own word on it", async () => {
+    const reasonAfter = async (error: unknown) => {
+      const world = new World();
+      world.errors.push(error);
+      const queue = new AnnotationQueue({ annotate: world.annotate, log });
+      const stored = await queue.store(demo, () => request(1));
+      return stored.kind === 'refused' && stored.reason;
+    };
+    assert.equal(await reasonAfter(notFound('demo')), 'NotFound');
+    assert.equal(await reasonAfter(notFound('other')), 'ApiServerRefused');
+    assert.equal(await reasonAfter(new ApiError(404, '404 page not found')), 'ApiServerRefused');
+    assert.equal(await reasonAfter(new ApiError(403, JSON.stringify({ reason: 'Forbidden' }))), 'ApiServerRefused');
+  });
+
+  test('of one resource does not hold up another', async () => {
+    const hanging: Annotate = ({ name }) =>
+      name === 'demo' ? sleep(2000, undefined, { ref: false }) : Promise.resolve();
+    const queue = new AnnotationQueue({ annotate: hanging, log, deadlineMs: 100, concurrency: 2 });
+    const stuck = queue.store(demo, () => request(1));
+    assert.equal((await queue.store({ namespace: 'team', name: 'other' }, () => request(2))).kind, 'stored');
+    assert.equal((await stuck).kind, 'refused');
+  });
+});
+
+/** What the API server answers when the receiver's policy finds a part older than what is stored. */
+const older = (key: string) => {
+  const message = `ValidatingAdmissionPolicy 'r' with binding 'r' denied request: superseded: ${key} is older than the stored one`;
+  return new ApiError(
+    422,
+    JSON.stringify({ reason: 'Invalid', message, details: { name: 'demo', causes: [{ message }] } }),
+  );
+};
+const requestAt = (at: Date, id: number): Annotations => ({
+  'sync.io/requested-at': at.toISOString(),
+  'sync.io/request-id': String(id),
+});
+const pushAt = (at: Date): Annotations => ({
+  'sync.io/pushed-ref': 'refs/heads/main',
+  'sync.io/pushed-at': at.toISOString(),
+});
+
+suite('a delivery that is older than what is stored', () => {
+  test('is answered as superseded, and is not sent again', async () => {
+    const world = new World();
+    world.errors.push(older('sync.io/requested-at'));
+    const queue = new AnnotationQueue({ annotate: world.annotate, log });
+    assert.deepEqual(await queue.store(demo, (at) => requestAt(at, 1)), { kind: 'stored', superseded: true });
+    assert.equal(world.writes, 1);
+    assert.equal(world.stored.size, 0);
+  });
+
+  test('does not take along what came with it', async () => {
+    const world = new World();
+    world.errors.push(older('sync.io/requested-at'));
+    const queue = new AnnotationQueue({ annotate: world.annotate, log });
+    const results = await Promise.all([
+      queue.store(demo, (at) => requestAt(at, 1)),
+      queue.store({ ...demo, name: 'other' }, (at) => requestAt(at, 2)),
+      queue.store(demo, (at) => ({ ...requestAt(at, 3), ...pushAt(at) })),
+    ]);
+    assert.deepEqual(
+      results.map((result) => result.kind === 'stored' && result.superseded),
+      [true, false, false],
+    );
+    world.errors.push(older('sync.io/requested-at'));
+    const both = await queue.store(demo, (at) => ({ ...requestAt(at, 4), ...pushAt(at) }));
+    assert.deepEqual(both, { kind: 'stored', superseded: true });
+    assert.equal(world.stored.get('team/demo')?.['sync.io/request-id'], '3', 'its request is not stored');
+    assert.equal(world.writes, 5, 'its push is');
+  });
+
+  test('by a clock that is wrong is sent again by that of the API server', async () => {
+    const world = new World();
+    let wrong = Date.now() - 60_000;
+    const clock = new ServerClock(() => wrong);
+    const sent: string[] = [];
+    const queue = new AnnotationQueue({
+      log,
+      clock,
+      annotate: async (target, annotations, timeoutMs) => {
+        sent.push(annotations['sync.io/requested-at'] ?? '');
+        clock.observe(new Date().toUTCString());
+        wrong += 1;
+        await world.annotate(target, annotations, timeoutMs);
+      },
+    });
+    world.errors.push(older('sync.io/requested-at'));
+    assert.deepEqual(await queue.store(demo, (at) => requestAt(at, 1)), { kind: 'stored', superseded: false });
+    assert.equal(sent.length, 2);
+    assert.ok(Math.abs(Date.parse(sent[1] ?? '') - Date.now()) < 2000, String(sent));
+  });
+});
+
+suite('the load on the API server', () => {
+  test('is bounded over all resources', async () => {
+    const world = new World();
+    const queue = new AnnotationQueue({ annotate: world.annotate, log, concurrency: 4 });
+    await Promise.all(
+      Array.from({ length: 40 }, (_, i) => queue.store({ namespace: 'team', name: `r${i}` }, () => request(i))),
+    );
+    assert.equal(world.mostUnderWay, 4);
+    assert.equal(world.stored.size, 40);
+  });
+
+  test('is refused beyond what can wait for one resource, while others are served', async () => {
+    const world = new World();
+    const queue = new AnnotationQueue({ annotate: world.annotate, log, maxWaitingForOne: 3 });
+    const results = await Promise.all([1, 2, 3, 4].map((id) => queue.store(demo, () => request(id))));
+    assert.deepEqual(results.at(-1), { kind: 'refused', reason: 'TooManyRequests', retryAfterSeconds: 1 });
+    assert.ok(results.slice(0, 3).every(({ kind }) => kind === 'stored'));
+    assert.equal(queue.waiting, 0);
+  });
+
+  test('is refused beyond what can wait', async () => {
+    const world = new World();
+    const queue = new AnnotationQueue({ annotate: world.annotate, log, maxWaiting: 10 });
+    const results = await Promise.all(Array.from({ length: 15 }, (_, id) => queue.store(demo, () => request(id))));
+    assert.equal(results.filter(({ kind }) => kind === 'stored').length, 10);
+    assert.equal(results.filter(({ kind }) => kind === 'refused').length, 5);
+    assert.equal((await queue.store(demo, () => request(99))).kind, 'stored');
+  });
+});

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ServerClock } from '../../../../receiver/annotations/server-clock.ts';
+
+/** A clock whose machine is wrong by so many milliseconds, after it has seen an answer of the API server. */
+function observed(wrongByMs: number): ServerClock {
+  const clock = new ServerClock(() => Date.now() + wrongByMs);
+  clock.observe(new Date().toUTCString());
+  return clock;
+}
+
+const errorOf = (clock: ServerClock) => Math.abs(clock.at(performance.now()).getTime() - Date.now());
+
+test('a clock that agrees with the server is left as it is', () => {
+  for (const wrongByMs of [0, 300, -300]) assert.equal(observed(wrongByMs).offsetMs, 0);
+});
+
+test('a clock that is wrong is set right, to the second', () => {
+  for (const wrongByMs of [3000, -3000, 3_600_000, -86_400_000]) assert.ok(errorOf(observed(wrongByMs)) <= 1000);
+});
+
+test('a clock that is put right itself is believed again', () => {
+  let wrongByMs = 10_000;
+  const clock = new ServerClock(() => Date.now() + wrongByMs);
+  clock.observe(new Date().toUTCString());
+  assert.notEqual(clock.offsetMs, 0);
+  wrongByMs = 0;
+  clock.observe(new Date().toUTCString());
+  assert.equal(clock.offsetMs, 0);
+});
+
+test('an answer without a date, or with nonsense, changes nothing', () => {
+  const clock = new ServerClock();
+  for (const header of [undefined, '', 'yesterday']) clock.observe(header);
+  assert.equal(clock.offsetMs, 0);
+});
+
+test('the time of a moment is that of its arrival, not of the question', async () => {
+  const clock = new ServerClock();
+  const moment = performance.now() - 5000;
+  assert.ok(Math.abs(Date.now() - 5000 - clock.at(moment).getTime()) < 50);
+});

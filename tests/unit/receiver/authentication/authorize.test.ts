@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { suite, test } from 'node:test';
+import { authorize as authorizeSigned, type Secrets } from '../../../../receiver/authentication/authorize.ts';
+import { verifyToken as verifyHeaders } from '../../../../receiver/authentication/verify-token.ts';
+
+const body = Buffer.from('{"ref":"v1"}');
+const signature = `sha256=${createHmac('sha256', 'key').update(body).digest('hex')}`;
+const signed = { 'x-hub-signature-256': signature };
+const withToken = { authorization: 'Bearer token' };
+
+const verifyToken = (header: string | undefined, tokens: string[]) => verifyHeaders({ authorization: header }, tokens);
+const authorize = (headers: Record<string, string>, bytes: Uint8Array, secrets: Secrets) =>
+  authorizeSigned({ headers, body: bytes, at: new Date() }, secrets);
+
+suite('a bearer token', () => {
+  test('is accepted under a scheme in any case', () => {
+    for (const header of ['Bearer token', 'bearer token', 'BEARER  token']) {
+      assert.equal(verifyToken(header, ['other', 'token']), true, header);
+    }
+  });
+
+  test('is compared by its bytes', () => {
+    const asNodeGivesIt = Buffer.from('Bearer gehëim').toString('latin1');
+    assert.equal(verifyToken(asNodeGivesIt, ['gehëim']), true);
+  });
+
+  test('of any other form is refused without an error', () => {
+    const headers = [
+      undefined,
+      '',
+      'Bearer',
+      'Bearer ',
+      'token',
+      'Basic token',
+      'Bearer tokens',
+      'Bearer toke',
+      'Bearer token, Bearer token',
+      'Bearertoken',
+      'Bearer \u0000',
+      `Bearer ${'x'.repeat(100_000)}`,
+    ];
+    for (const header of headers)
+      assert.equal(verifyToken(header, ['token']), false, JSON.stringify(header?.slice(0, 40)));
+    assert.equal(verifyToken('Bearer token', []), false);
+  });
+});
+
+test("GitLab's token counts as the bearer token", () => {
+  assert.equal(verifyHeaders({ 'x-gitlab-token': 'token' }, ['token']), true);
+  for (const value of ['', 'Bearer token', 'tokens', 'toke']) {
+    assert.equal(verifyHeaders({ 'x-gitlab-token': value }, ['token']), false, value);
+  }
+  assert.equal(verifyHeaders({ 'x-gitlab-token': 'key' }, []), false);
+});
+
+suite('a delivery', () => {
+  test('is authorized by either method where both are configured', () => {
+    const secrets = { hmac: ['key'], bearer: ['token'] };
+    assert.equal(authorize(signed, body, secrets), true);
+    assert.equal(authorize(withToken, body, secrets), true);
+    assert.equal(authorize({ ...signed, authorization: 'Bearer wrong' }, body, secrets), true);
+    assert.equal(authorize({ ...withToken, 'x-hub-signature-256': 'sha256=wrong' }, body, secrets), true);
+    assert.equal(authorize({}, body, secrets), false);
+  });
+
+  test('is not authorized by a method that is not configured', () => {
+    assert.equal(authorize(withToken, body, { hmac: ['key'], bearer: undefined }), false);
+    assert.equal(authorize(signed, body, { hmac: undefined, bearer: ['token'] }), false);
+  });
+
+  test('is not authorized by anything where a method is configured and has no secret', () => {
+    for (const secrets of [
+      { hmac: [], bearer: undefined },
+      { hmac: undefined, bearer: [] },
+      { hmac: [], bearer: [] },
+    ]) {
+      assert.equal(authorize({ ...signed, ...withToken }, body, secrets), false);
+      assert.equal(authorize({}, body, secrets), false);
+    }
+  });
+
+  test('is authorized without anything only where neither method is configured', () => {
+    assert.equal(authorize({}, body, { hmac: undefined, bearer: undefined }), true);
+  });
+});

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { clientAddress } from '../../../../receiver/authentication/client-address.ts';
+
+const cases: [string, string, string | undefined, number, string][] = [
+  ['the other end of the connection', '10.0.0.1', undefined, 0, '10.0.0.1'],
+  ['not what anybody can write', '10.0.0.1', '1.2.3.4', 0, '10.0.0.1'],
+  ['what the trusted proxy has appended', '10.0.0.1', '6.6.6.6, 1.2.3.4', 1, '1.2.3.4'],
+  ['what the outer of two trusted proxies has appended', '10.0.0.1', '6.6.6.6, 1.2.3.4, 10.0.0.9', 2, '1.2.3.4'],
+  ['the first of a list that is shorter than the hops', '10.0.0.1', '1.2.3.4', 3, '1.2.3.4'],
+  ['the other end where the proxy tells nothing', '10.0.0.1', undefined, 1, '10.0.0.1'],
+  ['the other end where the proxy tells an empty name', '10.0.0.1', 'x, ', 1, '10.0.0.1'],
+  ['an address without its port', '10.0.0.1', '1.2.3.4:5678', 1, '1.2.3.4'],
+  ['an IPv4 address that is written as IPv6', '::ffff:1.2.3.4', undefined, 0, '1.2.3.4'],
+  ['the network of an IPv6 address', '2001:db8:1:2:3:4:5:6', undefined, 0, '2001:db8:1:2::/64'],
+  ['the same network for another address in it', '2001:DB8:1:2::1', undefined, 0, '2001:db8:1:2::/64'],
+  ['the network of a bracketed address', '::1', '[2001:db8:1:2::1]:443', 1, '2001:db8:1:2::/64'],
+  ['the network of the loopback address', '::1', undefined, 0, '0:0:0:0::/64'],
+];
+
+suite('the address of a client is', () => {
+  for (const [name, remoteAddress, forwardedFor, trustedHops, expected] of cases) {
+    test(name, () => assert.equal(clientAddress({ remoteAddress, forwardedFor, trustedHops }), expected));
+  }
+
+  test('of bounded length, whatever is told', () => {
+    for (const told of ['x'.repeat(10_000), ':'.repeat(10_000), '1:'.repeat(5000), `[${'a'.repeat(9000)}`]) {
+      assert.ok(clientAddress({ remoteAddress: '::1', forwardedFor: told, trustedHops: 1 }).length <= 64);
+    }
+    assert.equal(clientAddress({ remoteAddress: undefined, forwardedFor: undefined, trustedHops: 0 }), '');
+  });
+});

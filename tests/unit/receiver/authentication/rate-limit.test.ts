@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { RateLimit } from '../../../../receiver/authentication/rate-limit.ts';
+
+test('a burst is let through, then one at a time as the minute goes on', () => {
+  const limit = new RateLimit({ perMinute: 60, burst: 3, maxKeys: 10 });
+  for (let i = 0; i < 3; i++) {
+    assert.equal(limit.waitMs('a', 0), 0);
+    limit.count('a', 0);
+  }
+  assert.equal(limit.waitMs('a', 0), 1000);
+  assert.equal(limit.waitMs('a', 400), 600);
+  assert.equal(limit.waitMs('a', 1000), 0);
+  limit.count('a', 1000);
+  assert.equal(limit.waitMs('a', 1000), 1000);
+  assert.equal(limit.waitMs('a', 60_000), 0);
+});
+
+test('one key does not cost another, and a key can be forgiven', () => {
+  const limit = new RateLimit({ perMinute: 60, burst: 1, maxKeys: 10 });
+  limit.count('a', 0);
+  assert.equal(limit.waitMs('a', 0), 1000);
+  assert.equal(limit.waitMs('b', 0), 0);
+  limit.forgive('a');
+  assert.equal(limit.waitMs('a', 0), 0);
+});
+
+test('a flood of keys takes no more memory than the limit allows', () => {
+  const limit = new RateLimit({ perMinute: 60, burst: 1, maxKeys: 100 });
+  for (let i = 0; i < 10_000; i++) {
+    limit.count(`k${i}`, i);
+    limit.count('steady', i);
+  }
+  assert.equal(limit.size, 100);
+  assert.ok(limit.waitMs('steady', 10_000) > 0, 'who goes on is not forgotten');
+  assert.equal(limit.waitMs('k0', 10_000), 0);
+});
+
+test('a rate of zero limits nothing and remembers nothing', () => {
+  const limit = new RateLimit({ perMinute: 0, burst: 1, maxKeys: 10 });
+  for (let i = 0; i < 100; i++) limit.count('a', 0);
+  assert.equal(limit.waitMs('a', 0), 0);
+  assert.equal(limit.size, 0);
+});

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createReadSecrets } from '../../../../receiver/authentication/secrets.ts';
+
+const demo = { namespace: 'team', name: 'demo' };
+const other = { namespace: 'team', name: 'other' };
+
+/** Longer than what was read may be kept. */
+const untilRead = () => sleep(1050);
+
+async function folderOf(t: TestContext, files: Record<string, string>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'receiver-secrets-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+  return folder;
+}
+
+suite('secrets of a file', { concurrency: true }, () => {
+  test('are its lines, without white space around them', async (t) => {
+    const folder = await folderOf(t, { key: ' new \r\n\n\told\n' });
+    const readSecrets = createReadSecrets({ hmac: { file: join(folder, 'key') } });
+    assert.deepEqual(await readSecrets(demo), { hmac: ['new', 'old'], bearer: undefined });
+  });
+
+  test('follow the file when it changes', async (t) => {
+    const folder = await folderOf(t, { token: 'one' });
+    const readSecrets = createReadSecrets({ bearer: { file: join(folder, 'token') } });
+    assert.deepEqual((await readSecrets(demo)).bearer, ['one']);
+    await writeFile(join(folder, 'token'), 'two');
+    await untilRead();
+    assert.deepEqual((await readSecrets(demo)).bearer, ['two']);
+  });
+
+  test('follow a mounted Secret, whose files are links that change all at once', async (t) => {
+    const first = await folderOf(t, { token: 'one' });
+    const second = await folderOf(t, { token: 'two', 'team.demo': 'own' });
+    const volume = await folderOf(t, {});
+    await symlink(first, join(volume, '..data'));
+    await symlink('..data/token', join(volume, 'token'));
+    const readSecrets = createReadSecrets({ bearer: { file: join(volume, 'token') } });
+    assert.deepEqual((await readSecrets(demo)).bearer, ['one']);
+    await symlink(second, join(volume, '..data_tmp'));
+    await rename(join(volume, '..data_tmp'), join(volume, '..data'));
+    await symlink('..data/team.demo', join(volume, 'team.demo'));
+    await untilRead();
+    assert.deepEqual((await readSecrets(demo)).bearer, ['own']);
+    assert.deepEqual((await readSecrets(other)).bearer, ['two']);
+  });
+
+  test('stay while the file is away', async (t) => {
+    const folder = await folderOf(t, { key: 'good', 'team.demo': 'own' });
+    const readSecrets = createReadSecrets({ hmac: { file: join(folder, 'key') } });
+    assert.deepEqual((await readSecrets(demo)).hmac, ['own']);
+    assert.deepEqual((await readSecrets(other)).hmac, ['good']);
+    await rm(folder, { recursive: true });
+    await untilRead();
+    assert.deepEqual((await readSecrets(demo)).hmac, ['own']);
+    assert.deepEqual((await readSecrets(other)).hmac, ['good']);
+  });
+
+  test('are none, not "not configured", where the file is empty, a folder, or was never there', async (t) => {
+    const folder = await folderOf(t, { empty: '\n \n' });
+    for (const file of [join(folder, 'empty'), folder, join(folder, 'missing'), '/nowhere/at/all']) {
+      assert.deepEqual(await createReadSecrets({ hmac: { file } })(demo), { hmac: [], bearer: undefined }, file);
+    }
+  });
+
+  test('are none as soon as the file is emptied', async (t) => {
+    const folder = await folderOf(t, { key: 'good' });
+    const readSecrets = createReadSecrets({ hmac: { file: join(folder, 'key') } });
+    assert.deepEqual((await readSecrets(demo)).hmac, ['good']);
+    await writeFile(join(folder, 'key'), '');
+    await untilRead();
+    assert.deepEqual((await readSecrets(demo)).hmac, []);
+  });
+});
+
+suite('a resource with a file of its own', { concurrency: true }, () => {
+  test('accepts that alone, and no global value of either method', async (t) => {
+    const hmac = await folderOf(t, { key: 'global', 'team.demo': 'own\nolder' });
+    const readSecrets = createReadSecrets({ hmac: { file: join(hmac, 'key') }, bearer: { value: 'global-token' } });
+    assert.deepEqual(await readSecrets(demo), { hmac: ['own', 'older'], bearer: [] });
+    assert.deepEqual(await readSecrets(other), { hmac: ['global'], bearer: ['global-token'] });
+  });
+
+  test('accepts nothing while that file is empty', async (t) => {
+    const folder = await folderOf(t, { token: 'global', 'team.demo': '' });
+    const readSecrets = createReadSecrets({ bearer: { file: join(folder, 'token') } });
+    assert.deepEqual((await readSecrets(demo)).bearer, []);
+  });
+
+  test('is back at the global value when that file is removed', async (t) => {
+    const folder = await folderOf(t, { token: 'global', 'team.demo': 'own' });
+    const readSecrets = createReadSecrets({ bearer: { file: join(folder, 'token') } });
+    assert.deepEqual((await readSecrets(demo)).bearer, ['own']);
+    await rm(join(folder, 'team.demo'));
+    await untilRead();
+    assert.deepEqual((await readSecrets(demo)).bearer, ['global']);
+  });
+
+  test('cannot be named in a way that leads to another file', async (t) => {
+    const folder = await folderOf(t, { token: 'global', 'a.b': 'own' });
+    const readSecrets = createReadSecrets({ bearer: { file: join(folder, 'token') } });
+    for (const target of [
+      { namespace: '', name: '/token' },
+      { namespace: 'a.b', name: '' },
+      { namespace: '..', name: 'x' },
+    ]) {
+      assert.deepEqual((await readSecrets(target)).bearer, ['global']);
+    }
+  });
+});
+
+test('a value that holds only white space is configured, and accepts nothing', async () => {
+  assert.deepEqual(await createReadSecrets({ hmac: { value: ' \n' } })(demo), { hmac: [], bearer: undefined });
+});

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { test } from 'node:test';
+import { verifySignature as verifyHeaders } from '../../../../receiver/authentication/verify-signature.ts';
+
+/** By GitHub's header. */
+const verifySignature = (bytes: Uint8Array, header: string | undefined, secrets: string[]) =>
+  verifyHeaders({ 'x-hub-signature-256': header }, bytes, secrets);
+
+const body = Buffer.from('Hello, World!');
+const secret = "It's a Secret to Everybody";
+// The example of GitHub's documentation.
+const signature = 'sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17';
+
+test('the signature of these bytes by this secret is accepted, in either case', () => {
+  assert.equal(verifySignature(body, signature, [secret]), true);
+  assert.equal(
+    verifySignature(body, signature.replace(/[a-f]/g, (digit) => digit.toUpperCase()).replace('SHA', 'sha'), [secret]),
+    true,
+  );
+});
+
+test('any of several secrets will do while they are rotated', () => {
+  assert.equal(verifySignature(body, signature, ['old', secret]), true);
+  assert.equal(verifySignature(body, signature, ['old', 'new']), false);
+  assert.equal(verifySignature(body, signature, []), false);
+});
+
+test('bytes count, not characters: one changed byte is refused, and so is a signature by an empty secret', () => {
+  assert.equal(verifySignature(Buffer.from('Hello, World?'), signature, [secret]), false);
+  const byEmpty = `sha256=${createHmac('sha256', '').update(body).digest('hex')}`;
+  assert.equal(verifySignature(body, byEmpty, [secret]), false);
+});
+
+test('bytes that are no UTF-8 can be signed', () => {
+  const bytes = Buffer.from([0xff, 0xfe, 0x00, 0x80]);
+  const made = `sha256=${createHmac('sha256', secret).update(bytes).digest('hex')}`;
+  assert.equal(verifySignature(bytes, made, [secret]), true);
+});
+
+test('a header of any other form is refused without an error', () => {
+  const hex = signature.slice('sha256='.length);
+  const headers = [
+    undefined,
+    '',
+    ' ',
+    's',
+    'sha256',
+    'sha256=',
+    'sha256=ab',
+    hex,
+    `sha1=${hex}`,
+    `sha256:${hex}`,
+    `sha256=${hex}00`,
+    `sha256=${hex.slice(2)}`,
+    `sha256=${hex.slice(1)}`,
+    `sha256=${'zz'.repeat(32)}`,
+    `sha256=${'é'.repeat(64)}`,
+    ` ${signature}`,
+    `${signature}\n`,
+    `${signature}, ${signature}`,
+    `${signature},`,
+    `sha256=${hex} `,
+    `sha256=${'0'.repeat(100_000)}`,
+    'sha256=\u0000',
+  ];
+  for (const header of headers)
+    assert.equal(verifySignature(body, header, [secret]), false, JSON.stringify(header?.slice(0, 90)));
+});
+
+test('each host has a header of its own, and the digits alone count only where the host sends them so', () => {
+  const hex = signature.slice('sha256='.length);
+  const accepted = {
+    'x-hub-signature-256': signature,
+    'x-hub-signature': signature,
+    'x-forgejo-signature': hex,
+    'x-gitea-signature': hex,
+    'x-gogs-signature': hex,
+  };
+  for (const [name, value] of Object.entries(accepted)) {
+    assert.equal(verifyHeaders({ [name]: value }, body, [secret]), true, name);
+    const other = value === hex ? signature : hex;
+    assert.equal(verifyHeaders({ [name]: other }, body, [secret]), false, name);
+    assert.equal(verifyHeaders({ [name]: value.replace(/^(sha256=)?./, '$1f') }, body, [secret]), false, name);
+  }
+});
+
+test('of several headers one that is right will do', () => {
+  const headers = { 'x-hub-signature': `sha1=${'0'.repeat(40)}`, 'x-hub-signature-256': signature };
+  assert.equal(verifyHeaders(headers, body, [secret]), true);
+});

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { test } from 'node:test';
+import { verifyStandardWebhook } from '../../../../receiver/authentication/verify-standard-webhook.ts';
+
+// The example of the specification's reference libraries.
+const key = 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+const secret = `whsec_${key}`;
+const body = Buffer.from('{"test": 2432232314}');
+const id = 'msg_p5jXN8AQM9LWM0D4loKWxJek';
+const time = 1_614_265_330;
+const at = new Date(time * 1000);
+const signature = 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=';
+const headers = { 'webhook-id': id, 'webhook-timestamp': String(time), 'webhook-signature': signature };
+
+test('the signature of the reference libraries is accepted', () => {
+  assert.equal(verifyStandardWebhook({ headers, body, at }, ['other', secret]), true);
+});
+
+test('a secret without the prefix is the key itself', () => {
+  const mac = createHmac('sha256', 'plain').update(`${id}.${time}.`).update(body).digest('base64');
+  const signed = { ...headers, 'webhook-signature': `v1,${mac}` };
+  assert.equal(verifyStandardWebhook({ headers: signed, body, at }, ['plain']), true);
+  assert.equal(verifyStandardWebhook({ headers: signed, body, at }, [secret]), false);
+});
+
+test('any of several signatures will do while a key is rotated, of the known version', () => {
+  const accepts = (value: string) =>
+    verifyStandardWebhook({ headers: { ...headers, 'webhook-signature': value }, body, at }, [secret]);
+  assert.equal(accepts(`v1,${'A'.repeat(43)}= ${signature}`), true);
+  assert.equal(accepts(`v1a,xyz ${signature}`), true);
+  for (const value of [
+    '',
+    'v1,',
+    signature.replace('v1', 'v2'),
+    signature.slice(3),
+    `${signature},${signature}`,
+    `v1,${'A'.repeat(43)}=`,
+  ]) {
+    assert.equal(accepts(value), false, value);
+  }
+});
+
+test('what was signed longer ago than five minutes, or later than in five minutes, is refused', () => {
+  const acceptsAfter = (seconds: number) =>
+    verifyStandardWebhook({ headers, body, at: new Date((time + seconds) * 1000) }, [secret]);
+  assert.deepEqual([-301, -299, 0, 299, 301].map(acceptsAfter), [false, true, true, true, false]);
+});
+
+test('a changed body, id or time, or a missing one, is refused', () => {
+  const { 'webhook-id': _id, ...withoutId } = headers;
+  const { 'webhook-timestamp': _time, ...withoutTime } = headers;
+  for (const changed of [
+    { ...headers, 'webhook-id': 'x' },
+    { ...headers, 'webhook-timestamp': String(time + 1) },
+    { ...headers, 'webhook-timestamp': 'yesterday' },
+    { ...headers, 'webhook-timestamp': `${time}.0` },
+    withoutId,
+    withoutTime,
+  ]) {
+    assert.equal(verifyStandardWebhook({ headers: changed, body, at }, [secret]), false);
+  }
+  assert.equal(verifyStandardWebhook({ headers, body: Buffer.from('{}'), at }, [secret]), false);
+  assert.equal(verifyStandardWebhook({ headers, body, at }, []), false);
+});

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AnswerRecord } from '../../../../receiver/routes/answer-record.ts';
+import { createLogAnswer } from '../../../../receiver/routes/log-answer.ts';
+import { refused } from '../../../../receiver/routes/refusals.ts';
+import { createLogger } from '../../../../shared/log.ts';
+
+const secrets = {
+  authorization: 'Bearer s3cret',
+  'x-hub-signature-256': 'sha256=s3cret',
+  'x-gitlab-token': 's3cret',
+  'webhook-signature': 'v1,s3cret',
+  cookie: 's3cret',
+  'x-forwarded-for': 's3cret',
+};
+const record: AnswerRecord = {
+  requestId: 'id-1',
+  target: { namespace: 'team', name: 'demo' },
+  headers: { ...secrets, 'x-github-event': 'push', 'x-github-delivery': 'd'.repeat(500) },
+  outcome: { kind: 'stored', ref: 'v1', source: 'github', superseded: false },
+  seconds: 0.0123,
+};
+const stranger: AnswerRecord = { ...record, requestId: undefined, outcome: refused('Unauthorized') };
+
+/** The lines that these records make. */
+function linesOf(records: AnswerRecord[]): Record<string, unknown>[] {
+  const lines: Record<string, unknown>[] = [];
+  const log = createLogger('test', { level: 'silent' });
+  log.info = (fields: unknown) => void lines.push(JSON.parse(JSON.stringify(fields)));
+  const logAnswer = createLogAnswer(log);
+  for (const each of records) logAnswer(each);
+  return lines;
+}
+
+test('a line holds what became of the delivery, and of its headers those that are allowed, in a bounded length', () => {
+  const [line] = linesOf([record]);
+  assert.deepEqual(line, {
+    requestId: 'id-1',
+    namespace: 'team',
+    name: 'demo',
+    source: 'github',
+    outcome: 'stored',
+    reason: '',
+    ref: 'v1',
+    durationMs: 12,
+    headers: { 'x-github-event': 'push', 'x-github-delivery': 'd'.repeat(100) },
+  });
+});
+
+test('no line holds what authenticates a delivery, nor a path that names nothing', () => {
+  const odd = { ...record, target: { namespace: 's3cret path', name: '' } };
+  assert.ok(!JSON.stringify(linesOf([record, odd, stranger])).includes('s3cret'));
+});
+
+test('a flood of strangers makes no flood of lines, and hides none of the others', () => {
+  const lines = linesOf([...Array<AnswerRecord>(1000).fill(stranger), record]);
+  assert.ok(lines.length >= 11 && lines.length <= 21, `${lines.length} lines`);
+  assert.equal(lines.at(-1)?.requestId, 'id-1');
+});

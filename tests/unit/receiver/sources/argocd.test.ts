@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readArgoCd } from '../../../../receiver/sources/argocd.ts';
+
+const notification = (annotations: unknown) => ({ app: { metadata: { name: 'site', annotations } } });
+
+test("the application's annotation git.ref is the ref", () => {
+  const body = notification({ 'git.ref': 'v2.0.0', other: 'x' });
+  assert.deepEqual(readArgoCd({}, body), { kind: 'request', ref: 'v2.0.0', source: 'argocd' });
+});
+
+test('the full name of a branch is a push to it', () => {
+  const body = notification({ 'git.ref': 'refs/heads/main' });
+  assert.deepEqual(readArgoCd({}, body), { kind: 'push', ref: 'refs/heads/main', source: 'argocd' });
+});
+
+test('what a template writes for a missing value is invalid', () => {
+  for (const ref of ['<no value>', '', 7, {}, []]) {
+    assert.equal(readArgoCd({}, notification({ 'git.ref': ref }))?.kind, 'invalid', JSON.stringify(ref));
+  }
+});
+
+test('bodies of other shapes are not its own', () => {
+  const bodies = [
+    {},
+    { app: null },
+    { app: 'x' },
+    { app: [] },
+    { app: { metadata: 1 } },
+    notification(null),
+    notification(['git.ref']),
+    notification({}),
+    notification({ 'git.ref': null }),
+    notification({ git: { ref: 'v1' } }),
+  ];
+  for (const body of bodies) assert.equal(readArgoCd({}, body), undefined, JSON.stringify(body));
+});

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { readBitbucketEvent } from '../../../../receiver/sources/bitbucket.ts';
+import type { JsonObject } from '../../../../receiver/sources/json-object.ts';
+
+const source = 'bitbucket';
+const nothing = (reason: string) => ({ kind: 'nothing', reason, source });
+const request = (ref: string) => ({ kind: 'request', ref, source });
+const push = (ref: string) => ({ kind: 'push', ref, source });
+
+/** As in https://support.atlassian.com/bitbucket-cloud/docs/event-payloads/#Push. */
+const cloud = (...changes: unknown[]) => ({ push: { changes } });
+const changed = (type: string, name: unknown, date = '2015-06-09T03:34:49+00:00') => ({
+  new: { type, name, target: { type: 'commit', hash: '709d658dc5b6d6afcd46049c2f332ee3f515a67d', date } },
+  old: null,
+  created: true,
+  closed: false,
+});
+const closed = (type: string, name: string) => ({ new: null, old: { type, name }, closed: true });
+
+/** As in https://confluence.atlassian.com/bitbucketserver/event-payload-938025882.html. */
+const dataCenter = (...changes: unknown[]) => ({ eventKey: 'repo:refs_changed', changes });
+const refChange = (id: string, type = 'UPDATE') => ({
+  ref: { id, displayId: id.replace(/^refs\/\w+\//, ''), type: id.startsWith('refs/tags/') ? 'TAG' : 'BRANCH' },
+  refId: id,
+  fromHash: 'f09c8889a2d234985734958795a31589cd91ffda',
+  toHash: '22671f0349857934857983457983475ec39f196b',
+  type,
+});
+
+const older = '2015-06-01T00:00:00+00:00';
+const newer = '2015-07-01T00:00:00+00:00';
+
+const cases: [string, string, JsonObject, unknown][] = [
+  ['a push', 'repo:push', cloud(changed('branch', 'main')), push('refs/heads/main')],
+  ['a pushed tag', 'repo:push', cloud(changed('tag', 'v1')), request('refs/tags/v1')],
+  ['a deleted branch', 'repo:push', cloud(closed('branch', 'old')), nothing('Deleted')],
+  ['a deleted tag', 'repo:push', cloud(closed('tag', 'v1')), nothing('Deleted')],
+  [
+    'a branch and a tag',
+    'repo:push',
+    cloud(changed('branch', 'main'), changed('tag', 'v1')),
+    { ...request('refs/tags/v1'), pushedRef: 'refs/heads/main' },
+  ],
+  [
+    'a deletion and a push',
+    'repo:push',
+    cloud(closed('branch', 'old'), changed('branch', 'main')),
+    push('refs/heads/main'),
+  ],
+  [
+    'several tags: the newest',
+    'repo:push',
+    cloud(changed('tag', 'v1', older), changed('tag', 'v3', newer), changed('tag', 'v2')),
+    request('refs/tags/v3'),
+  ],
+  [
+    'several tags of one commit: the first',
+    'repo:push',
+    cloud(changed('tag', 'a'), changed('tag', 'b')),
+    request('refs/tags/a'),
+  ],
+  [
+    'several branches: the newest',
+    'repo:push',
+    cloud(changed('branch', 'x', older), changed('branch', 'y', newer)),
+    push('refs/heads/y'),
+  ],
+  ['a Mercurial bookmark', 'repo:push', cloud(changed('bookmark', 'x')), nothing('NotABranchOrTag')],
+  ['a push without changes', 'repo:push', cloud(), nothing('NoRef')],
+  [
+    'a push whose changes are no list',
+    'repo:push',
+    { push: { changes: { 0: changed('tag', 'v1') } } },
+    nothing('NoRef'),
+  ],
+  ['changes that are nothing', 'repo:push', cloud(null, 1, 'x', [], {}), nothing('NoRef')],
+  [
+    'a name that is not valid, beside one that is',
+    'repo:push',
+    cloud(changed('tag', 'a b', newer), changed('tag', 'v1')),
+    request('refs/tags/v1'),
+  ],
+  ['a pull request', 'pullrequest:created', { pullrequest: {} }, nothing('EventIgnored')],
+  [
+    'a push to a data center',
+    'repo:refs_changed',
+    dataCenter(refChange('refs/heads/master')),
+    push('refs/heads/master'),
+  ],
+  ['a tag pushed there', 'repo:refs_changed', dataCenter(refChange('refs/tags/v1', 'ADD')), request('refs/tags/v1')],
+  ['a tag deleted there', 'repo:refs_changed', dataCenter(refChange('refs/tags/v1', 'DELETE')), nothing('Deleted')],
+  [
+    'both pushed there',
+    'repo:refs_changed',
+    dataCenter(refChange('refs/heads/main'), refChange('refs/tags/v1', 'ADD')),
+    { ...request('refs/tags/v1'), pushedRef: 'refs/heads/main' },
+  ],
+  [
+    'a ref of another kind',
+    'repo:refs_changed',
+    dataCenter(refChange('refs/pull-requests/1/from')),
+    nothing('NotABranchOrTag'),
+  ],
+  ['a connection test', 'diagnostics:ping', { test: true }, nothing('Ping')],
+  ['a comment', 'repo:comment:added', { comment: {} }, nothing('EventIgnored')],
+];
+
+suite('a Bitbucket event', () => {
+  for (const [name, event, body, expected] of cases) {
+    test(name, () => assert.deepEqual(readBitbucketEvent({ 'x-event-key': event }, body), expected));
+  }
+
+  test('whose only ref is not valid says so', () => {
+    for (const name of ['-x/..', 'a b', 42, {}]) {
+      assert.equal(readBitbucketEvent({ 'x-event-key': 'repo:push' }, cloud(changed('tag', name)))?.kind, 'invalid');
+    }
+  });
+
+  test('is not one without its header', () => {
+    assert.equal(readBitbucketEvent({}, cloud(changed('tag', 'v1'))), undefined);
+    assert.equal(readBitbucketEvent({ 'x-event-key': '' }, cloud(changed('tag', 'v1'))), undefined);
+  });
+});

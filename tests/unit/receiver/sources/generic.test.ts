@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readGeneric } from '../../../../receiver/sources/generic.ts';
+
+test('a tag, a short name, a full tag name and a commit are requests, as they were written', () => {
+  for (const ref of ['v1.2.3', 'main', 'feature/x', 'refs/tags/v1', 'a'.repeat(40), 'ünïcode']) {
+    assert.deepEqual(readGeneric({}, { ref }), { kind: 'request', ref, source: 'generic' });
+  }
+});
+
+test('the full name of a branch is a push to it', () => {
+  const ref = 'refs/heads/main';
+  assert.deepEqual(readGeneric({}, { ref }), { kind: 'push', ref, source: 'generic' });
+});
+
+test('a push that says that its ref is gone asks for nothing', () => {
+  const bodies = [
+    { ref: 'refs/heads/main', deleted: true },
+    { ref: 'refs/tags/v1', after: '0'.repeat(40) },
+    { ref: 'refs/tags/v1', after: '0'.repeat(64) },
+  ];
+  for (const body of bodies) {
+    assert.deepEqual(readGeneric({}, body), { kind: 'nothing', reason: 'Deleted', source: 'generic' });
+  }
+});
+
+test('names that git refuses, or could take for an option, are invalid', () => {
+  const hostile = [
+    '',
+    ' ',
+    '-',
+    '--upload-pack=/bin/sh',
+    '-c',
+    'a b',
+    'a\nb',
+    'a\u0000b',
+    'a\u007fb',
+    'a..b',
+    'a@{1}',
+    '@',
+    'a~1',
+    'a^',
+    'a:b',
+    'a?b',
+    'a*',
+    'a[b',
+    'a\\b',
+    '/a',
+    'a/',
+    'a//b',
+    '.a',
+    'a/.b',
+    'a.lock',
+    'a.lock/b',
+    'a.',
+    '\ud800',
+    'refs/heads/',
+    'x'.repeat(256),
+    'ü'.repeat(128),
+  ];
+  for (const ref of hostile) assert.equal(readGeneric({}, { ref })?.kind, 'invalid', JSON.stringify(ref));
+});
+
+test('a ref that is no string is invalid', () => {
+  for (const ref of [0, 42, true, false, [], ['main'], {}, { ref: 'main' }]) {
+    assert.equal(readGeneric({}, { ref })?.kind, 'invalid', JSON.stringify(ref));
+  }
+});
+
+test('a body without a ref is not its own', () => {
+  for (const body of [{}, { ref: null }, { Ref: 'main' }, { refs: ['main'] }]) {
+    assert.equal(readGeneric({}, body), undefined);
+  }
+});
+
+test('a reason is kept for the log, in a bounded length, and nothing else counts as one', () => {
+  assert.deepEqual(readGeneric({}, { ref: 'v1', reason: 'x'.repeat(1000) }), {
+    kind: 'request',
+    ref: 'v1',
+    source: 'generic',
+    senderReason: 'x'.repeat(200),
+  });
+  for (const reason of ['', null, 1, {}, ['x']]) {
+    assert.deepEqual(readGeneric({}, { ref: 'v1', reason }), { kind: 'request', ref: 'v1', source: 'generic' });
+  }
+});

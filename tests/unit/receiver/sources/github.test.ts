@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { Delivery } from '../../../../receiver/sources/delivery.ts';
+import { readGitHubEvent, readGitHubRelease } from '../../../../receiver/sources/github.ts';
+import type { JsonObject } from '../../../../receiver/sources/json-object.ts';
+
+const nullCommit = '0'.repeat(40);
+const release = { tag_name: 'v1.2.3', draft: false };
+
+/** As in https://github.com/octokit/webhooks/tree/main/payload-examples/api.github.com/registry_package. */
+const image = (tag: string) => ({
+  ecosystem: 'docker',
+  package_version: { version: 'sha256:3da1', container_metadata: { tag: { name: tag, digest: 'sha256:6c62' } } },
+});
+const npmPackage = { ecosystem: 'npm', package_version: { version: '2.0.0', release: { tag_name: 'v2.0.0' } } };
+
+const request = (ref: string): Delivery => ({ kind: 'request', ref, source: 'github' });
+const push = (ref: string): Delivery => ({ kind: 'push', ref, source: 'github' });
+const nothing = (reason: string) => ({ kind: 'nothing', reason, source: 'github' });
+
+const events: [string, string, JsonObject, unknown][] = [
+  ['a published release', 'release', { action: 'published', release }, request('v1.2.3')],
+  ['a release that left the pre-release state', 'release', { action: 'released', release }, request('v1.2.3')],
+  [
+    'a published pre-release',
+    'release',
+    { action: 'published', release: { ...release, prerelease: true } },
+    request('v1.2.3'),
+  ],
+  ['a release that was only created', 'release', { action: 'created', release }, nothing('NotPublished')],
+  ['an edited release', 'release', { action: 'edited', release }, nothing('NotPublished')],
+  ['a deleted release', 'release', { action: 'deleted', release }, nothing('NotPublished')],
+  ['an unpublished release', 'release', { action: 'unpublished', release }, nothing('NotPublished')],
+  [
+    'a pre-release announced beside its publication',
+    'release',
+    { action: 'prereleased', release },
+    nothing('NotPublished'),
+  ],
+  ['an action that is no string', 'release', { action: ['published'], release }, nothing('NotPublished')],
+  ['a draft', 'release', { action: 'published', release: { ...release, draft: true } }, nothing('Draft')],
+  ['a release event without a release', 'release', { action: 'published' }, nothing('NoRef')],
+  ['a release event whose release is null', 'release', { action: 'published', release: null }, nothing('NoRef')],
+  ['a push to a branch', 'push', { ref: 'refs/heads/main', after: 'a'.repeat(40) }, push('refs/heads/main')],
+  ['a push to a branch with a slash', 'push', { ref: 'refs/heads/feature/x' }, push('refs/heads/feature/x')],
+  ['a pushed tag', 'push', { ref: 'refs/tags/v1' }, request('refs/tags/v1')],
+  ['a deleted branch', 'push', { ref: 'refs/heads/main', deleted: true }, nothing('Deleted')],
+  ['a deleted tag', 'push', { ref: 'refs/tags/v1', deleted: true, after: nullCommit }, nothing('Deleted')],
+  ['a branch that became nothing', 'push', { ref: 'refs/heads/main', after: nullCommit }, nothing('Deleted')],
+  ['a push to a pull request', 'push', { ref: 'refs/pull/1/head' }, nothing('NotABranchOrTag')],
+  ['a push to notes', 'push', { ref: 'refs/notes/commits' }, nothing('NotABranchOrTag')],
+  ['a push without a ref', 'push', {}, nothing('NoRef')],
+  ['a ping, whatever its body says', 'ping', { ref: 'refs/heads/main', release, hook_id: 1 }, nothing('Ping')],
+  ['the creation of a tag', 'create', { ref: 'v1', ref_type: 'tag' }, request('refs/tags/v1')],
+  ['the creation of a branch', 'create', { ref: 'release/1', ref_type: 'branch' }, push('refs/heads/release/1')],
+  ['the creation of a repository', 'create', { ref: null, ref_type: 'repository' }, nothing('NoRef')],
+  ['the creation of something else', 'create', { ref: 'x', ref_type: 'constructor' }, nothing('NotABranchOrTag')],
+  ['the deletion of a branch', 'delete', { ref: 'main', ref_type: 'branch' }, nothing('Deleted')],
+  [
+    'a published image',
+    'registry_package',
+    { action: 'published', registry_package: image('v1.2.3') },
+    request('v1.2.3'),
+  ],
+  [
+    'a published image, by its newer event',
+    'package',
+    { action: 'published', package: image('v1.2.3') },
+    request('v1.2.3'),
+  ],
+  [
+    'an image that was pushed by its digest',
+    'registry_package',
+    { action: 'published', registry_package: image('') },
+    nothing('NoRef'),
+  ],
+  [
+    'an image that changed',
+    'registry_package',
+    { action: 'updated', registry_package: image('v1') },
+    nothing('NotPublished'),
+  ],
+  ['a package of a release', 'package', { action: 'published', package: npmPackage }, request('v2.0.0')],
+  ['a package without a tag', 'package', { action: 'published', package: { package_version: {} } }, nothing('NoRef')],
+  ['an event of the future', 'telepathy', { ref: 'main' }, nothing('EventIgnored')],
+  ['an event named like a property of every object', 'constructor', { ref: 'main' }, nothing('EventIgnored')],
+];
+
+suite('a GitHub event', () => {
+  for (const [name, event, body, expected] of events) {
+    test(name, () => assert.deepEqual(readGitHubEvent({ 'x-github-event': event }, body), expected));
+  }
+
+  test('a push whose ref is not valid says so', () => {
+    for (const ref of [42, {}, [], 'refs/heads/a..b', 'refs/heads/']) {
+      assert.equal(readGitHubEvent({ 'x-github-event': 'push' }, { ref })?.kind, 'invalid', JSON.stringify(ref));
+    }
+  });
+
+  test('without its header it is not a GitHub event', () => {
+    assert.equal(readGitHubEvent({}, { ref: 'refs/heads/main' }), undefined);
+    assert.equal(readGitHubEvent({ 'x-github-event': '' }, { ref: 'refs/heads/main' }), undefined);
+  });
+});
+
+suite('a body in the shape of a GitHub release', () => {
+  test('asks for the tag', () => {
+    assert.deepEqual(readGitHubRelease({}, { action: 'published', release }), request('v1.2.3'));
+  });
+
+  test('asks for the tag also where nobody wrote an action', () => {
+    assert.deepEqual(readGitHubRelease({}, { release }), request('v1.2.3'));
+  });
+
+  test('asks for nothing where the action is another one', () => {
+    assert.deepEqual(readGitHubRelease({}, { action: 'deleted', release }), nothing('NotPublished'));
+  });
+
+  test('is invalid where the tag is no ref', () => {
+    for (const tag of [1, {}, [], '', '-v1', 'v 1', 'v1\u0000', 'a..b', '@{0}']) {
+      assert.equal(readGitHubRelease({}, { release: { tag_name: tag } })?.kind, 'invalid', JSON.stringify(tag));
+    }
+  });
+
+  test('is not there in bodies of other shapes', () => {
+    for (const given of [undefined, null, 'v1', 1, true, [], ['v1'], {}, { tag_name: null }]) {
+      assert.equal(readGitHubRelease({}, { release: given }), undefined, JSON.stringify(given));
+    }
+  });
+});

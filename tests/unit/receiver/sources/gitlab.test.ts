@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { readGitLabEvent } from '../../../../receiver/sources/gitlab.ts';
+import type { JsonObject } from '../../../../receiver/sources/json-object.ts';
+
+const source = 'gitlab';
+const commit = 'da1560886d4f094c3e6c9ef40349f7d38b5d27d7';
+const nullCommit = '0'.repeat(40);
+
+// Shapes as in https://docs.gitlab.com/user/project/integrations/webhook_events/.
+const push = { object_kind: 'push', event_name: 'push', before: nullCommit, after: commit, ref: 'refs/heads/main' };
+const tagPush = { object_kind: 'tag_push', event_name: 'tag_push', after: commit, ref: 'refs/tags/v1.0.0' };
+const release = {
+  object_kind: 'release',
+  action: 'create',
+  tag: 'v1.1',
+  name: 'v1.1',
+  created_at: '2020-11-02 12:55:12 UTC',
+  released_at: '2020-11-02 12:55:12 UTC',
+};
+const newerRelease = {
+  ...release,
+  created_at: '2025-03-19T16:19:36.993+08:00',
+  released_at: '2025-03-19T16:19:36.993+08:00',
+};
+const nothing = (reason: string) => ({ kind: 'nothing', reason, source });
+
+const cases: [string, string, JsonObject, unknown][] = [
+  ['a push', 'Push Hook', push, { kind: 'push', ref: 'refs/heads/main', source }],
+  ['a pushed tag', 'Tag Push Hook', tagPush, { kind: 'request', ref: 'refs/tags/v1.0.0', source }],
+  ['a push of a system hook', 'System Hook', push, { kind: 'push', ref: 'refs/heads/main', source }],
+  ['a tag pushed, of a system hook', 'System Hook', tagPush, { kind: 'request', ref: 'refs/tags/v1.0.0', source }],
+  ['the test of a tag push, which is a push', 'Tag Push Hook', push, { kind: 'push', ref: 'refs/heads/main', source }],
+  ['a deleted branch', 'Push Hook', { ...push, after: nullCommit, checkout_sha: null }, nothing('Deleted')],
+  ['a deleted tag', 'Tag Push Hook', { ...tagPush, after: nullCommit, checkout_sha: null }, nothing('Deleted')],
+  ['a release', 'Release Hook', release, { kind: 'request', ref: 'v1.1', source }],
+  ['a release of a newer version', 'Release Hook', newerRelease, { kind: 'request', ref: 'v1.1', source }],
+  ['an edited release', 'Release Hook', { ...release, action: 'update' }, nothing('NotPublished')],
+  ['a deleted release', 'Release Hook', { ...release, action: 'delete' }, nothing('Deleted')],
+  [
+    'a release for next year',
+    'Release Hook',
+    { ...release, released_at: '2021-11-02 12:55:12 UTC' },
+    nothing('NotPublished'),
+  ],
+  [
+    'a release of the past',
+    'Release Hook',
+    { ...release, released_at: '2019-01-01 00:00:00 UTC' },
+    { kind: 'request', ref: 'v1.1', source },
+  ],
+  ['a release without a tag', 'Release Hook', { ...release, tag: null }, nothing('NoRef')],
+  ['a merge request', 'Merge Request Hook', { object_kind: 'merge_request', ref: 'x' }, nothing('EventIgnored')],
+  ['a pipeline, which has a ref', 'Pipeline Hook', { object_kind: 'pipeline', ref: 'main' }, nothing('EventIgnored')],
+  ['a new project', 'System Hook', { event_name: 'project_create' }, nothing('EventIgnored')],
+  ['an event without a kind', 'Push Hook', { ref: 'refs/heads/main' }, nothing('EventIgnored')],
+];
+
+suite('a GitLab event', () => {
+  for (const [name, event, body, expected] of cases) {
+    test(name, () => assert.deepEqual(readGitLabEvent({ 'x-gitlab-event': event }, body), expected));
+  }
+
+  test('whose ref is not valid says so', () => {
+    assert.equal(readGitLabEvent({ 'x-gitlab-event': 'Release Hook' }, { ...release, tag: '-x' })?.kind, 'invalid');
+    assert.equal(readGitLabEvent({ 'x-gitlab-event': 'Push Hook' }, { ...push, ref: 42 })?.kind, 'invalid');
+  });
+
+  test('is not one without its header', () => {
+    assert.equal(readGitLabEvent({}, push), undefined);
+    assert.equal(readGitLabEvent({ 'x-gitlab-event': '' }, push), undefined);
+  });
+});

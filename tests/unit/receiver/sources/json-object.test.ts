@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fieldOf, parseJsonObject } from '../../../../receiver/sources/json-object.ts';
+
+test('bytes that are no JSON object give nothing', () => {
+  for (const text of [
+    '',
+    ' ',
+    'null',
+    '1',
+    '"ref"',
+    'true',
+    '[]',
+    '[{"ref":"v1"}]',
+    '{',
+    '{"ref":}',
+    "{'ref':1}",
+    'ref=v1',
+    '{}x',
+    '{"a":NaN}',
+  ]) {
+    assert.equal(parseJsonObject(Buffer.from(text)), undefined, text);
+  }
+});
+
+test('bytes that are no UTF-8 give nothing', () => {
+  assert.equal(parseJsonObject(Buffer.from('{"ref":"\xff"}', 'latin1')), undefined);
+});
+
+test('of a key that comes twice the last value counts', () => {
+  assert.deepEqual(parseJsonObject(Buffer.from('{"ref":"a","ref":"b"}')), { ref: 'b' });
+});
+
+test('three megabytes of nesting neither overflow nor take long', () => {
+  const depth = 1_500_000;
+  const text = `{"ref":${'['.repeat(depth)}${']'.repeat(depth)}}`;
+  const started = performance.now();
+  parseJsonObject(Buffer.from(text));
+  assert.ok(performance.now() - started < 5000);
+});
+
+test('a path of fields is followed through own fields of objects only', () => {
+  const value = { a: { b: { 'c.d': 1, none: null } }, list: [{ b: 1 }], text: 'abc' };
+  assert.equal(fieldOf(value, 'a', 'b', 'c.d'), 1);
+  for (const path of [
+    ['a', 'b', 'none'],
+    ['a', 'x', 'y'],
+    ['list', '0', 'b'],
+    ['list', 'length'],
+    ['text', 'length'],
+    ['toString'],
+    ['__proto__', 'toString'],
+  ]) {
+    assert.equal(fieldOf(value, ...path), undefined, path.join('/'));
+  }
+});
