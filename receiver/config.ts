@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { flag, port, readConfig, wholeNumber } from '../shared/config.ts';
+import { flag, optionalWholeNumber, port, readConfig, wholeNumber } from '../shared/config.ts';
 import type { TlsFiles } from '../shared/io/http/listen.ts';
 import { LOG_LEVELS, type LogOptions } from '../shared/log.ts';
 import type { SecretSource, SecretSources } from './authentication/secrets.ts';
@@ -10,8 +10,10 @@ export interface Config {
   healthPort: number;
   metricsPort: number;
   maxBodyBytes: number;
-  /** Connections at most; more are closed at once. */
+  /** Connections at most: one more closes an idle one, or is closed itself. */
   maxConnections: number;
+  /** Connections of one address at most; 0: no limit of its own. */
+  maxConnectionsPerAddress: number;
   /** Proxies before the receiver whose `X-Forwarded-For` counts. */
   trustedHops: number;
   /** Failed authentications of one address a minute before it is refused unread; 0: no limit. */
@@ -33,6 +35,7 @@ const schema = v.pipe(
     WEBHOOK_BEARER_TOKEN_FILE: text,
     MAX_BODY_BYTES: wholeNumber(3_145_728, 1),
     MAX_CONNECTIONS: wholeNumber(300, 1),
+    MAX_CONNECTIONS_PER_ADDRESS: optionalWholeNumber(),
     MAX_AUTH_FAILURES_PER_MINUTE: wholeNumber(600),
     TRUSTED_PROXY_HOPS: wholeNumber(0),
     HEALTH_PORT: port(8081),
@@ -73,6 +76,7 @@ export function readReceiverConfig(environment: Record<string, string | undefine
     metricsPort: given.METRICS_PORT,
     maxBodyBytes: given.MAX_BODY_BYTES,
     maxConnections: given.MAX_CONNECTIONS,
+    maxConnectionsPerAddress: given.MAX_CONNECTIONS_PER_ADDRESS ?? shareOf(given),
     trustedHops: given.TRUSTED_PROXY_HOPS,
     maxFailuresPerMinute: given.MAX_AUTH_FAILURES_PER_MINUTE,
     tls: tlsFiles(given),
@@ -82,6 +86,11 @@ export function readReceiverConfig(environment: Record<string, string | undefine
     },
     log: { level: given.LOG_LEVEL, devMode: given.LOG_DEV_MODE },
   };
+}
+
+/** A quarter of all; behind proxies everybody comes from their few addresses. */
+function shareOf({ MAX_CONNECTIONS, TRUSTED_PROXY_HOPS }: Environment): number {
+  return TRUSTED_PROXY_HOPS > 0 ? 0 : Math.ceil(MAX_CONNECTIONS / 4);
 }
 
 function tlsFiles({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile }: Environment): TlsFiles | undefined {

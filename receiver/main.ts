@@ -2,6 +2,7 @@ import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigError } from '../shared/config.ts';
 import { listen } from '../shared/io/http/listen.ts';
+import { createReadBody } from '../shared/io/http/read-body.ts';
 import { serveOperations } from '../shared/io/http/serve-operations.ts';
 import { KubernetesClient } from '../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../shared/io/kubernetes/credentials.ts';
@@ -10,9 +11,10 @@ import { version } from '../shared/version.ts';
 import { createAnnotate } from './annotations/annotate.ts';
 import { AnnotationQueue } from './annotations/annotation-queue.ts';
 import { ServerClock } from './annotations/server-clock.ts';
-import { createApp } from './app.ts';
+import { type AppOptions, createApp } from './app.ts';
 import { RateLimit } from './authentication/rate-limit.ts';
-import { createReadSecrets, type ReadSecrets } from './authentication/secrets.ts';
+import { Replays } from './authentication/replays.ts';
+import { createReadSecrets } from './authentication/secrets.ts';
 import { type Config, readReceiverConfig } from './config.ts';
 import { createMetrics, type ReceiverMetrics } from './metrics.ts';
 import { createLogAnswer } from './routes/log-answer.ts';
@@ -24,6 +26,8 @@ const DRAIN_MS = 10_000;
 const CERTIFICATE_REFRESH_MS = 10_000;
 /** Bytes of large bodies that are held at a time; together with a little of each other body it fits the pod's limit. */
 const BODY_BUDGET_BYTES = 8 * 1024 * 1024;
+/** Signatures that are checked for an address that failed too often: an honest sender may share it. */
+const SECOND_LOOKS = { perMinute: 6000, burst: 100 };
 const MAX_PATCHES = 50;
 /** Time that the API server has for its first answer, in milliseconds. */
 const FIRST_CALL_MS = 2000;
@@ -61,9 +65,9 @@ async function run(config: Config, log: Logger): Promise<void> {
   const readSecrets = createReadSecrets(config.secrets);
   metrics.setOpen(await reportSecrets(readSecrets, log));
   const handler = await createHandler(config, { readSecrets, metrics, log });
-  const { host, port, tls, maxConnections } = config;
-  const listening = await listen({ handler, host, port, tls, maxConnections });
-  listening.server.on('drop', () => metrics.countDropped());
+  const { host, port, tls, maxConnections, maxConnectionsPerAddress } = config;
+  const limits = { maxConnections, maxConnectionsPerAddress, onDrop: () => metrics.countDropped() };
+  const listening = await listen({ handler, host, port, tls, ...limits });
   const operations = await Promise.all([
     serveOperations({ port: config.healthPort, isReady: () => isReady }),
     serveOperations({ port: config.metricsPort, metrics: metrics.page }),
@@ -86,7 +90,7 @@ async function run(config: Config, log: Logger): Promise<void> {
 }
 
 /** Says what a person would otherwise find out by wrong answers, and whether everybody is let in. */
-async function reportSecrets(readSecrets: ReadSecrets, log: Logger): Promise<boolean> {
+async function reportSecrets(readSecrets: AppOptions['readSecrets'], log: Logger): Promise<boolean> {
   const { hmac, bearer } = await readSecrets({ namespace: '', name: '' });
   const isOpen = hmac === undefined && bearer === undefined;
   if (isOpen) log.warn('neither a secret nor a token is configured: everybody who gets here may ask for a sync');
@@ -96,7 +100,7 @@ async function reportSecrets(readSecrets: ReadSecrets, log: Logger): Promise<boo
 }
 
 interface HandlerDependencies {
-  readSecrets: ReadSecrets;
+  readSecrets: AppOptions['readSecrets'];
   metrics: ReceiverMetrics;
   log: Logger;
 }
@@ -112,9 +116,14 @@ async function createHandler(
   const burst = Math.max(1, Math.floor(maxFailuresPerMinute / 6));
   return createApp({
     log,
-    limits: { maxBytes: maxBodyBytes, budgetBytes: Math.max(BODY_BUDGET_BYTES, 2 * maxBodyBytes) },
+    readBody: createReadBody({
+      maxBytes: maxBodyBytes,
+      budgetBytes: Math.max(BODY_BUDGET_BYTES, 2 * maxBodyBytes),
+    }),
     readSecrets,
     failures: new RateLimit({ perMinute: maxFailuresPerMinute, burst, maxKeys: MAX_ADDRESSES }),
+    secondLooks: new RateLimit({ ...SECOND_LOOKS, maxKeys: MAX_ADDRESSES }),
+    replays: new Replays(),
     trustedHops,
     store: (target, stamp) => queue.store(target, stamp),
     onAnswer: (record) => {

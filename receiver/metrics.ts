@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { MetricsPage } from '../shared/io/http/serve-operations.ts';
-import { type AnswerRecord, reasonOf, sourceOf } from './routes/answer-record.ts';
-import type { Outcome } from './routes/receive-delivery.ts';
+import type { AnswerRecord } from './routes/answer.ts';
+import { type Outcome, reasonOf } from './routes/outcome.ts';
 
 export interface ReceiverMetrics {
   page: MetricsPage;
@@ -12,7 +12,7 @@ export interface ReceiverMetrics {
   /** Counts the deliveries that one patch carried beyond the first. */
   countMerged(deliveries: number): void;
   countRetried(): void;
-  /** Counts a connection that was closed since there were too many. */
+  /** Counts a connection that was closed since there were too many, in all or from one address. */
   countDropped(): void;
   /** Shows how many deliveries are not yet answered, at the time of each look. */
   watchQueue(waiting: () => number): void;
@@ -35,7 +35,10 @@ export function createMetrics(): ReceiverMetrics {
   ]);
   const merged = counter('merged_total', 'Deliveries that went into the patch of another one.');
   const retried = counter('retried_total', 'Patches that failed and were tried again.');
-  const dropped = counter('dropped_connections_total', 'Connections closed at once, since there were too many.');
+  const dropped = counter(
+    'dropped_connections_total',
+    'Connections closed since there were too many, in all or from one address.',
+  );
   const requests = histogramIn(registry, 'request', REQUEST_BUCKETS);
   const patches = histogramIn(registry, 'patch', PATCH_BUCKETS);
   // Prometheus sees no increase in a series that begins with its first event.
@@ -50,7 +53,7 @@ export function createMetrics(): ReceiverMetrics {
   return {
     page: registry,
     countAnswer: ({ outcome, seconds }) => {
-      deliveries.inc({ source: sourceOf(outcome), outcome: outcome.kind, reason: reasonOf(outcome) });
+      deliveries.inc({ source: outcome.source ?? 'unknown', outcome: outcome.kind, reason: reasonOf(outcome) });
       requests.observe({ outcome: outcome.kind }, seconds);
     },
     countPatch: (code, seconds) => patches.observe({ code }, seconds),

@@ -48,15 +48,17 @@ export const flag = (fallback: boolean) =>
   );
 
 /** A whole number of at least `min`. */
-export const wholeNumber = (fallback: number, min = 0) =>
-  v.optional(
-    v.pipe(
-      v.string(),
-      v.regex(/^\d+$/, 'must be a whole number'),
-      v.transform(Number),
-      v.minValue(min, `must be at least ${min}`),
-    ),
-    String(fallback),
+export const wholeNumber = (fallback: number, min = 0) => v.optional(number(min), String(fallback));
+
+/** The same where the default depends on other variables. */
+export const optionalWholeNumber = (min = 0) => v.optional(number(min));
+
+const number = (min: number) =>
+  v.pipe(
+    v.string(),
+    v.regex(/^\d+$/, 'must be a whole number'),
+    v.transform(Number),
+    v.minValue(min, `must be at least ${min}`),
   );
 
 /** A comma-separated list; empty parts are left out. */

@@ -66,3 +66,15 @@ function consoleStream(): { write(line: string): void } {
     },
   };
 }
+
+/** Makes a function that says yes so many times a second, for lines that strangers or outages bring about. */
+export function atMost(perSecond: number, now: () => number = () => performance.now()): () => boolean {
+  let second = Number.NEGATIVE_INFINITY;
+  let count = 0;
+  return () => {
+    const current = Math.floor(now() / 1000);
+    if (current !== second) [second, count] = [current, 0];
+    count += 1;
+    return count <= perSecond;
+  };
+}

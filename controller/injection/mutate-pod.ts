@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { H3Event } from 'h3';
-import type { createReadBody } from '../../shared/io/http/read-body.ts';
+import type { ReadBody } from '../../shared/io/http/read-body.ts';
 import type { Logger } from '../../shared/log.ts';
 import { asksForSidecar } from '../watch/asks-for-sidecar.ts';
 import type { AdmittedPod } from './admitted-pod.ts';
 import type { CandidateSource } from './candidates.ts';
 import type { AgentImages } from './choose-agent-image.ts';
 import { type Injection, injectSidecar } from './inject-sidecar.ts';
-import { isBoundedJson } from './is-bounded-json.ts';
+import { isBoundedJson } from '../../shared/domain/is-bounded-json.ts';
 import { type Review, readReview, reviewResponse } from './review.ts';
 
 export interface MutatePodOptions {
@@ -15,7 +15,7 @@ export interface MutatePodOptions {
   images: AgentImages;
   /** Variables that name the proxy to git hosts, if there is one. */
   proxy?: Record<string, string>;
-  readBody: ReturnType<typeof createReadBody>;
+  readBody: ReadBody;
   log: Logger;
   /** Told of every review: for metrics. */
   onReview: (outcome: Injection['kind'] | 'invalid' | 'failed', seconds: number) => void;
@@ -47,6 +47,7 @@ async function answerReview(options: MutatePodOptions, event: H3Event): Promise<
   if (body.kind === 'tooLarge') return invalid(413, 'the review is too large');
   if (body.kind !== 'read') return invalid(503, 'try again');
   const review = parseReview(body.bytes);
+  body.release();
   if (!review) return invalid(400, 'the body is no AdmissionReview of admission.k8s.io/v1 that can be read');
   const injection = await inject(options, review);
   return { status: 200, json: reviewResponse(review.uid, injection), outcome: injection.kind };
@@ -94,8 +95,11 @@ function nameOf({ metadata: { name, generateName } }: AdmittedPod): string {
   return (name ?? `${generateName ?? ''}…`).slice(0, 253);
 }
 
+/** A pod that etcd can hold nests a dozen levels and has some thousands of parts. */
+const REVIEW_BOUNDS = { depth: 64, parts: 100_000 };
+
 function parseReview(bytes: Buffer): Review | undefined {
-  if (!isBoundedJson(bytes)) return undefined;
+  if (!isBoundedJson(bytes, REVIEW_BOUNDS)) return undefined;
   try {
     return readReview(JSON.parse(bytes.toString('utf8')));
   } catch {

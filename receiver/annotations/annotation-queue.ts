@@ -1,16 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '../../shared/log.ts';
-import { type Refusal, refused } from '../routes/refusals.ts';
+import { atMost, type Logger } from '../../shared/log.ts';
 import type { Annotate } from './annotate.ts';
-import { type Annotations, type Part, withoutPart } from './annotations-of.ts';
-import { type Failure, judgeFailure } from './judge-failure.ts';
-import { isSuperseded, mergeAnnotations } from './merge-annotations.ts';
+import { type Annotations, isSuperseded, mergeAnnotations, type Part, withoutPart } from './annotations-of.ts';
+import { judgeFailure } from './judge-failure.ts';
 import { ServerClock } from './server-clock.ts';
 import { Slots } from './slots.ts';
 import type { Target } from './target.ts';
 
 /** What became of annotations: stored, themselves or newer ones in their place, or not. */
-export type Stored = { kind: 'stored'; superseded: boolean } | Refusal;
+export type StoreResult = { kind: 'stored'; superseded: boolean } | Failed;
+
+interface Failed {
+  kind: 'failed';
+  reason: 'NotFound' | 'ApiServerRefused' | 'ApiServerUnavailable' | 'Overloaded' | 'TooManyRequests';
+  details?: { retryAfterMs: number };
+}
 
 /** Makes annotations with the time at which they were asked for, by the clock of the API server. */
 export type Stamp = (at: Date) => Annotations;
@@ -38,13 +42,16 @@ interface Waiter {
   arrived: number;
   /** Parts in whose place something newer is stored. */
   lost: Set<Part>;
-  settle(result: Stored): void;
+  /** Whether it was sent again with another time. */
+  isRestamped: boolean;
+  settle(result: StoreResult): void;
 }
 
 /** The deliveries for one resource that are not yet answered, oldest first. */
 interface Lane {
   target: Target;
   waiters: Set<Waiter>;
+  lastError: unknown;
 }
 
 /** A patch as it was sent, with what each waiter has in it. */
@@ -57,8 +64,12 @@ interface Attempt {
 const FIRST_BACKOFF_MS = 100;
 const LONGEST_BACKOFF_MS = 2000;
 const RETRY_AFTER_MS = 5000;
+/** Lines a second about what cannot be stored: an API server that is away must not become a flood of them. */
+const WARNINGS_PER_SECOND = 1;
 
 const ignore = () => {};
+const failed = (reason: Failed['reason'], retryAfterMs?: number): Failed =>
+  retryAfterMs === undefined ? { kind: 'failed', reason } : { kind: 'failed', reason, details: { retryAfterMs } };
 
 /**
  * Stores annotations with at most one patch per resource under way: what arrives meanwhile goes into the next one,
@@ -68,6 +79,7 @@ export class AnnotationQueue {
   readonly #lanes = new Map<string, Lane>();
   readonly #options: Required<QueueOptions>;
   readonly #slots: Slots;
+  readonly #mayWarn = atMost(WARNINGS_PER_SECOND);
   #waiting = 0;
 
   constructor(options: QueueOptions) {
@@ -83,57 +95,56 @@ export class AnnotationQueue {
   }
 
   /** Resolves when a patch that carries these annotations or newer ones is stored, or when they are given up. */
-  store(target: Target, stamp: Stamp): Promise<Stored> {
-    if (this.#waiting >= this.#options.maxWaiting) {
-      return Promise.resolve(refused('Overloaded', { retryAfterMs: RETRY_AFTER_MS }));
-    }
+  async store(target: Target, stamp: Stamp): Promise<StoreResult> {
+    if (this.#waiting >= this.#options.maxWaiting) return failed('Overloaded', RETRY_AFTER_MS);
     const key = `${target.namespace}/${target.name}`;
     const lane = this.#lanes.get(key);
-    if (lane) {
-      if (lane.waiters.size < this.#options.maxWaitingForOne) return this.#wait(lane, stamp);
-      return Promise.resolve(refused('TooManyRequests', { retryAfterMs: 1000 }));
-    }
-    const opened: Lane = { target, waiters: new Set() };
+    if (lane && lane.waiters.size >= this.#options.maxWaitingForOne) return failed('TooManyRequests', 1000);
+    if (lane) return await this.#wait(lane, stamp);
+    const opened: Lane = { target, waiters: new Set(), lastError: undefined };
     this.#lanes.set(key, opened);
     const stored = this.#wait(opened, stamp);
     void this.#drain(key, opened);
-    return stored;
+    return await stored;
   }
 
-  #wait(lane: Lane, stamp: Stamp): Promise<Stored> {
+  #wait(lane: Lane, stamp: Stamp): Promise<StoreResult> {
     this.#waiting++;
     return new Promise((resolve) => {
-      const settle = (result: Stored) => {
+      const settle = (result: StoreResult) => {
         if (!lane.waiters.delete(waiter)) return;
         clearTimeout(deadline);
         this.#waiting--;
         resolve(result);
       };
-      const waiter: Waiter = { stamp, arrived: performance.now(), lost: new Set(), settle };
-      const giveUp = () => settle(refused('ApiServerUnavailable', { retryAfterMs: RETRY_AFTER_MS }));
+      const giveUp = () => {
+        this.#warn(lane.target, lane.lastError ?? new Error('no answer yet'), 'a delivery could not be stored in time');
+        settle(failed('ApiServerUnavailable', RETRY_AFTER_MS));
+      };
       const deadline = setTimeout(giveUp, this.#options.deadlineMs);
+      const waiter = { stamp, arrived: performance.now(), lost: new Set<Part>(), isRestamped: false, settle };
       lane.waiters.add(waiter);
     });
   }
 
   async #drain(key: string, lane: Lane): Promise<void> {
     for (let failures = 0; lane.waiters.size > 0; ) {
-      const retryAfterMs = await this.#slots.run(() => this.#patch(lane));
-      if (retryAfterMs === undefined) {
+      const next = await this.#slots.run(() => this.#patch(lane));
+      if (next.kind === 'go on') {
         failures = 0;
         continue;
       }
       this.#options.onRetried();
       const backoffMs = Math.min(FIRST_BACKOFF_MS * 2 ** failures++, LONGEST_BACKOFF_MS) * (0.5 + Math.random() / 2);
-      await sleep(Math.min(Math.max(backoffMs, retryAfterMs), this.#options.deadlineMs));
+      await sleep(Math.min(Math.max(backoffMs, next.afterMs), this.#options.deadlineMs));
     }
     // In the same turn in which nobody was found waiting: nobody can have joined a lane that is no longer served.
     this.#lanes.delete(key);
   }
 
-  /** Sends what waits. Undefined: go on with what still waits; else the time after which to try again, in milliseconds. */
-  async #patch(lane: Lane): Promise<number | undefined> {
-    if (lane.waiters.size === 0) return undefined;
+  /** Sends what waits, and says when to send what still waits then. */
+  async #patch(lane: Lane): Promise<Next> {
+    if (lane.waiters.size === 0) return GO_ON;
     const attempt = this.#prepare(lane);
     try {
       await this.#options.annotate(lane.target, attempt.merged, this.#options.attemptMs);
@@ -145,7 +156,7 @@ export class AnnotationQueue {
       const superseded = waiter.lost.size > 0 || isSuperseded(annotations, attempt.merged);
       waiter.settle({ kind: 'stored', superseded });
     }
-    return undefined;
+    return GO_ON;
   }
 
   #prepare(lane: Lane): Attempt {
@@ -158,33 +169,50 @@ export class AnnotationQueue {
     return { parts, merged: mergeAnnotations([...parts.values()]), offsetMs: clock.offsetMs };
   }
 
-  #fail(lane: Lane, attempt: Attempt, error: unknown): number | undefined {
-    const { target } = lane;
-    const { log } = this.#options;
-    const failure = judgeFailure(error, target);
-    if (failure.kind === 'retry') {
-      log.debug({ ...target, err: error }, 'a patch failed and is tried again');
-      return failure.afterMs;
+  #fail(lane: Lane, attempt: Attempt, error: unknown): Next {
+    const failure = judgeFailure(error, lane.target);
+    switch (failure.kind) {
+      case 'retry':
+        lane.lastError = error;
+        return { kind: 'wait', afterMs: failure.afterMs };
+      case 'superseded':
+        this.#supersede(attempt, failure.part);
+        return GO_ON;
+      case 'missing':
+        return settleAll(attempt, failed('NotFound'));
+      case 'refused':
+        this.#warn(lane.target, error, 'a patch is refused for good');
+        return settleAll(attempt, failed('ApiServerRefused', RETRY_AFTER_MS));
     }
-    if (failure.kind === 'superseded') {
-      this.#supersede(attempt, failure);
-      return undefined;
-    }
-    if (failure.kind === 'refused') log.error({ ...target, err: error }, 'the API server refused a patch');
-    const isMissing = failure.kind === 'missing';
-    const result = isMissing ? refused('NotFound') : refused('ApiServerRefused', { retryAfterMs: RETRY_AFTER_MS });
-    for (const waiter of attempt.parts.keys()) waiter.settle(result);
-    return undefined;
   }
 
   /** Takes the part that is too old out of what is sent next; what has nothing else is done. */
-  #supersede({ parts, offsetMs }: Attempt, { part }: Extract<Failure, { kind: 'superseded' }>): void {
-    // The answer may have told that our clock is wrong: then the same is sent once more, with the right time.
-    if (this.#options.clock.offsetMs !== offsetMs) return;
+  #supersede({ parts, offsetMs }: Attempt, part: Part): void {
+    // The answer may have told that our clock is wrong: then the same is sent with the right time, but once. Behind one
+    // address there may be API servers whose clocks differ.
+    const hasNewTime = this.#options.clock.offsetMs !== offsetMs;
     for (const [waiter, annotations] of parts) {
+      if (hasNewTime && !waiter.isRestamped) {
+        waiter.isRestamped = true;
+        continue;
+      }
       const rest = withoutPart(annotations, part);
       if (Object.keys(rest).length < Object.keys(annotations).length) waiter.lost.add(part);
       if (Object.keys(rest).length === 0) waiter.settle({ kind: 'stored', superseded: true });
     }
   }
+
+  #warn(target: Target, err: unknown, message: string): void {
+    if (this.#mayWarn()) this.#options.log.warn({ ...target, err }, message);
+  }
+}
+
+/** What a lane does after a patch. */
+type Next = { kind: 'go on' } | { kind: 'wait'; afterMs: number };
+
+const GO_ON: Next = { kind: 'go on' };
+
+function settleAll({ parts }: Attempt, result: StoreResult): Next {
+  for (const waiter of parts.keys()) waiter.settle(result);
+  return GO_ON;
 }

@@ -1,4 +1,4 @@
-import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
+import { REQUEST_ANNOTATIONS, type RequestSource } from '../../shared/api/names.ts';
 import type { Wanted } from '../sources/delivery.ts';
 
 export type Annotations = Readonly<Record<string, string>>;
@@ -15,7 +15,10 @@ export const TIME_ANNOTATIONS: Readonly<Record<Part, string>> = {
 const pushKeys = new Set<string>([REQUEST_ANNOTATIONS.pushedRef, REQUEST_ANNOTATIONS.pushedAt]);
 
 /** The annotations that carry a delivery to the controller. A push leaves those of a request alone, and the reverse. */
-export function annotationsOf(delivery: Wanted, { requestId, at }: { requestId: string; at: Date }): Annotations {
+export function annotationsOf(
+  delivery: Wanted & { source: RequestSource },
+  { requestId, at }: { requestId: string; at: Date },
+): Annotations {
   const time = at.toISOString();
   if (delivery.kind === 'push') return pushAnnotations(delivery.ref, time);
   return {
@@ -34,4 +37,14 @@ export function withoutPart(annotations: Annotations, part: Part): Annotations {
 
 function pushAnnotations(ref: string, time: string): Annotations {
   return { [REQUEST_ANNOTATIONS.pushedRef]: ref, [REQUEST_ANNOTATIONS.pushedAt]: time };
+}
+
+/** Puts several deliveries for one resource, oldest first, into one: the newest request and the newest push remain. */
+export function mergeAnnotations(deliveries: readonly Annotations[]): Annotations {
+  return Object.assign({}, ...deliveries);
+}
+
+/** Whether a newer delivery took the place of this one in what was stored. */
+export function isSuperseded(annotations: Annotations, stored: Annotations): boolean {
+  return Object.entries(annotations).some(([key, value]) => stored[key] !== value);
 }

@@ -8,6 +8,7 @@ export type Failure =
   /** Something newer than this part is stored. */
   | { kind: 'superseded'; part: Part }
   | { kind: 'retry'; afterMs: number }
+  /** Trying again would not help: a missing right, a policy, credentials that cannot be read. */
   | { kind: 'refused' };
 
 /** Tells what to do about a failed patch. */
@@ -15,8 +16,9 @@ export function judgeFailure(error: unknown, target: Target): Failure {
   if (isMissing(error, target)) return { kind: 'missing' };
   const part = supersededPart(error);
   if (part) return { kind: 'superseded', part };
-  if (!isRetryable(error)) return { kind: 'refused' };
-  return { kind: 'retry', afterMs: (error instanceof ApiError && error.retryAfterMs) || 0 };
+  if (!(error instanceof ApiError))
+    return isConnectionError(error) ? { kind: 'retry', afterMs: 0 } : { kind: 'refused' };
+  return isRetryable(error) ? { kind: 'retry', afterMs: error.retryAfterMs ?? 0 } : { kind: 'refused' };
 }
 
 /** A 404 counts only as the API server's own word on that very object: without the CRD the path itself is unknown. */
@@ -29,4 +31,14 @@ function supersededPart(error: unknown): Part | undefined {
   if (!isApiError(error, 422)) return undefined;
   const parts: Part[] = ['request', 'push'];
   return parts.find((part) => error.causes.some((cause) => cause.includes(`superseded: ${TIME_ANNOTATIONS[part]} `)));
+}
+
+/** Codes of errors on the way to the API server, which go away by themselves; all others are a person's to fix. */
+const connectionCodes = new Set([
+  ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN'],
+  ...['EAI_AGAIN', 'ENOTFOUND', 'EADDRNOTAVAIL', 'EMFILE', 'ENFILE', 'EPROTO', 'HPE_INVALID_CONSTANT'],
+]);
+
+function isConnectionError(error: unknown): boolean {
+  return connectionCodes.has(String((error as NodeJS.ErrnoException | undefined)?.code));
 }

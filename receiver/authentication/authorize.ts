@@ -1,3 +1,4 @@
+import { replayKeyOf } from './replays.ts';
 import { verifySignature } from './verify-signature.ts';
 import { type Signed, verifyStandardWebhook } from './verify-standard-webhook.ts';
 import { verifyToken } from './verify-token.ts';
@@ -8,12 +9,17 @@ export interface Secrets {
   bearer: readonly string[] | undefined;
 }
 
-/** Whether the delivery may ask for something: either method authorizes it, and everybody may where none is configured. */
-export function authorize(delivery: Signed, { hmac, bearer }: Secrets): boolean {
-  if (hmac === undefined && bearer === undefined) return true;
-  return (
-    verifyToken(delivery.headers, bearer ?? []) ||
-    verifySignature(delivery.headers, delivery.body, hmac ?? []) ||
-    verifyStandardWebhook(delivery, hmac ?? [])
-  );
+/** A delivery may ask for something. `replayKey` names it where its signature holds for a while only. */
+export interface Authorization {
+  replayKey: string | undefined;
+}
+
+const AUTHORIZED: Authorization = { replayKey: undefined };
+
+/** Either method authorizes a delivery, and everybody may ask where none is configured; undefined: it may not. */
+export function authorize(delivery: Signed, { hmac, bearer }: Secrets): Authorization | undefined {
+  if (hmac === undefined && bearer === undefined) return AUTHORIZED;
+  if (verifyToken(delivery.headers, bearer ?? [])) return AUTHORIZED;
+  if (verifySignature(delivery.headers, delivery.body, hmac ?? [])) return AUTHORIZED;
+  return verifyStandardWebhook(delivery, hmac ?? []) ? { replayKey: replayKeyOf(delivery.headers) } : undefined;
 }

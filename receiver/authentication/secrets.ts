@@ -1,7 +1,7 @@
-import { isPossibleTarget, type Target } from '../annotations/target.ts';
+import { readdir, readFile, readlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import type { Target } from '../annotations/target.ts';
 import type { Secrets } from './authorize.ts';
-import { parseSecrets } from './parse-secrets.ts';
-import { type Peeked, SecretFile } from './secret-file.ts';
 
 /** Where the secrets of one method come from: a file, or a value given as it is. */
 export type SecretSource = { file: string } | { value: string };
@@ -11,50 +11,102 @@ export interface SecretSources {
   bearer?: SecretSource | undefined;
 }
 
-/** Gives the secrets that are accepted for a resource, at once where nothing has to be read for them. */
-export type ReadSecrets = (target: Target) => Secrets | Promise<Secrets>;
-
-interface Method {
-  peek(name: string): Peeked | undefined;
-  global(): Promise<readonly string[]>;
-  own(name: string): Promise<readonly string[] | undefined>;
+/** The secrets of one method: those for all, and those of single resources by `<namespace>.<name>`. */
+interface Known {
+  global: readonly string[];
+  own: ReadonlyMap<string, readonly string[]>;
 }
 
+/** How old what was read from the files may be, in milliseconds. */
+const REFRESH_MS = 1000;
+
+/** The file is there, and says that nothing is accepted: a person's doing, unlike a file that is away. */
+const refusals = new Set(['EACCES', 'EPERM', 'EISDIR']);
+
+/** Names of resources. The links by which Kubernetes swaps a mounted Secret begin with a dot. */
+const ownName = /^[a-z0-9][a-z0-9-]*\.[a-z0-9]/;
+
 /**
- * Reads secrets as they are now. A resource with a file of its own, `<namespace>.<name>` beside a configured file,
- * accepts what is in it and no global value of either method.
+ * Reads secrets as they are now. A resource with a file of its own, `<namespace>.<name>` next to a configured file,
+ * accepts what is in it and no global value of either method. All files are read at once, whichever resource is asked
+ * for: the time that takes tells nothing about a resource.
  */
-export function createReadSecrets({ hmac, bearer }: SecretSources): ReadSecrets {
-  const methods = { hmac: methodOf(hmac), bearer: methodOf(bearer) };
-  return (target) => {
-    const name = isPossibleTarget(target) ? `${target.namespace}.${target.name}` : '';
-    const [peekedHmac, peekedBearer] = [peek(methods.hmac, name), peek(methods.bearer, name)];
-    return peekedHmac && peekedBearer ? choose(peekedHmac, peekedBearer) : read(methods, name);
+export function createReadSecrets({ hmac, bearer }: SecretSources): (target: Target) => Promise<Secrets> {
+  const [readHmac, readBearer] = [readerOf(hmac), readerOf(bearer)];
+  return async ({ namespace, name }) => {
+    const [hmacs, tokens] = await Promise.all([readHmac?.(), readBearer?.()]);
+    const key = `${namespace}.${name}`;
+    const [ownHmac, ownToken] = [hmacs?.own.get(key), tokens?.own.get(key)];
+    if (ownHmac ?? ownToken) return { hmac: ownHmac ?? [], bearer: ownToken ?? [] };
+    return { hmac: hmacs?.global, bearer: tokens?.global };
   };
 }
 
-function peek(method: Method | undefined, name: string): Peeked | undefined {
-  return method ? method.peek(name) : { own: undefined, global: undefined };
-}
-
-async function read({ hmac, bearer }: Record<'hmac' | 'bearer', Method | undefined>, name: string): Promise<Secrets> {
-  const readOne = async (method: Method | undefined): Promise<Peeked> => ({
-    own: name === '' ? undefined : await method?.own(name),
-    global: await method?.global(),
-  });
-  const [readHmac, readBearer] = await Promise.all([readOne(hmac), readOne(bearer)]);
-  return choose(readHmac, readBearer);
-}
-
-function choose(hmac: Peeked, bearer: Peeked): Secrets {
-  if (hmac.own ?? bearer.own) return { hmac: hmac.own ?? [], bearer: bearer.own ?? [] };
-  return { hmac: hmac.global, bearer: bearer.global };
-}
-
-function methodOf(source: SecretSource | undefined): Method | undefined {
+function readerOf(source: SecretSource | undefined): (() => Promise<Known>) | undefined {
   if (!source) return undefined;
-  if ('file' in source) return new SecretFile(source.file);
-  const secrets = parseSecrets(source.value);
-  const peeked = { own: undefined, global: secrets };
-  return { peek: () => peeked, global: async () => secrets, own: async () => undefined };
+  if ('file' in source) {
+    const folder = new SecretFolder(source.file);
+    return () => folder.read();
+  }
+  const known = Promise.resolve({ global: linesOf(source.value), own: new Map() });
+  return () => known;
+}
+
+/** A file with secrets, one a line, and the files next to it that replace it for one resource each. */
+class SecretFolder {
+  readonly #folder: string;
+  readonly #file: string;
+  #known: Known = { global: [], own: new Map() };
+  #readAt = Number.NEGATIVE_INFINITY;
+  #wasThere = false;
+  /** Where the link of a mounted Secret led when it was read: Kubernetes changes all files by changing this. */
+  #version: string | undefined;
+  #reading: Promise<void> | undefined;
+
+  constructor(file: string) {
+    this.#folder = dirname(file);
+    this.#file = basename(file);
+  }
+
+  async read(): Promise<Known> {
+    if (performance.now() - this.#readAt >= REFRESH_MS) {
+      this.#reading ??= this.#refresh().finally(() => {
+        this.#reading = undefined;
+        this.#readAt = performance.now();
+      });
+      await this.#reading;
+    }
+    return this.#known;
+  }
+
+  async #refresh(): Promise<void> {
+    const version = await readlink(join(this.#folder, '..data')).catch(() => undefined);
+    if (version !== undefined && version === this.#version) return;
+    const names = await readdir(this.#folder).catch((): string[] => []);
+    const isThere = names.includes(this.#file);
+    // A folder without the file is one that is being replaced: its other files did not go by intent either.
+    if (!isThere && this.#wasThere) return;
+    this.#wasThere = isThere;
+    const { global, own } = this.#known;
+    const ownNames = names.filter((name) => ownName.test(name) && name !== this.#file);
+    const read = await Promise.all(
+      ownNames.map(async (name) => [name, await this.#readFile(name, own.get(name))] as const),
+    );
+    this.#known = { global: await this.#readFile(this.#file, global), own: new Map(read) };
+    this.#version = version;
+  }
+
+  /** What cannot be read stays as it was, unless nobody is meant to read it. */
+  async #readFile(name: string, before: readonly string[] = []): Promise<readonly string[]> {
+    try {
+      return linesOf(await readFile(join(this.#folder, name), 'utf8'));
+    } catch (error) {
+      return refusals.has((error as NodeJS.ErrnoException).code ?? '') ? [] : before;
+    }
+  }
+}
+
+/** The secrets of a text, one a line; blank lines and white space around a secret do not count. */
+function linesOf(text: string): readonly string[] {
+  return text.split('\n').flatMap((line) => line.trim() || []);
 }

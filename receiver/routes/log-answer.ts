@@ -1,7 +1,8 @@
-import type { Logger } from '../../shared/log.ts';
+import { atMost, type Logger } from '../../shared/log.ts';
 import { isPossibleTarget, type Target } from '../annotations/target.ts';
 import type { DeliveryHeaders } from '../sources/delivery.ts';
-import { type AnswerRecord, reasonOf, sourceOf } from './answer-record.ts';
+import type { AnswerRecord } from './answer.ts';
+import { reasonOf } from './outcome.ts';
 
 /** Headers that a log line may hold: they name the event and the delivery, never what authenticates it. */
 const LOGGED_HEADERS = [
@@ -30,23 +31,17 @@ const nowhere: Partial<Target> = {};
 
 /** Makes the function that writes one line for each request; nothing of its body but the ref and the sender's reason. */
 export function createLogAnswer(log: Logger): (record: AnswerRecord) => void {
-  let second = 0;
-  let strangers = 0;
-  const isOneTooMany = (): boolean => {
-    const now = Math.floor(performance.now() / 1000);
-    if (now !== second) [second, strangers] = [now, 0];
-    return ++strangers > STRANGERS_PER_SECOND;
-  };
+  const mayLog = atMost(STRANGERS_PER_SECOND);
 
   return ({ requestId, target, headers, outcome, seconds }) => {
-    if (requestId === undefined && isOneTooMany()) return;
+    if (requestId === undefined && !mayLog()) return;
     // A path that names no possible object holds whatever somebody wrote there.
     const { namespace, name } = isPossibleTarget(target) ? target : nowhere;
     const fields = {
       requestId,
       namespace,
       name,
-      source: sourceOf(outcome),
+      source: outcome.source ?? 'unknown',
       outcome: outcome.kind,
       reason: reasonOf(outcome),
       ref: 'ref' in outcome ? outcome.ref : undefined,
@@ -62,7 +57,12 @@ function loggedHeaders(headers: DeliveryHeaders): Record<string, string> {
   const found: Record<string, string> = {};
   for (const name of LOGGED_HEADERS) {
     const value = headers[name];
-    if (value !== undefined) found[name] = value.slice(0, MAX_HEADER_LENGTH);
+    if (value !== undefined) found[name] = printable(value.slice(0, MAX_HEADER_LENGTH));
   }
   return found;
+}
+
+/** Node gives a header's bytes as Latin-1, with what a terminal would obey among them. */
+function printable(value: string): string {
+  return value.replace(/[^ -~]/g, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }

@@ -1,11 +1,17 @@
-import type { Delivery, DeliveryHeaders } from './delivery.ts';
-import { extractRef } from './extract-ref.ts';
-import { fieldOf, type JsonObject } from './json-object.ts';
+import * as v from 'valibot';
+import { fieldOf } from './json-object.ts';
+import { asksFor, event, sender } from './read-event.ts';
+
+const application = v.object({ metadata: v.object({ annotations: v.object({ 'git.ref': v.string() }) }) });
+
+const readApplication = event(v.object({ app: application }), ({ app }) =>
+  asksFor(app.metadata.annotations['git.ref']),
+);
 
 /**
  * A notification of Argo CD whose template sends the application: the ref is the application's annotation `git.ref`.
  * https://argo-cd.readthedocs.io/en/stable/operator-manual/notifications/services/webhook/
  */
-export function readArgoCd(_headers: DeliveryHeaders, body: JsonObject): Delivery | undefined {
-  return extractRef(fieldOf(body, 'app', 'metadata', 'annotations', 'git.ref'), 'argocd');
-}
+export const readArgoCd = sender('argocd', (_headers, body) =>
+  fieldOf(body, 'app', 'metadata', 'annotations', 'git.ref') === undefined ? undefined : readApplication(body),
+);

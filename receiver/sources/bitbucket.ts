@@ -1,65 +1,79 @@
-import { type Candidate, chooseCandidates } from './choose-candidates.ts';
-import type { Delivery, DeliveryHeaders, NothingReason } from './delivery.ts';
-import { fieldOf, type JsonObject } from './json-object.ts';
+import * as v from 'valibot';
+import type { NothingReason, Reading } from './delivery.ts';
+import { asksFor, event, looseText, nothing, readNamed, sender, text } from './read-event.ts';
 
-/**
- * A delivery with Bitbucket's event header, of the cloud or the data center; undefined without it. One push may change
- * several refs.
- * https://support.atlassian.com/bitbucket-cloud/docs/event-payloads/#Push,
- * https://confluence.atlassian.com/bitbucketserver/event-payload-938025882.html#Eventpayload-Push
- */
-export function readBitbucketEvent(headers: DeliveryHeaders, body: JsonObject): Delivery | undefined {
-  switch (headers['x-event-key']) {
-    case undefined:
-    case '':
-      return undefined;
-    case 'diagnostics:ping':
-      return nothing('Ping');
-    case 'repo:push':
-      return readChanges(fieldOf(body, 'push', 'changes'), cloudCandidate);
-    case 'repo:refs_changed':
-      return readChanges(fieldOf(body, 'changes'), dataCenterCandidate);
-    default:
-      return nothing('EventIgnored');
-  }
-}
-
-function readChanges(changes: unknown, candidateOf: (change: unknown) => Candidate | NothingReason): Delivery {
-  if (!Array.isArray(changes) || changes.length === 0) return nothing('NoRef');
-  const read = changes.map(candidateOf);
-  const candidates = read.filter((each) => typeof each !== 'string');
-  if (candidates.length > 0) return chooseCandidates(candidates, 'bitbucket');
-  // Nothing remains: the reason of the first change stands for all.
-  const [reason] = read.filter((each) => typeof each === 'string');
-  return nothing(reason ?? 'NoRef');
+/** One of several refs that a delivery tells of: a full name, and when it was made, in milliseconds (0: not told). */
+interface Candidate {
+  ref: string;
+  time: number;
 }
 
 /** `new` is null where the ref was deleted; its target carries the time of the commit, an annotated tag its own. */
-function cloudCandidate(change: unknown): Candidate | NothingReason {
-  const after = fieldOf(change, 'new');
-  if (after === undefined) return fieldOf(change, 'old') === undefined ? 'NoRef' : 'Deleted';
-  const name = fieldOf(after, 'name');
-  const time = timeOf(fieldOf(after, 'date') ?? fieldOf(after, 'target', 'date'));
-  const type = fieldOf(after, 'type');
+const cloudChange = v.object({
+  old: v.nullish(v.object({})),
+  new: v.nullish(
+    v.object({ type: text, name: text, date: looseText, target: v.nullish(v.object({ date: looseText })) }),
+  ),
+});
+
+/** https://support.atlassian.com/bitbucket-cloud/docs/event-payloads/#Push */
+const readCloudPush = event(
+  v.object({ push: v.nullish(v.object({ changes: v.nullish(v.array(cloudChange)) })) }),
+  ({ push }) => newest((push?.changes ?? []).map(readCloudChange)),
+);
+
+function readCloudChange({ old, new: after }: v.InferOutput<typeof cloudChange>): Candidate | NothingReason {
+  if (!after) return old ? 'Deleted' : 'NoRef';
+  const { type, name, date, target } = after;
   if (type !== 'branch' && type !== 'tag') return 'NotABranchOrTag';
   const folder = type === 'branch' ? 'refs/heads/' : 'refs/tags/';
-  return { ref: typeof name === 'string' ? folder + name : name, time };
+  return name ? { ref: folder + name, time: Date.parse(date ?? target?.date ?? '') || 0 } : 'NoRef';
 }
 
-function dataCenterCandidate(change: unknown): Candidate | NothingReason {
-  if (fieldOf(change, 'type') === 'DELETE') return 'Deleted';
-  const ref = fieldOf(change, 'ref', 'id') ?? fieldOf(change, 'refId');
-  if (ref === undefined) return 'NoRef';
-  if (typeof ref === 'string' && !/^refs\/(heads|tags)\//.test(ref)) return 'NotABranchOrTag';
-  return { ref, time: timeOf(fieldOf(change, 'toCommit', 'committerTimestamp')) };
+const dataCenterChange = v.object({
+  type: text,
+  refId: text,
+  ref: v.nullish(v.object({ id: text })),
+  toCommit: v.nullish(v.object({ committerTimestamp: v.fallback(v.nullish(v.number()), undefined) })),
+});
+
+/** https://confluence.atlassian.com/bitbucketserver/event-payload-938025882.html#Eventpayload-Push */
+const readDataCenterPush = event(v.object({ changes: v.nullish(v.array(dataCenterChange)) }), ({ changes }) =>
+  newest((changes ?? []).map(readDataCenterChange)),
+);
+
+function readDataCenterChange(change: v.InferOutput<typeof dataCenterChange>): Candidate | NothingReason {
+  const ref = change.ref?.id ?? change.refId;
+  if (change.type === 'DELETE') return 'Deleted';
+  if (!ref) return 'NoRef';
+  return /^refs\/(?:heads|tags)\//.test(ref)
+    ? { ref, time: change.toCommit?.committerTimestamp ?? 0 }
+    : 'NotABranchOrTag';
 }
 
-/** Milliseconds since 1970 of what the host gives, or 0. */
-function timeOf(value: unknown): number {
-  const time = typeof value === 'string' ? Date.parse(value) : Number(value);
-  return Number.isFinite(time) ? time : 0;
+/**
+ * Makes one reading of several refs: at most one request, of the tags the newest, and one push, of the branches the
+ * newest; of equally old ones the first. No sync is lost by that: whatever branch is named, the tracked ref is looked
+ * at. A ref that is no valid name is passed over as long as another one is valid; where nothing remains, the reason of
+ * the first change stands for all.
+ */
+function newest(changes: readonly (Candidate | NothingReason)[]): Reading {
+  const candidates = changes.filter((each) => typeof each !== 'string');
+  const readings = candidates.sort((a, b) => b.time - a.time).map(({ ref }) => asksFor(ref));
+  const request = readings.find((each) => each.kind === 'request');
+  const push = readings.find((each) => each.kind === 'push');
+  if (request && push) return { ...request, pushedRef: push.ref };
+  const [reason] = changes.filter((each) => typeof each === 'string');
+  return request ?? push ?? readings[0] ?? nothing(reason ?? 'NoRef');
 }
 
-function nothing(reason: NothingReason): Delivery {
-  return { kind: 'nothing', reason, source: 'bitbucket' };
-}
+const events = {
+  'diagnostics:ping': () => nothing('Ping'),
+  'repo:push': readCloudPush,
+  'repo:refs_changed': readDataCenterPush,
+};
+
+/** A delivery with Bitbucket's event header, of the cloud or the data center. One push may change several refs. */
+export const readBitbucketEvent = sender('bitbucket', (headers, body) =>
+  readNamed(events, headers['x-event-key'], body),
+);

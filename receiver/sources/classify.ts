@@ -7,17 +7,16 @@ import { readGitHubEvent, readGitHubRelease } from './github.ts';
 import { readGitLabEvent } from './gitlab.ts';
 import type { JsonObject } from './json-object.ts';
 import { readKargo } from './kargo.ts';
-
-type ReadSource = (headers: DeliveryHeaders, body: JsonObject) => Delivery | undefined;
+import type { ReadSender } from './read-event.ts';
 
 /**
  * Senders that name the event in a header: the header decides, whatever the body looks like. Gitea and Forgejo send
- * GitHub's header beside their own.
+ * GitHub's header next to their own.
  */
-const byHeader: ReadSource[] = [readGiteaEvent, readGitHubEvent, readGitLabEvent, readBitbucketEvent];
+const byHeader: ReadSender[] = [readGiteaEvent, readGitHubEvent, readGitLabEvent, readBitbucketEvent];
 
 /** Shapes of bodies; where a body fits several, the first counts. */
-const byShape: ReadSource[] = [readGitHubRelease, readArgoCd, readKargo, readGeneric];
+const byShape: ReadSender[] = [readGitHubRelease, readArgoCd, readKargo, readGeneric];
 
 const inOrder = [...byHeader, ...byShape];
 

@@ -13,16 +13,19 @@ export const NOTHING_REASONS = [
 
 export type NothingReason = (typeof NOTHING_REASONS)[number];
 
-/** What a delivery means: a request to move, a push to a branch (`refs/heads/…`), nothing, or nonsense. */
-export type Delivery =
-  | Wanted
-  | { kind: 'nothing'; reason: NothingReason; source: RequestSource }
-  | { kind: 'invalid'; error: string; source: RequestSource };
-
-/** What a delivery asks for. Some hosts tell of several refs at once: a request may come with a push beside it. */
+/** What an event asks for. Some hosts tell of several refs at once: a request may come with a push next to it. */
 export type Wanted =
-  | { kind: 'request'; ref: string; source: RequestSource; pushedRef?: string; senderReason?: string }
-  | { kind: 'push'; ref: string; source: RequestSource; senderReason?: string };
+  | { kind: 'request'; ref: string; pushedRef?: string; senderReason?: string }
+  | { kind: 'push'; ref: string; senderReason?: string };
+
+/** What an event means: a request to move, a push to a branch (`refs/heads/…`), nothing, or nonsense. */
+export type Reading =
+  | Wanted
+  | { kind: 'nothing'; reason: NothingReason }
+  | { kind: 'invalid'; reason: 'InvalidRef' | 'InvalidPayload'; error: string };
+
+/** A reading, and who sent it. */
+export type Delivery = Reading & { source: RequestSource };
 
 /** Headers by lower-case name; those that came several times are joined by commas. */
 export type DeliveryHeaders = Readonly<Record<string, string | undefined>>;

@@ -1,51 +1,41 @@
-import type { Delivery, DeliveryHeaders, NothingReason } from './delivery.ts';
-import { extractRef } from './extract-ref.ts';
-import { fieldOf, type JsonObject } from './json-object.ts';
-import { readCreated } from './read-created.ts';
-import { readPush } from './read-push.ts';
-import { readRelease } from './read-release.ts';
+import * as v from 'valibot';
+import { readCreated, readPush, readRelease } from './git-host-events.ts';
+import { fieldOf } from './json-object.ts';
+import { asksFor, event, nothing, readNamed, sender, text } from './read-event.ts';
+
+const taggedPackage = v.nullish(
+  v.object({ package_version: v.nullish(v.object({ release: v.nullish(v.object({ tag_name: text })) })) }),
+);
 
 /**
- * A delivery with GitHub's event header, which alone decides what it is; undefined without that header.
+ * A published package asks for the tag of its release. The tag of a container image is none of git's: an image that is
+ * pushed as `latest` says nothing of the repository.
+ */
+const readPackage = event(
+  v.object({ action: text, package: taggedPackage, registry_package: taggedPackage }),
+  ({ action, package: current, registry_package: earlier }) => {
+    if (action !== 'published') return nothing('NotPublished');
+    return asksFor((earlier ?? current)?.package_version?.release?.tag_name || undefined);
+  },
+);
+
+const events = {
+  ping: () => nothing('Ping'),
+  push: readPush,
+  create: readCreated,
+  delete: () => nothing('Deleted'),
+  release: readRelease,
+  package: readPackage,
+  registry_package: readPackage,
+};
+
+/**
+ * A delivery with GitHub's event header, which alone decides what it is.
  * https://docs.github.com/en/webhooks/webhook-events-and-payloads
  */
-export function readGitHubEvent(headers: DeliveryHeaders, body: JsonObject): Delivery | undefined {
-  switch (headers['x-github-event']) {
-    case undefined:
-    case '':
-      return undefined;
-    case 'ping':
-      return nothing('Ping');
-    case 'push':
-      return readPush(body, 'github');
-    case 'create':
-      return readCreated(body, 'github');
-    case 'delete':
-      return nothing('Deleted');
-    case 'release':
-      return readRelease(body, 'github') ?? nothing('NoRef');
-    case 'registry_package':
-    case 'package':
-      return readPackage(body);
-    default:
-      return nothing('EventIgnored');
-  }
-}
+export const readGitHubEvent = sender('github', (headers, body) => readNamed(events, headers['x-github-event'], body));
 
-/** A body in the shape of GitHub's release event; undefined where it names no release. */
-export function readGitHubRelease(_headers: DeliveryHeaders, body: JsonObject): Delivery | undefined {
-  return readRelease(body, 'github');
-}
-
-/** A published package: the tag of its release, or the tag of the container image. */
-function readPackage(body: JsonObject): Delivery {
-  if (fieldOf(body, 'action') !== 'published') return nothing('NotPublished');
-  const version = fieldOf(fieldOf(body, 'registry_package') ?? fieldOf(body, 'package'), 'package_version');
-  const tag = fieldOf(version, 'release', 'tag_name') ?? fieldOf(version, 'container_metadata', 'tag', 'name');
-  // An image that was pushed without a tag has an empty one.
-  return (tag === '' ? undefined : extractRef(tag, 'github')) ?? nothing('NoRef');
-}
-
-function nothing(reason: NothingReason): Delivery {
-  return { kind: 'nothing', reason, source: 'github' };
-}
+/** A body in the shape of GitHub's release event, without its header. */
+export const readGitHubRelease = sender('github', (_headers, body) =>
+  fieldOf(body, 'release', 'tag_name') === undefined ? undefined : readRelease(body),
+);

@@ -1,43 +1,35 @@
-import type { Delivery, DeliveryHeaders, NothingReason } from './delivery.ts';
-import { extractRef } from './extract-ref.ts';
-import { fieldOf, type JsonObject } from './json-object.ts';
-import { readPush } from './read-push.ts';
+import * as v from 'valibot';
+import { readPush } from './git-host-events.ts';
+import { fieldOf } from './json-object.ts';
+import { asksFor, event, looseText, nothing, sender, text } from './read-event.ts';
 
 /** How much later than its creation a release may be dated and still count as published, in milliseconds. */
 const UPCOMING_MS = 60_000;
 
+const readRelease = event(
+  v.object({ action: text, tag: text, created_at: looseText, released_at: looseText }),
+  ({ action, tag, created_at, released_at }) => {
+    if (action === 'delete') return nothing('Deleted');
+    // A release may be created with a date in the future; GitLab tells nobody when that comes.
+    const isUpcoming = Date.parse(released_at ?? '') > Date.parse(created_at ?? '') + UPCOMING_MS;
+    return action !== 'create' || isUpcoming ? nothing('NotPublished') : asksFor(tag);
+  },
+);
+
 /**
- * A delivery with GitLab's event header; undefined without it. The kind in the body decides between the events, since
- * system hooks come under one header and the button 'Test' sends another kind than its header says.
+ * A delivery with GitLab's event header. The kind in the body decides between the events, since system hooks come under
+ * one header and the button 'Test' sends another kind than its header says.
  * https://docs.gitlab.com/user/project/integrations/webhook_events/
  */
-export function readGitLabEvent(headers: DeliveryHeaders, body: JsonObject): Delivery | undefined {
+export const readGitLabEvent = sender('gitlab', (headers, body) => {
   if (!headers['x-gitlab-event']) return undefined;
   switch (fieldOf(body, 'object_kind') ?? fieldOf(body, 'event_name')) {
     case 'push':
     case 'tag_push':
-      return readPush(body, 'gitlab');
+      return readPush(body);
     case 'release':
-      return readGitLabRelease(body);
+      return readRelease(body);
     default:
       return nothing('EventIgnored');
   }
-}
-
-function readGitLabRelease(body: JsonObject): Delivery {
-  const action = fieldOf(body, 'action');
-  if (action === 'delete') return nothing('Deleted');
-  if (action !== 'create' || isUpcoming(body)) return nothing('NotPublished');
-  return extractRef(fieldOf(body, 'tag'), 'gitlab') ?? nothing('NoRef');
-}
-
-/** A release may be created with a date in the future; GitLab tells nobody when that comes. */
-function isUpcoming(body: JsonObject): boolean {
-  const createdAt = Date.parse(String(fieldOf(body, 'created_at')));
-  const releasedAt = Date.parse(String(fieldOf(body, 'released_at')));
-  return releasedAt > createdAt + UPCOMING_MS;
-}
-
-function nothing(reason: NothingReason): Delivery {
-  return { kind: 'nothing', reason, source: 'gitlab' };
-}
+});

@@ -1,10 +1,16 @@
+import { isBoundedJson } from '../../shared/domain/is-bounded-json.ts';
+
 /** A parsed JSON object; any of its fields may hold any JSON value. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Parses UTF-8 JSON (RFC 8259); undefined where it is broken, or no object at the top. */
+/** Some times what hosts send: a push of 3 MiB lists about a hundred thousand file names. */
+const BOUNDS = { depth: 100, parts: 300_000 };
+
+/** Parses UTF-8 JSON (RFC 8259); undefined where it is broken, of too many parts, or no object at the top. */
 export function parseJsonObject(bytes: Uint8Array): JsonObject | undefined {
+  if (!isBoundedJson(bytes, BOUNDS)) return undefined;
   try {
     const value: unknown = JSON.parse(utf8.decode(bytes));
     return isJsonObject(value) ? value : undefined;

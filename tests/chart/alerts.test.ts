@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, test } from 'node:test';
-import { REFUSALS } from '../../receiver/routes/refusals.ts';
-import { NOTHING_REASONS } from '../../receiver/sources/delivery.ts';
+import { IGNORED_REASONS, REFUSALS } from '../../receiver/routes/outcome.ts';
 import { findBinaries } from '../../scripts/testbed/find-binaries.ts';
 import { runCommand } from '../../scripts/testbed/run-command.ts';
 import { makeTemporaryFolder } from '../../scripts/testbed/temporary-folder.ts';
@@ -31,7 +30,7 @@ test('what is not installed sets no alert off', async () => {
 });
 
 test('the alerts name reasons that the receiver gives', () => {
-  const known: string[] = [...NOTHING_REASONS, ...Object.keys(REFUSALS)];
+  const known: string[] = [...IGNORED_REASONS, ...Object.keys(REFUSALS)];
   for (const { alert, expr } of alerts.filter(({ expr }) => expr.includes('sync_receiver_deliveries_total'))) {
     const reasons = [...expr.matchAll(/reason=~"([^"]+)"/g)].flatMap(([, pattern = '']) => pattern.split('|'));
     assert.notEqual(reasons.length, 0);

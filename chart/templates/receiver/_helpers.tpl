@@ -58,6 +58,10 @@ tls: {{ . }}
   value: {{ int64 .maxBodyBytes | quote }}
 - name: MAX_CONNECTIONS
   value: {{ int64 .maxConnections | quote }}
+{{- if ne (toString .maxConnectionsPerAddress) "" }}
+- name: MAX_CONNECTIONS_PER_ADDRESS
+  value: {{ int64 .maxConnectionsPerAddress | quote }}
+{{- end }}
 - name: MAX_AUTH_FAILURES_PER_MINUTE
   value: {{ int64 .maxAuthFailuresPerMinute | quote }}
 {{- $hops := toString .trustedProxyHops }}

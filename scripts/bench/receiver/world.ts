@@ -64,6 +64,8 @@ export async function startReceiver(cluster: ControlPlane, environment: Record<s
     HEALTH_PORT: String(health),
     METRICS_PORT: String(metricsPort),
     WEBHOOK_HMAC_SECRET: SECRET,
+    // All load comes from one address.
+    MAX_CONNECTIONS_PER_ADDRESS: '0',
     ...environment,
   };
   const process = startNode(
@@ -75,14 +77,14 @@ export async function startReceiver(cluster: ControlPlane, environment: Record<s
   return { process, port, metricsPort };
 }
 
-/** Runs a server that does nothing but refuse, or nothing but patch, with the same flags. */
-export async function startFloor(kind: 'node' | 'h3' | 'patch', cluster: ControlPlane): Promise<Server> {
+/** Runs the h3 app that does the least, with the same flags. */
+export async function startFloor(cluster: ControlPlane): Promise<Server> {
   const port = await freePort();
   const file = fileURLToPath(import.meta.resolve('./floor-server.ts'));
   const { token, ca } = await connectionsTo(cluster);
   const env = { API_SERVER: cluster.url, API_TOKEN: token, API_CA: ca };
-  const args = [...(await flagsOf()), file, kind, String(port)];
-  const process = startNode(args, env, path.join(cluster.dir, `${kind}.log`));
+  const args = [...(await flagsOf()), file, String(port)];
+  const process = startNode(args, env, path.join(cluster.dir, 'floor.log'));
   await untilAnswers(`http://127.0.0.1:${port}/`);
   return { process, port, metricsPort: 0 };
 }

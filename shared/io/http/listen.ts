@@ -3,6 +3,7 @@ import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import { isDeepStrictEqual } from 'node:util';
 import { listen as listhen } from 'listhen';
+import { limitConnections } from './limit-connections.ts';
 
 export interface TlsFiles {
   certFile: string;
@@ -14,10 +15,14 @@ export interface ListenOptions {
   host: string;
   port: number;
   tls?: TlsFiles | undefined;
-  /** Connections at most; more are closed at once. */
+  /** Connections at most: one more closes an idle one, or is closed itself. */
   maxConnections?: number;
-  /** Time for a whole request, headers and body, in milliseconds. */
-  requestTimeoutMs?: number;
+  /** Connections of one address at most; 0: no limit of its own. */
+  maxConnectionsPerAddress?: number;
+  /** Told of each connection that is closed for these limits. */
+  onDrop?: () => void;
+  /** Time for the head of a request, in milliseconds. */
+  headTimeoutMs?: number;
 }
 
 /** A server that listens, and can be told to stop. */
@@ -53,13 +58,13 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   const server = anyServer as Server;
   removeShutdownHook(server);
   const lastAnswers = closeAfterAnswers(server);
-  server.maxConnections = options.maxConnections ?? 2_000;
-  server.requestTimeout = options.requestTimeoutMs ?? 15_000;
-  server.headersTimeout = Math.min(10_000, server.requestTimeout);
   server.keepAliveTimeout = 75_000;
-  checkConnectionsOften(server);
-  // Connections that nobody uses make room for those that somebody wants to open.
-  server.on('drop', () => server.closeIdleConnections());
+  limitConnections(server, {
+    max: options.maxConnections ?? 2_000,
+    maxPerAddress: options.maxConnectionsPerAddress ?? 0,
+    headTimeoutMs: options.headTimeoutMs ?? 10_000,
+    onDrop: options.onDrop ?? (() => {}),
+  });
   return {
     server,
     close: (graceMs) => {
@@ -93,18 +98,6 @@ async function readPem(file: string): Promise<string> {
 /** The first request listener is ours, the second one is http-shutdown's. */
 function removeShutdownHook(server: Server): void {
   for (const hook of server.listeners('request').slice(1)) server.off('request', hook as RequestListener);
-}
-
-/**
- * Node looks every 30 s for connections that are over their time, unless another interval is given when the server is
- * made, which listhen does itself: a client that trickles would stay so long. Set afterwards, the interval counts from
- * the moment at which the server begins to listen, so what Node does then is done once more.
- */
-function checkConnectionsOften(server: Server): void {
-  Object.assign(server, { connectionsCheckingInterval: 1000 });
-  for (const listener of server.listeners('listening')) {
-    if (listener.name === 'setupConnectionsTracking') listener.call(server);
-  }
 }
 
 /**

@@ -45,6 +45,10 @@ function answer(response: ServerResponse, status: number): void {
 }
 
 async function answerMetrics(response: ServerResponse, page: MetricsPage): Promise<void> {
-  const body = await page.metrics();
-  response.writeHead(200, { 'Content-Type': page.contentType }).end(body);
+  try {
+    const body = await page.metrics();
+    response.writeHead(200, { 'Content-Type': page.contentType }).end(body);
+  } catch {
+    answer(response, 503); // a figure that cannot be had must not end the program
+  }
 }

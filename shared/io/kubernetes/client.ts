@@ -4,7 +4,6 @@ import { urlToHttpOptions } from 'node:url';
 import { ApiError } from './api-error.ts';
 import { Connections } from './connections.ts';
 import type { AccessOptions, ApiCredentials } from './credentials.ts';
-import { Deadline } from './deadline.ts';
 
 /** Time that a call may take if the caller says nothing, in milliseconds. */
 const DEFAULT_TIMEOUT_MS = 15_000;
@@ -68,7 +67,7 @@ export class KubernetesClient {
 
   /** Sends a request whose answer is read as it comes: a watch. The caller's signal ends it. */
   stream(request: ApiRequest): Promise<IncomingMessage> {
-    return this.#send(request, { connections: this.#watches });
+    return this.#send(request, this.#watches);
   }
 
   get<T>(path: string, options: Partial<ApiRequest> = {}): Promise<T> {
@@ -103,25 +102,26 @@ export class KubernetesClient {
     this.#watches.closeIdle();
   }
 
+  /** One deadline for all of a call, from its first attempt to the last byte of its answer. */
   async #call<T>(request: ApiRequest, read: (response: IncomingMessage) => Promise<T>): Promise<T> {
-    const deadline = new Deadline(request.timeoutMs ?? DEFAULT_TIMEOUT_MS);
+    const timeoutMs = request.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    const timeout = AbortSignal.timeout(timeoutMs);
+    const signal = request.signal ? AbortSignal.any([request.signal, timeout]) : timeout;
     try {
-      return await read(await this.#send(request, { connections: this.#calls, deadline }));
+      return await read(await this.#send({ ...request, signal }, this.#calls));
     } catch (error) {
-      throw deadline.error ?? error;
-    } finally {
-      deadline.clear();
+      throw timeout.aborted && !request.signal?.aborted ? new CallTimeoutError(timeoutMs) : error;
     }
   }
 
-  async #send(request: ApiRequest, way: Way): Promise<IncomingMessage> {
+  async #send(request: ApiRequest, connections: Connections): Promise<IncomingMessage> {
     const started = performance.now();
     const report = (code: number) => this.#options.onCall?.(request.method, code, (performance.now() - started) / 1000);
     try {
-      let response = await this.#exchange(request, way, await this.#credentials.get());
+      let response = await this.#exchange(request, connections, await this.#credentials.get());
       if (response.statusCode === 401) {
         response.resume();
-        response = await this.#exchange(request, way, await this.#credentials.get(true));
+        response = await this.#exchange(request, connections, await this.#credentials.get(true));
       }
       const status = response.statusCode ?? 0;
       this.#options.onServerTime?.(response.headers.date);
@@ -135,16 +135,16 @@ export class KubernetesClient {
   }
 
   /** A connection that was kept alive may have been closed by the server just now: one more try on a new one. */
-  async #exchange(request: ApiRequest, way: Way, access: AccessOptions): Promise<IncomingMessage> {
+  async #exchange(request: ApiRequest, connections: Connections, access: AccessOptions): Promise<IncomingMessage> {
     try {
-      return await this.#attempt(request, way, access);
+      return await this.#attempt(request, connections, access);
     } catch (error) {
       if (!(error instanceof StaleConnectionError)) throw error;
-      return await this.#attempt(request, way, access);
+      return await this.#attempt(request, connections, access);
     }
   }
 
-  #attempt(request: ApiRequest, { connections, deadline }: Way, access: AccessOptions): Promise<IncomingMessage> {
+  #attempt(request: ApiRequest, connections: Connections, access: AccessOptions): Promise<IncomingMessage> {
     const { method, path, query, body, contentType, accept, signal } = request;
     // As a string it goes out in one piece with the headers.
     const payload = body === undefined ? undefined : JSON.stringify(body);
@@ -162,18 +162,11 @@ export class KubernetesClient {
       const outgoing = send(signal ? { ...target, signal } : target, resolve);
       outgoing.once('error', (error: NodeJS.ErrnoException) => {
         const stale = outgoing.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
-        reject(stale ? new StaleConnectionError('the connection was closed', { cause: error }) : error);
+        reject(stale ? new StaleConnectionError({ cause: error }) : error);
       });
-      deadline?.watch(outgoing);
       outgoing.end(payload);
     });
   }
-}
-
-/** How a request goes out. */
-interface Way {
-  connections: Connections;
-  deadline?: Deadline;
 }
 
 /** The parts of a server's URL that every request needs, found out once. */
@@ -201,7 +194,23 @@ function queryString(query: Query = {}): string {
     .join('');
 }
 
-class StaleConnectionError extends Error {}
+/** A connection that was kept alive turned out to be closed. */
+class StaleConnectionError extends Error {
+  readonly code = 'ECONNRESET';
+
+  constructor(options: ErrorOptions) {
+    super('the connection was closed', options);
+  }
+}
+
+/** The API server did not answer in time. */
+class CallTimeoutError extends Error {
+  readonly code = 'ETIMEDOUT';
+
+  constructor(timeoutMs: number) {
+    super(`no whole answer within ${timeoutMs} ms`);
+  }
+}
 
 /** By events: an asynchronous iteration costs as much as all the rest of a small call. */
 function readText(response: IncomingMessage): Promise<string> {
@@ -219,6 +228,8 @@ function atEnd<T>(response: IncomingMessage, result: () => T): Promise<T> {
   return new Promise((resolve, reject) => {
     response.on('end', () => resolve(result()));
     response.on('error', reject);
-    response.on('close', () => reject(new Error('the connection broke before the answer was complete')));
+    response.on('close', () => {
+      if (!response.complete) reject(Object.assign(new Error('the answer broke off'), { code: 'ECONNRESET' }));
+    });
   });
 }

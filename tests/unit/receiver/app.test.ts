@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { suite, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { RateLimit } from '../../../receiver/authentication/rate-limit.ts';
-import { reasonOf } from '../../../receiver/routes/answer-record.ts';
+import { reasonOf } from '../../../receiver/routes/outcome.ts';
 import { JSON_TYPE, startApp } from './start-app.ts';
 
 const path = '/webhook/team/demo';
 const uuid = /^[0-9a-f-]{36}$/;
+const gitlabRelease = (created_at: unknown) =>
+  JSON.stringify({ object_kind: 'release', action: 'create', tag: 'v1', created_at });
 const authorized = { ...JSON_TYPE, Authorization: 'Bearer token' };
 
 suite('a delivery that asks for something', () => {
@@ -56,7 +59,7 @@ suite('a delivery that asks for something', () => {
   });
 
   test('is answered 404 when the cluster has no such resource', async (t) => {
-    const app = await startApp(t, { result: { kind: 'refused', reason: 'NotFound' } });
+    const app = await startApp(t, { result: { kind: 'failed', reason: 'NotFound' } });
     const { status, body } = await app.post(path, '{"ref":"v1"}');
     assert.equal(status, 404);
     assert.equal(body.accepted, false);
@@ -65,7 +68,7 @@ suite('a delivery that asks for something', () => {
 
   test('is answered 503 with Retry-After when it could not be stored', async (t) => {
     const app = await startApp(t, {
-      result: { kind: 'refused', reason: 'ApiServerUnavailable', retryAfterSeconds: 7 },
+      result: { kind: 'failed', reason: 'ApiServerUnavailable', details: { retryAfterMs: 7000 } },
     });
     const { status, body, headers } = await app.post(path, '{"ref":"v1"}');
     assert.equal(status, 503);
@@ -163,6 +166,35 @@ suite('many failures from one address', () => {
     assert.equal(body.reason, 'TooManyFailures');
     assert.ok(Number(headers['retry-after']) >= 1);
     assert.equal((await app.post(path, '{"ref":"v1"}', JSON_TYPE)).status, 429);
+  });
+
+  test('of an attacker do not lock out a signed delivery from the same address, up to 64 KB', async (t) => {
+    const readSecrets = async () => ({ hmac: ['key'], bearer: undefined });
+    const app = await startApp(t, { ...limited(), readSecrets });
+    const signed = (body: string) => ({
+      ...JSON_TYPE,
+      'X-Hub-Signature-256': `sha256=${createHmac('sha256', 'key').update(body).digest('hex')}`,
+    });
+    const fail = async () => (await app.post(path, '{}', signed('{ }'))).status;
+    for (let i = 0; i < 3; i++) assert.equal(await fail(), 401);
+    assert.equal(await fail(), 429);
+    const large = '{"ref":"v1"}'.padEnd(64 * 1024 + 1);
+    assert.equal((await app.post(path, large, signed(large))).status, 429);
+    const usual = '{"ref":"v1"}'.padEnd(64 * 1024);
+    assert.equal((await app.post(path, usual, signed(usual))).status, 202);
+  });
+
+  test('are checked at a bounded rate', async (t) => {
+    const secondLooks = new RateLimit({ perMinute: 1, burst: 2, maxKeys: 10 });
+    const app = await startApp(t, {
+      ...limited(),
+      secondLooks,
+      readSecrets: async () => ({ hmac: ['key'], bearer: [] }),
+    });
+    const signature = `sha256=${createHmac('sha256', 'key').update('{"ref":"v1"}').digest('hex')}`;
+    for (let i = 0; i < 5; i++) await app.post(path, '{}', wrong);
+    const answer = await app.post(path, '{"ref":"v1"}', { ...JSON_TYPE, 'X-Hub-Signature-256': signature });
+    assert.equal(answer.status, 429);
   });
 
   test('do not lock out who has the token, and are forgotten with it', async (t) => {
@@ -272,7 +304,123 @@ suite('a request of the wrong form', () => {
   });
 });
 
+suite('the resource that a path names', () => {
+  const targets = ['http://example.com/webhook/team/demo', '/webhook/team/dem%6f?x=/y', '/webhook/team/demo/'];
+  for (const target of targets) {
+    test(`is the one whose secret counts and the one that is patched: ${target}`, async (t) => {
+      const asked: unknown[] = [];
+      const readSecrets = async (given: unknown) => {
+        asked.push(given);
+        return { hmac: undefined, bearer: ['token'] };
+      };
+      const app = await startApp(t, { readSecrets });
+      assert.equal((await app.post(target, '{"ref":"v1"}')).status, 202);
+      assert.deepEqual(asked, [{ namespace: 'team', name: 'demo' }]);
+      assert.deepEqual(app.stored[0]?.target, asked[0]);
+    });
+  }
+
+  test('is none where a slash is escaped', async (t) => {
+    const app = await startApp(t);
+    const { status, body } = await app.post('/webhook/team%2Fdemo/x', '{"ref":"v1"}');
+    assert.deepEqual([status, body.reason], [404, 'NotFound']);
+  });
+});
+
+suite('a body that is encoded', () => {
+  test('is answered 415, also where the media type is right', async (t) => {
+    const app = await startApp(t);
+    for (const encoding of ['gzip', 'br', 'identity, gzip']) {
+      const { status, body } = await app.post(path, gzipSync('{"ref":"v1"}'), {
+        ...authorized,
+        'Content-Encoding': encoding,
+      });
+      assert.deepEqual([status, body.reason], [415, 'EncodedBody'], encoding);
+    }
+    const plain = await app.post(path, '{"ref":"v1"}', { ...authorized, 'Content-Encoding': 'identity' });
+    assert.equal(plain.status, 202);
+  });
+});
+
+suite('a delivery that is sent again by somebody else', () => {
+  const readSecrets = async () => ({ hmac: ['key'], bearer: undefined });
+  const sign = (id: string, time: number, body: string) => ({
+    ...JSON_TYPE,
+    'webhook-id': id,
+    'webhook-timestamp': String(time),
+    'webhook-signature': `v1,${createHmac('sha256', 'key').update(`${id}.${time}.${body}`).digest('base64')}`,
+  });
+  const now = () => Math.floor(Date.now() / 1000);
+  const body = '{"ref":"v1"}';
+
+  test('is answered 200 and not stored, while its sender may try again', async (t) => {
+    const app = await startApp(t, { readSecrets });
+    const headers = sign('msg_1', now(), body);
+    assert.equal((await app.post(path, body, headers)).status, 202);
+    const copy = await app.post(path, body, headers);
+    assert.deepEqual([copy.status, copy.body.accepted, copy.body.reason], [200, false, 'Replayed']);
+    assert.equal((await app.post(path, body, sign('msg_1', now() - 1, body))).status, 202, 'signed for another time');
+    assert.equal((await app.post(path, body, sign('msg_2', now(), body))).status, 202);
+    assert.equal(app.stored.length, 3);
+  });
+
+  test('is taken where the first one could not be stored', async (t) => {
+    let isAway = true;
+    const store = async () =>
+      isAway
+        ? ({ kind: 'failed', reason: 'ApiServerUnavailable' } as const)
+        : ({ kind: 'stored', superseded: false } as const);
+    const app = await startApp(t, { readSecrets, store });
+    const headers = sign('msg_1', now(), body);
+    assert.equal((await app.post(path, body, headers)).status, 503);
+    isAway = false;
+    assert.equal((await app.post(path, body, headers)).status, 202);
+  });
+});
+
+suite('any JSON at all', () => {
+  const nested = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
+  const cases: [string, Record<string, string>, string][] = [
+    ['an object with a method of its own', { 'X-Gitlab-Event': 'Release Hook' }, gitlabRelease({ toString: 1 })],
+    ['a list where a date is expected', { 'X-Gitlab-Event': 'Release Hook' }, gitlabRelease([[]])],
+    ['20,000 nested lists', {}, `{"ref":${nested}}`],
+    ['20,000 nested lists in a list', { 'X-Event-Key': 'repo:push' }, `{"push":{"changes":[${nested}]}}`],
+    ['a list where a name is expected', { 'X-GitHub-Event': 'create' }, '{"ref":["v1"],"ref_type":"tag"}'],
+    [
+      'an object where a name is expected',
+      { 'X-Event-Key': 'repo:push' },
+      '{"push":{"changes":[{"new":{"type":"tag","name":{"valueOf":1},"date":{"toString":1}}}]}}',
+    ],
+    [
+      'an object where a time is expected',
+      { 'X-Event-Key': 'repo:refs_changed' },
+      '{"changes":[{"refId":"refs/tags/v1","toCommit":{"committerTimestamp":{"valueOf":1}}}]}',
+    ],
+    ['a million lists', {}, `{"ref":"v1","x":[${Array(1_000_000).fill('[]').join()}]}`],
+  ];
+  for (const [name, headers, body] of cases) {
+    test(`is answered 2xx or 4xx, and counted: ${name}`, async (t) => {
+      const app = await startApp(t, { limits: { maxBytes: 4_000_000, budgetBytes: 8_000_000 } });
+      const { status } = await app.post(path, body, { ...authorized, ...headers });
+      assert.ok(status < 500, String(status));
+      assert.equal(app.records.length, 1);
+    });
+  }
+});
+
 suite('what is told of each request', () => {
+  test('is told of every answer, also of those that no route gives', async (t) => {
+    const app = await startApp(t, { readSecrets: () => Promise.reject(new Error('x')) });
+    await app.post('/', '{}');
+    await app.post('/webhook/team/%zz', '{}');
+    await app.send({ method: 'DELETE', path });
+    await app.post(path, '{}');
+    assert.deepEqual(
+      app.records.map(({ outcome }) => reasonOf(outcome)),
+      ['NoSuchPath', 'MalformedRequest', 'MethodNotAllowed', 'InternalError'],
+    );
+  });
+
   test('holds its outcome and its reason', async (t) => {
     const app = await startApp(t);
     await app.post(path, '{"ref":"v1"}');

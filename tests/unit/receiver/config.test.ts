@@ -25,6 +25,7 @@ test('an empty environment gives the documented defaults', () => {
     metricsPort: 8080,
     maxBodyBytes: 3_145_728,
     maxConnections: 300,
+    maxConnectionsPerAddress: 75,
     trustedHops: 0,
     maxFailuresPerMinute: 600,
     tls: undefined,
@@ -41,6 +42,7 @@ test('every variable is heeded', () => {
     METRICS_PORT: '3',
     MAX_BODY_BYTES: '4',
     MAX_CONNECTIONS: '5',
+    MAX_CONNECTIONS_PER_ADDRESS: '3',
     TRUSTED_PROXY_HOPS: '6',
     MAX_AUTH_FAILURES_PER_MINUTE: '7',
     WEBHOOK_HMAC_SECRET: 'key',
@@ -57,6 +59,7 @@ test('every variable is heeded', () => {
     metricsPort: 3,
     maxBodyBytes: 4,
     maxConnections: 5,
+    maxConnectionsPerAddress: 3,
     trustedHops: 6,
     maxFailuresPerMinute: 7,
     tls: { certFile: '/c', keyFile: '/k' },
@@ -99,4 +102,12 @@ test('all problems are told at once', () => {
     'RECEIVER_PORT',
     'TLS_KEY_FILE',
   ]);
+});
+
+test('an address has a quarter of the connections, and behind proxies all of them', () => {
+  const limit = (environment: Record<string, string>) => readReceiverConfig(environment).maxConnectionsPerAddress;
+  assert.equal(limit({ MAX_CONNECTIONS: '10' }), 3);
+  assert.equal(limit({ TRUSTED_PROXY_HOPS: '1' }), 0);
+  assert.equal(limit({ TRUSTED_PROXY_HOPS: '1', MAX_CONNECTIONS_PER_ADDRESS: '7' }), 7);
+  assert.equal(limit({ MAX_CONNECTIONS_PER_ADDRESS: '0' }), 0);
 });

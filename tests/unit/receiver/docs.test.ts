@@ -3,8 +3,7 @@ import { glob, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { createMetrics } from '../../../receiver/metrics.ts';
-import { REFUSALS } from '../../../receiver/routes/refusals.ts';
-import { NOTHING_REASONS } from '../../../receiver/sources/delivery.ts';
+import { IGNORED_REASONS, REFUSALS } from '../../../receiver/routes/outcome.ts';
 
 const docs = path.join(import.meta.dirname, '../../../docs');
 const read = (page: string) => readFile(path.join(docs, page), 'utf8');
@@ -20,7 +19,7 @@ const reasonsIn = (text: string) => [...text.matchAll(/^\| `([A-Za-z]+)` \|/gm)]
 
 test('the troubleshooting page explains every reason of the code, and no other', async () => {
   const explained = reasonsIn(await read('troubleshooting-webhooks.md'));
-  assert.deepEqual(explained.toSorted(), [...NOTHING_REASONS, ...Object.keys(REFUSALS)].toSorted());
+  assert.deepEqual(explained.toSorted(), [...IGNORED_REASONS, ...Object.keys(REFUSALS)].toSorted());
 });
 
 test('each reason stands under its status', async () => {

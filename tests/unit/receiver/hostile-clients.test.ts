@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { reasonOf } from '../../../receiver/routes/answer-record.ts';
+import { reasonOf } from '../../../receiver/routes/outcome.ts';
 import { until } from '../../support/until.ts';
 import { type RunningApp, startApp } from './start-app.ts';
 
@@ -12,8 +12,13 @@ const path = '/webhook/team/demo';
 const chunk = Buffer.alloc(16_384, 'x');
 
 /** Opens a connection, sends text and collects what comes back. */
-function dial(t: TestContext, port: number, text: string): { socket: Socket; received: () => string } {
-  const socket = connect(port, '127.0.0.1');
+function dial(
+  t: TestContext,
+  port: number,
+  text: string,
+  localAddress = '127.0.0.1',
+): { socket: Socket; received: () => string } {
+  const socket = connect({ port, host: '127.0.0.1', localAddress });
   let received = '';
   socket.setEncoding('utf8').on('data', (data: string) => {
     received += data;
@@ -106,18 +111,28 @@ suite('a body over the cap', () => {
 });
 
 suite('a slow client', () => {
-  test('that opens large bodies and does not end them holds up neither memory nor the usual deliveries', async (t) => {
+  test('that opens large bodies and does not end them makes room for one that sends', async (t) => {
     const app = await startApp(t, { limits: { maxBytes: 100_000, budgetBytes: 200_000 } });
-    const dials = Array.from({ length: 10 }, () =>
-      dial(t, app.port, head('Content-Length: 99999') + 'x'.repeat(99_000)),
-    );
-    await sleep(200);
-    const refused = dials.filter(({ received }) => received().startsWith('HTTP/1.1 503 ')).length;
-    assert.equal(refused, 7);
+    const unfinished = `${head('Content-Length: 99999').replace('Bearer token', 'Bearer wrong')}${'x'.repeat(99_000)}`;
+    const dials = Array.from({ length: 10 }, () => dial(t, app.port, unfinished));
+    const refused = () => dials.filter(({ received }) => received().startsWith('HTTP/1.1 503 ')).length;
+    await until(refused, { describe: 'the bodies beyond the budget to be refused', accept: (count) => count === 7 });
+    const signed = '{"ref":"v1"}'.padEnd(99_000);
+    for (let i = 0; i < 3; i++) assert.equal((await app.post(path, signed)).status, 202, `delivery ${i}`);
+    assert.ok(refused() >= 8, 'a slow one made room');
     await works(app);
-    for (const { socket } of dials) socket.destroy();
-    await sleep(50);
-    assert.equal((await app.post(path, '{"ref":"v1"}'.padEnd(99_000))).status, 202);
+  });
+
+  test('whose token is known is not given up for the sake of strangers', async (t) => {
+    const app = await startApp(t, { limits: { maxBytes: 100_000, budgetBytes: 200_000 } });
+    const known = dial(t, app.port, head('Content-Length: 99999') + '{"ref":"v1"}'.padEnd(90_000));
+    const stranger = `${head('Content-Length: 99999').replace('Bearer token', 'Bearer wrong')}${'x'.repeat(99_000)}`;
+    await sleep(100);
+    const strangers = Array.from({ length: 10 }, () => dial(t, app.port, stranger));
+    const refused = () => strangers.filter(({ received }) => received().startsWith('HTTP/1.1 503 ')).length;
+    await until(refused, { describe: 'strangers to be refused', accept: (count) => count >= 8 });
+    known.socket.write(' '.repeat(9_999));
+    await until(() => known.received().startsWith('HTTP/1.1 202 '), { describe: 'the delivery to be taken' });
   });
 
   test('that goes away before its body is complete is forgotten', async (t) => {
@@ -156,7 +171,7 @@ suite('a slow client', () => {
 suite('a client that trickles', { concurrency: true }, () => {
   /** Sends the parts with pauses, and gives what came back when the server has closed the connection, and after how long. */
   const trickle = async (t: TestContext, text: string) => {
-    const app = await startApp(t, { requestTimeoutMs: 1000 });
+    const app = await startApp(t, { headTimeoutMs: 1000, limits: { timeoutMs: 1000 } });
     const started = performance.now();
     const { socket, received } = dial(t, app.port, text);
     const drip = setInterval(() => socket.writable && socket.write('x'), 100);
@@ -178,8 +193,20 @@ suite('a client that trickles', { concurrency: true }, () => {
     });
   }
 
+  test('the head of a second request is cut off as well, while a connection may wait for one', async (t) => {
+    const app = await startApp(t, { headTimeoutMs: 1000 });
+    const whole = `${head('Content-Length: 12')}{"ref":"v1"}`;
+    const [slow, waiting] = [dial(t, app.port, whole), dial(t, app.port, whole)];
+    await until(() => slow.received().endsWith('}') && waiting.received().endsWith('}'), { describe: 'both answers' });
+    const drip = setInterval(() => slow.socket.writable && slow.socket.write('P'), 100);
+    await new Promise((resolve) => slow.socket.once('close', resolve));
+    clearInterval(drip);
+    waiting.socket.write(whole);
+    await until(() => waiting.received().match(/ 202 /g)?.length === 2, { describe: 'a second answer' });
+  });
+
   test('nothing at all is cut off as well', async (t) => {
-    const app = await startApp(t, { requestTimeoutMs: 1000 });
+    const app = await startApp(t, { headTimeoutMs: 1000 });
     const { socket } = dial(t, app.port, '');
     const started = performance.now();
     await new Promise((resolve) => socket.once('close', resolve));
@@ -188,20 +215,59 @@ suite('a client that trickles', { concurrency: true }, () => {
 });
 
 suite('connections', () => {
-  test('beyond the limit are closed, and idle ones make room', async (t) => {
+  const whole = `${head('Content-Length: 12')}{"ref":"v1"}`;
+  const isOpen = ({ socket }: { socket: Socket }) => !socket.destroyed && socket.readyState === 'open';
+  /** Connections that have been answered and are kept, the one that was idle for longest first. */
+  const openIdle = async (t: TestContext, port: number, count: number, localAddress = '127.0.0.1') => {
+    const dials = [];
+    for (let i = 0; i < count; i++) {
+      const dialled = dial(t, port, whole, localAddress);
+      await until(() => dialled.received().endsWith('}'), { describe: 'an answer', interval: 5 });
+      dials.push(dialled);
+    }
+    return dials;
+  };
+  /** Connections whose request is being answered. */
+  const openBusy = (t: TestContext, port: number, count: number, localAddress = '127.0.0.1') =>
+    Array.from({ length: count }, () => dial(t, port, `${head('Content-Length: 12')}{"ref":`, localAddress));
+
+  test('beyond the limit take the place of the one that was idle for longest, and of no other', async (t) => {
+    const dropped: number[] = [];
+    const app = await startApp(t, { maxConnections: 5, onDrop: () => dropped.push(1) });
+    const idle = await openIdle(t, app.port, 5);
+    const [newcomer] = await openIdle(t, app.port, 1);
+    await until(() => idle.filter(isOpen).length === 4, { describe: 'one to be closed' });
+    assert.ok(!isOpen(idle[0]!) && isOpen(newcomer!));
+    assert.equal(dropped.length, 1);
+  });
+
+  test('beyond the limit are closed where none is idle', async (t) => {
     const app = await startApp(t, { maxConnections: 5 });
-    const idle = await Promise.all(
-      Array.from({ length: 5 }, async () => {
-        const { socket, received } = dial(t, app.port, `${head('Content-Length: 12')}{"ref":"v1"}`);
-        while (!received().endsWith('}')) await sleep(10);
-        return socket;
-      }),
-    );
-    await assert.rejects(app.post(path, '{"ref":"v1"}'));
-    await until(() => idle.every((socket) => socket.destroyed || socket.readyState !== 'open'), {
-      describe: 'the idle connections to be closed',
-    });
-    await works(app);
+    const busy = openBusy(t, app.port, 5);
+    await sleep(200);
+    const [newcomer] = openBusy(t, app.port, 1);
+    await until(() => !isOpen(newcomer!), { describe: 'the newcomer to be closed' });
+    assert.equal(busy.filter(isOpen).length, 5);
+    for (const { socket } of busy) socket.destroy();
+    await until(() => works(app).then(() => true), { describe: 'deliveries to be taken again' });
+  });
+
+  test('that send nothing make room after a second', async (t) => {
+    const app = await startApp(t, { maxConnections: 5 });
+    const silent = Array.from({ length: 5 }, () => dial(t, app.port, ''));
+    await until(() => works(app).then(() => true), { describe: 'a delivery to be taken', interval: 200 });
+    assert.ok(silent.filter(isOpen).length < 5);
+  });
+
+  test('of one address are limited, and leave room for others', async (t) => {
+    const app = await startApp(t, { maxConnections: 10, maxConnectionsPerAddress: 3 });
+    const greedy = openBusy(t, app.port, 8, '127.0.0.2');
+    await until(() => greedy.filter(isOpen).length === 3, { describe: 'all but three to be closed' });
+    const others = await openIdle(t, app.port, 3, '127.0.0.3');
+    const more = await openIdle(t, app.port, 1, '127.0.0.3');
+    await until(() => !isOpen(others[0]!), { describe: 'the oldest idle one of that address to be closed' });
+    assert.ok(isOpen(more[0]!));
+    assert.equal(greedy.filter(isOpen).length, 3, 'those of the other address stay');
   });
 });
 

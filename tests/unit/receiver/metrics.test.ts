@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMetrics } from '../../../receiver/metrics.ts';
-import type { Outcome } from '../../../receiver/routes/receive-delivery.ts';
-import { refused } from '../../../receiver/routes/refusals.ts';
+import { type Outcome, refused } from '../../../receiver/routes/outcome.ts';
 
 const record = (outcome: Outcome) => ({
   requestId: undefined,

@@ -2,14 +2,16 @@ import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
-import type { Stored } from '../../../receiver/annotations/annotation-queue.ts';
+import type { StoreResult } from '../../../receiver/annotations/annotation-queue.ts';
 import type { Annotations } from '../../../receiver/annotations/annotations-of.ts';
 import type { Target } from '../../../receiver/annotations/target.ts';
 import { type AppOptions, createApp } from '../../../receiver/app.ts';
 import { RateLimit } from '../../../receiver/authentication/rate-limit.ts';
-import type { AnswerRecord } from '../../../receiver/routes/answer-record.ts';
+import { Replays } from '../../../receiver/authentication/replays.ts';
+import type { AnswerRecord } from '../../../receiver/routes/answer.ts';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
-import { listen } from '../../../shared/io/http/listen.ts';
+import { type ListenOptions, listen } from '../../../shared/io/http/listen.ts';
+import { type BodyLimits, createReadBody } from '../../../shared/io/http/read-body.ts';
 import { createLogger } from '../../../shared/log.ts';
 
 export interface RunningApp {
@@ -34,15 +36,17 @@ export const JSON_TYPE = { 'Content-Type': 'application/json' };
 /** Serves the app on a socket; `store` stands for the cluster. */
 export async function startApp(
   t: TestContext,
-  options: Partial<AppOptions> & { requestTimeoutMs?: number; maxConnections?: number; result?: Stored } = {},
+  options: Partial<AppOptions & ListenOptions> & { limits?: Partial<BodyLimits>; result?: StoreResult } = {},
 ): Promise<RunningApp> {
   const stored: RunningApp['stored'] = [];
   const records: AnswerRecord[] = [];
   const handler = createApp({
     log: createLogger('test', { level: 'silent' }),
-    limits: { maxBytes: 100_000, budgetBytes: 1_000_000 },
+    readBody: createReadBody({ maxBytes: 100_000, budgetBytes: 1_000_000, ...options.limits }),
     readSecrets: async () => ({ hmac: undefined, bearer: ['token'] }),
     failures: new RateLimit({ perMinute: 0, burst: 1, maxKeys: 1 }),
+    secondLooks: new RateLimit({ perMinute: 6000, burst: 100, maxKeys: 10 }),
+    replays: new Replays(),
     trustedHops: 0,
     store: async (target, stamp) => {
       stored.push({ target, annotations: stamp(new Date()) });
@@ -51,14 +55,7 @@ export async function startApp(
     onAnswer: (record) => records.push(record),
     ...options,
   });
-  const { requestTimeoutMs = 15_000, maxConnections = 1000 } = options;
-  const listening = await listen({
-    handler,
-    host: '127.0.0.1',
-    port: await freePort(),
-    requestTimeoutMs,
-    maxConnections,
-  });
+  const listening = await listen({ ...options, handler, host: '127.0.0.1', port: await freePort() });
   t.after(() => listening.close(0));
   const { port } = listening.server.address() as AddressInfo;
 

@@ -74,6 +74,7 @@ export const receiverEffects: Effects = prefixed('webhookReceiver', {
   'image.pullPolicy': { to: 'Always', in: receiver.container('imagePullPolicy'), is: 'Always' },
   maxBodyBytes: { to: 25_000_000, in: receiver.env('MAX_BODY_BYTES'), is: '25000000' },
   maxConnections: { to: 2_000_000, in: receiver.env('MAX_CONNECTIONS'), is: '2000000' },
+  maxConnectionsPerAddress: { to: 40, in: receiver.env('MAX_CONNECTIONS_PER_ADDRESS'), is: '40' },
   maxAuthFailuresPerMinute: { to: 0, in: receiver.env('MAX_AUTH_FAILURES_PER_MINUTE'), is: '0' },
   trustedProxyHops: { to: 2, in: receiver.env('TRUSTED_PROXY_HOPS'), is: '2' },
   replicaCount: { to: 3, in: receiver.spec('replicas'), is: 3 },

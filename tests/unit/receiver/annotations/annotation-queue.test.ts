@@ -75,6 +75,16 @@ suite('deliveries for one resource', () => {
   });
 });
 
+/** A logger, and the fields of its warnings. */
+function recordingLog() {
+  const lines: Record<string, unknown>[] = [];
+  const recording = createLogger('test', { level: 'silent' });
+  recording.warn = (fields: unknown) => void lines.push(fields as Record<string, unknown>);
+  return { log: recording, lines };
+}
+
+const certificateError = () => Object.assign(new Error('certificate has expired'), { code: 'CERT_HAS_EXPIRED' });
+
 suite('a failed write', () => {
   test('is tried again where that may help, with what came meanwhile', async () => {
     for (const error of [
@@ -82,7 +92,7 @@ suite('a failed write', () => {
       new ApiError(500, ''),
       new ApiError(503, ''),
       new ApiError(429, ''),
-      new Error('ECONNRESET'),
+      Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }),
     ]) {
       const world = new World();
       world.errors.push(error);
@@ -112,7 +122,7 @@ suite('a failed write', () => {
     const queue = new AnnotationQueue({ annotate: world.annotate, log, deadlineMs: 120 });
     const started = performance.now();
     const result = await queue.store(demo, () => request(1));
-    assert.equal(result.kind, 'refused');
+    assert.equal(result.kind, 'failed');
     assert.ok(performance.now() - started < 5000);
     world.errors.length = 0;
     await sleep(400);
@@ -126,12 +136,38 @@ suite('a failed write', () => {
       world.errors.push(error);
       const queue = new AnnotationQueue({ annotate: world.annotate, log });
       const stored = await queue.store(demo, () => request(1));
-      return stored.kind === 'refused' && stored.reason;
+      return stored.kind === 'failed' && stored.reason;
     };
     assert.equal(await reasonAfter(notFound('demo')), 'NotFound');
     assert.equal(await reasonAfter(notFound('other')), 'ApiServerRefused');
     assert.equal(await reasonAfter(new ApiError(404, '404 page not found')), 'ApiServerRefused');
     assert.equal(await reasonAfter(new ApiError(403, JSON.stringify({ reason: 'Forbidden' }))), 'ApiServerRefused');
+  });
+
+  test('that no second try would help is given up at once, and the log says why', async () => {
+    const world = new World();
+    world.errors.push(new Error('no token in /var/run/secrets'), new ApiError(403, ''), certificateError());
+    const { log, lines } = recordingLog();
+    const queue = new AnnotationQueue({ annotate: world.annotate, log });
+    for (let i = 0; i < 3; i++) {
+      const result = await queue.store(demo, () => request(i));
+      assert.equal(result.kind === 'failed' && result.reason, 'ApiServerRefused');
+    }
+    assert.equal(world.writes, 3);
+    assert.match(String(lines[0]?.err), /no token in/);
+    assert.equal(lines[0]?.name, 'demo');
+    assert.ok(lines.length <= 2, 'one line a second');
+  });
+
+  test('that lasts beyond the deadline is told in the log with its cause, and no line for each delivery', async () => {
+    const world = new World();
+    world.errors.push(...Array.from({ length: 50 }, () => new ApiError(500, '{"message":"etcd is away"}')));
+    const { log, lines } = recordingLog();
+    const queue = new AnnotationQueue({ annotate: world.annotate, log, deadlineMs: 150 });
+    const results = await Promise.all([1, 2, 3, 4, 5].map((id) => queue.store(demo, () => request(id))));
+    assert.ok(results.every((result) => result.kind === 'failed' && result.reason === 'ApiServerUnavailable'));
+    assert.match(String(lines[0]?.err), /etcd is away/);
+    assert.ok(lines.length <= 2, 'one line a second');
   });
 
   test('of one resource does not hold up another', async () => {
@@ -140,7 +176,7 @@ suite('a failed write', () => {
     const queue = new AnnotationQueue({ annotate: hanging, log, deadlineMs: 100, concurrency: 2 });
     const stuck = queue.store(demo, () => request(1));
     assert.equal((await queue.store({ namespace: 'team', name: 'other' }, () => request(2))).kind, 'stored');
-    assert.equal((await stuck).kind, 'refused');
+    assert.equal((await stuck).kind, 'failed');
   });
 });
 
@@ -213,6 +249,25 @@ suite('a delivery that is older than what is stored', () => {
   });
 });
 
+test('API servers whose clocks differ are asked twice, not for ever', async () => {
+  const world = new World();
+  const clock = new ServerClock();
+  let answers = 0;
+  const queue = new AnnotationQueue({
+    log,
+    clock,
+    deadlineMs: 2000,
+    annotate: async (target, annotations, timeoutMs) => {
+      const minutes = answers++ % 2 === 0 ? 1 : -1;
+      clock.observe(new Date(Date.now() + minutes * 60_000).toUTCString());
+      world.errors.push(older('sync.io/requested-at'));
+      await world.annotate(target, annotations, timeoutMs);
+    },
+  });
+  assert.deepEqual(await queue.store(demo, (at) => requestAt(at, 1)), { kind: 'stored', superseded: true });
+  assert.equal(world.writes, 2);
+});
+
 suite('the load on the API server', () => {
   test('is bounded over all resources', async () => {
     const world = new World();
@@ -228,7 +283,11 @@ suite('the load on the API server', () => {
     const world = new World();
     const queue = new AnnotationQueue({ annotate: world.annotate, log, maxWaitingForOne: 3 });
     const results = await Promise.all([1, 2, 3, 4].map((id) => queue.store(demo, () => request(id))));
-    assert.deepEqual(results.at(-1), { kind: 'refused', reason: 'TooManyRequests', retryAfterSeconds: 1 });
+    assert.deepEqual(results.at(-1), {
+      kind: 'failed',
+      reason: 'TooManyRequests',
+      details: { retryAfterMs: 1000 },
+    });
     assert.ok(results.slice(0, 3).every(({ kind }) => kind === 'stored'));
     assert.equal(queue.waiting, 0);
   });
@@ -238,7 +297,7 @@ suite('the load on the API server', () => {
     const queue = new AnnotationQueue({ annotate: world.annotate, log, maxWaiting: 10 });
     const results = await Promise.all(Array.from({ length: 15 }, (_, id) => queue.store(demo, () => request(id))));
     assert.equal(results.filter(({ kind }) => kind === 'stored').length, 10);
-    assert.equal(results.filter(({ kind }) => kind === 'refused').length, 5);
+    assert.equal(results.filter(({ kind }) => kind === 'failed').length, 5);
     assert.equal((await queue.store(demo, () => request(99))).kind, 'stored');
   });
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AnswerRecord } from '../../../../receiver/routes/answer-record.ts';
+import type { AnswerRecord } from '../../../../receiver/routes/answer.ts';
 import { createLogAnswer } from '../../../../receiver/routes/log-answer.ts';
-import { refused } from '../../../../receiver/routes/refusals.ts';
+import { refused } from '../../../../receiver/routes/outcome.ts';
 import { createLogger } from '../../../../shared/log.ts';
 
 const secrets = {
@@ -56,4 +56,10 @@ test('a flood of strangers makes no flood of lines, and hides none of the others
   const lines = linesOf([...Array<AnswerRecord>(1000).fill(stranger), record]);
   assert.ok(lines.length >= 11 && lines.length <= 21, `${lines.length} lines`);
   assert.equal(lines.at(-1)?.requestId, 'id-1');
+});
+
+test('no line holds characters that a terminal would obey', () => {
+  const headers = { 'user-agent': 'a\u009b31mred\u001b[0m\u007f\u00e9' };
+  const [line] = linesOf([{ ...record, headers }]);
+  assert.deepEqual(line?.headers, { 'user-agent': 'a\\x9b31mred\\x1b[0m\\x7f\\xe9' });
 });

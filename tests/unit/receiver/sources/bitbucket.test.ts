@@ -6,6 +6,7 @@ import type { JsonObject } from '../../../../receiver/sources/json-object.ts';
 const source = 'bitbucket';
 const nothing = (reason: string) => ({ kind: 'nothing', reason, source });
 const request = (ref: string) => ({ kind: 'request', ref, source });
+const invalid = (error: string) => ({ kind: 'invalid', reason: 'InvalidPayload', error, source });
 const push = (ref: string) => ({ kind: 'push', ref, source });
 
 /** As in https://support.atlassian.com/bitbucket-cloud/docs/event-payloads/#Push. */
@@ -72,9 +73,16 @@ const cases: [string, string, JsonObject, unknown][] = [
     'a push whose changes are no list',
     'repo:push',
     { push: { changes: { 0: changed('tag', 'v1') } } },
-    nothing('NoRef'),
+    invalid('push.changes: Array is expected'),
   ],
-  ['changes that are nothing', 'repo:push', cloud(null, 1, 'x', [], {}), nothing('NoRef')],
+  ['a change that is none', 'repo:push', cloud('x'), invalid('push.changes.0: Object is expected')],
+  [
+    'a list where a name is expected',
+    'repo:push',
+    cloud(changed('tag', ['v1'])),
+    invalid('push.changes.0.new.name: string is expected'),
+  ],
+  ['changes that say nothing', 'repo:push', cloud([], {}, { new: {} }), nothing('NoRef')],
   [
     'a name that is not valid, beside one that is',
     'repo:push',

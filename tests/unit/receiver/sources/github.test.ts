@@ -16,6 +16,7 @@ const npmPackage = { ecosystem: 'npm', package_version: { version: '2.0.0', rele
 
 const request = (ref: string): Delivery => ({ kind: 'request', ref, source: 'github' });
 const push = (ref: string): Delivery => ({ kind: 'push', ref, source: 'github' });
+const invalid = (error: string) => ({ kind: 'invalid', reason: 'InvalidPayload', error, source: 'github' });
 const nothing = (reason: string) => ({ kind: 'nothing', reason, source: 'github' });
 
 const events: [string, string, JsonObject, unknown][] = [
@@ -37,7 +38,13 @@ const events: [string, string, JsonObject, unknown][] = [
     { action: 'prereleased', release },
     nothing('NotPublished'),
   ],
-  ['an action that is no string', 'release', { action: ['published'], release }, nothing('NotPublished')],
+  ['an action that is no string', 'release', { action: ['published'], release }, invalid('action: string is expected')],
+  [
+    'a tag that is no string',
+    'release',
+    { action: 'published', release: { tag_name: ['v1'] } },
+    invalid('release.tag_name: string is expected'),
+  ],
   ['a draft', 'release', { action: 'published', release: { ...release, draft: true } }, nothing('Draft')],
   ['a release event without a release', 'release', { action: 'published' }, nothing('NoRef')],
   ['a release event whose release is null', 'release', { action: 'published', release: null }, nothing('NoRef')],
@@ -57,21 +64,21 @@ const events: [string, string, JsonObject, unknown][] = [
   ['the creation of something else', 'create', { ref: 'x', ref_type: 'constructor' }, nothing('NotABranchOrTag')],
   ['the deletion of a branch', 'delete', { ref: 'main', ref_type: 'branch' }, nothing('Deleted')],
   [
-    'a published image',
+    'a published image, whose tag is none of git',
     'registry_package',
     { action: 'published', registry_package: image('v1.2.3') },
-    request('v1.2.3'),
+    nothing('NoRef'),
   ],
   [
     'a published image, by its newer event',
     'package',
-    { action: 'published', package: image('v1.2.3') },
-    request('v1.2.3'),
+    { action: 'published', package: image('latest') },
+    nothing('NoRef'),
   ],
   [
-    'an image that was pushed by its digest',
-    'registry_package',
-    { action: 'published', registry_package: image('') },
+    'a package of a release without a tag',
+    'package',
+    { action: 'published', package: { package_version: { release: { tag_name: '' } } } },
     nothing('NoRef'),
   ],
   [

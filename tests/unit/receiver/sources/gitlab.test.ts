@@ -49,6 +49,12 @@ const cases: [string, string, JsonObject, unknown][] = [
     { ...release, released_at: '2019-01-01 00:00:00 UTC' },
     { kind: 'request', ref: 'v1.1', source },
   ],
+  [
+    'a release whose date is an object that is no date',
+    'Release Hook',
+    { ...release, created_at: { toString: 1 } },
+    { kind: 'request', ref: 'v1.1', source },
+  ],
   ['a release without a tag', 'Release Hook', { ...release, tag: null }, nothing('NoRef')],
   ['a merge request', 'Merge Request Hook', { object_kind: 'merge_request', ref: 'x' }, nothing('EventIgnored')],
   ['a pipeline, which has a ref', 'Pipeline Hook', { object_kind: 'pipeline', ref: 'main' }, nothing('EventIgnored')],

@@ -1,18 +1,18 @@
-/** Levels of nesting; a pod has about a dozen. */
-const MAX_DEPTH = 64;
-
-/** Values and keys; a pod that etcd can hold has some thousands. */
-const MAX_PARTS = 100_000;
+export interface JsonBounds {
+  /** Levels of nesting. */
+  depth: number;
+  /** Values and keys. */
+  parts: number;
+}
 
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
  * Tells whether JSON may be parsed. Two megabytes of brackets become objects of sixty, which with all else is more than
- * the heap holds, and whoever reaches the port can send them; so brackets and commas are counted before. Needs no valid
- * JSON.
+ * the heap holds, and whoever is let in can send them; so brackets and commas are counted before. Needs no valid JSON.
  */
-export function isBoundedJson(bytes: Uint8Array): boolean {
+export function isBoundedJson(bytes: Uint8Array, bounds: JsonBounds): boolean {
   let depth = 0;
   let parts = 0;
   for (let index = 0; index < bytes.length; index += 1) {
@@ -23,7 +23,7 @@ export function isBoundedJson(bytes: Uint8Array): boolean {
       parts += 1;
     } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth -= 1;
     else if (byte === COMMA || byte === COLON) parts += 1;
-    if (depth > MAX_DEPTH || parts > MAX_PARTS) return false;
+    if (depth > bounds.depth || parts > bounds.parts) return false;
   }
   return true;
 }

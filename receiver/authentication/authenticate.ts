@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Middleware } from 'h3';
+import type { Body, ReadBody } from '../../shared/io/http/read-body.ts';
+import type { Target } from '../annotations/target.ts';
+import { type Outcome, type RefusalReason, refused } from '../routes/outcome.ts';
+import { headersOf, nodeRequestOf, targetOf } from '../routes/request.ts';
+import { authorize, type Secrets } from './authorize.ts';
+import { clientAddress } from './client-address.ts';
+import type { RateLimit } from './rate-limit.ts';
+import type { Replays } from './replays.ts';
+import { verifyToken } from './verify-token.ts';
+
+export interface AuthenticateOptions {
+  readBody: ReadBody;
+  readSecrets: (target: Target) => Promise<Secrets>;
+  /** Failed authentications by address. */
+  failures: RateLimit;
+  /** Signatures that are checked for an address with too many failures: an honest sender may share it. */
+  secondLooks: RateLimit;
+  replays: Replays;
+  /** Proxies before this server whose `X-Forwarded-For` counts. */
+  trustedHops: number;
+}
+
+/** A body that is read for an address with too many failures, in bytes: more than the usual push has. */
+const SECOND_LOOK_BYTES = 64 * 1024;
+
+const bodyRefusals: Record<Exclude<Body['kind'], 'read'>, RefusalReason> = {
+  tooLarge: 'BodyTooLarge',
+  busy: 'Overloaded',
+  slow: 'TooSlow',
+  aborted: 'BrokenOff',
+};
+
+/**
+ * Lets a delivery in, or refuses it. Nothing of the body is parsed before its raw bytes are authentic, and nobody learns
+ * anything about a resource before that.
+ */
+export function authenticate(options: AuthenticateOptions): Middleware {
+  const { readBody, readSecrets, failures, secondLooks, replays, trustedHops } = options;
+  return async (event): Promise<Outcome | undefined> => {
+    const request = nodeRequestOf(event);
+    const headers = headersOf(event);
+    const client = clientAddress({
+      remoteAddress: request.socket.remoteAddress,
+      forwardedFor: headers['x-forwarded-for'],
+      trustedHops,
+    });
+    const now = performance.now();
+    const secrets = await readSecrets(targetOf(event));
+    // A token is known before the body is read: its holder is neither locked out nor cut off for the sake of others.
+    const isTrusted = verifyToken(headers, secrets.bearer ?? []);
+    const waitMs = failures.waitMs(client, now);
+    if (waitMs > 0 && !isTrusted && !getsSecondLook(request, secondLooks, client)) {
+      return refused('TooManyFailures', { retryAfterMs: waitMs });
+    }
+
+    const body = await readBody(request, { isTrusted });
+    if (body.kind !== 'read')
+      return refused(bodyRefusals[body.kind], body.kind === 'busy' ? { retryAfterMs: 1000 } : {});
+    const authorization = authorize({ headers, body: body.bytes, at: new Date() }, secrets);
+    if (!authorization) {
+      body.release();
+      failures.count(client, now);
+      return waitMs > 0 ? refused('TooManyFailures', { retryAfterMs: waitMs }) : refused('Unauthorized');
+    }
+    failures.forgive(client);
+    event.context.admitted = { requestId: randomUUID(), body, replayKey: authorization.replayKey };
+    if (!authorization.replayKey || !replays.has(authorization.replayKey)) return undefined;
+    body.release();
+    return { kind: 'ignored', reason: 'Replayed' };
+  };
+}
+
+/** A small body of a known length is read all the same, at a bounded rate. */
+function getsSecondLook(request: IncomingMessage, secondLooks: RateLimit, client: string): boolean {
+  const now = performance.now();
+  const length = Number(request.headers['content-length'] ?? Number.NaN);
+  if (!(length <= SECOND_LOOK_BYTES) || secondLooks.waitMs(client, now) > 0) return false;
+  secondLooks.count(client, now);
+  return true;
+}

@@ -1,0 +1,82 @@
+import type { H3Event, Middleware } from 'h3';
+import type { Logger } from '../../shared/log.ts';
+import type { Target } from '../annotations/target.ts';
+import type { DeliveryHeaders } from '../sources/delivery.ts';
+import { type Outcome, REFUSALS, type Refusal, refused } from './outcome.ts';
+import { headersOf, targetOf } from './request.ts';
+
+/** What is told of every answered request: for the log and the metrics. */
+export interface AnswerRecord {
+  /** Undefined where the request was refused before it was let in. */
+  requestId: string | undefined;
+  target: Target;
+  headers: DeliveryHeaders;
+  outcome: Outcome;
+  seconds: number;
+}
+
+export interface AnswerOptions {
+  log: Logger;
+  onAnswer: (record: AnswerRecord) => void;
+}
+
+/** The body of every answer, as JSON, which leaves out what is undefined. */
+export interface AnswerBody {
+  accepted: boolean;
+  [field: string]: unknown;
+}
+
+/** Makes of what the routes return the answer, the log line and the metric; all that fails in them is an internal error. */
+export function answer({ log, onAnswer }: AnswerOptions): Middleware {
+  return async (event, next) => {
+    const started = performance.now();
+    let outcome: Outcome;
+    try {
+      outcome = (await next()) as Outcome;
+    } catch (err) {
+      log.error({ err }, 'a request failed');
+      outcome = refused('InternalError');
+    }
+    return respond(event, outcome, { started, onAnswer });
+  };
+}
+
+/** Sets the status and the headers that belong to an outcome, tells of it, and gives the body. */
+export function respond(
+  event: H3Event,
+  outcome: Outcome,
+  { started, onAnswer }: { started: number; onAnswer: AnswerOptions['onAnswer'] },
+): AnswerBody {
+  const requestId = event.context.admitted?.requestId;
+  const seconds = (performance.now() - started) / 1000;
+  onAnswer({ requestId, target: targetOf(event), headers: headersOf(event), outcome, seconds });
+  switch (outcome.kind) {
+    case 'stored': {
+      const { ref, source, superseded } = outcome;
+      event.res.status = 202;
+      return { accepted: true, ref, source, requestId, superseded: superseded || undefined };
+    }
+    case 'ignored': {
+      const { reason, source } = outcome;
+      return { accepted: false, reason, source, requestId };
+    }
+    case 'refused': {
+      const { status, error } = REFUSALS[outcome.reason];
+      event.res.status = status;
+      for (const [name, value] of headersFor(outcome)) event.res.headers.set(name, value);
+      return { accepted: false, reason: outcome.reason, error: outcome.error ?? error, requestId };
+    }
+  }
+}
+
+/** What is left of a body that was not read to its end must not come in any more. */
+const closing = new Set(['Overloaded', 'TooSlow']);
+
+function headersFor({ reason, retryAfterSeconds }: Refusal): [string, string][] {
+  const found: [string, string][] = [];
+  if (retryAfterSeconds !== undefined) found.push(['Retry-After', String(retryAfterSeconds)]);
+  if (closing.has(reason)) found.push(['Connection', 'close']);
+  if (reason === 'Unauthorized') found.push(['WWW-Authenticate', 'Bearer']);
+  if (reason === 'MethodNotAllowed') found.push(['Allow', 'POST']);
+  return found;
+}

@@ -1,0 +1,36 @@
+import type { IncomingMessage } from 'node:http';
+import type { H3Event } from 'h3';
+import type { Target } from '../annotations/target.ts';
+import type { DeliveryHeaders } from '../sources/delivery.ts';
+
+/** An authentic delivery on its way through the app. */
+export interface Admitted {
+  requestId: string;
+  /** The raw bytes; whoever reads them releases them. */
+  body: { bytes: Buffer; release(): void };
+  /** Tells this delivery from others, where a copy of it would pass authentication as well. */
+  replayKey: string | undefined;
+}
+
+declare module 'h3' {
+  interface H3EventContext {
+    admitted?: Admitted;
+  }
+}
+
+/** The request of Node that an event of h3 stands for. */
+export function nodeRequestOf(event: H3Event): IncomingMessage {
+  const request = event.runtime?.node?.req as IncomingMessage | undefined;
+  if (!request) throw new TypeError('the receiver runs on the HTTP server of Node');
+  return request;
+}
+
+/** Node joins headers that come several times, all but `set-cookie`. */
+export function headersOf(event: H3Event): DeliveryHeaders {
+  return nodeRequestOf(event).headers as DeliveryHeaders;
+}
+
+/** The resource that the router found in the path: the one whose secret counts, and the one that is patched. */
+export function targetOf({ context: { params } }: H3Event): Target {
+  return { namespace: params?.namespace ?? '', name: params?.name ?? '' };
+}

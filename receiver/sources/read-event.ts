@@ -1,0 +1,72 @@
+import * as v from 'valibot';
+import type { RequestSource } from '../../shared/api/names.ts';
+import { isValidRefName } from '../../shared/domain/check-ref-name.ts';
+import type { Delivery, DeliveryHeaders, NothingReason, Reading } from './delivery.ts';
+import type { JsonObject } from './json-object.ts';
+
+/** Reads one kind of event. */
+export type ReadEvent = (body: JsonObject) => Reading;
+
+/** Reads what one sender sends; undefined where headers and body are not its own. */
+export type ReadSender = (headers: DeliveryHeaders, body: JsonObject) => Delivery | undefined;
+
+/** A field that senders leave out or send as null where they have nothing to say. */
+export const text = v.nullish(v.string());
+export const flag = v.nullish(v.boolean());
+/** A field that decides nothing important: of another type, it counts as left out. */
+export const looseText = v.fallback(text, undefined);
+
+/** A body fits the schema, or it is invalid, in words that name the field and hold nothing that was sent. */
+export function event<TSchema extends v.GenericSchema>(
+  schema: TSchema,
+  read: (payload: v.InferOutput<TSchema>) => Reading,
+): ReadEvent {
+  return (body) => {
+    const { success, output, issues } = v.safeParse(schema, body, { abortEarly: true });
+    return success ? read(output) : { kind: 'invalid', reason: 'InvalidPayload', error: describe(issues[0]) };
+  };
+}
+
+function describe(issue: v.BaseIssue<unknown>): string {
+  return `${v.getDotPath(issue) ?? 'the body'}: ${issue.expected ?? 'something else'} is expected`;
+}
+
+/** Puts the name of the sender to what its events mean. */
+export function sender(
+  source: RequestSource,
+  read: (headers: DeliveryHeaders, body: JsonObject) => Reading | undefined,
+): ReadSender {
+  return (headers, body) => {
+    const reading = read(headers, body);
+    return reading && { ...reading, source };
+  };
+}
+
+/** Reads the event that a header names; undefined where the header is not there, or empty. */
+export function readNamed(
+  events: Readonly<Record<string, ReadEvent>>,
+  name: string | undefined,
+  body: JsonObject,
+): Reading | undefined {
+  if (!name) return undefined;
+  const read = Object.hasOwn(events, name) ? events[name] : undefined;
+  return read ? read(body) : nothing('EventIgnored');
+}
+
+const BRANCH_PREFIX = 'refs/heads/';
+
+/**
+ * What a ref asks for: the full name of a branch is a push to it, any other ref (a tag, a short name, a commit) a request
+ * to move.
+ */
+export function asksFor(ref: string | null | undefined): Reading {
+  if (ref === undefined || ref === null) return nothing('NoRef');
+  if (!isValidRefName(ref)) {
+    return { kind: 'invalid', reason: 'InvalidRef', error: 'the ref is not a valid git ref name' };
+  }
+  return { kind: ref.startsWith(BRANCH_PREFIX) ? 'push' : 'request', ref };
+}
+
+export function nothing(reason: NothingReason): Reading {
+  return { kind: 'nothing', reason };
+}
