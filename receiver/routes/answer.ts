@@ -69,13 +69,10 @@ export function respond(
   }
 }
 
-/** What is left of a body that was not read to its end must not come in any more. */
-const closing = new Set(['Overloaded', 'TooSlow']);
-
 function headersFor({ reason, retryAfterSeconds }: Refusal): [string, string][] {
   const found: [string, string][] = [];
   if (retryAfterSeconds !== undefined) found.push(['Retry-After', String(retryAfterSeconds)]);
-  if (closing.has(reason)) found.push(['Connection', 'close']);
+  if (reason === 'TooSlow') found.push(['Connection', 'close']);
   if (reason === 'Unauthorized') found.push(['WWW-Authenticate', 'Bearer']);
   if (reason === 'MethodNotAllowed') found.push(['Allow', 'POST']);
   return found;

@@ -21,7 +21,7 @@ const FREE_BYTES = 32 * 1024;
 const DEFAULT_TIMEOUT_MS = 15_000;
 
 /** The bytes of a body. They count as held until they are released, by whoever has made of them what is needed. */
-export class HeldBody {
+class HeldBody {
   readonly kind = 'read';
   #bytes: Buffer;
   readonly #onRelease: () => void;
@@ -80,9 +80,9 @@ export function createReadBody(limits: BodyLimits): ReadBody {
       function refuse(kind: 'tooLarge' | 'busy' | 'slow'): void {
         if (!underWay.has(incoming)) return;
         request.off('data', keep);
-        if (kind === 'tooLarge') discard(request, maxBytes);
-        // Nothing more is read: the answer closes the connection.
-        else request.pause();
+        // Who is too slow is not waited for any longer: the answer closes the connection.
+        if (kind === 'slow') request.pause();
+        else discard(request, maxBytes);
         end({ kind });
       }
       function keep(chunk: Buffer): void {

@@ -23,9 +23,11 @@ export async function startReceiver(
   t: TestContext,
   kubeconfig: string,
   env: Record<string, string> = {},
+  nodeArgs: string[] = [],
 ): Promise<Receiver> {
   const [port, health, metrics] = [await freePort(), await freePort(), await freePort()];
   const program = startProgram(t, 'dist/receiver.mjs', {
+    nodeArgs,
     env: {
       KUBECONFIG: kubeconfig,
       RECEIVER_HOST: '127.0.0.1',

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { access, constants, mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
+import { Agent, request } from 'node:http';
+import { suite, type TestContext, test } from 'node:test';
+import { readEntryPoint } from '../../../scripts/images/read-entry-point.ts';
+import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { connectCluster } from '../../support/cluster.ts';
+import { startSlowLink } from './slow-link.ts';
+import { startReceiver } from './start-receiver.ts';
+
+/** What the chart grants, in kB as /proc counts. */
+const LIMIT_KB = 128 * 1024;
+const key = 'key';
+
+/** A kubeconfig for the same cluster by way of another address. */
+async function kubeconfigThrough(t: TestContext, url: string): Promise<string> {
+  const cluster = await connectCluster();
+  const folder = await makeTemporaryFolder('receiver-memory-');
+  t.after(() => folder.remove());
+  const file = `${folder.path}/kubeconfig`;
+  await writeFile(file, (await readFile(cluster.kubeconfig, 'utf8')).replaceAll(cluster.url, url));
+  return file;
+}
+
+/** A push as GitHub sends it, with as many commits as fill so many bytes. */
+function pushOf(bytes: number): Buffer {
+  const commit = (n: number) => ({
+    id: createHmac('sha1', key).update(String(n)).digest('hex'),
+    message: `Change ${n}`,
+    author: { name: 'A', email: 'a@example.com' },
+    added: [`gateways/${n}/config.json`],
+    modified: [`gateways/${n}/tags.json`, `gateways/${n}/views/main.json`],
+  });
+  const size = JSON.stringify(commit(100_000)).length + 1;
+  const commits = Array.from({ length: Math.floor(bytes / size) - 2 }, (_, n) => commit(n));
+  return Buffer.from(JSON.stringify({ ref: 'refs/heads/main', after: 'a'.repeat(40), commits }).padEnd(bytes));
+}
+
+/** Posts one body many times at once and counts the answers; -1 counts connections that broke. */
+async function flood(port: number, body: Buffer, count: number): Promise<Record<string, number>> {
+  const signature = `sha256=${createHmac('sha256', key).update(body).digest('hex')}`;
+  const headers = {
+    'Content-Type': 'application/json',
+    'X-GitHub-Event': 'push',
+    'X-Hub-Signature-256': signature,
+    'Content-Length': body.length,
+  };
+  const agent = new Agent({ maxSockets: 250 });
+  const statuses: Record<string, number> = {};
+  const post = (n: number) =>
+    new Promise<number>((resolve) => {
+      const path = `/webhook/default/r${n % 10}`;
+      const outgoing = request({ host: '127.0.0.1', port, path, method: 'POST', headers, agent }, (response) => {
+        response.resume().once('end', () => resolve(response.statusCode ?? -1));
+      });
+      outgoing.once('error', () => resolve(-1));
+      outgoing.end(body);
+    });
+  const answers = await Promise.all(Array.from({ length: count }, (_, n) => post(n)));
+  for (const status of answers) statuses[status] = (statuses[status] ?? 0) + 1;
+  agent.destroy();
+  return statuses;
+}
+
+/** Looks at a process until it is told to stop, and gives the most memory that it held in kB: what no kernel can take back. */
+function watchMemory(pid: number): { stop: () => number } {
+  let peak = 0;
+  const timer = setInterval(() => {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    peak = Math.max(peak, Number(/RssAnon:\s+(\d+)/.exec(status)?.[1]));
+  }, 10);
+  return {
+    stop: () => {
+      clearInterval(timer);
+      return peak;
+    },
+  };
+}
+
+/** Makes a cgroup of 128 MiB where this machine lets us, and gives the flags that bring Node into it at its start. */
+async function makeCgroup(): Promise<{ flags: string[]; remove: () => Promise<void> } | undefined> {
+  for (const [root, limit] of [
+    ['/sys/fs/cgroup/memory', 'memory.limit_in_bytes'],
+    ['/sys/fs/cgroup', 'memory.max'],
+  ] as const) {
+    const group = `${root}/receiver-test-${process.pid}`;
+    try {
+      await mkdir(group);
+      await writeFile(`${group}/${limit}`, String(LIMIT_KB * 1024));
+      await access(`${group}/cgroup.procs`, constants.W_OK);
+      const join = `import {writeFileSync} from 'node:fs'; writeFileSync('${group}/cgroup.procs', String(process.pid))`;
+      return { flags: ['--import', `data:text/javascript,${encodeURIComponent(join)}`], remove: () => rmdir(group) };
+    } catch {
+      // not mounted, or not ours to change
+    }
+  }
+  return undefined;
+}
+
+suite('in 128 MiB, while the API server is silent,', { skip: process.platform !== 'linux' && 'it reads /proc' }, () => {
+  for (const [count, bytes] of [
+    [100, 3_000_000],
+    [1000, 300_000],
+  ] as const) {
+    test(`${count} authentic deliveries of ${bytes} bytes at once are each answered 503, or 202`, async (t) => {
+      const link = await startSlowLink(t, (await connectCluster()).url);
+      const [, ...flags] = (await readEntryPoint('receiver')).slice(0, -1);
+      const kubeconfig = await kubeconfigThrough(t, link.url);
+      const env = { WEBHOOK_HMAC_SECRET: key, MALLOC_ARENA_MAX: '1', MAX_CONNECTIONS_PER_ADDRESS: '0' };
+      const cgroup = await makeCgroup();
+      const receiver = await startReceiver(t, kubeconfig, env, [...flags, ...(cgroup?.flags ?? [])]);
+      // After the receiver is gone: it was started before.
+      t.after(() => cgroup?.remove());
+      link.hold();
+      const memory = watchMemory(receiver.program.pid);
+      const statuses = await flood(receiver.port, pushOf(bytes), count);
+      const peak = memory.stop();
+      t.diagnostic(
+        `${JSON.stringify(statuses)}, ${(peak / 1024).toFixed(0)} MiB at the peak${cgroup ? ', in a cgroup' : ''}`,
+      );
+      assert.deepEqual(
+        Object.keys(statuses).filter((status) => !['202', '503'].includes(status)),
+        [],
+      );
+      assert.ok(peak > 0 && peak < LIMIT_KB, `${peak} kB at the peak`);
+      const metrics = await (await fetch(receiver.metricsUrl)).text();
+      const refused = new RegExp(`^sync_receiver_request_duration_seconds_count\\{outcome="refused"\\} ${count}$`, 'm');
+      assert.match(metrics, refused, 'every answer is counted');
+    });
+  }
+});
