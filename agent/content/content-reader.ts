@@ -2,7 +2,7 @@ import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Blob, BlobReader } from '../git/blob-reader.ts';
 import { isLfsPointer, MAX_POINTER_BYTES, parseLfsPointer } from '../lfs/lfs-pointer.ts';
 import type { LfsStore } from '../lfs/lfs-store.ts';
-import type { DesiredFile } from '../plan/desired-tree.ts';
+import type { DesiredFile } from '../plan/plan-input.ts';
 
 /** The content of a file is in Git LFS, and was not fetched yet. */
 export class MissingLfsObjectError extends TransientError {

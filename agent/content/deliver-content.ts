@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto';
 import { inputsHash, type TemplateValues } from '../../shared/domain/render-template.ts';
 import { TerminalError } from '../../shared/errors.ts';
 import type { Blob } from '../git/blob-reader.ts';
-import type { DesiredFile } from '../plan/desired-tree.ts';
 import { applyPatches } from '../plan/file-patches.ts';
-import type { PreviewedContent } from '../plan/plan-input.ts';
+import type { DesiredFile, PreviewedContent } from '../plan/plan-input.ts';
 import type { ContentReader } from './content-reader.ts';
 import { HEAD_BYTES, isBinary, renderContent } from './deliverable-content.ts';
 

@@ -1,6 +1,5 @@
 import { inputsHash } from '../../shared/domain/render-template.ts';
-import type { DesiredFile } from '../plan/desired-tree.ts';
-import type { PreviewedContent } from '../plan/plan-input.ts';
+import type { DesiredFile, PreviewedContent } from '../plan/plan-input.ts';
 import { type ContentSource, deliverContent } from './deliver-content.ts';
 
 /** Content that was made for nobody: only what it is, and that it can be made, is wanted. */

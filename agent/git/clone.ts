@@ -4,7 +4,7 @@ import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git, GitAccess } from '../../shared/io/git/git.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { LfsPointer } from '../lfs/lfs-pointer.ts';
-import type { TreeChange, TreeEntry } from '../plan/desired-tree.ts';
+import type { TreeChange, TreeEntry } from '../plan/plan-input.ts';
 import { BlobReader } from './blob-reader.ts';
 import { diffTrees } from './diff-trees.ts';
 import { fetchBlobs } from './fetch-blobs.ts';

@@ -1,5 +1,5 @@
 import type { Git } from '../../shared/io/git/git.ts';
-import type { TreeChange, TreeEntry } from '../plan/desired-tree.ts';
+import type { TreeChange, TreeEntry } from '../plan/plan-input.ts';
 import { recordsOf, startGitStream } from './git-stream.ts';
 import { decodeName, entryOf } from './read-tree.ts';
 

@@ -1,10 +1,10 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
+import { isWithin, joinPath } from '../../shared/domain/relative-path.ts';
 import { parseRepository } from '../../shared/domain/repository.ts';
 import { messageOf, TerminalError, TransientError } from '../../shared/errors.ts';
 import { isLocalAddress } from '../../shared/io/local-address.ts';
-import type { TreeEntry } from '../plan/desired-tree.ts';
-import { isWithin, joinPath } from '../plan/relative-path.ts';
+import type { TreeEntry } from '../plan/plan-input.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import type { SyncDependencies } from '../sync/sync-dependencies.ts';
 import { syncProblems } from '../sync/sync-problems.ts';

@@ -1,5 +1,5 @@
 import type { Git } from '../../shared/io/git/git.ts';
-import type { TreeEntry } from '../plan/desired-tree.ts';
+import type { TreeEntry } from '../plan/plan-input.ts';
 import { type FetchOptions, TRANSFER_FLAGS, TRANSFER_SETTINGS, TRANSFER_TIMEOUT_MS } from './fetch-commit.ts';
 import { healClone } from './heal-clone.ts';
 import { PROMISOR, promisorSettings } from './promisor.ts';

@@ -1,7 +1,7 @@
+import { foldersOf } from '../../shared/domain/relative-path.ts';
 import { TerminalError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
-import type { TreeEntry } from '../plan/desired-tree.ts';
-import { foldersOf } from '../plan/relative-path.ts';
+import type { TreeEntry } from '../plan/plan-input.ts';
 import { DamagedCloneError } from './damaged-clone-error.ts';
 import { recordsOf, startGitStream } from './git-stream.ts';
 

@@ -1,9 +1,8 @@
 import { expandSubmodules } from '../git/expand-submodules.ts';
 import { desiredTree } from '../plan/desired-tree.ts';
 import { excludeFilter } from '../plan/exclude-filter.ts';
-import { filesToPreview } from '../plan/files-to-preview.ts';
 import type { NarrowedInput } from '../plan/narrow-change.ts';
-import { type Plan, type PlanResult, planChanges } from '../plan/plan-changes.ts';
+import { filesToPreview, type Plan, type PlanResult, planChanges } from '../plan/plan-changes.ts';
 import { scanTree } from '../volume/scan-tree.ts';
 import { narrowSync } from './narrow-sync.ts';
 import { openContents } from './open-contents.ts';

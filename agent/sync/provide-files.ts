@@ -1,5 +1,5 @@
 import { withGitAccess } from '../git/git-access.ts';
-import type { DesiredFile } from '../plan/desired-tree.ts';
+import type { DesiredFile } from '../plan/plan-input.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
 

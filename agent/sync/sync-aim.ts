@@ -1,7 +1,7 @@
 import type { RenderedMapping } from '../../shared/domain/render-mappings.ts';
 import type { TemplateValues } from '../../shared/domain/render-template.ts';
-import type { DesiredFile } from '../plan/desired-tree.ts';
 import type { Manifest } from '../plan/manifest.ts';
+import type { DesiredFile } from '../plan/plan-input.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 
 /** What a sync is to bring about. */

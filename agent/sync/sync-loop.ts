@@ -4,7 +4,7 @@ import { type ReloadProblem, reloadProblem } from '../gateway/gateway.ts';
 import type { Announcer } from '../report/announcer.ts';
 import { describeFailure } from '../report/describe-failure.ts';
 import { type Intent, judgeResource, type Verdict } from '../resource/judge-resource.ts';
-import type { WatchedResource } from '../resource/watched-resource.ts';
+import type { WatchedResource } from '../resource/watch-resource.ts';
 import { fetchDelay, retryDelay } from './retry-delay.ts';
 import type { SyncOutcome } from './sync.ts';
 

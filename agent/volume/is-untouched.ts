@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs';
+import { allFolders } from '../../shared/domain/relative-path.ts';
 import type { Manifest } from '../plan/manifest.ts';
-import { allFolders } from '../plan/relative-path.ts';
 import type { DataRoot } from './data-root.ts';
 import { isExecutable, isSameFingerprint } from './fingerprint.ts';
 import { Pacer } from './pacer.ts';

@@ -1,9 +1,8 @@
 import { lstatSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import type { DesiredTree } from '../plan/desired-tree.ts';
-import type { LiveEntry, LiveFile, LiveTree } from '../plan/live-tree.ts';
+import { allFolders, joinPath } from '../../shared/domain/relative-path.ts';
 import type { Fingerprint, Manifest, OwnedFile } from '../plan/manifest.ts';
-import { allFolders, joinPath } from '../plan/relative-path.ts';
+import type { DesiredTree, LiveEntry, LiveFile, LiveTree } from '../plan/plan-input.ts';
 import type { DataRoot } from './data-root.ts';
 import { fingerprintOf, isExecutable, isSameFingerprint } from './fingerprint.ts';
 import { forEachLimited } from './for-each-limited.ts';

@@ -1,9 +1,8 @@
 import { closeSync, fchmodSync, fstatSync, openSync, writeFile, writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { type ContentSource, deliverContent } from '../content/deliver-content.ts';
-import type { DesiredFile } from '../plan/desired-tree.ts';
 import type { Fingerprint, OwnedFile } from '../plan/manifest.ts';
-import type { PreviewedContent } from '../plan/plan-input.ts';
+import type { DesiredFile, PreviewedContent } from '../plan/plan-input.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import { flushFiles } from './flush-files.ts';
 import { Pacer } from './pacer.ts';

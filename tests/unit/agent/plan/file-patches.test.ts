@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { patchJson } from '../../../../agent/plan/patch-json.ts';
+import { patchJson } from '../../../../agent/plan/file-patches.ts';
 import { type JsonEdit, parseJsonPath } from '../../../../shared/domain/json-edits.ts';
 
 const edits = (set: Record<string, string>): JsonEdit[] =>
