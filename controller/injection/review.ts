@@ -58,3 +58,39 @@ function responseOf(injection: Injection) {
   const { warnings } = injection;
   return { allowed: true, patchType: 'JSONPatch', patch, ...(warnings.length > 0 ? { warnings } : {}) };
 }
+
+/** Levels of nesting; a pod has about a dozen. */
+const MAX_DEPTH = 64;
+
+/** Values and keys; a pod that etcd can hold has some thousands. */
+const MAX_PARTS = 100_000;
+
+const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
+const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+/**
+ * Tells whether JSON may be parsed. Two megabytes of brackets become objects of sixty, which with all else is more than
+ * the heap holds, and whoever reaches the port can send them; so brackets and commas are counted before. Needs no valid
+ * JSON.
+ */
+export function isBoundedJson(bytes: Uint8Array): boolean {
+  let depth = 0;
+  let parts = 0;
+  for (let index = 0; index < bytes.length; index += 1) {
+    const byte = bytes[index];
+    if (byte === QUOTE) index = endOfString(bytes, index);
+    else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
+      depth += 1;
+      parts += 1;
+    } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth -= 1;
+    else if (byte === COMMA || byte === COLON) parts += 1;
+    if (depth > MAX_DEPTH || parts > MAX_PARTS) return false;
+  }
+  return true;
+}
+
+function endOfString(bytes: Uint8Array, start: number): number {
+  let index = start + 1;
+  while (index < bytes.length && bytes[index] !== QUOTE) index += bytes[index] === BACKSLASH ? 2 : 1;
+  return index;
+}

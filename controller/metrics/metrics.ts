@@ -1,4 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { conditionOf } from '../reconcile/conditions.ts';
+import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
@@ -124,3 +126,22 @@ export function createMetrics() {
 }
 
 export type Metrics = ReturnType<typeof createMetrics>;
+
+const values = { True: 1, False: 0, Unknown: -1 };
+
+/** Sets the gauges of resources anew, so that those of deleted ones are gone. */
+export function sampleResources(metrics: Metrics, gatewaySyncs: Iterable<ObservedGatewaySync>): void {
+  metrics.ready.reset();
+  metrics.gateways.reset();
+  metrics.conditions.reset();
+  for (const { namespace, name, status } of gatewaySyncs) {
+    const ready = conditionOf(status.conditions, 'Ready');
+    for (const { type, status: state } of status.conditions ?? [])
+      metrics.conditions.inc({ condition: type, status: state });
+    if (ready) metrics.ready.set({ namespace, name, reason: ready.reason }, values[ready.status]);
+    const { summary: _, total: __, ...states } = status.gateways ?? { summary: '', total: 0 };
+    for (const [state, count] of Object.entries(states)) {
+      if (count > 0) metrics.gateways.set({ namespace, name, state }, count);
+    }
+  }
+}

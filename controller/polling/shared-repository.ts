@@ -2,9 +2,8 @@ import { type TerminalError, TransientError } from '../../shared/errors.ts';
 import { gitErrorOf } from '../../shared/io/git/git-error.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import type { HostLimiter } from './host-limiter.ts';
-import { Intervals } from './intervals.ts';
 import type { RefQuery, RepositoryClient, RepositorySource } from './query-repository.ts';
-import { changedRefs, concerns, covers, unionOf } from './ref-needs.ts';
+import { changedRefs, concerns, covers, Intervals, unionOf } from './subscriber-needs.ts';
 
 /** What one resource wants to know of its repository. */
 export interface Subscription {

@@ -13,8 +13,7 @@ import {
   type RoleBinding,
 } from '../binding/role-binding.ts';
 import { type ObservedGatewaySync, projectGatewaySync } from './observed-gateway-sync.ts';
-import { type ObservedPod, type Pod, projectPod } from './observed-pod.ts';
-import { type ObservedReport, projectReport } from './observed-report.ts';
+import { type ObservedPod, type ObservedReport, type Pod, projectPod, projectReport } from './observed-pod.ts';
 import { StringPool } from './string-pool.ts';
 
 export interface CacheListeners {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { EventLimiter } from '../../../../controller/reconcile/event-limiter.ts';
+import { EventLimiter } from '../../../../controller/reconcile/record-event.ts';
 
 suite('events of a resource that flaps', () => {
   test('are held back after a burst, and come again with time', () => {

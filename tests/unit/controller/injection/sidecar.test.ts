@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { proxyEnvironment } from '../../../../controller/injection/proxy-environment.ts';
+import { proxyEnvironment } from '../../../../controller/injection/sidecar.ts';
 
 suite('the proxy of agents', () => {
   const cases: [name: string, given: Record<string, string>, expected: Record<string, string>][] = [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { isApplied, ownerOfField } from '../../../../controller/watch/managed-fields.ts';
+import { isApplied, ownerOfField } from '../../../../controller/watch/observed-gateway-sync.ts';
 
 const path = ['f:spec', 'f:git', 'f:ref'];
 const owns = { 'f:spec': { 'f:git': { 'f:ref': {} } } };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { appliedDelays } from '../../../../controller/reconcile/applied-delays.ts';
+import { appliedDelays } from '../../../../controller/reconcile/transitions.ts';
 
 const now = Date.parse('2026-11-21T12:00:10.000Z');
 const request = { id: 'a', ref: 'v1', at: '2026-11-21T12:00:00.000Z' };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { mergePatchOf } from '../../../../controller/reconcile/merge-patch.ts';
+import { mergePatchOf } from '../../../../controller/reconcile/status-writer.ts';
 
 /** RFC 7386, section 2. */
 function applyPatch(target: unknown, patch: unknown): unknown {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { Intervals } from '../../../../controller/polling/intervals.ts';
+import { Intervals } from '../../../../controller/polling/subscriber-needs.ts';
 
 suite('the intervals of a shared repository', () => {
   test('know the least of those that are left', () => {

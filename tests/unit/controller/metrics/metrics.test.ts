@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { createMetrics } from '../../../../controller/metrics/metrics.ts';
-import { sampleResources } from '../../../../controller/metrics/sample-resources.ts';
+import { createMetrics, sampleResources } from '../../../../controller/metrics/metrics.ts';
 import { projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
 

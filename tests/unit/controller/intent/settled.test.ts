@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { chooseIntent } from '../../../../controller/intent/choose-intent.ts';
-import { eventOf, isMentioned, isSettled } from '../../../../controller/reconcile/settled.ts';
+import { chooseIntent, eventOf, isMentioned, isSettled } from '../../../../controller/intent/choose-intent.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySyncStatus, RequestOutcome } from '../../../../shared/api/gateway-sync-status.ts';
 
