@@ -10,6 +10,7 @@ import { KubernetesClient } from '../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../shared/io/kubernetes/credentials.ts';
 import { createLogger } from '../shared/log.ts';
 import { version } from '../shared/version.ts';
+import { makeAuthority } from './certificates/make-certificate.ts';
 import { serveAdmission } from './certificates/serve-admission.ts';
 import { type Config, configSchema } from './config.ts';
 import { Controller } from './controller.ts';
@@ -140,7 +141,7 @@ async function startMetrics() {
   const authorizer = new ScrapeAuthorizer(client);
   return serveMetrics({
     port: config.METRICS_PORT,
-    secure: config.METRICS_SECURE,
+    keyPair: config.METRICS_SECURE ? makeAuthority(Date.now()) : undefined,
     page,
     authorizer,
     folder: scratch,

@@ -7,15 +7,17 @@ import { type MetricsPage, serveOperations } from '../../shared/io/http/serve-op
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
-import { makeAuthority } from '../certificates/make-certificate.ts';
 
 export interface MetricsOptions {
   port: number;
-  /** HTTPS, and only for callers whom the API server lets in; else plain HTTP for everybody. */
-  secure: boolean;
+  /**
+   * PEM, which nobody has to trust: Prometheus is told by the token whom it talks to. With it HTTPS, and only for
+   * callers whom the API server lets in; undefined: plain HTTP for everybody.
+   */
+  keyPair: { certificate: string; privateKey: string } | undefined;
   page: MetricsPage;
   authorizer: ScrapeAuthorizer;
-  /** Folder for the certificate, which nobody has to trust: Prometheus is told by the token whom it talks to. */
+  /** Folder for the certificate. */
   folder: string;
   log: Logger;
 }
@@ -24,15 +26,15 @@ const statuses: Record<Exclude<Access, 'allowed'>, number> = { unauthenticated: 
 
 /** Serves `/metrics`. */
 export async function serveMetrics(options: MetricsOptions): Promise<Pick<Listening, 'close'>> {
-  if (!options.secure) {
-    const server = await serveOperations({ port: options.port, metrics: options.page });
+  const { port, page, keyPair, folder } = options;
+  if (!keyPair) {
+    const server = await serveOperations({ port, metrics: page });
     return { close: async () => void server.close() };
   }
-  const { certificate, privateKey } = makeAuthority(Date.now());
-  const tls = { certFile: join(options.folder, 'metrics.crt'), keyFile: join(options.folder, 'metrics.key') };
-  await writeFile(tls.certFile, certificate);
-  await writeFile(tls.keyFile, privateKey, { mode: 0o600 });
-  return listen({ handler: guarded(options), host: '0.0.0.0', port: options.port, tls, maxConnections: 50 });
+  const tls = { certFile: join(folder, 'metrics.crt'), keyFile: join(folder, 'metrics.key') };
+  await writeFile(tls.certFile, keyPair.certificate);
+  await writeFile(tls.keyFile, keyPair.privateKey, { mode: 0o600 });
+  return listen({ handler: guarded(options), host: '0.0.0.0', port, tls, maxConnections: 50 });
 }
 
 function guarded({ page, authorizer, log }: MetricsOptions): RequestListener {

@@ -1,8 +1,7 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { validateProfiles } from '../../shared/domain/validate-profiles.ts';
 import type { Intent } from '../intent/choose-intent.ts';
-import { type Resolution, resolve } from '../intent/resolution.ts';
-import type { Answer } from '../polling/shared-repository.ts';
+import { type Answer, type Resolution, resolve } from '../intent/resolution.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod, ObservedReport } from '../watch/observed-pod.ts';
 import { conditionOf, judgeConditions, mergeConditions, type Verdicts, wholeSeconds } from './conditions.ts';
