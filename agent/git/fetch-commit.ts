@@ -129,7 +129,7 @@ function qualifiedNames(ref: string): string[] {
 const isRefused = (error: unknown): boolean => error instanceof TerminalError && error.code === 'git.refNotFound';
 
 /** As many ids as fit into a request of 1 MiB, from where on git sends it in chunks, which not every proxy takes. */
-const BATCH = 10_000;
+const MAX_BLOBS_PER_REQUEST = 10_000;
 
 export interface WantedBlobs {
   repo: string;
@@ -146,8 +146,8 @@ export async function fetchBlobs(
   const settings = [...TRANSFER_SETTINGS, '-c', 'fetch.negotiationAlgorithm=noop', ...promisorSettings(repo)];
   const flags = [...TRANSFER_FLAGS, '--no-filter', '--stdin', '--end-of-options', PROMISOR];
   const args = [...settings, `--git-dir=${gitDir}`, 'fetch', ...flags];
-  for (let start = 0; start < blobs.length; start += BATCH) {
-    const input = blobs.slice(start, start + BATCH).join('\n');
+  for (let start = 0; start < blobs.length; start += MAX_BLOBS_PER_REQUEST) {
+    const input = blobs.slice(start, start + MAX_BLOBS_PER_REQUEST).join('\n');
     await git.run(args, { access, signal, input, timeoutMs: TRANSFER_TIMEOUT_MS });
   }
 }

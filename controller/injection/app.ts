@@ -10,6 +10,17 @@ import type { AgentImages } from './choose-agent-image.ts';
 import { type Injection, injectSidecar } from './inject-sidecar.ts';
 import { isBoundedJson, type Review, readReview, reviewResponse } from './review.ts';
 
+export interface MutatePodOptions {
+  candidates: CandidateSource;
+  images: AgentImages;
+  /** Variables that name the proxy to git hosts, if there is one. */
+  proxy?: Record<string, string>;
+  readBody: ReturnType<typeof createReadBody>;
+  log: Logger;
+  /** Told of every review: for metrics. */
+  onReview: (outcome: Injection['kind'] | 'invalid' | 'failed', seconds: number) => void;
+}
+
 /** The admission endpoint as a request listener. */
 export function createApp(options: MutatePodOptions): RequestListener {
   const app = new H3({
@@ -26,17 +37,6 @@ export function createApp(options: MutatePodOptions): RequestListener {
   app.post('/mutate-v1-pod', mutatePodRoute(options));
   app.all('/**', () => Response.json({ error: 'no such path' }, { status: 404 }));
   return toNodeHandler(app) as RequestListener;
-}
-
-export interface MutatePodOptions {
-  candidates: CandidateSource;
-  images: AgentImages;
-  /** Variables that name the proxy to git hosts, if there is one. */
-  proxy?: Record<string, string>;
-  readBody: ReturnType<typeof createReadBody>;
-  log: Logger;
-  /** Told of every review: for metrics. */
-  onReview: (outcome: Injection['kind'] | 'invalid' | 'failed', seconds: number) => void;
 }
 
 /** `POST /mutate-v1-pod`: answers an AdmissionReview for the creation of a pod. */

@@ -138,7 +138,7 @@ function literal(text: string): string {
   return text.replaceAll('$', '$$$$');
 }
 
-const VARIABLES = ['http_proxy', 'https_proxy', 'no_proxy'];
+const PROXY_VARIABLES = ['http_proxy', 'https_proxy', 'no_proxy'];
 
 /**
  * The variables by which agents reach git hosts through the proxy of the controller's environment, in lower case, which
@@ -146,7 +146,7 @@ const VARIABLES = ['http_proxy', 'https_proxy', 'no_proxy'];
  * who are not to know these.
  */
 export function proxyEnvironment(environment: Record<string, string | undefined>): Record<string, string> {
-  const found = VARIABLES.flatMap((name) => {
+  const found = PROXY_VARIABLES.flatMap((name) => {
     const value = environment[name] || environment[name.toUpperCase()];
     return value ? [[name, value]] : [];
   });
@@ -155,9 +155,9 @@ export function proxyEnvironment(environment: Record<string, string | undefined>
 }
 
 /** Ports of the sidecar, chosen so that they do not clash with a gateway's. */
-const USUAL = { health: 8082, metrics: 8083 };
+const USUAL_PORTS = { health: 8082, metrics: 8083 };
 
-export type AgentPorts = typeof USUAL;
+export type AgentPorts = typeof USUAL_PORTS;
 
 /**
  * Chooses the ports of the sidecar. The containers of a pod share one network, so a port that one of them declares is
@@ -168,9 +168,9 @@ function chooseAgentPorts({ spec }: AdmittedPod, gatewayPort: number): AgentPort
   const containers = [...spec.containers, ...(spec.initContainers ?? [])];
   const taken = new Set(containers.flatMap(({ ports = [] }) => ports.map(({ containerPort }) => containerPort)));
   taken.add(gatewayPort);
-  const health = firstFree(USUAL.health, taken);
+  const health = firstFree(USUAL_PORTS.health, taken);
   taken.add(health);
-  return { health, metrics: firstFree(USUAL.metrics, taken) };
+  return { health, metrics: firstFree(USUAL_PORTS.metrics, taken) };
 }
 
 function firstFree(port: number, taken: Set<number>): number {

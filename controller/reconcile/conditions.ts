@@ -12,38 +12,6 @@ interface Verdict {
 
 export type Verdicts = Partial<Record<ConditionType, Verdict>>;
 
-/**
- * Merges verdicts into the conditions there were: `lastTransitionTime` moves only where the status changes
- * (https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md).
- */
-export function mergeConditions(
-  before: Condition[] | undefined,
-  verdicts: Verdicts,
-  at: { now: number; generation: number },
-): Condition[] {
-  return Object.entries(verdicts).map(([type, verdict]) => {
-    const previous = before?.find((condition) => condition.type === type);
-    const kept = previous?.status === verdict.status ? previous.lastTransitionTime : undefined;
-    return {
-      type,
-      ...verdict,
-      message: verdict.message.slice(0, BOUNDS.message),
-      lastTransitionTime: kept ?? wholeSeconds(at.now),
-      observedGeneration: at.generation,
-    };
-  });
-}
-
-/** The condition of a type, if there is one. */
-export function conditionOf(conditions: Condition[] | undefined, type: ConditionType): Condition | undefined {
-  return conditions?.find((condition) => condition.type === type);
-}
-
-/** Kubernetes' Time: RFC 3339 in whole seconds. */
-export function wholeSeconds(now: number): string {
-  return new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
-}
-
 /** What the conditions are judged by. */
 export interface Facts {
   gatewaySync: ObservedGatewaySync;
@@ -168,4 +136,36 @@ function judgeStalled({ resolution }: Facts, profilesValid: Verdict): Verdict {
   if (profilesValid.status === 'False')
     return { status: 'True', reason: profilesValid.reason, message: profilesValid.message };
   return { status: 'False', reason: 'Progressing', message: 'nothing needs a person' };
+}
+
+/**
+ * Merges verdicts into the conditions there were: `lastTransitionTime` moves only where the status changes
+ * (https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md).
+ */
+export function mergeConditions(
+  before: Condition[] | undefined,
+  verdicts: Verdicts,
+  at: { now: number; generation: number },
+): Condition[] {
+  return Object.entries(verdicts).map(([type, verdict]) => {
+    const previous = before?.find((condition) => condition.type === type);
+    const kept = previous?.status === verdict.status ? previous.lastTransitionTime : undefined;
+    return {
+      type,
+      ...verdict,
+      message: verdict.message.slice(0, BOUNDS.message),
+      lastTransitionTime: kept ?? wholeSeconds(at.now),
+      observedGeneration: at.generation,
+    };
+  });
+}
+
+/** The condition of a type, if there is one. */
+export function conditionOf(conditions: Condition[] | undefined, type: ConditionType): Condition | undefined {
+  return conditions?.find((condition) => condition.type === type);
+}
+
+/** Kubernetes' Time: RFC 3339 in whole seconds. */
+export function wholeSeconds(now: number): string {
+  return new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
 }

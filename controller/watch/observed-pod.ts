@@ -2,16 +2,6 @@ import { AGENT_CONTAINER, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import type { SyncReport, SyncReportStatus } from '../../shared/api/sync-report.ts';
 
-/** What of a pod says whether it wants the sidecar. */
-interface Annotated {
-  metadata: { annotations?: Record<string, string> | undefined };
-}
-
-/** Tells whether a pod is to have the sidecar: the annotation counts in exactly this spelling, as in the API server. */
-export function asksForSidecar({ metadata }: Annotated): boolean {
-  return metadata.annotations?.[POD_ANNOTATIONS.inject] === 'true';
-}
-
 /** What the controller reads of a pod. */
 export interface Pod {
   metadata: ObjectMeta;
@@ -65,6 +55,16 @@ function sidecarOf({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): Observed
   const containers = [...(spec.initContainers ?? []), ...(spec.containers ?? [])];
   if (containers.some(({ name }) => name === AGENT_CONTAINER)) return 'present';
   return asksForSidecar({ metadata }) ? 'missing' : 'unasked';
+}
+
+/** What of a pod says whether it wants the sidecar. */
+interface Annotated {
+  metadata: { annotations?: Record<string, string> | undefined };
+}
+
+/** Tells whether a pod is to have the sidecar: the annotation counts in exactly this spelling, as in the API server. */
+export function asksForSidecar({ metadata }: Annotated): boolean {
+  return metadata.annotations?.[POD_ANNOTATIONS.inject] === 'true';
 }
 
 /** The fields of a SyncReport that the controller uses. */
