@@ -2,7 +2,7 @@
 
 /** From the top down: a room (a folder, or a file of that name) imports only rooms to the right of the next arrow. */
 const rooms = {
-  receiver: 'main → app · config · metrics → authentication → routes → annotations → sources',
+  receiver: 'main → app → config · metrics → authentication → routes → annotations → sources',
   controller:
     'main → controller → reconcile → polling · binding → injection → intent → watch → certificates · leadership · metrics → config',
   agent:
