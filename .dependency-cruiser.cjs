@@ -1,47 +1,82 @@
-// Who may import whom: docs/architecture.md explains the directions that these rules hold.
-const programs = ['receiver', 'controller', 'agent'];
+// Who may import whom: docs/architecture.md draws the rooms and says why.
+
+/** From the top down: a room (a folder, or a file of that name) imports only rooms to the right of the next arrow. */
+const rooms = {
+  receiver: 'main → app → config · metrics → authentication → routes → annotations → sources',
+  controller:
+    'main → controller → reconcile → polling · binding → injection → intent → watch → certificates · leadership · metrics → config',
+  agent:
+    'main → run-agent → sync → report → volume → content → git · gateway → lfs · signatures → resource · metrics → plan · config',
+};
+
+/** What decides and does nothing else; biome.json keeps clock, chance and timers out of the same files. */
+const pure = [
+  '^receiver/sources/',
+  '^controller/intent/',
+  '^controller/reconcile/(decide|conditions|discover-gateways|transitions)\\.ts$',
+  '^controller/watch/observed-',
+  '^agent/plan/',
+  '^shared/(api|domain)/',
+  '^shared/errors\\.ts$',
+];
+const pureLibraries = ['node_modules/(valibot|picomatch)/', '^(node:)?(crypto|buffer|path|path/posix)$'];
+
+const programs = Object.keys(rooms);
+const anyOf = (paths) => paths.join('|');
+const pathOf = (program, names) => `^${program}/(${names.join('|')})(/|\\.ts$)`;
+const forbid = (name, from, to, comment) => ({ name, severity: 'error', from, to, ...(comment && { comment }) });
+
+/** No room imports one above it or one on its own step, and no file is outside the rooms. */
+function roomRules([program, order]) {
+  const steps = order.split(' → ').map((step) => step.split(' · '));
+  const names = steps.flat();
+  const rules = steps.flatMap((step, index) =>
+    step.map((room) => {
+      const others = steps.slice(0, index + 1).flat();
+      const to = { path: pathOf(program, others), pathNot: pathOf(program, [room]) };
+      return forbid(`${program}-${room}-imports-only-rooms-below`, { path: pathOf(program, [room]) }, to);
+    }),
+  );
+  const outside = { path: `^${program}/`, pathNot: pathOf(program, names) };
+  return [...rules, forbid(`${program}-has-only-these-rooms`, outside, {})];
+}
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
   forbidden: [
-    { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
-    { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
-    {
-      name: 'shared-imports-no-program',
-      severity: 'error',
-      from: { path: '^shared/' },
-      to: { path: `^(${programs.join('|')}|scripts|tests)/` },
-    },
-    ...programs.map((program) => ({
-      name: `${program}-imports-no-other-program`,
-      severity: 'error',
-      from: { path: `^${program}/` },
-      to: { path: `^(${programs.filter((other) => other !== program).join('|')}|scripts|tests)/` },
-    })),
-    {
-      name: 'domain-is-pure',
-      comment:
-        'domain/ holds no clock, environment, logger or network: it may import shared/api, domain/ and pure libraries',
-      severity: 'error',
-      from: { path: '(^|/)domain/' },
-      to: {
-        pathNot:
-          '(^|/)domain/|^shared/api/|^shared/errors\\.ts$|node_modules/(valibot|picomatch)/|^(node:)?(crypto|path|path/posix|buffer)$',
+    forbid('no-circular', {}, { circular: true }),
+    forbid('no-unresolvable', {}, { couldNotResolve: true }),
+    forbid('shared-imports-no-program', { path: '^shared/' }, { path: `^(${anyOf(programs)}|scripts|tests)/` }),
+    ...programs.map((program) =>
+      forbid(
+        `${program}-imports-no-other-program`,
+        { path: `^${program}/` },
+        { path: `^(${anyOf(programs.filter((other) => other !== program))}|scripts|tests)/` },
+      ),
+    ),
+    ...Object.entries(rooms).flatMap(roomRules),
+    forbid(
+      'pure-rooms-are-pure',
+      { path: anyOf(pure) },
+      { pathNot: anyOf([...pure, ...pureLibraries]) },
+      'only pure libraries, and what is pure itself: no logger, file, process or network',
+    ),
+    forbid('api-is-the-source', { path: '^shared/api/' }, { pathNot: '^shared/(api|domain)/|node_modules/valibot/' }),
+    forbid(
+      'only-main-reads-process',
+      { path: `^(${anyOf(programs)}|shared)/`, pathNot: `^(${anyOf(programs)})/main\\.ts$` },
+      { path: '^(node:)?process$' },
+      'the global is forbidden by the linter',
+    ),
+    forbid(
+      'http-errors-stay-in-routes',
+      {
+        path: `^(${anyOf(programs)}|shared)/`,
+        pathNot: '^receiver/(app\\.ts$|routes/)|^controller/injection/app\\.ts$|^shared/io/http/',
       },
-    },
-    {
-      name: 'api-is-pure',
-      severity: 'error',
-      from: { path: '^shared/api/' },
-      to: { pathNot: '^shared/(api|domain)/|node_modules/valibot/' },
-    },
-    {
-      name: 'http-errors-stay-in-routes',
-      comment: 'h3 is known to routes, apps and the place that listens',
-      severity: 'error',
-      from: { path: '^(receiver|controller|agent|shared)/', pathNot: '/routes/|/app\\.ts$|^shared/io/http/' },
-      to: { path: 'node_modules/(h3|listhen)/' },
-    },
+      { path: 'node_modules/(h3|listhen)/' },
+      'h3 is known to apps, routes and the place that listens',
+    ),
   ],
   options: {
     parser: 'swc',

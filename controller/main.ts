@@ -10,17 +10,17 @@ import { KubernetesClient } from '../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../shared/io/kubernetes/credentials.ts';
 import { createLogger } from '../shared/log.ts';
 import { version } from '../shared/version.ts';
+import { makeAuthority } from './certificates/make-certificate.ts';
 import { serveAdmission } from './certificates/serve-admission.ts';
 import { type Config, configSchema } from './config.ts';
 import { Controller } from './controller.ts';
 import { createApp } from './injection/app.ts';
 import { candidateSource } from './injection/candidates.ts';
-import { proxyEnvironment } from './injection/proxy-environment.ts';
+import { proxyEnvironment } from './injection/sidecar.ts';
 import { LeaderLease } from './leadership/lease.ts';
 import { Liveness } from './leadership/liveness.ts';
-import { ScrapeAuthorizer } from './metrics/authorize-scrape.ts';
 import { createMetrics } from './metrics/metrics.ts';
-import { serveMetrics } from './metrics/serve-metrics.ts';
+import { ScrapeAuthorizer, serveMetrics } from './metrics/serve-metrics.ts';
 import { GitHttp } from './polling/git-http.ts';
 import { GithubApps } from './polling/github-app.ts';
 import { RepositoryClient } from './polling/query-repository.ts';
@@ -141,7 +141,7 @@ async function startMetrics() {
   const authorizer = new ScrapeAuthorizer(client);
   return serveMetrics({
     port: config.METRICS_PORT,
-    secure: config.METRICS_SECURE,
+    keyPair: config.METRICS_SECURE ? makeAuthority(Date.now()) : undefined,
     page,
     authorizer,
     folder: scratch,

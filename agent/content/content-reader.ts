@@ -1,8 +1,8 @@
 import { TerminalError, TransientError } from '../../shared/errors.ts';
-import type { Blob, BlobReader } from '../git/blob-reader.ts';
+import type { BlobReader } from '../git/blob-reader.ts';
 import { isLfsPointer, MAX_POINTER_BYTES, parseLfsPointer } from '../lfs/lfs-pointer.ts';
-import type { LfsStore } from '../lfs/lfs-store.ts';
-import type { DesiredFile } from '../plan/desired-tree.ts';
+import type { Content, LfsStore } from '../lfs/lfs-store.ts';
+import type { DesiredFile } from '../plan/plan-input.ts';
 
 /** The content of a file is in Git LFS, and was not fetched yet. */
 export class MissingLfsObjectError extends TransientError {
@@ -27,7 +27,7 @@ export class ContentReader {
   }
 
   /** Throws {@link MissingBlobError} or {@link MissingLfsObjectError} where the content is not on disk. */
-  async open(file: DesiredFile): Promise<Blob> {
+  async open(file: DesiredFile): Promise<Content> {
     const blob = await this.#blobs.open(file.blob);
     if (blob.size >= MAX_POINTER_BYTES) return blob;
     const parts: Buffer[] = [];
@@ -42,7 +42,7 @@ export class ContentReader {
     await this.#blobs.close();
   }
 
-  async #openObject({ source }: DesiredFile, content: Buffer): Promise<Blob> {
+  async #openObject({ source }: DesiredFile, content: Buffer): Promise<Content> {
     const pointer = parseLfsPointer(content);
     if (!pointer) {
       throw new TerminalError(

@@ -1,12 +1,11 @@
+import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { inputsHash, type TemplateValues } from '../../shared/domain/render-template.ts';
+import { inputsHash, renderTemplate, type TemplateValues } from '../../shared/domain/render-template.ts';
 import { TerminalError } from '../../shared/errors.ts';
-import type { Blob } from '../git/blob-reader.ts';
-import type { DesiredFile } from '../plan/desired-tree.ts';
+import type { Content } from '../lfs/lfs-store.ts';
 import { applyPatches } from '../plan/file-patches.ts';
-import type { PreviewedContent } from '../plan/plan-input.ts';
+import type { DesiredFile, PreviewedContent } from '../plan/plan-input.ts';
 import type { ContentReader } from './content-reader.ts';
-import { HEAD_BYTES, isBinary, renderContent } from './deliverable-content.ts';
 
 /** Where content comes from, and what templates in it are filled with. */
 export interface ContentSource {
@@ -36,7 +35,7 @@ interface Recipe {
   values: TemplateValues;
 }
 
-async function deliverRendered(blob: Blob, recipe: Recipe, sink: ContentSink): Promise<PreviewedContent> {
+async function deliverRendered(blob: Content, recipe: Recipe, sink: ContentSink): Promise<PreviewedContent> {
   const { file, values } = recipe;
   if (blob.size > MAX_RENDERED_BYTES) {
     throw contentError(`${file.source} is too large to be patched (over ${MAX_RENDERED_BYTES} bytes)`);
@@ -60,7 +59,7 @@ function render(given: Buffer, { file, values }: Recipe): { content: Buffer; key
   return { content: patched.content, keys: rendered?.keys };
 }
 
-async function deliverAsIs(blob: Blob, file: DesiredFile, sink: ContentSink): Promise<PreviewedContent> {
+async function deliverAsIs(blob: Content, file: DesiredFile, sink: ContentSink): Promise<PreviewedContent> {
   const hash = createHash('sha256');
   let head = Buffer.alloc(0);
   for await (const chunk of blob.chunks) {
@@ -81,3 +80,57 @@ const NO_VALUES: TemplateValues = new Map();
 
 const contentError = (message: string) =>
   new TerminalError(message, { code: 'content.invalid', reason: 'ContentInvalid' });
+
+/** As many bytes as git looks at to tell text from binary. */
+const HEAD_BYTES = 8_000;
+
+/** Whether the content is binary by git's rule: a NUL among the first bytes. */
+function isBinary(head: Buffer): boolean {
+  return head.subarray(0, HEAD_BYTES).includes(0);
+}
+
+/** Content to deliver and the keys it depends on; or what is wrong. */
+export type DeliverableContent =
+  | { kind: 'content'; content: Buffer; keys: string[] }
+  | { kind: 'problem'; message: string };
+
+/** Renders text as a template; binary content, and text that is not UTF-8, stays as it is. */
+export function renderContent(content: Buffer, values: TemplateValues): DeliverableContent {
+  if (isBinary(content) || !isUtf8(content)) return { kind: 'content', content, keys: [] };
+  const rendered = renderTemplate(content.toString('utf8'), values);
+  if (rendered.kind === 'problem') return rendered;
+  return { kind: 'content', content: Buffer.from(rendered.text), keys: rendered.keys };
+}
+
+/** Content that was made for nobody: only what it is, and that it can be made, is wanted. */
+const discard = async () => {};
+
+/**
+ * Finds out what files will hold, by making their content as a sync does. What was made once is remembered, so that
+ * a dry run does not make it again at each look.
+ */
+export class ContentPreviews {
+  #known = new Map<string, PreviewedContent>();
+
+  /** By the files' paths. Throws what the making of content throws. */
+  async of(files: DesiredFile[], source: ContentSource): Promise<Map<string, PreviewedContent>> {
+    const fresh = new Map<string, PreviewedContent>();
+    const contents = new Map<string, PreviewedContent>();
+    for (const file of files) {
+      const key = keyOf(file);
+      const earlier = fresh.get(key) ?? this.#known.get(key);
+      const isCurrent = earlier && hasSameInputs(earlier, source);
+      const content = isCurrent ? earlier : await deliverContent(file, source, discard);
+      fresh.set(key, content);
+      contents.set(file.path, content);
+    }
+    this.#known = fresh;
+    return contents;
+  }
+}
+
+const keyOf = ({ blob, template, patches }: DesiredFile): string => `${blob} ${template} ${patches?.hash ?? ''}`;
+
+function hasSameInputs({ inputs }: PreviewedContent, { values }: ContentSource): boolean {
+  return !inputs || inputsHash(inputs.keys, values) === inputs.hash;
+}

@@ -1,7 +1,7 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { TransientError, WaitingError } from '../../shared/errors.ts';
-import { readSecretFile } from './read-secret-file.ts';
+import { readSecretFile } from './read-secrets.ts';
 
 export interface GatewayRequest {
   method: 'GET' | 'POST' | 'PUT';

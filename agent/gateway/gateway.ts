@@ -1,10 +1,11 @@
+import { open, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { ResolvedProfile } from '../../shared/domain/resolve-profile.ts';
 import { TerminalError, TransientError, WaitingError } from '../../shared/errors.ts';
 import type { Intent, ReloadSettings } from '../resource/judge-resource.ts';
 import type { GatewayClient } from './gateway-client.ts';
-import type { PendingReload } from './pending-reload.ts';
-import { findPreset } from './presets/find-preset.ts';
-import { readHeaders } from './read-headers.ts';
+import { findPreset } from './presets/preset.ts';
+import { readHeaders } from './read-secrets.ts';
 
 export interface GatewayOptions {
   client: GatewayClient;
@@ -90,4 +91,35 @@ export function reloadProblem(error: unknown): ReloadProblem {
     return { message: error.message, isWaiting: false, error };
   }
   throw error;
+}
+
+/** A mark beside the manifest: files changed, and the gateway was not told yet. It outlives the agent. */
+export class PendingReload {
+  readonly #file: string;
+
+  constructor(folder: string) {
+    this.#file = join(folder, 'reload-pending');
+  }
+
+  async isPending(): Promise<boolean> {
+    return await stat(this.#file).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** To be called before the first file changes. */
+  async mark(): Promise<void> {
+    if (await this.isPending()) return;
+    const handle = await open(this.#file, 'w', 0o644);
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  }
+
+  async clear(): Promise<void> {
+    await rm(this.#file, { force: true });
+  }
 }

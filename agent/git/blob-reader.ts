@@ -1,12 +1,7 @@
 import type { Git } from '../../shared/io/git/git.ts';
-import { DamagedCloneError, MissingBlobError } from './damaged-clone-error.ts';
-import { type GitStream, startGitStream } from './git-stream.ts';
-
-/** The content of a blob: `chunks` has to be read to its end before the next blob is asked for. */
-export interface Blob {
-  size: number;
-  chunks: AsyncIterable<Buffer> | Iterable<Buffer>;
-}
+import { isLfsPointer, type LfsPointer, MAX_POINTER_BYTES, parseLfsPointer } from '../lfs/lfs-pointer.ts';
+import type { Content } from '../lfs/lfs-store.ts';
+import { DamagedCloneError, type GitStream, MissingBlobError, startGitStream } from './git-stream.ts';
 
 /** So many blobs are asked for before the first of them arrives. */
 const AHEAD = 4096;
@@ -38,7 +33,7 @@ export class BlobReader {
   }
 
   /** Throws {@link MissingBlobError} where the repository does not have it. */
-  async open(blob: string): Promise<Blob> {
+  async open(blob: string): Promise<Content> {
     this.#ask(blob);
     const header = await this.#readLine();
     const [id, type, size] = header.split(' ');
@@ -99,5 +94,41 @@ export class BlobReader {
     const { value, done } = await this.#chunks.next();
     if (done) throw new DamagedCloneError('cat-file ended early');
     return value as Buffer;
+  }
+}
+
+/** Which of the blobs the repository does not have, each once; asks nobody else. */
+export async function missingBlobs(git: Git, gitDir: string, blobs: string[]): Promise<string[]> {
+  if (blobs.length === 0) return [];
+  const input = [...new Set(blobs)].join('\n');
+  const args = [`--git-dir=${gitDir}`, 'cat-file', '--buffer', '--batch-check=%(objectname)'];
+  const lines = (await git.run(args, { input })).toString('latin1').split('\n');
+  return lines.flatMap((line) => (line.endsWith(' missing') ? [line.slice(0, line.indexOf(' '))] : []));
+}
+
+/** The pointers of Git LFS among blobs; those that are not in the repository are passed over. */
+export async function findPointers(git: Git, gitDir: string, blobs: string[]): Promise<LfsPointer[]> {
+  if (blobs.length === 0) return [];
+  const input = [...new Set(blobs)].join('\n');
+  const args = [`--git-dir=${gitDir}`, 'cat-file', '--buffer', '--batch-check=%(objectsize) %(objectname)'];
+  const lines = (await git.run(args, { input })).toString('latin1').split('\n');
+  const small = lines.flatMap((line) => {
+    const [, size, blob] = /^(\d+) ([0-9a-f]+)$/.exec(line) ?? [];
+    return blob && Number(size) < MAX_POINTER_BYTES ? [blob] : [];
+  });
+  const reader = new BlobReader(git, gitDir);
+  try {
+    reader.announce(small);
+    const pointers: LfsPointer[] = [];
+    for (const blob of small) {
+      const chunks: Buffer[] = [];
+      for await (const chunk of (await reader.open(blob)).chunks) chunks.push(chunk);
+      const content = Buffer.concat(chunks);
+      const pointer = isLfsPointer(content, content.length) ? parseLfsPointer(content) : undefined;
+      if (pointer) pointers.push(pointer);
+    }
+    return pointers;
+  } finally {
+    await reader.close();
   }
 }

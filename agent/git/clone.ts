@@ -4,25 +4,21 @@ import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git, GitAccess } from '../../shared/io/git/git.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { LfsPointer } from '../lfs/lfs-pointer.ts';
-import type { TreeChange, TreeEntry } from '../plan/desired-tree.ts';
-import { BlobReader } from './blob-reader.ts';
-import { diffTrees } from './diff-trees.ts';
-import { fetchBlobs } from './fetch-blobs.ts';
+import type { TreeChange, TreeEntry } from '../plan/plan-input.ts';
+import { BlobReader, findPointers, missingBlobs } from './blob-reader.ts';
 import {
   type CommitSource,
   FETCHED_REF,
   FETCHED_TAG,
   type FetchOptions,
+  fetchBlobs,
   fetchCommit,
   fetchedCommit,
   fetchTag,
+  OFFLINE_PROMISOR,
 } from './fetch-commit.ts';
-import { findPointers } from './find-pointers.ts';
-import { emptyFolder, healClone } from './heal-clone.ts';
-import { missingBlobs } from './missing-blobs.ts';
-import { OFFLINE_PROMISOR } from './promisor.ts';
-import { readTree } from './read-tree.ts';
-import { tidyClone } from './tidy-clone.ts';
+import { diffTrees, readTree } from './read-tree.ts';
+import { emptyFolder, healClone, tidyClone } from './tidy-clone.ts';
 
 /** Larger files are fetched only where they are mapped; smaller ones cost less than another request. */
 const LIMIT_FILTER = 'blob:limit=64k';

@@ -1,14 +1,14 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
+import { isWithin, joinPath } from '../../shared/domain/relative-path.ts';
 import { parseRepository } from '../../shared/domain/repository.ts';
 import { messageOf, TerminalError, TransientError } from '../../shared/errors.ts';
 import { isLocalAddress } from '../../shared/io/local-address.ts';
-import type { TreeEntry } from '../plan/desired-tree.ts';
-import { isWithin, joinPath } from '../plan/relative-path.ts';
+import type { TreeEntry } from '../plan/plan-input.ts';
 import type { Intent } from '../resource/judge-resource.ts';
-import type { SyncDependencies } from '../sync/sync-dependencies.ts';
-import { syncProblems } from '../sync/sync-problems.ts';
-import { withGitAccess } from './git-access.ts';
+import type { Clone } from './clone.ts';
+import { type AccessFiles, withGitAccess } from './git-access.ts';
+import type { ModuleStore } from './module-store.ts';
 import { submoduleUrl } from './submodule-url.ts';
 
 export interface Expansion {
@@ -17,6 +17,13 @@ export interface Expansion {
   sources: string[];
   isExcluded: (path: string) => boolean;
   signal: AbortSignal;
+}
+
+/** Where submodules are fetched to, and with whose credentials. */
+export interface ExpansionTools {
+  clone: Clone;
+  modules: ModuleStore;
+  accessFiles: AccessFiles;
 }
 
 const MAX_DEPTH = 4;
@@ -35,23 +42,23 @@ interface Holder {
 export async function expandSubmodules(
   entries: TreeEntry[],
   expansion: Expansion,
-  dependencies: SyncDependencies,
+  tools: ExpansionTools,
 ): Promise<TreeEntry[]> {
   const { repo, commit } = expansion.intent;
-  const run = new Run(expansion, dependencies);
+  const run = new Run(expansion, tools);
   const expanded = await run.expand(entries, { repo, commit, path: '', depth: 0 });
-  await dependencies.modules.keep(run.commits);
+  await tools.modules.keep(run.commits);
   return expanded;
 }
 
 class Run {
   readonly commits = new Set<string>();
   readonly #expansion: Expansion;
-  readonly #dependencies: SyncDependencies;
+  readonly #tools: ExpansionTools;
 
-  constructor(expansion: Expansion, dependencies: SyncDependencies) {
+  constructor(expansion: Expansion, tools: ExpansionTools) {
     this.#expansion = expansion;
-    this.#dependencies = dependencies;
+    this.#tools = tools;
   }
 
   async expand(entries: TreeEntry[], holder: Holder): Promise<TreeEntry[]> {
@@ -63,7 +70,7 @@ class Run {
       const module = await this.#provide(link, urls, holder).catch((error) => {
         throw named(link.path, error);
       });
-      const below = await this.#dependencies.modules.tree(module.commit, this.#sourcesIn(module));
+      const below = await this.#tools.modules.tree(module.commit, this.#sourcesIn(module));
       const placed = below.map((entry) => ({ ...entry, path: joinPath(module.path, entry.path) }));
       for (const entry of await this.expand(placed, module)) expanded.push(entry);
     }
@@ -72,11 +79,10 @@ class Run {
 
   /** URLs of the submodules of a commit, by their paths in it. */
   async #urls({ commit, path }: Holder): Promise<Map<string, string>> {
-    const { clone, modules, accessFiles } = this.#dependencies;
+    const { clone, modules, accessFiles } = this.#tools;
     const { intent, signal } = this.#expansion;
     const [file] = await modules.tree(commit, ['.gitmodules']);
-    if (file?.kind !== 'file')
-      throw syncProblems('SubmoduleInvalid', [`${path || 'the repository'} has submodules, and no .gitmodules`]);
+    if (file?.kind !== 'file') throw noGitmodules(path);
     const missing = await clone.missing([file.blob]);
     if (missing.length > 0) {
       await withGitAccess(intent.repo, accessFiles, (access) => clone.fetchBlobs(intent, missing, { access, signal }));
@@ -86,7 +92,7 @@ class Run {
 
   /** Sees to it that the commit of a submodule is there. */
   async #provide(link: TreeEntry, urls: Map<string, string>, holder: Holder): Promise<Holder> {
-    const { modules, accessFiles } = this.#dependencies;
+    const { modules, accessFiles } = this.#tools;
     const { intent, signal } = this.#expansion;
     this.commits.add(link.blob);
     if (holder.depth >= MAX_DEPTH) throw refused(`submodules are followed ${MAX_DEPTH} deep at most`);
@@ -135,6 +141,12 @@ function named(path: string, error: unknown): unknown {
 }
 
 const detailsOf = ({ code, reason }: TerminalError | TransientError) => ({ code, reason });
+
+const noGitmodules = (path: string) =>
+  new TerminalError(`${path || 'the repository'} has submodules, and no .gitmodules`, {
+    code: 'sync.SubmoduleInvalid',
+    reason: 'SubmoduleInvalid',
+  });
 
 const refused = (message: string) =>
   new TerminalError(message, { code: 'submodule.refused', reason: 'SubmoduleInvalid' });

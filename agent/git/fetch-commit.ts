@@ -1,7 +1,20 @@
 import { isCommitHash, isValidRefName } from '../../shared/domain/check-ref-name.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git, GitAccess } from '../../shared/io/git/git.ts';
-import { PROMISOR, promisorSettings } from './promisor.ts';
+
+/** Name of the remote that objects may be missing from the clone for; https://git-scm.com/docs/partial-clone. */
+export const PROMISOR = 'sync';
+
+/** The settings that make a command bear with missing objects. Nothing of it is written to the repository. */
+export function promisorSettings(repo: string, filter = 'blob:none'): string[] {
+  return ['promisor=true', `url=${repo}`, `partialclonefilter=${filter}`].flatMap((setting) => [
+    '-c',
+    `remote.${PROMISOR}.${setting}`,
+  ]);
+}
+
+/** For commands that have no business with a host: what is missing stays missing. */
+export const OFFLINE_PROMISOR = ['-c', `remote.${PROMISOR}.promisor=true`];
 
 /** A commit, where it comes from, and the ref that led to it. */
 export interface CommitSource {
@@ -114,3 +127,27 @@ function qualifiedNames(ref: string): string[] {
 }
 
 const isRefused = (error: unknown): boolean => error instanceof TerminalError && error.code === 'git.refNotFound';
+
+/** As many ids as fit into a request of 1 MiB, from where on git sends it in chunks, which not every proxy takes. */
+const MAX_BLOBS_PER_REQUEST = 10_000;
+
+export interface WantedBlobs {
+  repo: string;
+  blobs: string[];
+}
+
+/** Fetches files that were left out of a fetch by their ids, in as few requests as can be. */
+export async function fetchBlobs(
+  git: Git,
+  { repo, blobs }: WantedBlobs,
+  { gitDir, access, signal }: Pick<FetchOptions, 'gitDir' | 'access' | 'signal'>,
+): Promise<void> {
+  // Nothing that is there already has to do with what is wanted.
+  const settings = [...TRANSFER_SETTINGS, '-c', 'fetch.negotiationAlgorithm=noop', ...promisorSettings(repo)];
+  const flags = [...TRANSFER_FLAGS, '--no-filter', '--stdin', '--end-of-options', PROMISOR];
+  const args = [...settings, `--git-dir=${gitDir}`, 'fetch', ...flags];
+  for (let start = 0; start < blobs.length; start += MAX_BLOBS_PER_REQUEST) {
+    const input = blobs.slice(start, start + MAX_BLOBS_PER_REQUEST).join('\n');
+    await git.run(args, { access, signal, input, timeoutMs: TRANSFER_TIMEOUT_MS });
+  }
+}

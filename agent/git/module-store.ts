@@ -1,9 +1,15 @@
 import type { Git } from '../../shared/io/git/git.ts';
-import type { TreeEntry } from '../plan/desired-tree.ts';
-import { type FetchOptions, TRANSFER_FLAGS, TRANSFER_SETTINGS, TRANSFER_TIMEOUT_MS } from './fetch-commit.ts';
-import { healClone } from './heal-clone.ts';
-import { PROMISOR, promisorSettings } from './promisor.ts';
+import type { TreeEntry } from '../plan/plan-input.ts';
+import {
+  type FetchOptions,
+  PROMISOR,
+  promisorSettings,
+  TRANSFER_FLAGS,
+  TRANSFER_SETTINGS,
+  TRANSFER_TIMEOUT_MS,
+} from './fetch-commit.ts';
 import { readTree } from './read-tree.ts';
+import { healClone } from './tidy-clone.ts';
 
 /** A commit of a submodule, and where it comes from. */
 export interface ModuleSource {

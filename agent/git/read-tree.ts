@@ -1,9 +1,8 @@
+import { foldersOf } from '../../shared/domain/relative-path.ts';
 import { TerminalError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
-import type { TreeEntry } from '../plan/desired-tree.ts';
-import { foldersOf } from '../plan/relative-path.ts';
-import { DamagedCloneError } from './damaged-clone-error.ts';
-import { recordsOf, startGitStream } from './git-stream.ts';
+import type { TreeChange, TreeEntry } from '../plan/plan-input.ts';
+import { DamagedCloneError, recordsOf, startGitStream } from './git-stream.ts';
 
 export interface TreeRequest {
   gitDir: string;
@@ -58,14 +57,14 @@ function parseRecord(record: Buffer): TreeEntry | undefined {
 }
 
 /** An entry by what git says of it. */
-export function entryOf(path: string, mode: string, blob: string | undefined): TreeEntry {
+function entryOf(path: string, mode: string, blob: string | undefined): TreeEntry {
   const kind = kinds[mode];
   if (!kind || !blob) throw new DamagedCloneError(`an entry of mode ${mode} in the tree`);
   return { path, kind, blob, executable: mode === '100755' };
 }
 
 /** Throws {@link TerminalError} for a name that is no UTF-8. */
-export function decodeName(name: Buffer): string {
+function decodeName(name: Buffer): string {
   try {
     return utf8.decode(name);
   } catch (cause) {
@@ -76,4 +75,45 @@ export function decodeName(name: Buffer): string {
       cause,
     });
   }
+}
+
+export interface TreePair {
+  gitDir: string;
+  /** Commits. */
+  from: string;
+  to: string;
+  /** Paths to compare with everything below; `''` is the whole tree. */
+  sources: string[];
+}
+
+/** `:<mode> SP <mode> SP <object> SP <object> SP <status>`, each time before and after, then the path. */
+const header = /^:(\d{6}) (\d{6}) ([0-9a-f]+) ([0-9a-f]+) [A-Z]$/;
+
+/** Lists the files that differ between two commits, by git diff-tree(1); undefined where one of them is not there. */
+export async function diffTrees(git: Git, { gitDir, from, to, sources }: TreePair): Promise<TreeChange[] | undefined> {
+  const paths = sources.includes('') ? [] : sources;
+  const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', from, to, '--', ...paths];
+  const stream = startGitStream(git, gitDir, args);
+  stream.child.stdin?.end();
+  const changes: TreeChange[] = [];
+  let sides: RegExpExecArray | null = null;
+  for await (const record of recordsOf(stream.output)) {
+    if (!sides) sides = header.exec(record.toString('latin1'));
+    else {
+      changes.push(changeOf(decodeName(record), sides));
+      sides = null;
+    }
+  }
+  return await stream.finish().then(
+    () => changes,
+    () => undefined,
+  );
+}
+
+function changeOf(path: string, [, before = '', after = '', oldBlob = '', newBlob = '']: RegExpExecArray): TreeChange {
+  return { path, before: sideOf(path, before, oldBlob), after: sideOf(path, after, newBlob) };
+}
+
+function sideOf(path: string, mode: string, blob: string): TreeEntry | undefined {
+  return mode === '000000' ? undefined : entryOf(path, mode, blob);
 }

@@ -2,7 +2,6 @@ import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git, GitAccess } from '../../shared/io/git/git.ts';
-import { lfsEndpoint } from './lfs-endpoint.ts';
 import type { LfsPointer } from './lfs-pointer.ts';
 
 export interface LfsTransfer {
@@ -95,4 +94,14 @@ function explain(error: unknown): unknown {
   }
   if (/does not exist on the server|object not found|\[404\]/i.test(complaint)) return lfsObjectNotFound(error);
   return error;
+}
+
+/**
+ * The Git LFS server that belongs to a repository over http or https, by the rule of git-lfs. A `.lfsconfig` in the
+ * repository has no say: it could send credentials elsewhere. Undefined for other transports, where the host is asked.
+ */
+export function lfsEndpoint(repo: string): string | undefined {
+  if (!/^https?:\/\//.test(repo)) return undefined;
+  const url = repo.replace(/\/+$/, '');
+  return `${url}${url.endsWith('.git') ? '' : '.git'}/info/lfs`;
 }

@@ -4,9 +4,14 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
-import type { Blob } from '../git/blob-reader.ts';
 import { fetchLfsObjects, type LfsTransfer, lfsObjectNotFound } from './fetch-lfs-objects.ts';
 import type { LfsPointer } from './lfs-pointer.ts';
+
+/** The content of a file, from git or from Git LFS: `chunks` has to be read to its end before the next file is asked for. */
+export interface Content {
+  size: number;
+  chunks: AsyncIterable<Buffer> | Iterable<Buffer>;
+}
 
 export interface LfsStoreOptions {
   git: Git;
@@ -36,7 +41,7 @@ export class LfsStore {
   }
 
   /** The content that a pointer names, in pieces that are checked at the end; undefined where it is not there. */
-  async open(pointer: LfsPointer): Promise<Blob | undefined> {
+  async open(pointer: LfsPointer): Promise<Content | undefined> {
     if (!(await this.#has(pointer))) return undefined;
     return { size: pointer.size, chunks: this.#read(pointer) };
   }

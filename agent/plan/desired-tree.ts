@@ -1,44 +1,8 @@
-import { isAgentPath } from '../../shared/domain/relative-path.ts';
+import { allFolders, isAgentPath, isFilePath, isWithin, joinPath } from '../../shared/domain/relative-path.ts';
 import type { RenderedMapping } from '../../shared/domain/render-mappings.ts';
-import { type FilePatches, patchesFor } from './file-patches.ts';
+import { patchesFor } from './file-patches.ts';
 import type { OwnedFile } from './manifest.ts';
-import { allFolders, isFilePath, isWithin, joinPath } from './relative-path.ts';
-
-/** An entry of the commit's tree. */
-export interface TreeEntry {
-  path: string;
-  kind: 'file' | 'link' | 'submodule';
-  /** Git's id of the content. */
-  blob: string;
-  executable: boolean;
-}
-
-/** How an entry differs between two commits; undefined where one of them does not have it. */
-export interface TreeChange {
-  path: string;
-  before: TreeEntry | undefined;
-  after: TreeEntry | undefined;
-}
-
-/** A file that must be in the data volume. */
-export interface DesiredFile {
-  path: string;
-  source: string;
-  blob: string;
-  executable: boolean;
-  template: boolean;
-  /** JSON patches of its content, rendered. */
-  patches?: FilePatches;
-}
-
-/** What the data volume must hold, as far as the profile speaks of it. */
-export interface DesiredTree {
-  files: Map<string, DesiredFile>;
-  /** The folders that these lie in, each before those inside it. */
-  folders: Set<string>;
-  /** Owned files that stay as they are, since an optional source is missing. */
-  kept: Set<string>;
-}
+import type { DesiredTree, TreeEntry } from './plan-input.ts';
 
 export type DesiredTreeResult = { kind: 'tree'; tree: DesiredTree } | { kind: 'problems'; problems: string[] };
 

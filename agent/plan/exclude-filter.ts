@@ -1,5 +1,5 @@
 import picomatch from 'picomatch';
-import { foldersOf } from './relative-path.ts';
+import { foldersOf } from '../../shared/domain/relative-path.ts';
 
 interface Rule {
   matches: (path: string) => boolean;

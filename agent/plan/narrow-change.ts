@@ -1,10 +1,16 @@
-import { isAgentPath } from '../../shared/domain/relative-path.ts';
+import {
+  allFolders,
+  foldersOf,
+  isAgentPath,
+  isFilePath,
+  isWithin,
+  joinPath,
+} from '../../shared/domain/relative-path.ts';
 import type { RenderedMapping } from '../../shared/domain/render-mappings.ts';
 import { inputsHash, type TemplateValues } from '../../shared/domain/render-template.ts';
-import type { DesiredFile, DesiredTree, TreeChange, TreeEntry } from './desired-tree.ts';
 import { patchesFor } from './file-patches.ts';
 import type { Manifest, OwnedFile } from './manifest.ts';
-import { allFolders, foldersOf, isFilePath, isWithin, joinPath } from './relative-path.ts';
+import type { DesiredFile, DesiredTree, TreeChange, TreeEntry } from './plan-input.ts';
 
 export interface NarrowInput {
   mappings: RenderedMapping[];

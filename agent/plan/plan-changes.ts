@@ -1,11 +1,8 @@
+import { allFolders, foldersOf } from '../../shared/domain/relative-path.ts';
 import { inputsHash, type TemplateValues } from '../../shared/domain/render-template.ts';
-import type { DesiredFile } from './desired-tree.ts';
-import type { LiveFile } from './live-tree.ts';
 import type { OwnedFile } from './manifest.ts';
 import { findConflicts } from './plan-conflicts.ts';
-import { type FolderPlan, planFolders } from './plan-folders.ts';
-import type { PlanInput, PreviewedContent } from './plan-input.ts';
-import { foldersOf } from './relative-path.ts';
+import type { DesiredFile, LiveFile, PlanInput, PreviewedContent } from './plan-input.ts';
 
 /** Why a file is written. */
 type WriteReason =
@@ -145,5 +142,47 @@ function planDeletes({ desired, manifest, live }: PlanInput): Delete[] {
     if (entry?.kind !== 'file' || (manifest.pending.has(path) && entry.sha256 !== sha256)) return [];
     const inTheWay = desired.folders.has(path) || foldersOf(path).some((folder) => desired.files.has(folder));
     return [{ kind: 'delete', path, reason: 'NoLongerMapped', inTheWay }];
+  });
+}
+
+/** What happens to folders. */
+interface FolderPlan {
+  /** Made by the agent, the outer ones first. */
+  create: string[];
+  /** Made by the agent earlier and in the way of a file, the inner ones first. */
+  clear: string[];
+  /** Made by the agent earlier and needed no more, the inner ones first: removed if they are empty. */
+  prune: string[];
+}
+
+/** Compares the folders that are needed with those that the agent made and those that are there. */
+function planFolders({ desired, manifest, live }: PlanInput): FolderPlan {
+  const forKept = allFolders(desired.kept);
+  const isInTheWay = (folder: string) => [...foldersOf(folder), folder].some((path) => desired.files.has(path));
+  const unneeded = [...manifest.folders]
+    .filter((folder) => !desired.folders.has(folder) && !forKept.has(folder))
+    .sort(byDepth)
+    .reverse();
+  return {
+    create: [...desired.folders].filter((folder) => live.get(folder)?.kind !== 'folder').sort(byDepth),
+    clear: unneeded.filter(isInTheWay),
+    prune: unneeded.filter((folder) => !isInTheWay(folder)),
+  };
+}
+
+const byDepth = (a: string, b: string): number => a.split('/').length - b.split('/').length;
+
+/** Reasons to write a file although the outcome may be what is there already. */
+const guesses = new Set(['TakenOver', 'ContentChanged', 'ValuesChanged', 'PatchesChanged']);
+
+/**
+ * The files of a plan whose content has to be known: for a dry run all that would be written, otherwise those that are
+ * rendered, and of which only the recipe is known to differ.
+ */
+export function filesToPreview({ changes }: Plan, isDryRun: boolean): DesiredFile[] {
+  return changes.flatMap((change) => {
+    if (change.kind === 'delete') return [];
+    const isRendered = change.file.template || change.file.patches !== undefined;
+    return isDryRun || (isRendered && guesses.has(change.reason)) ? [change.file] : [];
   });
 }

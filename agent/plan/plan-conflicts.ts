@@ -1,5 +1,4 @@
-import type { LiveEntry } from './live-tree.ts';
-import type { PlanInput } from './plan-input.ts';
+import type { LiveEntry, PlanInput } from './plan-input.ts';
 
 /** Everything in the data volume that is not the agent's to remove and stands where it must write. */
 export function findConflicts(input: PlanInput): string[] {

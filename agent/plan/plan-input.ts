@@ -1,7 +1,64 @@
 import type { TemplateValues } from '../../shared/domain/render-template.ts';
-import type { DesiredTree } from './desired-tree.ts';
-import type { LiveTree } from './live-tree.ts';
-import type { Manifest, OwnedFile } from './manifest.ts';
+import type { FilePatches } from './file-patches.ts';
+import type { Fingerprint, Manifest, OwnedFile } from './manifest.ts';
+
+/** An entry of the commit's tree. */
+export interface TreeEntry {
+  path: string;
+  kind: 'file' | 'link' | 'submodule';
+  /** Git's id of the content. */
+  blob: string;
+  executable: boolean;
+}
+
+/** How an entry differs between two commits; undefined where one of them does not have it. */
+export interface TreeChange {
+  path: string;
+  before: TreeEntry | undefined;
+  after: TreeEntry | undefined;
+}
+
+/** A file that must be in the data volume. */
+export interface DesiredFile {
+  path: string;
+  source: string;
+  blob: string;
+  executable: boolean;
+  template: boolean;
+  /** JSON patches of its content, rendered. */
+  patches?: FilePatches;
+}
+
+/** What the data volume must hold, as far as the profile speaks of it. */
+export interface DesiredTree {
+  files: Map<string, DesiredFile>;
+  /** The folders that these lie in, each before those inside it. */
+  folders: Set<string>;
+  /** Owned files that stay as they are, since an optional source is missing. */
+  kept: Set<string>;
+}
+
+/** A file in the data volume. */
+export interface LiveFile {
+  kind: 'file';
+  executable: boolean;
+  /** The manifest's own object where nobody touched the file since. */
+  fingerprint: Fingerprint;
+  sha256: string;
+  /** Git's id of the content, where the file was read or the manifest tells it. */
+  blob: string | undefined;
+}
+
+/** What is at a path of the data volume. */
+export type LiveEntry =
+  | LiveFile
+  /** `content` lists the paths of everything below, where a file is to take the folder's place. */
+  | { kind: 'folder'; content?: string[] }
+  | { kind: 'link' }
+  | { kind: 'other' };
+
+/** What is there, at the paths that matter and the folders that they lie in; a path that is not listed is free. */
+export type LiveTree = Pick<ReadonlyMap<string, LiveEntry>, 'get'>;
 
 /** What a plan is made from: what must be, what the agent owns, what is there, and what templates are filled with. */
 export interface PlanInput {

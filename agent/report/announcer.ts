@@ -1,12 +1,20 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
+import { messageOf, TerminalError, TransientError, WaitingError } from '../../shared/errors.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { ReloadProblem } from '../gateway/gateway.ts';
 import type { AgentMetrics } from '../metrics.ts';
+import type { Plan } from '../plan/plan-changes.ts';
 import { countDrift, countFiles, describeChanges, type FileCounts } from '../plan/summarize-plan.ts';
 import type { Intent } from '../resource/judge-resource.ts';
-import type { SyncOutcome } from '../sync/sync.ts';
-import type { Failure } from './describe-failure.ts';
-import type { Finding } from './report-status.ts';
+import type { Finding } from './reports.ts';
+
+/** What a sync came to: the files are as they must be, or (dry run) it is known what would be done. */
+export interface SyncOutcome {
+  kind: 'synced' | 'planned';
+  plan: Plan;
+  /** Who wrote the commit, where something was changed for it. */
+  author?: string;
+}
 
 /** What a sync came to, and how long it took in milliseconds. */
 export interface OutcomeNews {
@@ -109,3 +117,41 @@ function plannedFinding({ commit, ref }: Intent, plan: SyncOutcome['plan']): Fin
   const message = `dry run: ${plan.changes.length} changes would bring commit ${commit} (${ref}) in place`;
   return { state: 'DryRun', message, changes: describeChanges(plan, BOUNDS.changes) };
 }
+
+/** What a failed sync looks like from outside. */
+export interface Failure {
+  message: string;
+  code: string;
+  /** Whether it is expected to pass without anybody's doing. */
+  isWaiting: boolean;
+  /** Least time to wait before the next try, in milliseconds, where somebody asked for it. */
+  retryAfterMs: number;
+}
+
+/** What the errors of a file system mean to a person. */
+const words: Record<string, string> = {
+  ENOSPC: 'the data volume is full',
+  EDQUOT: 'the data volume is full (quota)',
+  EROFS: 'the data volume is mounted read-only',
+  EACCES: 'the agent may not write to the data volume: it has to run as the user of the gateway',
+  EPERM: 'the agent may not write to the data volume: it has to run as the user of the gateway',
+  EISDIR: 'a folder took the place of a file during the sync',
+  ENOTDIR: 'a file took the place of a folder during the sync',
+  EXDEV: 'another volume is mounted inside the data volume: the agent cannot deliver into it',
+  ENAMETOOLONG: 'the name of a file is too long for the data volume',
+};
+
+/** Maps anything that a sync threw to its report, its log line and its retry. */
+export function describeFailure(error: unknown): Failure {
+  const isWaiting = error instanceof WaitingError;
+  if (isWaiting || error instanceof TransientError) {
+    return { message: error.message, code: error.code, isWaiting, retryAfterMs: error.retryAfterMs ?? 0 };
+  }
+  if (error instanceof TerminalError) return passing(error.message, error.code);
+  const { code = 'unexpected', path } = error as NodeJS.ErrnoException;
+  const known = words[code];
+  if (!known) return passing(messageOf(error), code);
+  return passing(`${known} (${code}${path ? `, ${path}` : ''})`, `data.${code}`);
+}
+
+const passing = (message: string, code: string): Failure => ({ message, code, isWaiting: false, retryAfterMs: 0 });

@@ -1,9 +1,53 @@
+import { BOUNDS } from '../../shared/api/bounds.ts';
+import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
+import { formatDuration } from '../../shared/domain/duration.ts';
 import { version } from '../../shared/version.ts';
 import { readLabels } from '../content/read-labels.ts';
-import { gatewayNameOf } from '../plan/template-values.ts';
+import type { Manifest } from '../plan/manifest.ts';
+import type { FileCounts } from '../plan/summarize-plan.ts';
+import { gatewayNameOf, type Identity } from '../plan/template-values.ts';
 import type { ManifestFile } from '../volume/manifest-file.ts';
-import { type Finding, reportStatus } from './report-status.ts';
 import { ReportWriter, type ReportWriterOptions } from './report-writer.ts';
+
+/** What there is to say about the files. */
+export interface Finding {
+  state: SyncReportStatus['state'];
+  message?: string;
+  files?: FileCounts;
+  changes?: string[];
+  durationMs?: number;
+}
+
+export interface ReportContext {
+  identity: Identity;
+  gateway: string;
+  /** What is completely on disk, if anything. */
+  applied: Manifest['applied'];
+  agentVersion: string;
+}
+
+/** The status of a SyncReport. `ref`, `commit` and `time` are always those on disk, never those that are wanted. */
+export function reportStatus(finding: Finding, context: ReportContext): SyncReportStatus {
+  const { identity, gateway, applied, agentVersion } = context;
+  const { state, message, files, changes, durationMs } = finding;
+  return {
+    podUID: identity.podUid,
+    gateway,
+    profile: identity.profile,
+    crName: identity.crName,
+    state,
+    ...(applied && { ref: applied.ref, commit: applied.commit, time: applied.time }),
+    ...(durationMs !== undefined && { duration: formatDuration(durationMs) }),
+    ...(files && { files }),
+    ...(changes && { changes }),
+    ...(message && { message: clip(message, BOUNDS.message) }),
+    agentVersion,
+  };
+}
+
+function clip(text: string, limit: number): string {
+  return text.length <= limit ? text : `${text.slice(0, limit - 1)}…`;
+}
 
 export interface ReportsOptions extends ReportWriterOptions {
   labelsFile: string | undefined;

@@ -1,7 +1,7 @@
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
+import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import { type ResolvedProfile, resolveProfile } from '../../shared/domain/resolve-profile.ts';
-import { settled } from './settled.ts';
-import type { WatchedResource } from './watched-resource.ts';
+import type { WatchedResource } from './watch-resource.ts';
 
 /** What is to be brought in place: a commit and a profile that belong together. */
 export interface Intent {
@@ -59,3 +59,21 @@ function reloadSettings({ gateway }: WatchedResource['spec']): ReloadSettings {
 function missingProfile(name: string, names: string[]): string {
   return `the GatewaySync has no profile named ${name}, only ${names.sort().join(', ')}: change the pod's annotation sync.io/profile`;
 }
+
+/** The commit that the controller resolved for exactly this spec, or why there is none yet. */
+type Settled = { kind: 'settled'; ref: string; commit: string } | { kind: 'unsettled'; message: string };
+
+/** Tells whether spec and commit belong together: new mappings must never meet an old commit. */
+function settled(resource: WatchedResource): Settled {
+  const { refResolved, ref, commit } = resource;
+  if (resource.observedGeneration !== resource.generation) {
+    return unsettled('waiting for the controller to look at the latest change of the GatewaySync');
+  }
+  if (refResolved?.status !== 'True') {
+    return unsettled(`waiting for the ref to be resolved${refResolved?.message ? `: ${refResolved.message}` : ''}`);
+  }
+  if (!commit || !isCommitHash(commit)) return unsettled('waiting for the commit in status.lastSyncCommit');
+  return { kind: 'settled', ref: ref ?? commit, commit };
+}
+
+const unsettled = (message: string): Settled => ({ kind: 'unsettled', message });

@@ -1,11 +1,36 @@
-import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import type { GatewaySync, GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { Reflector } from '../../shared/io/kubernetes/reflector.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { Identity } from '../plan/template-values.ts';
-import { projectResource, type WatchedResource } from './watched-resource.ts';
+
+/** What the agent looks at in its GatewaySync. */
+export interface WatchedResource {
+  generation: number;
+  spec: Pick<GatewaySyncSpec, 'git' | 'sync' | 'gateway' | 'paused'>;
+  observedGeneration: number | undefined;
+  refResolved: { status: string; message: string } | undefined;
+  ref: string | undefined;
+  commit: string | undefined;
+  /** Gateways that follow the same resource, as far as is known. */
+  gateways: number;
+}
+
+/** Keeps the fields that the agent uses. */
+function projectResource({ metadata, spec, status }: GatewaySync): WatchedResource {
+  const condition = status?.conditions?.find(({ type }) => type === 'RefResolved');
+  return {
+    generation: metadata.generation ?? 0,
+    spec: { git: spec.git, sync: spec.sync, gateway: spec.gateway, paused: spec.paused },
+    observedGeneration: status?.observedGeneration,
+    refResolved: condition && { status: condition.status, message: condition.message },
+    ref: status?.lastSyncRef,
+    commit: status?.lastSyncCommit,
+    gateways: status?.gateways?.total ?? 0,
+  };
+}
 
 export interface WatchOptions {
   client: KubernetesClient;

@@ -1,11 +1,11 @@
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
-import { importOpenPgpKeys } from './import-open-pgp-keys.ts';
-import { type TrustedKeys, trustedKeys } from './trusted-keys.ts';
 
 export interface SignatureOptions {
   git: Git;
@@ -89,3 +89,66 @@ function explain(what: string, cause: unknown): Error {
 
 const keysError = (message: string) =>
   new TerminalError(message, { code: 'git.verifyKeys', reason: 'SignatureInvalid' });
+
+/** Public keys in the forms that the tools want. */
+export interface TrustedKeys {
+  /** Lines of an allowed signers file (ssh-keygen(1)). */
+  allowedSigners: string[];
+  /** Armored OpenPGP keys (RFC 9580). */
+  openPgp: string[];
+}
+
+type TrustedKeysResult = { kind: 'keys'; keys: TrustedKeys } | { kind: 'problem'; message: string };
+
+const ARMOR = '-----BEGIN PGP PUBLIC KEY BLOCK-----';
+const SSH_KEY = /(?:^|\s)(?:sk-)?(?:ssh-(?:ed25519|rsa)|ecdsa-sha2-[a-z0-9-]+)(?:@openssh\.com)? [A-Za-z0-9+/=]+/;
+
+/**
+ * Reads keys from the values of a Secret, by the Secret's keys: armored OpenPGP, or SSH keys one a line, each as in a
+ * `.pub` file (good for everybody) or as in an allowed signers file (with the principals and options that it says).
+ */
+function trustedKeys(values: ReadonlyMap<string, string>): TrustedKeysResult {
+  const keys: TrustedKeys = { allowedSigners: [], openPgp: [] };
+  for (const [name, text] of values) {
+    if (text.includes(ARMOR)) {
+      keys.openPgp.push(text);
+      continue;
+    }
+    for (const line of linesOf(text)) {
+      const match = SSH_KEY.exec(line);
+      if (!match) return problem(`${name} in the Secret of spec.git.verify holds a line that is no public key`);
+      keys.allowedSigners.push(match.index === 0 ? `* namespaces="git" ${line}` : line);
+    }
+  }
+  if (keys.allowedSigners.length + keys.openPgp.length > 0) return { kind: 'keys', keys };
+  return problem('the Secret of spec.git.verify holds no key');
+}
+
+function linesOf(text: string): string[] {
+  return text.split(/\r?\n/).flatMap((line) => (line.trim() === '' || line.startsWith('#') ? [] : [line.trim()]));
+}
+
+const problem = (message: string): TrustedKeysResult => ({ kind: 'problem', message });
+
+/** Fills a folder with a keyring of gpg(1); needs neither a user name nor gpg's own daemon. */
+async function importOpenPgpKeys(keys: string[], folder: string): Promise<void> {
+  const args = ['--homedir', folder, '--batch', '--quiet', '--no-autostart', '--import'];
+  const child = spawn('gpg', args, { stdio: ['pipe', 'ignore', 'pipe'], timeout: 30_000 });
+  let complaint = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    if (complaint.length < 2_000) complaint += chunk.toString('utf8');
+  });
+  child.stdin.on('error', () => {}); // gpg ended early: its exit status tells
+  child.stdin.end(keys.join('\n'));
+  const code = await once(child, 'close').then(
+    ([status]) => status as number | null,
+    (error: Error) => error,
+  );
+  if (code === 0) return;
+  const cause = code instanceof Error ? code : new Error(complaint);
+  throw new TransientError('the OpenPGP keys of spec.git.verify cannot be read by gpg: is it in the image?', {
+    code: 'git.signatureTool',
+    reason: 'SignatureInvalid',
+    cause,
+  });
+}

@@ -1,12 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../shared/log.ts';
 import { type ReloadProblem, reloadProblem } from '../gateway/gateway.ts';
-import type { Announcer } from '../report/announcer.ts';
-import { describeFailure } from '../report/describe-failure.ts';
+import { type Announcer, describeFailure, type SyncOutcome } from '../report/announcer.ts';
 import { type Intent, judgeResource, type Verdict } from '../resource/judge-resource.ts';
-import type { WatchedResource } from '../resource/watched-resource.ts';
-import { fetchDelay, retryDelay } from './retry-delay.ts';
-import type { SyncOutcome } from './sync.ts';
+import type { WatchedResource } from '../resource/watch-resource.ts';
 
 export interface SyncLoopOptions {
   profileName: string;
@@ -142,4 +139,21 @@ export class SyncLoop {
   async #startOnLastGood(policy: Intent['profile']['startPolicy']): Promise<void> {
     if (policy === 'useLastGood' && (await this.#options.hasLastGood())) this.#isReady = true;
   }
+}
+
+/** Bounds of the time before a failed sync is tried again, in milliseconds. */
+const BACKOFF_MS = { base: 1_000, max: 60_000 };
+/** So many gateways of one resource may start at once without a host noticing. */
+const FREE_GATEWAYS = 20;
+const SPREAD_MS = { perGateway: 10, max: 10_000 };
+
+/** Milliseconds before the next try: exponential with jitter over its upper half. `random` is between 0 and 1. */
+export function retryDelay(failures: number, random: number): number {
+  const ceiling = Math.min(BACKOFF_MS.max, BACKOFF_MS.base * 2 ** (failures - 1));
+  return ceiling * (0.5 + random / 2);
+}
+
+/** Milliseconds before a fetch, so that hundreds of agents of one resource do not ask the host in one moment. */
+export function fetchDelay(gateways: number, random: number): number {
+  return gateways <= FREE_GATEWAYS ? 0 : random * Math.min(SPREAD_MS.max, gateways * SPREAD_MS.perGateway);
 }

@@ -4,29 +4,16 @@ import { TerminalError } from '../../shared/errors.ts';
 import { MissingLfsObjectError } from '../content/content-reader.ts';
 import { readLabels } from '../content/read-labels.ts';
 import type { Clone } from '../git/clone.ts';
-import { DamagedCloneError, MissingBlobError } from '../git/damaged-clone-error.ts';
 import { tagNameOf } from '../git/fetch-commit.ts';
 import { withGitAccess } from '../git/git-access.ts';
-import type { DesiredFile } from '../plan/desired-tree.ts';
+import { DamagedCloneError, MissingBlobError } from '../git/git-stream.ts';
 import type { Plan } from '../plan/plan-changes.ts';
+import type { DesiredFile } from '../plan/plan-input.ts';
 import { templateValues } from '../plan/template-values.ts';
+import type { SyncOutcome } from '../report/announcer.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import { applyChanges } from '../volume/apply-changes.ts';
-import { recipeOf } from './narrow-sync.ts';
-import { openContents } from './open-contents.ts';
-import { planSync } from './plan-sync.ts';
-import { provideFiles } from './provide-files.ts';
-import type { SyncAim } from './sync-aim.ts';
-import type { SyncDependencies } from './sync-dependencies.ts';
-import { syncProblems } from './sync-problems.ts';
-
-/** What a sync came to: the files are as they must be, or (dry run) it is known what would be done. */
-export interface SyncOutcome {
-  kind: 'synced' | 'planned';
-  plan: Plan;
-  /** Who wrote the commit, where something was changed for it. */
-  author?: string;
-}
+import { openContents, planSync, recipeOf, type SyncAim, type SyncDependencies, syncProblems } from './plan-sync.ts';
 
 /** Brings the data volume in line with the commit and the profile, or in a dry run says what that would mean. */
 export async function sync(intent: Intent, dependencies: SyncDependencies, signal: AbortSignal): Promise<SyncOutcome> {
@@ -129,4 +116,26 @@ async function bringAbout(plan: Plan, aim: SyncAim, dependencies: SyncDependenci
     });
   }
   baseline.onSynced(recipeOf(aim));
+}
+
+/**
+ * Fetches the content of files that is not on disk, each kind of it at once: what the host was asked to leave out, and
+ * what is in Git LFS.
+ */
+async function provideFiles(
+  files: DesiredFile[],
+  intent: Intent,
+  { dependencies, signal }: { dependencies: SyncDependencies; signal: AbortSignal },
+): Promise<void> {
+  const { clone, lfs, accessFiles } = dependencies;
+  const { repo } = intent;
+  const blobs = files.map(({ blob }) => blob);
+  const missing = await clone.missing(blobs);
+  if (missing.length > 0) {
+    await withGitAccess(repo, accessFiles, (access) => clone.fetchBlobs(intent, missing, { access, signal }));
+  }
+  if (!lfs.isExpected) return;
+  const pointers = await lfs.missing(await clone.pointers(blobs));
+  if (pointers.length === 0) return;
+  await withGitAccess(repo, accessFiles, (access) => lfs.fetch(pointers, { repo, access, signal }));
 }

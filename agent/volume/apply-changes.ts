@@ -6,9 +6,8 @@ import { updateAfter, updateBefore, updateRecords } from '../plan/next-manifest.
 import type { Plan } from '../plan/plan-changes.ts';
 import type { DataRoot } from './data-root.ts';
 import type { ManifestFile } from './manifest-file.ts';
-import { FileMover } from './move-files.ts';
+import { FileMover, UndoLog } from './move-files.ts';
 import { stageFiles } from './stage-files.ts';
-import { UndoLog } from './undo-log.ts';
 
 export interface Target {
   root: DataRoot;

@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import * as v from 'valibot';
-import { isAgentPath } from '../../shared/domain/relative-path.ts';
+import { isAgentPath, isFilePath } from '../../shared/domain/relative-path.ts';
 import {
   emptyManifest,
   type Manifest,
@@ -9,7 +9,6 @@ import {
   type OwnedFile,
   updateManifest,
 } from '../plan/manifest.ts';
-import { isFilePath } from '../plan/relative-path.ts';
 
 const VERSION = 1;
 /** Characters of text that are handed over at once, more or less. */

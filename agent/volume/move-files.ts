@@ -5,7 +5,6 @@ import { dirname } from 'node:path/posix';
 import type { DataRoot } from './data-root.ts';
 import { Pacer } from './pacer.ts';
 import { stagedPath } from './stage-files.ts';
-import type { UndoLog } from './undo-log.ts';
 
 /** Moves files in and out of their places, so that each move can be taken back until the staging folder is emptied. */
 export class FileMover {
@@ -114,3 +113,22 @@ const codes =
     if (expected.includes(error.code ?? '')) return true;
     throw error;
   };
+
+/** What has to be done to take back what was done so far. */
+export class UndoLog {
+  readonly #steps: (() => Promise<void>)[] = [];
+
+  /** Notes how to take back a step that was just done. */
+  push(step: () => Promise<void>): void {
+    this.#steps.push(step);
+  }
+
+  /** Takes everything back, the last step first; gives the errors of those that could not be. */
+  async run(): Promise<unknown[]> {
+    const errors: unknown[] = [];
+    for (let step = this.#steps.pop(); step; step = this.#steps.pop()) {
+      await step().catch((error) => errors.push(error));
+    }
+    return errors;
+  }
+}

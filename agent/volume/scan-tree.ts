@@ -1,14 +1,12 @@
-import { lstatSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
-import type { DesiredTree } from '../plan/desired-tree.ts';
-import type { LiveEntry, LiveFile, LiveTree } from '../plan/live-tree.ts';
+import { createHash } from 'node:crypto';
+import { constants, lstatSync, type Stats } from 'node:fs';
+import { open, readdir } from 'node:fs/promises';
+import { allFolders, joinPath } from '../../shared/domain/relative-path.ts';
+import { isLfsPointer } from '../lfs/lfs-pointer.ts';
 import type { Fingerprint, Manifest, OwnedFile } from '../plan/manifest.ts';
-import { allFolders, joinPath } from '../plan/relative-path.ts';
+import type { DesiredTree, LiveEntry, LiveFile, LiveTree } from '../plan/plan-input.ts';
 import type { DataRoot } from './data-root.ts';
-import { fingerprintOf, isExecutable, isSameFingerprint } from './fingerprint.ts';
-import { forEachLimited } from './for-each-limited.ts';
-import { hashFile } from './hash-file.ts';
-import { Pacer } from './pacer.ts';
+import { forEachLimited, Pacer } from './pacer.ts';
 
 /** Files that are read at once. */
 const CONCURRENCY = 8;
@@ -118,4 +116,61 @@ async function listBelow(root: DataRoot, folder: string): Promise<string[]> {
 function absent(error: NodeJS.ErrnoException): undefined {
   if (error.code === 'ENOENT' || error.code === 'ENOTDIR' || error.code === 'ELOOP') return undefined;
   throw error;
+}
+
+/** Whether every file and folder is there as the manifest has it, told by fingerprints; no link is followed. */
+export async function isUntouched(root: DataRoot, { files, folders }: Manifest): Promise<boolean> {
+  const pacer = new Pacer();
+  for (const folder of new Set([...allFolders(files.keys()), ...folders])) {
+    if (!lstatSync(root.absolute(folder), { throwIfNoEntry: false })?.isDirectory()) return false;
+  }
+  for (const { path, executable, fingerprint } of files.values()) {
+    const stats = lstatSync(root.absolute(path), { throwIfNoEntry: false });
+    if (!stats?.isFile() || !isSameFingerprint(fingerprint, stats) || isExecutable(stats) !== executable) return false;
+    if (pacer.isDue) await pacer.rest();
+  }
+  return true;
+}
+
+interface FileHashes {
+  sha256: string;
+  /** Git's id of the content as a blob; undefined for a pointer of Git LFS, which is never the right content. */
+  blob: string | undefined;
+}
+
+/** Neither follows a link nor waits for a pipe, should one have taken the file's place. */
+const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** Reads a file in pieces and hashes it both ways; `algorithm` is that of the repository's object ids. */
+async function hashFile(path: string, algorithm: 'sha1' | 'sha256'): Promise<FileHashes> {
+  const handle = await open(path, FLAGS);
+  try {
+    const { size } = await handle.stat();
+    const content = createHash('sha256');
+    const object = createHash(algorithm).update(`blob ${size}\0`);
+    let isPointer = false;
+    for await (const chunk of handle.createReadStream({ autoClose: false })) {
+      isPointer ||= isLfsPointer(chunk as Buffer, size);
+      content.update(chunk as Buffer);
+      object.update(chunk as Buffer);
+    }
+    return { sha256: content.digest('hex'), blob: isPointer ? undefined : object.digest('hex') };
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Moving a file into place changes none of it. */
+export function fingerprintOf({ size, mtimeMs, ino }: Stats): Fingerprint {
+  return { size, mtimeMs, ino };
+}
+
+/** Whether the file is the same, untouched one. */
+function isSameFingerprint(a: Fingerprint, { size, mtimeMs, ino }: Fingerprint): boolean {
+  return a.size === size && a.mtimeMs === mtimeMs && a.ino === ino;
+}
+
+/** Whether the owner may execute the file: the one bit of the mode that git knows. */
+function isExecutable({ mode }: Stats): boolean {
+  return (mode & 0o100) !== 0;
 }

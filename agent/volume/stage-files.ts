@@ -1,12 +1,14 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, fchmodSync, fstatSync, openSync, writeFile, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type ContentSource, deliverContent } from '../content/deliver-content.ts';
-import type { DesiredFile } from '../plan/desired-tree.ts';
 import type { Fingerprint, OwnedFile } from '../plan/manifest.ts';
-import type { PreviewedContent } from '../plan/plan-input.ts';
-import { fingerprintOf } from './fingerprint.ts';
-import { flushFiles } from './flush-files.ts';
-import { Pacer } from './pacer.ts';
+import type { DesiredFile, PreviewedContent } from '../plan/plan-input.ts';
+import { forEachLimited, Pacer } from './pacer.ts';
+import { fingerprintOf } from './scan-tree.ts';
 
 export interface StagingOptions extends ContentSource {
   folder: string;
@@ -57,4 +59,30 @@ async function stageFile(file: DesiredFile, temporary: string, source: ContentSo
 function recordOf(file: DesiredFile, { sha256, inputs }: PreviewedContent, fingerprint: Fingerprint): OwnedFile {
   const { path, source, blob, executable, patches } = file;
   return { path, source, blob, inputs, patches: patches?.hash, sha256, executable, fingerprint };
+}
+
+const CONCURRENCY = 16;
+/** From so many files on, flushing the file system at once is faster than flushing each. */
+const MANY = 64;
+
+/** Makes sure that the files `0`, `1` … of a folder are on the disk, and not in the system's memory alone. */
+async function flushFiles(count: number, folder: string): Promise<void> {
+  if (count >= MANY && (await flushFileSystem(folder))) return;
+  await forEachLimited(Array(count).keys(), CONCURRENCY, async (index) => {
+    const handle = await open(join(folder, String(index)), 'r+');
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  });
+}
+
+/** By sync(1), for which Node has no function; gives false where there is none, or where it failed. */
+async function flushFileSystem(folder: string): Promise<boolean> {
+  const child = spawn('sync', ['--file-system', folder], { stdio: 'ignore' });
+  return await once(child, 'close').then(
+    ([code]) => code === 0,
+    () => false,
+  );
 }

@@ -1,43 +1,13 @@
 import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
 import { AGENT_CLUSTER_ROLE, agentRoleBindingName, FIELD_MANAGERS } from '../../shared/api/names.ts';
-import type { ObjectMeta, OwnerReference } from '../../shared/api/object-meta.ts';
+import type { OwnerReference } from '../../shared/api/object-meta.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+import { type ObservedRoleBinding, RBAC } from '../watch/observed-role-binding.ts';
 
-export const RBAC = 'rbac.authorization.k8s.io/v1';
 const MANAGED_BY = { 'app.kubernetes.io/managed-by': FIELD_MANAGERS.controller };
-export const ROLE_BINDING_SELECTOR = `app.kubernetes.io/managed-by=${FIELD_MANAGERS.controller}`;
-
-export interface RoleBinding {
-  metadata: ObjectMeta;
-  roleRef: { apiGroup: string; kind: string; name: string };
-  subjects?: { kind: string; name: string; namespace?: string; apiGroup?: string }[];
-}
-
-/** The fields of a RoleBinding that are compared. */
-export interface ObservedRoleBinding {
-  namespace: string;
-  name: string;
-  /** ServiceAccounts of the same namespace, sorted; anything else shows as another text. */
-  subjects: string[];
-  roleRef: string;
-  ownerUID: string | undefined;
-}
-
-/** Keeps what is used of a RoleBinding. */
-export function projectRoleBinding({ metadata, subjects = [], roleRef }: RoleBinding): ObservedRoleBinding {
-  const own = ({ kind, namespace }: { kind: string; namespace?: string }) =>
-    kind === 'ServiceAccount' && namespace === metadata.namespace;
-  return {
-    namespace: metadata.namespace,
-    name: metadata.name,
-    subjects: subjects.map((subject) => (own(subject) ? subject.name : JSON.stringify(subject))).sort(),
-    roleRef: `${roleRef.kind}/${roleRef.name}`,
-    ownerUID: metadata.ownerReferences?.[0]?.uid,
-  };
-}
 
 /**
  * Brings the RoleBinding of a resource in line with the service accounts of its pods. A role cannot be changed in

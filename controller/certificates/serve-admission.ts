@@ -1,9 +1,11 @@
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createSecureContext } from 'node:tls';
 import { type Listening, listen, type TlsFiles } from '../../shared/io/http/listen.ts';
 import type { Logger } from '../../shared/log.ts';
-import { readCertificate, type ServingCertificate } from './read-certificate.ts';
 import { ensureSelfSigned, type SelfSignedOptions } from './self-signed.ts';
 
 export interface AdmissionOptions {
@@ -91,4 +93,20 @@ async function provision({ certDir, selfSigned }: AdmissionOptions): Promise<Tls
   const { webhook, ...options } = selfSigned;
   if (webhook === undefined) throw new Error('neither a certificate folder nor a webhook configuration is named');
   return await ensureSelfSigned({ ...options, webhook });
+}
+
+/** A certificate that is in files. */
+interface ServingCertificate {
+  /** Tells it from every other one. */
+  fingerprint: string;
+  /** When it ends, in milliseconds since 1970. */
+  expiresAt: number;
+}
+
+/** Reads a certificate; throws where the files hold no certificate with its key, as in the middle of a change. */
+async function readCertificate({ certFile, keyFile }: TlsFiles): Promise<ServingCertificate> {
+  const [cert, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')]);
+  createSecureContext({ cert, key });
+  const { fingerprint256, validTo } = new X509Certificate(cert);
+  return { fingerprint: fingerprint256, expiresAt: Date.parse(validTo) };
 }

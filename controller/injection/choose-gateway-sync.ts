@@ -1,5 +1,26 @@
+import { BOUNDS } from '../../shared/api/bounds.ts';
 import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
-import { listNames } from './list-names.ts';
+
+const CHECKED_ANNOTATIONS = [
+  POD_ANNOTATIONS.crName,
+  POD_ANNOTATIONS.profile,
+  POD_ANNOTATIONS.gatewayName,
+  POD_ANNOTATIONS.dataVolume,
+];
+
+/** Says what is wrong with the annotations that people set on a pod; undefined where they make sense. */
+export function checkAnnotations(annotations: Record<string, string>): string | undefined {
+  for (const name of CHECKED_ANNOTATIONS) {
+    const value = annotations[name];
+    if (value === undefined) continue;
+    if (value.trim() === '') return `the annotation ${name} is empty: give it a value, or remove it`;
+    if (value.length > BOUNDS.text)
+      return `the annotation ${name} is longer than ${BOUNDS.text} characters: shorten it`;
+    if (/\p{Cc}/u.test(value))
+      return `the annotation ${name} has control characters, such as a line break: remove them`;
+  }
+  return undefined;
+}
 
 /** A GatewaySync as admission sees it. */
 export interface Candidate {
@@ -44,4 +65,13 @@ export function chooseGatewaySync<T extends Candidate>(
 
 function denied(message: string): { kind: 'denied'; message: string } {
   return { kind: 'denied', message };
+}
+
+const LISTED_NAMES = 20;
+
+/** Names in the order of the alphabet for a message, which stays short however many there are. */
+export function listNames(names: string[]): string {
+  const sorted = [...names].sort();
+  const rest = sorted.length - LISTED_NAMES;
+  return `${sorted.slice(0, LISTED_NAMES).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }

@@ -1,6 +1,6 @@
 import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';
-import { listNames } from './list-names.ts';
+import { listNames } from './choose-gateway-sync.ts';
 
 /** Names of volumes that are taken for the data volume where no annotation names one. */
 const USUAL_NAMES = ['data', 'gateway-data', 'ignition-data'];

@@ -1,12 +1,10 @@
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
 import { AGENT_CONTAINER, AGENT_LABEL, POD_ANNOTATIONS } from '../../shared/api/names.ts';
-import { asksForSidecar } from '../watch/asks-for-sidecar.ts';
+import { asksForSidecar } from '../watch/observed-pod.ts';
 import type { AdmittedPod, Container } from './admitted-pod.ts';
-import { checkAnnotations } from './check-annotations.ts';
 import { type AgentImages, chooseAgentImage } from './choose-agent-image.ts';
-import { type Candidate, chooseGatewaySync } from './choose-gateway-sync.ts';
+import { type Candidate, checkAnnotations, chooseGatewaySync } from './choose-gateway-sync.ts';
 import { findDataVolume } from './find-data-volume.ts';
-import { append, type PatchOperation, setEntries } from './json-patch.ts';
 import { identityOf, sidecarContainer } from './sidecar.ts';
 import { sidecarVolumes } from './sidecar-volumes.ts';
 
@@ -115,4 +113,34 @@ function metadataPatch({ metadata }: AdmittedPod, crName: string): PatchOperatio
     }),
     ...setEntries(metadata.labels, '/metadata/labels', { [AGENT_LABEL]: 'true' }),
   ];
+}
+
+/** One operation of a JSON Patch (RFC 6902). */
+export interface PatchOperation {
+  op: 'add';
+  path: string;
+  value: unknown;
+}
+
+/** Sets entries of a map that may be absent; those that are there already with that value need no operation. */
+function setEntries(
+  present: Record<string, string> | undefined,
+  path: string,
+  values: Record<string, string>,
+): PatchOperation[] {
+  const wanted = Object.entries(values).filter(([key, value]) => present?.[key] !== value);
+  if (wanted.length === 0) return [];
+  if (!present) return [{ op: 'add', path, value: Object.fromEntries(wanted) }];
+  return wanted.map(([key, value]) => ({ op: 'add', path: `${path}/${escapePointer(key)}`, value }));
+}
+
+/** Appends to a list that may be absent. */
+function append(present: unknown[] | undefined, path: string, values: unknown[]): PatchOperation[] {
+  if (!present) return [{ op: 'add', path, value: values }];
+  return values.map((value) => ({ op: 'add', path: `${path}/-`, value }));
+}
+
+/** RFC 6901. */
+function escapePointer(key: string): string {
+  return key.replaceAll('~', '~0').replaceAll('/', '~1');
 }

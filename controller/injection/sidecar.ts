@@ -1,8 +1,13 @@
 import { AGENT_CONTAINER } from '../../shared/api/names.ts';
 import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';
-import { type AgentIdentity, sidecarEnvironment } from './sidecar-environment.ts';
-import { chooseAgentPorts } from './sidecar-ports.ts';
-import { SIDECAR_PATHS, type SidecarVolumes } from './sidecar-volumes.ts';
+import {
+  credentialSources,
+  type Followed,
+  headerSources,
+  SIDECAR_PATHS,
+  type SidecarVolumes,
+  verifyKeysSecret,
+} from './sidecar-volumes.ts';
 
 /** Everything that differs from one sidecar to the next. */
 export interface SidecarInput extends AgentIdentity {
@@ -88,4 +93,88 @@ function volumeMountsOf({ dataMount: { name, subPath }, volumes }: SidecarInput)
       : []),
     ...(volumes.hasVerifyKeys ? [{ name: names.verifyKeys, mountPath: SIDECAR_PATHS.verifyKeys, readOnly: true }] : []),
   ];
+}
+
+const podName = { valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } };
+
+/** What an agent is told of itself. */
+export interface AgentIdentity extends Followed {
+  profile: string;
+  /** Undefined: the pod's name, which is not known yet where it is generated. */
+  gatewayName: string | undefined;
+  /** Variables that name the proxy to git hosts. */
+  proxy: Record<string, string>;
+}
+
+/** Environment variables of the sidecar; the agent's own reference says what they mean. */
+function sidecarEnvironment({ crName, profile, gatewayName, proxy, spec }: AgentIdentity, ports: AgentPorts) {
+  const { gateway } = spec;
+  return [
+    { name: 'POD_NAME', ...podName },
+    { name: 'POD_NAMESPACE', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } },
+    { name: 'POD_UID', valueFrom: { fieldRef: { fieldPath: 'metadata.uid' } } },
+    { name: 'POD_LABELS_FILE', value: `${SIDECAR_PATHS.pod}/labels` },
+    { name: 'CR_NAME', value: crName },
+    { name: 'PROFILE', value: literal(profile) },
+    { name: 'GATEWAY_NAME', ...(gatewayName === undefined ? podName : { value: literal(gatewayName) }) },
+    { name: 'REPO_PATH', value: SIDECAR_PATHS.repository },
+    { name: 'DATA_PATH', value: SIDECAR_PATHS.data },
+    { name: 'GATEWAY_PORT', value: String(gateway.port) },
+    { name: 'GATEWAY_TLS', value: String(gateway.tls) },
+    ...credentialSources({ crName, spec }).map(({ variable, file }) => ({
+      name: variable,
+      value: `${SIDECAR_PATHS.credentials}/${file}`,
+    })),
+    ...(headerSources(spec).length > 0 ? [{ name: 'RELOAD_HEADERS_DIR', value: SIDECAR_PATHS.headers }] : []),
+    ...(verifyKeysSecret(spec) ? [{ name: 'GIT_VERIFY_KEYS_DIR', value: SIDECAR_PATHS.verifyKeys }] : []),
+    ...Object.entries(proxy).map(([name, value]) => ({ name, value: literal(value) })),
+    { name: 'HEALTH_PORT', value: String(ports.health) },
+    { name: 'METRICS_PORT', value: String(ports.metrics) },
+  ];
+}
+
+/** The kubelet replaces `$(NAME)` in values; `$$` stands for a plain `$`. */
+function literal(text: string): string {
+  return text.replaceAll('$', '$$$$');
+}
+
+const PROXY_VARIABLES = ['http_proxy', 'https_proxy', 'no_proxy'];
+
+/**
+ * The variables by which agents reach git hosts through the proxy of the controller's environment, in lower case, which
+ * git reads for all of them. A proxy with a user and a password stays with the controller: pods can be read by people
+ * who are not to know these.
+ */
+export function proxyEnvironment(environment: Record<string, string | undefined>): Record<string, string> {
+  const found = PROXY_VARIABLES.flatMap((name) => {
+    const value = environment[name] || environment[name.toUpperCase()];
+    return value ? [[name, value]] : [];
+  });
+  const isSecret = found.some(([, value]) => value?.includes('@'));
+  return isSecret ? {} : Object.fromEntries(found);
+}
+
+/** Ports of the sidecar, chosen so that they do not clash with a gateway's. */
+const USUAL_PORTS = { health: 8082, metrics: 8083 };
+
+export type AgentPorts = typeof USUAL_PORTS;
+
+/**
+ * Chooses the ports of the sidecar. The containers of a pod share one network, so a port that one of them declares is
+ * passed over for the next one; monitors find the metrics by the name of the port. A pod on the host's network gets the
+ * same: the API server makes host ports of them, and so the scheduler keeps pods that would clash on different nodes.
+ */
+function chooseAgentPorts({ spec }: AdmittedPod, gatewayPort: number): AgentPorts {
+  const containers = [...spec.containers, ...(spec.initContainers ?? [])];
+  const taken = new Set(containers.flatMap(({ ports = [] }) => ports.map(({ containerPort }) => containerPort)));
+  taken.add(gatewayPort);
+  const health = firstFree(USUAL_PORTS.health, taken);
+  taken.add(health);
+  return { health, metrics: firstFree(USUAL_PORTS.metrics, taken) };
+}
+
+function firstFree(port: number, taken: Set<number>): number {
+  let candidate = port;
+  while (taken.has(candidate)) candidate += 1;
+  return candidate;
 }

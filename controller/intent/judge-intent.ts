@@ -1,8 +1,8 @@
+import picomatch from 'picomatch';
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { isCommitHash, isValidRefName } from '../../shared/domain/check-ref-name.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { Intent, Target } from './choose-intent.ts';
-import { matchesAllowedRefs, mayFollow } from './may-follow.ts';
 import { type AdvertisedRefs, type ResolvedRef, refPrefixes, resolveRef } from './resolve-ref.ts';
 
 type Echo = Pick<GatewaySyncStatus, 'lastRequest' | 'lastPush'>;
@@ -122,4 +122,30 @@ export function neededRefs({ spec }: ObservedGatewaySync, { fallback, request, p
   const prefixes = new Set(names.flatMap(refPrefixes));
   if (request && isCommitHash(request.ref)) for (const prefix of ['refs/heads/', 'refs/tags/']) prefixes.add(prefix);
   return { prefixes: [...prefixes], commits: [...new Set(names.filter(isCommitHash))] };
+}
+
+/** What decides whether a webhook may ask for a ref. */
+interface RefPolicy {
+  /** `spec.webhook.allowedRefs`. */
+  allowedRefs: readonly string[];
+  /** Full names of the refs that are followed without a request: that of spec.git.ref, and of the target. */
+  trackedRefs: readonly string[];
+}
+
+/** Whether a ref, by its full or short name or as it was asked for, matches one of the globs. */
+function matchesAllowedRefs(allowedRefs: readonly string[], ...names: string[]): boolean {
+  if (allowedRefs.length === 0) return false;
+  const matches = picomatch([...allowedRefs], { dot: true });
+  return names.some((name) => matches(name) || matches(name.replace(/^refs\/(?:heads|tags)\//, '')));
+}
+
+/**
+ * Whether a request may move the gateways to what it resolved to. Without `allowedRefs` that is any tag, and what is
+ * followed anyway; with them, what matches. Names such as `refs/pull/1/head` and bare commits always need a match:
+ * hosts serve commits of forks under them.
+ */
+function mayFollow(asked: string, { qualifiedRef }: ResolvedRef, policy: RefPolicy): boolean {
+  if (policy.trackedRefs.includes(qualifiedRef)) return true;
+  if (policy.allowedRefs.length > 0) return matchesAllowedRefs(policy.allowedRefs, qualifiedRef, asked);
+  return qualifiedRef.startsWith('refs/tags/');
 }

@@ -1,9 +1,20 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
-import { TransientError } from '../../shared/errors.ts';
+import { type TerminalError, TransientError } from '../../shared/errors.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { Intent, Target } from './choose-intent.ts';
 import { judgeIntent, pendingEcho } from './judge-intent.ts';
 import { type AdvertisedRefs, type ResolvedRef, resolveRef } from './resolve-ref.ts';
+
+/** What a repository answered last; beside an error what it said before, if anything. */
+export type Answer =
+  | { kind: 'refs'; refs: AdvertisedRefs }
+  | {
+      kind: 'error';
+      error: TransientError | TerminalError;
+      lastGood: AdvertisedRefs | undefined;
+      /** When it makes sense to ask again, in milliseconds from the query. */
+      retryAfterMs: number;
+    };
 
 type Echo = Pick<GatewaySyncStatus, 'lastRequest' | 'lastPush'>;
 
@@ -32,17 +43,8 @@ interface Known {
   resolved: ResolvedRef;
 }
 
-type Answered =
-  | { kind: 'refs'; refs: AdvertisedRefs }
-  | {
-      kind: 'error';
-      error: { reason: string; message: string };
-      lastGood: AdvertisedRefs | undefined;
-      retryAfterMs: number;
-    };
-
 /** Resolves the intent by what the repository answered; undefined stands for a paused resource. */
-export function resolve(gatewaySync: ObservedGatewaySync, intent: Intent, answer: Answered | undefined): Resolution {
+export function resolve(gatewaySync: ObservedGatewaySync, intent: Intent, answer: Answer | undefined): Resolution {
   if (!answer) return { kind: 'paused', echo: pendingEcho(intent, 'the resource is paused') };
   if (answer.kind === 'error') {
     const { reason, message } = answer.error;

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
@@ -124,3 +125,29 @@ export function createMetrics() {
 }
 
 export type Metrics = ReturnType<typeof createMetrics>;
+
+const values = { True: 1, False: 0, Unknown: -1 };
+
+/** What the gauges of a resource are read from. */
+export interface SampledResource {
+  namespace: string;
+  name: string;
+  status: GatewaySyncStatus;
+}
+
+/** Sets the gauges of resources anew, so that those of deleted ones are gone. */
+export function sampleResources(metrics: Metrics, gatewaySyncs: Iterable<SampledResource>): void {
+  metrics.ready.reset();
+  metrics.gateways.reset();
+  metrics.conditions.reset();
+  for (const { namespace, name, status } of gatewaySyncs) {
+    const ready = status.conditions?.find(({ type }) => type === 'Ready');
+    for (const { type, status: state } of status.conditions ?? [])
+      metrics.conditions.inc({ condition: type, status: state });
+    if (ready) metrics.ready.set({ namespace, name, reason: ready.reason }, values[ready.status]);
+    const { summary: _, total: __, ...states } = status.gateways ?? { summary: '', total: 0 };
+    for (const [state, count] of Object.entries(states)) {
+      if (count > 0) metrics.gateways.set({ namespace, name, state }, count);
+    }
+  }
+}

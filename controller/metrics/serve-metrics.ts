@@ -1,19 +1,23 @@
+import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { type Listening, listen } from '../../shared/io/http/listen.ts';
 import { type MetricsPage, serveOperations } from '../../shared/io/http/serve-operations.ts';
+import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
-import { makeAuthority } from '../certificates/make-certificate.ts';
-import type { Access, ScrapeAuthorizer } from './authorize-scrape.ts';
 
 export interface MetricsOptions {
   port: number;
-  /** HTTPS, and only for callers whom the API server lets in; else plain HTTP for everybody. */
-  secure: boolean;
+  /**
+   * PEM, which nobody has to trust: Prometheus is told by the token whom it talks to. With it HTTPS, and only for
+   * callers whom the API server lets in; undefined: plain HTTP for everybody.
+   */
+  keyPair: { certificate: string; privateKey: string } | undefined;
   page: MetricsPage;
   authorizer: ScrapeAuthorizer;
-  /** Folder for the certificate, which nobody has to trust: Prometheus is told by the token whom it talks to. */
+  /** Folder for the certificate. */
   folder: string;
   log: Logger;
 }
@@ -22,15 +26,15 @@ const statuses: Record<Exclude<Access, 'allowed'>, number> = { unauthenticated: 
 
 /** Serves `/metrics`. */
 export async function serveMetrics(options: MetricsOptions): Promise<Pick<Listening, 'close'>> {
-  if (!options.secure) {
-    const server = await serveOperations({ port: options.port, metrics: options.page });
+  const { port, page, keyPair, folder } = options;
+  if (!keyPair) {
+    const server = await serveOperations({ port, metrics: page });
     return { close: async () => void server.close() };
   }
-  const { certificate, privateKey } = makeAuthority(Date.now());
-  const tls = { certFile: join(options.folder, 'metrics.crt'), keyFile: join(options.folder, 'metrics.key') };
-  await writeFile(tls.certFile, certificate);
-  await writeFile(tls.keyFile, privateKey, { mode: 0o600 });
-  return listen({ handler: guarded(options), host: '0.0.0.0', port: options.port, tls, maxConnections: 50 });
+  const tls = { certFile: join(folder, 'metrics.crt'), keyFile: join(folder, 'metrics.key') };
+  await writeFile(tls.certFile, keyPair.certificate);
+  await writeFile(tls.keyFile, keyPair.privateKey, { mode: 0o600 });
+  return listen({ handler: guarded(options), host: '0.0.0.0', port, tls, maxConnections: 50 });
 }
 
 function guarded({ page, authorizer, log }: MetricsOptions): RequestListener {
@@ -46,4 +50,61 @@ function guarded({ page, authorizer, log }: MetricsOptions): RequestListener {
       response.writeHead(503).end();
     }
   };
+}
+
+export type Access = 'allowed' | 'unauthenticated' | 'forbidden';
+
+interface TokenReview {
+  status?: { authenticated?: boolean; user?: { username?: string; uid?: string; groups?: string[] } };
+}
+
+interface SubjectAccessReview {
+  status?: { allowed?: boolean };
+}
+
+const REMEMBER_MS = 60_000;
+const REMEMBERED = 64;
+
+/**
+ * Decides as kube-rbac-proxy does who may read `/metrics`: whom the API server knows by the bearer token
+ * (TokenReview), and whom it lets `get` that path (SubjectAccessReview). Answers are good for a minute.
+ */
+export class ScrapeAuthorizer {
+  readonly #client: KubernetesClient;
+  readonly #known = new Map<string, { access: Access; until: number }>();
+
+  constructor(client: KubernetesClient) {
+    this.#client = client;
+  }
+
+  async authorize(authorization: string | undefined): Promise<Access> {
+    const token = /^Bearer ([^\s]+)$/.exec(authorization ?? '')?.[1];
+    if (!token) return 'unauthenticated';
+    const key = createHash('sha256').update(token).digest('base64');
+    const known = this.#known.get(key);
+    if (known && performance.now() < known.until) return known.access;
+    const access = await this.#ask(token);
+    if (this.#known.size >= REMEMBERED) this.#known.clear();
+    this.#known.set(key, { access, until: performance.now() + REMEMBER_MS });
+    return access;
+  }
+
+  async #ask(token: string): Promise<Access> {
+    const { status } = await this.#client.create<TokenReview>(groupPath('authentication.k8s.io/v1', 'tokenreviews'), {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenReview',
+      spec: { token },
+    });
+    if (!status?.authenticated) return 'unauthenticated';
+    const { username, uid, groups } = status.user ?? {};
+    const review = await this.#client.create<SubjectAccessReview>(
+      groupPath('authorization.k8s.io/v1', 'subjectaccessreviews'),
+      {
+        apiVersion: 'authorization.k8s.io/v1',
+        kind: 'SubjectAccessReview',
+        spec: { user: username, uid, groups, nonResourceAttributes: { path: '/metrics', verb: 'get' } },
+      },
+    );
+    return review.status?.allowed ? 'allowed' : 'forbidden';
+  }
 }

@@ -1,10 +1,9 @@
 import { type TerminalError, TransientError } from '../../shared/errors.ts';
 import { gitErrorOf } from '../../shared/io/git/git-error.ts';
-import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
+import type { Answer } from '../intent/resolution.ts';
 import type { HostLimiter } from './host-limiter.ts';
-import { Intervals } from './intervals.ts';
 import type { RefQuery, RepositoryClient, RepositorySource } from './query-repository.ts';
-import { changedRefs, concerns, covers, unionOf } from './ref-needs.ts';
+import { changedRefs, concerns, covers, Intervals, unionOf } from './subscriber-needs.ts';
 
 /** What one resource wants to know of its repository. */
 export interface Subscription {
@@ -15,17 +14,6 @@ export interface Subscription {
   /** Identifies what must not be answered from memory, such as a request: only a query that begins after it first came counts. */
   event: string | undefined;
 }
-
-/** What a repository answered last; beside an error what it said before, if anything. */
-export type Answer =
-  | { kind: 'refs'; refs: AdvertisedRefs }
-  | {
-      kind: 'error';
-      error: TransientError | TerminalError;
-      lastGood: AdvertisedRefs | undefined;
-      /** When it makes sense to ask again, in milliseconds from the query. */
-      retryAfterMs: number;
-    };
 
 /** The host is being asked, and has been for so many milliseconds as far as this resource is concerned. */
 export interface Asking {

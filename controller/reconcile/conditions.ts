@@ -1,14 +1,142 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
-import type { Condition, ConditionType } from '../../shared/api/gateway-sync-status.ts';
+import type { Condition, ConditionType, GatewayCounts } from '../../shared/api/gateway-sync-status.ts';
+import type { Resolution } from '../intent/resolution.ts';
+import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 
 /** A condition before it has a time. */
-export interface Verdict {
+interface Verdict {
   status: Condition['status'];
   reason: string;
   message: string;
 }
 
 export type Verdicts = Partial<Record<ConditionType, Verdict>>;
+
+/** What the conditions are judged by. */
+export interface Facts {
+  gatewaySync: ObservedGatewaySync;
+  resolution: Resolution;
+  counts: GatewayCounts;
+  /** What is wrong with the profiles, a sentence each. */
+  profileProblems: string[];
+  /** First words of gateways in the state `Error`. */
+  gatewayErrors: string[];
+}
+
+/** Judges every condition; Ready sums the others up. */
+export function judgeConditions(facts: Facts): Verdicts {
+  const refResolved = judgeRefResolved(facts);
+  const profilesValid = judgeProfiles(facts);
+  const hostKey = judgeHostKey(facts);
+  return {
+    RefResolved: refResolved,
+    ProfilesValid: profilesValid,
+    AllGatewaysSynced: judgeGateways(facts),
+    SidecarInjected: judgeSidecars(facts),
+    ...(hostKey ? { SSHHostKeyVerification: hostKey } : {}),
+    Ready: judgeReady(facts, { refResolved, profilesValid }),
+    Stalled: judgeStalled(facts, profilesValid),
+  };
+}
+
+/**
+ * True while the commit in status is good for this generation: a host that is away later does not change that, since
+ * agents act only where it is True, and pods must be able to restart meanwhile.
+ */
+function judgeRefResolved({ gatewaySync, resolution }: Facts): Verdict {
+  const { status, generation } = gatewaySync;
+  if (resolution.kind === 'resolved') {
+    const { target, resolved } = resolution;
+    const message = `${target.ref} is ${resolved.commit}`;
+    if (!resolved.ambiguous) return { status: 'True', reason: 'Resolved', message };
+    return {
+      status: 'True',
+      reason: 'AmbiguousRef',
+      message: `${message}: a tag and a branch of that name exist, the tag was taken; write refs/heads/… or refs/tags/…`,
+    };
+  }
+  const known = status.lastSyncCommit !== undefined && conditionOf(status.conditions, 'RefResolved')?.status === 'True';
+  if (resolution.kind === 'paused') {
+    return {
+      status: known ? 'True' : 'Unknown',
+      reason: 'Paused',
+      message: 'the resource is paused: nothing is resolved',
+    };
+  }
+  const { reason, message } = resolution;
+  const commit = resolution.known?.resolved.commit ?? status.lastSyncCommit;
+  if (resolution.known || (known && status.observedGeneration === generation)) {
+    return {
+      status: 'True',
+      reason,
+      message: `${commit} stays in place; the last attempt to look for a newer one failed: ${message}`,
+    };
+  }
+  return { status: 'False', reason, message };
+}
+
+function judgeProfiles({ profileProblems, gatewaySync }: Facts): Verdict {
+  const count = Object.keys(gatewaySync.spec.sync.profiles).length;
+  if (profileProblems.length === 0)
+    return { status: 'True', reason: 'Valid', message: `${count} profile${count === 1 ? '' : 's'}` };
+  return { status: 'False', reason: 'InvalidProfile', message: profileProblems.join('; ') };
+}
+
+function judgeGateways({ counts, gatewayErrors }: Facts): Verdict {
+  const { total, synced, error, missingSidecar, paused, dryRun, summary } = counts;
+  if (total === 0) return { status: 'True', reason: 'NoGateways', message: 'no pod is annotated for this resource' };
+  if (error > 0)
+    return { status: 'False', reason: 'GatewaysFailed', message: `${summary}; ${gatewayErrors.join('; ')}` };
+  if (missingSidecar > 0) return { status: 'False', reason: 'MissingSidecar', message: summary };
+  if (synced + paused + dryRun < total) return { status: 'False', reason: 'Syncing', message: summary };
+  return { status: 'True', reason: 'Synced', message: summary };
+}
+
+function judgeSidecars({ counts: { missingSidecar } }: Facts): Verdict {
+  if (missingSidecar === 0)
+    return { status: 'True', reason: 'Injected', message: 'every annotated pod has its sidecar' };
+  return {
+    status: 'False',
+    reason: 'MissingSidecar',
+    message: `${missingSidecar} annotated pod(s) have no sidecar, because injection was not available when they were created: delete them`,
+  };
+}
+
+function judgeHostKey({ gatewaySync, resolution }: Facts): Verdict | undefined {
+  const { sshKey } = gatewaySync.spec.git.auth ?? {};
+  if (!sshKey) return undefined;
+  if (resolution.kind === 'failed' && resolution.reason === 'HostKeyVerificationFailed')
+    return { status: 'False', reason: resolution.reason, message: resolution.message };
+  if (sshKey.knownHosts)
+    return { status: 'True', reason: 'KnownHosts', message: 'the host key is checked against known_hosts' };
+  return {
+    status: 'False',
+    reason: 'NotConfigured',
+    message: 'the host key is not checked: name known_hosts lines in spec.git.auth.sshKey.knownHosts',
+  };
+}
+
+function judgeReady(
+  facts: Facts,
+  { refResolved, profilesValid }: { refResolved: Verdict; profilesValid: Verdict },
+): Verdict {
+  const { resolution, gatewaySync } = facts;
+  if (gatewaySync.spec.paused) return { status: 'Unknown', reason: 'Paused', message: 'the resource is paused' };
+  if (refResolved.status !== 'True') return refResolved;
+  if (resolution.kind === 'failed') return { status: 'False', reason: resolution.reason, message: refResolved.message };
+  if (profilesValid.status === 'False') return profilesValid;
+  const gateways = judgeGateways(facts);
+  return gateways.reason === 'Syncing' ? { ...gateways, status: 'Unknown' } : gateways;
+}
+
+/** True where only a person can help; https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md. */
+function judgeStalled({ resolution }: Facts, profilesValid: Verdict): Verdict {
+  if (resolution.kind === 'failed' && !resolution.transient)
+    return { status: 'True', reason: resolution.reason, message: resolution.message };
+  if (profilesValid.status === 'False')
+    return { status: 'True', reason: profilesValid.reason, message: profilesValid.message };
+  return { status: 'False', reason: 'Progressing', message: 'nothing needs a person' };
+}
 
 /**
  * Merges verdicts into the conditions there were: `lastTransitionTime` moves only where the status changes

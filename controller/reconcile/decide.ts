@@ -1,12 +1,25 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { validateProfiles } from '../../shared/domain/validate-profiles.ts';
-import { type Resolution, resolve } from '../intent/resolution.ts';
+import type { Intent } from '../intent/choose-intent.ts';
+import { type Answer, type Resolution, resolve } from '../intent/resolution.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import { conditionOf, mergeConditions, wholeSeconds } from './conditions.ts';
+import type { ObservedPod, ObservedReport } from '../watch/observed-pod.ts';
+import { conditionOf, judgeConditions, mergeConditions, type Verdicts, wholeSeconds } from './conditions.ts';
 import { discoverGateways, listed } from './discover-gateways.ts';
-import { judgeConditions } from './judge-conditions.ts';
-import type { Observation } from './observation.ts';
 import { type Transition, transitionsOf } from './transitions.ts';
+
+/** All that a decision is made from. */
+export interface Observation {
+  gatewaySync: ObservedGatewaySync;
+  intent: Intent;
+  /** What the repository says; undefined while the resource is paused. */
+  answer: Answer | undefined;
+  /** Injected pods of the resource, in any phase. */
+  pods: ObservedPod[];
+  /** Pods that ask for the sidecar and have none. */
+  missing: ObservedPod[];
+  reportOf: (pod: ObservedPod) => ObservedReport | undefined;
+}
 
 /** What is to be done about a resource. */
 export interface Decision {
@@ -81,4 +94,20 @@ function syncFieldsOf(
     lastSyncTime: moved || !before.lastSyncTime ? wholeSeconds(now) : before.lastSyncTime,
     refResolutionStatus: resolution.kind === 'failed' ? 'Error' : 'Resolved',
   };
+}
+
+/** The status while a query takes its time: Ready is Unknown, so that nobody takes the last state for the new one. */
+export function resolvingStatus({ status, generation }: ObservedGatewaySync, now: number): GatewaySyncStatus {
+  const verdicts: Verdicts = {};
+  for (const { type, status: state, reason, message } of status.conditions ?? [])
+    verdicts[type as keyof Verdicts] = { status: state, reason, message };
+  const message = 'the repository is being asked';
+  verdicts.Ready = { status: 'Unknown', reason: 'Resolving', message };
+  if (!conditionOf(status.conditions, 'RefResolved'))
+    verdicts.RefResolved = { status: 'Unknown', reason: 'Resolving', message };
+  const conditions = mergeConditions(status.conditions, verdicts, { now, generation }).map((condition) => {
+    const before = conditionOf(status.conditions, condition.type as keyof Verdicts);
+    return condition.type === 'Ready' || !before ? condition : before;
+  });
+  return { ...status, refResolutionStatus: 'Resolving', conditions };
 }

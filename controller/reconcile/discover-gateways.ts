@@ -1,7 +1,6 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { DiscoveredGateway, GatewayCounts } from '../../shared/api/gateway-sync-status.ts';
-import type { ObservedPod } from '../watch/observed-pod.ts';
-import type { ObservedReport } from '../watch/observed-report.ts';
+import type { ObservedPod, ObservedReport } from '../watch/observed-pod.ts';
 
 export interface Fleet {
   /** All gateways, by pod name. */

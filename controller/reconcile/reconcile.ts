@@ -5,7 +5,7 @@ import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../../shared/log.ts';
 import { ensureRoleBinding } from '../binding/role-binding.ts';
-import { chooseIntent, type Intent } from '../intent/choose-intent.ts';
+import { chooseIntent, eventOf, type Intent, isMentioned } from '../intent/choose-intent.ts';
 import { neededRefs } from '../intent/judge-intent.ts';
 import type { GitTokenKeeper } from '../polling/git-token-keeper.ts';
 import type { Repositories } from '../polling/repositories.ts';
@@ -13,15 +13,11 @@ import type { Asking, Subscription } from '../polling/shared-repository.ts';
 import type { Caches } from '../watch/caches.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
-import { appliedDelays } from './applied-delays.ts';
-import { type Decision, decide } from './decide.ts';
-import { EventLimiter } from './event-limiter.ts';
+import { type Decision, decide, resolvingStatus } from './decide.ts';
 import type { Outcome } from './queue.ts';
-import { recordEvent } from './record-event.ts';
-import { resolvingStatus } from './resolving-status.ts';
-import { eventOf, isMentioned } from './settled.ts';
-import { StatusThrottle } from './status-throttle.ts';
-import { StatusWriter } from './status-writer.ts';
+import { EventLimiter, recordEvent } from './record-event.ts';
+import { StatusThrottle, StatusWriter } from './status-writer.ts';
+import { appliedDelays } from './transitions.ts';
 
 export interface ReconcilerOptions {
   client: KubernetesClient;

@@ -5,16 +5,15 @@ import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { type Change, type ObjectKey, Reflector, type ReflectorOptions } from '../../shared/io/kubernetes/reflector.ts';
 import { corePath, gatewaySyncPath, groupPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
+import { type ObservedGatewaySync, projectGatewaySync } from './observed-gateway-sync.ts';
+import { type ObservedPod, type ObservedReport, type Pod, projectPod, projectReport } from './observed-pod.ts';
 import {
   type ObservedRoleBinding,
   projectRoleBinding,
   RBAC,
   ROLE_BINDING_SELECTOR,
   type RoleBinding,
-} from '../binding/role-binding.ts';
-import { type ObservedGatewaySync, projectGatewaySync } from './observed-gateway-sync.ts';
-import { type ObservedPod, type Pod, projectPod } from './observed-pod.ts';
-import { type ObservedReport, projectReport } from './observed-report.ts';
+} from './observed-role-binding.ts';
 import { StringPool } from './string-pool.ts';
 
 export interface CacheListeners {

@@ -1,6 +1,6 @@
 import { AGENT_CONTAINER, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
-import { asksForSidecar } from './asks-for-sidecar.ts';
+import type { SyncReport, SyncReportStatus } from '../../shared/api/sync-report.ts';
 
 /** What the controller reads of a pod. */
 export interface Pod {
@@ -55,4 +55,34 @@ function sidecarOf({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): Observed
   const containers = [...(spec.initContainers ?? []), ...(spec.containers ?? [])];
   if (containers.some(({ name }) => name === AGENT_CONTAINER)) return 'present';
   return asksForSidecar({ metadata }) ? 'missing' : 'unasked';
+}
+
+/** What of a pod says whether it wants the sidecar. */
+interface Annotated {
+  metadata: { annotations?: Record<string, string> | undefined };
+}
+
+/** Tells whether a pod is to have the sidecar: the annotation counts in exactly this spelling, as in the API server. */
+export function asksForSidecar({ metadata }: Annotated): boolean {
+  return metadata.annotations?.[POD_ANNOTATIONS.inject] === 'true';
+}
+
+/** The fields of a SyncReport that the controller uses. */
+export interface ObservedReport {
+  namespace: string;
+  name: string;
+  /** UID of the pod that owns the report, as the API server knows it; what the report says of itself is not trusted. */
+  podUID: string | undefined;
+  status: SyncReportStatus | undefined;
+}
+
+/** Keeps what is used of a report; the paths of a dry run are for people. */
+export function projectReport({ metadata, status }: SyncReport): ObservedReport {
+  const { changes: _, ...kept } = status ?? ({} as Partial<SyncReportStatus>);
+  return {
+    namespace: metadata.namespace,
+    name: metadata.name,
+    podUID: metadata.ownerReferences?.find(({ kind }) => kind === 'Pod')?.uid,
+    status: kept.state ? { ...kept, state: kept.state } : undefined,
+  };
 }

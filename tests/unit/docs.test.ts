@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { suite, test } from 'node:test';
 import { type Page, proseOf, readPages } from '../support/markdown.ts';
@@ -49,4 +49,15 @@ test('every page is linked from the index of the docs', () => {
     missing.map(({ file }) => file).filter((file) => !linked.includes(file)),
     [],
   );
+});
+
+test('the diagrams of the architecture show the rooms that the check of imports holds', () => {
+  const rules = readFileSync(path.join(checkout, '.dependency-cruiser.cjs'), 'utf8');
+  const orders = [...rules.matchAll(/^ {2}(?:receiver|controller|agent):\s+'(.*)',$/gm)];
+  assert.equal(orders.length, 3);
+  const page = readFileSync(path.join(checkout, 'docs/architecture.md'), 'utf8');
+  for (const [, order = ''] of orders) {
+    const line = order.replaceAll('→', '-->').replaceAll('·', '&');
+    assert.ok(page.includes(`  ${line}\n`), `docs/architecture.md has no diagram of ${order}`);
+  }
 });

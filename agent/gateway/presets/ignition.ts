@@ -1,15 +1,14 @@
 import * as v from 'valibot';
 import { TransientError } from '../../../shared/errors.ts';
 import type { GatewayClient, GatewayRequest } from '../gateway-client.ts';
-import type { Preset } from './preset.ts';
 
 /**
  * Inductive Automation Ignition 8.3 and later, by its REST API (a gateway shows its own version of it under `/openapi`).
  * The key goes into `X-Ignition-API-Token`.
  */
-export const ignition: Preset = {
+export const ignition = {
   /** Projects before configuration: what the configuration names has to be there. */
-  reload: async (client) => {
+  reload: async (client: GatewayClient) => {
     await client.send(withKey({ method: 'POST', path: '/data/api/v1/scan/projects' }));
     await client.send(withKey({ method: 'POST', path: '/data/api/v1/scan/config' }));
   },

@@ -1,4 +1,5 @@
 import type { GatewayClient } from '../gateway-client.ts';
+import { ignition } from './ignition.ts';
 
 /** What is known of a product beyond what every gateway can be told by `reload.requests`. */
 export interface Preset {
@@ -6,4 +7,12 @@ export interface Preset {
   listEditors?(client: GatewayClient): Promise<string[]>;
   /** Tells the gateway that its files changed. Throws what the client throws. */
   reload(client: GatewayClient): Promise<void>;
+}
+
+/** A gateway of which nothing is known. */
+const none: Preset = { reload: async () => {} };
+
+/** The preset of that name, as the API knows them. */
+export function findPreset(name: 'none' | 'ignition'): Preset {
+  return { none, ignition }[name];
 }

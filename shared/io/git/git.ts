@@ -109,6 +109,7 @@ function collectOutput(child: ChildProcess, maxBytes: number, fail: (error: Erro
 export function killGroup(child: ChildProcess): void {
   if (child.pid === undefined || child.exitCode !== null) return;
   try {
+    // biome-ignore lint/style/noRestrictedGlobals: nothing else can kill a whole group
     process.kill(-child.pid, 'SIGKILL');
   } catch {
     child.kill('SIGKILL'); // the group is gone already

@@ -87,10 +87,11 @@ export function createReadBody(limits: BodyLimits): ReadBody {
       }
       function keep(chunk: Buffer): void {
         incoming.size += chunk.length;
-        if (incoming.size > maxBytes) return refuse('tooLarge');
         const cost = Math.max(0, incoming.size - FREE_BYTES) - incoming.charged;
-        if (cost > 0 && !makeRoom(cost)) return refuse('busy');
-        if (!underWay.has(incoming)) return; // it was the slowest itself
+        if (incoming.size > maxBytes) refuse('tooLarge');
+        else if (cost > 0 && !makeRoom(cost)) refuse('busy');
+        // The slowest may have been this one itself.
+        if (!underWay.has(incoming)) return;
         incoming.charged += cost;
         held += cost;
         chunks.push(chunk);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { renderContent } from '../../../agent/content/deliverable-content.ts';
+import { renderContent } from '../../../agent/content/deliver-content.ts';
 import { isLfsPointer } from '../../../agent/lfs/lfs-pointer.ts';
 import { gatewayNameOf, type Identity, templateValues } from '../../../agent/plan/template-values.ts';
 import { inputsHash, renderTemplate } from '../../../shared/domain/render-template.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { lfsEndpoint } from '../../../../agent/lfs/lfs-endpoint.ts';
+import { lfsEndpoint } from '../../../../agent/lfs/fetch-lfs-objects.ts';
 import { parseLfsPointer } from '../../../../agent/lfs/lfs-pointer.ts';
 
 suite('the Git LFS server of a repository', () => {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { desiredTree, type TreeEntry } from '../../../../agent/plan/desired-tree.ts';
+import { desiredTree } from '../../../../agent/plan/desired-tree.ts';
 import { excludeFilter } from '../../../../agent/plan/exclude-filter.ts';
 import type { OwnedFile } from '../../../../agent/plan/manifest.ts';
+import type { TreeEntry } from '../../../../agent/plan/plan-input.ts';
 import type { Mapping } from '../../../../shared/api/sync.ts';
 import { renderMappings } from '../../../../shared/domain/render-mappings.ts';
 

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { type DesiredTree, desiredTree, type TreeChange, type TreeEntry } from '../../../../agent/plan/desired-tree.ts';
+import { desiredTree } from '../../../../agent/plan/desired-tree.ts';
 import { excludeFilter } from '../../../../agent/plan/exclude-filter.ts';
 import { emptyManifest, type MutableManifest } from '../../../../agent/plan/manifest.ts';
 import { narrowChange } from '../../../../agent/plan/narrow-change.ts';
-import { foldersOf } from '../../../../agent/plan/relative-path.ts';
+import type { DesiredTree, TreeChange, TreeEntry } from '../../../../agent/plan/plan-input.ts';
 import type { Mapping } from '../../../../shared/api/sync.ts';
+import { foldersOf } from '../../../../shared/domain/relative-path.ts';
 import { renderMappings } from '../../../../shared/domain/render-mappings.ts';
 import { inputsHash } from '../../../../shared/domain/render-template.ts';
 

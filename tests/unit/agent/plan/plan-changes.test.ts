@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import type { Plan } from '../../../../agent/plan/plan-changes.ts';
-import { foldersOf } from '../../../../agent/plan/relative-path.ts';
+import { foldersOf } from '../../../../shared/domain/relative-path.ts';
 import { desiredFiles, Killed, MemoryVolume } from '../support/memory-volume.ts';
 
 type Files = Record<string, string>;

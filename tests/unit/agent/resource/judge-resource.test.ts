@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { judgeResource } from '../../../../agent/resource/judge-resource.ts';
-import type { WatchedResource } from '../../../../agent/resource/watched-resource.ts';
+import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
 import { resolveProfile } from '../../../../shared/domain/resolve-profile.ts';
 
 const mapping = { source: 'a', destination: 'b', required: true, template: false };

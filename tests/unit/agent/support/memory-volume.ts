@@ -1,9 +1,8 @@
-import type { DesiredFile, DesiredTree } from '../../../../agent/plan/desired-tree.ts';
-import type { LiveEntry, LiveTree } from '../../../../agent/plan/live-tree.ts';
 import { emptyManifest, type OwnedFile, updateManifest } from '../../../../agent/plan/manifest.ts';
 import { updateAfter, updateBefore, updateRecords } from '../../../../agent/plan/next-manifest.ts';
 import { type Plan, planChanges } from '../../../../agent/plan/plan-changes.ts';
-import { allFolders, foldersOf } from '../../../../agent/plan/relative-path.ts';
+import type { DesiredFile, DesiredTree, LiveEntry, LiveTree } from '../../../../agent/plan/plan-input.ts';
+import { allFolders, foldersOf } from '../../../../shared/domain/relative-path.ts';
 
 const APPLIED = { ref: 'r', commit: 'c', time: 't' };
 

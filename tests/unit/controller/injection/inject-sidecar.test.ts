@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { AdmittedPod } from '../../../../controller/injection/admitted-pod.ts';
-import { type Injection, injectSidecar } from '../../../../controller/injection/inject-sidecar.ts';
-import type { PatchOperation } from '../../../../controller/injection/json-patch.ts';
+import { type Injection, injectSidecar, type PatchOperation } from '../../../../controller/injection/inject-sidecar.ts';
 import { gatewaySpec } from '../support/gateway-specs.ts';
 
 interface Sidecar {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { KubeConfig } from '@kubernetes/client-node';
+import type { Answer } from '../../../../controller/intent/resolution.ts';
 import { refPrefixes } from '../../../../controller/intent/resolve-ref.ts';
 import { GitHttp } from '../../../../controller/polling/git-http.ts';
 import { RepositoryClient } from '../../../../controller/polling/query-repository.ts';
 import { Repositories } from '../../../../controller/polling/repositories.ts';
-import type { Answer } from '../../../../controller/polling/shared-repository.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 import { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';

@@ -1,0 +1,46 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { TerminalError, TransientError } from '../../shared/errors.ts';
+import type { ReloadRequest } from '../resource/judge-resource.ts';
+
+/** What Kubernetes allows for the names of Secrets and of their keys; `.` and `..` are no keys. */
+const SECRET_NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
+const SECRET_KEY = /^(?!\.{1,2}$)[-._a-zA-Z0-9]+$/;
+
+/** Reads the headers of a request as they are now: `folder` holds a file `<secret>/<key>` for each. */
+export async function readHeaders(
+  { headersFrom = [] }: ReloadRequest,
+  folder: string | undefined,
+): Promise<Record<string, string>> {
+  const pairs = headersFrom.map(async ({ name, secretRef }) => {
+    const what = `the key ${secretRef.key} of the Secret ${secretRef.name}`;
+    if (!/^[A-Za-z0-9-]+$/.test(name)) throw invalid(`${JSON.stringify(name)} is no name of a header`);
+    if (!folder || !SECRET_NAME.test(secretRef.name) || !SECRET_KEY.test(secretRef.key)) {
+      throw invalid(`${what} is not mounted: restart the pod after a change of spec.gateway.reload.requests`);
+    }
+    return [name, await readSecretFile(join(folder, secretRef.name, secretRef.key), what)] as const;
+  });
+  return Object.fromEntries(await Promise.all(pairs));
+}
+
+const invalid = (message: string) =>
+  new TerminalError(message, { code: 'gateway.headers', reason: 'ReloadRequestInvalid' });
+
+/** Reads a mounted Secret's value without the line feed that it may end in; `what` names it for people. */
+export async function readSecretFile(file: string, what: string): Promise<string> {
+  const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    const hint = cause.code === 'ENOENT' ? ': it was not there when the pod was created, restart the pod' : '';
+    throw new TransientError(`${what} cannot be read (${cause.code ?? 'unknown error'})${hint}`, {
+      code: 'gateway.credentials',
+      reason: 'CredentialsMissing',
+      cause,
+    });
+  });
+  const value = text.trim();
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
+  if (value !== '' && !/[\u0000-\u001f\u007f]|[^\u0000-\u00ff]/.test(value)) return value;
+  throw new TransientError(`${what} is empty or holds line feeds: a header cannot carry it`, {
+    code: 'gateway.credentials',
+    reason: 'CredentialsMissing',
+  });
+}

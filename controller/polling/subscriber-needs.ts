@@ -1,0 +1,62 @@
+import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
+import type { RefQuery } from './query-repository.ts';
+
+/** Beyond so many prefixes a host is asked for all branches and tags instead. */
+const MAX_PREFIXES = 2_000;
+const ALL_PREFIXES = ['refs/heads/', 'refs/tags/'];
+
+/** The one query that answers all these. */
+export function unionOf(queries: Iterable<RefQuery>): RefQuery {
+  const prefixes = new Set<string>();
+  const commits = new Set<string>();
+  for (const query of queries) {
+    for (const prefix of query.prefixes) prefixes.add(prefix);
+    for (const commit of query.commits) commits.add(commit);
+  }
+  if (prefixes.size > MAX_PREFIXES) {
+    const others = [...prefixes].filter((prefix) => !ALL_PREFIXES.some((all) => prefix.startsWith(all)));
+    return { prefixes: [...ALL_PREFIXES, ...others], commits: [...commits] };
+  }
+  return { prefixes: [...prefixes], commits: [...commits] };
+}
+
+/** Whether a query that asked for all of `covered`, prefixes and commits, answers this one as well. */
+export function covers(covered: ReadonlySet<string>, { prefixes, commits }: RefQuery): boolean {
+  const isCovered = (need: string) =>
+    covered.has(need) || ALL_PREFIXES.some((all) => need.startsWith(all) && covered.has(all));
+  return prefixes.every(isCovered) && commits.every(isCovered);
+}
+
+/** Names of the refs that came, went or moved between two answers. */
+export function changedRefs(before: AdvertisedRefs, after: AdvertisedRefs): string[] {
+  const moved = [...after].flatMap(([name, commit]) => (before.get(name) === commit ? [] : [name]));
+  const gone = [...before.keys()].filter((name) => !after.has(name));
+  return [...moved, ...gone];
+}
+
+/** Whether one of the changed refs is what the query is about: a ref by its full name, or any below a folder. */
+export function concerns(changed: ReadonlySet<string>, { prefixes, commits }: RefQuery): boolean {
+  const isChanged = (need: string) =>
+    changed.has(need) || (need.endsWith('/') && [...changed].some((name) => name.startsWith(need)));
+  return changed.size > 0 && (prefixes.some(isChanged) || commits.some(isChanged));
+}
+
+/** Poll intervals of many who share a repository, in milliseconds; knows the least without looking at each of them. */
+export class Intervals {
+  readonly #counts = new Map<number, number>();
+
+  /** Undefined where nobody polls. */
+  get least(): number | undefined {
+    return this.#counts.size === 0 ? undefined : Math.min(...this.#counts.keys());
+  }
+
+  /** One of them changes its interval; undefined stands for none. */
+  replace(before: number | undefined, after: number | undefined): void {
+    if (before === after) return;
+    if (after !== undefined) this.#counts.set(after, (this.#counts.get(after) ?? 0) + 1);
+    if (before === undefined) return;
+    const left = (this.#counts.get(before) ?? 0) - 1;
+    if (left > 0) this.#counts.set(before, left);
+    else this.#counts.delete(before);
+  }
+}

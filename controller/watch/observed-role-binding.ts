@@ -1,0 +1,35 @@
+import { FIELD_MANAGERS } from '../../shared/api/names.ts';
+import type { ObjectMeta } from '../../shared/api/object-meta.ts';
+
+export const RBAC = 'rbac.authorization.k8s.io/v1';
+
+export const ROLE_BINDING_SELECTOR = `app.kubernetes.io/managed-by=${FIELD_MANAGERS.controller}`;
+
+export interface RoleBinding {
+  metadata: ObjectMeta;
+  roleRef: { apiGroup: string; kind: string; name: string };
+  subjects?: { kind: string; name: string; namespace?: string; apiGroup?: string }[];
+}
+
+/** The fields of a RoleBinding that are compared. */
+export interface ObservedRoleBinding {
+  namespace: string;
+  name: string;
+  /** ServiceAccounts of the same namespace, sorted; anything else shows as another text. */
+  subjects: string[];
+  roleRef: string;
+  ownerUID: string | undefined;
+}
+
+/** Keeps what is used of a RoleBinding. */
+export function projectRoleBinding({ metadata, subjects = [], roleRef }: RoleBinding): ObservedRoleBinding {
+  const own = ({ kind, namespace }: { kind: string; namespace?: string }) =>
+    kind === 'ServiceAccount' && namespace === metadata.namespace;
+  return {
+    namespace: metadata.namespace,
+    name: metadata.name,
+    subjects: subjects.map((subject) => (own(subject) ? subject.name : JSON.stringify(subject))).sort(),
+    roleRef: `${roleRef.kind}/${roleRef.name}`,
+    ownerUID: metadata.ownerReferences?.[0]?.uid,
+  };
+}

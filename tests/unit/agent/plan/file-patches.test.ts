@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import fc from 'fast-check';
+import { patchJson } from '../../../../agent/plan/file-patches.ts';
+import { type JsonEdit, parseJsonPath } from '../../../../shared/domain/json-edits.ts';
+
+const edits = (set: Record<string, string>): JsonEdit[] =>
+  Object.entries(set).map(([path, json]) => ({ path: parseJsonPath(path) ?? [], json }));
+
+suite('patchJson', () => {
+  const cases: [name: string, before: string, set: Record<string, string>, after: string][] = [
+    ['a value', '{"a": 1, "b": 2}', { a: '"x"' }, '{"a": "x", "b": 2}'],
+    [
+      'a value deep inside',
+      '{ "a":{"b":[1, {"c" : null}]} }',
+      { 'a.b.1.c': '{"d":1}' },
+      '{ "a":{"b":[1, {"c" : {"d":1}}]} }',
+    ],
+    [
+      'large numbers beside it',
+      '{"id":12345678901234567890,"x":1.0e400}',
+      { x: '2' },
+      '{"id":12345678901234567890,"x":2}',
+    ],
+    ['a large number', '{"id":1}', { id: '98765432109876543210' }, '{"id":98765432109876543210}'],
+    ['white space and key order', '{\r\n\t"b" : 1 ,\r\n\t"a":2}\n', { a: '3' }, '{\r\n\t"b" : 1 ,\r\n\t"a":3}\n'],
+    ['a byte order mark', '\ufeff{"a":1}', { a: '2' }, '\ufeff{"a":2}'],
+    ['a missing key', '{\n  "a": 1,\n  "b": 2\n}', { c: '3' }, '{\n  "a": 1,\n  "b": 2,\n  "c": 3\n}'],
+    ['a missing key in one line', '{"a":1}', { b: '2', c: '3' }, '{"a":1,"b":2,"c":3}'],
+    ['a missing key of an empty object', '{"a":{ }}', { 'a.b': '1', 'a.c': '2' }, '{"a":{"b": 1, "c": 2 }}'],
+    ['missing objects', '{"a":1}', { 'x.y.z': '1', 'x.w': '2' }, '{"a":1,"x":{"w": 2, "y": {"z": 1}}}'],
+    ['additions at two levels', '{"a":{"x":1}}', { 'a.y': '2', b: '3' }, '{"a":{"x":1,"y":2},"b":3}'],
+    ['keys with dots and escapes', '{"a.b":{"\\u0063":1}}', { 'a\\.b.c': '2' }, '{"a.b":{"\\u0063":2}}'],
+    ['strings that look like structure', '{"a":"}],{\\"b\\":1","b":1}', { b: '2' }, '{"a":"}],{\\"b\\":1","b":2}'],
+    ['the whole of an array', '[[1,2],[3]]', { '0': '[]' }, '[[],[3]]'],
+  ];
+  for (const [name, before, set, after] of cases) {
+    test(`changes ${name}, and nothing else`, () => {
+      const expected = { kind: 'patched', text: after };
+      assert.deepEqual(patchJson(before, edits(set)), expected);
+      assert.deepEqual(patchJson(before, edits(set).reverse()), expected, 'in another order');
+    });
+  }
+
+  const refused: [name: string, before: string, set: Record<string, string>, problem: RegExp][] = [
+    ['what is no JSON', '{"a":1,}', { a: '2' }, /is no JSON/],
+    ['a comment', '{} // x', { a: '2' }, /is no JSON/],
+    ['a path through a number', '{"a":1}', { 'a.b': '2' }, /has no object at a/],
+    ['a scalar at the top', '1', { a: '2' }, /has no object at its top/],
+    ['an element that is not there', '{"a":[1]}', { 'a.1': '2' }, /has no element a\.1: the array holds 1/],
+    ['a key in an array', '{"a":[1]}', { 'a.01': '2' }, /has no element a\.01/],
+    ['a key that is there twice', '{"a":1,"a":2}', { a: '3' }, /has the key a more than once/],
+    [
+      'a path and one below it',
+      '{}',
+      { 'a.b': '1', a: '2' },
+      /a\.b and a are the same place, or one lies in the other/,
+    ],
+    ['a path below a value of the same patch', '{"a":{}}', { 'a.b': '1', 'a.b.c': '2' }, /a\.b\.c and a\.b are/],
+  ];
+  for (const [name, before, set, problem] of refused) {
+    test(`refuses ${name}`, () => {
+      const result = patchJson(before, edits(set));
+      assert.ok(result.kind === 'problem');
+      assert.match(result.message, problem);
+    });
+  }
+
+  test('a file that is nested deep takes no stack', () => {
+    const deep = `{"x":${'['.repeat(5_000)}${']'.repeat(5_000)},"a":1}`;
+    const result = patchJson(deep, edits({ a: '2' }));
+    assert.ok(result.kind === 'patched' && result.text.endsWith(',"a":2}'));
+  });
+});
+
+suite('parseJsonPath', () => {
+  const cases: [string, string[] | undefined][] = [
+    ['a.b', ['a', 'b']],
+    ['a\\.b.c\\\\', ['a.b', 'c\\']],
+    ['a\\b', ['a\\b']],
+    ['', undefined],
+    ['a..b', undefined],
+    ['a.', undefined],
+  ];
+  for (const [text, keys] of cases) test(JSON.stringify(text), () => assert.deepEqual(parseJsonPath(text), keys));
+});
+
+/** Writes a value with white space that is made up anew at each place. */
+function write(value: unknown, spaces: () => string): string {
+  const s = spaces;
+  if (Array.isArray(value)) return `${s()}[${value.map((item) => write(item, s)).join(',')}${s()}]${s()}`;
+  if (typeof value !== 'object' || value === null) return `${s()}${JSON.stringify(value)}${s()}`;
+  const members = Object.entries(value).map(([key, inner]) => `${s()}${JSON.stringify(key)}${s()}:${write(inner, s)}`);
+  return `${s()}{${members.join(',')}${s()}}${s()}`;
+}
+
+/** All paths of a value that lead to something. */
+function pathsOf(value: unknown, path: string[] = []): string[][] {
+  if (typeof value !== 'object' || value === null) return [path];
+  return [path, ...Object.entries(value).flatMap(([key, inner]) => pathsOf(inner, [...path, key]))];
+}
+
+function put(value: unknown, [key, ...rest]: string[], inner: unknown): unknown {
+  if (key === undefined) return inner;
+  if (Array.isArray(value)) return value.map((item, index) => (String(index) === key ? put(item, rest, inner) : item));
+  const object = value as Record<string, unknown>;
+  return { ...object, [key]: put(object[key] ?? {}, rest, inner) };
+}
+
+suite('patchJson, for any JSON', () => {
+  const json = fc.jsonValue({ maxDepth: 4 }).filter((value) => !JSON.stringify(value).includes('__proto__'));
+  const inside = json.chain((value) => {
+    const paths = pathsOf(value).filter((path) => path.length > 0);
+    return paths.length === 0 ? fc.constant(undefined) : fc.tuple(fc.constant(value), fc.constantFrom(...paths));
+  });
+  const seeds = fc.array(fc.constantFrom('', '', ' ', '\n', '\t', '\r\n  '), { minLength: 1, maxLength: 20 });
+
+  test('the value changes, and everything before and after it is the same', () => {
+    fc.assert(
+      fc.property(inside, json, seeds, (given, next, spaces) => {
+        if (!given) return;
+        const [value, path] = given;
+        let turn = 0;
+        const text = write(value, () => spaces[turn++ % spaces.length] ?? '');
+        const mark = '"\u0000mark"';
+        const marked = patchJson(text, [{ path, json: mark }]);
+        const result = patchJson(text, [{ path, json: JSON.stringify(next) }]);
+        assert.ok(marked.kind === 'patched' && result.kind === 'patched');
+        const [before = '', after = ''] = marked.text.split(mark);
+        assert.ok(text.startsWith(before) && text.endsWith(after));
+        assert.equal(result.text, `${before}${JSON.stringify(next)}${after}`);
+        assert.deepEqual(JSON.parse(result.text), put(JSON.parse(text), path, JSON.parse(JSON.stringify(next))));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('a key that is added leaves every character where it was in order', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), json), seeds, json, (value, spaces, next) => {
+        if ('new key' in value || '__proto__' in value) return;
+        let turn = 0;
+        const text = write(value, () => spaces[turn++ % spaces.length] ?? '');
+        const result = patchJson(text, [{ path: ['new key', 'x'], json: JSON.stringify(next) }]);
+        assert.ok(result.kind === 'patched');
+        const parsed = JSON.parse(JSON.stringify(next));
+        assert.deepEqual(JSON.parse(result.text), { ...JSON.parse(text), 'new key': { x: parsed } });
+        const added = result.text.length - text.length;
+        const cut = [...text].findIndex(
+          (_, at) => text.slice(0, at) + result.text.slice(at, at + added) + text.slice(at) === result.text,
+        );
+        assert.notEqual(cut, -1);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import * as v from 'valibot';
+import { reportStatus } from '../../../../agent/report/reports.ts';
+import { fetchDelay, retryDelay } from '../../../../agent/sync/sync-loop.ts';
+import { syncReportStatusSchema } from '../../../../shared/api/sync-report.ts';
+
+const identity = { podName: 'p', podUid: 'u', namespace: 'n', crName: 'c', profile: 'default', gatewayName: undefined };
+const applied = { ref: 'v1', commit: 'abc', time: '2026-01-01T00:00:00Z' };
+const context = { identity, gateway: 'edge', applied, agentVersion: '1' };
+
+suite('reportStatus', () => {
+  test('tells what is on disk, whatever the state', () => {
+    for (const state of ['Synced', 'Paused', 'DryRun', 'Error'] as const) {
+      const status = reportStatus({ state }, context);
+      assert.equal(status.commit, 'abc');
+      assert.equal(status.ref, 'v1');
+      assert.equal(status.time, applied.time);
+    }
+  });
+
+  test('tells of no commit where none is on disk', () => {
+    const status = reportStatus({ state: 'Paused' }, { ...context, applied: undefined });
+    assert.deepEqual(Object.keys(status), ['podUID', 'gateway', 'profile', 'crName', 'state', 'agentVersion']);
+  });
+
+  test('keeps within the bounds of the API', () => {
+    const status = reportStatus({ state: 'Error', message: 'x'.repeat(5000), durationMs: 1230 }, context);
+    assert.ok(v.safeParse(syncReportStatusSchema, status).success);
+    assert.equal(status.duration, '1.23s');
+  });
+});
+
+suite('delays', () => {
+  test('retries are further and further apart, never at once, at most a minute', () => {
+    assert.equal(retryDelay(1, 0), 500);
+    assert.equal(retryDelay(1, 1), 1000);
+    assert.equal(retryDelay(3, 1), 4000);
+    assert.equal(retryDelay(50, 1), 60_000);
+  });
+
+  test('few gateways fetch at once, many are spread out', () => {
+    assert.equal(fetchDelay(1, 1), 0);
+    assert.equal(fetchDelay(20, 1), 0);
+    assert.equal(fetchDelay(100, 1), 1000);
+    assert.equal(fetchDelay(5000, 1), 10_000);
+  });
+});

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { chooseIntent, eventOf, isMentioned, isSettled } from '../../../../controller/intent/choose-intent.ts';
+import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
+import type { GatewaySyncStatus, RequestOutcome } from '../../../../shared/api/gateway-sync-status.ts';
+
+const request = { ref: 'v1', id: '1', at: '2026-01-02T00:00:00Z' };
+
+interface Case {
+  says: string;
+  /** Outcome of the request in status; none: there is no request; undefined: there is no echo yet. */
+  request?: { outcome: RequestOutcome | undefined };
+  observedGeneration?: number;
+  polled?: boolean;
+  settled: boolean;
+  mentioned: boolean;
+  event: boolean;
+}
+
+const cases: Case[] = [
+  { says: 'a resource at rest', settled: true, mentioned: true, event: false },
+  { says: 'an edit, polled', observedGeneration: 1, settled: false, mentioned: false, event: false },
+  { says: 'an edit, not polled', observedGeneration: 1, polled: false, settled: false, mentioned: false, event: true },
+  { says: 'at rest, not polled', polled: false, settled: true, mentioned: true, event: false },
+  { says: 'a new request', request: { outcome: undefined }, settled: false, mentioned: false, event: true },
+  { says: 'a request that waits', request: { outcome: 'Pending' }, settled: false, mentioned: true, event: true },
+  { says: 'a request that is done', request: { outcome: 'Applied' }, settled: true, mentioned: true, event: false },
+];
+
+function observed({ polled = true, observedGeneration = 2, request: asked }: Case): ObservedGatewaySync {
+  const status: GatewaySyncStatus = {
+    observedGeneration,
+    observedRef: 'main',
+    target: { ref: 'main', source: 'Spec' },
+    ...(asked?.outcome ? { lastRequest: { ...request, outcome: asked.outcome } } : {}),
+  };
+  return {
+    namespace: 'a',
+    name: 'b',
+    uid: 'c',
+    generation: 2,
+    resourceVersion: '1',
+    createdAt: 0,
+    deleting: false,
+    spec: { git: { ref: 'main' }, polling: { enabled: polled } } as ObservedGatewaySync['spec'],
+    status,
+    ...(asked ? { request: { ...request, applied: false } } : {}),
+  };
+}
+
+suite('what a status says', () => {
+  for (const expected of cases) {
+    test(`of ${expected.says}`, () => {
+      const gatewaySync = observed(expected);
+      const intent = chooseIntent(gatewaySync);
+      assert.deepEqual(
+        {
+          settled: isSettled(gatewaySync, intent),
+          mentioned: isMentioned(gatewaySync, intent),
+          event: eventOf(gatewaySync, intent) !== undefined,
+        },
+        { settled: expected.settled, mentioned: expected.mentioned, event: expected.event },
+      );
+    });
+  }
+
+  test('makes one event of one request, however often it is looked at, and another of the next', () => {
+    const first = observed({
+      says: '',
+      request: { outcome: undefined },
+      settled: false,
+      mentioned: false,
+      event: true,
+    });
+    const waiting = observed({
+      says: '',
+      request: { outcome: 'Pending' },
+      settled: false,
+      mentioned: true,
+      event: true,
+    });
+    const next = { ...first, request: { ...request, id: '2', applied: false } };
+    const event = (gatewaySync: ObservedGatewaySync) => eventOf(gatewaySync, chooseIntent(gatewaySync));
+    assert.equal(event(first), event(waiting));
+    assert.notEqual(event(first), event(next));
+  });
+});

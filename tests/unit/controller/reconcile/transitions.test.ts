@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { appliedDelays } from '../../../../controller/reconcile/transitions.ts';
+
+const now = Date.parse('2026-11-21T12:00:10.000Z');
+const request = { id: 'a', ref: 'v1', at: '2026-11-21T12:00:00.000Z' };
+const push = { ref: 'refs/heads/main', at: '2026-11-21T12:00:09.500Z' };
+
+test('a request and a push that become applied are each told with the time since they were made', () => {
+  const before = { lastRequest: { ...request, outcome: 'Pending' as const } };
+  const after = {
+    lastRequest: { ...request, outcome: 'Applied' as const },
+    lastPush: { ...push, outcome: 'Applied' as const },
+  };
+  assert.deepEqual(appliedDelays(before, after, now), [10, 0.5]);
+});
+
+test('what was applied before, or is not applied, is not told', () => {
+  const applied = { lastRequest: { ...request, outcome: 'Applied' as const } };
+  assert.deepEqual(appliedDelays(applied, applied, now), []);
+  assert.deepEqual(appliedDelays({}, { lastRequest: { ...request, outcome: 'Failed' } }, now), []);
+  assert.deepEqual(appliedDelays({}, {}, now), []);
+});
+
+test('a time that cannot be read is no time, and one ahead of our clock is now', () => {
+  const at = (value?: string) => ({
+    lastRequest: { ref: 'v1', outcome: 'Applied' as const, ...(value && { at: value }) },
+  });
+  assert.deepEqual(appliedDelays({}, at(), now), []);
+  assert.deepEqual(appliedDelays({}, at('yesterday'), now), []);
+  assert.deepEqual(appliedDelays({}, at('2026-11-21T13:00:00.000Z'), now), [0]);
+});

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { isApplied, ownerOfField } from '../../../../controller/watch/observed-gateway-sync.ts';
+
+const path = ['f:spec', 'f:git', 'f:ref'];
+const owns = { 'f:spec': { 'f:git': { 'f:ref': {} } } };
+
+suite('the owner of a field', () => {
+  test('is the latest of those who have it', () => {
+    const entries = [
+      { manager: 'early', time: '2026-01-01T00:00:00Z', fieldsV1: owns },
+      { manager: 'late', time: '2026-01-02T00:00:00Z', fieldsV1: owns },
+      { manager: 'other', time: '2026-01-03T00:00:00Z', fieldsV1: { 'f:spec': { 'f:git': { 'f:repo': {} } } } },
+      { manager: 'status', time: '2026-01-04T00:00:00Z', subresource: 'status', fieldsV1: owns },
+    ];
+    assert.equal(ownerOfField(entries, path)?.manager, 'late');
+  });
+
+  test('is nobody where nobody has it', () => {
+    assert.equal(ownerOfField(undefined, path), undefined);
+    assert.equal(ownerOfField([{ manager: 'a', fieldsV1: { 'f:spec': { 'f:git': null } } }], path), undefined);
+    assert.equal(ownerOfField([{ manager: 'a' }], path), undefined);
+  });
+
+  test('has applied it from a manifest, or not', () => {
+    assert.equal(isApplied({ manager: 'flux', operation: 'Apply' }), true);
+    assert.equal(isApplied({ manager: 'kubectl-client-side-apply', operation: 'Update' }), true);
+    assert.equal(isApplied({ manager: 'kubectl-annotate', operation: 'Update' }), false);
+    assert.equal(isApplied(undefined), false);
+  });
+});
