@@ -28,12 +28,13 @@ async function selectFiles(names: string[]): Promise<Map<string, string[]>> {
   const selected = new Map([...groups.keys()].map((group) => [group, new Set<string>()]));
   for (const name of chosen) {
     const pattern = groups.has(name) ? `tests/${name}/**/*.test.ts` : path.relative(root, path.resolve(name));
-    let isKnown = false;
+    const matches: { file: string; group: string }[] = [];
     for await (const file of glob(pattern, { cwd: root })) {
       const [, group = ''] = /^tests\/(\w+)\//.exec(file) ?? [];
-      isKnown ||= selected.get(group)?.add(file) !== undefined;
+      if (selected.has(group)) matches.push({ file, group });
     }
-    if (!isKnown) throw new Error(`${name}: no such group or test file; ${usage}`);
+    if (matches.length === 0) throw new Error(`${name}: no such group or test file; ${usage}`);
+    for (const { file, group } of matches) selected.get(group)?.add(file);
   }
   return new Map([...selected].flatMap(([group, files]) => (files.size > 0 ? [[group, [...files].sort()]] : [])));
 }
