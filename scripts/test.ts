@@ -72,30 +72,32 @@ class SharedCluster {
   }
 }
 
+/** Runs the groups one after the other, whatever the earlier ones came to. */
 async function runGroups(selected: Map<string, string[]>, flags: string[]): Promise<Tally[]> {
   const cluster = new SharedCluster();
   const provided = provideBinaries([...selected.keys()]);
+  const prepare = async (group: string): Promise<NodeJS.ProcessEnv> => {
+    const binaries = groups.get(group) ?? [];
+    if (binaries.length === 0) return {};
+    await step(`Finding ${binaries.join(', ')}`, async () => await provided.get(group));
+    return { TEST_CLUSTER: JSON.stringify(await cluster.start()) };
+  };
   const tallies: Tally[] = [];
   try {
     for (const [group, files] of selected) {
-      const run = async () => {
-        const binaries = groups.get(group) ?? [];
-        if (binaries.length === 0) return await runNodeTests(files, flags, {});
-        await step(`Finding ${binaries.join(', ')}`, async () => await provided.get(group));
-        return await runNodeTests(files, flags, { TEST_CLUSTER: JSON.stringify(await cluster.start()) });
-      };
       console.log(`\n== ${group} (test files: ${files.length})`);
-      tallies.push(
-        await run().catch((error: Error) => {
-          console.error(error.message);
-          return tallyOfFailure(group, error);
-        }),
-      );
+      const tally = prepare(group).then((env) => runNodeTests(files, flags, env));
+      tallies.push(await tally.catch((error: Error) => explainFailure(group, error)));
     }
   } finally {
     await cluster.stop();
   }
   return tallies;
+}
+
+function explainFailure(group: string, error: Error): Tally {
+  console.error(error.message);
+  return tallyOfFailure(group, error);
 }
 
 try {
