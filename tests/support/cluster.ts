@@ -20,6 +20,7 @@ async function connect(given: string | undefined): Promise<ClusterAccess> {
     const json = given.startsWith('{') ? given : await readFile(given, 'utf8');
     return accessCluster(JSON.parse(json) as ClusterDetails);
   }
+  // It loads a library that tests with a given cluster need not wait for.
   const { installCrds } = await import('../../scripts/testbed/install-crds.ts');
   const controlPlane = await startControlPlane();
   await installCrds(controlPlane);
