@@ -83,7 +83,7 @@ async function issueToken({ kubeconfig }: ServerDetails, account: Account): Prom
   const request = { spec: { expirationSeconds: 7_200, ...(boundObjectRef && { boundObjectRef }) } };
   const accountPath = corePath('serviceaccounts', account.namespace, account.serviceAccount);
   try {
-    for (const deadline = Date.now() + 10_000; ; await sleep(100)) {
+    for (const deadline = Date.now() + 60_000; ; await sleep(100)) {
       try {
         return (await client.create<{ status: { token: string } }>(`${accountPath}/token`, request)).status.token;
       } catch (error) {
