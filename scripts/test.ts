@@ -1,72 +1,113 @@
 import { glob } from 'node:fs/promises';
-import { availableParallelism, constants } from 'node:os';
 import path from 'node:path';
 import { buildBundles } from './demo/build-bundles.ts';
-import type { ClusterDetails } from './testbed/cluster-access.ts';
+import { runNodeTests } from './test/run-node-tests.ts';
+import { describeTallies, type Tally, tallyOfFailure } from './test/tally.ts';
 import { type ControlPlane, startControlPlane } from './testbed/control-plane.ts';
 import { findBinaries } from './testbed/find-binaries.ts';
-import { startGuarded } from './testbed/guarded-process.ts';
 import { installCrds } from './testbed/install-crds.ts';
 import { step } from './testbed/step.ts';
+import type { BinaryName } from './testbed/versions.ts';
 
 const root = path.join(import.meta.dirname, '..');
-const groups = ['unit', 'integration', 'chart'];
-const usage = `usage: npm test -- [${groups.join('|')}|all|test file]… [option of node --test]…`;
+const CONTROL_PLANE: BinaryName[] = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl'];
 
-/** The test files that arguments name; none name everything but the end-to-end tests, which have a script of their own. */
-async function selectFiles(names: string[]): Promise<string[]> {
-  const chosen = names.length === 0 || names.includes('all') ? groups : names;
-  const files = new Set<string>();
+/** The groups, in the order in which they run: folders of tests/, with the binaries that each needs. */
+const groups = new Map<string, BinaryName[]>([
+  ['unit', []],
+  ['integration', [...CONTROL_PLANE, 'git-lfs']],
+  ['chart', [...CONTROL_PLANE, 'helm', 'kubeconform']],
+  ['monitoring', [...CONTROL_PLANE, 'helm', 'promtool', 'prometheus']],
+]);
+const usual = ['unit', 'integration', 'chart'];
+const usage = `usage: npm test -- [${[...groups.keys()].join('|')}|all|test file]… [option of node --test]…`;
+
+/** The test files that arguments name, by group; nothing names the usual groups. */
+async function selectFiles(names: string[]): Promise<Map<string, string[]>> {
+  const chosen = names.length === 0 ? usual : names.flatMap((name) => (name === 'all' ? [...groups.keys()] : name));
+  const selected = new Map([...groups.keys()].map((group) => [group, new Set<string>()]));
   for (const name of chosen) {
-    const pattern = groups.includes(name) ? `tests/${name}/**/*.test.ts` : path.relative(root, path.resolve(name));
-    const before = files.size;
-    for await (const match of glob(pattern, { cwd: root })) files.add(match);
-    if (files.size === before && !groups.includes(name)) throw new Error(`${name}: no such group or file; ${usage}`);
+    const pattern = groups.has(name) ? `tests/${name}/**/*.test.ts` : path.relative(root, path.resolve(name));
+    const matches: { file: string; group: string }[] = [];
+    for await (const file of glob(pattern, { cwd: root })) {
+      const [, group = ''] = /^tests\/(\w+)\//.exec(file) ?? [];
+      if (selected.has(group)) matches.push({ file, group });
+    }
+    if (matches.length === 0) throw new Error(`${name}: no such group or test file; ${usage}`);
+    for (const { file, group } of matches) selected.get(group)?.add(file);
   }
-  return [...files].sort();
+  return new Map([...selected].flatMap(([group, files]) => (files.size > 0 ? [[group, [...files].sort()]] : [])));
 }
 
-/** Unit tests touch nothing outside; the others share one API server. */
-async function prepareCluster(files: string[]): Promise<ControlPlane | undefined> {
-  const isChart = (file: string) => file.startsWith(path.join('tests', 'chart', ''));
-  if (files.every((file) => file.startsWith(path.join('tests', 'unit', '')))) return undefined;
-  await findBinaries('etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl');
-  if (files.some(isChart)) await findBinaries('helm', 'kubeconform', 'prometheus', 'promtool');
-  const controlPlane = await step('Starting a Kubernetes control plane', () => startControlPlane());
-  await step('Installing the CRDs', () => installCrds(controlPlane));
-  return controlPlane;
+/** Provides the binaries of one group after the other, while the tests of those before run. */
+function provideBinaries(names: string[]): Map<string, Promise<unknown>> {
+  const provided = new Map<string, Promise<unknown>>();
+  let last: Promise<unknown> = Promise.resolve();
+  for (const name of names) {
+    const provide = () => findBinaries(...(groups.get(name) ?? []));
+    last = last.then(provide, provide);
+    // The group itself says what is missing.
+    last.catch(() => {});
+    provided.set(name, last);
+  }
+  return provided;
 }
 
-/** Runs Node's test runner, guarded: it ends with this process, and with it all test files that it runs. */
-async function runTests(files: string[], flags: string[], cluster: ClusterDetails | undefined): Promise<number> {
-  const args = [
-    '--test',
-    '--test-reporter=spec',
-    // Integration tests wait more than they compute.
-    `--test-concurrency=${Math.max(2, availableParallelism())}`,
-    '--test-timeout=120000',
-    ...flags,
-    ...files,
-  ];
-  const env = { ...process.env, ...(cluster && { TEST_CLUSTER: JSON.stringify(cluster) }) };
-  const runner = startGuarded(process.execPath, args, { cwd: root, env, output: 'inherit' });
-  runner.child.ref();
-  const { code, signal } = await runner.exited;
-  return code ?? 128 + constants.signals[signal ?? 'SIGTERM'];
+/** The control plane that all groups share which need one. */
+class SharedCluster {
+  #controlPlane: Promise<ControlPlane> | undefined;
+
+  start(): Promise<ControlPlane> {
+    this.#controlPlane ??= step('Starting a Kubernetes control plane with the CRDs', async () => {
+      const controlPlane = await startControlPlane();
+      await installCrds(controlPlane);
+      return controlPlane;
+    });
+    return this.#controlPlane;
+  }
+
+  async stop(): Promise<void> {
+    const controlPlane = await this.#controlPlane?.catch(() => undefined);
+    await controlPlane?.stop();
+  }
 }
 
-const flags = process.argv.slice(2).filter((argument) => argument.startsWith('-'));
-const names = process.argv.slice(2).filter((argument) => !argument.startsWith('-'));
-let controlPlane: ControlPlane | undefined;
+/** Runs the groups one after the other, whatever the earlier ones came to. */
+async function runGroups(selected: Map<string, string[]>, flags: string[]): Promise<Tally[]> {
+  const cluster = new SharedCluster();
+  const provided = provideBinaries([...selected.keys()]);
+  const prepare = async (group: string): Promise<NodeJS.ProcessEnv> => {
+    const binaries = groups.get(group) ?? [];
+    if (binaries.length === 0) return {};
+    await step(`Finding ${binaries.join(', ')}`, async () => await provided.get(group));
+    return { TEST_CLUSTER: JSON.stringify(await cluster.start()) };
+  };
+  const tallies: Tally[] = [];
+  try {
+    for (const [group, files] of selected) {
+      console.log(`\n== ${group} (test files: ${files.length})`);
+      const tally = prepare(group).then((env) => runNodeTests(files, flags, env));
+      tallies.push(await tally.catch((error: Error) => explainFailure(group, error)));
+    }
+  } finally {
+    await cluster.stop();
+  }
+  return tallies;
+}
+
+function explainFailure(group: string, error: Error): Tally {
+  console.error(error.message);
+  return tallyOfFailure(group, error);
+}
+
 try {
-  const files = await selectFiles(names);
-  if (files.length === 0) throw new Error(`There are no tests to run; ${usage}`);
+  const flags = process.argv.slice(2).filter((argument) => argument.startsWith('-'));
+  const selected = await selectFiles(process.argv.slice(2).filter((argument) => !argument.startsWith('-')));
   await buildBundles();
-  controlPlane = await prepareCluster(files);
-  process.exitCode = await runTests(files, flags, controlPlane);
+  const tallies = await runGroups(selected, flags);
+  console.log(`\n${describeTallies(tallies)}`);
+  process.exitCode = tallies.some(({ failed }) => failed.length > 0) ? 1 : 0;
 } catch (error) {
   console.error((error as Error).message);
   process.exitCode = 1;
-} finally {
-  await controlPlane?.stop();
 }

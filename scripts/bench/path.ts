@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { applyObject } from '../demo/apply-object.ts';
 import { buildBundles } from '../demo/build-bundles.ts';
 import { GatewaySyncFollower } from '../demo/follow-gateway-sync.ts';
 import { BRANCH, gatewaySyncObject, NAMESPACE, namespaceObject, RESOURCE, sampleFiles } from '../demo/objects.ts';
-import { applyObject, startGateway, startOperator } from '../demo/start-system.ts';
+import { startGateway, startOperator } from '../demo/start-system.ts';
 import { postPush, watchDelivery } from '../demo/watch-delivery.ts';
 import { agentClusterRole } from '../testbed/agent-role.ts';
 import { clientOf } from '../testbed/client-of.ts';
@@ -37,7 +38,9 @@ export async function run(options: string[]): Promise<void> {
 }
 
 async function measure(files: number, changes: number): Promise<string[][]> {
-  const cluster = await step(`Starting a control plane, for ${files} files`, () => startControlPlane());
+  const controlPlane = await step(`Starting a control plane, for ${files} files`, () => startControlPlane());
+  const client = clientOf(controlPlane.kubeconfig, { userAgent: 'bench' });
+  const cluster = { ...controlPlane, client };
   const server = await startGitServer();
   const secret = randomBytes(20).toString('hex');
   const follower = new GatewaySyncFollower();
@@ -47,15 +50,11 @@ async function measure(files: number, changes: number): Promise<string[][]> {
     const repository = await server.createRepository('gateways');
     await repository.commit({ files: { ...sampleFiles, ...manyFiles(files) } });
     await installCrds(cluster);
-    for (const object of [namespaceObject, agentClusterRole]) await applyObject(cluster, object);
+    for (const object of [namespaceObject, agentClusterRole]) await applyObject(client, object);
     const operator = await startOperator(cluster, secret);
     running.push(operator);
-    void follower.run(
-      clientOf(cluster.kubeconfig, { userAgent: 'bench' }),
-      { namespace: NAMESPACE, name: RESOURCE },
-      following.signal,
-    );
-    await applyObject(cluster, gatewaySyncObject(repository.url, '1h'));
+    void follower.run(client, { namespace: NAMESPACE, name: RESOURCE }, following.signal);
+    await applyObject(client, gatewaySyncObject(repository.url, '1h'));
     const { data, agent } = await startGateway(cluster);
     running.push(agent);
     await follower.until('the first sync', ({ status }) => status?.gateways?.synced === 1, 120_000);

@@ -1,4 +1,5 @@
 import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
+import type { ApiObject } from './apply-object.ts';
 
 export const NAMESPACE = 'stoker-demo';
 export const RESOURCE = 'gateways';
@@ -8,8 +9,15 @@ export const BRANCH = 'main';
 /** Names the demo's namespace. */
 export const namespaceObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } };
 
+/** The account of the pod, which the controllers of a whole control plane make in each namespace. */
+export const serviceAccountObject = {
+  apiVersion: 'v1',
+  kind: 'ServiceAccount',
+  metadata: { name: 'default', namespace: NAMESPACE },
+};
+
 /** What goes where: the folder for all gateways, and the one of the gateway itself over it. */
-export function gatewaySyncObject(repo: string, pollInterval: string): object {
+export function gatewaySyncObject(repo: string, pollInterval: string): ApiObject & { spec: object } {
   return {
     apiVersion: API_VERSION,
     kind: GATEWAY_SYNC.kind,

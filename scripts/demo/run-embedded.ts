@@ -1,23 +1,36 @@
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
+import { gatewaySyncPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { agentClusterRole } from '../testbed/agent-role.ts';
 import { clientOf } from '../testbed/client-of.ts';
-import { type ControlPlane, startControlPlane } from '../testbed/control-plane.ts';
+import { startApiServer } from '../testbed/control-plane.ts';
+import { findBinaries, lookForBinary } from '../testbed/find-binaries.ts';
 import type { GitRepository } from '../testbed/git-repository.ts';
 import { startGitServer } from '../testbed/git-server.ts';
 import { installCrds } from '../testbed/install-crds.ts';
 import { step } from '../testbed/step.ts';
+import { applyObject } from './apply-object.ts';
 import { buildBundles } from './build-bundles.ts';
 import { bold, dim, headline, say, show, timeline } from './console.ts';
 import { GatewaySyncFollower } from './follow-gateway-sync.ts';
-import { BRANCH, gatewaySyncObject, NAMESPACE, namespaceObject, POD, RESOURCE, sampleFiles } from './objects.ts';
-import { applyObject, type Gateway, startGateway, startOperator } from './start-system.ts';
+import {
+  BRANCH,
+  gatewaySyncObject,
+  NAMESPACE,
+  namespaceObject,
+  POD,
+  RESOURCE,
+  sampleFiles,
+  serviceAccountObject,
+} from './objects.ts';
+import { readTable } from './read-table.ts';
+import { type Cluster, type Gateway, startGateway, startOperator } from './start-system.ts';
 import { postPush, watchDelivery } from './watch-delivery.ts';
 
 const POLL_SECONDS = 5;
 
 interface Stage {
-  cluster: ControlPlane;
+  cluster: Cluster;
   repository: GitRepository;
   follower: GatewaySyncFollower;
   webhookUrl: string;
@@ -43,29 +56,29 @@ export async function runEmbedded({ once }: { once: boolean }): Promise<void> {
 
 async function prepare(): Promise<Stage> {
   await buildBundles();
-  const cluster = await step('Starting a Kubernetes control plane (etcd, API server, controllers)', () =>
-    startControlPlane(),
-  );
-  const server = await startGitServer();
-  const repository = await server.createRepository('gateways');
+  await step('Finding etcd and kube-apiserver', () => findBinaries('etcd', 'kube-apiserver'));
+  const server = await step('Starting an API server with the CRDs', async () => {
+    const apiServer = await startApiServer();
+    await installCrds(apiServer);
+    return apiServer;
+  });
+  const cluster = { ...server, client: clientOf(server.kubeconfig, { userAgent: 'stoker-operator-demo' }) };
+  const gitServer = await startGitServer();
+  const repository = await gitServer.createRepository('gateways');
   await repository.commit({ files: sampleFiles, message: 'First configuration' });
-  await installCrds(cluster);
-  for (const object of [namespaceObject, agentClusterRole]) await applyObject(cluster, object);
+  await applyObject(cluster.client, namespaceObject);
+  for (const object of [serviceAccountObject, agentClusterRole]) await applyObject(cluster.client, object);
 
-  headline('The operator');
   const secret = randomBytes(20).toString('hex');
-  const { webhookUrl, stop } = await startOperator(cluster, secret);
+  const { webhookUrl, stop } = await step('Starting the operator', () => startOperator(cluster, secret));
+  headline('The operator');
   say(`receiver    takes signed webhooks at ${webhookUrl}`);
   say('controller  watches, resolves, injects');
 
   const follower = new GatewaySyncFollower();
   const following = new AbortController();
-  void follower.run(
-    clientOf(cluster.kubeconfig, { userAgent: 'stoker-operator-demo' }),
-    { namespace: NAMESPACE, name: RESOURCE },
-    following.signal,
-  );
-  await applyObject(cluster, gatewaySyncObject(repository.url, `${POLL_SECONDS}s`));
+  void follower.run(cluster.client, { namespace: NAMESPACE, name: RESOURCE }, following.signal);
+  await applyObject(cluster.client, gatewaySyncObject(repository.url, `${POLL_SECONDS}s`));
   const { data, agent } = await showGateway(cluster);
   await follower.until('the first sync', ({ status }) => status?.gateways?.synced === 1);
   say(`first sync  done: ${Object.keys(sampleFiles).length - 1} files in ${data}/config`);
@@ -73,14 +86,14 @@ async function prepare(): Promise<Stage> {
     ...{ cluster, repository, follower, webhookUrl, secret, data },
     stop: async () => {
       following.abort();
-      await Promise.all([agent.stop(), stop(), server.stop()]);
-      await cluster.stop();
+      await Promise.all([agent.stop(), stop(), gitServer.stop()]);
+      await server.stop();
     },
   };
 }
 
 /** Creates the pod, and says what came back. */
-async function showGateway(cluster: ControlPlane): Promise<Gateway> {
+async function showGateway(cluster: Cluster): Promise<Gateway> {
   headline('The gateway');
   const gateway = await startGateway(cluster);
   const names = (gateway.pod.spec.initContainers ?? []).map(({ name, image }) => `${name} (${image})`);
@@ -128,27 +141,36 @@ async function showPolling({ repository, follower, data }: Stage): Promise<void>
 }
 
 async function showState({ cluster }: Stage): Promise<void> {
-  headline('What the cluster says');
-  for (const kind of ['gs', 'sr']) {
-    show(`kubectl get ${kind}`, await cluster.kubectl('get', kind, '--namespace', NAMESPACE));
-  }
+  headline('What the cluster says, as kubectl would print it');
+  show('kubectl get gatewaysyncs', await readTable(cluster.client, gatewaySyncPath(NAMESPACE)));
+  show('kubectl get syncreports', await readTable(cluster.client, syncReportPath(NAMESPACE)));
 }
 
 async function stayUp({ cluster, webhookUrl, secret, repository, data }: Stage): Promise<void> {
-  const kubectl = `KUBECONFIG=${cluster.kubeconfig} ${cluster.binaries.kubectl} -n ${NAMESPACE}`;
   const body = JSON.stringify({ ref: `refs/heads/${BRANCH}` });
   headline('It stays up: try it');
   say(`the gateway's files   ${data}/config`);
   say(`the repository        git clone ${repository.url}   ${dim('(and push to it)')}`);
-  say(`what happens          ${kubectl} get gs,sr,events`);
-  say(`a request by hand     ${kubectl} annotate gs ${RESOURCE} --overwrite sync.io/requested-ref=${BRANCH}`);
   say(`logs                  ${cluster.dir}/*.log`);
-  say('a signed webhook      ');
+  say('a signed webhook');
   console.log(`
     BODY='${body}'
     curl -i ${webhookUrl} -H 'Content-Type: application/json' -H 'X-GitHub-Event: push' \\
       -H "X-Hub-Signature-256: sha256=$(printf %s "$BODY" | openssl dgst -sha256 -hmac ${secret} | sed 's/.* //')" -d "$BODY"
 `);
+  await sayKubectl(cluster.kubeconfig);
   say(bold('Ctrl-C ends everything.'));
   await new Promise(() => setInterval(() => {}, 1 << 30));
+}
+
+/** What to try with kubectl, where there is one: the demo itself needs none. */
+async function sayKubectl(kubeconfig: string): Promise<void> {
+  const kubectl = await lookForBinary('kubectl');
+  if (!kubectl) return say(`for kubectl           KUBECONFIG=${kubeconfig}   ${dim('(there is none here)')}`);
+  say('with kubectl');
+  console.log(`
+    export KUBECONFIG=${kubeconfig}
+    ${kubectl} -n ${NAMESPACE} get gs,sr,events
+    ${kubectl} -n ${NAMESPACE} annotate gs ${RESOURCE} --overwrite sync.io/requested-ref=${BRANCH}
+`);
 }

@@ -1,19 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { KubeConfig } from '@kubernetes/client-node';
+import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../../shared/io/kubernetes/credentials.ts';
-import { findBinaries } from '../testbed/find-binaries.ts';
+import { corePath, gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { freePort } from '../testbed/free-port.ts';
 import { type GitServer, startGitServer } from '../testbed/git-server.ts';
-import { runCommand } from '../testbed/run-command.ts';
+import { installCrds } from '../testbed/install-crds.ts';
 import { step } from '../testbed/step.ts';
 import { makeTemporaryFolder, type TemporaryFolder } from '../testbed/temporary-folder.ts';
+import { applyObject } from './apply-object.ts';
 import { buildBundles } from './build-bundles.ts';
 import { bold, dim, headline, say, show, timeline } from './console.ts';
 import { GatewaySyncFollower } from './follow-gateway-sync.ts';
 import { BRANCH, gatewaySyncObject, NAMESPACE, namespaceObject, RESOURCE, sampleFiles } from './objects.ts';
 import { startProgram } from './programs.ts';
+import { readTable } from './read-table.ts';
 import { postPush, watchDelivery } from './watch-delivery.ts';
 
 /**
@@ -25,38 +28,32 @@ export async function runOnContext({ context, once }: { context: string; once: b
   const config = chooseContext(context);
   headline(`Preparing, on the cluster of context ${context}`);
   await buildBundles();
-  const { kubectl: binary } = await findBinaries('kubectl');
-  const kubectl = (...args: string[]) => runCommand(binary, ['--context', context, ...args]);
   const folder = await makeTemporaryFolder('stoker-demo-');
+  const { client, kubeconfig } = await writeKubeconfig(config, folder);
   const server = await startGitServer();
   try {
-    await step('Installing the CRDs', () => kubectl('apply', '--server-side', '--filename', 'chart/crds'));
-    await runCommand(binary, ['--context', context, 'apply', '--filename', '-'], {
-      input: JSON.stringify(namespaceObject),
-    });
-    await show202(config, { kubectl, folder, server });
+    await step('Installing the CRDs', () => installCrds({ kubeconfig }));
+    await applyObject(client, namespaceObject);
+    await show202(client, { kubeconfig, folder, server });
     if (!once) {
       say(bold('Ctrl-C ends everything but the namespace and the CRDs.'));
       await new Promise(() => setInterval(() => {}, 1 << 30));
     }
   } finally {
-    await step('Removing the namespace', () =>
-      kubectl('delete', 'namespace', NAMESPACE, '--ignore-not-found', '--wait=false'),
-    );
+    await step('Removing the namespace', () => removeNamespace(client));
     await Promise.all([server.stop(), folder.remove()]);
   }
 }
 
 interface Tools {
-  kubectl: (...args: string[]) => Promise<string>;
+  kubeconfig: string;
   folder: TemporaryFolder;
   server: GitServer;
 }
 
-async function show202(config: KubeConfig, { kubectl, folder, server }: Tools): Promise<void> {
+async function show202(client: KubernetesClient, { kubeconfig, folder, server }: Tools): Promise<void> {
   const repository = await server.createRepository('gateways');
   await repository.commit({ files: sampleFiles });
-  const { client, kubeconfig } = await writeKubeconfig(config, folder);
   const secret = randomBytes(20).toString('hex');
   const webhookPort = await freePort();
   const common = { KUBECONFIG: kubeconfig, METRICS_PORT: '0' };
@@ -86,11 +83,7 @@ async function show202(config: KubeConfig, { kubectl, folder, server }: Tools): 
   const follower = new GatewaySyncFollower();
   const following = new AbortController();
   void follower.run(client, { namespace: NAMESPACE, name: RESOURCE }, following.signal);
-  await client.apply(
-    `/apis/sync.io/v1alpha1/namespaces/${NAMESPACE}/gatewaysyncs/${RESOURCE}`,
-    gatewaySyncObject(repository.url, '60s'),
-    { query: { fieldManager: 'stoker-demo', force: true } },
-  );
+  await applyObject(client, gatewaySyncObject(repository.url, '60s'));
   await follower.until('the first commit', ({ status }) => status?.lastSyncCommit !== undefined);
 
   headline('A push, and a signed webhook');
@@ -104,9 +97,15 @@ async function show202(config: KubeConfig, { kubectl, folder, server }: Tools): 
   ]);
   if (answer.status !== 202) throw new Error(`the receiver answered ${answer.status}: ${answer.body}`);
   timeline([{ what: 'the receiver answered 202: the request is stored', atMs: answer.at - startedAt }, ...moments]);
-  show(`kubectl get gs -n ${NAMESPACE}`, await kubectl('get', 'gs', '--namespace', NAMESPACE));
+  show(`kubectl get gatewaysyncs -n ${NAMESPACE}`, await readTable(client, gatewaySyncPath(NAMESPACE)));
   following.abort();
   await Promise.all([receiver.stop(), controller.stop()]);
+}
+
+async function removeNamespace(client: KubernetesClient): Promise<void> {
+  await client.delete(corePath('namespaces', undefined, NAMESPACE)).catch((error) => {
+    if (!isApiError(error, 404)) throw error;
+  });
 }
 
 function chooseContext(context: string): KubeConfig {

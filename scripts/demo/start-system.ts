@@ -1,12 +1,20 @@
 import path from 'node:path';
-import type { ControlPlane } from '../testbed/control-plane.ts';
+import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
+import type { ServerAccess } from '../testbed/cluster-access.ts';
 import { freePort } from '../testbed/free-port.ts';
 import { type InjectedPod, sidecarEnvironment } from '../testbed/play-kubelet.ts';
 import { webhookConfiguration } from '../testbed/webhook-configuration.ts';
+import { applyObject } from './apply-object.ts';
 import { NAMESPACE, podObject, RESOURCE } from './objects.ts';
 import { type RunningProgram, startProgram } from './programs.ts';
 
 const AGENT_IMAGE = 'stoker-operator/agent:demo';
+
+/** The API server that everything runs against, and a client with all rights. */
+export interface Cluster extends ServerAccess {
+  client: KubernetesClient;
+}
 
 /** A receiver and a controller that run on this machine. */
 export interface Operator {
@@ -24,9 +32,10 @@ export interface Gateway {
 }
 
 /** Starts the receiver, whose deliveries are signed by `secret`, and the controller with its admission webhook. */
-export async function startOperator(cluster: ControlPlane, secret: string): Promise<Operator> {
+export async function startOperator(cluster: Cluster, secret: string): Promise<Operator> {
   const [webhookPort, admissionPort, metricsPort] = await Promise.all([freePort(), freePort(), freePort()]);
-  await applyObject(cluster, webhookConfiguration({ name: NAMESPACE, namespace: NAMESPACE, port: admissionPort }));
+  const webhook = webhookConfiguration({ name: NAMESPACE, namespace: NAMESPACE, port: admissionPort });
+  await applyObject(cluster.client, webhook);
   const common = { KUBECONFIG: cluster.kubeconfig };
   const [receiver, controller] = await Promise.all([
     startProgram(
@@ -63,16 +72,10 @@ export async function startOperator(cluster: ControlPlane, secret: string): Prom
 }
 
 /** Creates the pod through the API server, and runs the sidecar that came back with it as a kubelet would. */
-export async function startGateway(cluster: ControlPlane): Promise<Gateway> {
-  const created = await cluster.kubectlWith(podObject, 'create', '--filename', '-', '--output', 'json');
-  const pod = JSON.parse(created) as InjectedPod;
+export async function startGateway(cluster: Cluster): Promise<Gateway> {
+  const pod = await cluster.client.create<InjectedPod>(corePath('pods', NAMESPACE), podObject);
   const root = path.join(cluster.dir, 'pod');
   const environment = await sidecarEnvironment(cluster, pod, root);
   const agent = await startProgram('agent', { ...environment, METRICS_PORT: String(await freePort()) }, cluster.dir);
   return { pod, agent, data: path.join(root, 'data') };
-}
-
-/** Applies an object on the server side. */
-export async function applyObject(cluster: ControlPlane, object: object): Promise<void> {
-  await cluster.kubectlWith(object, 'apply', '--server-side', '--filename', '-');
 }

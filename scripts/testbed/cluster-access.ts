@@ -1,19 +1,25 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CommandError, runCommand } from './run-command.ts';
+import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
+import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
+import { runCommand } from './run-command.ts';
 
 /** The binaries that come with every control plane. */
-export type ControlPlaneBinary = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kubectl';
+type ControlPlaneBinary = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kubectl';
 
-/** Where a running control plane is; plain data that another process can be given. */
-export interface ClusterDetails {
+/** Where a running API server is; plain data that another process can be given. */
+export interface ServerDetails {
   /** Folder of the control plane: kubeconfigs, certificates, logs. */
   dir: string;
   url: string;
   caFile: string;
   /** Path of the administrator's kubeconfig. */
   kubeconfig: string;
+}
+
+/** The same of a whole control plane. */
+export interface ClusterDetails extends ServerDetails {
   binaries: Record<ControlPlaneBinary, string>;
 }
 
@@ -24,17 +30,33 @@ interface Account {
   pod?: string;
 }
 
-/** A running control plane and what one does with it. */
-export interface ClusterAccess extends ClusterDetails {
-  /** Runs kubectl as administrator and gives its stdout; throws `CommandError`. */
-  kubectl(...args: string[]): Promise<string>;
-  /** The same with `input` (YAML or an object) as the file `-`. */
-  kubectlWith(input: string | object, ...args: string[]): Promise<string>;
+/** A running API server and what one does with it. */
+export interface ServerAccess extends ServerDetails {
   /** Writes a kubeconfig with a fresh token of a ServiceAccount and gives its path; waits for an account that is being made. */
   kubeconfigFor(account: Account): Promise<string>;
 }
 
+/** A running control plane and what one does with it. */
+export interface ClusterAccess extends ClusterDetails, ServerAccess {
+  /** Runs kubectl as administrator and gives its stdout; throws `CommandError`. */
+  kubectl(...args: string[]): Promise<string>;
+  /** The same with `input` (YAML or an object) as the file `-`. */
+  kubectlWith(input: string | object, ...args: string[]): Promise<string>;
+}
+
 let kubeconfigs = 0;
+
+/** Adds to the details of an API server what one does with it. */
+export function accessServer(details: ServerDetails): ServerAccess {
+  return {
+    ...details,
+    kubeconfigFor: async (account) => {
+      const token = await issueToken(details, account);
+      const name = `${account.namespace}-${account.serviceAccount}-${process.pid}-${++kubeconfigs}.kubeconfig`;
+      return await writeKubeconfig(path.join(details.dir, name), { ...details, token, namespace: account.namespace });
+    },
+  };
+}
 
 /** Adds to the details of a control plane what one does with it. */
 export function accessCluster(details: ClusterDetails): ClusterAccess {
@@ -46,26 +68,30 @@ export function accessCluster(details: ClusterDetails): ClusterAccess {
     });
   return {
     ...details,
+    ...accessServer(details),
     kubectl: (...args) => run(args),
     kubectlWith: (input, ...args) => run(args, typeof input === 'string' ? input : JSON.stringify(input)),
-    kubeconfigFor: async (account) => {
-      const token = await issueToken(run, account);
-      const name = `${account.namespace}-${account.serviceAccount}-${process.pid}-${++kubeconfigs}.kubeconfig`;
-      return await writeKubeconfig(path.join(details.dir, name), { ...details, token, namespace: account.namespace });
-    },
   };
 }
 
-async function issueToken(run: (args: string[]) => Promise<string>, account: Account): Promise<string> {
-  const args = ['create', 'token', account.serviceAccount, '--namespace', account.namespace, '--duration', '2h'];
-  if (account.pod) args.push('--bound-object-kind', 'Pod', '--bound-object-name', account.pod);
-  for (const deadline = Date.now() + 10_000; ; await sleep(100)) {
-    try {
-      return (await run(args)).trim();
-    } catch (error) {
-      const isMissing = error instanceof CommandError && error.stderr.includes('(NotFound)');
-      if (!isMissing || Date.now() > deadline) throw error;
+/** Asks for a token of two hours (https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-request-v1/). */
+async function issueToken({ kubeconfig }: ServerDetails, account: Account): Promise<string> {
+  // Half a second to load, and most tests need no token.
+  const { clientOf } = await import('./client-of.ts');
+  const client = clientOf(kubeconfig, { userAgent: 'testbed' });
+  const boundObjectRef = account.pod && { apiVersion: 'v1', kind: 'Pod', name: account.pod };
+  const request = { spec: { expirationSeconds: 7_200, ...(boundObjectRef && { boundObjectRef }) } };
+  const accountPath = corePath('serviceaccounts', account.namespace, account.serviceAccount);
+  try {
+    for (const deadline = Date.now() + 60_000; ; await sleep(100)) {
+      try {
+        return (await client.create<{ status: { token: string } }>(`${accountPath}/token`, request)).status.token;
+      } catch (error) {
+        if (!isApiError(error, 404) || Date.now() > deadline) throw error;
+      }
     }
+  } finally {
+    client.close();
   }
 }
 

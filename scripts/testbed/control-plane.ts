@@ -1,23 +1,22 @@
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { apiRequest } from './api-request.ts';
-import { accessCluster, type ClusterAccess, type ClusterDetails, type ControlPlaneBinary } from './cluster-access.ts';
+import { accessCluster, accessServer, type ClusterAccess, type ServerAccess } from './cluster-access.ts';
 import { apiServerArguments, controllerManagerArguments, etcdArguments } from './control-plane-arguments.ts';
 import { type Credentials, createCredentials } from './control-plane-credentials.ts';
-import { findBinaries } from './find-binaries.ts';
+import { type Binaries, findBinaries } from './find-binaries.ts';
 import { freePort } from './free-port.ts';
 import { type GuardedProcess, startGuarded, tailOf } from './guarded-process.ts';
 import { makeTemporaryFolder, type TemporaryFolder } from './temporary-folder.ts';
 
-/** Further command-line arguments of the API server and the controllers; they win over ours. */
-export interface ControlPlaneOptions {
+/** Further command-line arguments of the API server; they win over ours. */
+export interface ApiServerOptions {
   apiServerArgs?: string[];
-  controllerManagerArgs?: string[];
 }
 
-/** A control plane that this process owns: it ends when the process ends, however that happens. */
-export interface ControlPlane extends ClusterAccess {
-  /** Kills the API server; etcd and the controllers stay. */
+/** An API server with its etcd that this process owns: they end when the process ends, however that happens. */
+export interface ApiServer extends ServerAccess {
+  /** Kills the API server; etcd, and the controllers if there are any, stay. */
   stopApiServer(): Promise<void>;
   /** Starts the API server again, on the same port with the same data; resolves when it is ready. */
   startApiServer(): Promise<void>;
@@ -25,85 +24,96 @@ export interface ControlPlane extends ClusterAccess {
   stop(): Promise<void>;
 }
 
+/** The same with the controllers and kubectl. */
+export interface ControlPlane extends ApiServer, ClusterAccess {}
+
 const readyWithinMs = 60_000;
 
-/** Starts etcd, kube-apiserver and kube-controller-manager on free loopback ports; resolves when the namespace `default` can be used. */
-export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
+/**
+ * Starts etcd and kube-apiserver on free loopback ports, and no controllers: nothing makes ServiceAccounts, collects
+ * garbage or empties namespaces.
+ */
+export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
+  const binaries = await findBinaries('etcd', 'kube-apiserver');
+  return await inProcesses(async (processes) => (await startServer(processes, binaries, options)).server);
+}
+
+/** Starts an API server and kube-controller-manager; resolves when the namespace `default` can be used. */
+export async function startControlPlane(options: ApiServerOptions = {}): Promise<ControlPlane> {
   const binaries = await findBinaries('etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl');
-  const processes = new Processes(await makeTemporaryFolder('control-plane-'), binaries);
+  return await inProcesses(async (processes) => {
+    const { server, isReady } = await startServer(processes, binaries, options);
+    processes.start(binaries['kube-controller-manager'], controllerManagerArguments(processes.dir));
+    // Pods are refused until the controllers have made this account.
+    await processes.until(isReady('/api/v1/namespaces/default/serviceaccounts/default'), 'kube-controller-manager');
+    return { ...server, ...accessCluster({ ...server, binaries }) };
+  });
+}
+
+async function inProcesses<T>(start: (processes: Processes) => Promise<T>): Promise<T> {
+  const processes = new Processes(await makeTemporaryFolder('control-plane-'));
   try {
-    return await start(processes, options);
+    return await start(processes);
   } catch (error) {
     await processes.stop();
     throw error;
   }
 }
 
-async function start(processes: Processes, options: ControlPlaneOptions): Promise<ControlPlane> {
-  const { dir, binaries } = processes;
+async function startServer(
+  processes: Processes,
+  binaries: Binaries<'etcd' | 'kube-apiserver'>,
+  { apiServerArgs = [] }: ApiServerOptions,
+) {
+  const { dir } = processes;
   const [etcdPort, port] = [await freePort(), await freePort()];
   const url = `https://127.0.0.1:${port}`;
   const credentials = await createCredentials(dir, url);
-  const details: ClusterDetails = {
-    dir,
-    url,
-    caFile: credentials.caFile,
-    kubeconfig: credentials.adminKubeconfig,
-    binaries,
-  };
-  const apiServer = [...apiServerArguments({ dir, port, etcdPort }), ...(options.apiServerArgs ?? [])];
-  const controllers = [...controllerManagerArguments(dir), ...(options.controllerManagerArgs ?? [])];
   const isReady = (request: string) => () => answers(new URL(request, url), credentials);
-
-  processes.start('etcd', etcdArguments({ dir, port: etcdPort }));
-  processes.start('kube-apiserver', apiServer);
-  await processes.until(isReady('/readyz'), 'kube-apiserver');
-  processes.start('kube-controller-manager', controllers);
-  // Pods are refused until the controllers have made this account.
-  await processes.until(isReady('/api/v1/namespaces/default/serviceaccounts/default'), 'kube-controller-manager');
-
-  return {
-    ...accessCluster(details),
+  const startKubeApiServer = async () => {
+    const args = [...apiServerArguments({ dir, port, etcdPort }), ...apiServerArgs];
+    processes.start(binaries['kube-apiserver'], args);
+    await processes.until(isReady('/readyz'), 'kube-apiserver');
+  };
+  processes.start(binaries.etcd, etcdArguments({ dir, port: etcdPort }));
+  await startKubeApiServer();
+  const { caFile, adminKubeconfig: kubeconfig } = credentials;
+  const server: ApiServer = {
+    ...accessServer({ dir, url, caFile, kubeconfig }),
     stopApiServer: () => processes.kill('kube-apiserver'),
-    startApiServer: async () => {
-      processes.start('kube-apiserver', apiServer);
-      await processes.until(isReady('/readyz'), 'kube-apiserver');
-    },
+    startApiServer: startKubeApiServer,
     stop: () => processes.stop(),
   };
+  return { server, isReady };
 }
 
 async function answers(url: URL, { caFile, adminToken }: Credentials): Promise<boolean> {
   return (await apiRequest(url, { caFile, token: adminToken }))?.status === 200;
 }
 
+/** The processes of a control plane, by the name of their binary. */
 class Processes {
   readonly dir: string;
   readonly #folder: TemporaryFolder;
-  readonly binaries: Record<ControlPlaneBinary, string>;
-  readonly #running = new Map<ControlPlaneBinary, GuardedProcess>();
+  readonly #running = new Map<string, GuardedProcess>();
 
-  constructor(folder: TemporaryFolder, binaries: Record<ControlPlaneBinary, string>) {
+  constructor(folder: TemporaryFolder) {
     this.#folder = folder;
     this.dir = folder.path;
-    this.binaries = binaries;
   }
 
-  start(name: ControlPlaneBinary, args: string[]): void {
+  start(binary: string, args: string[]): void {
+    const name = path.basename(binary);
     if (this.#running.get(name)?.hasExited() === false) throw new Error(`${name} is already running`);
-    const started = startGuarded(this.binaries[name], args, {
-      output: { log: this.#log(name) },
-      cwd: this.dir,
-    });
-    this.#running.set(name, started);
+    this.#running.set(name, startGuarded(binary, args, { output: { log: this.#log(name) }, cwd: this.dir }));
   }
 
-  async kill(name: ControlPlaneBinary): Promise<void> {
+  async kill(name: string): Promise<void> {
     await this.#running.get(name)?.stop(0);
   }
 
   /** Waits for a condition that the named process brings about; fails as soon as any of the processes has ended. */
-  async until(condition: () => Promise<boolean>, name: ControlPlaneBinary): Promise<void> {
+  async until(condition: () => Promise<boolean>, name: string): Promise<void> {
     const deadline = Date.now() + readyWithinMs;
     while (!(await condition())) {
       for (const [other, { hasExited }] of this.#running) {
@@ -121,7 +131,7 @@ class Processes {
     await this.#folder.remove();
   }
 
-  #log(name: ControlPlaneBinary): string {
+  #log(name: string): string {
     return path.join(this.dir, `${name}.log`);
   }
 }

@@ -25,6 +25,14 @@ export async function findBinaries<Name extends BinaryName>(...names: Name[]): P
   return found as Binaries<Name>;
 }
 
+/** Looks for a binary without bringing one; gives the mere name where it is on the PATH. */
+export async function lookForBinary(name: BinaryName): Promise<string | undefined> {
+  for (const folder of (process.env.PATH ?? '').split(path.delimiter)) {
+    if (await isExecutable(path.join(folder, name))) return name;
+  }
+  return (await locate([name])).found[name];
+}
+
 function cacheFolder(): string {
   return path.join(process.env.XDG_CACHE_HOME || path.join(homedir(), '.cache'), 'stoker-operator');
 }

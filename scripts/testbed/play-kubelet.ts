@@ -1,6 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { ClusterAccess } from './cluster-access.ts';
+import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
+import { clientOf } from './client-of.ts';
+import type { ServerAccess } from './cluster-access.ts';
 
 /** The parts of an injected pod that a kubelet would act on. */
 export interface InjectedPod {
@@ -31,7 +33,7 @@ interface Volume {
  * values are led there, and the service account's token comes by a kubeconfig: there is no container here.
  */
 export async function sidecarEnvironment(
-  cluster: ClusterAccess,
+  cluster: ServerAccess,
   pod: InjectedPod,
   root: string,
 ): Promise<Record<string, string>> {
@@ -66,7 +68,7 @@ function fieldOf(pod: InjectedPod, fieldPath: string | undefined): string {
 }
 
 async function fillVolume(
-  cluster: ClusterAccess,
+  cluster: ServerAccess,
   { pod, volume }: { pod: InjectedPod; volume: Volume | undefined },
   folder: string,
 ): Promise<void> {
@@ -90,9 +92,11 @@ async function fillVolume(
   }
 }
 
-async function readSecret(cluster: ClusterAccess, namespace: string, name: string): Promise<Record<string, string>> {
-  const text = await cluster.kubectl('get', 'secret', name, '--namespace', namespace, '--output', 'json');
-  return (JSON.parse(text) as { data?: Record<string, string> }).data ?? {};
+async function readSecret(cluster: ServerAccess, namespace: string, name: string): Promise<Record<string, string>> {
+  const client = clientOf(cluster.kubeconfig, { userAgent: 'testbed' });
+  const { data = {} } = await client.get<{ data?: Record<string, string> }>(corePath('secrets', namespace, name));
+  client.close();
+  return data;
 }
 
 async function writeFiles(folder: string, files: [file: string, base64: string][]): Promise<void> {

@@ -10,7 +10,7 @@ export interface CommandOptions extends Pick<SpawnOptions, 'cwd' | 'env'> {
 }
 
 /** A command that could not be started, or ended with another status than 0. */
-export class CommandError extends Error {
+class CommandError extends Error {
   readonly status: number | null;
   readonly stderr: string;
 

@@ -1,3 +1,4 @@
+import { accessSync, constants } from 'node:fs';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { userInfo } from 'node:os';
@@ -10,7 +11,10 @@ import { runCommand } from './run-command.ts';
 import { makeTemporaryFolder } from './temporary-folder.ts';
 
 /** Where distributions put the server of OpenSSH. */
-export const SSHD = '/usr/sbin/sshd';
+const SSHD = '/usr/sbin/sshd';
+
+/** Why a test that talks to a real SSH server is skipped; false where it can run. */
+export const skipWithoutSshd = !isExecutable(SSHD) && `needs the server of OpenSSH, and there is no ${SSHD}`;
 
 /** Real git over SSH. */
 export interface SshServer {
@@ -56,6 +60,15 @@ export async function startSshServer(): Promise<SshServer> {
       await folder.remove();
     },
   };
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function accepts(port: number): Promise<boolean> {

@@ -1,14 +1,23 @@
-/** Does a piece of work under one line on stderr: what it is, then how long it took. */
+/** Work that takes longer than this many milliseconds is announced. */
+const ANNOUNCE_AFTER_MS = 1_000;
+
+/**
+ * Does a piece of work, and says on stderr what it is and how long it took. It writes whole lines, since others may
+ * write meanwhile.
+ */
 export async function step<T>(what: string, work: () => Promise<T>): Promise<T> {
   const started = performance.now();
-  process.stderr.write(`${what} … `);
+  const say = (outcome: string) => process.stderr.write(`${what}${outcome}\n`);
+  const announcement = setTimeout(() => say(' …'), ANNOUNCE_AFTER_MS);
   try {
     const result = await work();
-    process.stderr.write(`${seconds(started)} s\n`);
+    say(`: ${seconds(started)} s`);
     return result;
   } catch (error) {
-    process.stderr.write(`failed after ${seconds(started)} s\n`);
+    say(`: failed after ${seconds(started)} s`);
     throw error;
+  } finally {
+    clearTimeout(announcement);
   }
 }
 

@@ -6,7 +6,7 @@ export interface WebhookAddress {
 }
 
 /** A webhook configuration that calls an admission endpoint of this machine for the annotated pods of one namespace. */
-export function webhookConfiguration({ name, namespace, port }: WebhookAddress): object {
+export function webhookConfiguration({ name, namespace, port }: WebhookAddress) {
   return {
     apiVersion: 'admissionregistration.k8s.io/v1',
     kind: 'MutatingWebhookConfiguration',

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import { chown, copyFile, cp, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -8,7 +7,7 @@ import { PROGRAMS, type Program } from '../../scripts/images/programs.ts';
 import { freePort } from '../../scripts/testbed/free-port.ts';
 import { type GuardedProcess, startGuarded } from '../../scripts/testbed/guarded-process.ts';
 import { runCommand } from '../../scripts/testbed/run-command.ts';
-import { SSHD, startSshServer } from '../../scripts/testbed/ssh-server.ts';
+import { skipWithoutSshd, startSshServer } from '../../scripts/testbed/ssh-server.ts';
 import { makeTemporaryFolder } from '../../scripts/testbed/temporary-folder.ts';
 import { until } from '../support/until.ts';
 import { addSystem, assembleImage, type ImageRoot, obstacle, startInRoot } from './support/image-root.ts';
@@ -126,7 +125,7 @@ suite('in a root of its own, which the Dockerfile makes from nothing,', { skip: 
     await expectStart(startInRoot(controller!, controller!.entryPoint, { ...variables, WEBHOOK_PORT: '0' }), health);
   });
 
-  test('the controller asks and fetches over ssh', { skip: !existsSync(SSHD) && `there is no ${SSHD}` }, async (t) => {
+  test('the controller asks and fetches over ssh', { skip: skipWithoutSshd }, async (t) => {
     const server = await startSshServer();
     t.after(() => server.stop());
     const { url, commit } = await server.createRepository('plant');

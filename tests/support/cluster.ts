@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
 import { accessCluster, type ClusterAccess, type ClusterDetails } from '../../scripts/testbed/cluster-access.ts';
 import { startControlPlane } from '../../scripts/testbed/control-plane.ts';
-import { installCrds } from '../../scripts/testbed/install-crds.ts';
 
 let connection: Promise<ClusterAccess> | undefined;
 
@@ -21,6 +20,8 @@ async function connect(given: string | undefined): Promise<ClusterAccess> {
     const json = given.startsWith('{') ? given : await readFile(given, 'utf8');
     return accessCluster(JSON.parse(json) as ClusterDetails);
   }
+  // It loads a library that tests with a given cluster need not wait for.
+  const { installCrds } = await import('../../scripts/testbed/install-crds.ts');
   const controlPlane = await startControlPlane();
   await installCrds(controlPlane);
   return controlPlane;

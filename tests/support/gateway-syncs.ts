@@ -45,7 +45,7 @@ export function untilGatewaySync(
   address: Address,
   describe: string,
   accept: (gatewaySync: GatewaySync) => boolean,
-  timeout = 15_000,
+  timeout = 60_000,
 ): Promise<GatewaySync> {
   return until(() => readGatewaySync(address), { describe, accept, timeout });
 }

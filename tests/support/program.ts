@@ -10,7 +10,7 @@ export interface Program {
   readonly output: string;
   /** Resolves when the program is gone. */
   exited: Promise<ProcessEnd>;
-  /** Waits until the output matches, for 10,000 ms by default; fails with the output, at once when the program ends. */
+  /** Waits until the output matches, for 60,000 ms by default; fails with the output, at once when the program ends. */
   waitForLog(pattern: RegExp, timeout?: number): Promise<RegExpMatchArray>;
   /** Asks the program to end and waits until it has. */
   stop(signal?: NodeJS.Signals): Promise<ProcessEnd>;
@@ -62,7 +62,7 @@ function follow(guarded: GuardedProcess): Program {
     get output() {
       return output;
     },
-    waitForLog: async (pattern, timeout = 10_000) => {
+    waitForLog: async (pattern, timeout = 60_000) => {
       const ended = () => guarded.hasExited() && child.stdout?.readableEnded === true;
       const read = () => ({ match: output.match(pattern), ended: ended(), output });
       const describe = `output that matches ${pattern}`;

@@ -5,7 +5,7 @@ import { inspect } from 'node:util';
 export interface UntilOptions<T> {
   /** What is waited for, for the message of the failure. */
   describe: string;
-  /** Default: 10,000. */
+  /** Default: 60,000. It ends what hangs; what has to be quick is asserted by other means. */
   timeout?: number;
   /** Default: 50. */
   interval?: number;
@@ -18,7 +18,7 @@ export interface UntilOptions<T> {
  * Fails with the last value seen, or the last error.
  */
 export async function until<T>(read: () => T | Promise<T>, options: UntilOptions<T>): Promise<T> {
-  const { describe, timeout = 10_000, interval = 50, accept = Boolean } = options;
+  const { describe, timeout = 60_000, interval = 50, accept = Boolean } = options;
   let seen = '';
   for (const deadline = Date.now() + timeout; ; await sleep(interval)) {
     try {

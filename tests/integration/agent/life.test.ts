@@ -68,7 +68,7 @@ suite('the report', () => {
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     const { pod } = await startSyncedPod(t, { repo: repository.url, commit: commit });
     await pod.client.delete(syncReportPath(pod.namespace, 'gateway-0'));
-    await until(() => pod.report(), { describe: 'the report', timeout: 15_000 });
+    await until(() => pod.report(), { describe: 'the report' });
     assert.equal((await pod.untilSynced(commit)).status?.podUID, pod.uid);
   });
 

@@ -285,7 +285,7 @@ suite('a gateway whose host is away', () => {
     const again = await pod.start();
     await until(async () => (await fetch(`${again.healthUrl}/readyz`)).status === 200, { describe: 'readiness' });
     assert.deepEqual(await pod.files(), { 'config/a': '1' });
-    assert.equal((await pod.report()).status?.state, 'Error');
+    await pod.untilReport('Error', ({ status }) => status?.state === 'Error');
     await again.kill();
     // Nor can the controller resolve anything.
     await pod.setSpec(repository.url, {

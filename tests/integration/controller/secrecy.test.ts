@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { suite, type TestContext, test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SSHD } from '../../../scripts/testbed/ssh-server.ts';
+import { skipWithoutSshd } from '../../../scripts/testbed/ssh-server.ts';
 import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { apply, connectCluster, kubectl } from '../../support/cluster.ts';
 import { gatewayPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { startReceiver } from '../receiver/start-receiver.ts';
-import { appCases, randomSecret, sshCases, tokenCases } from './credential-cases.ts';
+import { appCases, type CredentialCase, randomSecret, sshCases, tokenCases } from './credential-cases.ts';
 import { createPod, startInjection } from './injection-world.ts';
 import { processArguments } from './process-arguments.ts';
 
@@ -77,12 +76,35 @@ async function deliver(t: TestContext, namespace: string, name: string) {
   };
 }
 
-const KINDS = 'gatewaysyncs,syncreports,events.v1.events.k8s.io,configmaps,pods,rolebindings,leases';
+const RESOURCES = 'gatewaysyncs,syncreports,events.v1.events.k8s.io,configmaps,pods,rolebindings,leases';
 
-suite('every kind of secret', { skip: !existsSync(SSHD) && `there is no ${SSHD}` }, () => {
-  test('stays where it is, whether a host takes it or not', async (t) => {
-    const apps = await appCases(t);
-    const cases = [...(await tokenCases(t)), ...apps.cases, ...(await sshCases(t))];
+/** Cases of which the first is one that a host takes, and what comes to be known on the way. */
+interface Kind {
+  cases: CredentialCase[];
+  others: () => string[];
+  /** A command that has to be seen at work. */
+  command?: string;
+}
+
+const KINDS: { kinds: string; skip: string | false; make: (t: TestContext) => Promise<Kind> }[] = [
+  {
+    kinds: 'tokens, and keys of GitHub Apps,',
+    skip: false,
+    make: async (t) => {
+      const { cases, secrets } = await appCases(t);
+      return { cases: [...(await tokenCases(t)), ...cases], others: secrets };
+    },
+  },
+  {
+    kinds: 'SSH keys',
+    skip: skipWithoutSshd,
+    make: async (t) => ({ cases: await sshCases(t), others: () => [], command: 'ssh' }),
+  },
+];
+
+for (const { kinds, skip, make } of KINDS) {
+  test(`${kinds} stay where they are, whether a host takes them or not`, { skip }, async (t) => {
+    const { cases, others, command } = await make(t);
     const environment = { GITHUB_APP: 'true', LOG_LEVEL: 'trace' };
     const { namespace, controller } = await startInjection(t, { environment });
     const watched = watchArguments(controller.pid);
@@ -100,26 +122,28 @@ suite('every kind of secret', { skip: !existsSync(SSHD) && `there is no ${SSHD}`
         condition(resource, 'RefResolved')?.reason === reason;
       await untilGatewaySync({ namespace, name }, `${name}: ${reason}`, isThere, 45_000);
     }
-    const delivered = await deliver(t, namespace, 'basic-right');
-    await untilGatewaySync({ namespace, name: 'basic-right' }, 'the push', ({ status }) => !!status?.lastPush);
+    const [{ name } = { name: '' }] = cases;
+    const delivered = await deliver(t, namespace, name);
+    await untilGatewaySync({ namespace, name }, 'the push', ({ status }) => !!status?.lastPush);
     await controller.stop();
     const lines = [...(await watched.stop())];
-    assert.ok(
-      lines.some((line) => line.startsWith('ssh ')),
-      'ssh was seen at work',
-    );
+    if (command)
+      assert.ok(
+        lines.some((line) => line.startsWith(`${command} `)),
+        `${command} was seen at work`,
+      );
     const places = {
       ...delivered.places,
       'log of the controller': controller.output,
       'arguments of the controller': lines.join('\n'),
-      cluster: await kubectl('get', KINDS, '--namespace', namespace, '--show-managed-fields', '--output', 'json'),
+      cluster: await kubectl('get', RESOURCES, '--namespace', namespace, '--show-managed-fields', '--output', 'json'),
     };
     for (const kind of ['Event', 'ConfigMap', 'Pod', 'RoleBinding', 'GatewaySync'])
       assert.ok(places.cluster.includes(`"kind": "${kind}"`), `there is a ${kind}`);
-    for (const secret of [...cases.map((each) => each.secret), ...apps.secrets(), ...delivered.secrets, apiKey]) {
+    for (const secret of [...cases.map((each) => each.secret), ...others(), ...delivered.secrets, apiKey]) {
       for (const form of formsOf(secret))
         for (const [place, text] of Object.entries(places))
           assert.ok(!text.includes(form), `a secret (${secret.slice(0, 6)}…) is in the ${place}`);
     }
   });
-});
+}

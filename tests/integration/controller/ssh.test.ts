@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
-import { SSHD, type SshServer, startSshServer } from '../../../scripts/testbed/ssh-server.ts';
+import { type SshServer, skipWithoutSshd, startSshServer } from '../../../scripts/testbed/ssh-server.ts';
 import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { apply, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
@@ -25,7 +24,7 @@ async function filesBelow(folder: string): Promise<Map<string, { mode: number; c
   return files;
 }
 
-suite('a repository behind ssh', { skip: !existsSync(SSHD) && `there is no ${SSHD}`, concurrency: 4 }, () => {
+suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () => {
   let server: SshServer;
   before(async () => {
     server = await startSshServer();

@@ -203,7 +203,6 @@ suite('the image of the sidecar', () => {
     await until(() => createPod(gatewayPod(namespace, 'bad')).then(() => '', String), {
       describe: 'a denial',
       accept: (text) => /spec\.agent\.image\.repository is evil\.test\/agent.*allows .*mirror\.test\/agent/.test(text),
-      timeout: 3_000,
     });
   });
 });

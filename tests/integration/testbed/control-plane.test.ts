@@ -4,8 +4,10 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { type ControlPlane, startControlPlane } from '../../../scripts/testbed/control-plane.ts';
+import { clientOf } from '../../../scripts/testbed/client-of.ts';
+import { type ControlPlane, startApiServer, startControlPlane } from '../../../scripts/testbed/control-plane.ts';
 import { runCommand } from '../../../scripts/testbed/run-command.ts';
+import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { isGone } from '../../support/is-gone.ts';
 import { until } from '../../support/until.ts';
 
@@ -89,6 +91,30 @@ describe('control plane', () => {
   test('shows the end of the log when a process does not start', async () => {
     await assert.rejects(startControlPlane({ apiServerArgs: ['--no-such-flag'] }), /unknown flag: --no-such-flag/);
   });
+});
+
+test('an API server comes without controllers, and issues tokens for accounts that somebody else made', async (t) => {
+  const server = await startApiServer();
+  t.after(() => server.stop());
+  const running = (await runCommand('ps', ['-axww', '-o', 'args=']))
+    .split('\n')
+    .filter((line) => line.includes(server.dir));
+  assert.ok(
+    running.length >= 2 && !running.some((line) => line.includes('kube-controller-manager')),
+    running.join('\n'),
+  );
+  const administrator = clientOf(server.kubeconfig, { userAgent: 'test' });
+  t.after(() => administrator.close());
+  const account = { namespace: 'default', serviceAccount: 'made-by-hand' };
+  await until(
+    () => administrator.create(corePath('serviceaccounts', 'default'), { metadata: { name: 'made-by-hand' } }),
+    {
+      describe: 'the namespace takes an account',
+    },
+  );
+  const client = clientOf(await server.kubeconfigFor(account), { userAgent: 'test' });
+  t.after(() => client.close());
+  await assert.rejects(client.get(corePath('secrets', 'default')), /made-by-hand" cannot list resource "secrets"/);
 });
 
 test('a control plane does not survive the SIGKILL of its owner', async () => {

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { nameUser } from '../../../../agent/git/name-user.ts';
-import { SSHD, type SshServer, startSshServer } from '../../../../scripts/testbed/ssh-server.ts';
+import { type SshServer, skipWithoutSshd, startSshServer } from '../../../../scripts/testbed/ssh-server.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
-suite('git over ssh', { skip: !existsSync(SSHD) && `there is no ${SSHD}` }, () => {
+suite('git over ssh', { skip: skipWithoutSshd }, () => {
   let server: SshServer;
   before(async () => {
     server = await startSshServer();
@@ -55,7 +54,7 @@ test('ssh works for a user without a name', {
 }, async (t) => {
   const uid = 47_123;
   const environment = await nameUser({ uid, gid: uid, hasName: false });
-  if (Object.keys(environment).length === 0) return t.skip('there is no libnss_wrapper.so');
+  if (Object.keys(environment).length === 0) return t.skip('needs nss_wrapper, and there is no libnss_wrapper.so');
   const ssh = (env: Record<string, string>) =>
     spawnSync('ssh', ['-F', '/dev/null', '-G', 'host'], { uid, gid: uid, env: { PATH: process.env.PATH, ...env } });
   assert.match(ssh({}).stderr.toString(), /No user exists/);

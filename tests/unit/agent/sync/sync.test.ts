@@ -266,11 +266,6 @@ suite('sync refuses, and changes nothing,', () => {
       message: /^b: line 1: .*add it to vars/,
     },
     {
-      name: 'a Git LFS pointer, where the host has no Git LFS',
-      files: { a: '1', big: `version https://git-lfs.github.com/spec/v1\noid sha256:${'0'.repeat(64)}\nsize 9\n` },
-      message: /kept in Git LFS, and the git host has no Git LFS/,
-    },
-    {
       name: 'a link in the repository',
       files: { a: '1', l: { symlink: '/etc/passwd' } },
       message: /l is a symbolic link in the repository/,

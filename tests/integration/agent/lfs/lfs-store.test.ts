@@ -2,13 +2,16 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { suite, type TestContext, test } from 'node:test';
+import { before, suite, type TestContext, test } from 'node:test';
 import { LfsStore } from '../../../../agent/lfs/lfs-store.ts';
 import { type GitServer, type GitServerOptions, startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
+import { provideGitLfs } from '../../../support/git-lfs.ts';
 import { createLfsHost, type LfsHost } from '../../../support/lfs-host.ts';
-import { createSandbox } from '../support/sandbox.ts';
+import { createSandbox } from '../../../unit/agent/support/sandbox.ts';
+
+before(provideGitLfs);
 
 interface World {
   server: GitServer;
@@ -147,6 +150,18 @@ suite('files in Git LFS', () => {
     const next = { repo, commit: await commit({ files: { a: damaged } }) };
     await assert.rejects(sandbox.sync(next), { name: 'TerminalError', code: 'lfs.pointer' });
     assert.deepEqual(await sandbox.files(), { a: 'content', b: 'plain' });
+  });
+
+  test('are refused, and change nothing, where the host has no Git LFS, as a dry run says as well', async (t) => {
+    const { server, lfs } = await startWorld(t);
+    server.lfs = undefined;
+    const { url: repo, commit } = await server.createRepository('x');
+    const sandbox = await createSandbox(t);
+    const target = { repo, commit: await commit({ files: { a: '1', big: lfs.add('content') } }) };
+    const refusal = { name: 'TerminalError', message: /kept in Git LFS, and the git host has no Git LFS/ };
+    await assert.rejects(sandbox.sync({ ...target, profile: { dryRun: true } }), refusal);
+    await assert.rejects(sandbox.sync(target), refusal);
+    assert.deepEqual(await sandbox.files(), {});
   });
 
   test('are refused in words where there is no git-lfs', async (t) => {

@@ -1,4 +1,4 @@
-import type { Rendered } from './render.ts';
+import type { Rendered } from '../../chart/support/render.ts';
 
 /** A pod that a monitor selects, as service discovery describes it. */
 export interface ScrapedPod {

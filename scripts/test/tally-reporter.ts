@@ -1,0 +1,30 @@
+import path from 'node:path';
+import type { TestEvent } from 'node:test/reporters';
+import type { Tally } from './tally.ts';
+
+/** A reporter for `node --test` that writes one `Tally` as JSON, once everything has run. */
+export default async function* reportTally(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
+  const tally: Tally = { passed: 0, failed: [], skipped: [] };
+  for await (const { type, data } of events) {
+    if (type === 'test:fail' && !isConsequence(data.details.error)) tally.failed.push(entryOf(data));
+    if (type === 'test:pass' && data.skip !== undefined)
+      tally.skipped.push({ ...entryOf(data), reason: reasonOf(data) });
+    // There is one for each file, too.
+    if (type === 'test:summary' && data.file === undefined) tally.passed = data.counts.passed;
+  }
+  yield JSON.stringify(tally);
+}
+
+/** Whether a suite, a file or a test failed only because something in it did. */
+function isConsequence(error: Error): boolean {
+  return 'failureType' in error && error.failureType === 'subtestsFailed';
+}
+
+function entryOf({ name, file = '' }: { name: string; file?: string }) {
+  return { file: path.relative('', file), name };
+}
+
+function reasonOf({ skip, details }: { skip?: string | boolean; details: { type?: string } }): string {
+  const reason = typeof skip === 'string' && skip !== '' ? skip : 'no reason is given';
+  return details.type === 'suite' ? `${reason} (the whole suite)` : reason;
+}

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { test } from 'node:test';
+import { describeTallies, type Tally, tallyOfFailure } from '../../../scripts/test/tally.ts';
+import { runCommand } from '../../../scripts/testbed/run-command.ts';
+import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+
+const reporter = path.join(import.meta.dirname, '../../../scripts/test/tally-reporter.ts');
+
+const sample = `
+import { suite, test } from 'node:test';
+test('passes', () => {});
+test('fails', () => { throw new Error('on purpose'); });
+test('is skipped', { skip: 'there is no moon' }, () => {});
+suite('is skipped as a whole', { skip: 'there is no sun' }, () => { test('one', () => {}); test('two', () => {}); });
+suite('holds', () => { test('one that fails', () => { throw new Error('on purpose'); }); });
+`;
+
+test('the totals name what was skipped, with the reason, and what failed, once', async (t) => {
+  const folder = await makeTemporaryFolder('tally-');
+  t.after(() => folder.remove());
+  await writeFile(path.join(folder.path, 'sample.test.mjs'), sample);
+  const tally = path.join(folder.path, 'tally.json');
+  const args = ['--test', `--test-reporter=${reporter}`, `--test-reporter-destination=${tally}`, 'sample.test.mjs'];
+  await assert.rejects(runCommand(process.execPath, args, { cwd: folder.path, env: { PATH: process.env.PATH } }));
+  const { default: counted }: { default: Tally } = await import(tally, { with: { type: 'json' } });
+  const lines = [
+    'Skipped:',
+    '  sample.test.mjs: is skipped: there is no moon',
+    '  sample.test.mjs: is skipped as a whole: there is no sun (the whole suite)',
+    '',
+    'Failed:',
+    '  sample.test.mjs: fails',
+    '  sample.test.mjs: one that fails',
+    '  tests/chart: could not run: helm is missing',
+    '',
+    '1 passed, 3 failed, 2 skipped',
+  ];
+  const failure = tallyOfFailure('chart', new Error('helm is missing\nInstall Go.'));
+  assert.equal(describeTallies([counted, failure]), lines.join('\n'));
+});
+
+test('where everything ran and passed the totals are all', () => {
+  assert.equal(describeTallies([{ passed: 7, failed: [], skipped: [] }]), '7 passed, 0 failed, 0 skipped');
+});
