@@ -72,7 +72,8 @@ module.exports = {
       'http-errors-stay-in-routes',
       {
         path: `^(${anyOf(programs)}|shared)/`,
-        pathNot: '^receiver/(app\\.ts$|authentication/authenticate\\.ts$|routes/)|^controller/injection/app\\.ts$|^shared/io/http/',
+        pathNot:
+          '^receiver/(app\\.ts$|authentication/authenticate\\.ts$|routes/)|^controller/injection/app\\.ts$|^shared/io/http/',
       },
       { path: 'node_modules/(h3|listhen)/' },
       'h3 is known to apps, routes and the place that listens',
