@@ -48,87 +48,126 @@ class HeldBody {
  * comes in slowest makes room, so that nobody can hold it by sending nothing.
  */
 export function createReadBody(limits: BodyLimits): ReadBody {
-  const { maxBytes, budgetBytes, timeoutMs = DEFAULT_TIMEOUT_MS } = limits;
-  const underWay = new Set<Incoming>();
-  let held = 0;
+  const budget = new Budget(limits.budgetBytes);
+  return (request, { isTrusted = false } = {}) =>
+    new Promise((resolve) => new Incoming(request, { limits, budget, isTrusted, resolve }).start());
+}
 
-  const makeRoom = (bytes: number) => {
-    while (held + bytes > budgetBytes) {
-      const slowest = slowestOf(underWay);
+/** The memory that all bodies share. */
+class Budget {
+  readonly underWay = new Set<Incoming>();
+  readonly #bytes: number;
+  #held = 0;
+
+  constructor(bytes: number) {
+    this.#bytes = bytes;
+  }
+
+  /** Makes room for so many bytes, if need be at the cost of the slowest body, and tells whether it could. */
+  take(bytes: number): boolean {
+    while (this.#held + bytes > this.#bytes) {
+      const slowest = slowestOf(this.underWay);
       if (!slowest) return false;
       slowest.refuse('busy');
     }
+    this.#held += bytes;
     return true;
+  }
+
+  give(bytes: number): void {
+    this.#held -= bytes;
+  }
+}
+
+interface IncomingOptions {
+  limits: BodyLimits;
+  budget: Budget;
+  isTrusted: boolean;
+  resolve: (body: Body) => void;
+}
+
+/** A body that is coming in. */
+class Incoming {
+  readonly isTrusted: boolean;
+  /** Bytes that count against the budget. */
+  charged = 0;
+  readonly #request: IncomingMessage;
+  readonly #options: IncomingOptions;
+  readonly #started = performance.now();
+  readonly #timer: NodeJS.Timeout;
+  #chunks: Buffer[] = [];
+  #size = 0;
+
+  constructor(request: IncomingMessage, options: IncomingOptions) {
+    this.#request = request;
+    this.#options = options;
+    this.isTrusted = options.isTrusted;
+    this.#timer = setTimeout(() => this.refuse('slow'), options.limits.timeoutMs ?? DEFAULT_TIMEOUT_MS);
+    options.budget.underWay.add(this);
+  }
+
+  start(): void {
+    const request = this.#request;
+    request.on('end', () => this.#end(new HeldBody(joined(this.#chunks), () => this.#uncharge())));
+    request.on('error', () => this.#end({ kind: 'aborted' }));
+    request.on('close', () => this.#end({ kind: 'aborted' }));
+    if (request.destroyed) this.#end({ kind: 'aborted' });
+    else if (Number(request.headers['content-length'] ?? 0) > this.#options.limits.maxBytes) this.refuse('tooLarge');
+    else request.on('data', this.#keep);
+  }
+
+  /** Bytes a millisecond since it began. */
+  get rate(): number {
+    return this.#size / (performance.now() - this.#started);
+  }
+
+  refuse(kind: 'tooLarge' | 'busy' | 'slow'): void {
+    if (!this.#options.budget.underWay.has(this)) return;
+    this.#request.off('data', this.#keep);
+    // Who is too slow is not waited for any longer: the answer closes the connection.
+    if (kind === 'slow') this.#request.pause();
+    else discard(this.#request, this.#options.limits.maxBytes);
+    this.#end({ kind });
+  }
+
+  readonly #keep = (chunk: Buffer): void => {
+    this.#size += chunk.length;
+    if (this.#size > this.#options.limits.maxBytes) this.refuse('tooLarge');
+    else if (this.#charge()) this.#chunks.push(chunk);
+    else this.refuse('busy');
   };
 
-  return (request, { isTrusted = false } = {}) =>
-    new Promise((resolve) => {
-      const incoming: Incoming = { isTrusted, size: 0, charged: 0, started: performance.now(), refuse };
-      let chunks: Buffer[] = [];
-
-      function uncharge(): void {
-        held -= incoming.charged;
-        incoming.charged = 0;
-      }
-      function end(body: Body): void {
-        clearTimeout(timer);
-        underWay.delete(incoming);
-        chunks = [];
-        if (body.kind !== 'read') uncharge();
-        resolve(body);
-      }
-      function refuse(kind: 'tooLarge' | 'busy' | 'slow'): void {
-        if (!underWay.has(incoming)) return;
-        request.off('data', keep);
-        // Who is too slow is not waited for any longer: the answer closes the connection.
-        if (kind === 'slow') request.pause();
-        else discard(request, maxBytes);
-        end({ kind });
-      }
-      function keep(chunk: Buffer): void {
-        incoming.size += chunk.length;
-        const cost = Math.max(0, incoming.size - FREE_BYTES) - incoming.charged;
-        if (incoming.size > maxBytes) refuse('tooLarge');
-        else if (cost > 0 && !makeRoom(cost)) refuse('busy');
-        // The slowest may have been this one itself.
-        if (!underWay.has(incoming)) return;
-        incoming.charged += cost;
-        held += cost;
-        chunks.push(chunk);
-      }
-
-      const timer = setTimeout(() => refuse('slow'), timeoutMs);
-      underWay.add(incoming);
-      if (request.destroyed) return end({ kind: 'aborted' });
-      request.on('end', () => underWay.has(incoming) && end(new HeldBody(joined(chunks), uncharge)));
-      request.on('error', () => underWay.has(incoming) && end({ kind: 'aborted' }));
-      request.on('close', () => underWay.has(incoming) && end({ kind: 'aborted' }));
-      if (Number(request.headers['content-length'] ?? 0) > maxBytes) refuse('tooLarge');
-      else request.on('data', keep);
-    });
-}
-
-/** A body that is coming in; times are those of `performance.now()`. */
-interface Incoming {
-  isTrusted: boolean;
-  size: number;
-  /** Bytes that count against the budget. */
-  charged: number;
-  started: number;
-  refuse(kind: 'busy'): void;
-}
-
-/** Of those that hold something and are nobody's we know, the one with the fewest bytes for its time. */
-function slowestOf(bodies: Iterable<Incoming>): Incoming | undefined {
-  const now = performance.now();
-  let slowest: Incoming | undefined;
-  let lowest = Number.POSITIVE_INFINITY;
-  for (const body of bodies) {
-    if (body.isTrusted || body.charged === 0) continue;
-    const rate = body.size / (now - body.started);
-    if (rate < lowest) [slowest, lowest] = [body, rate];
+  /** Tells whether there is room for what has come in: the slowest, which makes room, may be this one itself. */
+  #charge(): boolean {
+    const { budget } = this.#options;
+    const cost = Math.max(0, this.#size - FREE_BYTES - this.charged);
+    if (!budget.take(cost)) return false;
+    if (!budget.underWay.has(this)) {
+      budget.give(cost);
+      return false;
+    }
+    this.charged += cost;
+    return true;
   }
-  return slowest;
+
+  #end(body: Body): void {
+    if (!this.#options.budget.underWay.delete(this)) return;
+    clearTimeout(this.#timer);
+    this.#chunks = [];
+    if (body.kind !== 'read') this.#uncharge();
+    this.#options.resolve(body);
+  }
+
+  #uncharge(): void {
+    this.#options.budget.give(this.charged);
+    this.charged = 0;
+  }
+}
+
+/** Of those that hold something and whose sender is not known, the one with the fewest bytes for its time. */
+function slowestOf(bodies: Iterable<Incoming>): Incoming | undefined {
+  const candidates = [...bodies].filter(({ isTrusted, charged }) => !isTrusted && charged > 0);
+  return candidates.sort((a, b) => a.rate - b.rate)[0];
 }
 
 function joined(chunks: Buffer[]): Buffer {
