@@ -30,6 +30,8 @@ export interface QueueOptions {
   deadlineMs?: number;
   /** Time that one patch may take, in milliseconds. */
   attemptMs?: number;
+  /** Time for which a missing right may be one that the API server has not loaded yet, in milliseconds. */
+  forbiddenMs?: number;
   /** Patches under way at most, over all resources. */
   concurrency?: number;
   /** Deliveries that wait at most, over all resources and for one. */
@@ -83,9 +85,10 @@ export class AnnotationQueue {
   #waiting = 0;
 
   constructor(options: QueueOptions) {
-    const limits = { deadlineMs: 8000, attemptMs: 4000, concurrency: 32, maxWaiting: 10_000, maxWaitingForOne: 2000 };
+    const times = { deadlineMs: 8000, attemptMs: 4000, forbiddenMs: 3000 };
+    const limits = { concurrency: 32, maxWaiting: 10_000, maxWaitingForOne: 2000 };
     const hooks = { clock: new ServerClock(), onMerged: ignore, onRetried: ignore };
-    this.#options = { ...limits, ...hooks, ...options };
+    this.#options = { ...times, ...limits, ...hooks, ...options };
     this.#slots = new Slots(this.#options.concurrency);
   }
 
@@ -175,15 +178,23 @@ export class AnnotationQueue {
       case 'retry':
         lane.lastError = error;
         return { kind: 'wait', afterMs: failure.afterMs };
+      case 'forbidden':
+        if (ageOf(attempt) >= this.#options.forbiddenMs) return this.#refuse(lane, attempt, error);
+        lane.lastError = error;
+        return { kind: 'wait', afterMs: 0 };
       case 'superseded':
         this.#supersede(attempt, failure.part);
         return GO_ON;
       case 'missing':
         return settleAll(attempt, failed('NotFound'));
       case 'refused':
-        this.#warn(lane.target, error, 'a patch is refused for good');
-        return settleAll(attempt, failed('ApiServerRefused', RETRY_AFTER_MS));
+        return this.#refuse(lane, attempt, error);
     }
+  }
+
+  #refuse({ target }: Lane, attempt: Attempt, error: unknown): Next {
+    this.#warn(target, error, 'a patch is refused for good');
+    return settleAll(attempt, failed('ApiServerRefused', RETRY_AFTER_MS));
   }
 
   /** Takes the part that is too old out of what is sent next; what has nothing else is done. */
@@ -211,6 +222,11 @@ export class AnnotationQueue {
 type Next = { kind: 'go on' } | { kind: 'wait'; afterMs: number };
 
 const GO_ON: Next = { kind: 'go on' };
+
+/** How long the oldest delivery of an attempt has waited, in milliseconds. */
+function ageOf({ parts }: Attempt): number {
+  return performance.now() - Math.min(...[...parts.keys()].map(({ arrived }) => arrived));
+}
 
 function settleAll({ parts }: Attempt, result: StoreResult): Next {
   for (const waiter of parts.keys()) waiter.settle(result);

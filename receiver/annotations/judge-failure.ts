@@ -8,7 +8,9 @@ export type Failure =
   /** Something newer than this part is stored. */
   | { kind: 'superseded'; part: Part }
   | { kind: 'retry'; afterMs: number }
-  /** Trying again would not help: a missing right, a policy, credentials that cannot be read. */
+  /** The right is missing: for good, or because the API server has just started and not loaded the roles yet. */
+  | { kind: 'forbidden' }
+  /** Trying again would not help: a policy, credentials that cannot be read, a certificate. */
   | { kind: 'refused' };
 
 /** Tells what to do about a failed patch. */
@@ -18,6 +20,7 @@ export function judgeFailure(error: unknown, target: Target): Failure {
   if (part) return { kind: 'superseded', part };
   if (!(error instanceof ApiError))
     return isConnectionError(error) ? { kind: 'retry', afterMs: 0 } : { kind: 'refused' };
+  if (error.status === 403 && error.message.includes('cannot patch resource')) return { kind: 'forbidden' };
   return isRetryable(error) ? { kind: 'retry', afterMs: error.retryAfterMs ?? 0 } : { kind: 'refused' };
 }
 

@@ -159,6 +159,20 @@ suite('a failed write', () => {
     assert.ok(lines.length <= 2, 'one line a second');
   });
 
+  test('for want of a right is tried again for a while, since an API server that starts has not loaded it yet', async () => {
+    const forbidden = () =>
+      new ApiError(403, '{"reason":"Forbidden","message":"User \\"r\\" cannot patch resource \\"gatewaysyncs\\""}');
+    const world = new World();
+    world.errors.push(forbidden(), forbidden());
+    const queue = new AnnotationQueue({ annotate: world.annotate, log });
+    assert.equal((await queue.store(demo, () => request(1))).kind, 'stored');
+    world.errors.push(...Array.from({ length: 50 }, forbidden));
+    const impatient = new AnnotationQueue({ annotate: world.annotate, log, forbiddenMs: 200 });
+    const result = await impatient.store(demo, () => request(2));
+    assert.equal(result.kind === 'failed' && result.reason, 'ApiServerRefused');
+    assert.ok(world.errors.length > 40, 'given up before the deadline');
+  });
+
   test('that lasts beyond the deadline is told in the log with its cause, and no line for each delivery', async () => {
     const world = new World();
     world.errors.push(...Array.from({ length: 50 }, () => new ApiError(500, '{"message":"etcd is away"}')));
