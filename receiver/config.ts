@@ -12,7 +12,7 @@ export interface Config {
   maxBodyBytes: number;
   /** Connections at most: one more closes an idle one, or is closed itself. */
   maxConnections: number;
-  /** Connections of one address at most; 0: no limit of its own. */
+  /** Connections that one address keeps when all are in use; 0: no limit of its own. */
   maxConnectionsPerAddress: number;
   /** Proxies before the receiver whose `X-Forwarded-For` counts. */
   trustedHops: number;

@@ -104,6 +104,7 @@ test('the receiver takes every value from its environment', async () => {
     metricsPort: 8080,
     maxBodyBytes: 25_000_000,
     maxConnections: 50,
+    maxConnectionsPerAddress: 0,
     trustedHops: 3,
     maxFailuresPerMinute: 0,
     tls: { certFile: '/etc/webhook/tls/tls.crt', keyFile: '/etc/webhook/tls/tls.key' },

@@ -6,7 +6,10 @@ import { networkOf } from '../../domain/network-of.ts';
 export interface ConnectionLimits {
   /** Connections at most. */
   max: number;
-  /** Connections of one address (of IPv6: one /64 network) at most; 0: no limit, as for the addresses of proxies. */
+  /**
+   * Connections that one address (of IPv6: one /64 network) keeps when all are in use: those beyond make room for other
+   * addresses. 0: no limit, as for the addresses of proxies.
+   */
   maxPerAddress: number;
   /** Time for the head of a request, in milliseconds. */
   headTimeoutMs: number;
@@ -21,8 +24,8 @@ interface Connection {
   requests: number;
   /** Whether it has had a request: only then it may wait for as long as the server keeps connections alive. */
   isKnown: boolean;
-  /** When it was opened, or its last request was answered; times are those of `performance.now()`. */
-  idleSince: number;
+  /** When it was opened, or its last request began or was answered; times are those of `performance.now()`. */
+  since: number;
   /** Bytes that had come in by then. */
   bytesWhenIdle: number;
   /** Since when the head of a request has been on its way. */
@@ -35,8 +38,9 @@ const FIRST_HEAD_MS = 1000;
 const TIMED_OUT = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
 
 /**
- * Bounds the connections of a server, and of each address. One too many takes the place of the connection that has been
- * idle for longest, of its own address where that has too many; where none is idle it is closed at once.
+ * Bounds the connections of a server, so that no address can hold them all. A burst from one address may use what nobody
+ * else needs. Once all are in use, one more takes the place of the connection that has been idle for longest, or of one
+ * whose address has more than its share; otherwise it is closed at once.
  *
  * Heads that trickle are cut off. Node's own check for them runs every 30 s unless the server is made with another
  * `connectionsCheckingInterval`: the sweep can go as soon as listhen passes options to the server that it makes.
@@ -48,7 +52,7 @@ export function limitConnections(server: Server, limits: ConnectionLimits): void
     const key = keyOf(socket);
     const connection: Connection = {
       ...{ socket, address: networkOf(socket.remoteAddress ?? ''), requests: 0, isKnown: false },
-      ...{ idleSince: performance.now(), bytesWhenIdle: 0, headSince: undefined },
+      ...{ since: performance.now(), bytesWhenIdle: 0, headSince: undefined },
     };
     connections.set(key, connection);
     socket.once('close', () => connections.delete(key));
@@ -64,9 +68,10 @@ export function limitConnections(server: Server, limits: ConnectionLimits): void
     if (!connection) return;
     connection.requests += 1;
     connection.isKnown = true;
+    connection.since = performance.now();
     response.once('close', () => {
       connection.requests -= 1;
-      connection.idleSince = performance.now();
+      connection.since = performance.now();
       connection.bytesWhenIdle = connection.socket.bytesRead;
       connection.headSince = undefined;
     });
@@ -76,7 +81,7 @@ export function limitConnections(server: Server, limits: ConnectionLimits): void
     const now = performance.now();
     for (const connection of connections.values()) {
       if (connection.requests > 0 || isResting(connection)) continue;
-      connection.headSince ??= connection.isKnown ? now : connection.idleSince;
+      connection.headSince ??= connection.isKnown ? now : connection.since;
       if (now - connection.headSince > limits.headTimeoutMs) timeOut(connection.socket, server);
     }
   }, SWEEP_MS);
@@ -90,19 +95,35 @@ function keyOf({ remoteAddress, remotePort }: Socket): string {
 }
 
 /** The connection that has to go now that there is one more; undefined where there is room for all. */
-function surplusOf(newcomer: Connection, all: Connection[], limits: ConnectionLimits): Connection | undefined {
-  const { max, maxPerAddress } = limits;
-  const ofAddress = all.filter(({ address }) => address === newcomer.address);
-  if (maxPerAddress > 0 && ofAddress.length > maxPerAddress) return longestIdle(ofAddress) ?? newcomer;
-  return all.length > max ? (longestIdle(all) ?? newcomer) : undefined;
+function surplusOf(newcomer: Connection, all: Connection[], { max, maxPerAddress }: ConnectionLimits) {
+  if (all.length <= max) return undefined;
+  const isGreedy = greedyAmong(all, maxPerAddress);
+  const others = all.filter((each) => each !== newcomer);
+  const greedy = others.filter(({ address }) => isGreedy(address));
+  if (isGreedy(newcomer.address)) return oldest(others.filter(isIdle).filter(isOf(newcomer.address))) ?? newcomer;
+  return oldest(greedy.filter(isIdle)) ?? oldest(others.filter(isIdle)) ?? oldest(greedy) ?? newcomer;
 }
 
-function longestIdle(connections: Connection[]): Connection | undefined {
-  const now = performance.now();
-  const idle = connections.filter(
-    (each) => each.requests === 0 && (isResting(each) || (!each.isKnown && now - each.idleSince > FIRST_HEAD_MS)),
-  );
-  return idle.sort((a, b) => a.idleSince - b.idleSince)[0];
+/** Tells which addresses have more than their share. */
+function greedyAmong(all: Connection[], maxPerAddress: number): (address: string) => boolean {
+  const byAddress = Map.groupBy(all, ({ address }) => address);
+  return (address) => maxPerAddress > 0 && (byAddress.get(address)?.length ?? 0) > maxPerAddress;
+}
+
+const isOf =
+  (wanted: string) =>
+  ({ address }: Connection): boolean =>
+    address === wanted;
+
+/** Of those whose last request began or was answered first. */
+function oldest(connections: Connection[]): Connection | undefined {
+  return connections.sort((a, b) => a.since - b.since)[0];
+}
+
+/** Nobody waits for an answer on it, and no head is to be expected any moment. */
+function isIdle(connection: Connection): boolean {
+  if (connection.requests > 0) return false;
+  return isResting(connection) || (!connection.isKnown && performance.now() - connection.since > FIRST_HEAD_MS);
 }
 
 /** Nothing has come in since the last answer. */

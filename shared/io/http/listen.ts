@@ -17,7 +17,7 @@ export interface ListenOptions {
   tls?: TlsFiles | undefined;
   /** Connections at most: one more closes an idle one, or is closed itself. */
   maxConnections?: number;
-  /** Connections of one address at most; 0: no limit of its own. */
+  /** Connections that one address keeps when all are in use; 0: no limit of its own. */
   maxConnectionsPerAddress?: number;
   /** Told of each connection that is closed for these limits. */
   onDrop?: () => void;

@@ -105,7 +105,7 @@ test('a right that is missing is 503, never 404', async (t) => {
   const { status, headers } = await receiver.post(`${namespace}/demo`, { ref: 'v1' });
   assert.equal(status, 503);
   assert.ok(Number(headers.get('retry-after')) > 0);
-  await receiver.program.waitForLog(/the API server refused a patch/);
+  await receiver.program.waitForLog(/a patch is refused for good/);
 });
 
 test('an open receiver says so', async (t) => {

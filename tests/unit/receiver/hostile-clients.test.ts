@@ -259,15 +259,24 @@ suite('connections', () => {
     assert.ok(silent.filter(isOpen).length < 5);
   });
 
-  test('of one address are limited, and leave room for others', async (t) => {
+  test('of one address may be all that nobody else needs, and make room for others beyond its share', async (t) => {
     const app = await startApp(t, { maxConnections: 10, maxConnectionsPerAddress: 3 });
-    const greedy = openBusy(t, app.port, 8, '127.0.0.2');
-    await until(() => greedy.filter(isOpen).length === 3, { describe: 'all but three to be closed' });
-    const others = await openIdle(t, app.port, 3, '127.0.0.3');
-    const more = await openIdle(t, app.port, 1, '127.0.0.3');
-    await until(() => !isOpen(others[0]!), { describe: 'the oldest idle one of that address to be closed' });
-    assert.ok(isOpen(more[0]!));
-    assert.equal(greedy.filter(isOpen).length, 3, 'those of the other address stay');
+    const greedy = openBusy(t, app.port, 12, '127.0.0.2');
+    await until(() => greedy.filter(isOpen).length === 10, { describe: 'the two beyond all to be closed' });
+    const left = (count: number) =>
+      until(() => greedy.filter(isOpen).length === count, { describe: `${count} of the greedy address` });
+    const others = openBusy(t, app.port, 3, '127.0.0.3');
+    await left(7);
+    const [idle] = await openIdle(t, app.port, 1, '127.0.0.4');
+    await left(6);
+    others.push(...openBusy(t, app.port, 1, '127.0.0.5'));
+    await until(() => !isOpen(idle!), { describe: 'the idle one to make room before a busy one' });
+    others.push(...openBusy(t, app.port, 3, '127.0.0.6'));
+    await left(3);
+    const [oneTooMany] = openBusy(t, app.port, 1, '127.0.0.7');
+    await until(() => !isOpen(oneTooMany!), { describe: 'the newcomer to be closed' });
+    assert.ok(others.every(isOpen));
+    await left(3);
   });
 });
 
