@@ -31,17 +31,18 @@ ENV PATH=/usr/local/bin:/usr/bin NODE_ENV=production MALLOC_ARENA_MAX=1
 WORKDIR /app
 USER 65532:65532
 
+# Half of the container's memory is for V8's old space, whatever limit a person sets; a fixed size would win over it. The rest is for code, buffers and what else the process needs.
 FROM base AS receiver
 COPY --from=system /roots/receiver /
 COPY --from=build /out/receiver /
 # One thread that promotes objects: several leave the old space in pieces, which takes 15 MB more and now and then makes V8 collect the whole heap again and again for seconds.
 # Not `--optimize-for-size`, which makes code slower and hardly saves memory; not `--single-threaded-gc`, which lets the buffers of a flood of requests pile up (139 MB).
-ENTRYPOINT ["node", "--no-parallel-scavenge", "--max-semi-space-size=4", "--max-old-space-size=64", "/app/receiver.mjs"]
+ENTRYPOINT ["node", "--no-parallel-scavenge", "--max-semi-space-size=4", "--max-old-space-size-percentage=50", "/app/receiver.mjs"]
 
 FROM base AS controller
 COPY --from=system /roots/controller /
 COPY --from=build /out/controller /
-ENTRYPOINT ["node", "--max-semi-space-size=1", "--optimize-for-size", "--max-old-space-size=64", "/app/controller.mjs"]
+ENTRYPOINT ["node", "--max-semi-space-size=1", "--optimize-for-size", "--max-old-space-size-percentage=50", "/app/controller.mjs"]
 
 # All of git, for fetches by every transport; it runs as any user, and people look into a gateway's pod with its shell.
 FROM ${NODE_IMAGE} AS agent
@@ -54,4 +55,4 @@ ENV NODE_ENV=production MALLOC_ARENA_MAX=1
 WORKDIR /app
 USER 65532:65532
 COPY --from=build /out/agent /
-ENTRYPOINT ["node", "--max-semi-space-size=1", "--optimize-for-size", "--max-old-space-size=64", "/app/agent.mjs"]
+ENTRYPOINT ["node", "--max-semi-space-size=1", "--optimize-for-size", "--max-old-space-size-percentage=50", "/app/agent.mjs"]

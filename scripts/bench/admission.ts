@@ -5,7 +5,7 @@ import { connect } from 'node:tls';
 import { parseArgs } from 'node:util';
 import { buildBundles } from '../demo/build-bundles.ts';
 import { type RunningProgram, startProgram } from '../demo/programs.ts';
-import { readEntryPoint } from '../images/read-entry-point.ts';
+import { readNodeFlags } from '../images/read-entry-point.ts';
 import { type ControlPlane, startControlPlane } from '../testbed/control-plane.ts';
 import { freePort } from '../testbed/free-port.ts';
 import { startGuarded } from '../testbed/guarded-process.ts';
@@ -79,7 +79,7 @@ async function measure(controller: RunningProgram, port: number, seconds: number
 /** A server that only takes bodies in and answers, under the same load with the same flags of Node. */
 async function measureFloor(): Promise<Measured> {
   const port = await freePort();
-  const flags = (await readEntryPoint('controller')).filter((argument) => argument.startsWith('--'));
+  const flags = await readNodeFlags('controller');
   const file = path.join(import.meta.dirname, 'admission/floor-server.ts');
   const server = startGuarded(process.execPath, [...flags, file, String(port)], { output: 'pipe' });
   await once(server.child.stdout as Readable, 'data');

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Program } from '../images/programs.ts';
-import { readEntryPoint } from '../images/read-entry-point.ts';
+import { readNodeFlags } from '../images/read-entry-point.ts';
 import { freePort } from '../testbed/free-port.ts';
 import { type GuardedProcess, startGuarded } from '../testbed/guarded-process.ts';
 
@@ -23,7 +23,7 @@ export async function startProgram(
   const log = path.join(logs, `${name}.log`);
   const health = await freePort();
   const { PATH = '', HOME = '' } = process.env;
-  const flags = (await readEntryPoint(name)).filter((argument) => argument.startsWith('--'));
+  const flags = await readNodeFlags(name);
   const started = startGuarded(process.execPath, [...flags, path.join(root, 'dist', `${name}.mjs`)], {
     env: { PATH, HOME, MALLOC_ARENA_MAX: '1', ...environment, HEALTH_PORT: String(health) },
     output: { log },

@@ -12,3 +12,19 @@ export async function readEntryPoint(program: Program): Promise<string[]> {
   if (!entryPoint) throw new Error(`The Dockerfile has no entry point for ${program}.`);
   return JSON.parse(entryPoint) as string[];
 }
+
+/** What the chart grants each program, in MiB. */
+const GRANTED_MIB = 128;
+
+/**
+ * The flags of Node that a program has in its image, for a run outside of a container: shares of the container's memory
+ * are what they come to in the memory that the chart grants.
+ */
+export async function readNodeFlags(program: Program): Promise<string[]> {
+  const flags = (await readEntryPoint(program)).filter((argument) => argument.startsWith('--'));
+  return flags.map((flag) =>
+    flag.replace(/^--max-old-space-size-percentage=(\d+)$/, (_, percentage) => {
+      return `--max-old-space-size=${Math.floor((Number(percentage) * GRANTED_MIB) / 100)}`;
+    }),
+  );
+}

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { API_VERSION, GATEWAY_SYNC } from '../../../shared/api/group.ts';
-import { readEntryPoint } from '../../images/read-entry-point.ts';
+import { readNodeFlags } from '../../images/read-entry-point.ts';
 import { type ControlPlane, startControlPlane } from '../../testbed/control-plane.ts';
 import { freePort } from '../../testbed/free-port.ts';
 import { type GuardedProcess, startGuarded } from '../../testbed/guarded-process.ts';
@@ -91,7 +91,7 @@ export async function startFloor(cluster: ControlPlane): Promise<Server> {
 
 /** The flags of Node in the receiver's image. */
 async function flagsOf(): Promise<string[]> {
-  return (await readEntryPoint('receiver')).slice(1, -1);
+  return await readNodeFlags('receiver');
 }
 
 function startNode(args: string[], environment: Record<string, string>, log: string): GuardedProcess {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { access, constants, mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import { suite, type TestContext, test } from 'node:test';
-import { readEntryPoint } from '../../../scripts/images/read-entry-point.ts';
+import { readNodeFlags } from '../../../scripts/images/read-entry-point.ts';
 import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { connectCluster } from '../../support/cluster.ts';
 import { startSlowLink } from './slow-link.ts';
@@ -106,7 +106,7 @@ suite('in 128 MiB, while the API server is silent,', { skip: process.platform !=
   ] as const) {
     test(`${count} authentic deliveries of ${bytes} bytes at once are each answered 503, or 202`, async (t) => {
       const link = await startSlowLink(t, (await connectCluster()).url);
-      const [, ...flags] = (await readEntryPoint('receiver')).slice(0, -1);
+      const flags = await readNodeFlags('receiver');
       const kubeconfig = await kubeconfigThrough(t, link.url);
       const env = { WEBHOOK_HMAC_SECRET: key, MALLOC_ARENA_MAX: '1', MAX_CONNECTIONS_PER_ADDRESS: '0' };
       const cgroup = await makeCgroup();
