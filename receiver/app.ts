@@ -23,9 +23,13 @@ export function createApp(options: AppOptions): RequestListener {
     },
   });
   app.use(answer(options));
-  app.post('/webhook/:namespace/:name', deliver({ store, onTaken: (key) => replays.remember(key) }), {
-    middleware: [authenticate(options)],
-  });
+  app.post(
+    '/webhook/:namespace/:name',
+    deliver({ store, onTaken: ({ namespace, name }, key) => replays.remember(`${namespace}/${name}`, key) }),
+    {
+      middleware: [authenticate(options)],
+    },
+  );
   app.all('/webhook/:namespace/:name', () => refused('MethodNotAllowed'));
   app.all('/**', () => refused('NoSuchPath'));
   return toNodeHandler(app) as RequestListener;

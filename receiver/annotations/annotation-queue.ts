@@ -86,7 +86,7 @@ export class AnnotationQueue {
 
   constructor(options: QueueOptions) {
     const times = { deadlineMs: 8000, attemptMs: 4000, forbiddenMs: 3000 };
-    const limits = { concurrency: 32, maxWaiting: 10_000, maxWaitingForOne: 2000 };
+    const limits = { concurrency: 32, maxWaiting: 2000, maxWaitingForOne: 1000 };
     const hooks = { clock: new ServerClock(), onMerged: ignore, onRetried: ignore };
     this.#options = { ...times, ...limits, ...hooks, ...options };
     this.#slots = new Slots(this.#options.concurrency);
@@ -107,7 +107,12 @@ export class AnnotationQueue {
     const opened: Lane = { target, waiters: new Set(), lastError: undefined };
     this.#lanes.set(key, opened);
     const stored = this.#wait(opened, stamp);
-    void this.#drain(key, opened);
+    this.#drain(key, opened).catch((error: unknown) => {
+      // An answer that nobody foresaw must neither end the process nor leave anybody waiting.
+      this.#lanes.delete(key);
+      this.#warn(target, error, 'a patch failed in a way that nobody foresaw');
+      for (const waiter of opened.waiters) waiter.settle(failed('ApiServerUnavailable', RETRY_AFTER_MS));
+    });
     return await stored;
   }
 

@@ -39,9 +39,11 @@ function supersededPart(error: unknown): Part | undefined {
 /** Codes of errors on the way to the API server, which go away by themselves; all others are a person's to fix. */
 const connectionCodes = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN'],
-  ...['EAI_AGAIN', 'ENOTFOUND', 'EADDRNOTAVAIL', 'EMFILE', 'ENFILE', 'EPROTO', 'HPE_INVALID_CONSTANT'],
+  ...['EAI_AGAIN', 'ENOTFOUND', 'EADDRNOTAVAIL', 'EMFILE', 'ENFILE', 'EPROTO'],
 ]);
 
 function isConnectionError(error: unknown): boolean {
-  return connectionCodes.has(String((error as NodeJS.ErrnoException | undefined)?.code));
+  const code = String((error as NodeJS.ErrnoException | undefined)?.code);
+  // What the parser of Node refuses is no HTTP: something else answers for a moment.
+  return connectionCodes.has(code) || code.startsWith('HPE_');
 }

@@ -48,7 +48,8 @@ export function authenticate(options: AuthenticateOptions): Middleware {
       trustedHops,
     });
     const now = performance.now();
-    const secrets = await readSecrets(targetOf(event));
+    const target = targetOf(event);
+    const secrets = await readSecrets(target);
     // A token is known before the body is read: its holder is neither locked out nor cut off for the sake of others.
     const isTrusted = verifyToken(headers, secrets.bearer ?? []);
     const waitMs = failures.waitMs(client, now);
@@ -65,13 +66,15 @@ export function authenticate(options: AuthenticateOptions): Middleware {
       failures.count(client, now);
       return waitMs > 0 ? refused('TooManyFailures', { retryAfterMs: waitMs }) : refused('Unauthorized');
     }
-    failures.forgive(client);
     event.context.admitted = { requestId: randomUUID(), body, replayKey: authorization.replayKey };
-    if (!authorization.replayKey || !replays.has(authorization.replayKey)) return undefined;
+    const { replayKey } = authorization;
+    if (!replayKey || !replays.has(nameOf(target), replayKey)) return undefined;
     body.release();
     return { kind: 'ignored', reason: 'Replayed' };
   };
 }
+
+const nameOf = ({ namespace, name }: Target) => `${namespace}/${name}`;
 
 /** A small body of a known length is read all the same, at a bounded rate. */
 function getsSecondLook(request: IncomingMessage, secondLooks: RateLimit, client: string): boolean {

@@ -43,11 +43,6 @@ export class RateLimit {
     if (this.#paidOffAt.size > this.#options.maxKeys) this.#forgetOldest();
   }
 
-  /** Forgets the events of the key. */
-  forgive(key: string): void {
-    this.#paidOffAt.delete(key);
-  }
-
   #forgetOldest(): void {
     for (const key of this.#paidOffAt.keys()) {
       this.#paidOffAt.delete(key);

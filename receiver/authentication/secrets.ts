@@ -15,6 +15,12 @@ export interface SecretSources {
 interface Known {
   global: readonly string[];
   own: ReadonlyMap<string, readonly string[]>;
+  /** Lines of the longest of all these. */
+  most: number;
+}
+
+function knownOf(global: readonly string[], own: Known['own'] = new Map()): Known {
+  return { global, own, most: Math.max(1, global.length, ...[...own.values()].map(({ length }) => length)) };
 }
 
 /** How old what was read from the files may be, in milliseconds. */
@@ -37,8 +43,9 @@ export function createReadSecrets({ hmac, bearer }: SecretSources): (target: Tar
     const [hmacs, tokens] = await Promise.all([readHmac?.(), readBearer?.()]);
     const key = `${namespace}.${name}`;
     const [ownHmac, ownToken] = [hmacs?.own.get(key), tokens?.own.get(key)];
-    if (ownHmac ?? ownToken) return { hmac: ownHmac ?? [], bearer: ownToken ?? [] };
-    return { hmac: hmacs?.global, bearer: tokens?.global };
+    const mostSecrets = hmacs?.most ?? 0;
+    if (ownHmac ?? ownToken) return { hmac: ownHmac ?? [], bearer: ownToken ?? [], mostSecrets };
+    return { hmac: hmacs?.global, bearer: tokens?.global, mostSecrets };
   };
 }
 
@@ -48,7 +55,7 @@ function readerOf(source: SecretSource | undefined): (() => Promise<Known>) | un
     const folder = new SecretFolder(source.file);
     return () => folder.read();
   }
-  const known = Promise.resolve({ global: linesOf(source.value), own: new Map() });
+  const known = Promise.resolve(knownOf(linesOf(source.value)));
   return () => known;
 }
 
@@ -56,7 +63,7 @@ function readerOf(source: SecretSource | undefined): (() => Promise<Known>) | un
 class SecretFolder {
   readonly #folder: string;
   readonly #file: string;
-  #known: Known = { global: [], own: new Map() };
+  #known: Known = knownOf([]);
   #readAt = Number.NEGATIVE_INFINITY;
   #wasThere = false;
   /** Where the link of a mounted Secret led when it was read: Kubernetes changes all files by changing this. */
@@ -92,7 +99,7 @@ class SecretFolder {
     const read = await Promise.all(
       ownNames.map(async (name) => [name, await this.#readFile(name, own.get(name))] as const),
     );
-    this.#known = { global: await this.#readFile(this.#file, global), own: new Map(read) };
+    this.#known = knownOf(await this.#readFile(this.#file, global), new Map(read));
     this.#version = version;
   }
 

@@ -12,7 +12,7 @@ export interface DeliverOptions {
   /** Stores what a delivery asks for. */
   store: (target: Target, stamp: Stamp) => Promise<StoreResult>;
   /** Told of a delivery that does not have to be taken a second time. */
-  onTaken: (replayKey: string) => void;
+  onTaken: (target: Target, replayKey: string) => void;
 }
 
 /** Finds out what an authentic delivery asks for, and stores that. */
@@ -25,7 +25,7 @@ export function deliver({ store, onTaken }: DeliverOptions): (event: H3Event) =>
       delivery.kind === 'refused'
         ? delivery
         : await follow(delivery, (stamp) => store(targetOf(event), stamp), admitted);
-    if (outcome.kind !== 'refused' && admitted.replayKey) onTaken(admitted.replayKey);
+    if (outcome.kind !== 'refused' && admitted.replayKey) onTaken(targetOf(event), admitted.replayKey);
     return outcome;
   };
 }

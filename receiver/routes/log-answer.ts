@@ -45,7 +45,7 @@ export function createLogAnswer(log: Logger): (record: AnswerRecord) => void {
       outcome: outcome.kind,
       reason: reasonOf(outcome),
       ref: 'ref' in outcome ? outcome.ref : undefined,
-      senderReason: 'senderReason' in outcome ? outcome.senderReason : undefined,
+      senderReason: 'senderReason' in outcome && outcome.senderReason ? printable(outcome.senderReason) : undefined,
       durationMs: Math.round(seconds * 1000),
       headers: loggedHeaders(headers),
     };
@@ -62,7 +62,7 @@ function loggedHeaders(headers: DeliveryHeaders): Record<string, string> {
   return found;
 }
 
-/** Node gives a header's bytes as Latin-1, with what a terminal would obey among them. */
-function printable(value: string): string {
-  return value.replace(/[^ -~]/g, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`);
+/** Without what a terminal would obey: control characters, changes of direction and the like. */
+function printable(text: string): string {
+  return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }

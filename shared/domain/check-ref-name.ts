@@ -1,12 +1,12 @@
 /** Bytes that a ref name may have here: more than any host allows, few enough for an annotation and a command line. */
 const MAX_BYTES = 255;
 
-const forbidden = /[ ~^:?*[\\]|\p{Cc}|\.\.|@\{|\/\/|\p{Surrogate}/u;
+const forbidden = /[ ~^:?*[\\]|\p{Cc}|\p{Bidi_Control}|\.\.|@\{|\/\/|\p{Surrogate}/u;
 
 /**
  * Whether git accepts the name for a ref, by the rules of git-check-ref-format with `--allow-onelevel`, and beyond
- * them: no leading hyphen, so that no name can be taken for an option, no control character of Unicode, which a terminal
- * would obey, and at most 255 bytes.
+ * them: no leading hyphen, so that no name can be taken for an option, no control character and no change of direction of
+ * Unicode, which a terminal would obey, and at most 255 bytes.
  */
 export function isValidRefName(name: string): boolean {
   if (name === '' || name === '@' || Buffer.byteLength(name) > MAX_BYTES) return false;

@@ -3,7 +3,7 @@ import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import { isDeepStrictEqual } from 'node:util';
 import { listen as listhen } from 'listhen';
-import { limitConnections } from './limit-connections.ts';
+import { ConnectionLimiter } from './connection-limiter.ts';
 
 export interface TlsFiles {
   certFile: string;
@@ -42,7 +42,13 @@ export interface Listening {
 export async function listen(options: ListenOptions): Promise<Listening> {
   const { tls } = options;
   let served = tls && (await readCertificate(tls));
-  const { server: anyServer } = await listhen(options.handler, {
+  const limiter = new ConnectionLimiter({
+    max: options.maxConnections ?? 2_000,
+    maxPerAddress: options.maxConnectionsPerAddress ?? 0,
+    headTimeoutMs: options.headTimeoutMs ?? 10_000,
+    onDrop: options.onDrop ?? (() => {}),
+  });
+  const { server: anyServer } = await listhen(limiter.guard(options.handler), {
     hostname: options.host,
     port: options.port,
     isProd: true,
@@ -59,12 +65,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   removeShutdownHook(server);
   const lastAnswers = closeAfterAnswers(server);
   server.keepAliveTimeout = 75_000;
-  limitConnections(server, {
-    max: options.maxConnections ?? 2_000,
-    maxPerAddress: options.maxConnectionsPerAddress ?? 0,
-    headTimeoutMs: options.headTimeoutMs ?? 10_000,
-    onDrop: options.onDrop ?? (() => {}),
-  });
+  limiter.watch(server);
   return {
     server,
     close: (graceMs) => {

@@ -11,14 +11,15 @@ export interface BodyLimits {
   timeoutMs?: number;
 }
 
-/**
- * Reads the body of a request. A body whose sender is trusted is never given up for another one's sake.
- */
+/** Reads the body of a request. A body whose sender is trusted is given up for another one's sake less readily. */
 export type ReadBody = (request: IncomingMessage, options?: { isTrusted?: boolean }) => Promise<Body>;
 
 /** So much of each body is read whatever the others hold, so that large bodies cannot lock out the usual ones. */
 const FREE_BYTES = 32 * 1024;
 const DEFAULT_TIMEOUT_MS = 15_000;
+const HALF_LIFE_MS = 250;
+/** So many times faster counts a body whose sender is trusted: it may be on a slow line, but not stand still. */
+const TRUST = 4;
 
 /** The bytes of a body. They count as held until they are released, by whoever has made of them what is needed. */
 class HeldBody {
@@ -63,11 +64,11 @@ class Budget {
     this.#bytes = bytes;
   }
 
-  /** Makes room for so many bytes, if need be at the cost of the slowest body, and tells whether it could. */
-  take(bytes: number): boolean {
+  /** Makes room for so many more bytes of a body, if need be at the cost of the slowest one, and tells whether it could. */
+  take(bytes: number, body: Incoming): boolean {
     while (this.#held + bytes > this.#bytes) {
-      const slowest = slowestOf(this.underWay);
-      if (!slowest) return false;
+      const slowest = slowestOf(this.underWay, body);
+      if (slowest === body) return false;
       slowest.refuse('busy');
     }
     this.#held += bytes;
@@ -88,27 +89,28 @@ interface IncomingOptions {
 
 /** A body that is coming in. */
 class Incoming {
-  readonly isTrusted: boolean;
   /** Bytes that count against the budget. */
   charged = 0;
   readonly #request: IncomingMessage;
   readonly #options: IncomingOptions;
-  readonly #started = performance.now();
   readonly #timer: NodeJS.Timeout;
-  #chunks: Buffer[] = [];
+  /** In one piece: whoever sends a byte at a time would have a hundred times as many bytes in objects around them. */
+  #bytes: Buffer = Buffer.alloc(0);
   #size = 0;
+  /** Bytes of late, of which half are forgotten each {@link HALF_LIFE_MS}, and when that was reckoned. */
+  #recent = 0;
+  #reckonedAt = performance.now();
 
   constructor(request: IncomingMessage, options: IncomingOptions) {
     this.#request = request;
     this.#options = options;
-    this.isTrusted = options.isTrusted;
     this.#timer = setTimeout(() => this.refuse('slow'), options.limits.timeoutMs ?? DEFAULT_TIMEOUT_MS);
     options.budget.underWay.add(this);
   }
 
   start(): void {
     const request = this.#request;
-    request.on('end', () => this.#end(new HeldBody(joined(this.#chunks), () => this.#uncharge())));
+    request.on('end', () => this.#end(new HeldBody(this.#bytes.subarray(0, this.#size), () => this.#uncharge())));
     request.on('error', () => this.#end({ kind: 'aborted' }));
     request.on('close', () => this.#end({ kind: 'aborted' }));
     if (request.destroyed) this.#end({ kind: 'aborted' });
@@ -116,9 +118,10 @@ class Incoming {
     else request.on('data', this.#keep);
   }
 
-  /** Bytes a millisecond since it began. */
+  /** How fast it comes in of late; who is trusted counts as faster. A burst counts for nothing soon after it stalls. */
   get rate(): number {
-    return this.#size / (performance.now() - this.#started);
+    this.#reckon(0);
+    return this.#recent * (this.#options.isTrusted ? TRUST : 1);
   }
 
   refuse(kind: 'tooLarge' | 'busy' | 'slow'): void {
@@ -131,29 +134,42 @@ class Incoming {
   }
 
   readonly #keep = (chunk: Buffer): void => {
-    this.#size += chunk.length;
-    if (this.#size > this.#options.limits.maxBytes) this.refuse('tooLarge');
-    else if (this.#charge()) this.#chunks.push(chunk);
-    else this.refuse('busy');
+    const size = this.#size + chunk.length;
+    this.#reckon(chunk.length);
+    if (size > this.#options.limits.maxBytes) return this.refuse('tooLarge');
+    if (!this.#charge(size)) return this.refuse('busy');
+    if (size > this.#bytes.length) this.#grow(size);
+    chunk.copy(this.#bytes, this.#size);
+    this.#size = size;
   };
 
-  /** Tells whether there is room for what has come in: the slowest, which makes room, may be this one itself. */
-  #charge(): boolean {
-    const { budget } = this.#options;
-    const cost = Math.max(0, this.#size - FREE_BYTES - this.charged);
-    if (!budget.take(cost)) return false;
-    if (!budget.underWay.has(this)) {
-      budget.give(cost);
-      return false;
-    }
+  #reckon(bytes: number): void {
+    const now = performance.now();
+    this.#recent = this.#recent * 2 ** ((this.#reckonedAt - now) / HALF_LIFE_MS) + bytes;
+    this.#reckonedAt = now;
+  }
+
+  #charge(size: number): boolean {
+    const cost = Math.max(0, size - FREE_BYTES - this.charged);
+    if (cost > 0 && !this.#options.budget.take(cost, this)) return false;
     this.charged += cost;
     return true;
+  }
+
+  /** To what the sender announces where that is free anyway, else to twice the size. */
+  #grow(size: number): void {
+    const announced = Number(this.#request.headers['content-length'] ?? 0);
+    const { maxBytes } = this.#options.limits;
+    const capacity = announced <= FREE_BYTES ? Math.max(announced, 2 * size) : 2 * size;
+    const grown = Buffer.allocUnsafeSlow(Math.min(capacity, maxBytes));
+    this.#bytes.copy(grown, 0, 0, this.#size);
+    this.#bytes = grown;
   }
 
   #end(body: Body): void {
     if (!this.#options.budget.underWay.delete(this)) return;
     clearTimeout(this.#timer);
-    this.#chunks = [];
+    this.#bytes = Buffer.alloc(0);
     if (body.kind !== 'read') this.#uncharge();
     this.#options.resolve(body);
   }
@@ -164,15 +180,13 @@ class Incoming {
   }
 }
 
-/** Of those that hold something and whose sender is not known, the one with the fewest bytes for its time. */
-function slowestOf(bodies: Iterable<Incoming>): Incoming | undefined {
-  const candidates = [...bodies].filter(({ isTrusted, charged }) => !isTrusted && charged > 0);
-  return candidates.sort((a, b) => a.rate - b.rate)[0];
-}
-
-function joined(chunks: Buffer[]): Buffer {
-  const [first] = chunks;
-  return first && chunks.length === 1 ? first : Buffer.concat(chunks);
+/** Of those that hold something, and the one that asks for more, the one that comes in slowest. */
+function slowestOf(bodies: Iterable<Incoming>, asking: Incoming): Incoming {
+  let slowest = asking;
+  for (const body of bodies) {
+    if (body.charged > 0 && body.rate < slowest.rate) slowest = body;
+  }
+  return slowest;
 }
 
 /**

@@ -24,7 +24,7 @@ export class ApiError extends Error {
     this.status = status;
     this.reason = parsed.reason ?? '';
     this.objectName = parsed.details?.name;
-    this.causes = (parsed.details?.causes ?? []).map(({ message }) => message ?? '');
+    this.causes = (parsed.details?.causes ?? []).map(({ message }) => String(message ?? ''));
     this.retryAfterMs = millisecondsOf(retryAfter) ?? millisecondsOf(parsed.details?.retryAfterSeconds);
     this.code = `api.${status}`;
   }

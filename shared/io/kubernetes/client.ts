@@ -8,6 +8,9 @@ import type { AccessOptions, ApiCredentials } from './credentials.ts';
 /** Time that a call may take if the caller says nothing, in milliseconds. */
 const DEFAULT_TIMEOUT_MS = 15_000;
 
+/** Bytes of an answer that tells of an error: a Status object has a few hundred. */
+const MAX_ERROR_BYTES = 64 * 1024;
+
 /** JSON merge patch (RFC 7386). */
 export const MERGE_PATCH = 'application/merge-patch+json';
 
@@ -127,7 +130,7 @@ export class KubernetesClient {
       this.#options.onServerTime?.(response.headers.date);
       report(status);
       if (status < 300) return response;
-      throw new ApiError(status, await readText(response), response.headers['retry-after']);
+      throw new ApiError(status, await readText(response, MAX_ERROR_BYTES), response.headers['retry-after']);
     } catch (error) {
       if (!(error instanceof ApiError)) report(0);
       throw error;
@@ -213,9 +216,14 @@ class CallTimeoutError extends Error {
 }
 
 /** By events: an asynchronous iteration costs as much as all the rest of a small call. */
-function readText(response: IncomingMessage): Promise<string> {
+function readText(response: IncomingMessage, maxBytes = Number.POSITIVE_INFINITY): Promise<string> {
   const chunks: Buffer[] = [];
-  response.on('data', (chunk: Buffer) => chunks.push(chunk));
+  let size = 0;
+  response.on('data', (chunk: Buffer) => {
+    size += chunk.length;
+    if (size <= maxBytes) chunks.push(chunk);
+    else response.destroy(Object.assign(new Error('the answer is too long'), { code: 'EPROTO' }));
+  });
   return atEnd(response, () => Buffer.concat(chunks).toString('utf8'));
 }
 

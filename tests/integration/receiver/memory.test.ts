@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { access, constants, mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
+import { connect } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
 import { readNodeFlags } from '../../../scripts/images/read-entry-point.ts';
 import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
@@ -130,4 +131,28 @@ suite('in 128 MiB, while the API server is silent,', { skip: process.platform !=
       assert.match(metrics, refused, 'every answer is counted');
     });
   }
+
+  test('strangers who send a byte at a time', async (t) => {
+    const { kubeconfig } = await connectCluster();
+    const env = { WEBHOOK_HMAC_SECRET: key, MALLOC_ARENA_MAX: '1', MAX_CONNECTIONS_PER_ADDRESS: '0' };
+    const receiver = await startReceiver(t, kubeconfig, env, await readNodeFlags('receiver'));
+    const memory = watchMemory(receiver.program.pid);
+    const lines = ['POST /webhook/default/r0 HTTP/1.1', 'Host: x', 'Transfer-Encoding: chunked', '', ''];
+    const bytes = Buffer.from('1\r\n \r\n'.repeat(10_000));
+    const trickle = async (chunks: number) => {
+      const socket = connect(receiver.port, '127.0.0.1');
+      socket.on('error', () => {});
+      t.after(() => socket.destroy());
+      socket.write(lines.join('\r\n'));
+      for (let sent = 0; sent < chunks && socket.writable; sent += 10_000) {
+        if (!socket.write(bytes)) await new Promise((resolve) => socket.once('drain', resolve).once('close', resolve));
+      }
+    };
+    await Promise.all([trickle(400_000), ...Array.from({ length: 30 }, () => trickle(30_000))]);
+    const { status } = await receiver.post('default/r0', { ref: 'v1' });
+    const peak = memory.stop();
+    t.diagnostic(`${(peak / 1024).toFixed(0)} MiB at the peak`);
+    assert.equal(status, 401);
+    assert.ok(peak > 0 && peak < LIMIT_KB, `${peak} kB at the peak`);
+  });
 });

@@ -214,6 +214,64 @@ suite('a client that trickles', { concurrency: true }, () => {
   });
 });
 
+suite('a port that is used again at once', () => {
+  test('does not hide a connection from the limit', async (t) => {
+    const app = await startApp(t, { maxConnections: 5, headTimeoutMs: 1000 });
+    /** Until the port is free again. */
+    const open = async (localPort?: number): Promise<Socket> => {
+      for (;;) {
+        const socket = connect({ port: app.port, host: '127.0.0.1', ...(localPort && { localPort }) });
+        const isOpen = await new Promise((resolve) => {
+          socket.once('connect', () => resolve(true)).on('error', () => resolve(false));
+        });
+        if (isOpen) return socket;
+        await sleep(1);
+      }
+    };
+    for (let i = 0; i < 20; i++) {
+      const first = await open();
+      const { localPort } = first;
+      first.resetAndDestroy();
+      await new Promise((resolve) => setImmediate(resolve));
+      const again = await open(localPort);
+      t.after(() => again.destroy());
+      if (i < 19) continue;
+      await until(() => again.destroyed || again.readyState !== 'open', {
+        describe: 'its head to be waited for no longer',
+      });
+    }
+  });
+});
+
+suite('requests that nobody waits for the answers of', () => {
+  test('end their connection, and reach the program in a bounded number', async (t) => {
+    let reached = 0;
+    const app = await startApp(t, {
+      store: async () => {
+        reached += 1;
+        await sleep(500);
+        return { kind: 'stored', superseded: false };
+      },
+    });
+    const { socket } = dial(t, app.port, `${head('Content-Length: 12')}{"ref":"v1"}`.repeat(300));
+    await new Promise((resolve) => socket.once('close', resolve));
+    assert.ok(reached <= 16, `${reached} reached it`);
+    await works(app);
+  });
+});
+
+suite('a body that is refused before it has all come in', () => {
+  test('may come in slowly after that, and is answered once', async (t) => {
+    const app = await startApp(t, { headTimeoutMs: 1000, limits: { maxBytes: 1000 } });
+    const { socket, received } = dial(t, app.port, head('Content-Length: 4000'));
+    const drip = setInterval(() => socket.writable && socket.write('x'.repeat(100)), 100);
+    await sleep(3500);
+    clearInterval(drip);
+    assert.deepEqual(received().match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 413']);
+    assert.equal(socket.readyState, 'open');
+  });
+});
+
 suite('connections', () => {
   const whole = `${head('Content-Length: 12')}{"ref":"v1"}`;
   const isOpen = ({ socket }: { socket: Socket }) => !socket.destroyed && socket.readyState === 'open';
@@ -250,6 +308,16 @@ suite('connections', () => {
     assert.equal(busy.filter(isOpen).length, 5);
     for (const { socket } of busy) socket.destroy();
     await until(() => works(app).then(() => true), { describe: 'deliveries to be taken again' });
+  });
+
+  test('whose next head, or whose body, stands still make room for those that send', async (t) => {
+    const app = await startApp(t, { maxConnections: 4 });
+    const known = await openIdle(t, app.port, 2);
+    for (const { socket } of known) socket.write('P');
+    const bodies = openBusy(t, app.port, 2);
+    await until(() => works(app).then(() => true), { describe: 'a delivery to be taken', interval: 200 });
+    await until(() => works(app).then(() => true), { describe: 'another one', interval: 200 });
+    assert.ok([...known, ...bodies].filter(isOpen).length < 4);
   });
 
   test('that send nothing make room after a second', async (t) => {

@@ -21,6 +21,7 @@ const invalid = [
   'a\u007f',
   'a\u0085',
   'a\u009bb',
+  'a\u202eb',
   'a~1',
   'a^',
   'a:b',

@@ -184,6 +184,14 @@ suite('a failed write', () => {
     assert.ok(lines.length <= 2, 'one line a second');
   });
 
+  test('that nobody foresaw leaves nobody waiting, and does not end the process', async () => {
+    const clock = { observe: () => {}, offsetMs: 0, at: () => new Date(Number.NaN) } as unknown as ServerClock;
+    const queue = new AnnotationQueue({ annotate: async () => {}, log, clock });
+    const result = await queue.store(demo, (at) => ({ 'sync.io/requested-at': at.toISOString() }));
+    assert.equal(result.kind === 'failed' && result.reason, 'ApiServerUnavailable');
+    assert.equal(queue.waiting, 0);
+  });
+
   test('of one resource does not hold up another', async () => {
     const hanging: Annotate = ({ name }) =>
       name === 'demo' ? sleep(2000, undefined, { ref: false }) : Promise.resolve();

@@ -84,3 +84,20 @@ suite('a delivery', () => {
     assert.equal(authorize({}, body, { hmac: undefined, bearer: undefined }), true);
   });
 });
+
+test('whatever secrets a resource has, the same is computed, so that the time of an answer does not tell', () => {
+  const large = Buffer.alloc(4 * 1024 * 1024, 'x');
+  const millisecondsFor = (hmac: string[]) => {
+    const started = performance.now();
+    assert.equal(authorize(signed, large, { hmac, bearer: ['token'], mostSecrets: 2 }), false);
+    return performance.now() - started;
+  };
+  const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+  const rounds = Array.from({ length: 15 }, () => [[], ['key'], ['key', 'old']].map(millisecondsFor));
+  const [none, one, two] = [0, 1, 2].map((n) => median(rounds.map((round) => round[n] ?? 0))) as [
+    number,
+    number,
+    number,
+  ];
+  for (const ratio of [none / two, one / two]) assert.ok(ratio > 0.6 && ratio < 1.7, `${none}, ${one}, ${two} ms`);
+});

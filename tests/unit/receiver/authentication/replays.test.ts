@@ -2,29 +2,34 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Replays, replayKeyOf } from '../../../../receiver/authentication/replays.ts';
 
-test('a delivery is remembered for as long as a copy of it would be authentic', () => {
+test('a delivery is remembered for as long as a copy of it would be authentic, for its resource', () => {
   let now = 0;
-  const replays = new Replays(10, () => now);
-  replays.remember('a');
+  const replays = new Replays(() => now);
+  replays.remember('team/demo', 'a');
   now = 599_999;
-  assert.equal(replays.has('a'), true);
+  assert.equal(replays.has('team/demo', 'a'), true);
+  assert.equal(replays.has('team/other', 'a'), false);
   now = 600_000;
-  assert.equal(replays.has('a'), false);
-  assert.equal(replays.has('b'), false);
+  assert.equal(replays.has('team/demo', 'a'), false);
+  assert.equal(replays.has('team/demo', 'b'), false);
 });
 
-test('of too many the oldest is forgotten', () => {
-  const replays = new Replays(3, () => 0);
-  for (const key of ['a', 'b', 'c', 'a', 'd']) replays.remember(key);
-  assert.deepEqual(
-    ['a', 'b', 'c', 'd'].map((key) => replays.has(key)),
-    [true, false, true, true],
-  );
+test('of too many the oldest is forgotten, and none of another resource', () => {
+  const replays = new Replays(() => 0);
+  replays.remember('team/demo', 'x');
+  for (let i = 0; i <= 1000; i++) replays.remember('hostile/demo', `x${i}`);
+  assert.equal(replays.has('hostile/demo', 'x0'), false);
+  assert.equal(replays.has('hostile/demo', 'x1000'), true);
+  assert.equal(replays.has('team/demo', 'x'), true);
 });
 
-test('the id and the time tell deliveries apart, in a key of one length', () => {
-  const key = (id: string, time: string) => replayKeyOf({ 'webhook-id': id, 'webhook-timestamp': time });
+test('the id, the time and the body tell deliveries apart, in a key of one length', () => {
+  const key = (id: string, time: string, body = '{}') =>
+    replayKeyOf({ headers: { 'webhook-id': id, 'webhook-timestamp': time }, body: Buffer.from(body) });
   assert.equal(key('x', '1'), key('x', '1'));
-  assert.equal(new Set([key('x', '1'), key('x', '2'), key('y', '1'), key('x'.repeat(8000), '1')]).size, 4);
+  assert.equal(
+    new Set([key('x', '1'), key('x', '2'), key('y', '1'), key('x'.repeat(8000), '1'), key('x', '1', '[]')]).size,
+    5,
+  );
   assert.equal(key('x'.repeat(8000), '1').length, key('x', '1').length);
 });

@@ -4,7 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createReadSecrets } from '../../../../receiver/authentication/secrets.ts';
+import { createReadSecrets as createReader } from '../../../../receiver/authentication/secrets.ts';
+
+/** The secrets alone: how many are tried is another matter. */
+const createReadSecrets = (...sources: Parameters<typeof createReader>) => {
+  const read = createReader(...sources);
+  return async (target: typeof demo) => {
+    const { hmac, bearer } = await read(target);
+    return { hmac, bearer };
+  };
+};
 
 const demo = { namespace: 'team', name: 'demo' };
 const other = { namespace: 'team', name: 'other' };
@@ -117,4 +126,11 @@ suite('a resource with a file of its own', { concurrency: true }, () => {
 
 test('a value that holds only white space is configured, and accepts nothing', async () => {
   assert.deepEqual(await createReadSecrets({ hmac: { value: ' \n' } })(demo), { hmac: [], bearer: undefined });
+});
+
+test('as many secrets are tried for each resource as any of them has', async (t) => {
+  const folder = await folderOf(t, { key: 'new\nold', 'team.demo': 'own' });
+  const read = createReader({ hmac: { file: join(folder, 'key') } });
+  assert.equal((await read(demo)).mostSecrets, 2);
+  assert.equal((await read(other)).mostSecrets, 2);
 });

@@ -89,17 +89,3 @@ test('of several headers one that is right will do', () => {
   const headers = { 'x-hub-signature': `sha1=${'0'.repeat(40)}`, 'x-hub-signature-256': signature };
   assert.equal(verifyHeaders(headers, body, [secret]), true);
 });
-
-test('where no secret is configured the same is computed, so that the time of an answer does not tell', () => {
-  const large = Buffer.alloc(4 * 1024 * 1024, 'x');
-  const headers = { 'x-hub-signature-256': signature };
-  const millisecondsFor = (secrets: string[]) => {
-    const started = performance.now();
-    assert.equal(verifyHeaders(headers, large, secrets), false);
-    return performance.now() - started;
-  };
-  const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-  const rounds = Array.from({ length: 15 }, () => [millisecondsFor([]), millisecondsFor([secret])] as const);
-  const ratio = median(rounds.map(([without]) => without)) / median(rounds.map(([, with_]) => with_));
-  assert.ok(ratio > 0.3 && ratio < 3, `${ratio}`);
-});

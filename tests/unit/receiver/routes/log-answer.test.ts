@@ -60,6 +60,8 @@ test('a flood of strangers makes no flood of lines, and hides none of the others
 
 test('no line holds characters that a terminal would obey', () => {
   const headers = { 'user-agent': 'a\u009b31mred\u001b[0m\u007f\u00e9' };
-  const [line] = linesOf([{ ...record, headers }]);
-  assert.deepEqual(line?.headers, { 'user-agent': 'a\\x9b31mred\\x1b[0m\\x7f\\xe9' });
+  const outcome = { ...record.outcome, senderReason: 'b\u009d0;x\u202e\u2028' } as AnswerRecord['outcome'];
+  const [line] = linesOf([{ ...record, headers, outcome }]);
+  assert.deepEqual(line?.headers, { 'user-agent': 'a\\u{9b}31mred\\u{1b}[0m\\u{7f}é' });
+  assert.equal(line?.senderReason, 'b\\u{9d}0;x\\u{202e}\\u{2028}');
 });
