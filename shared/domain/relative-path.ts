@@ -17,7 +17,7 @@ export function relativePath(text: string): RelativePath {
   return { kind: 'path', path, folder: last === '' || last === '.' };
 }
 
-/** The path as it names a file: in time that grows with its length, which `/\/+$/` does not promise. */
+/** The text without slashes at its end. `/\/+$/` would take the square of their number where something follows them. */
 export function withoutTrailingSlashes(text: string): string {
   let end = text.length;
   while (text[end - 1] === '/') end -= 1;
