@@ -19,7 +19,7 @@ const pure = [
   '^shared/(api|domain)/',
   '^shared/errors\\.ts$',
 ];
-const pureLibraries = ['node_modules/(valibot|picomatch)/', '^(node:)?(crypto|buffer|path|path/posix)$'];
+const pureLibraries = ['node_modules/valibot/', '^(node:)?(crypto|buffer|path|path/posix)$'];
 
 const programs = Object.keys(rooms);
 const anyOf = (paths) => paths.join('|');

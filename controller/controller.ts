@@ -183,7 +183,8 @@ function intentOf({ uid, generation, request, push, deleting }: ObservedGatewayS
 
 /** What a reconcile throws comes from the API server, or is a defect; git hosts have a back-off of their own. */
 function backoffMs(failures: number, error: unknown): number {
-  if (error instanceof ApiError && error.retryAfterMs !== undefined) return error.retryAfterMs;
+  if (error instanceof ApiError && error.retryAfterMs !== undefined)
+    return Math.max(BACKOFF_MS.base, error.retryAfterMs);
   const limit = Math.min(BACKOFF_MS.max, BACKOFF_MS.base * 2 ** (failures - 1));
   return limit * (0.75 + Math.random() * 0.25);
 }

@@ -7,7 +7,7 @@ export type SubmoduleUrl =
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
 const forbidden = /[\u0000-\u0020\u007f]/;
-const credentials = /^(https?|git):\/\/[^/]*@|^ssh:\/\/[^/@]*:[^/@]*@/i;
+const credentials = /^(https?|git):\/\/[^/]*@|^ssh:\/\/[^/@:]*:[^/@]*@/i;
 const optionLike = /^-|^[^/]*:\/\/(?:[^/@]*@)?-|@-/;
 
 /**

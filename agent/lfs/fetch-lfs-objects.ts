@@ -1,5 +1,6 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git, GitAccess } from '../../shared/io/git/git.ts';
 import type { LfsPointer } from './lfs-pointer.ts';
@@ -102,6 +103,6 @@ function explain(error: unknown): unknown {
  */
 export function lfsEndpoint(repo: string): string | undefined {
   if (!/^https?:\/\//.test(repo)) return undefined;
-  const url = repo.replace(/\/+$/, '');
+  const url = withoutTrailingSlashes(repo);
   return `${url}${url.endsWith('.git') ? '' : '.git'}/info/lfs`;
 }

@@ -1,5 +1,5 @@
-import picomatch from 'picomatch';
-import { foldersOf } from '../../shared/domain/relative-path.ts';
+import { compileGlob } from '../../shared/domain/glob.ts';
+import { foldersOf, withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
 
 interface Rule {
   matches: (path: string) => boolean;
@@ -32,9 +32,10 @@ function compile(pattern: string): Rule | undefined {
   const excludes = !pattern.startsWith('!');
   const body = excludes ? pattern : pattern.slice(1);
   const foldersOnly = body.endsWith('/');
-  const glob = body.replace(/^\.?\/+|\/+$/g, '');
+  const path = withoutTrailingSlashes(body);
+  const glob = path.replace(/^\.?\/+/, '');
   if (glob === '') return undefined;
-  const isAnchored = body.replace(/\/+$/, '').includes('/');
-  const matches = picomatch(isAnchored ? glob : `**/${glob}`, { dot: true, nonegate: true, noextglob: true });
+  const isMatch = compileGlob(glob);
+  const matches = path.includes('/') ? isMatch : (at: string) => isMatch(at.slice(at.lastIndexOf('/') + 1));
   return { matches, excludes, foldersOnly };
 }

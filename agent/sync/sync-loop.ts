@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { timerMs } from '../../shared/domain/duration.ts';
 import type { Logger } from '../../shared/log.ts';
 import { type ReloadProblem, reloadProblem } from '../gateway/gateway.ts';
 import { type Announcer, describeFailure, type SyncOutcome } from '../report/announcer.ts';
@@ -70,7 +71,7 @@ export class SyncLoop {
   }
 
   async #pause(ms: number, signal: AbortSignal): Promise<void> {
-    await sleep(ms, undefined, { signal: AbortSignal.any([signal, this.#wake.signal]) }).catch(() => {});
+    await sleep(timerMs(ms), undefined, { signal: AbortSignal.any([signal, this.#wake.signal]) }).catch(() => {});
   }
 
   /** Does what the verdict asks for, and gives the time until the next turn in milliseconds. */

@@ -1,5 +1,6 @@
 import { type RenderedMapping, renderMappings } from '../../shared/domain/render-mappings.ts';
 import type { TemplateValues } from '../../shared/domain/render-template.ts';
+import { excludeProblems } from '../../shared/domain/validate-profiles.ts';
 import { TerminalError } from '../../shared/errors.ts';
 import { MissingLfsObjectError } from '../content/content-reader.ts';
 import { readLabels } from '../content/read-labels.ts';
@@ -62,7 +63,8 @@ async function attempt(intent: Intent, dependencies: SyncDependencies, signal: A
 
 function mappingsOf({ profile }: Intent, values: TemplateValues): RenderedMapping[] {
   const rendered = renderMappings(profile.mappings, values);
-  if (rendered.kind === 'problems') throw syncProblems('ProfileInvalid', rendered.problems);
+  const problems = [...(rendered.kind === 'problems' ? rendered.problems : []), ...excludeProblems(profile)];
+  if (rendered.kind === 'problems' || problems.length > 0) throw syncProblems('ProfileInvalid', problems);
   return rendered.mappings;
 }
 

@@ -1,6 +1,6 @@
-import picomatch from 'picomatch';
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { isCommitHash, isValidRefName } from '../../shared/domain/check-ref-name.ts';
+import { compileGlob } from '../../shared/domain/glob.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { Intent, Target } from './choose-intent.ts';
 import { type AdvertisedRefs, type ResolvedRef, refPrefixes, resolveRef } from './resolve-ref.ts';
@@ -134,9 +134,8 @@ interface RefPolicy {
 
 /** Whether a ref, by its full or short name or as it was asked for, matches one of the globs. */
 function matchesAllowedRefs(allowedRefs: readonly string[], ...names: string[]): boolean {
-  if (allowedRefs.length === 0) return false;
-  const matches = picomatch([...allowedRefs], { dot: true });
-  return names.some((name) => matches(name) || matches(name.replace(/^refs\/(?:heads|tags)\//, '')));
+  const all = new Set(names.flatMap((name) => [name, name.replace(/^refs\/(?:heads|tags)\//, '')]));
+  return allowedRefs.some((glob) => [...all].some(compileGlob(glob)));
 }
 
 /**

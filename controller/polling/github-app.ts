@@ -1,6 +1,7 @@
 import { createPrivateKey } from 'node:crypto';
 import { importPKCS8, SignJWT } from 'jose';
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
+import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
 import { messageOf, TerminalError, TransientError } from '../../shared/errors.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { GitHttp } from './git-http.ts';
@@ -19,7 +20,8 @@ export interface TokenRequest {
 }
 
 const DEFAULT_API = 'https://api.github.com';
-/** GitHub's tokens live for an hour; they are renewed so long before, in milliseconds. */
+/** GitHub's tokens live for an hour, and no longer whatever an answer says; they are renewed so long before it ends. */
+const LIFETIME_MS = 60 * 60_000;
 export const RENEW_BEFORE_MS = 10 * 60_000;
 const TIMEOUT_MS = 15_000;
 /** Seconds that a JWT is good for; GitHub allows ten minutes, and clocks differ. */
@@ -65,7 +67,7 @@ export class GithubApps {
     if (!app) throw new Error('the resource names no GitHub App');
     const pem = await readSecret(this.#client, namespace, app.privateKeySecretRef);
     const ca = git.caSecretRef && (await readSecret(this.#client, namespace, git.caSecretRef));
-    const base = (app.apiBaseURL ?? DEFAULT_API).replace(/\/+$/, '');
+    const base = withoutTrailingSlashes(app.apiBaseURL ?? DEFAULT_API);
     const answer = await this.#http.postJson(
       new URL(`${base}/app/installations/${app.installationId}/access_tokens`),
       { repositories: [repositoryNameOf(git.repo)], permissions: { contents: 'read' } },
@@ -88,7 +90,7 @@ function readToken({ status, body }: { status: number; body: Buffer }): Installa
   if (status !== 201) throw refused(`GitHub answered ${status}`);
   const { token, expires_at: expiresAt } = JSON.parse(body.toString('utf8')) as { token?: string; expires_at?: string };
   if (!token || Number.isNaN(Date.parse(expiresAt ?? ''))) throw refused('the answer holds no token');
-  return { token, expiresAt: Date.parse(expiresAt ?? '') };
+  return { token, expiresAt: Math.min(Date.parse(expiresAt ?? ''), Date.now() + LIFETIME_MS) };
 }
 
 /** RS256, as GitHub wants it; keys come as PKCS #1 or PKCS #8. */

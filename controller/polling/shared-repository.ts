@@ -1,3 +1,4 @@
+import { boundedWaitMs, timerMs } from '../../shared/domain/duration.ts';
 import { type TerminalError, TransientError } from '../../shared/errors.ts';
 import { gitErrorOf } from '../../shared/io/git/git-error.ts';
 import type { Answer } from '../intent/resolution.ts';
@@ -55,7 +56,8 @@ export class SharedRepository {
   #answer: Known | undefined;
   #queryingSince: number | undefined;
   #poll: { timer: NodeJS.Timeout; due: number } | undefined;
-  #failures = 0;
+  /** When the first query began that failed, with no success since. */
+  #failingSince: number | undefined;
 
   constructor(options: SharedRepositoryOptions) {
     this.#options = options;
@@ -132,10 +134,13 @@ export class SharedRepository {
     const wait = Math.max(interval, this.#answer.kind === 'error' ? this.#answer.retryAfterMs : 0);
     const now = performance.now();
     const due = Math.max(now, this.#answer.startedAt + wait * (0.95 + Math.random() * 0.1));
-    const timer = setTimeout(() => {
-      this.#poll = undefined;
-      this.#options.limiter.add(this.#options.host, this.#query, false);
-    }, due - now);
+    const timer = setTimeout(
+      () => {
+        this.#poll = undefined;
+        this.#options.limiter.add(this.#options.host, this.#query, false);
+      },
+      timerMs(due - now),
+    );
     timer.unref();
     this.#poll = { timer, due };
   }
@@ -148,7 +153,7 @@ export class SharedRepository {
     this.#schedule();
     const query = unionOf(Array.from(this.#subscribers.values(), (subscriber) => subscriber.query));
     const before = this.#answer;
-    const answer = await this.#outcomeOf(query);
+    const answer = await this.#outcomeOf(query, startedAt);
     this.#answer = { ...answer, startedAt, covered: new Set([...query.prefixes, ...query.commits]) };
     this.#queryingSince = undefined;
     const outcome = answer.kind === 'refs' ? 'success' : 'failure';
@@ -157,16 +162,16 @@ export class SharedRepository {
     this.#tell(before, answer);
   }
 
-  async #outcomeOf(query: RefQuery): Promise<Answer> {
+  async #outcomeOf(query: RefQuery, startedAt: number): Promise<Answer> {
     try {
       const refs = await this.#options.client.query(query);
-      this.#failures = 0;
+      this.#failingSince = undefined;
       return { kind: 'refs', refs };
     } catch (thrown) {
       const error = typed(thrown);
-      this.#failures += 1;
+      this.#failingSince ??= startedAt;
       const lastGood = this.#answer?.kind === 'error' ? this.#answer.lastGood : this.#answer?.refs;
-      return { kind: 'error', error, lastGood, retryAfterMs: backoff(error, this.#failures) };
+      return { kind: 'error', error, lastGood, retryAfterMs: backoff(error, startedAt - this.#failingSince) };
     }
   }
 
@@ -186,11 +191,14 @@ function newsOf(before: Answer | undefined, after: Answer): (query: RefQuery) =>
   return (query) => concerns(changed, query);
 }
 
-/** Exponential, with jitter, unless the host itself named a time. */
-function backoff(error: TransientError | TerminalError, failures: number): number {
+/**
+ * As long as there has been no success already, with jitter, unless the host itself named a time. It doubles from poll
+ * to poll, and questions in between do not raise it: a burst of deliveries during an outage puts no poll off.
+ */
+function backoff(error: TransientError | TerminalError, failingForMs: number): number {
   const asked = error instanceof TransientError ? error.retryAfterMs : undefined;
-  const limit = Math.min(BACKOFF_MS.max, BACKOFF_MS.base * 2 ** (failures - 1));
-  return Math.max(LEAST_BACKOFF_MS, asked ?? limit * (0.75 + Math.random() * 0.25));
+  const limit = Math.min(BACKOFF_MS.max, BACKOFF_MS.base + failingForMs);
+  return boundedWaitMs(Math.max(LEAST_BACKOFF_MS, asked ?? limit * (0.75 + Math.random() * 0.25)));
 }
 
 function typed(error: unknown): TransientError | TerminalError {

@@ -1,3 +1,4 @@
+import { timerMs } from '../../shared/domain/duration.ts';
 import type { Logger } from '../../shared/log.ts';
 
 /** Requests go before polls. */
@@ -86,8 +87,9 @@ export class KeyedQueue {
     this.#dispatch();
   }
 
-  /** Adds a key for later; an earlier appointment stands. */
-  addAfter(key: string, afterMs: number): void {
+  /** Adds a key for later, after 24 days at the latest; an earlier appointment stands. */
+  addAfter(key: string, wantedMs: number): void {
+    const afterMs = timerMs(wantedMs);
     const due = this.#now() + afterMs;
     const existing = this.#timers.get(key);
     if (existing && existing.due <= due) return;

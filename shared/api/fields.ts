@@ -48,6 +48,25 @@ export const gitRef = (description: string) =>
     v.description(description),
   );
 
+/** A glob of ref names. What other matchers would take for more than a glob is refused, so that nobody relies on it. */
+export const refGlob = (description: string) =>
+  v.pipe(
+    v.string(),
+    v.minLength(1),
+    v.maxLength(BOUNDS.ref),
+    cel(
+      {
+        rule: "!self.startsWith('!')",
+        message: 'must be a glob of what is allowed: no leading ! (a list of exceptions is not supported)',
+      },
+      {
+        rule: "!self.matches('(^|[^\\\\\\\\])[(]|[\\\\]}][+]|[.][.]')",
+        message: 'must be a glob of *, **, ?, [a-z], [!a-z] and {a,b}: no (…), no + after ] or }, no range {1..9}',
+      },
+    ),
+    v.description(description),
+  );
+
 const relativePathRules: CelRule[] = [
   { rule: "!self.startsWith('/')", message: 'must be a relative path: no leading /' },
   { rule: "!self.matches('(^|/)\\\\.\\\\.(/|$)')", message: 'must not leave its root: no .. in the path' },

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { BOUNDS } from './bounds.ts';
-import { cel, integer, name, pollInterval, secretKeyRef, text } from './fields.ts';
+import { cel, integer, name, pollInterval, refGlob, secretKeyRef } from './fields.ts';
 import type { GatewaySyncStatus } from './gateway-sync-status.ts';
 import { gitSchema } from './git.ts';
 import type { ObjectMeta } from './object-meta.ts';
@@ -21,7 +21,7 @@ const webhookSchema = v.pipe(
   v.object({
     allowedRefs: v.optional(
       v.pipe(
-        v.array(text('A glob, such as v* or refs/heads/release/*.', BOUNDS.ref)),
+        v.array(refGlob('A glob of *, **, ?, [a-z], [!a-z] and {a,b}, such as v* or refs/heads/release/*.')),
         v.maxLength(BOUNDS.list),
         v.description('Refs that a webhook may ask for. Empty: any tag, and the ref in spec.git.ref.'),
       ),

@@ -4,7 +4,9 @@ import { cel, destinationPath, integer, sourcePath, text } from './fields.ts';
 
 const patchSchema = v.pipe(
   v.object({
-    file: text('File to patch, relative to the mapping; empty or left out where the mapping is a single file.'),
+    file: text(
+      'File to patch, or a glob, relative to the mapping; empty or left out where the mapping is a single file.',
+    ),
     set: v.pipe(
       v.record(v.string(), text('New value: a JSON value, else taken as a string. May hold templates.')),
       v.minEntries(1),
@@ -35,7 +37,7 @@ const mappingSchema = v.pipe(
 );
 
 const excludePatternsSchema = v.pipe(
-  v.array(text('A gitignore-like glob, relative to the repository root.')),
+  v.array(text('A pattern as in .gitignore, relative to the repository root; {a,b} is understood as well.')),
   v.maxLength(BOUNDS.list),
   v.description('Files that are never delivered. A file that matches and is not owned by the agent is never touched.'),
 );

@@ -10,6 +10,29 @@ export function parseDuration(text: string): number | undefined {
   return total;
 }
 
+/** The longest time that a remote may have us wait, in milliseconds. */
+const MOST_PATIENCE_MS = 3_600_000;
+
+/**
+ * Milliseconds of a `Retry-After` in seconds (RFC 9110, 10.2.3), an hour at most: whoever answers us must not be able to
+ * stop us for weeks. Undefined for anything else, a date included.
+ */
+export function retryAfterMs(seconds: string | number | undefined): number | undefined {
+  if (seconds === undefined || !/^\d+$/.test(String(seconds).trim())) return undefined;
+  return boundedWaitMs(Number(seconds) * 1000);
+}
+
+/** A wait that a remote asked for, an hour at most. */
+export const boundedWaitMs = (ms: number): number => Math.min(ms, MOST_PATIENCE_MS);
+
+/** The longest time that a timer of Node can take: it fires at once for anything longer, and for what is no number. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** The time for a timer: one that is too long ends early, and its caller looks again. */
+export function timerMs(ms: number): number {
+  return Number.isNaN(ms) ? LONGEST_TIMER_MS : Math.min(Math.max(0, ms), LONGEST_TIMER_MS);
+}
+
 /** A Go duration string with at most three digits of fraction: `842ms`, `1.25s`, `2m5s`. */
 export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)}ms`;

@@ -17,6 +17,13 @@ export function relativePath(text: string): RelativePath {
   return { kind: 'path', path, folder: last === '' || last === '.' };
 }
 
+/** The text without slashes at its end. `/\/+$/` would take the square of their number where something follows them. */
+export function withoutTrailingSlashes(text: string): string {
+  let end = text.length;
+  while (text[end - 1] === '/') end -= 1;
+  return text.slice(0, end);
+}
+
 /** Whether the path is the folder in which the agent keeps its own files, or lies in it. */
 export function isAgentPath(path: string): boolean {
   return path === AGENT_FOLDER || path.startsWith(`${AGENT_FOLDER}/`);

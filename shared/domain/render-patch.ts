@@ -1,5 +1,5 @@
-import picomatch from 'picomatch';
 import type { Mapping } from '../api/sync.ts';
+import { compileGlob, globProblem } from './glob.ts';
 import { editTree, type JsonEdit, parseJsonPath } from './json-edits.ts';
 import { relativePath } from './relative-path.ts';
 import { renderTemplate, type TemplateValues } from './render-template.ts';
@@ -21,6 +21,8 @@ export type RenderedPatchResult = { kind: 'patch'; patch: RenderedPatch } | { ki
 export function renderPatch({ file: pattern, set }: Patch, values: TemplateValues): RenderedPatchResult {
   const file = relativePath(pattern ?? '');
   if (file.kind === 'problem') return problem(`.file: ${file.message}`);
+  const unsupported = globProblem(file.path);
+  if (unsupported) return problem(`.file: ${unsupported}`);
   const edits: JsonEdit[] = [];
   for (const [path, text] of Object.entries(set)) {
     const keys = parseJsonPath(path);
@@ -37,8 +39,8 @@ export function renderPatch({ file: pattern, set }: Patch, values: TemplateValue
 /** A path is matched to the letter before it is taken for a glob: names may hold brackets. */
 function matcherOf(file: string): (path: string) => boolean {
   if (!/[*?[{]/.test(file)) return (path) => path === file;
-  const isMatch = picomatch(file, { dot: true, nonegate: true, noextglob: true });
-  return (path) => path === file || isMatch(path);
+  const isMatch = compileGlob(file);
+  return (path) => path === file || (path !== '' && isMatch(path));
 }
 
 /** A JSON text as it stands, so that no digit is lost; any other text as a JSON string. */

@@ -6,7 +6,6 @@ export type TemplateValues = Pick<ReadonlyMap<string, string>, 'get'>;
 /** The text with its values in place, and the keys it used; or what is wrong with it. */
 export type Rendered = { kind: 'rendered'; text: string; keys: string[] } | { kind: 'problem'; message: string };
 
-const expression = /\{\{-?\s*(.*?)\s*-?\}\}/gs;
 const field = /^\.(\S+)$/;
 
 /**
@@ -15,15 +14,27 @@ const field = /^\.(\S+)$/;
  */
 export function renderTemplate(text: string, values: TemplateValues): Rendered {
   const keys = new Set<string>();
-  let problem: string | undefined;
-  const rendered = text.replace(expression, (whole: string, inner: string, offset: number) => {
+  let rendered = '';
+  let end = 0;
+  for (let start = text.indexOf('{{'); start !== -1; start = text.indexOf('{{', end)) {
+    const close = text.indexOf('}}', start + 2);
+    if (close === -1) return problemAt(text, start, unclosed(text.slice(start)));
+    const inner = innerOf(text.slice(start + 2, close));
     const key = field.exec(inner)?.[1];
     const value = key === undefined ? literal(inner) : values.get(key);
+    if (value === undefined) return problemAt(text, start, complaint(text.slice(start, close + 2), key));
     if (key !== undefined) keys.add(key);
-    if (value === undefined) problem ??= `line ${lineOf(text, offset)}: ${complaint(whole, key)}`;
-    return value ?? '';
-  });
-  return problem ? { kind: 'problem', message: problem } : { kind: 'rendered', text: rendered, keys: [...keys].sort() };
+    rendered += text.slice(end, start) + value;
+    end = close + 2;
+  }
+  return { kind: 'rendered', text: rendered + text.slice(end), keys: [...keys].sort() };
+}
+
+/** What is between the braces, without white space and the hyphens next to the braces. */
+function innerOf(body: string): string {
+  const start = body.startsWith('-') ? 1 : 0;
+  const end = body.length > start && body.endsWith('-') ? -1 : undefined;
+  return body.slice(start, end).trim();
 }
 
 /** A fingerprint of the values of these keys: a file is rendered anew only when one of its own values changed. */
@@ -34,7 +45,7 @@ export function inputsHash(keys: string[], values: TemplateValues): string {
 }
 
 function literal(inner: string): string | undefined {
-  if (!/^"(?:[^"\\]|\\.)*"$/s.test(inner)) return undefined;
+  if (!inner.startsWith('"')) return undefined;
   try {
     return JSON.parse(inner) as string;
   } catch {
@@ -42,13 +53,26 @@ function literal(inner: string): string | undefined {
   }
 }
 
-function complaint(whole: string, key: string | undefined): string {
+/** So many characters of an expression are quoted. */
+const MOST_QUOTED = 80;
+
+function quote(expression: string): string {
+  return expression.length > MOST_QUOTED ? `${expression.slice(0, MOST_QUOTED)}…` : expression;
+}
+
+function unclosed(rest: string): string {
+  const line = rest.slice(0, MOST_QUOTED + 1).split('\n', 1)[0] ?? '';
+  return `${quote(line)} is not closed: add }}, or write {{ "{{" }} for two braces`;
+}
+
+function complaint(expression: string, key: string | undefined): string {
+  const whole = quote(expression);
   if (key === undefined) return `${whole} is no template that the agent knows: write {{ .Key }} or {{ "literal" }}`;
   if (key.startsWith('Vars.')) return `${whole} has no value: add it to vars of the profile or of the defaults`;
   if (key.startsWith('Labels.')) return `${whole} has no value: the pod has no such label`;
   return `${whole} has no value`;
 }
 
-function lineOf(text: string, offset: number): number {
-  return text.slice(0, offset).split('\n').length;
+function problemAt(text: string, offset: number, what: string): Rendered {
+  return { kind: 'problem', message: `line ${text.slice(0, offset).split('\n').length}: ${what}` };
 }

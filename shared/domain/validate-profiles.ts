@@ -1,6 +1,7 @@
+import { globProblem } from './glob.ts';
 import { renderMappings } from './render-mappings.ts';
 import type { TemplateValues } from './render-template.ts';
-import { type ProfileSource, resolveProfile } from './resolve-profile.ts';
+import { type ProfileSource, type ResolvedProfile, resolveProfile } from './resolve-profile.ts';
 
 /** What every pod gives to templates; labels differ from pod to pod, so any is taken for granted. */
 const POD_KEYS = /^(GatewayName|PodName|PodOrdinal|Namespace|Ref|Commit|CRName|Labels\..+)$/;
@@ -14,7 +15,16 @@ export function validateProfiles(sync: ProfileSource): string[] {
     const profile = resolveProfile(sync, name);
     if (!profile) return [];
     const rendered = renderMappings(profile.mappings, valuesOf(profile.vars));
-    return rendered.kind === 'problems' ? rendered.problems.map((problem) => `profiles.${name}.${problem}`) : [];
+    const problems = [...(rendered.kind === 'problems' ? rendered.problems : []), ...excludeProblems(profile)];
+    return problems.map((problem) => `profiles.${name}.${problem}`);
+  });
+}
+
+/** What is wrong with the patterns of a profile, a sentence each. */
+export function excludeProblems({ excludePatterns }: Pick<ResolvedProfile, 'excludePatterns'>): string[] {
+  return excludePatterns.flatMap((pattern, index) => {
+    const problem = globProblem(pattern);
+    return problem ? [`excludePatterns[${index}]: ${problem}`] : [];
   });
 }
 

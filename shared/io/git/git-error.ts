@@ -33,7 +33,7 @@ const symptoms: Symptom[] = [
   },
   {
     pattern:
-      /repository .*not found|does not appear to be a git repository|error: 404|not exported|access denied or repository/i,
+      /repository .{0,2000}not found|does not appear to be a git repository|error: 404|not exported|access denied or repository/i,
     details: { code: 'git.repositoryNotFound', reason: 'RepositoryNotFound' },
     message:
       'the git host knows no such repository, or hides it: check spec.git.repo, and spec.git.auth if it is private',
@@ -44,7 +44,7 @@ const symptoms: Symptom[] = [
     message: 'the certificate of the git host is not trusted: name its CA in spec.git.caSecretRef',
   },
   {
-    pattern: /transport '.*' not allowed|protocol '.*' is not supported/i,
+    pattern: /transport '[^'\n]*' not allowed|protocol '[^'\n]*' is not supported/i,
     details: { code: 'git.transport', reason: 'TransportNotAllowed' },
     message: 'the repository URL leads to a transport that is not allowed: use https, ssh, http or git',
   },

@@ -1,3 +1,5 @@
+import { retryAfterMs } from '../../domain/duration.ts';
+
 /** The part of a Kubernetes Status that callers look at. */
 interface Status {
   message?: string;
@@ -14,6 +16,7 @@ export class ApiError extends Error {
   readonly objectName: string | undefined;
   /** Messages of the single causes: each problem of an invalid object, or the policy that refused it. */
   readonly causes: readonly string[];
+  /** What the API server asked for, an hour at most. */
   readonly retryAfterMs: number | undefined;
   readonly code: string;
 
@@ -25,7 +28,7 @@ export class ApiError extends Error {
     this.reason = parsed.reason ?? '';
     this.objectName = parsed.details?.name;
     this.causes = (parsed.details?.causes ?? []).map(({ message }) => String(message ?? ''));
-    this.retryAfterMs = millisecondsOf(retryAfter) ?? millisecondsOf(parsed.details?.retryAfterSeconds);
+    this.retryAfterMs = retryAfterMs(retryAfter) ?? retryAfterMs(parsed.details?.retryAfterSeconds);
     this.code = `api.${status}`;
   }
 }
@@ -37,11 +40,6 @@ function parseStatus(body: string): Status {
   } catch {
     return {};
   }
-}
-
-function millisecondsOf(seconds: string | number | undefined): number | undefined {
-  const value = Number(seconds);
-  return seconds === undefined || !Number.isFinite(value) ? undefined : value * 1000;
 }
 
 /** Whether the error is an {@link ApiError} with one of these HTTP status codes. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { formatDuration, parseDuration } from '../../../shared/domain/duration.ts';
+import { formatDuration, parseDuration, retryAfterMs, timerMs } from '../../../shared/domain/duration.ts';
 
 suite('a duration', () => {
   for (const [text, milliseconds] of [
@@ -26,5 +26,35 @@ suite('a duration', () => {
     [3_600_000, '1h0m0s'],
   ] as const) {
     test(`${milliseconds} ms is written ${text}`, () => assert.equal(formatDuration(milliseconds), text));
+  }
+
+  for (const [seconds, milliseconds] of [
+    ['0', 0],
+    ['120', 120_000],
+    [' 1 ', 1_000],
+    [30, 30_000],
+    ['3601', 3_600_000],
+    ['1000000000000', 3_600_000],
+    ['9'.repeat(400), 3_600_000],
+    ['1e12', undefined],
+    ['-1', undefined],
+    ['', undefined],
+    ['Fri, 31 Dec 1999 23:59:59 GMT', undefined],
+    [undefined, undefined],
+  ] as const) {
+    test(`Retry-After: ${String(seconds).slice(0, 30)} is ${milliseconds} ms`, () => {
+      assert.equal(retryAfterMs(seconds), milliseconds);
+    });
+  }
+
+  for (const [wanted, given] of [
+    [0, 0],
+    [-1, 0],
+    [1_000, 1_000],
+    [1e12, 2 ** 31 - 1],
+    [Number.POSITIVE_INFINITY, 2 ** 31 - 1],
+    [Number.NaN, 2 ** 31 - 1],
+  ] as const) {
+    test(`a timer for ${wanted} ms takes ${given} ms`, () => assert.equal(timerMs(wanted), given));
   }
 });

@@ -37,6 +37,10 @@ suite('renderPatch', () => {
     ['a[1].json', 'a[1].json', true],
     ['', '', true],
     ['', 'a', false],
+    ['*', '', false],
+    ['[!a].json', 'b.json', true],
+    ['[!a].json', 'a.json', false],
+    ['a (1).*', 'a (1).json', true],
   ];
   for (const [file, path, expected] of fits) {
     test(`${JSON.stringify(file)} ${expected ? 'is' : 'is not'} meant for ${JSON.stringify(path)}`, () => {
@@ -48,6 +52,12 @@ suite('renderPatch', () => {
 
   const refused: [name: string, file: string, set: Record<string, string>, problem: RegExp][] = [
     ['a file outside', '../a', { a: '1' }, /^\.file: .*must not leave its root/],
+    [
+      'a range',
+      'a{1..9}.json',
+      { a: '1' },
+      /^\.file: "a\{1\.\.9\}\.json": a range such as \{1\.\.9\} is not supported/,
+    ],
     ['an empty key', 'a', { 'a..b': '1' }, /^\.set: "a\.\.b" is no path/],
     ['a value without its key', 'a', { a: '{{ .Vars.none }}' }, /^\.set\.a: .*no value/],
     ['paths in each other', 'a', { a: '1', 'a.b': '2' }, /^\.set: a\.b and a are the same place/],

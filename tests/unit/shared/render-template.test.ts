@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import fc from 'fast-check';
 import { renderContent } from '../../../agent/content/deliver-content.ts';
 import { isLfsPointer } from '../../../agent/lfs/lfs-pointer.ts';
 import { gatewayNameOf, type Identity, templateValues } from '../../../agent/plan/template-values.ts';
+import { BOUNDS } from '../../../shared/api/bounds.ts';
 import { inputsHash, renderTemplate } from '../../../shared/domain/render-template.ts';
+import { assertLinear } from '../../support/assert-linear.ts';
 
 const identity: Identity = {
   podName: 'edge-3',
@@ -23,6 +26,9 @@ suite('renderTemplate', () => {
     ['{{ .Namespace }} {{ .CRName }} {{ .Ref }} {{ .Commit }}', 'ns gw v1 abc'],
     ['{{ .Labels.app.kubernetes.io/name }}', 'edge'],
     ['{{- .Vars.port -}}', '80'],
+    ['{{-.Vars.port-}}', '80'],
+    ['{{\n.Vars.port\t}}', '80'],
+    ['{{ "a\\"b\\n" }}', 'a"b\n'],
     ['{{ .Vars.html }}', '{{ .Ref }}'],
     ['{{ "{{" }} .x }}', '{{ .x }}'],
     ['{single} }} $& $1', '{single} }} $& $1'],
@@ -43,12 +49,46 @@ suite('renderTemplate', () => {
     ['{{ if .Ref }}', /no template that the agent knows/],
     ['{{}}', /no template that the agent knows/],
     ['{{ "\\x" }}', /no template that the agent knows/],
+    ['{{ "a" "b" }}', /no template that the agent knows/],
+    ['{{-}}', /no template that the agent knows/],
+    ['{{ .Ref }}\n\n{{ .Ref', /line 3: \{\{ \.Ref is not closed: .*\{\{ "\{\{" \}\}/],
+    ['{{ .Ref } }', /line 1: .* is not closed/],
+    [`{{ ${'x'.repeat(10_000)} }}`, /^.{1,300}$/],
   ];
   for (const [template, message] of refused) {
     test(`${JSON.stringify(template)} is refused`, () => {
       const result = renderTemplate(template, values);
       assert.ok(result.kind === 'problem');
       assert.match(result.message, message);
+    });
+  }
+
+  test('text without two braces stays as it is, and a key between any text becomes its value', () => {
+    const text = fc.string({ unit: fc.constantFrom('{', '}', ' ', '-', '.', '"', '\n', 'a', '$') });
+    const plain = text.filter((string) => !string.includes('{{'));
+    const property = fc.property(plain, plain, (before, after) => {
+      assert.deepEqual(renderTemplate(before, values), { kind: 'rendered', text: before, keys: [] });
+      const around = `${before.replace(/\{$/, '')}{{ .Ref }}${after}`;
+      const expected = `${before.replace(/\{$/, '')}v1${after}`;
+      assert.deepEqual(renderTemplate(around, values), { kind: 'rendered', text: expected, keys: ['Ref'] });
+    });
+    fc.assert(property, { numRuns: 500 });
+  });
+
+  const hostile: [name: string, unit: string, end: string][] = [
+    ['spaces that are never closed', ' ', ''],
+    ['spaces', ' ', '}}'],
+    ['hyphens', '-', '}}'],
+    ['open braces', '{', ''],
+    ['closed braces', '}', '}}'],
+    ['a literal of backslashes', '\\', '" }}'],
+    ['many keys', ' .Ref }}{{', ' .Ref }}'],
+    ['many keys that are not closed', ' .Ref }} {', ''],
+  ];
+  for (const [name, unit, end] of hostile) {
+    test(`takes time in proportion to its length: ${name}`, () => {
+      const make = (size: number) => `{{${name.includes('literal') ? ' "' : ''}${unit.repeat(size)}${end}`;
+      assertLinear(10 * BOUNDS.text, make, (template) => renderTemplate(template, values));
     });
   }
 

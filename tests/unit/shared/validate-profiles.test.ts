@@ -106,4 +106,15 @@ suite('profiles', () => {
       1,
     );
   });
+
+  test('may exclude what a glob can say, and no range, by a pattern of their own or of the defaults', () => {
+    const profiles = { default: { ...profile('a'), excludePatterns: ['*.bak', '!{a,b}', 'log{1..9}'] } };
+    const [problem, ...others] = validateProfiles({ profiles });
+    assert.match(problem ?? '', /^profiles\.default\.excludePatterns\[2\]: .*\{1\.\.9\} is not supported/);
+    assert.deepEqual(others, []);
+    assert.deepEqual(
+      validateProfiles({ profiles: { default: profile('a') }, defaults: { excludePatterns: ['a'] } }),
+      [],
+    );
+  });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { submoduleUrl } from '../../../../agent/git/submodule-url.ts';
+import { assertLinear } from '../../../support/assert-linear.ts';
 
 const urlOf = (given: string, parent: string, root = parent) => {
   const result = submoduleUrl(given, { parent, root });
@@ -54,4 +55,22 @@ suite('the URL of a submodule', () => {
       isTrusted: false,
     });
   });
+
+  for (const [start, unit] of [
+    ['ssh://', ':'],
+    ['ssh://', '@'],
+    ['https://', '@:'],
+    ['', 'a:'],
+    ['', '/'],
+    ['../', '../'],
+  ] as const) {
+    test(`is read in time in proportion to its length: ${start}${unit}…`, () => {
+      const places = { parent: 'https://git.test/a', root: 'https://git.test/a' };
+      assertLinear(
+        10_000,
+        (size) => `${start}${unit.repeat(size)}`,
+        (given) => submoduleUrl(given, places),
+      );
+    });
+  }
 });

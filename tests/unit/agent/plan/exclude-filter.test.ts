@@ -6,6 +6,8 @@ import path from 'node:path';
 import { suite, test } from 'node:test';
 import { promisify } from 'node:util';
 import { excludeFilter } from '../../../../agent/plan/exclude-filter.ts';
+import { BOUNDS } from '../../../../shared/api/bounds.ts';
+import { assertLinear } from '../../../support/assert-linear.ts';
 
 const paths = [
   'a',
@@ -43,6 +45,14 @@ const sets = [
   ['?'],
   ['[ab]'],
   ['# no comment here'],
+  ['[!a]'],
+  ['x/**', '!x/a'],
+  ['[[:alpha:]]'],
+  ['\\.hidden'],
+  ['x/*/a'],
+  ['x**'],
+  ['build/**'],
+  ['(a|b)*'],
 ];
 
 suite('excludeFilter', () => {
@@ -62,6 +72,21 @@ suite('excludeFilter', () => {
 
   test('braces are understood, beyond gitignore', () => {
     assert.deepEqual(['a.tmp', 'x/a.bak', 'a.txt'].filter(excludeFilter(['*.{tmp,bak}'])), ['a.tmp', 'x/a.bak']);
+  });
+
+  for (const pattern of ['*a*a*a*a*a*a*b', '/**/*a*a*a*a*a*b', `${'/'.repeat(BOUNDS.text)}x`]) {
+    test(`takes time in proportion to the path: ${pattern.slice(0, 12)}…`, () => {
+      const isExcluded = excludeFilter([pattern]);
+      assertLinear(10 * BOUNDS.text, (size) => 'a'.repeat(size), isExcluded);
+    });
+  }
+
+  test('takes time in proportion to the pattern', () => {
+    assertLinear(
+      10 * BOUNDS.text,
+      (size) => `x${'/'.repeat(size)}x`,
+      (pattern) => excludeFilter([pattern])('x/x'),
+    );
   });
 
   test('an empty pattern excludes nothing', () => {

@@ -175,6 +175,26 @@ suite('repositories', { concurrency: 4 }, () => {
     assert.ok(answer.kind === 'error' && answer.retryAfterMs >= 1_000);
   });
 
+  test('that fail are polled again after the time for which they have, however many deliveries ask meanwhile', async (t) => {
+    const { server, untilAnswered } = await arrange(t);
+    server.fault = { status: 503 };
+    const started = performance.now();
+    for (let delivery = 0; delivery < 8; delivery += 1) await untilAnswered('default/a', { event: `push ${delivery}` });
+    const answer = await untilAnswered('default/a', { event: 'push 7' });
+    const failingForMs = performance.now() - started;
+    assert.ok(answer.kind === 'error' && answer.retryAfterMs <= 5_000 + failingForMs, JSON.stringify(answer));
+  });
+
+  for (const seconds of ['3601', '1000000000000', '1e300']) {
+    test(`that want to be asked again in ${seconds} seconds are asked in an hour`, async (t) => {
+      const { server, untilAnswered } = await arrange(t);
+      server.fault = { status: 429, headers: { 'Retry-After': seconds } };
+      const answer = await untilAnswered('default/a');
+      assert.ok(answer.kind === 'error');
+      assert.equal(answer.retryAfterMs, HOUR_MS);
+    });
+  }
+
   test('are left alone once nobody is interested', async (t) => {
     const { untilAnswered, repositories, queries } = await arrange(t);
     await untilAnswered('default/a', { intervalMs: 500 });

@@ -206,4 +206,19 @@ suite('a keyed queue', () => {
     await queue.stop();
     assert.deepEqual(handled.sort(), ['a', 'b']);
   });
+
+  for (const afterMs of [2 ** 31, 1e15, Number.POSITIVE_INFINITY, Number.NaN]) {
+    test(`does not handle what is due in ${afterMs} ms at once`, async () => {
+      let handled = 0;
+      const queue = makeQueue(async () => {
+        handled += 1;
+        return { requeueAfterMs: afterMs };
+      });
+      queue.start();
+      queue.add('a');
+      await sleep(50);
+      await queue.stop();
+      assert.equal(handled, 1);
+    });
+  }
 });

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+
+/** Four times the size may take so many times as long: 4 is linear, 16 quadratic; the rest is for a busy machine. */
+const MOST = 9;
+const ATTEMPTS = 5;
+
+/**
+ * Asserts that the time which `run` takes grows with the size, not with its square. Ratios are compared, since
+ * figures differ from machine to machine; the best of several attempts counts. `make` prepares what is not measured.
+ */
+export function assertLinear<TInput>(size: number, make: (size: number) => TInput, run: (input: TInput) => void): void {
+  const [small, large] = [make(size), make(4 * size)];
+  run(small);
+  const rounds = roundsOf(() => run(small));
+  const ratios = Array.from({ length: ATTEMPTS }, () => {
+    const once = fastest(rounds, () => run(small));
+    return fastest(rounds, () => run(large)) / once;
+  });
+  const best = Math.min(...ratios);
+  assert.ok(best < MOST, `four times the size takes ${best.toFixed(1)} times as long`);
+}
+
+/** As many as take a few milliseconds, so that the clock's steps and the compiler matter little. */
+function roundsOf(run: () => void): number {
+  const started = performance.now();
+  let rounds = 0;
+  while (rounds < 3 || (performance.now() - started < 5 && rounds < 1_000)) {
+    run();
+    rounds += 1;
+  }
+  return rounds;
+}
+
+function fastest(rounds: number, run: () => void): number {
+  let best = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < rounds; round += 1) {
+    const started = performance.now();
+    run();
+    best = Math.min(best, performance.now() - started);
+  }
+  return best;
+}

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import fc from 'fast-check';
+import { BOUNDS } from '../../../shared/api/bounds.ts';
+import { compileGlob, globProblem } from '../../../shared/domain/glob.ts';
+import { assertLinear } from '../../support/assert-linear.ts';
+
+/** A piece of a glob, and the regular expression that says the same: good for small inputs, and plainly right. */
+const pieces: [glob: string, expression: string][] = [
+  ['a', 'a'],
+  ['b', 'b'],
+  ['.', '\\.'],
+  ['+', '\\+'],
+  ['(', '\\('],
+  ['\\*', '\\*'],
+  ['\\{', '\\{'],
+  ['😀', '😀'],
+  ['?', '[^/]'],
+  ['[ab]', '[ab]'],
+  ['[!a]', '[^a/]'],
+  ['[^b-z]', '[^b-z/]'],
+  ['[]-]', '[\\]\\-]'],
+  ['[[:alpha:]1]', '[a-zA-Z1]'],
+  ['*', '[^/]*'],
+];
+const segments = fc
+  .array(fc.constantFrom(...pieces), { minLength: 1, maxLength: 3 })
+  .map((parts) => ({
+    glob: parts.map(([glob]) => glob).join(''),
+    expression: parts.map(([, expression]) => expression).join(''),
+  }))
+  .filter(({ glob }) => !glob.includes('**'));
+const groups = fc.array(segments, { minLength: 2, maxLength: 3 }).map((alternatives) => ({
+  glob: `{${alternatives.map(({ glob }) => glob).join(',')}}`,
+  expression: `(?:${alternatives.map(({ expression }) => expression).join('|')})`,
+}));
+/** What ends with a slash, or stands for folders. */
+const folders = fc.oneof(
+  segments.map(({ glob, expression }) => ({ glob: `${glob}/`, expression: `${expression}/` })),
+  groups.map(({ glob, expression }) => ({ glob: `${glob}/`, expression: `${expression}/` })),
+  fc.constant({ glob: '**/', expression: '(?:.*/)?' }),
+);
+const ends = fc.oneof(segments, groups, fc.constant({ glob: '**', expression: '.*' }));
+const globs = fc.tuple(fc.array(folders, { maxLength: 3 }), ends).map(([before, end]) => {
+  const all = [...before, end];
+  return {
+    glob: all.map(({ glob }) => glob).join(''),
+    expression: all.map(({ expression }) => expression).join(''),
+  };
+});
+const texts = fc.string({
+  unit: fc.constantFrom('a', 'b', '/', '.', '+', '(', '*', '{', ']', '1', '😀'),
+  maxLength: 8,
+});
+
+suite('compileGlob', () => {
+  test('agrees with a regular expression that says the same', () => {
+    const property = fc.property(
+      globs,
+      fc.array(texts, { minLength: 5, maxLength: 20 }),
+      ({ glob, expression }, all) => {
+        const isMatch = compileGlob(glob);
+        const reference = new RegExp(`^(?:${expression})$`, 'su');
+        for (const text of all) assert.equal(isMatch(text), reference.test(text), `${glob} and ${text}`);
+      },
+    );
+    fc.assert(property, { numRuns: 3_000 });
+  });
+
+  test('fits a text to itself, where its special characters are taken as they are', () => {
+    const any = fc.string({ unit: fc.constantFrom('a', '/', '*', '?', '[', ']', '{', '}', ',', '!', '\\', '-') });
+    const property = fc.property(any, (text) => {
+      assert.equal(compileGlob(text.replace(/[*?[{\\]/g, '\\$&'))(text), true);
+    });
+    fc.assert(property, { numRuns: 1_000 });
+  });
+
+  const cases: [glob: string, fits: string[], fitsNot: string[]][] = [
+    ['v*', ['v', 'v1', 'v1.2'], ['v1/x', 'xv']],
+    ['refs/heads/release/*', ['refs/heads/release/1'], ['refs/heads/release/1/2', 'refs/heads/release']],
+    ['release/**', ['release/1', 'release/1/2'], ['release', 'releases/1']],
+    ['**/b', ['b', 'a/b', 'a/a/b'], ['ab', 'b/a']],
+    ['a/**/b', ['a/b', 'a/x/b', 'a/x/y/b'], ['ab', 'a/xb']],
+    ['a**b', ['ab', 'axb'], ['a/b']],
+    ['*', ['a', '.hidden'], ['a/b']],
+    ['v[0-9]*', ['v1', 'v1.2'], ['v', 'vx']],
+    ['[!a-c]', ['d'], ['a', 'b', '/']],
+    ['[[:digit:]_]', ['1', '_'], ['a', ':']],
+    ['[a\\]]', [']', 'a'], ['\\']],
+    ['*.{tmp,bak}', ['a.tmp', '.bak'], ['a.{tmp,bak}']],
+    ['{a,b{c,d/e}}', ['a', 'bc', 'bd/e'], ['b', 'ac']],
+    ['{a,}b', ['ab', 'b'], ['a']],
+    ['{a/**,b}/c', ['a/x/c', 'a/x/y/c', 'b/c'], ['a/xc']],
+    ['{a}', ['{a}'], ['a']],
+    ['a{b,c', ['a{b,c'], ['ab']],
+    ['a[b', ['a[b'], ['ab']],
+    ['!a', ['!a'], ['b']],
+    ['a(1)+', ['a(1)+'], ['a1', 'a11']],
+    ['\\*', ['*'], ['a', '\\*']],
+    ['?', ['é', '😀'], ['', 'ab', '/']],
+    ['', [''], ['a']],
+  ];
+  for (const [glob, fits, fitsNot] of cases) {
+    test(`${JSON.stringify(glob)} fits ${fits.join(' and ')}`, () => {
+      assert.deepEqual([...fits, ...fitsNot].filter(compileGlob(glob)), fits);
+    });
+  }
+
+  const hostile: [name: string, unit: string, end: string][] = [
+    ['stars', '*a', '*b'],
+    ['a star and many letters', 'a', '*b'],
+    ['folders', '**/', 'b'],
+    ['folders and stars', '**/*a', '/b'],
+    ['groups', '{a,*}', 'b'],
+    ['nested groups', '{a,', '}'],
+    ['a group of stars', '*a,', '}'],
+    ['classes', '[a-b]*', 'c'],
+    ['one class', '[:alpha:]', ']b'],
+    ['brackets that are not closed', '[', ''],
+    ['classes that are not closed', '[[:alpha:]', ''],
+    ['braces that are not closed', '{', '..'],
+    ['dots in braces', '{..', '}'],
+  ];
+  for (const [name, unit, end] of hostile) {
+    const globOf = (size: number) => {
+      const start = name.startsWith('a group') ? '{' : name === 'one class' ? '*[' : '';
+      return start + unit.repeat(Math.ceil(size / unit.length)) + (end === '}' ? end.repeat(size) : end);
+    };
+
+    test(`takes time in proportion to the text: ${name}`, () => {
+      const isMatch = compileGlob(globOf(BOUNDS.ref));
+      assertLinear(10 * BOUNDS.ref, (size) => 'a'.repeat(size), isMatch);
+    });
+
+    test(`takes time in proportion to the glob: ${name}`, () => {
+      const text = 'a/a'.repeat(BOUNDS.ref / 3);
+      assertLinear(10 * BOUNDS.text, globOf, (glob) => [globProblem(glob), compileGlob(glob)(text)]);
+    });
+  }
+});
+
+suite('globProblem', () => {
+  for (const glob of ['{1..3}', 'a{01..10}b', '{a,{x..z}}', 'x/{..}']) {
+    test(`says that ${glob} is not supported`, () => {
+      assert.match(globProblem(glob) ?? '', /a range such as \{.*\.\..*\} is not supported: write \[1-9\]/);
+    });
+  }
+
+  for (const glob of ['a..b', '{a..b,c}', '{a,b..c}', '\\{1..3\\}', '{1..3', '{[a..b]}', '*', '']) {
+    test(`finds nothing wrong with ${JSON.stringify(glob)}`, () => assert.equal(globProblem(glob), undefined));
+  }
+});
