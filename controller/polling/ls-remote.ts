@@ -3,20 +3,23 @@ import { join } from 'node:path';
 import { TerminalError } from '../../shared/errors.ts';
 import type { Git, GitAccess } from '../../shared/io/git/git.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
+import { prefixesToSend, type RefQuery, WantedRefs } from './wanted-refs.ts';
 
 /** Time for one query by the git binary, in milliseconds. */
 const TIMEOUT_MS = 20_000;
 
-/** Asks by the git binary for the refs that begin with one of the prefixes: for ssh and git://. */
-export async function lsRemote(git: Git, url: string, prefixes: string[], access: GitAccess): Promise<AdvertisedRefs> {
-  const patterns = prefixes.flatMap((prefix) => (prefix.endsWith('/') ? [`${prefix}*`] : [prefix, `${prefix}^{}`]));
+/** Asks by the git binary for the refs of a query: for ssh and git://. */
+export async function lsRemote(git: Git, url: string, query: RefQuery, access: GitAccess): Promise<AdvertisedRefs> {
+  const patterns = prefixesToSend(query.prefixes).flatMap((prefix) =>
+    prefix.endsWith('/') ? [`${prefix}*`] : [prefix, `${prefix}^{}`],
+  );
   const output = await git.run(['ls-remote', '--', url, ...patterns], { access, timeoutMs: TIMEOUT_MS });
-  const refs = new Map<string, string>();
+  const wanted = new WantedRefs(query);
   for (const line of output.toString('utf8').split('\n')) {
     const [oid, name] = line.split('\t');
-    if (oid && name) refs.set(name.replace(/\^\{\}$/, ''), oid);
+    if (oid && name) wanted.add(name.replace(/\^\{\}$/, ''), oid);
   }
-  return refs;
+  return wanted.refs;
 }
 
 /** Whether the host serves a commit, by fetching it without its trees and files into a repository that is thrown away. */

@@ -10,6 +10,7 @@ import { discover, type Endpoint, lsRefs, servesCommit } from './ls-refs.ts';
 import { fetchesCommit, lsRemote, withFiles } from './ls-remote.ts';
 import { readSecret } from './read-secret.ts';
 import { refuseLocalHost } from './refuse-local.ts';
+import type { RefQuery } from './wanted-refs.ts';
 
 /** Time for one query over HTTP, in milliseconds. */
 const TIMEOUT_MS = 15_000;
@@ -32,12 +33,6 @@ export interface RepositorySource {
   git: Pick<GatewaySyncSpec['git'], 'repo' | 'auth' | 'caSecretRef'>;
 }
 
-export interface RefQuery {
-  prefixes: string[];
-  /** Hashes that must be known to exist. */
-  commits: string[];
-}
-
 /** Asks one repository, remembering where it answered. Throws typed errors with words for a condition. */
 export class RepositoryClient {
   readonly #tools: QueryTools;
@@ -51,21 +46,18 @@ export class RepositoryClient {
   }
 
   /** The refs asked for; commits that exist stand there under their own hash. */
-  async query({ prefixes, commits }: RefQuery): Promise<AdvertisedRefs> {
+  async query(query: RefQuery): Promise<AdvertisedRefs> {
     const repository = parseRepository(this.#source.git.repo);
     if (!repository) throw invalidUrl();
     if (!this.#tools.allowLocal) await refuseLocalHost(repository.host);
-    const unknown = commits.filter((commit) => !this.#known.has(commit));
     const refs = new Map(
-      repository.transport === 'http'
-        ? await this.#byHttp(repository, prefixes, unknown)
-        : await this.#byGit(repository, prefixes, unknown),
+      repository.transport === 'http' ? await this.#byHttp(repository, query) : await this.#byGit(repository, query),
     );
-    for (const commit of commits) if (this.#known.has(commit)) refs.set(commit, commit);
+    for (const commit of query.commits) if (this.#known.has(commit)) refs.set(commit, commit);
     return refs;
   }
 
-  async #byHttp({ url, host }: Repository, prefixes: string[], commits: string[]): Promise<AdvertisedRefs> {
+  async #byHttp({ url, host }: Repository, query: RefQuery): Promise<AdvertisedRefs> {
     const { namespace, git } = this.#source;
     const { http, client, githubApps } = this.#tools;
     const token = await this.#token();
@@ -75,14 +67,13 @@ export class RepositoryClient {
       signal: AbortSignal.timeout(TIMEOUT_MS),
     };
     try {
-      this.#endpoint ??= await discover(http, url, options);
-      const { refs: advertised } = this.#endpoint;
-      const refs =
-        prefixes.length > 0 ? await lsRefs(http, this.#endpoint, prefixes, options) : new Map<string, string>();
-      for (const commit of commits) {
-        if (await servesCommit(http, this.#endpoint, commit, options)) this.#known.add(commit);
+      const endpoint = this.#endpoint ?? (await discover(http, url, query, options));
+      if (endpoint.refs) return endpoint.refs; // an old server says everything at once, and only at once
+      this.#endpoint = endpoint;
+      const refs = query.prefixes.length > 0 ? await lsRefs(http, endpoint, query, options) : new Map();
+      for (const commit of this.#unknown(query)) {
+        if (await servesCommit(http, endpoint, commit, options)) this.#known.add(commit);
       }
-      if (advertised) this.#endpoint = undefined; // an old server says everything at once, and only at once
       return refs;
     } catch (error) {
       this.#endpoint = undefined;
@@ -101,12 +92,16 @@ export class RepositoryClient {
     return (await githubApps.token(this.#source)).token;
   }
 
-  async #byGit({ url, transport }: Repository, prefixes: string[], commits: string[]): Promise<AdvertisedRefs> {
+  #unknown({ commits }: RefQuery): string[] {
+    return commits.filter((commit) => !this.#known.has(commit));
+  }
+
+  async #byGit({ url, transport }: Repository, query: RefQuery): Promise<AdvertisedRefs> {
     const { git, scratch } = this.#tools;
     return withFiles(scratch, transport === 'ssh' ? await this.#sshFiles() : {}, async (files) => {
       const access: GitAccess = { sshKeyFile: files.key, knownHostsFile: files.knownHosts };
-      const refs = prefixes.length > 0 ? await lsRemote(git, url, prefixes, access) : new Map<string, string>();
-      for (const commit of commits) {
+      const refs = query.prefixes.length > 0 ? await lsRemote(git, url, query, access) : new Map();
+      for (const commit of this.#unknown(query)) {
         if (await fetchesCommit(git, url, commit, { access, scratch })) this.#known.add(commit);
       }
       return refs;
