@@ -1,19 +1,20 @@
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
 import { authorizationOf, parseRepository, type Repository } from '../../shared/domain/repository.ts';
-import { TerminalError } from '../../shared/errors.ts';
+import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git, GitAccess } from '../../shared/io/git/git.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import type { GitHttp, GitHttpOptions } from './git-http.ts';
 import type { GithubApps } from './github-app.ts';
+import { timedOut } from './host-errors.ts';
 import { discover, type Endpoint, lsRefs, servesCommit } from './ls-refs.ts';
-import { fetchesCommit, lsRemote, withFiles } from './ls-remote.ts';
+import { fetchesCommit, lsRemote, type RemoteAccess, withFiles } from './ls-remote.ts';
 import { readSecret } from './read-secret.ts';
 import { refuseLocalHost } from './refuse-local.ts';
 import type { RefQuery } from './wanted-refs.ts';
 
-/** Time for one query over HTTP, in milliseconds. */
-const TIMEOUT_MS = 15_000;
+/** Time for one query from its first look-up to the last byte, by whatever transport, in milliseconds. */
+const DEADLINE_MS = 20_000;
 
 export interface QueryTools {
   client: KubernetesClient;
@@ -25,6 +26,8 @@ export interface QueryTools {
   allowLocal: boolean;
   /** Folder for files that live as long as one query. */
   scratch: string;
+  /** Time for one query, in milliseconds; 20 s where nothing is said. */
+  deadlineMs?: number;
 }
 
 /** A repository, and whose credentials to use. */
@@ -49,22 +52,26 @@ export class RepositoryClient {
   async query(query: RefQuery): Promise<AdvertisedRefs> {
     const repository = parseRepository(this.#source.git.repo);
     if (!repository) throw invalidUrl();
-    if (!this.#tools.allowLocal) await refuseLocalHost(repository.host);
-    const refs = new Map(
-      repository.transport === 'http' ? await this.#byHttp(repository, query) : await this.#byGit(repository, query),
-    );
-    for (const commit of query.commits) if (this.#known.has(commit)) refs.set(commit, commit);
-    return refs;
+    const deadline = AbortSignal.timeout(this.#tools.deadlineMs ?? DEADLINE_MS);
+    try {
+      if (!this.#tools.allowLocal) await within(deadline, refuseLocalHost(repository.host));
+      const ask = repository.transport === 'http' ? this.#byHttp : this.#byGit;
+      const refs = new Map(await ask.call(this, repository, query, deadline));
+      for (const commit of query.commits) if (this.#known.has(commit)) refs.set(commit, commit);
+      return refs;
+    } catch (error) {
+      throw deadline.aborted ? timedOut() : error;
+    }
   }
 
-  async #byHttp({ url, host }: Repository, query: RefQuery): Promise<AdvertisedRefs> {
+  async #byHttp({ url, host }: Repository, query: RefQuery, signal: AbortSignal): Promise<AdvertisedRefs> {
     const { namespace, git } = this.#source;
     const { http, client, githubApps } = this.#tools;
-    const token = await this.#token();
+    const token = await within(signal, this.#token());
     const options: GitHttpOptions = {
       authorization: token ? authorizationOf(host, token) : undefined,
-      ca: git.caSecretRef && (await readSecret(client, namespace, git.caSecretRef)),
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      ca: git.caSecretRef && (await within(signal, readSecret(client, namespace, git.caSecretRef))),
+      signal,
     };
     try {
       const endpoint = this.#endpoint ?? (await discover(http, url, query, options));
@@ -96,15 +103,19 @@ export class RepositoryClient {
     return commits.filter((commit) => !this.#known.has(commit));
   }
 
-  async #byGit({ url, transport }: Repository, query: RefQuery): Promise<AdvertisedRefs> {
+  async #byGit({ url, transport }: Repository, query: RefQuery, signal: AbortSignal): Promise<AdvertisedRefs> {
     const { git, scratch } = this.#tools;
-    return withFiles(scratch, transport === 'ssh' ? await this.#sshFiles() : {}, async (files) => {
+    const contents = transport === 'ssh' ? await within(signal, this.#sshFiles()) : {};
+    return withFiles(scratch, contents, async (files) => {
       const access: GitAccess = { sshKeyFile: files.key, knownHostsFile: files.knownHosts };
-      const refs = query.prefixes.length > 0 ? await lsRemote(git, url, query, access) : new Map();
+      const remote: RemoteAccess = { url, access, scratch, signal };
+      const refs = query.prefixes.length > 0 ? await lsRemote(git, remote, query) : new Map();
       for (const commit of this.#unknown(query)) {
-        if (await fetchesCommit(git, url, commit, { access, scratch })) this.#known.add(commit);
+        if (await fetchesCommit(git, remote, commit)) this.#known.add(commit);
       }
       return refs;
+    }).catch((error: unknown) => {
+      throw transport === 'git' ? mayPass(error) : error;
     });
   }
 
@@ -117,6 +128,23 @@ export class RepositoryClient {
     const knownHosts = sshKey.knownHosts && (await readSecret(client, namespace, sshKey.knownHosts.secretRef));
     return { key: key.endsWith('\n') ? key : `${key}\n`, ...(knownHosts === undefined ? {} : { knownHosts }) };
   }
+}
+
+/** Waits for what cannot be stopped, but no longer than the query may take. */
+function within<T>(deadline: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(timedOut());
+    if (deadline.aborted) onAbort();
+    deadline.addEventListener('abort', onAbort, { once: true });
+    work.then(resolve, reject).finally(() => deadline.removeEventListener('abort', onAbort));
+  });
+}
+
+/** By git:// a host says nothing but 'access denied or repository not exported', be it a typo or a disk that is away. */
+function mayPass(error: unknown): unknown {
+  if (!(error instanceof TerminalError && error.code === 'git.repositoryNotFound')) return error;
+  const { message, code, reason, cause } = error;
+  return new TransientError(message, { code, reason, cause });
 }
 
 const invalidUrl = () =>

@@ -11,12 +11,9 @@ import { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../../../../shared/io/kubernetes/credentials.ts';
 
 /** What a query needs; the API server is asked for credentials only, and these repositories have none. */
-export function queryTools(): QueryTools {
+export function queryTools(apiServer = 'https://127.0.0.1:1'): QueryTools {
   const config = new KubeConfig();
-  config.loadFromClusterAndUser(
-    { name: 'none', server: 'https://127.0.0.1:1', skipTLSVerify: false },
-    { name: 'none' },
-  );
+  config.loadFromClusterAndUser({ name: 'none', server: apiServer, skipTLSVerify: false }, { name: 'none' });
   const client = new KubernetesClient(new ApiCredentials(config), { userAgent: 'test' });
   const git = new Git({ PATH: '/usr/local/bin:/usr/bin:/bin' });
   return { client, http: new GitHttp({}), git, githubApps: undefined, allowLocal: true, scratch: '/tmp' };
