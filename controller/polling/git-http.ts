@@ -1,9 +1,9 @@
 import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import type { LookupFunction } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import { gitErrorOf } from '../../shared/io/git/git-error.ts';
+import type { AddressGuard } from './address-guard.ts';
 import { answerTooLarge, apiAnswerTooLarge, timedOut } from './host-errors.ts';
 
 /** The most that is read of an answer: some 400,000 refs of a host that does not filter them, none of which is kept. */
@@ -13,6 +13,7 @@ const MAX_JSON = { bytes: 64 * 1024, error: apiAnswerTooLarge };
 /** However long a host wants to be left alone, in milliseconds: its word must not keep a resource from being polled for days. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 const MAX_REDIRECTS = 5;
+const PROXIES = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'];
 
 export interface GitHttpOptions {
   /** Value of the `Authorization` header; sent to the origin of the first URL only. */
@@ -20,14 +21,6 @@ export interface GitHttpOptions {
   /** CA bundle (PEM) of the host. */
   ca?: string | undefined;
   signal: AbortSignal;
-}
-
-/** Keeps connections away from addresses; both throw {@link TerminalError}, or give it to their callback. */
-export interface AddressGuard {
-  /** For the names of hosts, at the moment of connecting. */
-  lookup: LookupFunction;
-  /** For the host of a URL, since an address is never looked up. */
-  check: (host: string) => void;
 }
 
 interface Limit {
@@ -54,17 +47,19 @@ export class GitHttp {
   readonly #secureAgent: HttpsAgent;
   readonly #guard: AddressGuard | undefined;
   readonly #environment: NodeJS.ProcessEnv;
+  readonly #hasProxy: boolean;
 
   /** `environment` names proxies; without a guard every address may be asked. */
   constructor(environment: NodeJS.ProcessEnv, guard?: AddressGuard) {
     const options = { keepAlive: true, maxSockets: 32, maxFreeSockets: 32, timeout: 60_000, proxyEnv: environment };
     this.#environment = environment;
+    this.#hasProxy = PROXIES.some((name) => environment[name]);
     this.#agent = new HttpAgent(options);
     this.#secureAgent = new HttpsAgent(options);
     this.#guard = guard;
   }
 
-  /** Follows redirects, but takes credentials to no other origin. */
+  /** Follows redirects within the host, and takes credentials to no other origin. */
   async get(url: URL, options: GitHttpOptions): Promise<GitHttpAnswer> {
     let target = url;
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
@@ -72,7 +67,8 @@ export class GitHttp {
       const location = redirectOf(response, target);
       if (!location) return answerOf(target, response, options);
       response.destroy();
-      if (location.origin !== url.origin && options.authorization) throw redirectError();
+      const isWithin = options.authorization ? location.origin === url.origin : location.hostname === url.hostname;
+      if (!isWithin) throw redirectError();
       target = location;
     }
     throw redirectError();
@@ -116,6 +112,7 @@ export class GitHttp {
 
   async #connect(url: URL, options: GitHttpOptions, { payload, headers }: Content): Promise<IncomingMessage> {
     this.#guard?.check(url.hostname);
+    if (this.#hasProxy) await this.#guard?.checkProxied(url.hostname);
     const secure = url.protocol === 'https:';
     const agent = options.ca ? this.#agentWithCa(options.ca) : secure ? this.#secureAgent : this.#agent;
     return new Promise<IncomingMessage>((resolve, reject) => {

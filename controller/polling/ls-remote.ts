@@ -17,6 +17,8 @@ const TIMEOUT_MS = 60_000;
 export interface RemoteAccess {
   url: string;
   access: GitAccess;
+  /** Further variables for git. */
+  environment?: Record<string, string> | undefined;
   /** Folder for what a query needs for a moment. */
   scratch: string;
   /** Ends git and its helpers. */
@@ -61,7 +63,13 @@ export async function fetchesCommit(git: Git, remote: RemoteAccess, commit: stri
   }
 }
 
-const optionsOf = ({ access, signal }: RemoteAccess) => ({ access, signal, limits: LIMITS, timeoutMs: TIMEOUT_MS });
+const optionsOf = ({ access, environment = {}, signal }: RemoteAccess) => ({
+  access,
+  environment,
+  signal,
+  limits: LIMITS,
+  timeoutMs: TIMEOUT_MS,
+});
 
 /** Puts credentials into files that only this process may read, for as long as `use` runs. */
 export async function withFiles<T>(

@@ -1,16 +1,18 @@
+import { isIP } from 'node:net';
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
 import { authorizationOf, parseRepository, type Repository } from '../../shared/domain/repository.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git, GitAccess } from '../../shared/io/git/git.ts';
+import { gitErrorOf } from '../../shared/io/git/git-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
+import type { AddressGuard } from './address-guard.ts';
 import type { GitHttp, GitHttpOptions } from './git-http.ts';
 import type { GithubApps } from './github-app.ts';
 import { timedOut } from './host-errors.ts';
 import { discover, type Endpoint, lsRefs, servesCommit } from './ls-refs.ts';
 import { fetchesCommit, lsRemote, type RemoteAccess, withFiles } from './ls-remote.ts';
 import { readSecret } from './read-secret.ts';
-import { refuseLocalHost } from './refuse-local.ts';
 import type { RefQuery } from './wanted-refs.ts';
 
 /** Time for one query from its first look-up to the last byte, by whatever transport, in milliseconds. */
@@ -22,8 +24,8 @@ export interface QueryTools {
   git: Git;
   /** Undefined where GitHub Apps are not enabled. */
   githubApps: GithubApps | undefined;
-  /** Whether loopback and link-local addresses may be asked. */
-  allowLocal: boolean;
+  /** Says where ssh and git:// may connect to; the client for HTTP has it as well. */
+  guard: AddressGuard;
   /** Folder for files that live as long as one query. */
   scratch: string;
   /** Time for one query, in milliseconds; 20 s where nothing is said. */
@@ -54,7 +56,6 @@ export class RepositoryClient {
     if (!repository) throw invalidUrl();
     const deadline = AbortSignal.timeout(this.#tools.deadlineMs ?? DEADLINE_MS);
     try {
-      if (!this.#tools.allowLocal) await within(deadline, refuseLocalHost(repository.host));
       const ask = repository.transport === 'http' ? this.#byHttp : this.#byGit;
       const refs = new Map(await ask.call(this, repository, query, deadline));
       for (const commit of query.commits) if (this.#known.has(commit)) refs.set(commit, commit);
@@ -103,12 +104,14 @@ export class RepositoryClient {
     return commits.filter((commit) => !this.#known.has(commit));
   }
 
-  async #byGit({ url, transport }: Repository, query: RefQuery, signal: AbortSignal): Promise<AdvertisedRefs> {
-    const { git, scratch } = this.#tools;
+  async #byGit(repository: Repository, query: RefQuery, signal: AbortSignal): Promise<AdvertisedRefs> {
+    const { git, guard, scratch } = this.#tools;
+    const { transport } = repository;
+    const target = await within(signal, connectTo(repository, guard));
     const contents = transport === 'ssh' ? await within(signal, this.#sshFiles()) : {};
     return withFiles(scratch, contents, async (files) => {
-      const access: GitAccess = { sshKeyFile: files.key, knownHostsFile: files.knownHosts };
-      const remote: RemoteAccess = { url, access, scratch, signal };
+      const access: GitAccess = { sshKeyFile: files.key, knownHostsFile: files.knownHosts, sshHost: target.sshHost };
+      const remote: RemoteAccess = { ...target, access, scratch, signal };
       const refs = query.prefixes.length > 0 ? await lsRemote(git, remote, query) : new Map();
       for (const commit of this.#unknown(query)) {
         if (await fetchesCommit(git, remote, commit)) this.#known.add(commit);
@@ -128,6 +131,20 @@ export class RepositoryClient {
     const knownHosts = sshKey.knownHosts && (await readSecret(client, namespace, sshKey.knownHosts.secretRef));
     return { key: key.endsWith('\n') ? key : `${key}\n`, ...(knownHosts === undefined ? {} : { knownHosts }) };
   }
+}
+
+/** Makes git connect to an address that was checked, and to no other that the name may have a moment later. */
+async function connectTo({ url, host, transport }: Repository, guard: AddressGuard) {
+  const address = await guard.addressOf(host).catch((error: unknown) => {
+    throw error instanceof TerminalError ? error : gitErrorOf('', error);
+  });
+  if (address === host) return { url };
+  const port = URL.canParse(url) ? new URL(url).port : '';
+  if (transport === 'ssh') return { url, sshHost: { address, alias: port ? `[${host}]:${port}` : host } };
+  const target = new URL(url);
+  target.hostname = isIP(address) === 6 ? `[${address}]` : address;
+  // The host still has to be told its name: it may serve several.
+  return { url: target.href, environment: { GIT_OVERRIDE_VIRTUAL_HOST: port ? `${host}:${port}` : host } };
 }
 
 /** Waits for what cannot be stopped, but no longer than the query may take. */

@@ -11,6 +11,8 @@ export interface GitAccess {
   sshKeyFile?: string | undefined;
   /** Without it the host key is not checked. */
   knownHostsFile?: string | undefined;
+  /** Where ssh connects to, whatever the URL says; `alias` is the host's name in known_hosts. */
+  sshHost?: { address: string; alias: string } | undefined;
 }
 
 export interface GitOptions {
@@ -161,7 +163,7 @@ function gitEnvironment(access: GitAccess): NodeJS.ProcessEnv {
   return environment;
 }
 
-function sshCommand({ sshKeyFile, knownHostsFile }: GitAccess): string {
+function sshCommand({ sshKeyFile, knownHostsFile, sshHost }: GitAccess): string {
   const options = ['-F', '/dev/null', '-o', 'BatchMode=yes', '-o', 'ConnectTimeout=10'];
   // A connection that went silent ends after half a minute.
   options.push('-o', 'ServerAliveInterval=10', '-o', 'ServerAliveCountMax=3');
@@ -169,6 +171,9 @@ function sshCommand({ sshKeyFile, knownHostsFile }: GitAccess): string {
   if (knownHostsFile)
     options.push('-o', 'StrictHostKeyChecking=yes', '-o', `UserKnownHostsFile=${shellQuote(knownHostsFile)}`);
   else options.push('-o', 'StrictHostKeyChecking=no', '-o', 'UserKnownHostsFile=/dev/null');
+  if (sshHost) {
+    options.push('-o', `HostName=${shellQuote(sshHost.address)}`, '-o', `HostKeyAlias=${shellQuote(sshHost.alias)}`);
+  }
   return ['ssh', ...options].join(' ');
 }
 

@@ -3,7 +3,9 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { KubeConfig } from '@kubernetes/client-node';
+import { AddressGuard } from '../../../../controller/polling/address-guard.ts';
 import { GitHttp } from '../../../../controller/polling/git-http.ts';
+import { HostResolver } from '../../../../controller/polling/host-resolver.ts';
 import { packet } from '../../../../controller/polling/pkt-line.ts';
 import { type QueryTools, RepositoryClient } from '../../../../controller/polling/query-repository.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
@@ -15,8 +17,9 @@ export function queryTools(apiServer = 'https://127.0.0.1:1'): QueryTools {
   const config = new KubeConfig();
   config.loadFromClusterAndUser({ name: 'none', server: apiServer, skipTLSVerify: false }, { name: 'none' });
   const client = new KubernetesClient(new ApiCredentials(config), { userAgent: 'test' });
+  const guard = new AddressGuard(new HostResolver(), () => false);
   const git = new Git({ PATH: '/usr/local/bin:/usr/bin:/bin' });
-  return { client, http: new GitHttp({}), git, githubApps: undefined, allowLocal: true, scratch: '/tmp' };
+  return { client, http: new GitHttp({}), git, githubApps: undefined, guard, scratch: '/tmp' };
 }
 
 /** A client for one repository. */
