@@ -140,7 +140,9 @@ async function connectTo({ url, host, transport }: Repository, guard: AddressGua
   });
   if (address === host) return { url };
   const port = URL.canParse(url) ? new URL(url).port : '';
-  if (transport === 'ssh') return { url, sshHost: { address, alias: port ? `[${host}]:${port}` : host } };
+  // As ssh itself writes a host in known_hosts: the port is named unless it is the usual one.
+  if (transport === 'ssh')
+    return { url, sshHost: { address, alias: /^(22)?$/.test(port) ? host : `[${host}]:${port}` } };
   const target = new URL(url);
   target.hostname = isIP(address) === 6 ? `[${address}]` : address;
   // The host still has to be told its name: it may serve several.

@@ -9,6 +9,7 @@ import { RepositoryClient } from '../../../../controller/polling/query-repositor
 import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { readConfig } from '../../../../shared/config.ts';
+import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
 import { isLocalAddress } from '../../../../shared/io/local-address.ts';
 import { Networks } from '../../../../shared/io/networks.ts';
 import { queryTools, startHost } from './query-world.ts';
@@ -132,6 +133,22 @@ suite('a name is looked up once for each connection, and that address is connect
     assert.match(received(), /^SSH-2\.0-/);
     assert.equal(lookups.length, 1);
   });
+});
+
+test('ssh looks a host up in known_hosts as it does without an address', async (t) => {
+  const seen: unknown[] = [];
+  class Recorder extends Git {
+    override async run(_: string[], { access }: GitOptions = {}): Promise<Buffer> {
+      seen.push(access?.sshHost?.alias);
+      return Buffer.alloc(0);
+    }
+  }
+  const guard = new AddressGuard({ resolve: async () => [{ address: '192.0.2.1', family: 4 }] }, () => false);
+  const tools = { ...queryTools(), guard, git: new Recorder({}) };
+  t.after(() => tools.http.close());
+  for (const repo of ['git@Git.test:app', 'ssh://git.test/app', 'ssh://git.test:22/app', 'ssh://git.test:2222/app'])
+    await new RepositoryClient(tools, { namespace: 'default', git: { repo } }).query(main);
+  assert.deepEqual(seen, ['git.test', 'git.test', 'git.test', '[git.test]:2222']);
 });
 
 suite('a redirect', { concurrency: 4 }, () => {
