@@ -8,6 +8,8 @@ import { createReadBody } from '../shared/io/http/read-body.ts';
 import { serveOperations } from '../shared/io/http/serve-operations.ts';
 import { KubernetesClient } from '../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../shared/io/kubernetes/credentials.ts';
+import { isLocalAddress } from '../shared/io/local-address.ts';
+import { Networks } from '../shared/io/networks.ts';
 import { createLogger } from '../shared/log.ts';
 import { version } from '../shared/version.ts';
 import { makeAuthority } from './certificates/make-certificate.ts';
@@ -21,10 +23,11 @@ import { LeaderLease } from './leadership/lease.ts';
 import { Liveness } from './leadership/liveness.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import { ScrapeAuthorizer, serveMetrics } from './metrics/serve-metrics.ts';
+import { AddressGuard } from './polling/address-guard.ts';
 import { GitHttp } from './polling/git-http.ts';
 import { GithubApps } from './polling/github-app.ts';
+import { HostResolver } from './polling/host-resolver.ts';
 import { RepositoryClient } from './polling/query-repository.ts';
-import { localGuard } from './polling/refuse-local.ts';
 
 /** Without an attempt to get or renew the lease for so long, in milliseconds, the program is restarted. */
 const LEASE_STUCK_MS = 2 * 60_000;
@@ -54,14 +57,19 @@ const client = new KubernetesClient(ApiCredentials.load(), {
   maxSockets: 32,
   onCall: (verb, code) => metrics.apiCalls.inc({ verb, code: String(code) }),
 });
-const http = new GitHttp(process.env, config.GIT_ALLOW_LOCAL ? undefined : localGuard);
+const deniedNetworks = new Networks(config.GIT_DENIED_NETWORKS);
+const guard = new AddressGuard(
+  new HostResolver(),
+  (address) => deniedNetworks.has(address) && !(config.GIT_ALLOW_LOCAL && isLocalAddress(address)),
+);
+const http = new GitHttp(process.env, guard);
 const githubApps = config.GITHUB_APP ? new GithubApps(client, http) : undefined;
 const tools = {
   client,
   http,
   githubApps,
   git: new Git(process.env),
-  allowLocal: config.GIT_ALLOW_LOCAL,
+  guard,
   scratch,
 };
 const lease = new LeaderLease({

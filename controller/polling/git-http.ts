@@ -1,13 +1,19 @@
 import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import type { LookupFunction } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import { gitErrorOf } from '../../shared/io/git/git-error.ts';
+import type { AddressGuard } from './address-guard.ts';
+import { answerTooLarge, apiAnswerTooLarge, timedOut } from './host-errors.ts';
 
-/** Answers larger than this are given up: refs are filtered by the host, so they are small. */
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+/** The most that is read of an answer: some 400,000 refs of a host that does not filter them, none of which is kept. */
+const MAX_ANSWER = { bytes: 32 * 1024 * 1024, error: () => answerTooLarge('32 MiB') };
+/** The same for the API of a host: a token is a few hundred bytes. */
+const MAX_JSON = { bytes: 64 * 1024, error: apiAnswerTooLarge };
+/** However long a host wants to be left alone, in milliseconds: its word must not keep a resource from being polled for days. */
+const MAX_RETRY_AFTER_MS = 3_600_000;
 const MAX_REDIRECTS = 5;
+const PROXIES = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'];
 
 export interface GitHttpOptions {
   /** Value of the `Authorization` header; sent to the origin of the first URL only. */
@@ -17,12 +23,9 @@ export interface GitHttpOptions {
   signal: AbortSignal;
 }
 
-/** Keeps connections away from addresses; both throw {@link TerminalError}, or give it to their callback. */
-export interface AddressGuard {
-  /** For the names of hosts, at the moment of connecting. */
-  lookup: LookupFunction;
-  /** For the host of a URL, since an address is never looked up. */
-  check: (host: string) => void;
+interface Limit {
+  bytes: number;
+  error: () => TransientError;
 }
 
 interface Content {
@@ -33,7 +36,9 @@ interface Content {
 export interface GitHttpAnswer {
   /** Where the answer came from, after redirects. */
   url: URL;
-  body: Buffer;
+  contentType: string | undefined;
+  /** Bytes as they arrive; throws typed errors when the answer breaks off, takes too long or is too large. */
+  body: AsyncIterable<Buffer>;
 }
 
 /** HTTP to git hosts: redirects only where git follows them, bounded answers, and nothing of the host's words kept. */
@@ -42,25 +47,28 @@ export class GitHttp {
   readonly #secureAgent: HttpsAgent;
   readonly #guard: AddressGuard | undefined;
   readonly #environment: NodeJS.ProcessEnv;
+  readonly #hasProxy: boolean;
 
   /** `environment` names proxies; without a guard every address may be asked. */
   constructor(environment: NodeJS.ProcessEnv, guard?: AddressGuard) {
     const options = { keepAlive: true, maxSockets: 32, maxFreeSockets: 32, timeout: 60_000, proxyEnv: environment };
     this.#environment = environment;
+    this.#hasProxy = PROXIES.some((name) => environment[name]);
     this.#agent = new HttpAgent(options);
     this.#secureAgent = new HttpsAgent(options);
     this.#guard = guard;
   }
 
-  /** Follows redirects, but takes credentials to no other origin. */
+  /** Follows redirects within the host, and takes credentials to no other origin. */
   async get(url: URL, options: GitHttpOptions): Promise<GitHttpAnswer> {
     let target = url;
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
       const response = await this.#send(target, options, {});
       const location = redirectOf(response, target);
-      if (!location) return { url: target, body: await readBody(response) };
-      response.resume();
-      if (location.origin !== url.origin && options.authorization) throw redirectError();
+      if (!location) return answerOf(target, response, options);
+      response.destroy();
+      const isWithin = options.authorization ? location.origin === url.origin : location.hostname === url.hostname;
+      if (!isWithin) throw redirectError();
       target = location;
     }
     throw redirectError();
@@ -68,7 +76,13 @@ export class GitHttp {
 
   /** Sends a request of git's protocol; redirects are refused, as git refuses them. */
   async post(url: URL, body: string, options: GitHttpOptions): Promise<GitHttpAnswer> {
-    return { url, body: await readBody(await this.#post(url, body, options)) };
+    const payload = body.length > 1024 ? gzipSync(body) : Buffer.from(body);
+    const headers = {
+      'Content-Type': 'application/x-git-upload-pack-request',
+      'Content-Length': payload.length,
+      ...(body.length > 1024 ? { 'Content-Encoding': 'gzip' } : {}),
+    };
+    return answerOf(url, await this.#send(url, options, { payload, headers }), options);
   }
 
   /** Sends JSON to the API of a host and gives whatever it answers below 300 or from 400 on. */
@@ -80,34 +94,14 @@ export class GitHttp {
       Accept: 'application/json',
     };
     const response = await this.#connect(url, options, { payload, headers });
-    return { status: response.statusCode ?? 0, body: await readBytes(response) };
-  }
-
-  /** The first bytes of an answer whose rest is of no use: a pack, for one. */
-  async postForStart(url: URL, body: string, options: GitHttpOptions): Promise<Buffer> {
-    const response = await this.#post(url, body, options);
-    for await (const chunk of response) {
-      response.destroy();
-      return chunk as Buffer;
-    }
-    return Buffer.alloc(0);
+    const chunks: Buffer[] = [];
+    for await (const chunk of bytesOf(response, MAX_JSON, options.signal)) chunks.push(chunk);
+    return { status: response.statusCode ?? 0, body: Buffer.concat(chunks) };
   }
 
   close(): void {
     this.#agent.destroy();
     this.#secureAgent.destroy();
-  }
-
-  #post(url: URL, body: string, options: GitHttpOptions): Promise<IncomingMessage> {
-    const payload = body.length > 1024 ? gzipSync(body) : Buffer.from(body);
-    return this.#send(url, options, {
-      payload,
-      headers: {
-        'Content-Type': 'application/x-git-upload-pack-request',
-        'Content-Length': payload.length,
-        ...(body.length > 1024 ? { 'Content-Encoding': 'gzip' } : {}),
-      },
-    });
   }
 
   async #send(url: URL, options: GitHttpOptions, content: Content): Promise<IncomingMessage> {
@@ -118,6 +112,7 @@ export class GitHttp {
 
   async #connect(url: URL, options: GitHttpOptions, { payload, headers }: Content): Promise<IncomingMessage> {
     this.#guard?.check(url.hostname);
+    if (this.#hasProxy) await this.#guard?.checkProxied(url.hostname);
     const secure = url.protocol === 'https:';
     const agent = options.ca ? this.#agentWithCa(options.ca) : secure ? this.#secureAgent : this.#agent;
     return new Promise<IncomingMessage>((resolve, reject) => {
@@ -154,13 +149,13 @@ export class GitHttp {
 function checkStatus(response: IncomingMessage): void {
   const status = response.statusCode ?? 0;
   if (status < 400) return;
-  response.resume();
+  response.destroy(); // however much it says
   if (status !== 429 && status < 500) throw gitErrorOf(`error: ${status}`);
   const seconds = Number(response.headers['retry-after']);
   throw new TransientError(`the git host answered ${status}: it is tried again`, {
     code: `git.http${status}`,
     reason: status === 429 ? 'GitRateLimited' : 'GitUnreachable',
-    retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : undefined,
+    retryAfterMs: Number.isFinite(seconds) ? Math.min(MAX_RETRY_AFTER_MS, seconds * 1000) : undefined,
   });
 }
 
@@ -174,20 +169,26 @@ function redirectOf(response: IncomingMessage, from: URL): URL | undefined {
   return target;
 }
 
-async function readBody(response: IncomingMessage): Promise<Buffer> {
-  if ((response.statusCode ?? 0) >= 300) throw redirectError();
-  return readBytes(response);
+function answerOf(url: URL, response: IncomingMessage, { signal }: GitHttpOptions): GitHttpAnswer {
+  if ((response.statusCode ?? 0) >= 300) {
+    response.destroy();
+    throw redirectError();
+  }
+  const contentType = response.headers['content-type']?.split(';')[0]?.trim();
+  return { url, contentType, body: bytesOf(response, MAX_ANSWER, signal) };
 }
 
-async function readBytes(response: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
+async function* bytesOf(response: IncomingMessage, limit: Limit, signal: AbortSignal): AsyncGenerator<Buffer> {
   let size = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > MAX_ANSWER_BYTES) throw gitErrorOf('', new Error('the answer is too large'));
-    chunks.push(chunk);
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > limit.bytes) throw limit.error();
+      yield chunk;
+    }
+  } catch (error) {
+    throw connectionError(error, signal);
   }
-  return Buffer.concat(chunks);
 }
 
 const redirectError = () =>
@@ -199,10 +200,7 @@ const redirectError = () =>
 function connectionError(error: unknown, signal: AbortSignal): Error {
   if (error instanceof TerminalError || error instanceof TransientError) return error;
   if (signal.aborted && signal.reason instanceof Error && signal.reason.name === 'TimeoutError') {
-    return new TransientError('the git host did not answer in time: it is tried again', {
-      code: 'git.timeout',
-      reason: 'GitTimeout',
-    });
+    return timedOut();
   }
   const code = String((error as NodeJS.ErrnoException).code ?? '');
   return gitErrorOf(/CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO/.test(code) ? 'certificate' : '', error);

@@ -1,5 +1,6 @@
 import { createPrivateKey } from 'node:crypto';
 import { importPKCS8, SignJWT } from 'jose';
+import * as v from 'valibot';
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
 import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
 import { messageOf, TerminalError, TransientError } from '../../shared/errors.ts';
@@ -20,9 +21,10 @@ export interface TokenRequest {
 }
 
 const DEFAULT_API = 'https://api.github.com';
-/** GitHub's tokens live for an hour, and no longer whatever an answer says; they are renewed so long before it ends. */
-const LIFETIME_MS = 60 * 60_000;
+/** GitHub's tokens live for an hour; they are renewed so long before, in milliseconds. */
 export const RENEW_BEFORE_MS = 10 * 60_000;
+/** No token is trusted for longer, in milliseconds, whatever the host says. */
+const MAX_LIFETIME_MS = 60 * 60_000;
 const TIMEOUT_MS = 15_000;
 /** Seconds that a JWT is good for; GitHub allows ten minutes, and clocks differ. */
 const JWT_SECONDS = { before: 60, after: 480 };
@@ -88,9 +90,26 @@ function readToken({ status, body }: { status: number; body: Buffer }): Installa
       reason: 'GitUnreachable',
     });
   if (status !== 201) throw refused(`GitHub answered ${status}`);
-  const { token, expires_at: expiresAt } = JSON.parse(body.toString('utf8')) as { token?: string; expires_at?: string };
-  if (!token || Number.isNaN(Date.parse(expiresAt ?? ''))) throw refused('the answer holds no token');
-  return { token, expiresAt: Math.min(Date.parse(expiresAt ?? ''), Date.now() + LIFETIME_MS) };
+  const answer = v.safeParse(tokenAnswer, parseJson(body));
+  if (!answer.success) throw refused('the answer holds no token');
+  const { token, expires_at: expiresAt } = answer.output;
+  return { token, expiresAt: Math.min(Date.parse(expiresAt), Date.now() + MAX_LIFETIME_MS) };
+}
+
+const tokenAnswer = v.object({
+  token: v.pipe(v.string(), v.nonEmpty()),
+  expires_at: v.pipe(
+    v.string(),
+    v.check((text) => !Number.isNaN(Date.parse(text))),
+  ),
+});
+
+function parseJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
 }
 
 /** RS256, as GitHub wants it; keys come as PKCS #1 or PKCS #8. */

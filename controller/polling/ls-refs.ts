@@ -1,48 +1,74 @@
 import { TerminalError } from '../../shared/errors.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import type { GitHttp, GitHttpOptions } from './git-http.ts';
-import { DELIMITER, FLUSH, packet, readPackets } from './pkt-line.ts';
+import { brokenAnswer, reportedError } from './host-errors.ts';
+import { DELIMITER, FLUSH, MalformedPackets, packet, readPackets } from './pkt-line.ts';
+import { prefixesToSend, type RefQuery, WantedRefs } from './wanted-refs.ts';
 
 const AGENT = packet('agent=git/2-stoker-operator\n');
+const ADVERTISEMENT = 'application/x-git-upload-pack-advertisement';
+const SPACE = 32;
 
 /** Where a repository answers, found by the first request and good until an error. */
 export interface Endpoint {
   url: URL;
-  /** Refs that an old server sent at once, instead of waiting to be asked. */
+  /** What an old server, which sends all refs at once instead of waiting to be asked, said of the query. */
   refs?: AdvertisedRefs;
   objectFormat: string;
 }
 
 /** Finds out where and how a repository answers; https://git-scm.com/docs/protocol-v2#_http_transport. */
-export async function discover(http: GitHttp, repository: string, options: GitHttpOptions): Promise<Endpoint> {
+export async function discover(
+  http: GitHttp,
+  repository: string,
+  query: RefQuery,
+  options: GitHttpOptions,
+): Promise<Endpoint> {
   const base = repository.replace(/\/+$/, '');
   const answer = await http.get(new URL(`${base}/info/refs?service=git-upload-pack`), options);
   const url = new URL(answer.url.href.replace(/\/info\/refs(\?.*)?$/, '/git-upload-pack'));
-  const lines = linesOf(answer.body);
-  const version2 = lines.some((line) => line === 'version 2');
-  const format = /object-format=(sha\d+)/.exec(lines.join(' '))?.[1] ?? 'sha1';
-  return { url, objectFormat: format, ...(version2 ? {} : { refs: parseAdvertisement(lines) }) };
+  const advertisement = new Advertisement(query);
+  try {
+    for await (const line of readPackets(answer.body)) advertisement.read(line);
+  } catch (error) {
+    if (!(error instanceof MalformedPackets)) throw error;
+    throw answer.contentType === ADVERTISEMENT || advertisement.hasBegun ? brokenAnswer(error) : notARepository(error);
+  }
+  if (!advertisement.isComplete) throw brokenAnswer();
+  const { objectFormat, isVersion2, refs } = advertisement;
+  return { url, objectFormat, ...(isVersion2 ? {} : { refs }) };
 }
 
-/** Asks for the refs that begin with one of the prefixes, tags peeled; https://git-scm.com/docs/protocol-v2#_ls_refs. */
+/** Asks for the refs of the query, tags peeled; https://git-scm.com/docs/protocol-v2#_ls_refs. */
 export async function lsRefs(
   http: GitHttp,
   endpoint: Endpoint,
-  prefixes: string[],
+  query: RefQuery,
   options: GitHttpOptions,
 ): Promise<AdvertisedRefs> {
-  if (endpoint.refs) return filter(endpoint.refs, prefixes);
   const body = [
     packet('command=ls-refs\n'),
     AGENT,
     packet(`object-format=${endpoint.objectFormat}`),
     DELIMITER,
     packet('peel\n'),
-    ...prefixes.map((prefix) => packet(`ref-prefix ${prefix}\n`)),
+    ...prefixesToSend(query.prefixes).map((prefix) => packet(`ref-prefix ${prefix}\n`)),
     FLUSH,
   ].join('');
-  const { body: answer } = await http.post(endpoint.url, body, options);
-  return parseLsRefs(answer);
+  const answer = await http.post(endpoint.url, body, options);
+  const wanted = new WantedRefs(query);
+  let isComplete = false;
+  try {
+    for await (const line of readPackets(answer.body)) {
+      if (typeof line !== 'string') readRef(line, wanted);
+      else if (line === 'flush') isComplete = true;
+    }
+  } catch (error) {
+    throw error instanceof MalformedPackets ? brokenAnswer(error) : error;
+  }
+  // An answer that was cut off between two lines looks whole, but for the last one; one without any byte too.
+  if (!isComplete) throw brokenAnswer();
+  return wanted.refs;
 }
 
 /** Whether the host serves a commit: asks for it with the smallest pack there is, and reads only how the answer begins. */
@@ -63,44 +89,94 @@ export async function servesCommit(
     packet('done\n'),
     FLUSH,
   ].join('');
-  const start = (await http.postForStart(endpoint.url, body, options)).toString('latin1', 4, 24);
-  return /^(packfile|shallow-info|acknowledgments|wanted-refs)/.test(start);
-}
-
-function linesOf(advertisement: Buffer): string[] {
+  const answer = await http.post(endpoint.url, body, options);
   try {
-    return [...readPackets(advertisement)].flatMap((line) => (typeof line === 'string' ? [] : [line.toString('utf8')]));
-  } catch (cause) {
-    throw new TerminalError('the URL answers, but not as a git repository: check spec.git.repo', {
-      code: 'git.notARepository',
-      reason: 'RepositoryNotFound',
-      cause,
-    });
+    for await (const line of readPackets(answer.body)) {
+      if (/^(packfile|shallow-info|acknowledgments|wanted-refs)$/.test(textOf(line))) return true;
+      // The words of git itself, of JGit, and of hosts that only serve what they advertise.
+      if (/^ERR .*\b(not our ref|want \w+ not valid|unadvertised object)/.test(textOf(line))) return false;
+      throw isError(line) ? reportedError() : brokenAnswer();
+    }
+  } catch (error) {
+    throw error instanceof MalformedPackets ? brokenAnswer(error) : error;
+  }
+  throw brokenAnswer();
+}
+
+/** What a server says first: its capabilities or, if it is old, its refs; https://git-scm.com/docs/gitprotocol-http#_smart_clients. */
+class Advertisement {
+  readonly #wanted: WantedRefs;
+  #lines = 0;
+  hasBegun = false;
+  /** The flush at its end has come; the one before belongs to the name of the service. */
+  isComplete = false;
+  isVersion2 = false;
+  objectFormat = 'sha1';
+
+  constructor(query: RefQuery) {
+    this.#wanted = new WantedRefs(query);
+  }
+
+  get refs(): AdvertisedRefs {
+    return this.#wanted.refs;
+  }
+
+  read(line: Buffer | string): void {
+    this.hasBegun = true;
+    if (this.isComplete) return;
+    if (typeof line === 'string') {
+      this.isComplete = line === 'flush' && this.#lines > 0;
+      return;
+    }
+    if (isError(line)) throw reportedError();
+    if (line.toString('latin1', 0, 10) === '# service=') return;
+    this.#lines += 1;
+    if (this.#lines === 1) this.isVersion2 = line.toString('latin1') === 'version 2';
+    if (this.#lines === 1 || this.isVersion2) this.#readCapabilities(line.toString('latin1'));
+    if (!this.isVersion2) this.#readRef(line);
+  }
+
+  #readCapabilities(text: string): void {
+    this.objectFormat = /object-format=(sha\d{1,3})/.exec(text)?.[1] ?? this.objectFormat;
+  }
+
+  /** A ref of protocol version 0 or 1; https://git-scm.com/docs/gitprotocol-pack#_reference_discovery. */
+  #readRef(line: Buffer): void {
+    const space = line.indexOf(SPACE);
+    const zero = line.indexOf(0, space);
+    const oid = oidOf(line, space);
+    const name = line.toString('utf8', space + 1, zero === -1 ? line.length : zero);
+    if (oid) this.#wanted.addWithTip(name.endsWith('^{}') ? name.slice(0, -3) : name, oid);
   }
 }
 
-function parseLsRefs(answer: Buffer): AdvertisedRefs {
-  const refs = new Map<string, string>();
-  for (const line of readPackets(answer)) {
-    if (typeof line === 'string') continue;
-    const [oid, name, ...attributes] = line.toString('utf8').split(' ');
-    if (!oid || !name || oid === 'unborn') continue;
-    const peeled = attributes.find((attribute) => attribute.startsWith('peeled:'))?.slice('peeled:'.length);
-    refs.set(name, peeled ?? oid);
+/** Takes names and hashes out of the bytes one by one, since a part of a text would keep the whole line in memory. */
+function readRef(line: Buffer, wanted: WantedRefs): void {
+  if (isError(line)) throw reportedError();
+  const space = line.indexOf(SPACE);
+  const end = line.indexOf(SPACE, space + 1);
+  const oid = oidOf(line, space);
+  if (!oid) {
+    if (line.toString('latin1', 0, space) === 'unborn') return;
+    throw brokenAnswer();
   }
-  return refs;
+  const name = line.toString('utf8', space + 1, end === -1 ? line.length : end);
+  const peeled = end === -1 ? -1 : line.indexOf(' peeled:', end);
+  const start = peeled + ' peeled:'.length;
+  wanted.add(name, peeled === -1 ? oid : line.toString('latin1', start, start + oid.length));
 }
 
-/** The advertisement of protocol version 0 or 1; https://git-scm.com/docs/gitprotocol-pack#_reference_discovery. */
-function parseAdvertisement(lines: string[]): AdvertisedRefs {
-  const refs = new Map<string, string>();
-  for (const line of lines) {
-    const [, oid, name] = /^([0-9a-f]{40,64}) ([^\0]+)/.exec(line) ?? [];
-    if (oid && name) refs.set(name.replace(/\^\{\}$/, ''), oid);
-  }
-  return refs;
+function oidOf(line: Buffer, space: number): string | undefined {
+  return space === 40 || space === 64 ? line.toString('latin1', 0, space) : undefined;
 }
 
-function filter(refs: AdvertisedRefs, prefixes: string[]): AdvertisedRefs {
-  return new Map([...refs].filter(([name]) => prefixes.some((prefix) => name.startsWith(prefix))));
-}
+const isError = (line: Buffer | string) => textOf(line).startsWith('ERR ');
+/** The beginning of a line: no text of a host that is looked at is longer. */
+const textOf = (line: Buffer | string) => (typeof line === 'string' ? line : line.toString('latin1', 0, 200));
+
+const notARepository = (cause: unknown) =>
+  new TerminalError('the URL answers, but not as a git repository: check spec.git.repo', {
+    code: 'git.notARepository',
+    reason: 'RepositoryNotFound',
+    cause,
+  });

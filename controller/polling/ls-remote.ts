@@ -1,44 +1,75 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { TerminalError } from '../../shared/errors.ts';
-import type { Git, GitAccess } from '../../shared/io/git/git.ts';
+import { TerminalError, TransientError } from '../../shared/errors.ts';
+import type { Git, GitAccess, GitLimits } from '../../shared/io/git/git.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
+import { reportedError } from './host-errors.ts';
+import { prefixesToSend, type RefQuery, WantedRefs } from './wanted-refs.ts';
 
-/** Time for one query by the git binary, in milliseconds. */
-const TIMEOUT_MS = 20_000;
+const MIB = 1024 * 1024;
+/** What git may use for one query: it keeps every ref that a host names, in three times the bytes that came. */
+const LIMITS: GitLimits = { memoryBytes: 32 * MIB, fileBytes: 32 * MIB };
+const MAX_OUTPUT_BYTES = 4 * MIB;
+/** An end for git by itself, in milliseconds, should nobody end it before: the signal of the query does. */
+const TIMEOUT_MS = 60_000;
 
-/** Asks by the git binary for the refs that begin with one of the prefixes: for ssh and git://. */
-export async function lsRemote(git: Git, url: string, prefixes: string[], access: GitAccess): Promise<AdvertisedRefs> {
-  const patterns = prefixes.flatMap((prefix) => (prefix.endsWith('/') ? [`${prefix}*`] : [prefix, `${prefix}^{}`]));
-  const output = await git.run(['ls-remote', '--', url, ...patterns], { access, timeoutMs: TIMEOUT_MS });
-  const refs = new Map<string, string>();
+/** How the git binary asks one repository. */
+export interface RemoteAccess {
+  url: string;
+  access: GitAccess;
+  /** Further variables for git. */
+  environment?: Record<string, string> | undefined;
+  /** Folder for what a query needs for a moment. */
+  scratch: string;
+  /** Ends git and its helpers. */
+  signal: AbortSignal;
+}
+
+/** Asks by the git binary for the refs of a query: for ssh and git://. */
+export async function lsRemote(git: Git, remote: RemoteAccess, query: RefQuery): Promise<AdvertisedRefs> {
+  const patterns = prefixesToSend(query.prefixes).flatMap((prefix) =>
+    prefix.endsWith('/') ? [`${prefix}*`] : [prefix, `${prefix}^{}`],
+  );
+  const output = await git
+    .run(['ls-remote', '--', remote.url, ...patterns], { ...optionsOf(remote), maxOutputBytes: MAX_OUTPUT_BYTES })
+    .catch((error: unknown) => {
+      // Nothing was asked for yet: a host that says 'no such ref' now has trouble of its own.
+      throw error instanceof TerminalError && error.code === 'git.refNotFound' ? reportedError() : error;
+    });
+  const wanted = new WantedRefs(query);
   for (const line of output.toString('utf8').split('\n')) {
     const [oid, name] = line.split('\t');
-    if (oid && name) refs.set(name.replace(/\^\{\}$/, ''), oid);
+    if (oid && name) wanted.add(name.replace(/\^\{\}$/, ''), oid);
   }
-  return refs;
+  return wanted.refs;
 }
 
 /** Whether the host serves a commit, by fetching it without its trees and files into a repository that is thrown away. */
-export async function fetchesCommit(
-  git: Git,
-  url: string,
-  commit: string,
-  { access, scratch }: { access: GitAccess; scratch: string },
-): Promise<boolean> {
-  const folder = await mkdtemp(join(scratch, 'probe-'));
+export async function fetchesCommit(git: Git, remote: RemoteAccess, commit: string): Promise<boolean> {
+  const folder = await mkdtemp(join(remote.scratch, 'probe-'));
   try {
-    await git.run(['init', '--quiet', '--bare', folder]);
-    const args = ['fetch', '--quiet', '--depth=1', '--no-tags', '--filter=tree:0', '--end-of-options', url, commit];
-    await git.run(args, { cwd: folder, access, timeoutMs: TIMEOUT_MS });
+    await git.run(['init', '--quiet', '--bare', folder], { signal: remote.signal });
+    const settings = ['-c', 'fetch.unpackLimit=1']; // one file, so that its size is what came
+    const args = ['fetch', '--quiet', '--depth=1', '--no-tags', '--filter=tree:0', '--end-of-options'];
+    await git.run([...settings, ...args, remote.url, commit], { ...optionsOf(remote), cwd: folder });
     return true;
   } catch (error) {
     if (error instanceof TerminalError && error.code === 'git.refNotFound') return false;
+    // A host that knows no filters sends all files of the commit: so it serves it.
+    if (error instanceof TransientError && error.code === 'git.fileTooLarge') return true;
     throw error;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
+
+const optionsOf = ({ access, environment = {}, signal }: RemoteAccess) => ({
+  access,
+  environment,
+  signal,
+  limits: LIMITS,
+  timeoutMs: TIMEOUT_MS,
+});
 
 /** Puts credentials into files that only this process may read, for as long as `use` runs. */
 export async function withFiles<T>(

@@ -1,30 +1,68 @@
 /** A line of git's wire format: a payload, or one of the markers flush, delimiter and response end. */
 export type Packet = Buffer | 'flush' | 'delimiter' | 'end';
 
+/** An answer that is not in git's wire format, or that ends in the middle of a line. */
+export class MalformedPackets extends Error {
+  constructor() {
+    super('malformed pkt-line');
+    this.name = 'MalformedPackets';
+  }
+}
+
 const markers: Record<string, Packet> = { '0000': 'flush', '0001': 'delimiter', '0002': 'end' };
+const PREFIX_BYTES = 4;
+/** The longest line that the format allows, its prefix included. */
+const MAX_LINE_BYTES = 65_520;
 
 /** One line in pkt-line format; https://git-scm.com/docs/gitprotocol-common#_pkt_line_format. */
 export function packet(text: string): string {
-  return (Buffer.byteLength(text) + 4).toString(16).padStart(4, '0') + text;
+  return (Buffer.byteLength(text) + PREFIX_BYTES).toString(16).padStart(PREFIX_BYTES, '0') + text;
 }
 
 export const FLUSH = '0000';
 export const DELIMITER = '0001';
 
-/** Splits a complete answer into its lines, without their trailing line feeds. Throws on anything malformed. */
-export function* readPackets(data: Buffer): Generator<Packet> {
-  for (let offset = 0; offset < data.length; ) {
-    const prefix = data.toString('latin1', offset, offset + 4);
-    const marker = markers[prefix];
-    const length = marker ? 4 : Number.parseInt(prefix, 16);
-    if (!/^[0-9a-f]{4}$/i.test(prefix) || length < 4 || offset + length > data.length) {
-      throw new Error('malformed pkt-line');
+/**
+ * Splits an answer into its lines as it arrives, without their trailing line feeds. A line is good until the next one is
+ * asked for. Throws {@link MalformedPackets}.
+ */
+export async function* readPackets(chunks: AsyncIterable<Buffer>): AsyncGenerator<Packet> {
+  // A line that comes in pieces is put together here: no host makes it wait in memory more than once, however small they are.
+  const line = Buffer.allocUnsafe(MAX_LINE_BYTES);
+  let held = 0;
+  for await (const chunk of chunks) {
+    for (let offset = 0; offset < chunk.length; ) {
+      const length = held === 0 ? lengthAt(chunk, offset, chunk.length) : lengthAt(line, 0, held);
+      if (held === 0 && offset + length <= chunk.length) {
+        yield packetAt(chunk, offset, length);
+        offset += length;
+        continue;
+      }
+      const copied = chunk.copy(line, held, offset, offset + length - held);
+      held += copied;
+      offset += copied;
+      if (held < PREFIX_BYTES || held < lengthAt(line, 0, held)) continue;
+      yield packetAt(line, 0, held);
+      held = 0;
     }
-    yield marker ?? withoutLineFeed(data.subarray(offset + 4, offset + length));
-    offset += length;
   }
+  if (held > 0) throw new MalformedPackets();
 }
 
-function withoutLineFeed(payload: Buffer): Buffer {
-  return payload.at(-1) === 10 ? payload.subarray(0, -1) : payload;
+/** Bytes of the line that begins there; as many as its prefix has, where that is not whole yet. */
+function lengthAt(data: Buffer, start: number, end: number): number {
+  if (end - start < PREFIX_BYTES) return PREFIX_BYTES;
+  const prefix = data.toString('latin1', start, start + PREFIX_BYTES);
+  if (markers[prefix]) return PREFIX_BYTES;
+  const length = Number.parseInt(prefix, 16);
+  if (!/^[0-9a-f]{4}$/i.test(prefix) || length < PREFIX_BYTES || length > MAX_LINE_BYTES) throw new MalformedPackets();
+  return length;
+}
+
+function packetAt(data: Buffer, offset: number, length: number): Packet {
+  const marker = length === PREFIX_BYTES && markers[data.toString('latin1', offset, offset + PREFIX_BYTES)];
+  if (marker) return marker;
+  const end = offset + length;
+  const hasLineFeed = length > PREFIX_BYTES && data[end - 1] === 10;
+  return data.subarray(offset + PREFIX_BYTES, hasLineFeed ? end - 1 : end);
 }

@@ -1,18 +1,22 @@
+import { isIP } from 'node:net';
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
 import { authorizationOf, parseRepository, type Repository } from '../../shared/domain/repository.ts';
-import { TerminalError } from '../../shared/errors.ts';
+import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git, GitAccess } from '../../shared/io/git/git.ts';
+import { gitErrorOf } from '../../shared/io/git/git-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
+import type { AddressGuard } from './address-guard.ts';
 import type { GitHttp, GitHttpOptions } from './git-http.ts';
 import type { GithubApps } from './github-app.ts';
+import { timedOut } from './host-errors.ts';
 import { discover, type Endpoint, lsRefs, servesCommit } from './ls-refs.ts';
-import { fetchesCommit, lsRemote, withFiles } from './ls-remote.ts';
+import { fetchesCommit, lsRemote, type RemoteAccess, withFiles } from './ls-remote.ts';
 import { readSecret } from './read-secret.ts';
-import { refuseLocalHost } from './refuse-local.ts';
+import type { RefQuery } from './wanted-refs.ts';
 
-/** Time for one query over HTTP, in milliseconds. */
-const TIMEOUT_MS = 15_000;
+/** Time for one query from its first look-up to the last byte, by whatever transport, in milliseconds. */
+const DEADLINE_MS = 20_000;
 
 export interface QueryTools {
   client: KubernetesClient;
@@ -20,22 +24,18 @@ export interface QueryTools {
   git: Git;
   /** Undefined where GitHub Apps are not enabled. */
   githubApps: GithubApps | undefined;
-  /** Whether loopback and link-local addresses may be asked. */
-  allowLocal: boolean;
+  /** Says where ssh and git:// may connect to; the client for HTTP has it as well. */
+  guard: AddressGuard;
   /** Folder for files that live as long as one query. */
   scratch: string;
+  /** Time for one query, in milliseconds; 20 s where nothing is said. */
+  deadlineMs?: number;
 }
 
 /** A repository, and whose credentials to use. */
 export interface RepositorySource {
   namespace: string;
   git: Pick<GatewaySyncSpec['git'], 'repo' | 'auth' | 'caSecretRef'>;
-}
-
-export interface RefQuery {
-  prefixes: string[];
-  /** Hashes that must be known to exist. */
-  commits: string[];
 }
 
 /** Asks one repository, remembering where it answered. Throws typed errors with words for a condition. */
@@ -51,38 +51,37 @@ export class RepositoryClient {
   }
 
   /** The refs asked for; commits that exist stand there under their own hash. */
-  async query({ prefixes, commits }: RefQuery): Promise<AdvertisedRefs> {
+  async query(query: RefQuery): Promise<AdvertisedRefs> {
     const repository = parseRepository(this.#source.git.repo);
     if (!repository) throw invalidUrl();
-    if (!this.#tools.allowLocal) await refuseLocalHost(repository.host);
-    const unknown = commits.filter((commit) => !this.#known.has(commit));
-    const refs = new Map(
-      repository.transport === 'http'
-        ? await this.#byHttp(repository, prefixes, unknown)
-        : await this.#byGit(repository, prefixes, unknown),
-    );
-    for (const commit of commits) if (this.#known.has(commit)) refs.set(commit, commit);
-    return refs;
+    const deadline = AbortSignal.timeout(this.#tools.deadlineMs ?? DEADLINE_MS);
+    try {
+      const ask = repository.transport === 'http' ? this.#byHttp : this.#byGit;
+      const refs = new Map(await ask.call(this, repository, query, deadline));
+      for (const commit of query.commits) if (this.#known.has(commit)) refs.set(commit, commit);
+      return refs;
+    } catch (error) {
+      throw deadline.aborted ? timedOut() : error;
+    }
   }
 
-  async #byHttp({ url, host }: Repository, prefixes: string[], commits: string[]): Promise<AdvertisedRefs> {
+  async #byHttp({ url, host }: Repository, query: RefQuery, signal: AbortSignal): Promise<AdvertisedRefs> {
     const { namespace, git } = this.#source;
     const { http, client, githubApps } = this.#tools;
-    const token = await this.#token();
+    const token = await within(signal, this.#token());
     const options: GitHttpOptions = {
       authorization: token ? authorizationOf(host, token) : undefined,
-      ca: git.caSecretRef && (await readSecret(client, namespace, git.caSecretRef)),
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      ca: git.caSecretRef && (await within(signal, readSecret(client, namespace, git.caSecretRef))),
+      signal,
     };
     try {
-      this.#endpoint ??= await discover(http, url, options);
-      const { refs: advertised } = this.#endpoint;
-      const refs =
-        prefixes.length > 0 ? await lsRefs(http, this.#endpoint, prefixes, options) : new Map<string, string>();
-      for (const commit of commits) {
-        if (await servesCommit(http, this.#endpoint, commit, options)) this.#known.add(commit);
+      const endpoint = this.#endpoint ?? (await discover(http, url, query, options));
+      if (endpoint.refs) return endpoint.refs; // an old server says everything at once, and only at once
+      this.#endpoint = endpoint;
+      const refs = query.prefixes.length > 0 ? await lsRefs(http, endpoint, query, options) : new Map();
+      for (const commit of this.#unknown(query)) {
+        if (await servesCommit(http, endpoint, commit, options)) this.#known.add(commit);
       }
-      if (advertised) this.#endpoint = undefined; // an old server says everything at once, and only at once
       return refs;
     } catch (error) {
       this.#endpoint = undefined;
@@ -101,15 +100,25 @@ export class RepositoryClient {
     return (await githubApps.token(this.#source)).token;
   }
 
-  async #byGit({ url, transport }: Repository, prefixes: string[], commits: string[]): Promise<AdvertisedRefs> {
-    const { git, scratch } = this.#tools;
-    return withFiles(scratch, transport === 'ssh' ? await this.#sshFiles() : {}, async (files) => {
-      const access: GitAccess = { sshKeyFile: files.key, knownHostsFile: files.knownHosts };
-      const refs = prefixes.length > 0 ? await lsRemote(git, url, prefixes, access) : new Map<string, string>();
-      for (const commit of commits) {
-        if (await fetchesCommit(git, url, commit, { access, scratch })) this.#known.add(commit);
+  #unknown({ commits }: RefQuery): string[] {
+    return commits.filter((commit) => !this.#known.has(commit));
+  }
+
+  async #byGit(repository: Repository, query: RefQuery, signal: AbortSignal): Promise<AdvertisedRefs> {
+    const { git, guard, scratch } = this.#tools;
+    const { transport } = repository;
+    const target = await within(signal, connectTo(repository, guard));
+    const contents = transport === 'ssh' ? await within(signal, this.#sshFiles()) : {};
+    return withFiles(scratch, contents, async (files) => {
+      const access: GitAccess = { sshKeyFile: files.key, knownHostsFile: files.knownHosts, sshHost: target.sshHost };
+      const remote: RemoteAccess = { ...target, access, scratch, signal };
+      const refs = query.prefixes.length > 0 ? await lsRemote(git, remote, query) : new Map();
+      for (const commit of this.#unknown(query)) {
+        if (await fetchesCommit(git, remote, commit)) this.#known.add(commit);
       }
       return refs;
+    }).catch((error: unknown) => {
+      throw transport === 'git' ? mayPass(error) : error;
     });
   }
 
@@ -122,6 +131,39 @@ export class RepositoryClient {
     const knownHosts = sshKey.knownHosts && (await readSecret(client, namespace, sshKey.knownHosts.secretRef));
     return { key: key.endsWith('\n') ? key : `${key}\n`, ...(knownHosts === undefined ? {} : { knownHosts }) };
   }
+}
+
+/** Makes git connect to an address that was checked, and to no other that the name may have a moment later. */
+async function connectTo({ url, host, transport }: Repository, guard: AddressGuard) {
+  const address = await guard.addressOf(host).catch((error: unknown) => {
+    throw error instanceof TerminalError ? error : gitErrorOf('', error);
+  });
+  if (address === host) return { url };
+  const port = URL.canParse(url) ? new URL(url).port : '';
+  // As ssh itself writes a host in known_hosts: the port is named unless it is the usual one.
+  if (transport === 'ssh')
+    return { url, sshHost: { address, alias: /^(22)?$/.test(port) ? host : `[${host}]:${port}` } };
+  const target = new URL(url);
+  target.hostname = isIP(address) === 6 ? `[${address}]` : address;
+  // The host still has to be told its name: it may serve several.
+  return { url: target.href, environment: { GIT_OVERRIDE_VIRTUAL_HOST: port ? `${host}:${port}` : host } };
+}
+
+/** Waits for what cannot be stopped, but no longer than the query may take. */
+function within<T>(deadline: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(timedOut());
+    if (deadline.aborted) onAbort();
+    deadline.addEventListener('abort', onAbort, { once: true });
+    work.then(resolve, reject).finally(() => deadline.removeEventListener('abort', onAbort));
+  });
+}
+
+/** By git:// a host says nothing but 'access denied or repository not exported', be it a typo or a disk that is away. */
+function mayPass(error: unknown): unknown {
+  if (!(error instanceof TerminalError && error.code === 'git.repositoryNotFound')) return error;
+  const { message, code, reason, cause } = error;
+  return new TransientError(message, { code, reason, cause });
 }
 
 const invalidUrl = () =>

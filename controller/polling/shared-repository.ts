@@ -3,8 +3,9 @@ import { type TerminalError, TransientError } from '../../shared/errors.ts';
 import { gitErrorOf } from '../../shared/io/git/git-error.ts';
 import type { Answer } from '../intent/resolution.ts';
 import type { HostLimiter } from './host-limiter.ts';
-import type { RefQuery, RepositoryClient, RepositorySource } from './query-repository.ts';
+import type { RepositoryClient, RepositorySource } from './query-repository.ts';
 import { changedRefs, concerns, covers, Intervals, unionOf } from './subscriber-needs.ts';
+import type { RefQuery } from './wanted-refs.ts';
 
 /** What one resource wants to know of its repository. */
 export interface Subscription {

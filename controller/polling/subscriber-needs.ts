@@ -1,9 +1,5 @@
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
-import type { RefQuery } from './query-repository.ts';
-
-/** Beyond so many prefixes a host is asked for all branches and tags instead. */
-const MAX_PREFIXES = 2_000;
-const ALL_PREFIXES = ['refs/heads/', 'refs/tags/'];
+import type { RefQuery } from './wanted-refs.ts';
 
 /** The one query that answers all these. */
 export function unionOf(queries: Iterable<RefQuery>): RefQuery {
@@ -13,18 +9,12 @@ export function unionOf(queries: Iterable<RefQuery>): RefQuery {
     for (const prefix of query.prefixes) prefixes.add(prefix);
     for (const commit of query.commits) commits.add(commit);
   }
-  if (prefixes.size > MAX_PREFIXES) {
-    const others = [...prefixes].filter((prefix) => !ALL_PREFIXES.some((all) => prefix.startsWith(all)));
-    return { prefixes: [...ALL_PREFIXES, ...others], commits: [...commits] };
-  }
   return { prefixes: [...prefixes], commits: [...commits] };
 }
 
 /** Whether a query that asked for all of `covered`, prefixes and commits, answers this one as well. */
 export function covers(covered: ReadonlySet<string>, { prefixes, commits }: RefQuery): boolean {
-  const isCovered = (need: string) =>
-    covered.has(need) || ALL_PREFIXES.some((all) => need.startsWith(all) && covered.has(all));
-  return prefixes.every(isCovered) && commits.every(isCovered);
+  return prefixes.every((prefix) => covered.has(prefix)) && commits.every((commit) => covered.has(commit));
 }
 
 /** Names of the refs that came, went or moved between two answers. */

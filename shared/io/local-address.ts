@@ -1,16 +1,11 @@
-import { BlockList, isIP } from 'node:net';
+import { Networks } from './networks.ts';
 
 /** Loopback, link-local (cloud metadata among them) and unspecified addresses, which no repository is behind. */
-const local = new BlockList();
-local.addSubnet('127.0.0.0', 8, 'ipv4');
-local.addSubnet('169.254.0.0', 16, 'ipv4');
-local.addSubnet('0.0.0.0', 8, 'ipv4');
-local.addSubnet('::1', 128, 'ipv6');
-local.addSubnet('::', 128, 'ipv6');
-local.addSubnet('fe80::', 10, 'ipv6');
+export const LOCAL_NETWORKS = ['127.0.0.0/8', '169.254.0.0/16', '0.0.0.0/8', '::1/128', '::/128', 'fe80::/10'];
+
+const local = new Networks(LOCAL_NETWORKS);
 
 /** Whether an IP address leads back to this machine, or to its link. */
 export function isLocalAddress(address: string): boolean {
-  const family = isIP(address);
-  return family !== 0 && local.check(address, family === 4 ? 'ipv4' : 'ipv6');
+  return local.has(address);
 }

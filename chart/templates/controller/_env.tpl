@@ -35,6 +35,8 @@
   value: {{ join "," .Values.agentImage.allowedRepositories | quote }}
 - name: GIT_ALLOW_LOCAL
   value: {{ .Values.controller.git.allowLocal | quote }}
+- name: GIT_DENIED_NETWORKS
+  value: {{ join "," .Values.controller.git.deniedNetworks | quote }}
 - name: GITHUB_APP
   value: {{ .Values.githubApp.enabled | quote }}
 - name: AUTO_BIND_AGENT

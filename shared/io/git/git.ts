@@ -11,6 +11,8 @@ export interface GitAccess {
   sshKeyFile?: string | undefined;
   /** Without it the host key is not checked. */
   knownHostsFile?: string | undefined;
+  /** Where ssh connects to, whatever the URL says; `alias` is the host's name in known_hosts. */
+  sshHost?: { address: string; alias: string } | undefined;
 }
 
 export interface GitOptions {
@@ -24,7 +26,14 @@ export interface GitOptions {
   timeoutMs?: number;
   /** Output beyond this many bytes ends the run with an error. */
   maxOutputBytes?: number;
+  limits?: GitLimits;
   signal?: AbortSignal | undefined;
+}
+
+/** What git and each of its helpers may use; beyond that they end with an error. */
+export interface GitLimits {
+  memoryBytes: number;
+  fileBytes: number;
 }
 
 const DEFAULT_TIMEOUT_MS = 60_000;
@@ -54,7 +63,10 @@ export class Git {
     let failure: Error | undefined;
     const fail = (error: Error) => {
       failure ??= error;
-      killGroup(child);
+      // Also where git itself has ended: a helper that is left would hold its output open.
+      killProcesses(child);
+      child.stdout?.destroy();
+      child.stderr?.destroy();
     };
     const timer = setTimeout(() => fail(timeoutError(timeoutMs)), timeoutMs);
     const onAbort = () => fail(signal?.reason instanceof Error ? signal.reason : new Error('aborted'));
@@ -66,7 +78,7 @@ export class Git {
       child.stdin?.end(options.input);
       const code = await exitOf(child);
       if (failure) throw failure;
-      if (code !== 0) throw gitErrorOf(output.stderr);
+      if (code !== 0) throw (options.limits && limitErrorOf(output.stderr)) || gitErrorOf(output.stderr);
       return Buffer.concat(output.stdout);
     } finally {
       clearTimeout(timer);
@@ -75,9 +87,11 @@ export class Git {
   }
 
   /** Starts git in a process group of its own, so that its helpers end with it. */
-  spawn(args: string[], options: Pick<GitOptions, 'cwd' | 'access' | 'environment'>): ChildProcess {
-    const { cwd, access = {}, environment } = options;
-    return spawn('git', ['-c', 'core.hooksPath=/dev/null', '-c', 'gc.auto=0', ...args], {
+  spawn(args: string[], options: Pick<GitOptions, 'cwd' | 'access' | 'environment' | 'limits'>): ChildProcess {
+    const { cwd, access = {}, environment, limits } = options;
+    const command = ['git', '-c', 'core.hooksPath=/dev/null', '-c', 'gc.auto=0', ...args];
+    const [program = '', ...rest] = limits ? ['sh', '-c', limitScript(limits), 'sh', ...command] : command;
+    return spawn(program, rest, {
       cwd,
       env: { ...this.#inherited, ...gitEnvironment(access), ...environment },
       detached: true,
@@ -107,7 +121,11 @@ function collectOutput(child: ChildProcess, maxBytes: number, fail: (error: Erro
 
 /** Ends git and all that it started. */
 export function killGroup(child: ChildProcess): void {
-  if (child.pid === undefined || child.exitCode !== null) return;
+  if (child.exitCode === null) killProcesses(child);
+}
+
+function killProcesses(child: ChildProcess): void {
+  if (child.pid === undefined) return;
   try {
     // biome-ignore lint/style/noRestrictedGlobals: nothing else can kill a whole group
     process.kill(-child.pid, 'SIGKILL');
@@ -145,7 +163,7 @@ function gitEnvironment(access: GitAccess): NodeJS.ProcessEnv {
   return environment;
 }
 
-function sshCommand({ sshKeyFile, knownHostsFile }: GitAccess): string {
+function sshCommand({ sshKeyFile, knownHostsFile, sshHost }: GitAccess): string {
   const options = ['-F', '/dev/null', '-o', 'BatchMode=yes', '-o', 'ConnectTimeout=10'];
   // A connection that went silent ends after half a minute.
   options.push('-o', 'ServerAliveInterval=10', '-o', 'ServerAliveCountMax=3');
@@ -153,10 +171,26 @@ function sshCommand({ sshKeyFile, knownHostsFile }: GitAccess): string {
   if (knownHostsFile)
     options.push('-o', 'StrictHostKeyChecking=yes', '-o', `UserKnownHostsFile=${shellQuote(knownHostsFile)}`);
   else options.push('-o', 'StrictHostKeyChecking=no', '-o', 'UserKnownHostsFile=/dev/null');
+  if (sshHost) {
+    options.push('-o', `HostName=${shellQuote(sshHost.address)}`, '-o', `HostKeyAlias=${shellQuote(sshHost.alias)}`);
+  }
   return ['ssh', ...options].join(' ');
 }
 
 const shellQuote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** The shell takes kibibytes for memory and blocks of 512 bytes for files; a limit that is lower already stays. */
+const limitScript = ({ memoryBytes, fileBytes }: GitLimits) =>
+  `ulimit -d ${memoryBytes / 1024} || :; ulimit -f ${fileBytes / 512} || :; exec "$@"`;
+
+function limitErrorOf(stderr: string): TransientError | undefined {
+  const isFile = /died of signal 25|File too large/.test(stderr);
+  if (!isFile && !/out of memory|unable to create .*thread/i.test(stderr)) return undefined;
+  return new TransientError(
+    'the git host sent more than git may keep: delete refs that nobody needs, or use a smaller repository',
+    { code: isFile ? 'git.fileTooLarge' : 'git.answerTooLarge', reason: 'GitAnswerTooLarge' },
+  );
+}
 
 const timeoutError = (timeoutMs: number) =>
   new TransientError(`git took longer than ${timeoutMs / 1000} s and was stopped: it is tried again`, {
@@ -167,5 +201,5 @@ const timeoutError = (timeoutMs: number) =>
 const tooMuchOutput = (limit: number) =>
   new TransientError(`the git host sent more than ${limit} bytes`, {
     code: 'git.tooMuchOutput',
-    reason: 'GitUnreachable',
+    reason: 'GitAnswerTooLarge',
   });

@@ -102,7 +102,7 @@ suite('behind a proxy', { concurrency: 4 }, () => {
       'refused',
       (resource) => condition(resource, 'RefResolved')?.status === 'False',
     );
-    assert.equal(condition(refused, 'RefResolved')?.reason, 'LocalRepositoryRefused');
+    assert.equal(condition(refused, 'RefResolved')?.reason, 'AddressDenied');
     assert.deepEqual(
       proxy.requests.filter((line) => line.includes('127.0.0.1')),
       [],

@@ -255,7 +255,7 @@ suite('a condition says what to do about', { concurrency: 4 }, () => {
     await startController(t, namespace, { GIT_ALLOW_LOCAL: 'false' });
     await applyGatewaySync({ namespace, name: 'x' }, { repo: repository.url });
     const gatewaySync = await refused('x', namespace);
-    assert.equal(condition(gatewaySync, 'RefResolved')?.reason, 'LocalRepositoryRefused');
+    assert.equal(condition(gatewaySync, 'RefResolved')?.reason, 'AddressDenied');
     assert.deepEqual(server.requests, []);
   });
 });
@@ -265,7 +265,7 @@ const ownAddress = Object.values(networkInterfaces())
   .flatMap((addresses) => addresses ?? [])
   .find(({ internal, family, address }) => !internal && family === 'IPv4' && !address.startsWith('169.254.'))?.address;
 
-test('a redirect to a loopback address is not followed, unless that is allowed', {
+test('a redirect to another host, such as a loopback address, is not followed', {
   skip: !ownAddress && 'this machine has no address but the loopback one',
 }, async (t) => {
   const server = await serve(t);
@@ -281,7 +281,7 @@ test('a redirect to a loopback address is not followed, unless that is allowed',
   await startController(t, namespace, { GIT_ALLOW_LOCAL: 'false' });
   await applyGatewaySync({ namespace, name: 'x' }, { repo });
   const gatewaySync = await refused('x', namespace);
-  assert.equal(condition(gatewaySync, 'RefResolved')?.reason, 'LocalRepositoryRefused');
+  assert.equal(condition(gatewaySync, 'RefResolved')?.reason, 'UnexpectedRedirect');
   assert.deepEqual(server.requests, []);
 });
 

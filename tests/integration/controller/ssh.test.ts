@@ -4,6 +4,7 @@ import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { type SshServer, skipWithoutSshd, startSshServer } from '../../../scripts/testbed/ssh-server.ts';
 import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { apply, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { isGone } from '../../support/is-gone.ts';
@@ -80,6 +81,18 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
       assert.equal(condition(resource, 'SSHHostKeyVerification')?.status, 'True');
       assert.equal(condition(resource, 'SSHHostKeyVerification')?.reason, 'KnownHosts');
     }
+  });
+
+  test('is resolved by the name of its host, and that is the name in known_hosts', async (t) => {
+    const repository = await server.createRepository('named');
+    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    const named = (text: string) => text.replaceAll('127.0.0.1', 'localhost');
+    const { address } = await arrange(t, { key: await key(), hosts: named(server.knownHosts) });
+    await applyGatewaySync(address, { repo: named(repository.url), auth: auth('hosts') });
+    const isResolved = (seen: GatewaySync) => condition(seen, 'RefResolved')?.status === 'True';
+    const resource = await untilGatewaySync(address, 'resolved', isResolved, 30_000);
+    assert.equal(resource.status?.lastSyncCommit, commit);
+    assert.equal(condition(resource, 'SSHHostKeyVerification')?.reason, 'KnownHosts');
   });
 
   test('is not trusted with another host key, or none at all, until that is mended', async (t) => {

@@ -20,6 +20,10 @@ suite('the configuration of the controller', () => {
       AGENT_IMAGE_ALLOWED_REPOSITORIES: [],
       AUTO_BIND_AGENT: true,
       GIT_ALLOW_LOCAL: false,
+      GIT_DENIED_NETWORKS: [
+        ...['127.0.0.0/8', '169.254.0.0/16', '0.0.0.0/8', '::1/128', '::/128', 'fe80::/10'],
+        ...['fd00:ec2::254/128', '100.100.100.200/32', '168.63.129.16/32'],
+      ],
       GITHUB_APP: false,
       LOG_LEVEL: 'info',
       LOG_DEV_MODE: false,
@@ -29,6 +33,14 @@ suite('the configuration of the controller', () => {
   test('takes an empty variable for none', () => {
     assert.deepEqual(readConfig(configSchema, { ...least, WATCH_NAMESPACES: '', LOG_LEVEL: '' }).WATCH_NAMESPACES, []);
     assert.deepEqual(readConfig(configSchema, { ...least, WATCH_NAMESPACES: 'a, b,' }).WATCH_NAMESPACES, ['a', 'b']);
+  });
+
+  test('takes only networks for networks', () => {
+    const read = (networks: string) =>
+      readConfig(configSchema, { ...least, GIT_DENIED_NETWORKS: networks }).GIT_DENIED_NETWORKS;
+    assert.deepEqual(read('10.0.0.0/8, fd00::/8'), ['10.0.0.0/8', 'fd00::/8']);
+    for (const wrong of ['10.0.0.0', '10.0.0.0/33', 'fd00::/129', 'example.com/8', '10.0.0.0/8;fd00::/8', '/8'])
+      assert.throws(() => read(wrong), /GIT_DENIED_NETWORKS: must be networks such as 10\.0\.0\.0\/8/, wrong);
   });
 
   test('names every problem at once', () => {

@@ -85,6 +85,11 @@ export const controllerEffects: Effects = {
   'controller.logLevel': { to: 'debug', in: controller.env('LOG_LEVEL'), is: 'debug' },
   'controller.watchNamespaces': { to: ['a', 'b'], in: controller.env('WATCH_NAMESPACES'), is: 'a,b' },
   'controller.git.allowLocal': { to: true, in: controller.env('GIT_ALLOW_LOCAL'), is: 'true' },
+  'controller.git.deniedNetworks': {
+    to: ['10.0.0.0/8', 'fd00::/8'],
+    in: controller.env('GIT_DENIED_NETWORKS'),
+    is: '10.0.0.0/8,fd00::/8',
+  },
   'githubApp.enabled': { to: true, in: controller.env('GITHUB_APP'), is: 'true' },
   'certManager.enabled': { to: false, in: controller.env('WEBHOOK_SELF_SIGNED'), is: 'test-stoker-operator-webhook' },
   'certManager.issuerRef.name': {

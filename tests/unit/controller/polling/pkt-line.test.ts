@@ -3,37 +3,52 @@ import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { packet, readPackets } from '../../../../controller/polling/pkt-line.ts';
 
+/** Reads bytes that arrive in pieces of the given size. */
+async function read(bytes: Buffer | string, pieceSize = 64): Promise<string[]> {
+  const data = Buffer.from(bytes as string);
+  const lines: string[] = [];
+  async function* pieces() {
+    for (let offset = 0; offset < data.length; offset += pieceSize) yield data.subarray(offset, offset + pieceSize);
+  }
+  for await (const line of readPackets(pieces())) lines.push(String(line));
+  return lines;
+}
+
 suite('pkt-line', () => {
-  test('is read as it was written', () => {
-    fc.assert(
-      fc.property(fc.array(fc.string({ unit: 'grapheme', maxLength: 50 })), (lines) => {
-        const read = [...readPackets(Buffer.from(lines.map((line) => packet(`${line}\n`)).join('')))];
-        assert.deepEqual(read.map(String), lines);
+  test('is read as it was written, in whatever pieces it arrives', async () => {
+    const lines = fc.array(fc.string({ unit: 'grapheme', maxLength: 50 }));
+    await fc.assert(
+      fc.asyncProperty(lines, fc.integer({ min: 1, max: 200 }), async (given, pieceSize) => {
+        const text = given.map((line) => packet(`${line}\n`)).join('');
+        assert.deepEqual(await read(text, pieceSize), given);
       }),
     );
   });
 
-  test('knows its markers', () => {
-    assert.deepEqual([...readPackets(Buffer.from(`${packet('a')}000100020000`))].map(String), [
-      'a',
-      'delimiter',
-      'end',
-      'flush',
-    ]);
+  test('knows its markers', async () => {
+    assert.deepEqual(await read(`${packet('a')}000100020000`, 1), ['a', 'delimiter', 'end', 'flush']);
   });
 
-  test('refuses what is malformed, whatever it is', () => {
-    for (const text of ['00', 'zzzz', '0003', '0010short', '<html>', '-001', '0x05a']) {
-      assert.throws(() => [...readPackets(Buffer.from(text))], /malformed/, text);
+  test('refuses what is malformed or cut off, whatever it is', async () => {
+    for (const text of ['00', 'zzzz', '0003', '0010short', '<html>', '-001', '0x05a', 'fff1', `${packet('a')}00`]) {
+      await assert.rejects(read(text), /malformed/, text);
     }
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), async (bytes) => {
         try {
-          assert.ok([...readPackets(Buffer.from(bytes))].length <= bytes.length);
+          assert.ok((await read(Buffer.from(bytes))).length <= bytes.length);
         } catch (error) {
           assert.match(String(error), /malformed/);
         }
       }),
     );
+  });
+
+  test('costs no more than its length, also where a host sends it byte by byte', async () => {
+    const longest = packet('x'.repeat(65_516));
+    const began = performance.now();
+    const lines = await read(longest.repeat(8), 1);
+    assert.equal(lines.length, 8);
+    assert.ok(performance.now() - began < 5_000, 'copying what waits for each byte would take a minute');
   });
 });

@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { KubeConfig } from '@kubernetes/client-node';
 import type { Answer } from '../../../../controller/intent/resolution.ts';
 import { refPrefixes } from '../../../../controller/intent/resolve-ref.ts';
-import { GitHttp } from '../../../../controller/polling/git-http.ts';
 import { RepositoryClient } from '../../../../controller/polling/query-repository.ts';
 import { Repositories } from '../../../../controller/polling/repositories.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
-import { Git } from '../../../../shared/io/git/git.ts';
-import { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
-import { ApiCredentials } from '../../../../shared/io/kubernetes/credentials.ts';
 import { until } from '../../../support/until.ts';
+import { queryTools } from './query-world.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -25,15 +21,15 @@ async function arrange(t: TestContext) {
   const server = await startGitServer();
   const repository = await server.createRepository('app');
   const first = await repository.commit({ files: { a: '1' } });
-  const http = new GitHttp({});
+  const tools = queryTools();
   const told: string[] = [];
   const repositories = new Repositories({
-    connect: (source) => new RepositoryClient(toolsFor(http), source),
+    connect: (source) => new RepositoryClient(tools, source),
     onAnswer: (key) => told.push(key),
   });
   t.after(async () => {
     repositories.stop();
-    http.close();
+    tools.http.close();
     await server.stop();
   });
   const subscription = (wish: Wish) => ({
@@ -62,17 +58,6 @@ async function arrange(t: TestContext) {
     },
     queries: () => server.requests.filter(({ command }) => command === 'ls-refs').length,
   };
-}
-
-/** The API server is asked for credentials only, and these repositories have none. */
-function toolsFor(http: GitHttp) {
-  const config = new KubeConfig();
-  config.loadFromClusterAndUser(
-    { name: 'none', server: 'https://127.0.0.1:1', skipTLSVerify: false },
-    { name: 'none' },
-  );
-  const client = new KubernetesClient(new ApiCredentials(config), { userAgent: 'test' });
-  return { client, http, git: new Git({}), githubApps: undefined, allowLocal: true, scratch: '/nonexistent' };
 }
 
 const commitOf = (answer: Answer, ref: string) => (answer.kind === 'refs' ? answer.refs.get(ref) : answer.error.code);

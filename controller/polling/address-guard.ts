@@ -1,0 +1,74 @@
+import type { LookupAddress } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TerminalError } from '../../shared/errors.ts';
+import type { HostResolver } from './host-resolver.ts';
+
+/** Where a proxy connects, it knows names that we may not: so long is waited for them, in milliseconds. */
+const PROXIED_NAME_MS = 1_000;
+
+/** Keeps requests away from networks: looks names up, and lets nobody connect to another address than one that was checked. */
+export class AddressGuard {
+  readonly #resolver: Pick<HostResolver, 'resolve'>;
+  readonly #isDenied: (address: string) => boolean;
+
+  constructor(resolver: Pick<HostResolver, 'resolve'>, isDenied: (address: string) => boolean) {
+    this.#resolver = resolver;
+    this.#isDenied = isDenied;
+  }
+
+  /** For who connects by itself: gives a socket the addresses at the moment of connecting, or {@link TerminalError}. */
+  readonly lookup: LookupFunction = (hostname, { all, family }, callback) => {
+    const wanted = family === 'IPv4' ? 4 : family === 'IPv6' ? 6 : family;
+    this.#resolve(hostname).then(
+      (addresses) => {
+        const fitting = addresses.filter((entry) => !wanted || entry.family === wanted);
+        const [first] = fitting;
+        if (all) callback(null, fitting);
+        else if (first) callback(null, first.address, first.family);
+        else callback(notFound(hostname), '');
+      },
+      (error: NodeJS.ErrnoException) => callback(error, ''),
+    );
+  };
+
+  /** For the host of a URL where that is an address, since no address is looked up. Throws {@link TerminalError}. */
+  check(host: string): void {
+    if (this.#isDenied(withoutBrackets(host))) throw refusal();
+  }
+
+  /** For a host that a proxy connects to: what can be known of it here. Throws {@link TerminalError}. */
+  async checkProxied(host: string): Promise<void> {
+    this.check(host);
+    if (isIP(withoutBrackets(host))) return;
+    const known = this.#resolver.resolve(host).catch(() => []);
+    const addresses = await Promise.race([known, sleep(PROXIED_NAME_MS, [], { ref: false })]);
+    for (const { address } of addresses) this.check(address);
+  }
+
+  /** For a program that is told where to connect: an address of the host. Throws {@link TerminalError}. */
+  async addressOf(host: string): Promise<string> {
+    this.check(host);
+    if (isIP(host)) return host;
+    const [first] = await this.#resolve(host);
+    if (!first) throw notFound(host);
+    return first.address;
+  }
+
+  /** One denied address is enough: a host that has such an address is up to something. */
+  async #resolve(host: string): Promise<LookupAddress[]> {
+    const addresses = await this.#resolver.resolve(host);
+    for (const { address } of addresses) this.check(address);
+    return addresses;
+  }
+}
+
+const withoutBrackets = (host: string) => host.replace(/^\[|\]$/g, '');
+
+const notFound = (host: string) => Object.assign(new Error(`${host} has no address`), { code: 'ENOTFOUND' });
+
+const refusal = () =>
+  new TerminalError(
+    'the repository is at an address that must not be asked, such as a loopback or link-local one: see the values controller.git.deniedNetworks and controller.git.allowLocal',
+    { code: 'git.deniedAddress', reason: 'AddressDenied' },
+  );

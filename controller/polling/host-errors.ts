@@ -1,0 +1,36 @@
+import { TransientError } from '../../shared/errors.ts';
+
+// What a git host does wrong for a while: all of it is tried again, and the host's own words go no further.
+
+export const brokenAnswer = (cause?: unknown) =>
+  new TransientError('the git host broke off its answer: it is tried again', {
+    code: 'git.brokenAnswer',
+    reason: 'GitUnreachable',
+    cause,
+  });
+
+/** The host says that something went wrong at its side; https://git-scm.com/docs/gitprotocol-pack#_pkt_line_format. */
+export const reportedError = () =>
+  new TransientError('the git host answered with an error instead of refs: it is tried again', {
+    code: 'git.reportedError',
+    reason: 'GitUnreachable',
+  });
+
+export const timedOut = () =>
+  new TransientError('the git host did not answer in time: it is tried again', {
+    code: 'git.timeout',
+    reason: 'GitTimeout',
+  });
+
+/** `limit` says of what the answer holds too much. */
+export const answerTooLarge = (limit: string) =>
+  new TransientError(
+    `the git host answered with more than ${limit}, which is the limit: delete refs that nobody needs, or use a host with git's protocol version 2`,
+    { code: 'git.answerTooLarge', reason: 'GitAnswerTooLarge' },
+  );
+
+export const apiAnswerTooLarge = () =>
+  new TransientError('the API of the git host answered with more than 64 KiB: it is tried again', {
+    code: 'git.answerTooLarge',
+    reason: 'GitAnswerTooLarge',
+  });

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { suite, type TestContext, test } from 'node:test';
+import { configSchema } from '../../../../controller/config.ts';
+import { AddressGuard } from '../../../../controller/polling/address-guard.ts';
+import { GitHttp } from '../../../../controller/polling/git-http.ts';
+import { RepositoryClient } from '../../../../controller/polling/query-repository.ts';
+import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { readConfig } from '../../../../shared/config.ts';
+import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
+import { isLocalAddress } from '../../../../shared/io/local-address.ts';
+import { Networks } from '../../../../shared/io/networks.ts';
+import { queryTools, startHost } from './query-world.ts';
+
+const defaults = readConfig(configSchema, { WEBHOOK_PORT: '0' }).GIT_DENIED_NETWORKS;
+const main = { prefixes: ['refs/heads/main'], commits: [] };
+
+/** A client that sees the names as given, one list of addresses after the other; the last one stays. */
+function arrange(t: TestContext, repo: string, names: Record<string, string[][]>, denied = new Networks(defaults)) {
+  const lookups: string[] = [];
+  const resolve = async (name: string) => {
+    lookups.push(name);
+    const answers = names[name] ?? [];
+    const addresses = (answers.length > 1 ? answers.shift() : answers[0]) ?? [];
+    return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+  };
+  const guard = new AddressGuard({ resolve }, (address) => denied.has(address));
+  const http = new GitHttp({}, guard);
+  t.after(() => http.close());
+  const tools = { ...queryTools(), guard, http };
+  return { lookups, client: new RepositoryClient(tools, { namespace: 'default', git: { repo } }) };
+}
+
+/** The test's own hosts are local, so 127.0.0.1 is let through here, and 127.0.0.2 stands for what is not. */
+const other = new Networks(['127.0.0.2/32']);
+
+suite('denied by default', () => {
+  const denied = new Networks(defaults);
+  for (const address of [
+    ...['127.0.0.1', '127.9.9.9', '169.254.169.254', '0.0.0.0', '100.100.100.200', '168.63.129.16'],
+    ...['::1', '::', 'fe80::1', 'fe80::1%eth0', 'fd00:ec2::254', '::ffff:169.254.169.254', '::ffff:7f00:1'],
+    ...['64:ff9b::a9fe:a9fe', '64:ff9b::6464:64c8'],
+  ]) {
+    test(address, () => assert.ok(denied.has(address)));
+  }
+
+  test('nothing else', () => {
+    for (const address of [
+      '10.0.0.1',
+      '192.168.0.1',
+      '100.100.100.201',
+      'fd00::1',
+      '2001:db8::1',
+      '64:ff9b::a00:1',
+      'x',
+    ])
+      assert.ok(!denied.has(address), address);
+  });
+
+  test('and the local ones are those that an installation may allow', () => {
+    assert.ok(
+      isLocalAddress('169.254.169.254') && !isLocalAddress('100.100.100.200') && !isLocalAddress('fd00:ec2::254'),
+    );
+  });
+});
+
+suite('a denied address is not connected to', { concurrency: 4 }, () => {
+  const refusal = { name: 'TerminalError', reason: 'AddressDenied' };
+
+  for (const transport of ['http', 'https', 'ssh', 'git']) {
+    for (const [host, addresses] of [
+      ['git.test', ['169.254.169.254']],
+      ['git.test', ['192.0.2.1', 'fd00:ec2::254']],
+      ['100.100.100.200', []],
+      ['[::ffff:169.254.169.254]', []],
+    ] as const) {
+      test(`by ${transport}, ${host} ${addresses}`, async (t) => {
+        const { client } = arrange(t, `${transport}://${host}/app.git`, { 'git.test': [[...addresses]] });
+        await assert.rejects(client.query(main), refusal);
+      });
+    }
+  }
+
+  test('by the short form of ssh', async (t) => {
+    const { client } = arrange(t, 'git@git.test:app.git', { 'git.test': [['168.63.129.16']] });
+    await assert.rejects(client.query(main), refusal);
+  });
+
+  test('where a proxy would connect to it', async (t) => {
+    const denied = new Networks(defaults);
+    const resolve = async () => [{ address: '169.254.169.254', family: 4 }];
+    const guard = new AddressGuard({ resolve }, (address) => denied.has(address));
+    const http = new GitHttp({ HTTP_PROXY: 'http://127.0.0.1:1' }, guard);
+    t.after(() => http.close());
+    const tools = { ...queryTools(), guard, http };
+    const client = new RepositoryClient(tools, { namespace: 'default', git: { repo: 'http://git.test/app.git' } });
+    await assert.rejects(client.query(main), refusal);
+  });
+});
+
+suite('a name is looked up once for each connection, and that address is connected to', { concurrency: 4 }, () => {
+  const moving = () => ({ 'git.test': [['127.0.0.1'], ['127.0.0.2']] });
+
+  test('by HTTP', async (t) => {
+    const server = await startGitServer();
+    t.after(() => server.stop());
+    const repository = await server.createRepository('app');
+    const commit = await repository.commit({ files: { a: '1' } });
+    const { client, lookups } = arrange(t, repository.url.replace('127.0.0.1', 'git.test'), moving(), other);
+    assert.equal((await client.query(main)).get('refs/heads/main'), commit);
+    assert.equal(lookups.length, 1);
+  });
+
+  test('by git://, and the host is told its name', async (t) => {
+    const daemon = await startGitDaemon();
+    t.after(() => daemon.stop());
+    const repository = await daemon.createRepository('app');
+    const commit = await repository.commit({ files: { a: '1' } });
+    const { client, lookups } = arrange(t, repository.url.replace('127.0.0.1', 'git.test'), moving(), other);
+    assert.equal((await client.query({ ...main, commits: [commit] })).get('refs/heads/main'), commit);
+    assert.equal(lookups.length, 1);
+    const { port, received } = await startListener(t);
+    await assert.rejects(arrange(t, `git://git.test:${port}/app.git`, moving(), other).client.query(main));
+    assert.match(received(), new RegExp(`git-upload-pack /app\\.git\\0host=git\\.test:${port}\\0`));
+  });
+
+  test('by ssh', async (t) => {
+    const { port, received } = await startListener(t);
+    const { client, lookups } = arrange(t, `ssh://git@git.test:${port}/app.git`, moving(), other);
+    await assert.rejects(client.query(main), { name: 'TransientError' });
+    assert.match(received(), /^SSH-2\.0-/);
+    assert.equal(lookups.length, 1);
+  });
+});
+
+test('ssh looks a host up in known_hosts as it does without an address', async (t) => {
+  const seen: unknown[] = [];
+  class Recorder extends Git {
+    override async run(_: string[], { access }: GitOptions = {}): Promise<Buffer> {
+      seen.push(access?.sshHost?.alias);
+      return Buffer.alloc(0);
+    }
+  }
+  const guard = new AddressGuard({ resolve: async () => [{ address: '192.0.2.1', family: 4 }] }, () => false);
+  const tools = { ...queryTools(), guard, git: new Recorder({}) };
+  t.after(() => tools.http.close());
+  for (const repo of ['git@Git.test:app', 'ssh://git.test/app', 'ssh://git.test:22/app', 'ssh://git.test:2222/app'])
+    await new RepositoryClient(tools, { namespace: 'default', git: { repo } }).query(main);
+  assert.deepEqual(seen, ['git.test', 'git.test', 'git.test', '[git.test]:2222']);
+});
+
+suite('a redirect', { concurrency: 4 }, () => {
+  test('within the host is followed', async (t) => {
+    const server = await startGitServer();
+    t.after(() => server.stop());
+    const repository = await server.createRepository('app');
+    const commit = await repository.commit({ files: { a: '1' } });
+    const url = await startHost(t, (request, response) => {
+      response.writeHead(301, { Location: `${server.url}${request.url}` }).end();
+    });
+    const { client } = arrange(t, url, {}, other);
+    assert.equal((await client.query(main)).get('refs/heads/main'), commit);
+  });
+
+  test('to another host is not', async (t) => {
+    const { port, received } = await startListener(t);
+    const url = await startHost(t, (_, response) => {
+      response.writeHead(301, { Location: `http://git.test:${port}/app.git/info/refs` }).end();
+    });
+    const { client } = arrange(t, url, { 'git.test': [['127.0.0.1']] }, other);
+    await assert.rejects(client.query(main), { name: 'TerminalError', reason: 'UnexpectedRedirect' });
+    assert.equal(received(), '');
+  });
+});
+
+/** Starts a TCP server that takes what comes first, and hangs up. */
+async function startListener(t: TestContext) {
+  let text = '';
+  const server = createServer((socket) => {
+    socket
+      .on('error', () => {})
+      .once('data', (chunk) => {
+        text += chunk.toString('latin1');
+        socket.end();
+      });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  return { port: (server.address() as AddressInfo).port, received: () => text };
+}

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { suite, type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import { packet } from '../../../../controller/polling/pkt-line.ts';
+import { RepositoryClient, type RepositorySource } from '../../../../controller/polling/query-repository.ts';
+import { until } from '../../../support/until.ts';
+import { ADVERTISEMENT, queryTools, SERVICE } from './query-world.ts';
+
+const DEADLINE_MS = 1_000;
+
+/** Starts a TCP server and gives its port. */
+async function startServer(t: TestContext, onConnection: (socket: Socket) => void): Promise<number> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket.on('error', () => {}));
+    onConnection(socket);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** Sends the text, and then a byte now and then for as long as somebody listens. */
+function trickle(socket: Socket, text: string): void {
+  socket.once('data', () => {
+    socket.write(text);
+    const timer = setInterval(() => socket.write('0'), 50);
+    socket.on('close', () => clearInterval(timer));
+  });
+}
+
+/** Expects that a query ends in time, and with the words for that. */
+async function assertGivenUp(t: TestContext, git: RepositorySource['git']): Promise<void> {
+  const tools = { ...queryTools(), deadlineMs: DEADLINE_MS };
+  t.after(() => tools.http.close());
+  const client = new RepositoryClient(tools, { namespace: 'default', git });
+  const began = performance.now();
+  const query = client.query({ prefixes: ['refs/heads/main'], commits: ['a'.repeat(40)] });
+  await assert.rejects(query, { name: 'TransientError', reason: 'GitTimeout' });
+  const took = performance.now() - began;
+  assert.ok(took < DEADLINE_MS + 1_000, `${took} ms`);
+}
+
+const head = `HTTP/1.1 200 OK\r\nContent-Type: ${ADVERTISEMENT}\r\n`;
+
+suite('a query has one deadline, where', { concurrency: 4 }, () => {
+  test('the host never answers', async (t) => {
+    await assertGivenUp(t, { repo: `http://127.0.0.1:${await startServer(t, () => {})}/app.git` });
+  });
+
+  test('the host accepts, but never speaks TLS', async (t) => {
+    await assertGivenUp(t, { repo: `https://127.0.0.1:${await startServer(t, () => {})}/app.git` });
+  });
+
+  test('headers trickle', async (t) => {
+    const port = await startServer(t, (socket) => trickle(socket, `${head}X-Slow: `));
+    await assertGivenUp(t, { repo: `http://127.0.0.1:${port}/app.git` });
+  });
+
+  test('the body trickles', async (t) => {
+    const port = await startServer(t, (socket) => trickle(socket, `${head}\r\n${SERVICE}fff0`));
+    await assertGivenUp(t, { repo: `http://127.0.0.1:${port}/app.git` });
+  });
+
+  test('each redirect takes its time', async (t) => {
+    let count = 0;
+    const port: number = await startServer(t, (socket) =>
+      socket.on('data', () => {
+        count += 1;
+        const answer = `HTTP/1.1 302 Found\r\nLocation: /${count}/info/refs\r\nContent-Length: 0\r\n\r\n`;
+        setTimeout(() => socket.write(answer), DEADLINE_MS * 0.4);
+      }),
+    );
+    await assertGivenUp(t, { repo: `http://127.0.0.1:${port}/app.git` });
+  });
+
+  test('the git binary waits for a host that trickles', async (t) => {
+    const port = await startServer(t, (socket) => trickle(socket, 'fff0'));
+    const repo = `git://127.0.0.1:${port}/app.git`;
+    await assertGivenUp(t, { repo });
+    await assertNothingRuns(`:${port}/`);
+  });
+
+  test('the git binary asks a host that is slow each time', async (t) => {
+    const refs = `${packet(`${'b'.repeat(40)} refs/heads/main\0agent=git\n`)}0000`;
+    const port = await startServer(t, (socket) =>
+      socket.once('data', () => void setTimeout(() => socket.end(refs), DEADLINE_MS * 0.7)),
+    );
+    await assertGivenUp(t, { repo: `git://127.0.0.1:${port}/app.git` });
+  });
+
+  test('ssh waits for a host that says nothing', async (t) => {
+    const port = await startServer(t, () => {});
+    await assertGivenUp(t, { repo: `ssh://git@127.0.0.1:${port}/app.git` });
+    await assertNothingRuns(`-p ${port} `);
+  });
+
+  test('the API server does not hand out the credentials', async (t) => {
+    const port = await startServer(t, () => {});
+    const tools = { ...queryTools(`https://127.0.0.1:${port}`), deadlineMs: DEADLINE_MS };
+    const auth = { token: { secretRef: { name: 'git', key: 'token' } } };
+    const client = new RepositoryClient(tools, { namespace: 'default', git: { repo: 'https://127.0.0.1:1/x', auth } });
+    t.after(() => tools.client.close());
+    const began = performance.now();
+    await assert.rejects(client.query({ prefixes: ['HEAD'], commits: [] }), { reason: 'GitTimeout' });
+    assert.ok(performance.now() - began < DEADLINE_MS + 1_000);
+  });
+});
+
+/** Expects that git and its helpers are gone; `mark` is a part of their arguments. */
+async function assertNothingRuns(mark: string): Promise<void> {
+  const processes = async () => (await promisify(execFile)('ps', ['-eo', 'args'])).stdout.split('\n');
+  await until(processes, {
+    describe: 'nothing of git is left',
+    accept: (lines) => !lines.some((line) => /^(git|ssh|sh) /.test(line) && line.includes(mark)),
+    timeout: 2_000,
+  });
+}

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { HostResolver } from '../../../../controller/polling/host-resolver.ts';
+import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+
+type Answer = { a?: string; aaaa?: string } | 'silent';
+
+const TYPE_A = 1;
+const TYPE_AAAA = 28;
+
+/** Starts a name server that knows these names, and makes a resolver that asks it. */
+async function arrange(t: TestContext, names: Record<string, Answer>, { hosts = '', resolvConf = '' } = {}) {
+  const asked: string[] = [];
+  const server = createSocket('udp4', (query, { port, address }) => {
+    const { name, type, end } = questionOf(query);
+    asked.push(`${name} ${type === TYPE_A ? 'A' : 'AAAA'}`);
+    const answer = names[name];
+    if (answer !== 'silent') server.send(reply(query.subarray(0, end), answer, type), port, address);
+  });
+  server.bind(0, '127.0.0.1');
+  await once(server, 'listening');
+  const folder = await makeTemporaryFolder('resolver-');
+  t.after(async () => {
+    server.close();
+    await folder.remove();
+  });
+  const [hostsFile, resolvConfFile] = [path.join(folder.path, 'hosts'), path.join(folder.path, 'resolv.conf')];
+  await writeFile(hostsFile, hosts);
+  await writeFile(resolvConfFile, resolvConf);
+  const servers = [`127.0.0.1:${server.address().port}`];
+  const resolver = new HostResolver({ hostsFile, resolvConf: resolvConfFile, servers });
+  const resolve = async (name: string) => (await resolver.resolve(name)).map(({ address }) => address);
+  return { resolve, asked };
+}
+
+/** https://www.rfc-editor.org/rfc/rfc1035#section-4.1.2 */
+function questionOf(query: Buffer): { name: string; type: number; end: number } {
+  const labels: string[] = [];
+  let offset = 12;
+  for (let length = query[offset]!; length > 0; length = query[offset]!) {
+    labels.push(query.toString('latin1', offset + 1, offset + 1 + length));
+    offset += length + 1;
+  }
+  return { name: labels.join('.').toLowerCase(), type: query.readUInt16BE(offset + 1), end: offset + 5 };
+}
+
+function reply(question: Buffer, answer: Exclude<Answer, 'silent'> | undefined, type: number): Buffer {
+  const text = type === TYPE_A ? answer?.a : type === TYPE_AAAA ? answer?.aaaa : undefined;
+  const header = Buffer.from(question.subarray(0, 12));
+  header.writeUInt16BE(answer ? 0x8180 : 0x8183, 2);
+  header.writeUInt16BE(text ? 1 : 0, 6);
+  header.fill(0, 8, 12);
+  if (!text) return Buffer.concat([header, question.subarray(12)]);
+  const address =
+    type === TYPE_A ? Buffer.from(text.split('.').map(Number)) : Buffer.from(text.replaceAll(':', ''), 'hex');
+  const record = Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 60, 0, address.length]);
+  return Buffer.concat([header, question.subarray(12), record, address]);
+}
+
+suite('the resolver', { concurrency: 4 }, () => {
+  test('finds a name in a moment while those of eight domains stay silent, and gives these up', async (t) => {
+    const silent = Array.from({ length: 8 }, (_, index) => `git.silent-${index}.test`);
+    const names = Object.fromEntries(silent.map((name) => [name, 'silent'] as const));
+    const { resolve } = await arrange(t, { ...names, 'git.good.test': { a: '192.0.2.1' } });
+    const began = performance.now();
+    const waiting = silent.map((name) => assert.rejects(resolve(name), { code: 'ETIMEOUT' }));
+    assert.deepEqual(await resolve('git.good.test'), ['192.0.2.1']);
+    assert.ok(performance.now() - began < 1_000);
+    await Promise.all(waiting);
+    assert.ok(performance.now() - began < 8_000);
+  });
+
+  const cluster =
+    'nameserver 192.0.2.53\nsearch apps.svc.cluster.local svc.cluster.local cluster.local\noptions ndots:5\n';
+
+  test('finds the services of a cluster by their short names', async (t) => {
+    const { resolve, asked } = await arrange(
+      t,
+      { 'gitea.apps.svc.cluster.local': { a: '192.0.2.1' }, 'gitea.git.svc.cluster.local': { a: '192.0.2.2' } },
+      { resolvConf: cluster },
+    );
+    assert.deepEqual(await resolve('gitea'), ['192.0.2.1']);
+    assert.deepEqual(await resolve('gitea.git.svc'), ['192.0.2.2']);
+    assert.deepEqual(await resolve('Gitea.Git'), ['192.0.2.2']);
+    assert.deepEqual(await resolve('gitea.git.svc.cluster.local'), ['192.0.2.2']);
+    asked.length = 0;
+    assert.deepEqual(await resolve('gitea.git.svc.cluster.local.'), ['192.0.2.2']);
+    assert.equal(asked.length, 2, 'a full name is asked for as it is');
+  });
+
+  test('asks for a name with enough dots first as it is, and stops where a server is silent', async (t) => {
+    const { resolve, asked } = await arrange(
+      t,
+      {
+        'git.test': { a: '192.0.2.1' },
+        'git.test.lan': { a: '192.0.2.2' },
+        'a.b': 'silent',
+        'a.b.lan': { a: '192.0.2.3' },
+      },
+      { resolvConf: 'domain elsewhere\nsearch lan\n' },
+    );
+    assert.deepEqual(await resolve('git.test'), ['192.0.2.1']);
+    await assert.rejects(resolve('git'), { code: 'ENOTFOUND' });
+    await assert.rejects(resolve('a.b'), { code: 'ETIMEOUT' });
+    assert.ok(!asked.includes('a.b.lan A'));
+  });
+
+  test('knows the aliases of a pod before it asks anybody', async (t) => {
+    const hosts = '# kubelet\n127.0.0.1\tlocalhost\n192.0.2.7  other git.test # alias\n2001:db8::7 git.test\n';
+    const { resolve, asked } = await arrange(t, { 'git.test': { a: '192.0.2.1' } }, { hosts });
+    assert.deepEqual((await resolve('GIT.test')).toSorted(), ['192.0.2.7', '2001:db8::7']);
+    assert.deepEqual(asked, []);
+  });
+
+  test('gives the addresses of both families', async (t) => {
+    const aaaa = '2001:0db8:0000:0000:0000:0000:0000:0001';
+    const { resolve } = await arrange(t, { 'git.test': { a: '192.0.2.1', aaaa }, 'six.test': { aaaa } });
+    assert.deepEqual((await resolve('git.test')).toSorted(), ['192.0.2.1', '2001:db8::1']);
+    assert.deepEqual(await resolve('six.test'), ['2001:db8::1']);
+    await assert.rejects(resolve('nothing.test'), { code: 'ENOTFOUND' });
+  });
+});

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { suite, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { packet } from '../../../../controller/polling/pkt-line.ts';
+import { ADVERTISEMENT, clientFor, queryTools, SERVICE, startHost, VERSION_2 } from './query-world.ts';
+
+const run = promisify(execFile);
+const wanted = 'f'.repeat(40);
+const MIB = 1024 * 1024;
+
+/** Asks in a process with the memory that the image grants, and gives what came out of it. */
+async function askInSmallProcess(repo: string): Promise<{ refs?: Record<string, string>; message?: string }> {
+  const script = fileURLToPath(import.meta.resolve('./ask-once.ts'));
+  const flags = ['--max-semi-space-size=1', '--optimize-for-size', '--max-old-space-size=64'];
+  const { stdout } = await run(process.execPath, [...flags, script, repo], { timeout: 60_000 });
+  return JSON.parse(stdout);
+}
+
+/** Writes refs of other people until there are so many bytes, with the wanted one in the middle. */
+async function writeRefs(response: ServerResponse, bytes: number): Promise<void> {
+  const closed = once(response, 'close');
+  let index = 0;
+  for (let written = 0, given = false; written < bytes && !response.destroyed; ) {
+    if (!given && written >= bytes / 2) {
+      response.write(packet(`${wanted} refs/heads/main\n`));
+      given = true;
+    }
+    const lines = Array.from({ length: 1_000 }, () => packet(`${'a'.repeat(40)} refs/heads/other-${index++}\n`));
+    const batch = lines.join('');
+    written += batch.length;
+    if (!response.write(batch)) await Promise.race([once(response, 'drain'), closed]);
+  }
+}
+
+suite('a host that answers with refs that nobody asked for', () => {
+  const kinds = [
+    { name: 'with protocol version 2', start: VERSION_2, isOld: false },
+    { name: 'without it', start: `${SERVICE}${packet(`${'a'.repeat(40)} HEAD\0agent=git\n`)}`, isOld: true },
+  ];
+  for (const { name, start, isOld } of kinds) {
+    for (const [size, bytes] of [
+      ['24 MiB', 24 * MIB],
+      ['64 MB', 64 * MIB],
+    ] as const) {
+      test(`${name}: ${size} fit through the controller's heap`, { timeout: 120_000 }, async (t) => {
+        const repo = await startHost(t, async (request, response) => {
+          response.on('error', () => {});
+          response.writeHead(200, { 'Content-Type': ADVERTISEMENT });
+          const isDiscovery = request.url?.includes('/info/refs');
+          if (isDiscovery) response.write(start);
+          if (isOld || !isDiscovery) await writeRefs(response, bytes);
+          response.end(isDiscovery && !isOld ? '' : '0000');
+        });
+        const { refs, message } = await askInSmallProcess(repo);
+        if (bytes < 32 * MIB) assert.deepEqual(refs, { 'refs/heads/main': wanted });
+        else assert.match(message ?? '', /answered with more than 32 MiB, which is the limit/);
+      });
+    }
+  }
+});
+
+test('the API of a host has 64 KiB for an answer', async (t) => {
+  const url = new URL(await startHost(t, (_, response) => void response.end(Buffer.alloc(10 * MIB))));
+  const { http } = queryTools();
+  t.after(() => http.close());
+  const answer = http.postJson(url, {}, { signal: AbortSignal.timeout(10_000) });
+  await assert.rejects(answer, { name: 'TransientError', reason: 'GitAnswerTooLarge', message: /more than 64 KiB/ });
+});
+
+test('a host that wants to be left alone for years is asked again after an hour', async (t) => {
+  const url = await startHost(t, (_, response) => void response.writeHead(429, { 'Retry-After': '1e12' }).end());
+  const query = clientFor(t, url).query({ prefixes: ['HEAD'], commits: [] });
+  await assert.rejects(query, { name: 'TransientError', reason: 'GitRateLimited', retryAfterMs: 3_600_000 });
+});

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { suite, type TestContext, test } from 'node:test';
+import { packet } from '../../../../controller/polling/pkt-line.ts';
+import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { TransientError } from '../../../../shared/errors.ts';
+import { ADVERTISEMENT, clientFor, SERVICE, startHost, startLyingHost, VERSION_2 } from './query-world.ts';
+
+const first = 'a'.repeat(40);
+const second = 'b'.repeat(40);
+const main = { prefixes: ['refs/heads/main'], commits: [] };
+
+/** Expects an error that is tried again, and that says nothing of the repository or its refs. */
+async function assertTriedAgain(query: Promise<unknown>): Promise<void> {
+  await assert.rejects(query, (error) => {
+    assert.ok(error instanceof TransientError, String(error));
+    assert.equal(error.reason, 'GitUnreachable');
+    assert.doesNotMatch(error.message, /secret words/);
+    return true;
+  });
+}
+
+/** An advertisement of protocol version 0. */
+const version0 = (...lines: string[]) => `${SERVICE}${lines.map((line) => packet(`${line}\n`)).join('')}0000`;
+
+suite('an answer that is not whole is tried again, where', () => {
+  const ref = packet(`${first} refs/heads/other\n`);
+  for (const [name, answer] of [
+    ['it has no bytes', ''],
+    ['it is cut off between two packets', ref],
+    ['it is cut off in a packet', ref.slice(0, -3)],
+    ['it is cut off in the length of a packet', `${ref}00`],
+    ['it is an error', packet('ERR secret words')],
+    ['an error comes after refs', `${ref}${packet('ERR access denied or repository not exported')}0000`],
+    ['it says that there is no such ref, by an error', packet('ERR upload-pack: not our ref')],
+    ['it is a page', '<html>secret words</html>'],
+    ['a line is no ref', `${ref}${packet('secret words\n')}0000`],
+  ] as const) {
+    test(`the host is asked for refs and ${name}`, async (t) => {
+      await assertTriedAgain(clientFor(t, await startLyingHost(t, answer)).query(main));
+    });
+  }
+
+  for (const [name, answer] of [
+    ['has no bytes', ''],
+    ['is cut off after the name of the service', SERVICE],
+    ['is cut off between two packets', VERSION_2.slice(0, -4)],
+    ['is cut off in a packet', VERSION_2.slice(0, -9)],
+    ['of an old host is cut off between two packets', version0(`${first} refs/heads/other\0agent=git`).slice(0, -4)],
+    ['is an error', `${packet('ERR secret words')}`],
+    ['is an error after the name of the service', `${SERVICE}${packet('ERR repository not exported')}`],
+  ] as const) {
+    test(`the advertisement ${name}`, async (t) => {
+      const url = await startHost(t, (_, response) => {
+        response.writeHead(200, { 'Content-Type': ADVERTISEMENT }).end(answer);
+      });
+      await assertTriedAgain(clientFor(t, url).query(main));
+    });
+  }
+
+  for (const [name, answer] of [
+    ['nothing', ''],
+    ['an error of its own', packet('ERR secret words')],
+    ['half a packet', '00'],
+  ] as const) {
+    test(`a commit is asked for and the host says ${name}`, async (t) => {
+      await assertTriedAgain(clientFor(t, await startLyingHost(t, answer)).query({ prefixes: [], commits: [first] }));
+    });
+  }
+
+  for (const answer of ['', '000', packet('ERR secret words'), `003e${first} HEAD\0x`]) {
+    test(`a host with git:// says ${JSON.stringify(answer.slice(0, 12))}`, async (t) => {
+      await assertTriedAgain(clientFor(t, await startGitHost(t, answer)).query(main));
+    });
+  }
+});
+
+suite('a host', () => {
+  test('that has no such ref is believed once it has said everything', async (t) => {
+    const refs = await clientFor(t, await startLyingHost(t, '0000')).query(main);
+    assert.equal(refs.size, 0);
+  });
+
+  test('that says it does not serve a commit is believed', async (t) => {
+    for (const words of [`upload-pack: not our ref ${first}`, `want ${first} not valid`]) {
+      const client = clientFor(t, await startLyingHost(t, packet(`ERR ${words}`)));
+      assert.equal((await client.query({ prefixes: [], commits: [first] })).size, 0);
+    }
+  });
+
+  test('that is no git host stays refused', async (t) => {
+    const url = await startHost(t, (_, response) => {
+      response.writeHead(200, { 'Content-Type': 'text/html' }).end('<html>a page</html>');
+    });
+    await assert.rejects(clientFor(t, url).query(main), { name: 'TerminalError', reason: 'RepositoryNotFound' });
+  });
+
+  test('without protocol version 2 knows the tips of branches and tags by their hash, and no others', async (t) => {
+    const third = 'c'.repeat(40);
+    const url = await startHost(t, (_, response) => {
+      const lines = [
+        `${first} HEAD\0multi_ack object-format=sha1`,
+        `${first} refs/heads/main`,
+        `${third} refs/pull/1/head`,
+        `${'d'.repeat(40)} refs/tags/v1`,
+        `${second} refs/tags/v1^{}`,
+      ];
+      response.writeHead(200, { 'Content-Type': ADVERTISEMENT }).end(version0(...lines));
+    });
+    const prefixes = ['refs/tags/v1', 'refs/heads/'];
+    const refs = await clientFor(t, url).query({ prefixes, commits: [first, second, third] });
+    assert.deepEqual(
+      Object.fromEntries(refs),
+      { 'refs/heads/main': first, [first]: first, 'refs/tags/v1': second, [second]: second },
+      'what nobody asked for is not kept',
+    );
+  });
+
+  test('that speaks protocol version 2 is asked for everything at once, and names what was asked for', async (t) => {
+    const server = await startGitServer();
+    t.after(() => server.stop());
+    const repository = await server.createRepository('app');
+    const old = await repository.commit({ files: { a: '1' } });
+    await repository.tag('v1', { annotated: true });
+    await repository.branch('main2', old);
+    const tip = await repository.commit({ files: { a: '2' } });
+    const many = Array.from({ length: 2_500 }, (_, index) => `refs/heads/none-${index}`);
+    const client = clientFor(t, repository.url);
+    const nothing = 'e'.repeat(40);
+    const refs = await client.query({ prefixes: ['refs/heads/main', 'refs/tags/v1'], commits: [old, nothing] });
+    assert.deepEqual(Object.fromEntries(refs), { 'refs/heads/main': tip, 'refs/tags/v1': old, [old]: old });
+    const bare = await client.query({ prefixes: ['refs/heads/', 'refs/tags/'], commits: [tip] });
+    assert.deepEqual(Object.fromEntries(bare), { 'refs/heads/main': tip, [tip]: tip });
+    const more = await client.query({ prefixes: [...many, 'refs/heads/main', 'HEAD'], commits: [] });
+    assert.deepEqual(Object.fromEntries(more), { HEAD: tip, 'refs/heads/main': tip });
+  });
+});
+
+/** Starts a server for git:// that gives each caller the same bytes. */
+async function startGitHost(t: TestContext, answer: string): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.end(answer));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  return `git://127.0.0.1:${(server.address() as AddressInfo).port}/app.git`;
+}

@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'node:test';
+import { KubeConfig } from '@kubernetes/client-node';
+import { AddressGuard } from '../../../../controller/polling/address-guard.ts';
+import { GitHttp } from '../../../../controller/polling/git-http.ts';
+import { HostResolver } from '../../../../controller/polling/host-resolver.ts';
+import { packet } from '../../../../controller/polling/pkt-line.ts';
+import { type QueryTools, RepositoryClient } from '../../../../controller/polling/query-repository.ts';
+import { Git } from '../../../../shared/io/git/git.ts';
+import { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
+import { ApiCredentials } from '../../../../shared/io/kubernetes/credentials.ts';
+
+/** What a query needs; the API server is asked for credentials only, and these repositories have none. */
+export function queryTools(apiServer = 'https://127.0.0.1:1'): QueryTools {
+  const config = new KubeConfig();
+  config.loadFromClusterAndUser({ name: 'none', server: apiServer, skipTLSVerify: false }, { name: 'none' });
+  const client = new KubernetesClient(new ApiCredentials(config), { userAgent: 'test' });
+  const guard = new AddressGuard(new HostResolver(), () => false);
+  const git = new Git({ PATH: '/usr/local/bin:/usr/bin:/bin' });
+  return { client, http: new GitHttp({}), git, githubApps: undefined, guard, scratch: '/tmp' };
+}
+
+/** A client for one repository. */
+export function clientFor(t: TestContext, repo: string): RepositoryClient {
+  const tools = queryTools();
+  t.after(() => tools.http.close());
+  return new RepositoryClient(tools, { namespace: 'default', git: { repo } });
+}
+
+/** Starts an HTTP server and gives its URL. */
+export async function startHost(t: TestContext, listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/app.git`;
+}
+
+/** Starts a host that advertises protocol version 2 and answers each command with the same bytes. */
+export function startLyingHost(t: TestContext, answer: string): Promise<string> {
+  return startHost(t, (request, response) => {
+    const isDiscovery = request.url?.includes('/info/refs');
+    response.writeHead(200, { 'Content-Type': isDiscovery ? ADVERTISEMENT : 'application/x-git-upload-pack-result' });
+    response.end(isDiscovery ? VERSION_2 : answer);
+  });
+}
+
+export const ADVERTISEMENT = 'application/x-git-upload-pack-advertisement';
+export const SERVICE = `${packet('# service=git-upload-pack\n')}0000`;
+export const VERSION_2 = `${SERVICE}${packet('version 2\n')}${packet('ls-refs\n')}${packet('fetch=shallow\n')}0000`;

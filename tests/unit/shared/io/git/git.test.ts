@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { chmod, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { packet } from '../../../../../controller/polling/pkt-line.ts';
+import { makeTemporaryFolder } from '../../../../../scripts/testbed/temporary-folder.ts';
+import { Git } from '../../../../../shared/io/git/git.ts';
+
+const PATH = '/usr/local/bin:/usr/bin:/bin';
+
+/** A git that is this script. */
+async function playGit(t: TestContext, script: string): Promise<Git> {
+  const folder = await makeTemporaryFolder('git-');
+  t.after(() => folder.remove());
+  const file = path.join(folder.path, 'git');
+  await writeFile(file, `#!/bin/sh\n${script}\n`);
+  await chmod(file, 0o755);
+  return new Git({ PATH: `${folder.path}:${PATH}` });
+}
+
+suite('git', () => {
+  test('is stopped in time, also where it has ended and a helper holds on to its output', async (t) => {
+    const git = await playGit(t, 'sleep 20 & exit 0');
+    const began = performance.now();
+    await assert.rejects(git.run(['fetch'], { timeoutMs: 500 }), { reason: 'GitTimeout' });
+    assert.ok(performance.now() - began < 5_000);
+  });
+
+  test('is stopped by a signal, with all that it started', async (t) => {
+    const git = await playGit(t, 'sleep 20; echo never');
+    const began = performance.now();
+    await assert.rejects(git.run(['fetch'], { signal: AbortSignal.timeout(500) }), { name: 'TimeoutError' });
+    assert.ok(performance.now() - began < 5_000);
+  });
+
+  test('gets no more memory than it is given, whatever a host sends', async (t) => {
+    const refs = Array.from({ length: 1_000 }, (_, index) => packet(`${'a'.repeat(40)} refs/heads/${index}\n`)).join(
+      '',
+    );
+    const host = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.once('data', async () => {
+        socket.write(packet(`${'a'.repeat(40)} HEAD\0agent=git\n`));
+        const closed = new Promise((resolve) => socket.once('close', resolve));
+        for (let count = 0; count < 1_000 && !socket.destroyed; count += 1)
+          if (!socket.write(refs))
+            await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed]);
+        socket.end('0000');
+      });
+    }).listen(0, '127.0.0.1');
+    await once(host, 'listening');
+    t.after(() => host.close());
+    const url = `git://127.0.0.1:${(host.address() as AddressInfo).port}/app.git`;
+    const limits = { memoryBytes: 32 * 1024 * 1024, fileBytes: 1024 * 1024 };
+    await assert.rejects(new Git({ PATH }).run(['ls-remote', '--', url, 'refs/heads/main'], { limits }), {
+      reason: 'GitAnswerTooLarge',
+      message: /more than git may keep/,
+    });
+  });
+
+  test('writes no file that is larger than it may be', async (t) => {
+    const git = await playGit(
+      t,
+      'head -c 1000000 /dev/zero >"$TMPDIR/large" 2>/dev/null || echo "File too large" >&2; exit 1',
+    );
+    const folder = await makeTemporaryFolder('git-');
+    t.after(() => folder.remove());
+    const limits = { memoryBytes: 32 * 1024 * 1024, fileBytes: 64 * 1024 };
+    await assert.rejects(git.run(['fetch'], { limits, environment: { TMPDIR: folder.path } }), {
+      code: 'git.fileTooLarge',
+    });
+  });
+});
