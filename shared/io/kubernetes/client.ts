@@ -6,7 +6,7 @@ import { Connections } from './connections.ts';
 import type { AccessOptions, ApiCredentials } from './credentials.ts';
 
 /** Time that a call may take if the caller says nothing, in milliseconds. */
-const DEFAULT_TIMEOUT_MS = 15_000;
+export const DEFAULT_TIMEOUT_MS = 15_000;
 
 /** JSON merge patch (RFC 7386). */
 export const MERGE_PATCH = 'application/merge-patch+json';
