@@ -116,7 +116,7 @@ export class Controller {
   /** What has to go on: for liveness. Each limit is beyond the time limits of what the loop does. */
   get loops(): Loop[] {
     return [
-      { name: 'watches', stuckForMs: () => this.caches.silentForMs, limitMs: 10 * MINUTE_MS },
+      { name: 'watches', stuckForMs: () => this.caches.stuckForMs, limitMs: 10 * MINUTE_MS },
       { name: 'queue', stuckForMs: () => this.#queue.stuckForMs, limitMs: 5 * MINUTE_MS },
       { name: 'polling', stuckForMs: () => this.#repositories.stuckForMs, limitMs: 5 * MINUTE_MS },
     ];
