@@ -48,7 +48,7 @@ function statusOf(observation: Observation, resolution: Resolution, now: number)
   const { gatewaySync, pods, missing, reportOf } = observation;
   const { status: before, spec, generation } = gatewaySync;
   const sync = syncFieldsOf(gatewaySync, resolution, now);
-  const { gateways, counts } = discoverGateways({ pods, missing, reportOf, commit: sync.lastSyncCommit });
+  const { gateways, counts } = discoverGateways({ gatewaySync, pods, missing, reportOf, commit: sync.lastSyncCommit });
   const verdicts = judgeConditions({
     gatewaySync,
     resolution,
