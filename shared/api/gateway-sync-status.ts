@@ -12,6 +12,7 @@ export type ConditionType =
   | 'AllGatewaysSynced'
   | 'SidecarInjected'
   | 'SSHHostKeyVerification'
+  | 'AgentAccess'
   | 'Ready'
   | 'Stalled';
 
