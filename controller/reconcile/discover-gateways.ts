@@ -24,7 +24,7 @@ export interface FleetInput {
 
 /** Joins pods and their reports into the state of the fleet. */
 export function discoverGateways({ gatewaySync, pods, missing, reportOf, commit }: FleetInput): Fleet {
-  const wanted = { commit, restOf: restsOf(gatewaySync) };
+  const wanted = { commit, generation: gatewaySync.generation, restOf: restsOf(gatewaySync) };
   const gateways = [
     ...pods.filter(({ live }) => live).map((pod) => gatewayOf(pod, reportOf(pod), wanted)),
     ...missing
@@ -58,6 +58,8 @@ type Rest = 'Paused' | 'DryRun';
 /** What reports are held against. */
 interface Wanted {
   commit: string | undefined;
+  /** Of the resource, as far as it was seen. */
+  generation: number;
   /** Whether the spec tells the gateways of a profile to leave their files alone. */
   restOf: (profile: string) => Rest | undefined;
 }
@@ -75,9 +77,14 @@ function restsOf({ spec }: ObservedGatewaySync): Wanted['restOf'] {
   };
 }
 
-/** A pause or a dry run counts only while the spec asks for it: the report of one that is over says nothing. */
-function stateOf(status: SyncReportStatus, profile: string, { commit, restOf }: Wanted): SyncReportStatus['state'] {
+/**
+ * What a report says of another spec is no news of this one; older agents do not tell which spec it was. A
+ * pause or a dry run counts only while the spec asks for it.
+ */
+function stateOf(status: SyncReportStatus, profile: string, wanted: Wanted): SyncReportStatus['state'] {
+  const { commit, generation, restOf } = wanted;
   const { state } = status;
+  if (status.generation !== undefined && status.generation !== generation) return 'Pending';
   if (state === 'Synced' && status.commit !== commit) return 'Skewed';
   if ((state === 'Paused' || state === 'DryRun') && state !== restOf(profile)) return 'Pending';
   return state;

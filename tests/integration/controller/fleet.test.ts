@@ -10,7 +10,7 @@ import { until } from '../../support/until.ts';
 
 async function arrange(
   t: TestContext,
-): Promise<{ address: Address; commit: string; commitAgain: () => Promise<string> }> {
+): Promise<{ address: Address; commit: string; repo: string; commitAgain: () => Promise<string> }> {
   const server = await startGitServer();
   t.after(() => server.stop());
   const repository = await server.createRepository('app');
@@ -20,7 +20,7 @@ async function arrange(
   await applyGatewaySync(address, { repo: repository.url });
   await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
   const commitAgain = () => repository.commit({ files: { 'config/a': `${Math.random()}` } });
-  return { address, commit, commitAgain };
+  return { address, commit, repo: repository.url, commitAgain };
 }
 
 interface RoleBinding {
@@ -72,6 +72,29 @@ suite('the state of the fleet', { concurrency: 4 }, () => {
     );
     const table = await kubectl('get', 'gs', name, '--namespace', namespace);
     assert.match(table, /NAME\s+REF\s+GATEWAYS\s+READY\s+STATUS\s+AGE\s+app\s+main\s+3\/3 synced\s+True\s+Synced/);
+  });
+
+  test('is not ready after an edit until the agents have applied it, though the commit is the same', async (t) => {
+    const { address, commit, repo } = await arrange(t);
+    const { namespace, name } = address;
+    await apply(injectedPod(namespace, 'a', name));
+    await apply(injectedPod(namespace, 'old', name));
+    const reportAll = async (generation: number) => {
+      await report({ namespace, name: 'a' }, { commit, ref: 'main', generation });
+      // An agent from before reports had a generation.
+      await report({ namespace, name: 'old' }, { commit, ref: 'main' });
+    };
+    const isReady = (resource: GatewaySync) => condition(resource, 'Ready')?.status === 'True';
+    await reportAll(1);
+    await untilGatewaySync(address, 'ready', isReady);
+    const mappings = [{ source: 'config', destination: 'elsewhere' }];
+    await applyGatewaySync(address, { repo }, { sync: { profiles: { default: { mappings } } } });
+    const edited = await untilGatewaySync(address, 'the edit', ({ status }) => status?.observedGeneration === 2);
+    assert.equal(condition(edited, 'Ready')?.status, 'Unknown');
+    assert.equal(condition(edited, 'Ready')?.reason, 'Syncing');
+    assert.equal(condition(edited, 'AllGatewaysSynced')?.status, 'False');
+    await reportAll(2);
+    await untilGatewaySync(address, 'ready again', isReady);
   });
 
   test('does not believe a report that another pod of that name left', async (t) => {

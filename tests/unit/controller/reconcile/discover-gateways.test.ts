@@ -33,7 +33,7 @@ function fleetOf(
 ) {
   const report = { namespace: 'ns', name: 'gateway-0', podUID, status: status as SyncReportStatus | undefined };
   const spec = { paused, sync: { defaults: {}, profiles: { default: { mappings: [], ...profile } } } };
-  const gatewaySync = { spec } as unknown as ObservedGatewaySync;
+  const gatewaySync = { spec, generation: 3 } as unknown as ObservedGatewaySync;
   return discoverGateways({ gatewaySync, pods: [pod], missing: [], reportOf: () => report, commit: wanted });
 }
 
@@ -54,6 +54,16 @@ suite('a gateway is shown as what it is:', () => {
     ['in a dry run until just now', { state: 'DryRun', commit: wanted }, 'Pending'],
     ['failed, with the very commit on disk', { state: 'Error', commit: wanted, message: 'x' }, 'Error'],
     ['waiting, with the very commit on disk', { state: 'Pending', commit: wanted }, 'Pending'],
+    ['synced by the latest spec', { state: 'Synced', commit: wanted, generation: 3 }, 'Synced'],
+    ['synced by an earlier spec', { state: 'Synced', commit: wanted, generation: 2 }, 'Pending'],
+    [
+      'synced by the spec of an earlier resource of the name',
+      { state: 'Synced', commit: wanted, generation: 9 },
+      'Pending',
+    ],
+    ['failed with an earlier spec', { state: 'Error', generation: 2, message: 'x' }, 'Pending'],
+    ['failed with the latest spec', { state: 'Error', generation: 3, message: 'x' }, 'Error'],
+    ['paused by an earlier spec', { state: 'Paused', commit: wanted, generation: 2 }, 'Pending', paused],
     ['silent', undefined, 'Pending'],
   ];
   for (const [name, status, shown, given] of cases) {
