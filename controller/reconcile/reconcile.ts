@@ -35,6 +35,8 @@ export interface ReconcilerOptions {
   onApplied: (seconds: number) => void;
   /** Told of every transition: for metrics. */
   onTransition: (reason: string) => void;
+  /** Told of a resource whose status somebody else changed. */
+  onForeignStatus: (key: ObjectKey) => void;
   /** Name of this replica, for events. */
   instance: string;
   log: Logger;
@@ -60,7 +62,10 @@ export class Reconciler {
     const { client, mayWrite, caches } = options;
     this.#options = options;
     this.#binder = new AgentBinder(client);
-    this.#statuses = new StatusWriter({ client, mayWrite, cached: (key) => caches.gatewaySync(key) });
+    this.#statuses = new StatusWriter({
+      ...{ client, mayWrite, onForeign: options.onForeignStatus },
+      cached: (key) => caches.gatewaySync(key),
+    });
   }
 
   /** Handles one key of the queue. What it throws is tried again with back-off. */
@@ -92,8 +97,8 @@ export class Reconciler {
   }
 
   /** Takes in that the watch brought a resource. */
-  observe(key: ObjectKey, gatewaySync: ObservedGatewaySync): void {
-    this.#statuses.observe(key, gatewaySync);
+  observe(key: ObjectKey, gatewaySync: ObservedGatewaySync, previous: ObservedGatewaySync | undefined): void {
+    this.#statuses.observe(key, gatewaySync, previous);
   }
 
   /** Lets the next query of its repository ask for what this resource needs, so that many cost one query. */
