@@ -7,7 +7,7 @@ import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { type Binding, ensureRoleBinding } from './role-binding.ts';
 
 /** Why agents do not get what they need, as a condition says it. */
-export interface AccessProblem {
+interface AccessProblem {
   reason: string;
   message: string;
 }

@@ -7,7 +7,7 @@ import {
 import type { ApiCredentials } from '../../shared/io/kubernetes/credentials.ts';
 
 /** Nothing may be written: this replica does not lead, or is about to hand over. */
-export class FencedError extends Error {
+class FencedError extends Error {
   readonly code = 'leadership.fenced';
 
   constructor() {
