@@ -84,7 +84,7 @@ const controller = new Controller({
   client: fencedClient,
   namespaces: config.WATCH_NAMESPACES,
   connect: (source) => new RepositoryClient(tools, source),
-  mayWrite: () => !config.LEADER_ELECTION || lease.isHeld,
+  mayWrite: () => fencedClient.mayWrite,
   githubApps,
   bindAgents: config.AUTO_BIND_AGENT,
   instance: config.POD_NAME,

@@ -31,6 +31,11 @@ export class FencedClient extends KubernetesClient {
     this.#writeWithinMs = writeWithinMs;
   }
 
+  /** Whether a write may begin now. */
+  get mayWrite(): boolean {
+    return this.#withinMs > 0;
+  }
+
   override request<T>(request: ApiRequest): Promise<T> {
     return this.#fence(request, (fenced) => super.request<T>(fenced));
   }
@@ -45,9 +50,13 @@ export class FencedClient extends KubernetesClient {
     await Promise.allSettled(this.#writes);
   }
 
+  get #withinMs(): number {
+    return this.#isSealed ? 0 : this.#writeWithinMs();
+  }
+
   async #fence<T>(request: ApiRequest, call: (request: ApiRequest) => Promise<T>): Promise<T> {
     if (request.method === 'GET') return await call(request);
-    const withinMs = this.#isSealed ? 0 : this.#writeWithinMs();
+    const withinMs = this.#withinMs;
     if (withinMs <= 0) throw new FencedError();
     const write = call({ ...request, timeoutMs: Math.min(request.timeoutMs ?? DEFAULT_TIMEOUT_MS, withinMs) });
     this.#writes.add(write);

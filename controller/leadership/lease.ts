@@ -86,7 +86,7 @@ export class LeaderLease {
   async hold(signal: AbortSignal): Promise<void> {
     let last: Attempt = 'held';
     while (!signal.aborted && this.isHeld) {
-      // A conflict may be another holder: nobody writes while that is not known.
+      // A conflict may be another holder, so it is looked at once more without a pause.
       if (last !== 'conflict') await sleep(this.#options.retryMs, undefined, { signal }).catch(() => {});
       if (!signal.aborted) last = await this.#tryOnce(signal);
     }
