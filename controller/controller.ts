@@ -30,6 +30,8 @@ export interface ControllerOptions {
 
 const CONCURRENCY = 8;
 const MINUTE_MS = 60_000;
+/** Somebody who goes on changing a status is answered at most so often. */
+const PUT_RIGHT_AFTER_MS = 1_000;
 const BACKOFF_MS = { base: 500, max: 300_000 };
 
 /** Watches on every replica, and reconciles on the one that leads. */
@@ -94,6 +96,10 @@ export class Controller {
       bindAgents: options.bindAgents,
       gitTokens: options.githubApps && new GitTokenKeeper(client, options.githubApps),
       onApplied: (seconds) => metrics.requestSeconds.observe(seconds),
+      onForeignStatus: (key) => {
+        log.warn({ key }, 'somebody else changed the status: it is put right');
+        this.#queue.addAfter(key, PUT_RIGHT_AFTER_MS);
+      },
       onTransition: (reason) => metrics.transitions.inc({ reason }),
       instance: options.instance,
       log,
@@ -116,7 +122,7 @@ export class Controller {
   /** What has to go on: for liveness. Each limit is beyond the time limits of what the loop does. */
   get loops(): Loop[] {
     return [
-      { name: 'watches', stuckForMs: () => this.caches.silentForMs, limitMs: 10 * MINUTE_MS },
+      { name: 'watches', stuckForMs: () => this.caches.stuckForMs, limitMs: 10 * MINUTE_MS },
       { name: 'queue', stuckForMs: () => this.#queue.stuckForMs, limitMs: 5 * MINUTE_MS },
       { name: 'polling', stuckForMs: () => this.#repositories.stuckForMs, limitMs: 5 * MINUTE_MS },
     ];
@@ -148,14 +154,14 @@ export class Controller {
     }
   }
 
-  /** Only what people and the receiver write counts; the status is our own. */
+  /** Only what people and the receiver write counts; the status is our own, and put right where it is not. */
   #onGatewaySync(change: Change<ObservedGatewaySync>): void {
     if (change.type === 'deleted') {
       this.#queue.forget(change.key);
       this.#reconciler.forget(change.key);
       return;
     }
-    this.#reconciler.observe(change.key, change.object);
+    this.#reconciler.observe(change.key, change.object, change.previous);
     if (change.previous && intentOf(change.previous) === intentOf(change.object)) return;
     this.#reconciler.announce(change.key, change.object);
     this.#queue.add(change.key, this.#priorityOf(change.key));

@@ -19,6 +19,7 @@ import { Controller } from './controller.ts';
 import { createApp } from './injection/app.ts';
 import { candidateSource } from './injection/candidates.ts';
 import { proxyEnvironment } from './injection/sidecar.ts';
+import { FencedClient } from './leadership/fenced-client.ts';
 import { LeaderLease } from './leadership/lease.ts';
 import { Liveness } from './leadership/liveness.ts';
 import { createMetrics } from './metrics/metrics.ts';
@@ -52,11 +53,14 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 }
 
 const metrics = createMetrics();
-const client = new KubernetesClient(ApiCredentials.load(), {
+const credentials = ApiCredentials.load();
+const clientOptions = {
   userAgent: `stoker-operator-controller/${version}`,
   maxSockets: 32,
-  onCall: (verb, code) => metrics.apiCalls.inc({ verb, code: String(code) }),
-});
+  onCall: (verb: string, code: number) => metrics.apiCalls.inc({ verb, code: String(code) }),
+};
+/** For what every replica does, and for the lease, which must not wait behind a thousand writes. */
+const client = new KubernetesClient(credentials, clientOptions);
 const deniedNetworks = new Networks(config.GIT_DENIED_NETWORKS);
 const guard = new AddressGuard(
   new HostResolver(),
@@ -76,14 +80,19 @@ const lease = new LeaderLease({
   client,
   namespace: config.POD_NAMESPACE,
   name: LEASE_NAME,
-  identity: config.POD_NAME,
+  replica: config.POD_NAME,
   log,
 });
+/** For what only the leader writes. */
+const fencedClient = new FencedClient(credentials, {
+  ...clientOptions,
+  writeWithinMs: () => (config.LEADER_ELECTION ? lease.writeWithinMs : Number.POSITIVE_INFINITY),
+});
 const controller = new Controller({
-  client,
+  client: fencedClient,
   namespaces: config.WATCH_NAMESPACES,
   connect: (source) => new RepositoryClient(tools, source),
-  mayWrite: () => !config.LEADER_ELECTION || lease.isHeld,
+  mayWrite: () => fencedClient.mayWrite,
   githubApps,
   bindAgents: config.AUTO_BIND_AGENT,
   instance: config.POD_NAME,
@@ -117,6 +126,7 @@ operations.close();
 await Promise.all((servers ?? []).map((server) => server?.close(DRAIN_MS)));
 await watching;
 client.close();
+fencedClient.close();
 http.close();
 log.info('controller stopped');
 
@@ -128,12 +138,16 @@ async function lead(): Promise<void> {
   } catch {
     return; // stopped as a spare
   }
-  const term = new AbortController();
-  const signal = AbortSignal.any([stopping.signal, term.signal]);
-  const renewing = lease.hold(stopping.signal).then(() => term.abort());
-  await Promise.race([controller.lead(signal), handOverDue()]);
+  const renewing = lease.hold(stopping.signal).then(exitUnlessTold);
+  await Promise.race([controller.lead(stopping.signal), handOverDue()]);
   await renewing;
-  if (stopping.signal.aborted) return lease.release();
+  await fencedClient.seal();
+  await lease.release();
+}
+
+/** At once: whatever this process still does may cross what the next leader does. */
+function exitUnlessTold(): void {
+  if (stopping.signal.aborted) return;
   log.error('the lease was lost: starting over');
   process.exit(1);
 }

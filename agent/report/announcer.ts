@@ -95,11 +95,11 @@ export class Announcer {
     finding: Finding,
     { intent, isNews = false }: { intent?: Intent; isNews?: boolean } = {},
   ): Promise<boolean> {
-    const { state, message, changes } = finding;
-    const key = JSON.stringify([state, message, changes, intent]);
+    const { state, message, changes, generation = intent?.generation } = finding;
+    const key = JSON.stringify([state, message, changes, generation, intent]);
     if (key === this.#said && !isNews) return false;
     this.#said = key;
-    await this.#options.report(finding);
+    await this.#options.report({ ...finding, ...(generation !== undefined && { generation }) });
     return true;
   }
 }

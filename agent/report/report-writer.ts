@@ -24,6 +24,7 @@ const STATUS_KEYS = [
   'profile',
   'crName',
   'state',
+  'generation',
   'ref',
   'commit',
   'time',

@@ -12,6 +12,8 @@ import { ReportWriter, type ReportWriterOptions } from './report-writer.ts';
 /** What there is to say about the files. */
 export interface Finding {
   state: SyncReportStatus['state'];
+  /** Generation of the GatewaySync that it is about. */
+  generation?: number;
   message?: string;
   files?: FileCounts;
   changes?: string[];
@@ -29,13 +31,14 @@ export interface ReportContext {
 /** The status of a SyncReport. `ref`, `commit` and `time` are always those on disk, never those that are wanted. */
 export function reportStatus(finding: Finding, context: ReportContext): SyncReportStatus {
   const { identity, gateway, applied, agentVersion } = context;
-  const { state, message, files, changes, durationMs } = finding;
+  const { state, generation, message, files, changes, durationMs } = finding;
   return {
     podUID: identity.podUid,
     gateway,
     profile: identity.profile,
     crName: identity.crName,
     state,
+    ...(generation !== undefined && { generation }),
     ...(applied && { ref: applied.ref, commit: applied.commit, time: applied.time }),
     ...(durationMs !== undefined && { duration: formatDuration(durationMs) }),
     ...(files && { files }),

@@ -5,6 +5,8 @@ import type { WatchedResource } from './watch-resource.ts';
 
 /** What is to be brought in place: a commit and a profile that belong together. */
 export interface Intent {
+  /** Of the GatewaySync: what a report says was applied. */
+  generation: number;
   repo: string;
   ref: string;
   commit: string;
@@ -30,25 +32,26 @@ export type ReloadRequest = NonNullable<Reload['requests']>[number];
 /** What the resource asks of the agent. */
 export type Verdict =
   | { kind: 'absent'; message: string }
-  | { kind: 'paused'; message: string }
-  | { kind: 'refused'; message: string }
-  | { kind: 'unsettled'; message: string; startPolicy: ResolvedProfile['startPolicy'] }
+  | { kind: 'paused'; message: string; generation: number }
+  | { kind: 'refused'; message: string; generation: number }
+  | { kind: 'unsettled'; message: string; generation: number; startPolicy: ResolvedProfile['startPolicy'] }
   | { kind: 'act'; intent: Intent };
 
 /** Judges a GatewaySync by the profile of this agent. A pause counts at once, also before the spec is settled. */
 export function judgeResource(resource: WatchedResource | undefined, profileName: string): Verdict {
   if (!resource) return { kind: 'absent', message: 'waiting: there is no GatewaySync of that name' };
-  const { spec } = resource;
-  if (spec.paused) return { kind: 'paused', message: 'the GatewaySync is paused (spec.paused)' };
+  const { spec, generation } = resource;
+  if (spec.paused) return { kind: 'paused', generation, message: 'the GatewaySync is paused (spec.paused)' };
   const profile = resolveProfile(spec.sync, profileName);
-  if (!profile) return { kind: 'refused', message: missingProfile(profileName, Object.keys(spec.sync.profiles)) };
-  if (profile.paused) return { kind: 'paused', message: `the profile ${profileName} is paused` };
+  if (!profile)
+    return { kind: 'refused', generation, message: missingProfile(profileName, Object.keys(spec.sync.profiles)) };
+  if (profile.paused) return { kind: 'paused', generation, message: `the profile ${profileName} is paused` };
   const state = settled(resource);
-  if (state.kind === 'unsettled') return { ...state, startPolicy: profile.startPolicy };
+  if (state.kind === 'unsettled') return { ...state, generation, startPolicy: profile.startPolicy };
   const { ref, commit } = state;
   const { repo, verify, submodules = false } = spec.git;
   const settings = { verify: verify?.mode ?? ('none' as const), submodules, reload: reloadSettings(spec) };
-  return { kind: 'act', intent: { repo, ref, commit, profile, ...settings } };
+  return { kind: 'act', intent: { generation, repo, ref, commit, profile, ...settings } };
 }
 
 function reloadSettings({ gateway }: WatchedResource['spec']): ReloadSettings {

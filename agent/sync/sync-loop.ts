@@ -81,7 +81,9 @@ export class SyncLoop {
     else if (verdict.kind !== 'unsettled') this.#intent = undefined;
     if (this.#intent) return await this.#pursue(this.#intent, signal);
     if (verdict.kind !== 'act') {
-      await this.#options.announcer.say({ state: stateOf[verdict.kind], message: verdict.message });
+      const { kind, message } = verdict;
+      const about = kind === 'absent' ? {} : { generation: verdict.generation };
+      await this.#options.announcer.say({ state: stateOf[kind], message, ...about });
     }
     if (verdict.kind === 'paused') this.#isReady = true;
     if (verdict.kind === 'unsettled') await this.#startOnLastGood(verdict.startPolicy);

@@ -55,11 +55,15 @@ function judge(gatewaySync: ObservedGatewaySync, edited: boolean): Verdict {
   const { request, status, createdAt, refWrittenAt } = gatewaySync;
   if (request?.applied) return { kind: 'settled', outcome: 'Ignored', message: applied };
   const requestedAt = timeOf(request);
-  if (status.observedRef === undefined && requestedAt !== undefined && requestedAt < createdAt) {
+  const unknown = status.observedRef === undefined;
+  if (unknown && requestedAt !== undefined && requestedAt < createdAt) {
     return { kind: 'settled', outcome: 'Ignored', message: stale };
   }
-  if (edited && requestedAt !== undefined && refWrittenAt !== undefined && requestedAt <= refWrittenAt) {
-    return { kind: 'settled', outcome: 'Superseded', message: displaced };
+  if (requestedAt !== undefined && refWrittenAt !== undefined) {
+    // Without a status (it was wiped, say) nothing tells whether the ref was edited, only when it was written. A new
+    // resource may be asked in its first second.
+    const isOlder = edited ? requestedAt <= refWrittenAt : unknown && requestedAt < refWrittenAt;
+    if (isOlder) return { kind: 'settled', outcome: 'Superseded', message: displaced };
   }
   return { kind: 'try' };
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
@@ -20,35 +21,52 @@ export interface LeaseOptions {
   client: KubernetesClient;
   namespace: string;
   name: string;
-  identity: string;
+  /** Name of this replica; the lease adds what tells two processes of that name apart. */
+  replica: string;
   log: Logger;
   /** How long the lease is valid without renewal, in milliseconds. */
   durationMs?: number;
+  /** Without a renewal for so long leadership is given up, in milliseconds: what was begun before can still end in time. */
+  giveUpMs?: number;
   /** Time between two renewals, in milliseconds. */
   retryMs?: number;
   /** Time between two looks at a lease that another replica holds, in milliseconds: a released one is taken so soon. */
   lookMs?: number;
 }
 
+/** What clocks that run at different speeds and the last steps of a write are given, in milliseconds. */
+const MARGIN_MS = 1_000;
+
+/** What came of an attempt: `taken` by another replica, or somebody wrote the lease at the same moment (`conflict`). */
+type Attempt = 'held' | 'taken' | 'conflict' | 'failed';
+
 /**
  * Leadership by a Lease, as client-go's leader election does it. Clocks of other machines are never compared: a
- * foreign lease has expired when it has not changed here for its duration, and one's own is valid only until the
- * duration after the last renewal that was *sent*, by the monotonic clock.
+ * foreign lease has expired when it has not changed here for its duration, also if it is deleted meanwhile, and one's
+ * own is valid only until the duration after the last renewal that was *sent*, by the monotonic clock.
  */
 export class LeaderLease {
   readonly #options: Required<LeaseOptions>;
-  #validUntil = Number.NEGATIVE_INFINITY;
-  #seen: { version: string; at: number } | undefined;
+  readonly #identity: string;
+  #renewedAt = Number.NEGATIVE_INFINITY;
+  #seen: { version: string; at: number; durationMs: number } | undefined;
   #held: Lease | undefined;
   #attemptedAt: number | undefined;
 
   constructor(options: LeaseOptions) {
-    this.#options = { durationMs: 15_000, retryMs: 2_000, lookMs: 1_000, ...options };
+    this.#options = { durationMs: 15_000, giveUpMs: 10_000, retryMs: 2_000, lookMs: 1_000, ...options };
+    this.#identity = `${options.replica}_${randomUUID()}`;
   }
 
-  /** Whether this process may write now. False as soon as the lease may have passed to another. */
+  /** Whether this process leads. False well before the lease may pass to another. */
   get isHeld(): boolean {
-    return performance.now() < this.#validUntil;
+    return performance.now() < this.#renewedAt + this.#options.giveUpMs;
+  }
+
+  /** So many whole milliseconds a write that begins now may take, to end before the lease does; 0: none may begin. */
+  get writeWithinMs(): number {
+    if (!this.isHeld) return 0;
+    return Math.max(0, Math.floor(this.#renewedAt + this.#options.durationMs - MARGIN_MS - performance.now()));
   }
 
   /** Milliseconds since the last attempt to get or renew it; 0 before the first one and after the last. */
@@ -58,17 +76,19 @@ export class LeaderLease {
 
   /** Resolves once the lease is held; rejects when the signal aborts. */
   async acquire(signal: AbortSignal): Promise<void> {
-    while (!(await this.#tryOnce(signal))) {
+    while ((await this.#tryOnce(signal)) !== 'held') {
       await sleep(this.#options.lookMs * (0.8 + Math.random() * 0.4), undefined, { signal });
     }
     this.#options.log.info({ lease: this.#options.name }, 'became leader');
   }
 
-  /** Renews until the lease is lost or the signal aborts; resolves then. */
+  /** Renews until the lease is lost or the signal aborts; resolves then. Who sees another holder has lost it at once. */
   async hold(signal: AbortSignal): Promise<void> {
+    let last: Attempt = 'held';
     while (!signal.aborted && this.isHeld) {
-      await sleep(this.#options.retryMs, undefined, { signal }).catch(() => {});
-      if (!signal.aborted) await this.#tryOnce(signal);
+      // A conflict may be another holder, so it is looked at once more without a pause.
+      if (last !== 'conflict') await sleep(this.#options.retryMs, undefined, { signal }).catch(() => {});
+      if (!signal.aborted) last = await this.#tryOnce(signal);
     }
     this.#attemptedAt = undefined;
   }
@@ -77,34 +97,45 @@ export class LeaderLease {
   async release(): Promise<void> {
     const held = this.#held;
     if (!this.isHeld || !held) return;
-    this.#validUntil = Number.NEGATIVE_INFINITY;
+    this.#renewedAt = Number.NEGATIVE_INFINITY;
     const spec = { ...held.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime() };
     await this.#options.client
       .replace(this.#path(), { ...held, spec }, { timeoutMs: 2_000 })
       .catch((error: unknown) => this.#options.log.warn({ err: error }, 'the lease could not be given back'));
   }
 
-  async #tryOnce(signal: AbortSignal): Promise<boolean> {
+  async #tryOnce(signal: AbortSignal): Promise<Attempt> {
     const sentAt = performance.now();
     this.#attemptedAt = sentAt;
     try {
       const current = await this.#read(signal);
-      if (current && !this.#mayTake(current)) return false;
+      if (!this.#mayTake(current)) {
+        this.#renewedAt = Number.NEGATIVE_INFINITY;
+        return 'taken';
+      }
       this.#held = await this.#write(current, signal);
-      this.#validUntil = sentAt + this.#options.durationMs;
-      return true;
+      this.#renewedAt = sentAt;
+      return 'held';
     } catch (error) {
-      if (!signal.aborted && !isApiError(error, 409)) this.#options.log.warn({ err: error }, 'lease not renewed');
-      return false;
+      if (isApiError(error, 409)) return 'conflict';
+      if (!signal.aborted) this.#options.log.warn({ err: error }, 'lease not renewed');
+      return 'failed';
     }
   }
 
-  #mayTake(lease: Lease): boolean {
-    const { holderIdentity, leaseDurationSeconds = 15 } = lease.spec;
-    if (!holderIdentity || holderIdentity === this.#options.identity) return true;
-    const version = lease.metadata.resourceVersion ?? '';
-    if (this.#seen?.version !== version) this.#seen = { version, at: performance.now() };
-    return performance.now() - this.#seen.at > leaseDurationSeconds * 1000;
+  /**
+   * Not while another replica may think that it holds the lease: be it that the lease was deleted, since its holder
+   * makes it anew. The holder itself stops for anybody else whom it sees there.
+   */
+  #mayTake(lease: Lease | undefined): boolean {
+    const { holderIdentity, leaseDurationSeconds = 15 } = lease?.spec ?? {};
+    if (holderIdentity === this.#identity) return true;
+    if (holderIdentity && this.isHeld) return false;
+    if (lease && !holderIdentity) return true;
+    const version = lease?.metadata.resourceVersion;
+    if (version !== undefined && version !== this.#seen?.version)
+      this.#seen = { version, at: performance.now(), durationMs: leaseDurationSeconds * 1000 };
+    return this.isHeld || !this.#seen || performance.now() - this.#seen.at > this.#seen.durationMs;
   }
 
   async #read(signal: AbortSignal): Promise<Lease | undefined> {
@@ -117,10 +148,10 @@ export class LeaderLease {
   }
 
   #write(current: Lease | undefined, signal: AbortSignal): Promise<Lease> {
-    const { client, namespace, name, identity, durationMs } = this.#options;
+    const { client, namespace, name, durationMs } = this.#options;
     const options = { signal, timeoutMs: this.#callTimeoutMs, query: { fieldManager: FIELD_MANAGERS.controller } };
     const renewal = {
-      holderIdentity: identity,
+      holderIdentity: this.#identity,
       leaseDurationSeconds: Math.ceil(durationMs / 1000),
       renewTime: microTime(),
     };
@@ -133,7 +164,7 @@ export class LeaderLease {
       };
       return client.create<Lease>(this.#path(false), lease, options);
     }
-    const taken = current.spec.holderIdentity !== identity;
+    const taken = current.spec.holderIdentity !== this.#identity;
     const transition = taken
       ? { acquireTime: microTime(), leaseTransitions: (current.spec.leaseTransitions ?? 0) + 1 }
       : {};

@@ -12,6 +12,9 @@ interface Verdict {
 
 export type Verdicts = Partial<Record<ConditionType, Verdict>>;
 
+/** Why agents do not get what they need. */
+export type AccessProblem = Omit<Verdict, 'status'>;
+
 /** What the conditions are judged by. */
 export interface Facts {
   gatewaySync: ObservedGatewaySync;
@@ -21,6 +24,7 @@ export interface Facts {
   profileProblems: string[];
   /** First words of gateways in the state `Error`. */
   gatewayErrors: string[];
+  accessProblems: AccessProblem[];
 }
 
 /** Judges every condition; Ready sums the others up. */
@@ -28,12 +32,14 @@ export function judgeConditions(facts: Facts): Verdicts {
   const refResolved = judgeRefResolved(facts);
   const profilesValid = judgeProfiles(facts);
   const hostKey = judgeHostKey(facts);
+  const access = judgeAccess(facts);
   return {
     RefResolved: refResolved,
     ProfilesValid: profilesValid,
     AllGatewaysSynced: judgeGateways(facts),
     SidecarInjected: judgeSidecars(facts),
     ...(hostKey ? { SSHHostKeyVerification: hostKey } : {}),
+    ...(access ? { AgentAccess: access } : {}),
     Ready: judgeReady(facts, { refResolved, profilesValid }),
     Stalled: judgeStalled(facts, profilesValid),
   };
@@ -102,6 +108,13 @@ function judgeSidecars({ counts: { missingSidecar } }: Facts): Verdict {
   };
 }
 
+/** There only while something is in the way. */
+function judgeAccess({ accessProblems }: Facts): Verdict | undefined {
+  const [first] = accessProblems;
+  if (!first) return undefined;
+  return { status: 'False', reason: first.reason, message: accessProblems.map(({ message }) => message).join('; ') };
+}
+
 function judgeHostKey({ gatewaySync, resolution }: Facts): Verdict | undefined {
   const { sshKey } = gatewaySync.spec.git.auth ?? {};
   if (!sshKey) return undefined;
@@ -126,7 +139,8 @@ function judgeReady(
   if (resolution.kind === 'failed') return { status: 'False', reason: resolution.reason, message: refResolved.message };
   if (profilesValid.status === 'False') return profilesValid;
   const gateways = judgeGateways(facts);
-  return gateways.reason === 'Syncing' ? { ...gateways, status: 'Unknown' } : gateways;
+  if (gateways.reason !== 'Syncing') return gateways;
+  return judgeAccess(facts) ?? { ...gateways, status: 'Unknown' };
 }
 
 /** True where only a person can help; https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md. */

@@ -4,7 +4,14 @@ import type { Intent } from '../intent/choose-intent.ts';
 import { type Answer, type Resolution, resolve } from '../intent/resolution.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod, ObservedReport } from '../watch/observed-pod.ts';
-import { conditionOf, judgeConditions, mergeConditions, type Verdicts, wholeSeconds } from './conditions.ts';
+import {
+  type AccessProblem,
+  conditionOf,
+  judgeConditions,
+  mergeConditions,
+  type Verdicts,
+  wholeSeconds,
+} from './conditions.ts';
 import { discoverGateways, listed } from './discover-gateways.ts';
 import { type Transition, transitionsOf } from './transitions.ts';
 
@@ -19,6 +26,8 @@ export interface Observation {
   /** Pods that ask for the sidecar and have none. */
   missing: ObservedPod[];
   reportOf: (pod: ObservedPod) => ObservedReport | undefined;
+  /** Why agents do not get the rights or the token that they need. */
+  accessProblems: AccessProblem[];
 }
 
 /** What is to be done about a resource. */
@@ -26,7 +35,7 @@ export interface Decision {
   status: GatewaySyncStatus;
   /** What is worth an event and a log line. */
   transitions: Transition[];
-  /** A request waits, or there is no commit yet: the host is to be asked again after so many milliseconds. */
+  /** The host is to be asked again after so many milliseconds, since something waits for it and no poll will do. */
   retryAfterMs: number | undefined;
 }
 
@@ -37,22 +46,24 @@ export function decide(observation: Observation, now: number): Decision {
   const status = statusOf(observation, resolution, now);
   const waits = status.lastRequest?.outcome === 'Pending' || status.lastPush?.outcome === 'Pending';
   const unresolved = conditionOf(status.conditions, 'RefResolved')?.status === 'False';
+  const isDue = waits || unresolved || !gatewaySync.spec.polling.enabled;
   return {
     status,
     transitions: transitionsOf(gatewaySync.status, status),
-    retryAfterMs: resolution.kind === 'failed' && (waits || unresolved) ? resolution.retryAfterMs : undefined,
+    retryAfterMs: resolution.kind === 'failed' && isDue ? resolution.retryAfterMs : undefined,
   };
 }
 
 function statusOf(observation: Observation, resolution: Resolution, now: number): GatewaySyncStatus {
-  const { gatewaySync, pods, missing, reportOf } = observation;
+  const { gatewaySync, pods, missing, reportOf, accessProblems } = observation;
   const { status: before, spec, generation } = gatewaySync;
   const sync = syncFieldsOf(gatewaySync, resolution, now);
-  const { gateways, counts } = discoverGateways({ pods, missing, reportOf, commit: sync.lastSyncCommit });
+  const { gateways, counts } = discoverGateways({ gatewaySync, pods, missing, reportOf, commit: sync.lastSyncCommit });
   const verdicts = judgeConditions({
     gatewaySync,
     resolution,
     counts,
+    accessProblems,
     profileProblems: validateProfiles(spec.sync),
     gatewayErrors: gateways
       .flatMap(({ syncStatus, podName, message }) =>

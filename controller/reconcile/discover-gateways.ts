@@ -1,5 +1,8 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { DiscoveredGateway, GatewayCounts } from '../../shared/api/gateway-sync-status.ts';
+import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
+import { resolveProfile } from '../../shared/domain/resolve-profile.ts';
+import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod, ObservedReport } from '../watch/observed-pod.ts';
 
 export interface Fleet {
@@ -9,6 +12,7 @@ export interface Fleet {
 }
 
 export interface FleetInput {
+  gatewaySync: ObservedGatewaySync;
   /** Injected pods of this resource. */
   pods: ObservedPod[];
   /** Pods that ask for the sidecar and have none. */
@@ -19,9 +23,10 @@ export interface FleetInput {
 }
 
 /** Joins pods and their reports into the state of the fleet. */
-export function discoverGateways({ pods, missing, reportOf, commit }: FleetInput): Fleet {
+export function discoverGateways({ gatewaySync, pods, missing, reportOf, commit }: FleetInput): Fleet {
+  const wanted = { commit, generation: gatewaySync.generation, restOf: restsOf(gatewaySync) };
   const gateways = [
-    ...pods.filter(({ live }) => live).map((pod) => gatewayOf(pod, reportOf(pod), commit)),
+    ...pods.filter(({ live }) => live).map((pod) => gatewayOf(pod, reportOf(pod), wanted)),
     ...missing
       .filter(({ live }) => live)
       .map((pod) => ({ ...identityOf(pod), syncStatus: 'MissingSidecar' as const, message: noSidecar })),
@@ -47,11 +52,45 @@ function identityOf(pod: ObservedPod) {
   };
 }
 
-function gatewayOf(
-  pod: ObservedPod,
-  report: ObservedReport | undefined,
-  commit: string | undefined,
-): DiscoveredGateway {
+/** States in which an agent leaves the files alone because it was told to. */
+type Rest = 'Paused' | 'DryRun';
+
+/** What reports are held against. */
+interface Wanted {
+  commit: string | undefined;
+  /** Of the resource, as far as it was seen. */
+  generation: number;
+  /** Whether the spec tells the gateways of a profile to leave their files alone. */
+  restOf: (profile: string) => Rest | undefined;
+}
+
+function restsOf({ spec }: ObservedGatewaySync): Wanted['restOf'] {
+  const known = new Map<string, Rest | undefined>();
+  const find = (name: string): Rest | undefined => {
+    const profile = resolveProfile(spec.sync, name);
+    if (spec.paused || profile?.paused) return 'Paused';
+    return profile?.dryRun ? 'DryRun' : undefined;
+  };
+  return (name) => {
+    if (!known.has(name)) known.set(name, find(name));
+    return known.get(name);
+  };
+}
+
+/**
+ * What a report says of another spec is no news of this one; older agents do not tell which spec it was. A
+ * pause or a dry run counts only while the spec asks for it.
+ */
+function stateOf(status: SyncReportStatus, profile: string, wanted: Wanted): SyncReportStatus['state'] {
+  const { commit, generation, restOf } = wanted;
+  const { state } = status;
+  if (status.generation !== undefined && status.generation !== generation) return 'Pending';
+  if (state === 'Synced' && status.commit !== commit) return 'Skewed';
+  if ((state === 'Paused' || state === 'DryRun') && state !== restOf(profile)) return 'Pending';
+  return state;
+}
+
+function gatewayOf(pod: ObservedPod, report: ObservedReport | undefined, wanted: Wanted): DiscoveredGateway {
   const status = report?.podUID === pod.uid ? report.status : undefined;
   if (!status) return { ...identityOf(pod), syncStatus: 'Pending' };
   const { added = 0, modified = 0, deleted = 0 } = status.files ?? {};
@@ -65,7 +104,7 @@ function gatewayOf(
   };
   return {
     ...identityOf(pod),
-    syncStatus: status.state === 'Synced' && status.commit !== commit ? 'Skewed' : status.state,
+    syncStatus: stateOf(status, pod.profile, wanted),
     ...(Object.fromEntries(Object.entries(optional).filter(([, value]) => value)) as Partial<DiscoveredGateway>),
     ...(status.files ? { filesChanged: added + modified + deleted } : {}),
   };

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { agentRoleBindingName } from '../../shared/api/names.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
+import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../../shared/log.ts';
-import { ensureRoleBinding } from '../binding/role-binding.ts';
+import { type Access, AgentBinder, wordsOf } from '../binding/agent-binder.ts';
 import { chooseIntent, eventOf, type Intent, isMentioned } from '../intent/choose-intent.ts';
 import { neededRefs } from '../intent/judge-intent.ts';
 import type { GitTokenKeeper } from '../polling/git-token-keeper.ts';
@@ -34,6 +35,8 @@ export interface ReconcilerOptions {
   onApplied: (seconds: number) => void;
   /** Told of every transition: for metrics. */
   onTransition: (reason: string) => void;
+  /** Told of a resource whose status somebody else changed. */
+  onForeignStatus: (key: ObjectKey) => void;
   /** Name of this replica, for events. */
   instance: string;
   log: Logger;
@@ -53,11 +56,16 @@ export class Reconciler {
   readonly #statuses: StatusWriter;
   readonly #throttle = new StatusThrottle();
   readonly #events = new EventLimiter();
+  readonly #binder: AgentBinder;
 
   constructor(options: ReconcilerOptions) {
     const { client, mayWrite, caches } = options;
     this.#options = options;
-    this.#statuses = new StatusWriter({ client, mayWrite, cached: (key) => caches.gatewaySync(key) });
+    this.#binder = new AgentBinder(client);
+    this.#statuses = new StatusWriter({
+      ...{ client, mayWrite, onForeign: options.onForeignStatus },
+      cached: (key) => caches.gatewaySync(key),
+    });
   }
 
   /** Handles one key of the queue. What it throws is tried again with back-off. */
@@ -73,20 +81,24 @@ export class Reconciler {
       reconcileId: randomUUID(),
     });
     const { answer, ...observed } = this.#observe(key, gatewaySync);
-    await this.#bindAgents(gatewaySync, observed.pods);
-    const renewInMs = await this.#supplyToken(key, gatewaySync, log);
-    if (answer?.kind === 'asking') return earliest(renewInMs, await this.#showAsking(key, answer));
-    const decision = decide({ ...observed, answer }, Date.now());
+    const access = [
+      await this.#bindAgents(key, gatewaySync, { pods: observed.pods, log }),
+      await this.#supplyToken(key, gatewaySync, log),
+    ];
+    const lookAgainInMs = access.map(({ retryAfterMs }) => retryAfterMs);
+    if (answer?.kind === 'asking') return earliest(...lookAgainInMs, await this.#showAsking(key, answer));
+    const accessProblems = access.flatMap(({ problem }) => problem ?? []);
+    const decision = decide({ ...observed, answer, accessProblems }, Date.now());
     const waitMs = this.#throttle.waitFor(key, gatewaySync.status, decision.status, performance.now());
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     await this.#statuses.write(key, decision.status);
     this.#announce(gatewaySync, decision, log);
-    return earliest(renewInMs, decision.retryAfterMs);
+    return earliest(...lookAgainInMs, decision.retryAfterMs);
   }
 
   /** Takes in that the watch brought a resource. */
-  observe(key: ObjectKey, gatewaySync: ObservedGatewaySync): void {
-    this.#statuses.observe(key, gatewaySync);
+  observe(key: ObjectKey, gatewaySync: ObservedGatewaySync, previous: ObservedGatewaySync | undefined): void {
+    this.#statuses.observe(key, gatewaySync, previous);
   }
 
   /** Lets the next query of its repository ask for what this resource needs, so that many cost one query. */
@@ -100,6 +112,7 @@ export class Reconciler {
     this.#options.repositories.forget(key);
     this.#statuses.forget(key);
     this.#throttle.forget(key);
+    this.#binder.forget(key);
     this.#options.gitTokens?.forget(key);
   }
 
@@ -114,24 +127,31 @@ export class Reconciler {
     return { ...observed, answer: undefined };
   }
 
-  async #bindAgents(gatewaySync: ObservedGatewaySync, pods: ObservedPod[]): Promise<void> {
-    const { client, caches, bindAgents, mayWrite } = this.#options;
-    if (!bindAgents || !mayWrite()) return;
+  async #bindAgents(
+    key: ObjectKey,
+    gatewaySync: ObservedGatewaySync,
+    { pods, log }: { pods: ObservedPod[]; log: Logger },
+  ): Promise<Access> {
+    const { caches, bindAgents, mayWrite } = this.#options;
+    if (!bindAgents || !mayWrite()) return {};
     const { namespace, name } = gatewaySync;
     const serviceAccounts = [...new Set(pods.map(({ serviceAccountName }) => serviceAccountName))].sort();
     const current = caches.roleBinding(`${namespace}/${agentRoleBindingName(name)}`);
-    await ensureRoleBinding(client, gatewaySync, { serviceAccounts, current });
+    return await this.#binder.bind(key, gatewaySync, { serviceAccounts, current }, log);
   }
 
-  /** What goes wrong here shows in status by the query, which needs the same token. */
-  async #supplyToken(key: ObjectKey, gatewaySync: ObservedGatewaySync, log: Logger): Promise<number | undefined> {
+  /** Where GitHub gives no token, the query fails as well and the status says so; a Secret is the agents' alone. */
+  async #supplyToken(key: ObjectKey, gatewaySync: ObservedGatewaySync, log: Logger): Promise<Access> {
     const { gitTokens, mayWrite } = this.#options;
-    if (!gitTokens || !mayWrite()) return undefined;
+    if (!gitTokens || !mayWrite()) return {};
     try {
-      return await gitTokens.supply(key, gatewaySync);
+      const renewInMs = await gitTokens.supply(key, gatewaySync);
+      return renewInMs === undefined ? {} : { retryAfterMs: renewInMs };
     } catch (error) {
       log.warn({ err: error }, 'no token handed over to the agents');
-      return TOKEN_RETRY_MS;
+      if (!isApiError(error)) return { retryAfterMs: TOKEN_RETRY_MS };
+      const message = `the Secret with the token for the agents cannot be written: ${wordsOf(error)}`;
+      return { retryAfterMs: TOKEN_RETRY_MS, problem: { reason: 'GitTokenNotWritten', message } };
     }
   }
 

@@ -13,55 +13,136 @@ export interface StatusWriterOptions {
   mayWrite: () => boolean;
   /** What the watch brought last. */
   cached: (key: ObjectKey) => ObservedGatewaySync | undefined;
+  /** Told of a resource whose status somebody else changed: it is to be put right. */
+  onForeign: (key: ObjectKey) => void;
 }
 
 type Written = Pick<ObservedGatewaySync, 'uid' | 'resourceVersion' | 'status'>;
 
-/** Writes status, and knows what was written until the watch has brought it back. */
+/** Attempts of one write: each finds the resource changed by somebody, such as the receiver. */
+const ATTEMPTS = 5;
+
+/**
+ * Writes status, and knows what was written until the watch has brought it back. What somebody else makes of it counts
+ * for nothing: decisions go on from what was written, and the next write puts it right.
+ */
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
   readonly #written = new Map<ObjectKey, Written>();
+  /** What the status is to be, while somebody else's is stored. */
+  readonly #rightful = new Map<ObjectKey, Pick<Written, 'uid' | 'status'>>();
+  /** Resources about which this process has decided: before that, changes are the last leader's. */
+  readonly #decided = new Set<ObjectKey>();
+  readonly #writing = new Set<ObjectKey>();
 
   constructor(options: StatusWriterOptions) {
     this.#options = options;
   }
 
-  /** The cached resource, with the status that was written since. */
+  /** The cached resource, with the status that was written last. */
   latest(key: ObjectKey): ObservedGatewaySync | undefined {
-    const cached = this.#options.cached(key);
-    const written = this.#written.get(key);
-    return cached && written && isLater(written, cached) ? { ...cached, status: written.status } : cached;
+    const stored = this.#stored(key);
+    const rightful = this.#rightful.get(key);
+    return stored && rightful?.uid === stored.uid ? { ...stored, status: rightful.status } : stored;
   }
 
-  /** One merge patch of what differs; none where nothing does. */
+  /** One merge patch of what differs from what is stored; none where nothing does. */
   async write(key: ObjectKey, status: GatewaySyncStatus): Promise<void> {
-    const { client, mayWrite, cached } = this.#options;
-    const current = this.latest(key);
-    const patch = current && mergePatchOf(current.status, status);
-    if (!current || !patch || !mayWrite()) return;
-    const path = `${gatewaySyncPath(current.namespace, current.name)}/status`;
+    this.#decided.add(key);
+    this.#writing.add(key);
     try {
-      const body = { metadata: { uid: current.uid }, status: patch };
-      const query = { fieldManager: FIELD_MANAGERS.controller };
-      const stored = await client.mergePatch<GatewaySync>(path, body, { query });
-      const { uid, resourceVersion } = stored.metadata;
-      const written = { uid, resourceVersion, status: stored.status ?? {} };
-      const seen = cached(key);
-      if (seen && isLater(written, seen)) this.#written.set(key, written);
-    } catch (error) {
-      if (!isApiError(error, 404, 409)) throw error; // deleted, or made anew under the same name
+      await this.#bringAbout(key, status);
+    } finally {
+      this.#writing.delete(key);
     }
+    const seen = this.#options.cached(key);
+    const written = this.#written.get(key);
+    if (!seen || !written || isLater(written, seen)) return;
+    this.#written.delete(key);
+    this.#judge(key, written, seen);
   }
 
   /** The watch brought a resource: what is no later than that is dropped. */
-  observe(key: ObjectKey, object: ObservedGatewaySync): void {
+  observe(key: ObjectKey, object: ObservedGatewaySync, previous: ObservedGatewaySync | undefined): void {
     const written = this.#written.get(key);
-    if (written && !isLater(written, object)) this.#written.delete(key);
+    // While a write is under way nobody knows yet whose the change is.
+    if (this.#writing.has(key) || (written && isLater(written, object))) return;
+    this.#written.delete(key);
+    const known = written ?? previous;
+    if (known) this.#judge(key, known, object);
   }
 
   forget(key: ObjectKey): void {
     this.#written.delete(key);
+    this.#rightful.delete(key);
+    this.#decided.delete(key);
   }
+
+  #stored(key: ObjectKey): ObservedGatewaySync | undefined {
+    const cached = this.#options.cached(key);
+    const written = this.#written.get(key);
+    if (!cached || !written || !isLater(written, cached)) return cached;
+    return { ...cached, resourceVersion: written.resourceVersion, status: written.status };
+  }
+
+  async #bringAbout(key: ObjectKey, status: GatewaySyncStatus): Promise<void> {
+    const { mayWrite } = this.#options;
+    let stored: Stored | undefined = this.#stored(key);
+    for (let attempt = 1; stored && mayWrite(); attempt += 1) {
+      const patch = mergePatchOf(stored.status, status);
+      if (!patch) break;
+      const outcome: Outcome = await this.#patch(stored, patch, attempt);
+      if (outcome.kind === 'gone') return;
+      if (outcome.kind === 'written') {
+        this.#written.set(key, outcome.written);
+        break;
+      }
+      stored = outcome.live;
+    }
+    if (mayWrite()) this.#rightful.delete(key);
+  }
+
+  /** Only what is stored as it was seen is changed, so that nobody's write is overwritten unseen. */
+  async #patch(stored: Stored, patch: Json, attempt: number): Promise<Outcome> {
+    const { client } = this.#options;
+    const { namespace, name, uid, resourceVersion } = stored;
+    const path = gatewaySyncPath(namespace, name);
+    try {
+      const body = { metadata: { uid, resourceVersion }, status: patch };
+      const query = { fieldManager: FIELD_MANAGERS.controller };
+      return {
+        kind: 'written',
+        written: storedOf(await client.mergePatch<GatewaySync>(`${path}/status`, body, { query })),
+      };
+    } catch (error) {
+      if (isApiError(error, 404)) return { kind: 'gone' };
+      if (!isApiError(error, 409) || attempt >= ATTEMPTS) throw error;
+    }
+    const live = await client.get<GatewaySync>(path).catch(ignoreAbsence);
+    // Made anew under the same name: the watch brings it.
+    return live?.metadata.uid === uid ? { kind: 'changed', live: storedOf(live) } : { kind: 'gone' };
+  }
+
+  #judge(key: ObjectKey, known: Written, object: ObservedGatewaySync): void {
+    if (!this.#decided.has(key) || !this.#options.mayWrite() || known.uid !== object.uid) return;
+    if (known.resourceVersion === object.resourceVersion) return;
+    if (mergePatchOf(known.status, object.status) === undefined) return;
+    if (this.#rightful.get(key)?.uid !== object.uid) this.#rightful.set(key, { uid: known.uid, status: known.status });
+    this.#options.onForeign(key);
+  }
+}
+
+type Stored = Written & Pick<ObservedGatewaySync, 'namespace' | 'name'>;
+
+type Outcome = { kind: 'written'; written: Stored } | { kind: 'changed'; live: Stored } | { kind: 'gone' };
+
+const storedOf = ({ metadata: { namespace, name, uid, resourceVersion }, status = {} }: GatewaySync): Stored => ({
+  ...{ namespace, name, uid, resourceVersion },
+  status,
+});
+
+function ignoreAbsence(error: unknown): undefined {
+  if (!isApiError(error, 404)) throw error;
 }
 
 /** Of another resource of the same name nothing counts. */

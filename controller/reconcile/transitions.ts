@@ -14,7 +14,7 @@ export function transitionsOf(before: GatewaySyncStatus, after: GatewaySyncStatu
   return [
     commitTransition(before, after),
     ...requestTransitions(before, after),
-    sidecarTransition(before, after),
+    ...problemTransitions(before, after),
     ...readinessTransitions(before, after),
   ].filter((transition) => transition !== undefined);
 }
@@ -48,18 +48,21 @@ function requestTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus)
   });
 }
 
-/** Told of by itself, since Ready may be about something worse. */
-function sidecarTransition(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition | undefined {
-  const [was, is] = [before, after].map(({ conditions }) => conditionOf(conditions, 'SidecarInjected'));
-  if (is?.status !== 'False' || was?.status === 'False') return undefined;
-  return { type: 'Warning', reason: is.reason, message: is.message };
+/** Conditions with an event of their own, since Ready may be about something worse. */
+const TOLD_APART = ['SidecarInjected', 'AgentAccess'] as const;
+
+function problemTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition[] {
+  return TOLD_APART.flatMap((type) => {
+    const [was, is] = [conditionOf(before.conditions, type), conditionOf(after.conditions, type)];
+    if (is?.status !== 'False' || (was?.status === 'False' && was.reason === is.reason)) return [];
+    return [{ type: 'Warning' as const, reason: is.reason, message: is.message }];
+  });
 }
 
 function readinessTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus): (Transition | undefined)[] {
   const [was, is] = [conditionOf(before.conditions, 'Ready'), conditionOf(after.conditions, 'Ready')];
   if (!is || (was?.status === is.status && was.reason === is.reason)) return [];
-  // A missing sidecar has an event of its own.
-  if (is.reason === conditionOf(after.conditions, 'SidecarInjected')?.reason) return [];
+  if (TOLD_APART.some((type) => is.reason === conditionOf(after.conditions, type)?.reason)) return [];
   if (is.status === 'False') return [{ type: 'Warning', reason: is.reason, message: is.message }];
   if (is.status === 'True' && is.reason === 'Synced')
     return [{ type: 'Normal', reason: 'Synced', message: is.message }];

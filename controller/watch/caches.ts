@@ -33,7 +33,7 @@ export interface CacheOptions {
   onRestart?: (kind: string, reason: string) => void;
 }
 
-type AnyReflector = Pick<Reflector<GatewaySync, unknown>, 'hasSynced' | 'silentForMs' | 'firstSync' | 'run'>;
+type AnyReflector = Pick<Reflector<GatewaySync, unknown>, 'hasSynced' | 'stuckForMs' | 'firstSync' | 'run'>;
 
 /** The controller's view of the cluster: GatewaySyncs, injected pods, reports and role bindings, always current. */
 export class Caches {
@@ -96,9 +96,9 @@ export class Caches {
     return this.#all.every((reflector) => reflector.hasSynced);
   }
 
-  /** The longest silence of any watch, in milliseconds. */
-  get silentForMs(): number {
-    return Math.max(...this.#all.map((reflector) => reflector.silentForMs));
+  /** For how long some watch has neither heard anything nor tried again, in milliseconds. */
+  get stuckForMs(): number {
+    return Math.max(...this.#all.map((reflector) => reflector.stuckForMs));
   }
 
   /** Runs all watches until the signal aborts. */

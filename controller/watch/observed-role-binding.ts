@@ -1,7 +1,11 @@
-import { FIELD_MANAGERS } from '../../shared/api/names.ts';
+import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
+import { agentRoleBindingName, FIELD_MANAGERS } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 
 export const RBAC = 'rbac.authorization.k8s.io/v1';
+
+/** Label of the RoleBindings that the controller keeps. */
+export const MANAGED_BY = { 'app.kubernetes.io/managed-by': FIELD_MANAGERS.controller };
 
 export const ROLE_BINDING_SELECTOR = `app.kubernetes.io/managed-by=${FIELD_MANAGERS.controller}`;
 
@@ -19,6 +23,8 @@ export interface ObservedRoleBinding {
   subjects: string[];
   roleRef: string;
   ownerUID: string | undefined;
+  /** It has the label, and belongs to nobody else: another RoleBinding of the name is left alone. */
+  isOurs: boolean;
 }
 
 /** Keeps what is used of a RoleBinding. */
@@ -31,5 +37,15 @@ export function projectRoleBinding({ metadata, subjects = [], roleRef }: RoleBin
     subjects: subjects.map((subject) => (own(subject) ? subject.name : JSON.stringify(subject))).sort(),
     roleRef: `${roleRef.kind}/${roleRef.name}`,
     ownerUID: metadata.ownerReferences?.[0]?.uid,
+    isOurs: isOurs(metadata),
   };
+}
+
+function isOurs({ name, labels = {}, ownerReferences = [] }: ObjectMeta): boolean {
+  const isLabelled = Object.entries(MANAGED_BY).every(([key, value]) => labels[key] === value);
+  const isOwned = ownerReferences.some(
+    (owner) =>
+      owner.apiVersion === API_VERSION && owner.kind === GATEWAY_SYNC.kind && agentRoleBindingName(owner.name) === name,
+  );
+  return isLabelled && (isOwned || ownerReferences.length === 0);
 }

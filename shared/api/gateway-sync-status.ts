@@ -12,6 +12,7 @@ export type ConditionType =
   | 'AllGatewaysSynced'
   | 'SidecarInjected'
   | 'SSHHostKeyVerification'
+  | 'AgentAccess'
   | 'Ready'
   | 'Stalled';
 
@@ -49,7 +50,7 @@ const gatewayCountsSchema = v.object({
   summary: text('For the printer column: 2/3 synced.', 64),
   total: count('Gateways found.'),
   synced: count('Gateways on the resolved commit.'),
-  pending: count('Gateways that have not reported yet.'),
+  pending: count('Gateways that have not reported on the latest spec yet.'),
   error: count('Gateways that reported an error.'),
   missingSidecar: count('Pods that ask for a sidecar and have none.'),
   paused: count('Gateways that are paused.'),

@@ -14,6 +14,13 @@ export const syncReportStatusSchema = v.pipe(
     profile: v.optional(text('Profile that was applied.')),
     crName: v.optional(text('Name of the GatewaySync.')),
     state: v.pipe(v.picklist(SYNC_STATUSES), v.description('State of the files.')),
+    generation: v.optional(
+      integer(
+        0,
+        Number.MAX_SAFE_INTEGER,
+        'metadata.generation of the GatewaySync that this report is about: if Synced, what is applied.',
+      ),
+    ),
     ref: v.optional(text('Ref that led to the commit.', BOUNDS.ref)),
     commit: v.optional(text('Commit on disk.', 64)),
     time: v.optional(timestamp('When the files were last brought in line.')),

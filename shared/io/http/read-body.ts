@@ -136,12 +136,17 @@ class Incoming {
   readonly #keep = (chunk: Buffer): void => {
     const size = this.#size + chunk.length;
     this.#reckon(chunk.length);
-    if (size > this.#options.limits.maxBytes) return this.refuse('tooLarge');
-    if (!this.#charge(size)) return this.refuse('busy');
+    if (size > this.#options.limits.maxBytes) this.refuse('tooLarge');
+    else if (this.#charge(size)) this.#append(chunk);
+    else this.refuse('busy');
+  };
+
+  #append(chunk: Buffer): void {
+    const size = this.#size + chunk.length;
     if (size > this.#bytes.length) this.#grow(size);
     chunk.copy(this.#bytes, this.#size);
     this.#size = size;
-  };
+  }
 
   #reckon(bytes: number): void {
     const now = performance.now();

@@ -6,7 +6,7 @@ import { Connections } from './connections.ts';
 import type { AccessOptions, ApiCredentials } from './credentials.ts';
 
 /** Time that a call may take if the caller says nothing, in milliseconds. */
-const DEFAULT_TIMEOUT_MS = 15_000;
+export const DEFAULT_TIMEOUT_MS = 15_000;
 
 /** Bytes of an answer that tells of an error: a Status object has a few hundred. */
 const MAX_ERROR_BYTES = 64 * 1024;

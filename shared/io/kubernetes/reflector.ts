@@ -60,7 +60,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
   readonly #firstSync = Promise.withResolvers<void>();
   #synced = false;
   #version = '';
-  #lastContact = performance.now();
+  #progressAt: number | undefined;
 
   constructor(options: ReflectorOptions<TRaw, T>) {
     this.#options = options;
@@ -75,9 +75,9 @@ export class Reflector<TRaw extends KubernetesObject, T> {
     return this.#synced;
   }
 
-  /** Milliseconds since the server last said anything. */
-  get silentForMs(): number {
-    return performance.now() - this.#lastContact;
+  /** Milliseconds since it last did anything, be it in vain: whether the server answers does not count. */
+  get stuckForMs(): number {
+    return this.#progressAt === undefined ? 0 : performance.now() - this.#progressAt;
   }
 
   /** Runs until the signal aborts; never throws. */
@@ -85,6 +85,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
     let failures = 0;
     while (!signal.aborted) {
       const started = performance.now();
+      this.#progressAt = started;
       let pauseMs: number | undefined;
       try {
         if (this.#version === '') await this.#list(signal);
@@ -92,7 +93,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
         failures = 0;
         this.#options.onRestart?.('end');
       } catch (error) {
-        if (signal.aborted) return;
+        if (signal.aborted) break;
         if (performance.now() - started > HEALTHY_AFTER_MS) failures = 0;
         failures += 1;
         pauseMs = this.#options.retryAfterMs?.(error);
@@ -100,6 +101,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
       }
       await sleep(pauseMs ?? backoff(failures), undefined, { signal }).catch(() => {});
     }
+    this.#progressAt = undefined;
   }
 
   #onFailure(error: unknown): void {
@@ -117,7 +119,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
     do {
       const query = { limit: pageSize, continue: next, labelSelector, fieldSelector };
       const page = await client.get<ListPage<TRaw>>(path, { query, signal, timeoutMs: 30_000 });
-      this.#lastContact = performance.now();
+      this.#progressAt = performance.now();
       for (const object of page.items) {
         seen.add(keyOf(object));
         this.#upsert(object);
@@ -147,7 +149,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
       signal,
       idleTimeoutMs: this.#options.idleTimeoutMs ?? IDLE_TIMEOUT_MS,
     })) {
-      this.#lastContact = performance.now();
+      this.#progressAt = performance.now();
       if (event.type === 'DELETED') this.#remove(keyOf(event.object));
       else if (event.type !== 'BOOKMARK') this.#upsert(event.object);
       this.#version = event.object.metadata.resourceVersion;

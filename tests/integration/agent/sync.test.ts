@@ -3,6 +3,7 @@ import { chmod, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import type { SyncReport } from '../../../shared/api/sync-report.ts';
 import { until } from '../../support/until.ts';
 import { createGatewayPod, startSyncedPod } from './support/gateway-pod.ts';
 
@@ -38,6 +39,7 @@ suite('a gateway follows its GatewaySync', () => {
       profile: 'default',
       crName: 'gw',
       state: 'Synced',
+      generation: 1,
       ref: 'main',
       commit: first,
       files: { added: 2, modified: 0, deleted: 0, unchanged: 0 },
@@ -122,6 +124,19 @@ suite('a gateway follows its GatewaySync', () => {
   });
 });
 
+suite('a report', () => {
+  test('tells which generation of the spec is applied, also where that changes no file', async (t) => {
+    const repository = await server.createRepository('generation');
+    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    const { pod } = await startSyncedPod(t, { repo: repository.url, commit });
+    assert.equal((await pod.report()).status?.generation, 1);
+    await pod.setSpec(repository.url, { polling: { enabled: true } });
+    await pod.settle(commit);
+    const isApplied = ({ status }: SyncReport) => status?.state === 'Synced' && status.generation === 2;
+    await pod.untilReport('the new generation', isApplied);
+  });
+});
+
 suite('a gateway is left as it is', () => {
   test('while paused, and says so, with the commit that is on disk', async (t) => {
     const repository = await server.createRepository('paused');
@@ -132,6 +147,7 @@ suite('a gateway is left as it is', () => {
     await pod.settle(second);
     const { status } = await pod.untilReport('Paused', (report) => report.status?.state === 'Paused');
     assert.equal(status?.commit, first);
+    assert.equal(status?.generation, 2);
     assert.deepEqual(await pod.files(), { 'config/a': '1' });
     assert.equal((await fetch(`${agent.healthUrl}/readyz`)).status, 200);
     await pod.setSpec(repository.url);

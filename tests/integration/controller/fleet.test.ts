@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { startGitServer } from '../../../scripts/testbed/git-server.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { apply, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
 import { gatewayPod, injectedPod, report, strangerUID } from '../../support/gateway-pods.ts';
 import { type Address, applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
@@ -9,7 +10,7 @@ import { until } from '../../support/until.ts';
 
 async function arrange(
   t: TestContext,
-): Promise<{ address: Address; commit: string; commitAgain: () => Promise<string> }> {
+): Promise<{ address: Address; commit: string; repo: string; commitAgain: () => Promise<string> }> {
   const server = await startGitServer();
   t.after(() => server.stop());
   const repository = await server.createRepository('app');
@@ -19,7 +20,7 @@ async function arrange(
   await applyGatewaySync(address, { repo: repository.url });
   await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
   const commitAgain = () => repository.commit({ files: { 'config/a': `${Math.random()}` } });
-  return { address, commit, commitAgain };
+  return { address, commit, repo: repository.url, commitAgain };
 }
 
 interface RoleBinding {
@@ -71,6 +72,29 @@ suite('the state of the fleet', { concurrency: 4 }, () => {
     );
     const table = await kubectl('get', 'gs', name, '--namespace', namespace);
     assert.match(table, /NAME\s+REF\s+GATEWAYS\s+READY\s+STATUS\s+AGE\s+app\s+main\s+3\/3 synced\s+True\s+Synced/);
+  });
+
+  test('is not ready after an edit until the agents have applied it, though the commit is the same', async (t) => {
+    const { address, commit, repo } = await arrange(t);
+    const { namespace, name } = address;
+    await apply(injectedPod(namespace, 'a', name));
+    await apply(injectedPod(namespace, 'old', name));
+    const reportAll = async (generation: number) => {
+      await report({ namespace, name: 'a' }, { commit, ref: 'main', generation });
+      // An agent from before reports had a generation.
+      await report({ namespace, name: 'old' }, { commit, ref: 'main' });
+    };
+    const isReady = (resource: GatewaySync) => condition(resource, 'Ready')?.status === 'True';
+    await reportAll(1);
+    await untilGatewaySync(address, 'ready', isReady);
+    const mappings = [{ source: 'config', destination: 'elsewhere' }];
+    await applyGatewaySync(address, { repo }, { sync: { profiles: { default: { mappings } } } });
+    const edited = await untilGatewaySync(address, 'the edit', ({ status }) => status?.observedGeneration === 2);
+    assert.equal(condition(edited, 'Ready')?.status, 'Unknown');
+    assert.equal(condition(edited, 'Ready')?.reason, 'Syncing');
+    assert.equal(condition(edited, 'AllGatewaysSynced')?.status, 'False');
+    await reportAll(2);
+    await untilGatewaySync(address, 'ready again', isReady);
   });
 
   test('does not believe a report that another pod of that name left', async (t) => {
@@ -142,13 +166,55 @@ suite('the RoleBinding', { concurrency: 4 }, () => {
     await untilSubjects(address, ['green']);
   });
 
+  test('that is denied shows in a condition and an event, keeps no status from being written, and is tried again', async (t) => {
+    const server = await startGitServer();
+    t.after(() => server.stop());
+    const repository = await server.createRepository('app');
+    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    const address = { namespace: await createNamespace(t), name: 'app' };
+    const { namespace } = address;
+    await apply(injectedPod(namespace, 'pod', address.name));
+    await startController(t, namespace, { KUBECONFIG: await accountWith(namespace, look) });
+    await applyGatewaySync(address, { repo: repository.url });
+    const isDenied = (resource: GatewaySync) => condition(resource, 'AgentAccess')?.status === 'False';
+    const denied = await untilGatewaySync(address, 'told', isDenied);
+    assert.equal(denied.status?.lastSyncCommit, commit);
+    assert.equal(denied.status?.gateways?.total, 1);
+    assert.equal(condition(denied, 'AgentAccess')?.reason, 'RoleBindingNotWritten');
+    assert.match(condition(denied, 'AgentAccess')?.message ?? '', /rolebindings.* is forbidden/);
+    assert.equal(condition(denied, 'Ready')?.reason, 'RoleBindingNotWritten');
+    const reasons = () =>
+      kubectl('get', 'events.events.k8s.io', '--namespace', namespace, '--output', 'jsonpath={.items[*].reason}');
+    await until(reasons, { describe: 'an event', accept: (text) => text.split(' ').includes('RoleBindingNotWritten') });
+    await accountWith(namespace, look, ...bind);
+    await untilSubjects(address, ['default']);
+    const bound = await untilGatewaySync(address, 'no problem', (resource) => !isDenied(resource));
+    assert.equal(condition(bound, 'AgentAccess'), undefined);
+  });
+
+  test('of that name that somebody else made is left alone, and told', async (t) => {
+    const { address } = await arrange(t);
+    const { namespace, name } = address;
+    const named = ['rolebinding', `sync-agent-${name}`, '--namespace', namespace];
+    await kubectl('create', ...named, '--clusterrole=view', '--serviceaccount=default:somebody');
+    const read = () => kubectl('get', ...named, '--output', 'jsonpath={.metadata.resourceVersion}');
+    const before = await read();
+    await apply(injectedPod(namespace, 'pod', name));
+    const told = await untilGatewaySync(address, 'told', (resource) => !!condition(resource, 'AgentAccess'));
+    assert.equal(condition(told, 'AgentAccess')?.reason, 'ForeignRoleBinding');
+    assert.equal(await read(), before);
+    await kubectl('delete', ...named);
+    await untilSubjects(address, ['default']);
+    await untilGatewaySync(address, 'no problem', (resource) => !condition(resource, 'AgentAccess'));
+  });
+
   test('is left to others where that is wished, and takes no right to RoleBindings then', async (t) => {
     const server = await startGitServer();
     t.after(() => server.stop());
     const repository = await server.createRepository('app');
     await repository.commit({ files: { 'config/a': '1' } });
     const address = { namespace: await createNamespace(t), name: 'app' };
-    const KUBECONFIG = await accountWithoutRoleBindings(address.namespace);
+    const KUBECONFIG = await accountWith(address.namespace);
     await startController(t, address.namespace, { AUTO_BIND_AGENT: 'false', KUBECONFIG });
     await applyGatewaySync(address, { repo: repository.url });
     await apply(injectedPod(address.namespace, 'pod', address.name));
@@ -157,9 +223,17 @@ suite('the RoleBinding', { concurrency: 4 }, () => {
   });
 });
 
-/** Gives a kubeconfig of an account that may all that the controller needs in a namespace, beside binding agents. */
-async function accountWithoutRoleBindings(namespace: string): Promise<string> {
+/** What it takes to look at RoleBindings, and what to write them. */
+const look = { apiGroups: ['rbac.authorization.k8s.io'], resources: ['rolebindings'], verbs: ['get', 'list', 'watch'] };
+const bind = [
+  { ...look, verbs: ['create', 'patch', 'delete'] },
+  { ...look, resources: ['clusterroles'], resourceNames: ['sync-agent'], verbs: ['bind'] },
+];
+
+/** Gives a kubeconfig of an account that may all that the controller needs in a namespace beside binding agents, and more. */
+async function accountWith(namespace: string, ...more: object[]): Promise<string> {
   const rules = [
+    ...more,
     { apiGroups: ['sync.io'], resources: ['*'], verbs: ['*'] },
     { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] },
     { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { clientOf } from '../../../scripts/testbed/client-of.ts';
 import { writeKubeconfig } from '../../../scripts/testbed/cluster-access.ts';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
@@ -27,16 +28,13 @@ async function unreachableKubeconfig(t: TestContext): Promise<string> {
   return writeKubeconfig(path.join(folder.path, 'kubeconfig'), { url, caFile, token: 'none' });
 }
 
-const holderOf = (namespace: string) =>
-  kubectl(
-    'get',
-    'lease',
-    'stoker-operator-controller',
-    '--namespace',
-    namespace,
-    '--output',
-    'jsonpath={.spec.holderIdentity}',
-  );
+const LEASE = 'stoker-operator-controller';
+
+/** An identity is the name of the pod, and what tells two processes of that name apart. */
+const podOf = (identity = '') => identity.split('_')[0] ?? '';
+
+const holderOf = async (namespace: string) =>
+  podOf(await kubectl('get', 'lease', LEASE, '--namespace', namespace, '--output', 'jsonpath={.spec.holderIdentity}'));
 
 /** Who held the lease so far, one after the other; nobody is empty. */
 async function followHolders(t: TestContext, namespace: string): Promise<string[]> {
@@ -49,7 +47,7 @@ async function followHolders(t: TestContext, namespace: string): Promise<string[
   const holders: string[] = [];
   const follow = async () => {
     for await (const event of leases) {
-      const holder = event.type === 'BOOKMARK' ? holders.at(-1) : (event.object.spec.holderIdentity ?? '');
+      const holder = event.type === 'BOOKMARK' ? holders.at(-1) : podOf(event.object.spec.holderIdentity);
       if (holder !== undefined && holder !== holders.at(-1)) holders.push(holder);
     }
   };
@@ -75,6 +73,13 @@ async function expectHandOver(t: TestContext, { namespace, leader, spare }: Repl
   assert.deepEqual(holders, ['one', '', 'two']);
   assert.equal((await ended).code, 0);
 }
+
+/** Writes into the lease what another replica would. */
+const giveLeaseTo = (namespace: string, holderIdentity: string) =>
+  kubectl(
+    ...['patch', 'lease', LEASE, '--namespace', namespace, '--type=merge', '--patch'],
+    JSON.stringify({ spec: { holderIdentity, leaseDurationSeconds: 15 } }),
+  );
 
 async function arrange(t: TestContext) {
   const server = await startGitServer();
@@ -159,5 +164,41 @@ suite('of two controllers', { concurrency: 4 }, () => {
     const after = await untilGatewaySync(address, 'as it was', isDone);
     assert.equal(after.metadata.resourceVersion, before.metadata.resourceVersion);
     assert.equal(await holderOf(namespace), 'two');
+  });
+
+  test('the one that leads goes on when its lease is deleted, and the other one does not lead next to it', async (t) => {
+    const { namespace, spare } = await arrange(t);
+    const holders = await followHolders(t, namespace);
+    await sleep(2_000); // the spare has looked at the lease
+    for (let round = 0; round < 4; round += 1) {
+      await kubectl('delete', 'lease', LEASE, '--namespace', namespace);
+      await until(() => holderOf(namespace), { describe: 'the lease made anew' });
+    }
+    assert.deepEqual(new Set(holders), new Set(['one']));
+    assert.doesNotMatch(spare.output, /became leader/);
+  });
+
+  test('the one that leads ends as soon as it sees that another one holds the lease', async (t) => {
+    const namespace = await createNamespace(t);
+    const leader = await startReplica(t, namespace, 'one');
+    await leader.waitForLog(/became leader/);
+    await giveLeaseTo(namespace, 'another');
+    const given = performance.now();
+    assert.equal((await leader.exited).code, 1);
+    const tookMs = performance.now() - given;
+    t.diagnostic(`ended within ${Math.round(tookMs)} ms`);
+    assert.ok(tookMs < 9_000, `its lease would have lasted for 15 s, and it ended after ${tookMs} ms`);
+    assert.equal(await holderOf(namespace), 'another');
+  });
+
+  test('of the same name only one leads', async (t) => {
+    const namespace = await createNamespace(t);
+    const first = await startReplica(t, namespace, 'same');
+    await first.waitForLog(/became leader/);
+    const second = await startReplica(t, namespace, 'same');
+    await sleep(5_000);
+    assert.doesNotMatch(second.output, /became leader/);
+    await first.stop();
+    await second.waitForLog(/became leader/);
   });
 });

@@ -282,3 +282,24 @@ suite('a push', { concurrency: 4 }, () => {
     assert.equal(status?.lastSyncCommit, commits.v1);
   });
 });
+
+suite('a status', () => {
+  const patchStatus = ({ namespace, name }: Address, status: object | null) =>
+    kubectl(
+      ...['patch', 'gs', name, '--namespace', namespace, '--subresource=status', '--type=merge'],
+      ...['--patch', JSON.stringify({ status })],
+    );
+
+  test('that somebody else changes or wipes is put right', async (t) => {
+    const { address, commits } = await arrange(t);
+    await request(address, 'v1', { id: 'first' });
+    const before = await untilOutcome(address, 'first', 'Applied');
+    const isAsBefore = ({ status }: typeof before) => JSON.stringify(status) === JSON.stringify(before.status);
+    const evil = { target: { ref: 'develop', source: 'Request' }, lastSyncCommit: commits.develop };
+    for (const status of [evil, null]) {
+      await patchStatus(address, status);
+      await untilGatewaySync(address, 'as it was', isAsBefore);
+    }
+    assert.equal((await readEvents(address)).filter((reason) => reason === 'RequestApplied').length, 1);
+  });
+});

@@ -44,7 +44,16 @@ async function syncOnce({ repo, commit, source, data, clone: path }: Order): Pro
   const none = { tokenFile: undefined, sshKeyFile: undefined, knownHostsFile: undefined, caFile: undefined };
   const reload = { preset: 'none' as const, requests: [], readyPath: undefined };
   const profile = { ...settings, mappings: [{ source, destination: 'config', required: true, template: false }] };
-  const intent = { repo, commit, ref: 'main', profile, verify: 'none' as const, submodules: false, reload };
+  const intent = {
+    generation: 1,
+    repo,
+    commit,
+    ref: 'main',
+    profile,
+    verify: 'none' as const,
+    submodules: false,
+    reload,
+  };
   const dependencies: SyncDependencies = {
     identity,
     labelsFile: undefined,

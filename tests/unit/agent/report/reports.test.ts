@@ -19,6 +19,10 @@ suite('reportStatus', () => {
     }
   });
 
+  test('tells which generation of the resource it is about', () => {
+    assert.equal(reportStatus({ state: 'Synced', generation: 4 }, context).generation, 4);
+  });
+
   test('tells of no commit where none is on disk', () => {
     const status = reportStatus({ state: 'Paused' }, { ...context, applied: undefined });
     assert.deepEqual(Object.keys(status), ['podUID', 'gateway', 'profile', 'crName', 'state', 'agentVersion']);

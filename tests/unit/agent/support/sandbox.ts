@@ -141,6 +141,7 @@ function intentOf(target: Target): Intent {
   const { repo, commit, ref = 'main', profile = {}, reload = noReload, verify = 'none', submodules = false } = target;
   const mappings = [{ source: '.', destination: '.', required: true, template: false }];
   return {
+    generation: 1,
     repo,
     ref,
     commit,

@@ -120,6 +120,24 @@ const cases: { name: string; given: Given; follows: string; verdict: string | un
     verdict: 'try',
   },
   {
+    name: 'a status that was wiped, and a request from before the edit of the ref',
+    given: { ref: 'next', refWritten: 20, request: { at: at(10) } },
+    follows: 'next',
+    verdict: 'Superseded',
+  },
+  {
+    name: 'a status that was wiped, and a request from after the edit of the ref',
+    given: { ref: 'next', refWritten: 20, request: { at: at(30) } },
+    follows: 'next',
+    verdict: 'try',
+  },
+  {
+    name: 'a request by hand in the second in which the resource was made',
+    given: { request: { writtenAt: created } },
+    follows: 'main',
+    verdict: 'try',
+  },
+  {
     name: 'a request kept in a manifest',
     given: { request: { at: at(5), applied: true }, status: following('main') },
     follows: 'main',

@@ -1,10 +1,31 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { Liveness } from '../../../../controller/leadership/liveness.ts';
 import { KeyedQueue } from '../../../../controller/reconcile/queue.ts';
+import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
+import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
+import { Reflector } from '../../../../shared/io/kubernetes/reflector.ts';
 
 const log = pino({ level: 'silent' });
+
+/** Whether a program is alive whose one watch asks an API server like this, after twice the limit. */
+async function isAliveWith(t: TestContext, get: () => Promise<never>): Promise<boolean> {
+  const stopping = new AbortController();
+  const reflector = new Reflector({
+    client: { get } as unknown as KubernetesClient,
+    path: '/api/v1/pods',
+    project: () => '',
+    onChange: () => {},
+    retryAfterMs: () => 10,
+    log,
+  });
+  void reflector.run(stopping.signal);
+  t.after(() => stopping.abort());
+  await sleep(1_000);
+  return new Liveness([{ name: 'watches', stuckForMs: () => reflector.stuckForMs, limitMs: 500 }], log).isAlive;
+}
 
 suite('a program', () => {
   test('is alive while each of its loops is within its own limit', () => {
@@ -56,5 +77,14 @@ suite('a program', () => {
     hanging.resolve(undefined);
     await queue.stop();
     assert.equal(liveness.isAlive, true);
+  });
+
+  test('stays alive while the API server is unavailable, or refuses one of its watches', async (t) => {
+    assert.equal(await isAliveWith(t, () => Promise.reject(new Error('ECONNREFUSED'))), true);
+    assert.equal(await isAliveWith(t, () => Promise.reject(new ApiError(403, '{}'))), true);
+  });
+
+  test('is not alive once a watch neither hears anything nor tries again', async (t) => {
+    assert.equal(await isAliveWith(t, () => new Promise(() => {})), false);
   });
 });

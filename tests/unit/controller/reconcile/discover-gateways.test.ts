@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { discoverGateways } from '../../../../controller/reconcile/discover-gateways.ts';
+import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../../../../controller/watch/observed-pod.ts';
 import type { SyncReportStatus } from '../../../../shared/api/sync-report.ts';
 
@@ -18,26 +19,56 @@ const pod: ObservedPod = {
   live: true,
 };
 
-function fleetOf(status: Partial<SyncReportStatus> | undefined, podUID = 'uid') {
+interface Given {
+  podUID?: string;
+  /** Of the resource. */
+  paused?: boolean;
+  /** Of the profile of the gateway. */
+  profile?: { paused?: boolean; dryRun?: boolean };
+}
+
+function fleetOf(
+  status: Partial<SyncReportStatus> | undefined,
+  { podUID = 'uid', paused = false, profile = {} }: Given = {},
+) {
   const report = { namespace: 'ns', name: 'gateway-0', podUID, status: status as SyncReportStatus | undefined };
-  return discoverGateways({ pods: [pod], missing: [], reportOf: () => report, commit: wanted });
+  const spec = { paused, sync: { defaults: {}, profiles: { default: { mappings: [], ...profile } } } };
+  const gatewaySync = { spec, generation: 3 } as unknown as ObservedGatewaySync;
+  return discoverGateways({ gatewaySync, pods: [pod], missing: [], reportOf: () => report, commit: wanted });
 }
 
 suite('a gateway is shown as what it is:', () => {
-  const cases: [name: string, status: Partial<SyncReportStatus> | undefined, shown: string][] = [
+  const paused = { profile: { paused: true } };
+  const dryRun = { profile: { dryRun: true } };
+  const cases: [name: string, status: Partial<SyncReportStatus> | undefined, shown: string, given?: Given][] = [
     ['synced', { state: 'Synced', commit: wanted }, 'Synced'],
     ['synced to another commit', { state: 'Synced', commit: other }, 'Skewed'],
     ['synced to a commit that it does not name', { state: 'Synced' }, 'Skewed'],
-    ['paused, on the very commit', { state: 'Paused', commit: wanted }, 'Paused'],
-    ['paused, on another', { state: 'Paused', commit: other }, 'Paused'],
-    ['in a dry run, on the very commit', { state: 'DryRun', commit: wanted }, 'DryRun'],
+    ['paused, on the very commit', { state: 'Paused', commit: wanted }, 'Paused', paused],
+    ['paused, on another', { state: 'Paused', commit: other }, 'Paused', paused],
+    ['paused with the whole resource', { state: 'Paused', commit: other }, 'Paused', { paused: true }],
+    ['paused until just now, on another commit', { state: 'Paused', commit: other }, 'Pending'],
+    ['paused until just now, on the very commit', { state: 'Paused', commit: wanted }, 'Pending'],
+    ['not aware of the pause yet', { state: 'Synced', commit: wanted }, 'Synced', paused],
+    ['in a dry run, on the very commit', { state: 'DryRun', commit: wanted }, 'DryRun', dryRun],
+    ['in a dry run until just now', { state: 'DryRun', commit: wanted }, 'Pending'],
     ['failed, with the very commit on disk', { state: 'Error', commit: wanted, message: 'x' }, 'Error'],
     ['waiting, with the very commit on disk', { state: 'Pending', commit: wanted }, 'Pending'],
+    ['synced by the latest spec', { state: 'Synced', commit: wanted, generation: 3 }, 'Synced'],
+    ['synced by an earlier spec', { state: 'Synced', commit: wanted, generation: 2 }, 'Pending'],
+    [
+      'synced by the spec of an earlier resource of the name',
+      { state: 'Synced', commit: wanted, generation: 9 },
+      'Pending',
+    ],
+    ['failed with an earlier spec', { state: 'Error', generation: 2, message: 'x' }, 'Pending'],
+    ['failed with the latest spec', { state: 'Error', generation: 3, message: 'x' }, 'Error'],
+    ['paused by an earlier spec', { state: 'Paused', commit: wanted, generation: 2 }, 'Pending', paused],
     ['silent', undefined, 'Pending'],
   ];
-  for (const [name, status, shown] of cases) {
+  for (const [name, status, shown, given] of cases) {
     test(`${name}: ${shown}`, () => {
-      const { gateways, counts } = fleetOf(status);
+      const { gateways, counts } = fleetOf(status, given);
       assert.equal(gateways[0]?.syncStatus, shown);
       assert.equal(gateways[0]?.message, status?.message);
       assert.equal(counts.synced, shown === 'Synced' ? 1 : 0);
@@ -47,6 +78,9 @@ suite('a gateway is shown as what it is:', () => {
   }
 
   test('what an earlier pod of the name reported is not its state', () => {
-    assert.equal(fleetOf({ state: 'Synced', commit: wanted }, 'another').gateways[0]?.syncStatus, 'Pending');
+    assert.equal(
+      fleetOf({ state: 'Synced', commit: wanted }, { podUID: 'another' }).gateways[0]?.syncStatus,
+      'Pending',
+    );
   });
 });

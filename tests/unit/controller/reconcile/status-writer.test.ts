@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { mergePatchOf } from '../../../../controller/reconcile/status-writer.ts';
+import { mergePatchOf, StatusWriter } from '../../../../controller/reconcile/status-writer.ts';
+import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
+import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
+import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
+import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 
 /** RFC 7386, section 2. */
 function applyPatch(target: unknown, patch: unknown): unknown {
@@ -39,5 +43,86 @@ suite('a merge patch', () => {
     const before = { conditions: [{ type: 'Ready' }], target: { ref: 'a', requestId: '1' }, count: 1 };
     const after = { conditions: [{ type: 'Ready' }], target: { ref: 'b' }, count: 1 };
     assert.deepEqual(mergePatchOf(before, after), { target: { ref: 'b', requestId: null } });
+  });
+});
+
+/** One stored resource, with the API server's rule for a patch with a resourceVersion, and what the watch brought of it. */
+function arrange() {
+  const stored = { uid: 'uid', version: 1, status: {} as GatewaySyncStatus };
+  const object = () =>
+    ({
+      ...{ namespace: 'ns', name: 'app', uid: stored.uid, generation: 1 },
+      resourceVersion: String(stored.version),
+      status: stored.status,
+    }) as ObservedGatewaySync;
+  const raw = () => {
+    const { status, ...metadata } = object();
+    return Promise.resolve({ metadata, status });
+  };
+  let cached = object();
+  const foreign: string[] = [];
+  const client = {
+    get: raw,
+    mergePatch: async (_: string, { metadata, status }: { metadata: { resourceVersion: string }; status: object }) => {
+      if (metadata.resourceVersion !== String(stored.version)) throw new ApiError(409, '{}');
+      change(applyPatch(stored.status, status) as GatewaySyncStatus);
+      return await raw();
+    },
+  } as unknown as KubernetesClient;
+  const options = { client, mayWrite: () => true, cached: () => cached, onForeign: (key: string) => foreign.push(key) };
+  const writer = new StatusWriter(options);
+  const change = (status = stored.status) => {
+    stored.version += 1;
+    stored.status = status;
+  };
+  /** The watch brings what is stored. */
+  const watch = () => {
+    const previous = cached;
+    cached = object();
+    writer.observe('ns/app', cached, previous);
+  };
+  return { stored, change, watch, writer, foreign };
+}
+
+suite('a status', () => {
+  test('is written also where somebody changed the resource meanwhile', async () => {
+    const { stored, change, writer, foreign } = arrange();
+    change(); // the receiver annotates it
+    await writer.write('ns/app', { observedGeneration: 1 });
+    assert.deepEqual(stored.status, { observedGeneration: 1 });
+    assert.deepEqual(foreign, []);
+  });
+
+  test('that somebody else changed at the same moment is ours in the end', async () => {
+    const { stored, change, writer } = arrange();
+    change({ observedRef: 'evil' });
+    await writer.write('ns/app', { observedGeneration: 1 });
+    assert.deepEqual(stored.status, { observedGeneration: 1 });
+  });
+
+  test('that somebody else changed later is told, counts for nothing, and is put right', async () => {
+    const { stored, change, watch, writer, foreign } = arrange();
+    const status = { observedGeneration: 1, target: { ref: 'main', source: 'Spec' as const } };
+    await writer.write('ns/app', status);
+    watch();
+    assert.deepEqual(foreign, []);
+    for (const other of [{ target: { ref: 'evil', source: 'Request' as const } }, {}]) {
+      change(other);
+      watch();
+      assert.deepEqual(writer.latest('ns/app')?.status, status);
+      await writer.write('ns/app', status);
+      assert.deepEqual(stored.status, status);
+      watch();
+      assert.deepEqual(writer.latest('ns/app')?.status, status);
+    }
+    assert.deepEqual(foreign, ['ns/app', 'ns/app']);
+  });
+
+  test('that the last leader wrote is as good as our own', () => {
+    const { change, watch, writer, foreign } = arrange();
+    change({ observedGeneration: 1 });
+    watch();
+    assert.deepEqual(writer.latest('ns/app')?.status, { observedGeneration: 1 });
+    assert.deepEqual(foreign, []);
   });
 });

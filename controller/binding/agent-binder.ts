@@ -1,0 +1,105 @@
+import { agentRoleBindingName } from '../../shared/api/names.ts';
+import { isApiError, isRetryable } from '../../shared/io/kubernetes/api-error.ts';
+import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
+import type { Logger } from '../../shared/log.ts';
+import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+import { type Binding, ensureRoleBinding } from './role-binding.ts';
+
+/** Why agents do not get what they need, as a condition says it. */
+interface AccessProblem {
+  reason: string;
+  message: string;
+}
+
+/** What came of an attempt to let agents in. */
+export interface Access {
+  problem?: AccessProblem;
+  /** When to look again, in milliseconds. */
+  retryAfterMs?: number;
+}
+
+interface Failure extends Access {
+  failures: number;
+  /** What was tried in vain: anything else is tried at once. */
+  tried: string;
+  /** By the monotonic clock, in milliseconds. */
+  retryAt: number;
+}
+
+const BACKOFF_MS = { base: 500, max: 300_000 };
+/** Passing trouble is no news before it has come so often in a row. */
+const TELL_AFTER = 3;
+
+/** Keeps the RoleBindings of resources, and tells what is in the way; what failed is tried again with back-off. */
+export class AgentBinder {
+  readonly #client: KubernetesClient;
+  readonly #failing = new Map<ObjectKey, Failure>();
+
+  constructor(client: KubernetesClient) {
+    this.#client = client;
+  }
+
+  /** Lets the agents of a resource in; never throws. */
+  async bind(key: ObjectKey, gatewaySync: ObservedGatewaySync, binding: Binding, log: Logger): Promise<Access> {
+    const tried = JSON.stringify([gatewaySync.uid, binding]);
+    const last = this.#failing.get(key);
+    const waitMs = last?.tried === tried ? last.retryAt - performance.now() : 0;
+    if (last && waitMs > 0) return accessOf(last, waitMs);
+    const outcome = await this.#attempt(gatewaySync, binding, log);
+    if (outcome.kind === 'bound') {
+      this.#failing.delete(key);
+      return {};
+    }
+    const failures = (last?.failures ?? 0) + 1;
+    const retryAfterMs = backoff(failures);
+    const isNews = !outcome.isPassing || failures >= TELL_AFTER;
+    const failure = {
+      failures,
+      tried,
+      retryAt: performance.now() + retryAfterMs,
+      ...(isNews ? { problem: outcome.problem } : {}),
+    };
+    this.#failing.set(key, failure);
+    return accessOf(failure, retryAfterMs);
+  }
+
+  /** Drops what is kept of a resource. */
+  forget(key: ObjectKey): void {
+    this.#failing.delete(key);
+  }
+
+  async #attempt(gatewaySync: ObservedGatewaySync, binding: Binding, log: Logger): Promise<Attempt> {
+    try {
+      const outcome = await ensureRoleBinding(this.#client, gatewaySync, binding);
+      if (outcome !== 'foreign') return { kind: 'bound' };
+      return { kind: 'unbound', isPassing: false, problem: foreign(gatewaySync) };
+    } catch (error) {
+      log.warn({ err: error }, 'agents not bound');
+      const message = `the RoleBinding of the agents cannot be written: ${wordsOf(error)}`;
+      return { kind: 'unbound', isPassing: isRetryable(error), problem: { reason: 'RoleBindingNotWritten', message } };
+    }
+  }
+}
+
+type Attempt = { kind: 'bound' } | { kind: 'unbound'; isPassing: boolean; problem: AccessProblem };
+
+const accessOf = ({ problem }: Failure, retryAfterMs: number): Access => ({
+  retryAfterMs,
+  ...(problem ? { problem } : {}),
+});
+
+const foreign = ({ name }: ObservedGatewaySync): AccessProblem => ({
+  reason: 'ForeignRoleBinding',
+  message: `the RoleBinding ${agentRoleBindingName(name)} was made by somebody else and is left alone: delete it, or let the agents in yourself`,
+});
+
+/** The same words for the same trouble, so that no retry changes the status. */
+export function wordsOf(error: unknown): string {
+  if (!isApiError(error)) return 'the API server did not answer';
+  return isRetryable(error) ? `the API server answered ${error.status}` : error.message;
+}
+
+function backoff(failures: number): number {
+  return Math.min(BACKOFF_MS.max, BACKOFF_MS.base * 2 ** (failures - 1)) * (0.75 + Math.random() * 0.25);
+}

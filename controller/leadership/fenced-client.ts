@@ -1,0 +1,69 @@
+import {
+  type ApiRequest,
+  type ClientOptions,
+  DEFAULT_TIMEOUT_MS,
+  KubernetesClient,
+} from '../../shared/io/kubernetes/client.ts';
+import type { ApiCredentials } from '../../shared/io/kubernetes/credentials.ts';
+
+/** Nothing may be written: this replica does not lead, or is about to hand over. */
+class FencedError extends Error {
+  readonly code = 'leadership.fenced';
+
+  constructor() {
+    super('not written: another replica leads, or is about to');
+  }
+}
+
+export interface FencedClientOptions extends ClientOptions {
+  /** So many whole milliseconds a write that begins now may take; 0: none may begin. */
+  writeWithinMs: () => number;
+}
+
+/** A client whose writes end before the lease does, so that none of them lands next to those of another leader. */
+export class FencedClient extends KubernetesClient {
+  readonly #writeWithinMs: () => number;
+  readonly #writes = new Set<Promise<unknown>>();
+  #isSealed = false;
+
+  constructor(credentials: ApiCredentials, { writeWithinMs, ...options }: FencedClientOptions) {
+    super(credentials, options);
+    this.#writeWithinMs = writeWithinMs;
+  }
+
+  /** Whether a write may begin now. */
+  get mayWrite(): boolean {
+    return this.#withinMs > 0;
+  }
+
+  override request<T>(request: ApiRequest): Promise<T> {
+    return this.#fence(request, (fenced) => super.request<T>(fenced));
+  }
+
+  override send(request: ApiRequest): Promise<void> {
+    return this.#fence(request, (fenced) => super.send(fenced));
+  }
+
+  /** Lets no write begin any more, and resolves when those that are under way have ended. */
+  async seal(): Promise<void> {
+    this.#isSealed = true;
+    await Promise.allSettled(this.#writes);
+  }
+
+  get #withinMs(): number {
+    return this.#isSealed ? 0 : this.#writeWithinMs();
+  }
+
+  async #fence<T>(request: ApiRequest, call: (request: ApiRequest) => Promise<T>): Promise<T> {
+    if (request.method === 'GET') return await call(request);
+    const withinMs = this.#withinMs;
+    if (withinMs <= 0) throw new FencedError();
+    const write = call({ ...request, timeoutMs: Math.min(request.timeoutMs ?? DEFAULT_TIMEOUT_MS, withinMs) });
+    this.#writes.add(write);
+    try {
+      return await write;
+    } finally {
+      this.#writes.delete(write);
+    }
+  }
+}
