@@ -41,12 +41,12 @@ export function answer({ log, onAnswer }: AnswerOptions): Middleware {
   };
 }
 
-/** Sets the status and the headers that belong to an outcome, tells of it, and gives the body. */
+/** Sets the status and the headers that belong to an outcome, tells of it, and gives the body: JSON, or what h3 makes JSON of. */
 export function respond(
   event: H3Event,
   outcome: Outcome,
   { started, onAnswer }: { started: number; onAnswer: AnswerOptions['onAnswer'] },
-): AnswerBody {
+): AnswerBody | string {
   const requestId = event.context.admitted?.requestId;
   const seconds = (performance.now() - started) / 1000;
   onAnswer({ requestId, target: targetOf(event), headers: headersOf(event), outcome, seconds });
@@ -63,11 +63,17 @@ export function respond(
     case 'refused': {
       const { status, error } = REFUSALS[outcome.reason];
       event.res.status = status;
-      for (const [name, value] of headersFor(outcome)) event.res.headers.set(name, value);
-      return { accepted: false, reason: outcome.reason, error: outcome.error ?? error, requestId };
+      const body = { accepted: false, reason: outcome.reason, error: outcome.error ?? error, requestId };
+      const headers = headersFor(outcome);
+      if (headers.length === 0) return body;
+      // As text: h3 would make a third set of headers out of these and those of an object.
+      for (const [name, value] of [JSON_TYPE, ...headers]) event.res.headers.set(name, value);
+      return JSON.stringify(body);
     }
   }
 }
+
+const JSON_TYPE: [string, string] = ['Content-Type', 'application/json;charset=UTF-8'];
 
 function headersFor({ reason, retryAfterSeconds }: Refusal): [string, string][] {
   const found: [string, string][] = [];

@@ -46,7 +46,8 @@ async function deliver(event: H3Event): Promise<object> {
   if (body.kind !== 'read') throw new Error(body.kind);
   if (!isSigned(body.bytes, request.headers['x-hub-signature-256'] as string | undefined)) {
     event.res.status = 401;
-    return { accepted: false, error: 'no valid signature' };
+    event.res.headers.set('WWW-Authenticate', 'Bearer'); // RFC 9110 wants one with each 401
+    return { accepted: false, reason: 'Unauthorized', error: 'signature and token are both missing or wrong' };
   }
   const { ref } = JSON.parse(body.bytes.toString()) as { ref: string };
   body.release();

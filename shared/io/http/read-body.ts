@@ -14,6 +14,7 @@ export interface BodyLimits {
 /** Reads the body of a request. A body whose sender is trusted is given up for another one's sake less readily. */
 export type ReadBody = (request: IncomingMessage, options?: { isTrusted?: boolean }) => Promise<Body>;
 
+const EMPTY = Buffer.alloc(0);
 /** So much of each body is read whatever the others hold, so that large bodies cannot lock out the usual ones. */
 const FREE_BYTES = 32 * 1024;
 const DEFAULT_TIMEOUT_MS = 15_000;
@@ -38,7 +39,7 @@ class HeldBody {
   }
 
   release(): void {
-    this.#bytes = Buffer.alloc(0);
+    this.#bytes = EMPTY;
     this.#onRelease();
   }
 }
@@ -95,7 +96,7 @@ class Incoming {
   readonly #options: IncomingOptions;
   readonly #timer: NodeJS.Timeout;
   /** In one piece: whoever sends a byte at a time would have a hundred times as many bytes in objects around them. */
-  #bytes: Buffer = Buffer.alloc(0);
+  #bytes: Buffer = EMPTY;
   #size = 0;
   /** Bytes of late, of which half are forgotten each {@link HALF_LIFE_MS}, and when that was reckoned. */
   #recent = 0;
@@ -174,7 +175,7 @@ class Incoming {
   #end(body: Body): void {
     if (!this.#options.budget.underWay.delete(this)) return;
     clearTimeout(this.#timer);
-    this.#bytes = Buffer.alloc(0);
+    this.#bytes = EMPTY;
     if (body.kind !== 'read') this.#uncharge();
     this.#options.resolve(body);
   }
