@@ -41,9 +41,9 @@ test('the time of a moment is that of its arrival, not of the question', async (
   assert.ok(Math.abs(Date.now() - 5000 - clock.at(moment).getTime()) < 50);
 });
 
-test('a time that is days off is a mistake, and counts for nothing', () => {
+test('a time that cannot be written counts for nothing', () => {
   const clock = new ServerClock(() => Date.now());
-  for (const date of ['Sat, 13 Sep 275760 00:00:00 GMT', 'Thu, 01 Jan 1970 00:00:00 GMT']) clock.observe(date);
+  clock.observe('Sat, 13 Sep 275760 00:00:00 GMT');
   assert.equal(clock.offsetMs, 0);
   assert.doesNotThrow(() => clock.at(performance.now()).toISOString());
 });
