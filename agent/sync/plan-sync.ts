@@ -125,8 +125,6 @@ async function narrowSync(
   if (intent.submodules) return undefined;
   if (intent.profile.dryRun || !applied || !baseline.holds(recipeOf(aim), manifest)) return undefined;
   const isSameCommit = applied.commit === intent.commit;
-  // What changes in a submodule shows at its own path, which may lie above a source.
-  if (intent.submodules && !isSameCommit) return undefined;
   const sources = mappings.map(({ source }) => source);
   const changes = await clone.changes(applied.commit, intent.commit, sources);
   if (!changes) return undefined;

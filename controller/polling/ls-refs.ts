@@ -1,3 +1,4 @@
+import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
 import { TerminalError } from '../../shared/errors.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import type { GitHttp, GitHttpOptions } from './git-http.ts';
@@ -24,7 +25,7 @@ export async function discover(
   query: RefQuery,
   options: GitHttpOptions,
 ): Promise<Endpoint> {
-  const base = repository.replace(/\/+$/, '');
+  const base = withoutTrailingSlashes(repository);
   const answer = await http.get(new URL(`${base}/info/refs?service=git-upload-pack`), options);
   const url = new URL(answer.url.href.replace(/\/info\/refs(\?.*)?$/, '/git-upload-pack'));
   const advertisement = new Advertisement(query);
