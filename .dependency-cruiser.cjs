@@ -45,6 +45,12 @@ function roomRules([program, order]) {
 module.exports = {
   forbidden: [
     forbid('no-circular', {}, { circular: true }),
+    forbid(
+      'the-first-tests-need-no-helm',
+      { path: '^tests/(unit|integration|support)/' },
+      { path: '^tests/(chart|monitoring|e2e)/' },
+      'on a new machine helm is still being built while they run',
+    ),
     forbid('no-unresolvable', {}, { couldNotResolve: true }),
     forbid('shared-imports-no-program', { path: '^shared/' }, { path: `^(${anyOf(programs)}|scripts|tests)/` }),
     ...programs.map((program) =>

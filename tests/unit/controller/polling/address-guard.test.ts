@@ -12,6 +12,7 @@ import { readConfig } from '../../../../shared/config.ts';
 import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
 import { isLocalAddress } from '../../../../shared/io/local-address.ts';
 import { Networks } from '../../../../shared/io/networks.ts';
+import { until } from '../../../support/until.ts';
 import { queryTools, startHost } from './query-world.ts';
 
 const defaults = readConfig(configSchema, { WEBHOOK_PORT: '0' }).GIT_DENIED_NETWORKS;
@@ -123,7 +124,8 @@ suite('a name is looked up once for each connection, and that address is connect
     assert.equal(lookups.length, 1);
     const { port, received } = await startListener(t);
     await assert.rejects(arrange(t, `git://git.test:${port}/app.git`, moving(), other).client.query(main));
-    assert.match(received(), new RegExp(`git-upload-pack /app\\.git\\0host=git\\.test:${port}\\0`));
+    const asked = new RegExp(`git-upload-pack /app\\.git\\0host=git\\.test:${port}\\0`);
+    await until(received, { accept: (text) => asked.test(text), describe: 'the question with the name of the host' });
   });
 
   test('by ssh', async (t) => {
@@ -175,13 +177,13 @@ suite('a redirect', { concurrency: 4 }, () => {
   });
 });
 
-/** Starts a TCP server that takes what comes first, and hangs up. */
+/** Starts a TCP server that hangs up once something has come in, and takes what was still on its way. */
 async function startListener(t: TestContext) {
   let text = '';
   const server = createServer((socket) => {
     socket
       .on('error', () => {})
-      .once('data', (chunk) => {
+      .on('data', (chunk) => {
         text += chunk.toString('latin1');
         socket.end();
       });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ApiError } from '../../../shared/io/kubernetes/api-error.ts';
-import { corePath, gatewaySyncPath, syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { kubectl } from '../../support/cluster.ts';
-import { installReceiverRights } from './install-receiver-rights.ts';
-import { startReceiver } from './start-receiver.ts';
+import { ApiError } from '../../shared/io/kubernetes/api-error.ts';
+import { corePath, gatewaySyncPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
+import { startReceiver } from '../integration/receiver/start-receiver.ts';
+import { kubectl } from '../support/cluster.ts';
+import { installReceiverRights } from './support/install-receiver-rights.ts';
 
 /** What the API server says to a call: `allowed`, or the status of its refusal. */
 async function verdict(call: Promise<unknown>): Promise<string> {

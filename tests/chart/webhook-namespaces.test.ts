@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { pick, render } from '../../chart/support/render.ts';
-import { apply, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
-import { gatewayPod } from '../../support/gateway-pods.ts';
-import { until } from '../../support/until.ts';
+import { apply, connectCluster, createNamespace, kubectl } from '../support/cluster.ts';
+import { gatewayPod } from '../support/gateway-pods.ts';
+import { until } from '../support/until.ts';
+import { pick, render } from './support/render.ts';
 
 /** Creates a pod without keeping it, and tells whether the API server called the webhook, which nobody answers here. */
 async function callsWebhook(namespace: string, label: string): Promise<boolean> {

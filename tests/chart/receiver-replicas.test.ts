@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connectCluster, kubectl } from '../../support/cluster.ts';
-import { installReceiverRights } from './install-receiver-rights.ts';
-import { startSlowLink } from './slow-link.ts';
-import { annotationsOf, type Receiver, startReceiver } from './start-receiver.ts';
+import { startSlowLink } from '../integration/receiver/slow-link.ts';
+import { annotationsOf, type Receiver, startReceiver } from '../integration/receiver/start-receiver.ts';
+import { connectCluster, kubectl } from '../support/cluster.ts';
+import { installReceiverRights } from './support/install-receiver-rights.ts';
 
 const cluster = await connectCluster();
 

@@ -2,11 +2,11 @@ import type { TestContext } from 'node:test';
 import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
 import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { clientFor } from '../../chart/support/client-for.ts';
-import { installRights } from '../../chart/support/install-rights.ts';
+import { createGatewaySync } from '../../integration/receiver/start-receiver.ts';
 import { connectCluster } from '../../support/cluster.ts';
 import { until } from '../../support/until.ts';
-import { createGatewaySync } from './start-receiver.ts';
+import { clientFor } from './client-for.ts';
+import { installRights } from './install-rights.ts';
 
 /** A namespace with the GatewaySync `demo`, in which the receiver has the rights and the limits of the chart. */
 export interface ReceiverRights {
