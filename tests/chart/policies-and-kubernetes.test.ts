@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { suite, type TestContext, test } from 'node:test';
+import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
+import { apply, createNamespace, kubectl } from '../support/cluster.ts';
+import { until } from '../support/until.ts';
+import { clientFor } from './support/client-for.ts';
+import { installRights } from './support/install-rights.ts';
+
+interface World {
+  namespace: string;
+  /** Writes the report of a pod, as its agent does. */
+  report: (pod: string) => Promise<void>;
+  get: (what: string) => Promise<{ metadata: { ownerReferences?: { uid: string }[]; annotations?: object } }>;
+}
+
+/** A namespace in which the chart's policies are in force, with the pod `g1` and its report. */
+async function arrange(t: TestContext, given?: string): Promise<World> {
+  const namespace = await installRights(t, given === undefined ? {} : { namespace: given });
+  const role = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'sync-agent' };
+  await apply([
+    {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'g1', namespace },
+      spec: { containers: [{ name: 'gateway', image: 'gateway:1' }], terminationGracePeriodSeconds: 0 },
+    },
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'RoleBinding',
+      metadata: { name: 'sync-agent-site', namespace },
+      roleRef: role,
+      subjects: [{ kind: 'ServiceAccount', name: 'default', namespace }],
+    },
+  ]);
+  const get = async (what: string) => JSON.parse(await kubectl('get', what, '-n', namespace, '--output=json'));
+  const reports = groupPath('sync.io/v1alpha1', 'syncreports', namespace);
+  const report = async (pod: string) => {
+    const { uid } = (await get(`pod/${pod}`)).metadata;
+    const agent = await clientFor({ namespace, serviceAccount: 'default', pod });
+    const owner = { apiVersion: 'v1', kind: 'Pod', name: pod, uid };
+    const body = (name: string) => ({
+      apiVersion: 'sync.io/v1alpha1',
+      kind: 'SyncReport',
+      metadata: { name, namespace, ownerReferences: [owner] },
+      status: { state: 'Synced', podUID: uid },
+    });
+    const tryForeign = () => agent.create(reports, body('foreign'), { query: { dryRun: 'All' } });
+    const refusal = () => tryForeign().then(() => 'accepted', String);
+    await until(refusal, { describe: 'the policy to hold agents', accept: (text) => /its own pod only/.test(text) });
+    await agent.create(reports, body(pod));
+  };
+  await report('g1');
+  return { namespace, report, get };
+}
+
+/** The garbage collector hears of kinds that were added to the API server some 30 s later. */
+async function untilReportsAreCollected(namespace: string): Promise<void> {
+  const owner = { apiVersion: 'v1', kind: 'Pod', name: 'nobody', uid: randomUUID() };
+  const metadata = { name: 'nobody', namespace, ownerReferences: [owner] };
+  await apply({ apiVersion: 'sync.io/v1alpha1', kind: 'SyncReport', metadata, status: { state: 'Synced' } });
+  await untilGone('syncreport/nobody', namespace);
+}
+
+async function untilGone(what: string, namespace: string): Promise<void> {
+  const found = () => kubectl('get', what, '-n', namespace, '--ignore-not-found', '--output=name');
+  await until(found, { describe: `${what} to go`, accept: (text) => text === '' });
+}
+
+suite("what is not an agent goes on next to the chart's policies", { concurrency: 4 }, () => {
+  test('a pod is deleted and its report orphaned', async (t) => {
+    const { namespace, get } = await arrange(t);
+    await untilReportsAreCollected(namespace);
+    await kubectl('delete', 'pod/g1', '-n', namespace, '--cascade=orphan', '--wait=false');
+    await untilGone('pod/g1', namespace);
+    assert.equal((await get('syncreport/g1')).metadata.ownerReferences, undefined);
+  });
+
+  test('a pod is deleted, and its report with it', async (t) => {
+    const { namespace } = await arrange(t);
+    await kubectl('delete', 'pod/g1', '-n', namespace, '--wait=false');
+    await untilGone('syncreport/g1', namespace);
+  });
+
+  test('a namespace is deleted', async (t) => {
+    const namespace = `test-${randomUUID().slice(0, 8)}`;
+    await kubectl('create', 'namespace', namespace);
+    await arrange(t, namespace);
+    await kubectl('delete', 'namespace', namespace, '--wait=false');
+    await untilGone(`namespace/${namespace}`, namespace);
+  });
+
+  test('a backup is restored by a service account that may do everything', async (t) => {
+    const { namespace, get } = await arrange(t);
+    const operator = await createNamespace(t);
+    const name = `restore-${operator}`;
+    await apply([
+      { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'velero', namespace: operator } },
+      {
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'ClusterRoleBinding',
+        metadata: { name },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+        subjects: [{ kind: 'ServiceAccount', name: 'velero', namespace: operator }],
+      },
+    ]);
+    t.after(() => kubectl('delete', 'clusterrolebinding', name));
+    const velero = await clientFor({ namespace: operator, serviceAccount: 'velero' });
+    const reports = groupPath('sync.io/v1alpha1', 'syncreports', namespace);
+    const restored = {
+      apiVersion: 'sync.io/v1alpha1',
+      kind: 'SyncReport',
+      metadata: { name: 'g2', namespace, labels: { 'velero.io/restore-name': 'r' } },
+      status: { state: 'Synced', podUID: 'of-another-cluster' },
+    };
+    await velero.create(reports, restored);
+    await velero.mergePatch(`${reports}/g1`, { metadata: { annotations: { 'example.test/migrated': 'yes' } } });
+    assert.deepEqual((await get('syncreport/g1')).metadata.annotations, { 'example.test/migrated': 'yes' });
+  });
+
+  test('stored versions are migrated by the account of Kubernetes, which may patch everything and delete nothing', async (t) => {
+    const { namespace, get } = await arrange(t);
+    const name = `migrate-${namespace}`;
+    await apply([
+      {
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'ClusterRole',
+        metadata: { name },
+        rules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['list', 'patch', 'get'] }],
+      },
+      {
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'ClusterRoleBinding',
+        metadata: { name },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
+        subjects: [{ kind: 'ServiceAccount', name: 'storage-version-migrator-controller', namespace: 'kube-system' }],
+      },
+    ]);
+    t.after(() => kubectl('delete', 'clusterrole', name, '--wait=false'));
+    t.after(() => kubectl('delete', 'clusterrolebinding', name, '--wait=false'));
+    await kubectl('create', 'serviceaccount', 'storage-version-migrator-controller', '-n', 'kube-system').catch(
+      () => {},
+    );
+    const migrator = await clientFor({
+      namespace: 'kube-system',
+      serviceAccount: 'storage-version-migrator-controller',
+    });
+    const reports = groupPath('sync.io/v1alpha1', 'syncreports', namespace);
+    await until(() => migrator.mergePatch(`${reports}/g1`, { metadata: { annotations: { a: 'b' } } }), {
+      describe: 'the rights of the migrator',
+      timeout: 20_000,
+    });
+    assert.deepEqual((await get('syncreport/g1')).metadata.annotations, { a: 'b' });
+  });
+});
+
+test('an agent stays held to its own report, whoever else its service account may be', async (t) => {
+  const { namespace } = await arrange(t);
+  // The gateway's own account may read and write what developers may.
+  await apply({
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'RoleBinding',
+    metadata: { name: 'gateway-edits', namespace },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'edit' },
+    subjects: [{ kind: 'ServiceAccount', name: 'default', namespace }],
+  });
+  const agent = await clientFor({ namespace, serviceAccount: 'default', pod: 'g1' });
+  const reports = groupPath('sync.io/v1alpha1', 'syncreports', namespace);
+  const foreign = { apiVersion: 'sync.io/v1alpha1', kind: 'SyncReport', metadata: { name: 'g2', namespace } };
+  await assert.rejects(agent.create(reports, foreign), /the report of its own pod only/);
+});
