@@ -87,3 +87,10 @@ test('with existing accounts the chart makes none, and binds those', async () =>
   const bound = objects.flatMap(({ subjects = [] }) => subjects.map(({ name }: { name: string }) => name));
   assert.deepEqual([...new Set(bound)].sort(), ['mine', 'other']);
 });
+
+test('without a Lease one pod is gone before the next one starts, so that never two of them lead', async () => {
+  const strategyFor = async (enabled: boolean) =>
+    pick(await render({ leaderElection: { enabled } }), 'Deployment').spec.strategy;
+  assert.deepEqual(await strategyFor(false), { type: 'Recreate' });
+  assert.deepEqual(await strategyFor(true), { type: 'RollingUpdate' });
+});

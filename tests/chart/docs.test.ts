@@ -16,7 +16,7 @@ const OPTIONS: Record<string, 'needed' | 'left out'> = {
   '--version': 'left out',
   '--values': 'left out',
 };
-const FLAGS = ['--create-namespace', '--install', '--reuse-values', '--take-ownership', '--force-conflicts'];
+const FLAGS = ['--create-namespace', '--install', '--reset-then-reuse-values', '--take-ownership', '--force-conflicts'];
 const CHARTS = ['oci://ghcr.io/stoker-operator/charts/stoker-operator', './chart'];
 
 /** Turns `helm install|upgrade|template …` into the arguments that render the checkout's chart the same way. */

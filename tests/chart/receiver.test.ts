@@ -3,6 +3,9 @@ import { test } from 'node:test';
 import { readReceiverConfig } from '../../receiver/config.ts';
 import { environmentOf, pick, type Rendered, render } from './support/render.ts';
 
+/** Autoscaling goes by the request, which by default is that of an idle receiver. */
+const roomy = { resources: { requests: { cpu: '100m' } } };
+
 const renderReceiver = (webhookReceiver: object) => render({ webhookReceiver: { enabled: true, ...webhookReceiver } });
 
 /** Where a file variable of the receiver leads: the name of the Secret and the key in it. */
@@ -155,14 +158,14 @@ test('the receiver is spread and kept through drains as soon as there are two of
   assert.equal(budget.spec.maxUnavailable, 1);
   assert.deepEqual(budget.spec.selector.matchLabels, matchLabels);
   // A budget for a single pod would keep its node from being drained, or mean nothing.
-  for (const values of [{ replicaCount: 1 }, { autoscaling: { enabled: true, minReplicas: 1 } }]) {
+  for (const values of [{ replicaCount: 1 }, { ...roomy, autoscaling: { enabled: true, minReplicas: 1 } }]) {
     const kinds = (await renderReceiver(values)).map(({ kind }) => kind);
     assert.equal(kinds.includes('PodDisruptionBudget'), false);
   }
 });
 
 test('the autoscaler scales the Deployment of the receiver', async () => {
-  const objects = await renderReceiver({ autoscaling: { enabled: true } });
+  const objects = await renderReceiver({ ...roomy, autoscaling: { enabled: true } });
   const { name } = pick(objects, 'Deployment', '-receiver').metadata;
   const { scaleTargetRef } = pick(objects, 'HorizontalPodAutoscaler').spec;
   assert.deepEqual(scaleTargetRef, { apiVersion: 'apps/v1', kind: 'Deployment', name });

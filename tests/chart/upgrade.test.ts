@@ -31,6 +31,7 @@ const current = {
   webhookReceiver: {
     enabled: true,
     autoscaling: { enabled: true },
+    resources: { requests: { cpu: '100m' } },
     hmac: { secretRef: { name: 'mine' } },
     tls: { secretName: 'receiver-tls' },
     service: { type: 'NodePort', port: 443 },

@@ -121,6 +121,14 @@ const mistakes = {
   'webhookReceiver.terminationGracePeriodSeconds=5':
     /at '\/webhookReceiver\/terminationGracePeriodSeconds': minimum: got 5, want 20/,
   'serviceAccount.create=false': /serviceAccount.name must be set where serviceAccount.create is false/,
+  'webhookReceiver.port=8080': /webhookReceiver.port must not be 8080: the receiver serves metrics at 8080/,
+  'webhook.port=8443': /webhook.port must not be 8443: the controller serves .* metrics at 8443/,
+  'fullnameOverride=My_Op': /at '\/fullnameOverride': 'My_Op' does not match pattern/,
+  'nameOverride=op.': /at '\/nameOverride': 'op.' does not match pattern/,
+  'controller.watchNamespaces={Team_A}': /at '\/controller\/watchNamespaces\/0': 'Team_A' does not match pattern/,
+  'webhookReceiver.autoscaling.enabled=true,webhookReceiver.autoscaling.minReplicas=99':
+    /autoscaling.minReplicas \(99\) must not be more than maxReplicas/,
+  'webhookReceiver.autoscaling.enabled=true': /requests.cpu is 10m, .* set it to 100m or more/,
   'extraEnv[0].name=LOG_LEVEL,extraEnv[0].value=debug': /extraEnv must not set LOG_LEVEL: the chart sets it/,
 };
 

@@ -170,8 +170,11 @@ interface Annotated {
 }
 
 step('an autoscaler takes over the number of replicas', async () => {
-  const autoscaling = { enabled: true, minReplicas: 3, maxReplicas: 4 };
-  await release.install({ webhookReceiver: { enabled: true, token: { secret: 'pass' }, autoscaling } });
+  const scaled = {
+    autoscaling: { enabled: true, minReplicas: 3, maxReplicas: 4 },
+    resources: { requests: { cpu: '100m' } },
+  };
+  await release.install({ webhookReceiver: { enabled: true, token: { secret: 'pass' }, ...scaled } });
   await until(
     () =>
       getJson<{ status: { readyReplicas?: number } }>(`deployment/${receiver}`, '--namespace', namespace).then(

@@ -16,7 +16,8 @@ const volume = (name: string) =>
     return volumes.find((each) => each.name === name)?.secret.secretName;
   });
 const secret = (suffix: string) => of('Secret', suffix, ({ data }) => data);
-const scaled = { 'webhookReceiver.autoscaling.enabled': true };
+const roomy = { 'webhookReceiver.resources.requests.cpu': '100m' };
+const scaled = { 'webhookReceiver.autoscaling.enabled': true, ...roomy };
 
 /** What the values of the receiver do, which is on. */
 export const receiverEffects: Effects = prefixed('webhookReceiver', {
@@ -78,7 +79,7 @@ export const receiverEffects: Effects = prefixed('webhookReceiver', {
   maxAuthFailuresPerMinute: { to: 0, in: receiver.env('MAX_AUTH_FAILURES_PER_MINUTE'), is: '0' },
   trustedProxyHops: { to: 2, in: receiver.env('TRUSTED_PROXY_HOPS'), is: '2' },
   replicaCount: { to: 3, in: receiver.spec('replicas'), is: 3 },
-  'autoscaling.enabled': { to: true, in: receiver.spec('replicas'), is: undefined },
+  'autoscaling.enabled': { to: true, in: receiver.spec('replicas'), is: undefined, given: roomy },
   'autoscaling.minReplicas': { to: 3, in: scaler('minReplicas'), is: 3, given: scaled },
   'autoscaling.maxReplicas': { to: 4, in: scaler('maxReplicas'), is: 4, given: scaled },
   'autoscaling.targetCPUUtilizationPercentage': {
