@@ -20,6 +20,7 @@ export const configSchema = v.pipe(
     HEALTH_PORT: port(8081),
     METRICS_PORT: port(8443),
     METRICS_SECURE: flag(true),
+    METRICS_HOSTS: v.optional(list(), 'localhost'),
     DEFAULT_AGENT_IMAGE: v.optional(v.string()),
     AGENT_IMAGE_ALLOWED_REPOSITORIES: list(),
     AUTO_BIND_AGENT: flag(true),

@@ -12,7 +12,7 @@ import { isLocalAddress } from '../shared/io/local-address.ts';
 import { Networks } from '../shared/io/networks.ts';
 import { createLogger } from '../shared/log.ts';
 import { version } from '../shared/version.ts';
-import { makeAuthority } from './certificates/make-certificate.ts';
+import { renewSelfSigned } from './certificates/renew-certificates.ts';
 import { serveAdmission } from './certificates/serve-admission.ts';
 import { type Config, configSchema } from './config.ts';
 import { Controller } from './controller.ts';
@@ -163,7 +163,7 @@ async function startMetrics() {
   const authorizer = new ScrapeAuthorizer(client);
   return serveMetrics({
     port: config.METRICS_PORT,
-    keyPair: config.METRICS_SECURE ? makeAuthority(Date.now()) : undefined,
+    renew: config.METRICS_SECURE ? (current) => renewSelfSigned(current, config.METRICS_HOSTS, Date.now()) : undefined,
     page,
     authorizer,
     folder: scratch,

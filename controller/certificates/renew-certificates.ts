@@ -1,5 +1,5 @@
 import { ageOf, isCurrent, isFor, isValid, splitBundle } from './judge-certificate.ts';
-import { type KeyPair, makeAuthority, makeServingCertificate } from './make-certificate.ts';
+import { canSign, type KeyPair, makeAuthority, makeSelfSigned, makeServingCertificate } from './make-certificate.ts';
 import type { WebhookSecret } from './webhook-secret.ts';
 
 /** What the certificates are judged by. */
@@ -21,9 +21,15 @@ const OVERLAP_MS = 3_600_000;
  * other replicas may still serve what it signed.
  */
 export function renewCertificates(current: WebhookSecret | undefined, situation: Situation): WebhookSecret {
-  if (!current || !isValid(authorityOf(current), situation.now)) return startOver(situation);
-  const followed = isCurrent(authorityOf(current), situation.now) ? current : followAuthority(current, situation);
+  const authority = current && authorityOf(current);
+  if (!current || !authority || !isValid(authority, situation.now) || !canSign(authority)) return startOver(situation);
+  const followed = isCurrent(authority, situation.now) ? current : followAuthority(current, situation);
   return renewServing(followed, situation);
+}
+
+/** Gives the certificate that should be there where no CA signs; the same object where it is. */
+export function renewSelfSigned(current: KeyPair | undefined, hosts: string[], now: number): KeyPair {
+  return current && isCurrent(current, now) ? current : makeSelfSigned(hosts, now);
 }
 
 /** The CAs that the API server has to trust. */
@@ -41,7 +47,7 @@ function startOver(situation: Situation): WebhookSecret {
 function followAuthority(current: WebhookSecret, situation: Situation): WebhookSecret {
   const { now, published } = situation;
   const next = nextOf(current);
-  if (!next || !isCurrent(next, now)) {
+  if (!next || !isCurrent(next, now) || !canSign(next)) {
     const { certificate, privateKey } = makeAuthority(now);
     return { ...current, 'next-ca.crt': certificate, 'next-ca.key': privateKey };
   }

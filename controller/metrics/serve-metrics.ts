@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
-import { type Listening, listen } from '../../shared/io/http/listen.ts';
+import { type Listening, listen, type TlsFiles } from '../../shared/io/http/listen.ts';
 import { type MetricsPage, serveOperations } from '../../shared/io/http/serve-operations.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
@@ -11,30 +11,63 @@ import type { Logger } from '../../shared/log.ts';
 export interface MetricsOptions {
   port: number;
   /**
-   * PEM, which nobody has to trust: Prometheus is told by the token whom it talks to. With it HTTPS, and only for
-   * callers whom the API server lets in; undefined: plain HTTP for everybody.
+   * Gives the certificate to serve, and the same one again while it is good. Nobody has to trust it: the token says who
+   * may read. With it HTTPS, and only for callers whom the API server lets in; undefined: plain HTTP for everybody.
    */
-  keyPair: { certificate: string; privateKey: string } | undefined;
+  renew: ((current: KeyPair | undefined) => KeyPair) | undefined;
   page: MetricsPage;
   authorizer: ScrapeAuthorizer;
   /** Folder for the certificate. */
   folder: string;
   log: Logger;
+  /** Time between two looks at the certificate, in milliseconds. */
+  checkMs?: number;
 }
+
+/** PEM. */
+interface KeyPair {
+  certificate: string;
+  privateKey: string;
+}
+
+const CHECK_MS = 3_600_000;
 
 const statuses: Record<Exclude<Access, 'allowed'>, number> = { unauthenticated: 401, forbidden: 403 };
 
 /** Serves `/metrics`. */
 export async function serveMetrics(options: MetricsOptions): Promise<Pick<Listening, 'close'>> {
-  const { port, page, keyPair, folder } = options;
-  if (!keyPair) {
+  const { port, page, renew, folder, log, checkMs = CHECK_MS } = options;
+  if (!renew) {
     const server = await serveOperations({ port, metrics: page });
     return { close: async () => void server.close() };
   }
   const tls = { certFile: join(folder, 'metrics.crt'), keyFile: join(folder, 'metrics.key') };
-  await writeFile(tls.certFile, keyPair.certificate);
-  await writeFile(tls.keyFile, keyPair.privateKey, { mode: 0o600 });
-  return listen({ handler: guarded(options), host: '0.0.0.0', port, tls, maxConnections: 50 });
+  let served = renew(undefined);
+  await writeKeyPair(tls, served);
+  const listening = await listen({ handler: guarded(options), host: '0.0.0.0', port, tls, maxConnections: 50 });
+  const checking = setInterval(async () => {
+    try {
+      const next = renew(served);
+      if (next === served) return;
+      await writeKeyPair(tls, next);
+      await listening.reloadCertificate();
+      served = next;
+      log.info('certificate of the metrics endpoint renewed');
+    } catch (error) {
+      log.warn({ err: error }, 'certificate of the metrics endpoint not renewed');
+    }
+  }, checkMs);
+  return {
+    close: (graceMs) => {
+      clearInterval(checking);
+      return listening.close(graceMs);
+    },
+  };
+}
+
+async function writeKeyPair({ certFile, keyFile }: TlsFiles, { certificate, privateKey }: KeyPair): Promise<void> {
+  await writeFile(keyFile, privateKey, { mode: 0o600 });
+  await writeFile(certFile, certificate);
 }
 
 function guarded({ page, authorizer, log }: MetricsOptions): RequestListener {

@@ -29,6 +29,8 @@
   value: {{ ternary "8443" "0" .Values.metrics.enabled | quote }}
 - name: METRICS_SECURE
   value: "true"
+- name: METRICS_HOSTS
+  value: {{ printf "%[1]s.%[2]s.svc,%[1]s.%[2]s.svc.cluster.local" (include "stoker-operator.metricsName" .) .Release.Namespace }}
 - name: DEFAULT_AGENT_IMAGE
   value: {{ include "stoker-operator.image" (dict "context" . "image" .Values.agentImage) }}
 - name: AGENT_IMAGE_ALLOWED_REPOSITORIES
