@@ -109,8 +109,12 @@ export class RepositoryClient {
     const { transport } = repository;
     const target = await within(signal, connectTo(repository, guard));
     const contents = transport === 'ssh' ? await within(signal, this.#sshFiles()) : {};
-    return withFiles(scratch, contents, async (files) => {
-      const access: GitAccess = { sshKeyFile: files.key, knownHostsFile: files.knownHosts, sshHost: target.sshHost };
+    const ignoresHostKey = this.#source.git.auth?.sshKey?.insecureIgnoreHostKey;
+    return withFiles(scratch, contents, async ({ key, knownHosts }) => {
+      const access: GitAccess = {
+        ...{ sshKeyFile: key, knownHostsFile: knownHosts, ignoresHostKey },
+        sshHost: target.sshHost,
+      };
       const remote: RemoteAccess = { ...target, access, scratch, signal };
       const refs = query.prefixes.length > 0 ? await lsRemote(git, remote, query) : new Map();
       for (const commit of this.#unknown(query)) {
@@ -125,11 +129,11 @@ export class RepositoryClient {
   async #sshFiles(): Promise<Record<string, string>> {
     const { namespace, git } = this.#source;
     const { client } = this.#tools;
-    const { sshKey } = git.auth ?? {};
-    if (!sshKey) return {};
-    const key = await readSecret(client, namespace, sshKey.secretRef);
-    const knownHosts = sshKey.knownHosts && (await readSecret(client, namespace, sshKey.knownHosts.secretRef));
-    return { key: key.endsWith('\n') ? key : `${key}\n`, ...(knownHosts === undefined ? {} : { knownHosts }) };
+    const { secretRef, knownHosts, insecureIgnoreHostKey } = git.auth?.sshKey ?? {};
+    if (!secretRef || !(knownHosts || insecureIgnoreHostKey)) throw knownHostsMissing();
+    const key = await readSecret(client, namespace, secretRef);
+    const lines = knownHosts && (await readSecret(client, namespace, knownHosts.secretRef));
+    return { key: key.endsWith('\n') ? key : `${key}\n`, ...(lines === undefined ? {} : { knownHosts: lines }) };
   }
 }
 
@@ -173,6 +177,12 @@ const invalidUrl = () =>
       code: 'git.invalidUrl',
       reason: 'InvalidRepository',
     },
+  );
+
+const knownHostsMissing = () =>
+  new TerminalError(
+    'an ssh host has to prove that it is the right one: name its keys in spec.git.auth.sshKey.knownHosts, or set spec.git.auth.sshKey.insecureIgnoreHostKey to talk to whoever answers',
+    { code: 'git.knownHostsMissing', reason: 'KnownHostsMissing' },
   );
 
 const githubAppDisabled = () =>

@@ -22,6 +22,15 @@ export function queryTools(apiServer = 'https://127.0.0.1:1'): QueryTools {
   return { client, http: new GitHttp({}), git, githubApps: undefined, guard, scratch: '/tmp' };
 }
 
+/** The same with the key for `sshAuth`. */
+export function sshTools(): QueryTools {
+  const secret = { data: { key: Buffer.from('no key').toString('base64') } };
+  return { ...queryTools(), client: { get: async () => secret } as unknown as KubernetesClient };
+}
+
+/** Lets ssh talk to whoever answers. */
+export const sshAuth = { sshKey: { secretRef: { name: 'ssh', key: 'key' }, insecureIgnoreHostKey: true } };
+
 /** A client for one repository. */
 export function clientFor(t: TestContext, repo: string): RepositoryClient {
   const tools = queryTools();
