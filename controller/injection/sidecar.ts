@@ -1,6 +1,7 @@
 import { AGENT_CONTAINER } from '../../shared/api/names.ts';
 import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';
 import {
+  copiesCredentials,
   credentialSources,
   type Followed,
   headerSources,
@@ -92,6 +93,7 @@ function volumeMountsOf({ dataMount: { name, subPath }, volumes }: SidecarInput)
       ? [{ name: names.credentials, mountPath: SIDECAR_PATHS.credentials, readOnly: true }]
       : []),
     ...(volumes.hasVerifyKeys ? [{ name: names.verifyKeys, mountPath: SIDECAR_PATHS.verifyKeys, readOnly: true }] : []),
+    ...(volumes.hasMemory ? [{ name: names.memory, mountPath: SIDECAR_PATHS.memory }] : []),
   ];
 }
 
@@ -125,6 +127,7 @@ function sidecarEnvironment({ crName, profile, gatewayName, proxy, spec }: Agent
       name: variable,
       value: `${SIDECAR_PATHS.credentials}/${file}`,
     })),
+    ...(copiesCredentials(spec) ? [{ name: 'MEMORY_PATH', value: SIDECAR_PATHS.memory }] : []),
     ...(headerSources(spec).length > 0 ? [{ name: 'RELOAD_HEADERS_DIR', value: SIDECAR_PATHS.headers }] : []),
     ...(verifyKeysSecret(spec) ? [{ name: 'GIT_VERIFY_KEYS_DIR', value: SIDECAR_PATHS.verifyKeys }] : []),
     ...Object.entries(proxy).map(([name, value]) => ({ name, value: literal(value) })),

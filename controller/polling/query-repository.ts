@@ -68,6 +68,7 @@ export class RepositoryClient {
   async #byHttp({ url, host }: Repository, query: RefQuery, signal: AbortSignal): Promise<AdvertisedRefs> {
     const { namespace, git } = this.#source;
     const { http, client, githubApps } = this.#tools;
+    if (git.caSecretRef && url.startsWith('http:')) throw caWithoutTls();
     const token = await within(signal, this.#token());
     const options: GitHttpOptions = {
       authorization: token ? authorizationOf(host, token) : undefined,
@@ -177,6 +178,12 @@ const invalidUrl = () =>
       code: 'git.invalidUrl',
       reason: 'InvalidRepository',
     },
+  );
+
+const caWithoutTls = () =>
+  new TerminalError(
+    'spec.git.caSecretRef is for https, and http:// has no certificate to check: use https:// in spec.git.repo, or leave caSecretRef out',
+    { code: 'git.caWithoutTls', reason: 'CAWithoutTLS' },
   );
 
 const knownHostsMissing = () =>
