@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net';
 
-// As much of DER (ITU-T X.690) as certificates need, to write them and to read them.
+// The part of DER (ITU-T X.690) that certificates need.
 
 const YEAR_2050 = Date.UTC(2050, 0);
 
@@ -22,16 +22,16 @@ export const utf8String = (text: string): Buffer => encode(0x0c, Buffer.from(tex
 export const nothing = encode(0x05);
 export const yes = encode(0x01, Buffer.of(0xff));
 
-/** A number of 0 or more: its bytes, the highest first, which must be below 128. */
+/** A number that is not negative: its bytes in big-endian order, of which the first must be below 128. */
 export const integer = (bytes: Uint8Array): Buffer => encode(0x02, bytes);
 
-/** Values under a tag that only their place explains, such as `[3] EXPLICIT`. */
+/** Values inside a context-specific tag, as in `[3] EXPLICIT`. */
 export const explicit = (number: number, ...contents: Uint8Array[]): Buffer => encode(0xa0 | number, ...contents);
 
-/** Bytes under such a tag in place of their own, such as `[2] IMPLICIT`. */
+/** Bytes with a context-specific tag in place of the tag of their type, as in `[2] IMPLICIT`. */
 export const implicit = (number: number, content: Uint8Array): Buffer => encode(0x80 | number, content);
 
-/** Bits, the highest of the first byte first; those at the end that are `unused` do not count. */
+/** Bits, starting with the highest of the first byte; the last `unused` ones are left out. */
 export const bitString = (bytes: Uint8Array, unused = 0): Buffer => encode(0x03, Buffer.of(unused), bytes);
 
 /** An object identifier such as `2.5.29.17`. */
@@ -46,7 +46,7 @@ function base128(number: number): number[] {
   return bytes;
 }
 
-/** A time, from milliseconds since 1970, in seconds; https://www.rfc-editor.org/rfc/rfc5280#section-4.1.2.5. */
+/** A time in milliseconds since 1970, written in whole seconds; https://www.rfc-editor.org/rfc/rfc5280#section-4.1.2.5. */
 export function time(at: number): Buffer {
   const digits = `${new Date(at).toISOString().replace(/[-T:]|\..*$/g, '')}Z`;
   return at < YEAR_2050 ? encode(0x17, Buffer.from(digits.slice(2))) : encode(0x18, Buffer.from(digits));
@@ -55,21 +55,21 @@ export function time(at: number): Buffer {
 /** The bytes of an IP address. */
 export function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
-  // A URL writes it in one form only: without leading zeros, and without an IPv4 address at its end.
+  // URL gives IPv6 addresses one form: no leading zeros, no IPv4 address at the end.
   const halves = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
   const [before = [], after = []] = halves.map((half) => half.split(':').filter(Boolean));
   const zeros = Array<string>(8 - before.length - after.length).fill('0');
   return Buffer.from([...before, ...zeros, ...after].map((group) => group.padStart(4, '0')).join(''), 'hex');
 }
 
-/** A value that was read: all its bytes, and those after tag and length. */
+/** A decoded value: `bytes` includes tag and length, `content` does not. */
 export interface Value {
   tag: number;
   bytes: Buffer;
   content: Buffer;
 }
 
-/** Reads values that follow one another. Throws RangeError where the last one is cut off. */
+/** Decodes a sequence of values. Throws RangeError if the last one is cut off. */
 export function decode(bytes: Buffer): Value[] {
   const values: Value[] = [];
   for (let at = 0; at < bytes.length; ) {

@@ -30,7 +30,7 @@ const KEY_USAGE = {
   digitalSignature: der.bitString(Buffer.of(0b1000_0000), 7),
   signsCertificatesAndLists: der.bitString(Buffer.of(0b0000_0110), 1),
 };
-/** How a key signs, by its type: ours are `ec`, those of older releases are `rsa`. */
+/** Signature algorithms by the type of the key: ours are `ec`, those of older releases are `rsa`. */
 const ALGORITHMS: Record<string, Buffer> = {
   ec: der.sequence(der.oid('1.2.840.10045.4.3.2')),
   rsa: der.sequence(der.oid('1.2.840.113549.1.1.11'), der.nothing),
@@ -53,17 +53,17 @@ export function makeAuthority(now: number): KeyPair {
 export function makeServingCertificate(authority: KeyPair, hosts: string[], now: number): KeyPair {
   const { name, keyIdentifier } = readIssuer(authority.certificate);
   const signer = { name, privateKey: authority.privateKey };
-  // By this the right one is found among several CAs of one name, as there are while a CA follows another.
+  // While one CA replaces another, two of the same name are trusted: this tells clients which one signed.
   const authorityKey = keyIdentifier && der.sequence(der.implicit(0, keyIdentifier));
   return makeServing({ hosts, now, signer, authorityKey });
 }
 
-/** Makes a serving certificate for these host names and addresses that nobody has to trust. */
+/** Makes a serving certificate for these host names and addresses that signs itself. */
 export function makeSelfSigned(hosts: string[], now: number): KeyPair {
   return makeServing({ hosts, now });
 }
 
-/** Whether a CA's key is of a kind that can sign here. */
+/** Whether certificates can be signed with this CA's key: EC and RSA keys can. */
 export function canSign({ privateKey }: KeyPair): boolean {
   return algorithmOf(privateKey) !== undefined;
 }
@@ -71,7 +71,7 @@ export function canSign({ privateKey }: KeyPair): boolean {
 interface Serving {
   hosts: string[];
   now: number;
-  /** Left out: the certificate signs itself. */
+  /** If left out, the certificate signs itself. */
   signer?: Signer;
   authorityKey?: Buffer | undefined;
 }
@@ -93,7 +93,7 @@ function makeServing({ hosts, now, signer, authorityKey }: Serving): KeyPair {
   return { certificate: certify(content, signer ?? { name: subject, privateKey }), privateKey };
 }
 
-/** A key on the curve P-256, which takes half a millisecond; an RSA key takes up to 300, in which nobody is answered. */
+/** On the curve P-256, since that takes half a millisecond. An RSA key would block the process for up to 300. */
 function makeKey(): { privateKey: string; publicKey: Buffer } {
   return generateKeyPairSync('ec', {
     namedCurve: 'P-256',
@@ -146,7 +146,7 @@ function extension(name: keyof typeof EXTENSIONS, value: Buffer, critical?: 'cri
 /** https://www.rfc-editor.org/rfc/rfc7093#section-2, method 4. */
 const identifierOf = (publicKey: Buffer): Buffer => hash('sha256', publicKey, 'buffer').subarray(0, 20);
 
-/** What a CA's certificate hands on to those that it signs: its name, and the identifier of its key if it has one. */
+/** Reads what goes into the certificates that a CA signs: its name, and the identifier of its key if there is one. */
 function readIssuer(pem: string): { name: Buffer; keyIdentifier: Buffer | undefined } {
   const inside = (value: der.Value | undefined) => (value ? der.decode(value.content) : []);
   const fields = inside(inside(der.decode(new X509Certificate(pem).raw)[0])[0]);

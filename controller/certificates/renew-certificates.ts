@@ -12,13 +12,13 @@ export interface Situation {
   published: string;
 }
 
-/** Time for all API servers to take up a new CA, and for all replicas to take up a new certificate. */
+/** Time for all API servers to load a new CA, and for all replicas to load a new certificate. */
 const OVERLAP_MS = 3_600_000;
 
 /**
- * Gives the certificates that should be there; the same object where they are. A CA is followed by the next one in
- * time: both are published, and only then does the next one sign. The last one stays published for a while, since
- * other replicas may still serve what it signed.
+ * Gives the certificates that should be in place, or the same object if nothing has to change. Before a CA ends, the
+ * next one is published with it, and signs only after that. The old one stays published for a while, since other
+ * replicas may still serve what it signed.
  */
 export function renewCertificates(current: WebhookSecret | undefined, situation: Situation): WebhookSecret {
   const authority = current && authorityOf(current);
@@ -27,7 +27,7 @@ export function renewCertificates(current: WebhookSecret | undefined, situation:
   return renewServing(followed, situation);
 }
 
-/** Gives the certificate that should be there where no CA signs; the same object where it is. */
+/** Gives a certificate that signs itself: the current one while it is good, otherwise a new one. */
 export function renewSelfSigned(current: KeyPair | undefined, hosts: string[], now: number): KeyPair {
   return current && isCurrent(current, now) ? current : makeSelfSigned(hosts, now);
 }
@@ -38,7 +38,7 @@ export function bundleOf(secret: WebhookSecret): string {
   return authorities.flatMap((pem) => (pem ? [`${pem.trim()}\n`] : [])).join('');
 }
 
-/** Whoever deleted the Secret did not tell the other replicas, which serve what the published CA signed. */
+/** Keeps the published CA trusted: other replicas may not have noticed yet that the Secret is gone. */
 function startOver(situation: Situation): WebhookSecret {
   const previous = splitBundle(situation.published, situation.now).join('');
   return issue(makeAuthority(situation.now), situation, previous);

@@ -25,7 +25,7 @@ const NAMES = {
   memory: 'sync-agent-memory',
 };
 
-/** Larger than any Secret, and a small part of the agent's memory limit, which what is in it counts against. */
+/** Larger than any Secret. What is in the volume counts against the memory limit of the agent. */
 const MEMORY_LIMIT = '2Mi';
 
 /** Volumes that come with the sidecar. */
@@ -43,7 +43,7 @@ export interface Followed {
   spec: GatewaySyncSpec;
 }
 
-/** Makes the volumes of a sidecar; a name that the pod has already used for a volume of its own gets a number. */
+/** Makes the volumes of a sidecar. A name that the pod already uses gets a number. */
 export function sidecarVolumes(followed: Followed, taken: string[]): SidecarVolumes {
   const names = Object.fromEntries(
     Object.entries(NAMES).map(([key, name]) => [key, freeName(name, taken)]),
@@ -108,7 +108,7 @@ export function verifyKeysSecret({ git }: GatewaySyncSpec): string | undefined {
 }
 
 /**
- * Whether the agent has to copy a credential: ssh takes no key that others may read, as a mounted Secret may be. The
+ * Whether the agent has to copy a credential: ssh refuses a key that others can read, as they can a mounted Secret. The
  * copy must not be on the node's disk, where `/repo` is.
  */
 export function copiesCredentials({ git }: GatewaySyncSpec): boolean {

@@ -11,8 +11,9 @@ import type { Logger } from '../../shared/log.ts';
 export interface MetricsOptions {
   port: number;
   /**
-   * Gives the certificate to serve, and the same one again while it is good. Nobody has to trust it: the token says who
-   * may read. With it HTTPS, and only for callers whom the API server lets in; undefined: plain HTTP for everybody.
+   * Gives the certificate to serve: the current one while it is good, otherwise a new one. Clients do not have to trust
+   * it, since the token says who may read. With it, HTTPS for callers whom the API server lets in; undefined: plain
+   * HTTP for everybody.
    */
   renew: ((current: KeyPair | undefined) => KeyPair) | undefined;
   page: MetricsPage;
@@ -20,7 +21,7 @@ export interface MetricsOptions {
   /** Folder for the certificate. */
   folder: string;
   log: Logger;
-  /** Time between two looks at the certificate, in milliseconds. */
+  /** Interval at which the certificate is checked, in milliseconds. */
   checkMs?: number;
 }
 
