@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Listening, listen, type TlsFiles } from '../../shared/io/http/listen.ts';
 import { type MetricsPage, serveOperations } from '../../shared/io/http/serve-operations.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
@@ -46,24 +47,34 @@ export async function serveMetrics(options: MetricsOptions): Promise<Pick<Listen
   let served = renew(undefined);
   await writeKeyPair(tls, served);
   const listening = await listen({ handler: guarded(options), host: '0.0.0.0', port, tls, maxConnections: 50 });
-  const checking = setInterval(async () => {
-    try {
-      const next = renew(served);
-      if (next === served) return;
-      await writeKeyPair(tls, next);
-      await listening.reloadCertificate();
-      served = next;
-      log.info('certificate of the metrics endpoint renewed');
-    } catch (error) {
-      log.warn({ err: error }, 'certificate of the metrics endpoint not renewed');
-    }
-  }, checkMs);
+  const closing = new AbortController();
+  const check = async () => {
+    const next = renew(served);
+    if (next === served) return;
+    await writeKeyPair(tls, next);
+    await listening.reloadCertificate();
+    served = next;
+    log.info('certificate of the metrics endpoint renewed');
+  };
+  void repeat(check, { everyMs: checkMs, signal: closing.signal, log });
   return {
     close: (graceMs) => {
-      clearInterval(checking);
+      closing.abort();
       return listening.close(graceMs);
     },
   };
+}
+
+/** Waits for each check before the next one: two that overlap would each renew the certificate. */
+async function repeat(
+  check: () => Promise<void>,
+  { everyMs, signal, log }: { everyMs: number; signal: AbortSignal; log: Logger },
+): Promise<void> {
+  while (!signal.aborted) {
+    await sleep(everyMs, undefined, { signal }).catch(() => {});
+    if (signal.aborted) return;
+    await check().catch((error) => log.warn({ err: error }, 'certificate of the metrics endpoint not renewed'));
+  }
 }
 
 async function writeKeyPair({ certFile, keyFile }: TlsFiles, { certificate, privateKey }: KeyPair): Promise<void> {
