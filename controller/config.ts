@@ -33,6 +33,7 @@ export const configSchema = v.pipe(
       DENIED_NETWORKS.join(','),
     ),
     GITHUB_APP: flag(false),
+    MEMORY_PATH: v.optional(v.string()),
     LOG_LEVEL: v.optional(v.picklist(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`), 'info'),
     LOG_DEV_MODE: flag(false),
   }),

@@ -17,6 +17,8 @@ import type { RefQuery } from './wanted-refs.ts';
 
 /** Time for one query from its first look-up to the last byte, by whatever transport, in milliseconds. */
 const DEADLINE_MS = 20_000;
+/** Characters of an SSH key and of known_hosts: they are in memory while a host is asked, for many hosts at a time. */
+const MAX_KEY_LENGTH = 64 * 1024;
 
 export interface QueryTools {
   client: KubernetesClient;
@@ -28,6 +30,8 @@ export interface QueryTools {
   guard: AddressGuard;
   /** Folder for files that live as long as one query. */
   scratch: string;
+  /** The same for SSH keys; in memory, if there is such a volume. */
+  keys: string;
   /** Time for one query, in milliseconds; 20 s where nothing is said. */
   deadlineMs?: number;
 }
@@ -106,12 +110,12 @@ export class RepositoryClient {
   }
 
   async #byGit(repository: Repository, query: RefQuery, signal: AbortSignal): Promise<AdvertisedRefs> {
-    const { git, guard, scratch } = this.#tools;
+    const { git, guard, scratch, keys } = this.#tools;
     const { transport } = repository;
     const target = await within(signal, connectTo(repository, guard));
     const contents = transport === 'ssh' ? await within(signal, this.#sshFiles()) : {};
     const ignoresHostKey = this.#source.git.auth?.sshKey?.insecureIgnoreHostKey;
-    return withFiles(scratch, contents, async ({ key, knownHosts }) => {
+    return withFiles(keys, contents, async ({ key, knownHosts }) => {
       const access: GitAccess = {
         ...{ sshKeyFile: key, knownHostsFile: knownHosts, ignoresHostKey },
         sshHost: target.sshHost,
@@ -134,6 +138,7 @@ export class RepositoryClient {
     if (!secretRef || !(knownHosts || insecureIgnoreHostKey)) throw knownHostsMissing();
     const key = await readSecret(client, namespace, secretRef);
     const lines = knownHosts && (await readSecret(client, namespace, knownHosts.secretRef));
+    if (key.length > MAX_KEY_LENGTH || (lines && lines.length > MAX_KEY_LENGTH)) throw keyTooLarge();
     return { key: key.endsWith('\n') ? key : `${key}\n`, ...(lines === undefined ? {} : { knownHosts: lines }) };
   }
 }
@@ -190,6 +195,15 @@ const knownHostsMissing = () =>
   new TerminalError(
     'an ssh host has to prove that it is the right one: name its keys in spec.git.auth.sshKey.knownHosts, or set spec.git.auth.sshKey.insecureIgnoreHostKey to talk to whoever answers',
     { code: 'git.knownHostsMissing', reason: 'KnownHostsMissing' },
+  );
+
+const keyTooLarge = () =>
+  new TerminalError(
+    'the Secret named in spec.git.auth.sshKey holds more than 64 KiB: name a key, and only the lines that the host needs',
+    {
+      code: 'git.keyTooLarge',
+      reason: 'SecretTooLarge',
+    },
   );
 
 const githubAppDisabled = () =>

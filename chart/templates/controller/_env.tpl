@@ -39,6 +39,8 @@
   value: {{ .Values.controller.git.allowLocal | quote }}
 - name: GIT_DENIED_NETWORKS
   value: {{ join "," .Values.controller.git.deniedNetworks | quote }}
+- name: MEMORY_PATH
+  value: /run/stoker-operator
 - name: GITHUB_APP
   value: {{ .Values.githubApp.enabled | quote }}
 - name: AUTO_BIND_AGENT

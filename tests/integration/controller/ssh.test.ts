@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { type SshServer, skipWithoutSshd, startSshServer } from '../../../scripts/testbed/ssh-server.ts';
@@ -43,7 +43,9 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
         '--force-conflicts',
       );
     await replaceSecret(secret);
-    const controller = await startController(t, namespace, { TMPDIR: folder.path });
+    const memory = path.join(folder.path, 'memory');
+    await mkdir(path.join(memory, 'controller-of-a-killed-process'), { recursive: true });
+    const controller = await startController(t, namespace, { TMPDIR: folder.path, MEMORY_PATH: memory });
     return { address: { namespace, name: 'app' }, controller, folder: folder.path, replaceSecret };
   }
 
@@ -203,8 +205,8 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     });
     const holders = [...(await filesBelow(folder))].filter(([, { content }]) => content.includes(body));
     assert.deepEqual(
-      holders.map(([, { mode }]) => mode),
-      [0o600],
+      holders.map(([file, { mode }]) => [file.split(path.sep)[0], mode]),
+      [['memory', 0o600]],
     );
     for (const line of asking.values()) assert.ok(!line.includes(body), line);
     link.release();
@@ -218,7 +220,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     assert.deepEqual([...(await filesBelow(folder)).keys()], []);
     await controller.stop();
     assert.ok(!controller.output.includes(body));
-    assert.deepEqual(await readdir(folder), []);
+    assert.deepEqual(await readdir(folder, { recursive: true }), ['memory']);
   });
 
   test('that falls silent is given up, and nothing of it is left behind', async (t) => {

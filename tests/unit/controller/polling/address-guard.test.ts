@@ -152,6 +152,17 @@ test('ssh looks a host up in known_hosts as it does without an address', async (
   assert.deepEqual(seen, ['git.test', 'git.test', 'git.test', '[git.test]:2222']);
 });
 
+test('an SSH key may have 64 KiB, since it is in memory while the host is asked', async (t) => {
+  const ask = (key: string) => {
+    const tools = sshTools(key);
+    t.after(() => tools.http.close());
+    const git = { repo: 'ssh://git@127.0.0.1:1/app.git', auth: sshAuth };
+    return new RepositoryClient(tools, { namespace: 'default', git }).query(main);
+  };
+  await assert.rejects(ask('x'.repeat(64 * 1024 + 1)), { name: 'TerminalError', reason: 'SecretTooLarge' });
+  await assert.rejects(ask('x'.repeat(64 * 1024)), { name: 'TransientError' });
+});
+
 suite('ssh without known_hosts is refused before anybody is connected to', { concurrency: true }, () => {
   const { insecureIgnoreHostKey: _, ...sshKey } = sshAuth.sshKey;
   for (const [what, auth] of [

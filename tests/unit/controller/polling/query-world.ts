@@ -19,12 +19,12 @@ export function queryTools(apiServer = 'https://127.0.0.1:1'): QueryTools {
   const client = new KubernetesClient(new ApiCredentials(config), { userAgent: 'test' });
   const guard = new AddressGuard(new HostResolver(), () => false);
   const git = new Git({ PATH: '/usr/local/bin:/usr/bin:/bin' });
-  return { client, http: new GitHttp({}), git, githubApps: undefined, guard, scratch: '/tmp' };
+  return { client, http: new GitHttp({}), git, githubApps: undefined, guard, scratch: '/tmp', keys: '/tmp' };
 }
 
 /** The same with the key for `sshAuth`. */
-export function sshTools(): QueryTools {
-  const secret = { data: { key: Buffer.from('no key').toString('base64') } };
+export function sshTools(key = 'no key'): QueryTools {
+  const secret = { data: { key: Buffer.from(key).toString('base64') } };
   return { ...queryTools(), client: { get: async () => secret } as unknown as KubernetesClient };
 }
 
