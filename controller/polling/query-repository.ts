@@ -17,8 +17,8 @@ import type { RefQuery } from './wanted-refs.ts';
 
 /** Time for one query from its first look-up to the last byte, by whatever transport, in milliseconds. */
 const DEADLINE_MS = 20_000;
-/** Characters of an SSH key and of known_hosts: they are in memory while a host is asked, for many hosts at a time. */
-const MAX_KEY_LENGTH = 64 * 1024;
+/** The most that an SSH key or known_hosts may have: both are in memory while a host is asked, for many hosts at a time. */
+const MAX_KEY_BYTES = 64 * 1024;
 
 export interface QueryTools {
   client: KubernetesClient;
@@ -138,7 +138,7 @@ export class RepositoryClient {
     if (!secretRef || !(knownHosts || insecureIgnoreHostKey)) throw knownHostsMissing();
     const key = await readSecret(client, namespace, secretRef);
     const lines = knownHosts && (await readSecret(client, namespace, knownHosts.secretRef));
-    if (key.length > MAX_KEY_LENGTH || (lines && lines.length > MAX_KEY_LENGTH)) throw keyTooLarge();
+    if ([key, lines ?? ''].some((text) => Buffer.byteLength(text) > MAX_KEY_BYTES)) throw keyTooLarge();
     return { key: key.endsWith('\n') ? key : `${key}\n`, ...(lines === undefined ? {} : { knownHosts: lines }) };
   }
 }
