@@ -19,6 +19,8 @@ export const agentConfigSchema = v.object({
   GATEWAY_NAME: v.optional(v.string()),
   /** Folder of the bare repository; it may be emptied. */
   REPO_PATH: v.optional(path, '/repo'),
+  /** Folder in memory for copies of credentials. Left out: they are in `REPO_PATH` for the time of a fetch. */
+  MEMORY_PATH: v.optional(path),
   /** Root of the gateway's data volume. */
   DATA_PATH: path,
   GATEWAY_PORT: port(8088),

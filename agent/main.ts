@@ -123,7 +123,7 @@ function syncDependencies(config: AgentConfig, { metrics, git, ...given }: Given
       sshKeyFile: config.GIT_SSH_KEY_FILE,
       knownHostsFile: config.GIT_KNOWN_HOSTS_FILE,
       caFile: config.GIT_CA_FILE,
-      sshKeyCopy: join(config.REPO_PATH, 'sync-agent-ssh-key'),
+      sshKeyCopy: join(config.MEMORY_PATH ?? config.REPO_PATH, 'sync-agent-ssh-key'),
     },
     gateway: gatewayOf(config, given.root),
     baseline: new Baseline(),

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,7 +12,7 @@ import { isLocalAddress } from '../shared/io/local-address.ts';
 import { Networks } from '../shared/io/networks.ts';
 import { createLogger } from '../shared/log.ts';
 import { version } from '../shared/version.ts';
-import { makeAuthority } from './certificates/make-certificate.ts';
+import { renewSelfSigned } from './certificates/renew-certificates.ts';
 import { serveAdmission } from './certificates/serve-admission.ts';
 import { type Config, configSchema } from './config.ts';
 import { Controller } from './controller.ts';
@@ -41,8 +41,8 @@ const HAND_OVER_MS = 500;
 
 const config = configure();
 const log = createLogger('controller', { level: config.LOG_LEVEL, devMode: config.LOG_DEV_MODE });
-const scratch = mkdtempSync(join(tmpdir(), 'controller-'));
-process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
+const scratch = makeFolder(tmpdir());
+const keys = makeFolder(config.MEMORY_PATH === undefined ? tmpdir() : emptied(config.MEMORY_PATH));
 const stopping = new AbortController();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.once(signal, () => {
@@ -75,6 +75,7 @@ const tools = {
   git: new Git(process.env),
   guard,
   scratch,
+  keys,
 };
 const lease = new LeaderLease({
   client,
@@ -163,10 +164,10 @@ async function startMetrics() {
   const authorizer = new ScrapeAuthorizer(client);
   return serveMetrics({
     port: config.METRICS_PORT,
-    keyPair: config.METRICS_SECURE ? makeAuthority(Date.now()) : undefined,
+    renew: config.METRICS_SECURE ? (current) => renewSelfSigned(current, config.METRICS_HOSTS, Date.now()) : undefined,
     page,
     authorizer,
-    folder: scratch,
+    folder: keys,
     log,
   });
 }
@@ -187,7 +188,7 @@ async function startAdmission() {
       metrics.reviewSeconds.observe(seconds);
     },
   });
-  const selfSigned = { client, webhook: config.WEBHOOK_SELF_SIGNED, namespace: config.POD_NAMESPACE, folder: scratch };
+  const selfSigned = { client, webhook: config.WEBHOOK_SELF_SIGNED, namespace: config.POD_NAMESPACE, folder: keys };
   const listening = await serveAdmission({
     handler,
     port: config.WEBHOOK_PORT,
@@ -205,6 +206,19 @@ function exitUnlessStopping(error: unknown): undefined {
   if (stopping.signal.aborted) return undefined;
   log.fatal({ err: error }, 'controller cannot start');
   process.exit(1);
+}
+
+/** Makes a folder that is gone when the program ends. */
+function makeFolder(parent: string): string {
+  const folder = mkdtempSync(join(parent, 'controller-'));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A process that was killed left its keys there, and the next one of the same pod finds them. */
+function emptied(folder: string): string {
+  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
+  return folder;
 }
 
 function configure(): Config {

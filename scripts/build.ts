@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type BuildOptions, build } from 'esbuild';
 import manifest from '../package.json' with { type: 'json' };
-import { slimClientNode } from './images/slim-client-node.ts';
+import { slimDependencies } from './images/slim-dependencies.ts';
 
 const root = join(import.meta.dirname, '..');
 const PROGRAMS = ['receiver', 'controller', 'agent'] as const;
@@ -21,7 +21,7 @@ const options: BuildOptions = {
   legalComments: 'linked',
   logLevel: 'warning',
   banner: { js: requireShim },
-  plugins: [slimClientNode(root)],
+  plugins: [slimDependencies(root)],
   define: { PROGRAM_VERSION: JSON.stringify(manifest.version) },
 };
 

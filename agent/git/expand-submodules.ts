@@ -85,7 +85,7 @@ class Run {
     if (file?.kind !== 'file') throw noGitmodules(path);
     const missing = await clone.missing([file.blob]);
     if (missing.length > 0) {
-      await withGitAccess(intent.repo, accessFiles, (access) => clone.fetchBlobs(intent, missing, { access, signal }));
+      await withGitAccess(intent, accessFiles, (access) => clone.fetchBlobs(intent, missing, { access, signal }));
     }
     return await modules.urls(file.blob);
   }
@@ -105,7 +105,8 @@ class Run {
     const module = { repo: url, commit: link.blob, path: link.path, depth: holder.depth + 1 };
     if (await modules.has(module.commit)) return module;
     if (isTrusted) {
-      await withGitAccess(url, accessFiles, (access) => modules.fetch(module, { access, signal }));
+      const source = { ...intent, repo: url };
+      await withGitAccess(source, accessFiles, (access) => modules.fetch(module, { access, signal }));
     } else {
       await refuseLocal(url, intent.repo);
       await modules.fetch(module, { access: {}, signal });

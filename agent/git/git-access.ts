@@ -1,5 +1,5 @@
 import { open, readFile, rm } from 'node:fs/promises';
-import { authorizationOf, parseRepository } from '../../shared/domain/repository.ts';
+import { authorizationOf, parseRepository, type Repository } from '../../shared/domain/repository.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { GitAccess } from '../../shared/io/git/git.ts';
 
@@ -13,34 +13,40 @@ export interface AccessFiles {
   sshKeyCopy: string;
 }
 
+/** What to fetch from. */
+export interface GitSource {
+  repo: string;
+  /** Whether the host of an ssh repository is trusted whatever key it has. */
+  ignoresHostKey: boolean;
+}
+
 /** Reads the credentials as they are now, and gives them to the function. What it had to copy is gone afterwards. */
 export async function withGitAccess<T>(
-  repo: string,
+  { repo, ignoresHostKey }: GitSource,
   files: AccessFiles,
   run: (access: GitAccess) => Promise<T>,
 ): Promise<T> {
   const { knownHostsFile, caFile } = files;
+  const repository = parseRepository(repo);
+  if (!repository) throw invalidRepository();
+  if (repository.transport === 'ssh' && !knownHostsFile && !ignoresHostKey) throw knownHostsMissing();
   try {
-    const authorization = await readAuthorization(repo, files.tokenFile);
+    const authorization = await readAuthorization(repository, files.tokenFile);
     const sshKeyFile = files.sshKeyFile && (await copyKey(files.sshKeyFile, files.sshKeyCopy));
-    return await run({ authorization, sshKeyFile, knownHostsFile, caFile });
+    return await run({ authorization, sshKeyFile, knownHostsFile, ignoresHostKey, caFile });
   } finally {
     if (files.sshKeyFile) await rm(files.sshKeyCopy, { force: true });
   }
 }
 
 /** Credentials are for https alone, and for the repository's own origin alone. */
-async function readAuthorization(repo: string, tokenFile: string | undefined): Promise<GitAccess['authorization']> {
-  const repository = parseRepository(repo);
-  if (!repository) {
-    throw new TerminalError('spec.git.repo is no URL that the agent knows', {
-      code: 'git.url',
-      reason: 'InvalidRepository',
-    });
-  }
-  if (!tokenFile || !repo.startsWith('https://')) return undefined;
+async function readAuthorization(
+  { url, host }: Repository,
+  tokenFile: string | undefined,
+): Promise<GitAccess['authorization']> {
+  if (!tokenFile || !url.startsWith('https://')) return undefined;
   const token = await readSecret(tokenFile);
-  return { origin: new URL(repo).origin, value: authorizationOf(repository.host, token) };
+  return { origin: new URL(url).origin, value: authorizationOf(host, token) };
 }
 
 /** Ssh refuses a key that others may read, as a mounted Secret often is, and one without a final line feed. */
@@ -65,3 +71,12 @@ async function readSecret(file: string): Promise<string> {
     });
   });
 }
+
+const invalidRepository = () =>
+  new TerminalError('spec.git.repo is no URL that the agent knows', { code: 'git.url', reason: 'InvalidRepository' });
+
+const knownHostsMissing = () =>
+  new TerminalError(
+    'the keys of the ssh host are not in this pod: name them in spec.git.auth.sshKey.knownHosts, and recreate pods that are older than that',
+    { code: 'git.knownHostsMissing', reason: 'KnownHostsMissing' },
+  );

@@ -8,6 +8,8 @@ export interface Intent {
   /** Of the GatewaySync: what a report says was applied. */
   generation: number;
   repo: string;
+  /** Whether the host of an ssh repository is trusted whatever key it has. */
+  ignoresHostKey: boolean;
   ref: string;
   commit: string;
   profile: ResolvedProfile;
@@ -49,9 +51,10 @@ export function judgeResource(resource: WatchedResource | undefined, profileName
   const state = settled(resource);
   if (state.kind === 'unsettled') return { ...state, generation, startPolicy: profile.startPolicy };
   const { ref, commit } = state;
-  const { repo, verify, submodules = false } = spec.git;
+  const { repo, auth, verify, submodules = false } = spec.git;
+  const source = { repo, ignoresHostKey: auth?.sshKey?.insecureIgnoreHostKey ?? false, ref, commit };
   const settings = { verify: verify?.mode ?? ('none' as const), submodules, reload: reloadSettings(spec) };
-  return { kind: 'act', intent: { generation, repo, ref, commit, profile, ...settings } };
+  return { kind: 'act', intent: { generation, ...source, profile, ...settings } };
 }
 
 function reloadSettings({ gateway }: WatchedResource['spec']): ReloadSettings {

@@ -77,21 +77,19 @@ interface Fetching {
 async function fetch({ intent, mappings, dependencies }: Fetching, signal: AbortSignal): Promise<void> {
   const started = performance.now();
   const request = { ...intent, isWhole: mappings.some(({ source }) => source === '') };
-  await withGitAccess(intent.repo, dependencies.accessFiles, (access) =>
-    dependencies.clone.fetch(request, access, signal),
-  );
+  await withGitAccess(intent, dependencies.accessFiles, (access) => dependencies.clone.fetch(request, access, signal));
   dependencies.onFetch((performance.now() - started) / 1000);
 }
 
 /** Throws unless what must be signed is signed, and, in the case of a tag, is the tag that was asked for. */
 async function verify(intent: Intent, dependencies: SyncDependencies, signal: AbortSignal): Promise<void> {
   const { clone, signatures, accessFiles } = dependencies;
-  const { commit, ref, repo } = intent;
+  const { commit, ref } = intent;
   if (intent.verify === 'none') return;
   if (intent.verify === 'head') return await signatures.check({ kind: 'commit', id: commit, name: commit });
   const isWanted = (tag: Awaited<ReturnType<Clone['tag']>>) => tag?.commit === commit && tag.name === tagNameOf(ref);
   if (!isWanted(await clone.tag())) {
-    await withGitAccess(repo, accessFiles, (access) => clone.fetchTag(intent, access, signal)).catch((error) => {
+    await withGitAccess(intent, accessFiles, (access) => clone.fetchTag(intent, access, signal)).catch((error) => {
       if (!(error instanceof TerminalError && error.code === 'git.refNotFound')) throw error;
     });
   }
@@ -134,10 +132,10 @@ async function provideFiles(
   const blobs = files.map(({ blob }) => blob);
   const missing = await clone.missing(blobs);
   if (missing.length > 0) {
-    await withGitAccess(repo, accessFiles, (access) => clone.fetchBlobs(intent, missing, { access, signal }));
+    await withGitAccess(intent, accessFiles, (access) => clone.fetchBlobs(intent, missing, { access, signal }));
   }
   if (!lfs.isExpected) return;
   const pointers = await lfs.missing(await clone.pointers(blobs));
   if (pointers.length === 0) return;
-  await withGitAccess(repo, accessFiles, (access) => lfs.fetch(pointers, { repo, access, signal }));
+  await withGitAccess(intent, accessFiles, (access) => lfs.fetch(pointers, { repo, access, signal }));
 }

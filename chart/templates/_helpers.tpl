@@ -35,6 +35,10 @@ helm.sh/chart: {{ printf "%s-%s" .context.Chart.Name .context.Chart.Version | re
 {{ include "stoker-operator.fullname" . }}-receiver
 {{- end -}}
 
+{{- define "stoker-operator.metricsName" -}}
+{{ include "stoker-operator.fullname" . }}-metrics
+{{- end -}}
+
 {{- define "stoker-operator.webhookName" -}}
 {{ include "stoker-operator.fullname" . }}-webhook
 {{- end -}}

@@ -1,6 +1,6 @@
-import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync, hash, randomBytes, sign, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
-import forge from 'node-forge';
+import * as der from './der.ts';
 
 /** A certificate and its private key, PEM. */
 export interface KeyPair {
@@ -15,59 +15,144 @@ const SERVING_DAYS = 90;
 /** A clock that is behind must not refuse a new certificate. */
 const BACKDATE_MS = 300_000;
 
+const COMMON_NAME = der.oid('2.5.4.3');
+const SERVER_AUTH = der.oid('1.3.6.1.5.5.7.3.1');
+/** https://www.rfc-editor.org/rfc/rfc5280#section-4.2.1 */
+const EXTENSIONS = {
+  subjectKeyIdentifier: der.oid('2.5.29.14'),
+  keyUsage: der.oid('2.5.29.15'),
+  subjectAltName: der.oid('2.5.29.17'),
+  basicConstraints: der.oid('2.5.29.19'),
+  authorityKeyIdentifier: der.oid('2.5.29.35'),
+  extKeyUsage: der.oid('2.5.29.37'),
+};
+const KEY_USAGE = {
+  digitalSignature: der.bitString(Buffer.of(0b1000_0000), 7),
+  signsCertificatesAndLists: der.bitString(Buffer.of(0b0000_0110), 1),
+};
+/** Signature algorithms by the type of the key: ours are `ec`, those of older releases are `rsa`. */
+const ALGORITHMS: Record<string, Buffer> = {
+  ec: der.sequence(der.oid('1.2.840.10045.4.3.2')),
+  rsa: der.sequence(der.oid('1.2.840.113549.1.1.11'), der.nothing),
+};
+
 /** Makes a certificate authority for the admission endpoint. */
 export function makeAuthority(now: number): KeyPair {
   const { privateKey, publicKey } = makeKey();
-  const certificate = unsigned(publicKey, { commonName: 'stoker-operator admission CA', days: CA_DAYS, now });
-  certificate.setIssuer(certificate.subject.attributes);
-  certificate.setExtensions([
-    { name: 'basicConstraints', cA: true, critical: true },
-    { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
-    { name: 'subjectKeyIdentifier' },
-  ]);
-  return signed(certificate, privateKey, privateKey);
+  const subject = nameOf('stoker-operator admission CA');
+  const extensions = [
+    extension('basicConstraints', der.sequence(der.yes), 'critical'),
+    extension('keyUsage', KEY_USAGE.signsCertificatesAndLists, 'critical'),
+    extension('subjectKeyIdentifier', der.octetString(identifierOf(publicKey))),
+  ];
+  const content = { subject, publicKey, extensions, from: now, days: CA_DAYS };
+  return { certificate: certify(content, { name: subject, privateKey }), privateKey };
 }
 
 /** Makes a serving certificate for these host names and addresses. */
 export function makeServingCertificate(authority: KeyPair, hosts: string[], now: number): KeyPair {
-  const { privateKey, publicKey } = makeKey();
-  const certificate = unsigned(publicKey, { commonName: hosts[0]?.slice(0, 64) ?? 'webhook', days: SERVING_DAYS, now });
-  const issuer = forge.pki.certificateFromPem(authority.certificate);
-  certificate.setIssuer(issuer.subject.attributes);
-  certificate.setExtensions([
-    { name: 'basicConstraints', cA: false, critical: true },
-    { name: 'keyUsage', digitalSignature: true, keyEncipherment: true, critical: true },
-    { name: 'extKeyUsage', serverAuth: true },
-    {
-      name: 'subjectAltName',
-      altNames: hosts.map((host) => (isIP(host) ? { type: 7, ip: host } : { type: 2, value: host })),
-    },
-  ]);
-  return signed(certificate, privateKey, authority.privateKey);
+  const { name, keyIdentifier } = readIssuer(authority.certificate);
+  const signer = { name, privateKey: authority.privateKey };
+  // While one CA replaces another, two of the same name are trusted: this tells clients which one signed.
+  const authorityKey = keyIdentifier && der.sequence(der.implicit(0, keyIdentifier));
+  return makeServing({ hosts, now, signer, authorityKey });
 }
 
-function makeKey(): { privateKey: string; publicKey: string } {
-  return generateKeyPairSync('rsa', {
-    modulusLength: 2048,
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
+/** Makes a serving certificate for these host names and addresses that signs itself. */
+export function makeSelfSigned(hosts: string[], now: number): KeyPair {
+  return makeServing({ hosts, now });
+}
+
+/** Whether certificates can be signed with this CA's key: EC and RSA keys can. */
+export function canSign({ privateKey }: KeyPair): boolean {
+  return algorithmOf(privateKey) !== undefined;
+}
+
+interface Serving {
+  hosts: string[];
+  now: number;
+  /** If left out, the certificate signs itself. */
+  signer?: Signer;
+  authorityKey?: Buffer | undefined;
+}
+
+function makeServing({ hosts, now, signer, authorityKey }: Serving): KeyPair {
+  const { privateKey, publicKey } = makeKey();
+  const subject = nameOf(hosts[0]?.slice(0, 64) ?? 'webhook');
+  const names = hosts.map((host) =>
+    isIP(host) ? der.implicit(7, der.addressBytes(host)) : der.implicit(2, Buffer.from(host)),
+  );
+  const extensions = [
+    extension('basicConstraints', der.sequence(), 'critical'),
+    extension('keyUsage', KEY_USAGE.digitalSignature, 'critical'),
+    extension('extKeyUsage', der.sequence(SERVER_AUTH)),
+    extension('subjectAltName', der.sequence(...names)),
+    ...(authorityKey ? [extension('authorityKeyIdentifier', authorityKey)] : []),
+  ];
+  const content = { subject, publicKey, extensions, from: now, days: SERVING_DAYS };
+  return { certificate: certify(content, signer ?? { name: subject, privateKey }), privateKey };
+}
+
+/** On the curve P-256, since that takes half a millisecond. An RSA key would block the process for up to 300. */
+function makeKey(): { privateKey: string; publicKey: Buffer } {
+  return generateKeyPairSync('ec', {
+    namedCurve: 'P-256',
+    publicKeyEncoding: { type: 'spki', format: 'der' },
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
   });
 }
 
-function unsigned(
-  publicKey: string,
-  { commonName, days, now }: { commonName: string; days: number; now: number },
-): forge.pki.Certificate {
-  const certificate = forge.pki.createCertificate();
-  certificate.publicKey = forge.pki.publicKeyFromPem(publicKey);
-  certificate.serialNumber = `01${randomBytes(16).toString('hex')}`;
-  certificate.validity.notBefore = new Date(now - BACKDATE_MS);
-  certificate.validity.notAfter = new Date(now + days * DAY_MS);
-  certificate.setSubject([{ name: 'commonName', value: commonName }]);
-  return certificate;
+interface Signer {
+  /** DER. */
+  name: Buffer;
+  privateKey: string;
 }
 
-function signed(certificate: forge.pki.Certificate, privateKey: string, signingKey: string): KeyPair {
-  certificate.sign(forge.pki.privateKeyFromPem(signingKey), forge.md.sha256.create());
-  return { certificate: forge.pki.certificateToPem(certificate).replaceAll('\r', ''), privateKey };
+interface Content {
+  subject: Buffer;
+  publicKey: Buffer;
+  extensions: Buffer[];
+  from: number;
+  days: number;
+}
+
+/** https://www.rfc-editor.org/rfc/rfc5280#section-4.1 */
+function certify({ subject, publicKey, extensions, from, days }: Content, { name, privateKey }: Signer): string {
+  const algorithm = algorithmOf(privateKey);
+  if (!algorithm) throw new Error('the key of the CA is neither EC nor RSA');
+  const version3 = der.explicit(0, der.integer(Buffer.of(2)));
+  const serialNumber = der.integer(Buffer.of(1, ...randomBytes(16)));
+  const validity = der.sequence(der.time(from - BACKDATE_MS), der.time(from + days * DAY_MS));
+  const toBeSigned = der.sequence(
+    ...[version3, serialNumber, algorithm, name, validity, subject, publicKey],
+    der.explicit(3, der.sequence(...extensions)),
+  );
+  const signature = der.bitString(sign('sha256', toBeSigned, privateKey));
+  return new X509Certificate(der.sequence(toBeSigned, algorithm, signature)).toString();
+}
+
+function algorithmOf(privateKey: string): Buffer | undefined {
+  return ALGORITHMS[createPrivateKey(privateKey).asymmetricKeyType ?? ''];
+}
+
+function nameOf(commonName: string): Buffer {
+  return der.sequence(der.set(der.sequence(COMMON_NAME, der.utf8String(commonName))));
+}
+
+function extension(name: keyof typeof EXTENSIONS, value: Buffer, critical?: 'critical'): Buffer {
+  return der.sequence(EXTENSIONS[name], ...(critical ? [der.yes] : []), der.octetString(value));
+}
+
+/** https://www.rfc-editor.org/rfc/rfc7093#section-2, method 4. */
+const identifierOf = (publicKey: Buffer): Buffer => hash('sha256', publicKey, 'buffer').subarray(0, 20);
+
+/** Reads what goes into the certificates that a CA signs: its name, and the identifier of its key if there is one. */
+function readIssuer(pem: string): { name: Buffer; keyIdentifier: Buffer | undefined } {
+  const inside = (value: der.Value | undefined) => (value ? der.decode(value.content) : []);
+  const fields = inside(inside(der.decode(new X509Certificate(pem).raw)[0])[0]);
+  const subject = fields[fields[0]?.tag === 0xa0 ? 5 : 4]; // a certificate of version 1 does not say its version
+  if (!subject) throw new Error('the certificate of the CA has no subject');
+  const extensions = inside(inside(fields.find(({ tag }) => tag === 0xa3))[0]).map(inside);
+  const identifier = extensions.find(([name]) => name?.bytes.equals(EXTENSIONS.subjectKeyIdentifier))?.at(-1);
+  return { name: subject.bytes, keyIdentifier: inside(identifier)[0]?.content };
 }

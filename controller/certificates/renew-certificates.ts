@@ -1,5 +1,5 @@
 import { ageOf, isCurrent, isFor, isValid, splitBundle } from './judge-certificate.ts';
-import { type KeyPair, makeAuthority, makeServingCertificate } from './make-certificate.ts';
+import { canSign, type KeyPair, makeAuthority, makeSelfSigned, makeServingCertificate } from './make-certificate.ts';
 import type { WebhookSecret } from './webhook-secret.ts';
 
 /** What the certificates are judged by. */
@@ -12,18 +12,24 @@ export interface Situation {
   published: string;
 }
 
-/** Time for all API servers to take up a new CA, and for all replicas to take up a new certificate. */
+/** Time for all API servers to load a new CA, and for all replicas to load a new certificate. */
 const OVERLAP_MS = 3_600_000;
 
 /**
- * Gives the certificates that should be there; the same object where they are. A CA is followed by the next one in
- * time: both are published, and only then does the next one sign. The last one stays published for a while, since
- * other replicas may still serve what it signed.
+ * Gives the certificates that should be in place, or the same object if nothing has to change. Before a CA ends, the
+ * next one is published with it, and signs only after that. The old one stays published for a while, since other
+ * replicas may still serve what it signed.
  */
 export function renewCertificates(current: WebhookSecret | undefined, situation: Situation): WebhookSecret {
-  if (!current || !isValid(authorityOf(current), situation.now)) return startOver(situation);
-  const followed = isCurrent(authorityOf(current), situation.now) ? current : followAuthority(current, situation);
+  const authority = current && authorityOf(current);
+  if (!current || !authority || !isValid(authority, situation.now) || !canSign(authority)) return startOver(situation);
+  const followed = isCurrent(authority, situation.now) ? current : followAuthority(current, situation);
   return renewServing(followed, situation);
+}
+
+/** Gives a certificate that signs itself: the current one while it is good, otherwise a new one. */
+export function renewSelfSigned(current: KeyPair | undefined, hosts: string[], now: number): KeyPair {
+  return current && isCurrent(current, now) ? current : makeSelfSigned(hosts, now);
 }
 
 /** The CAs that the API server has to trust. */
@@ -32,7 +38,7 @@ export function bundleOf(secret: WebhookSecret): string {
   return authorities.flatMap((pem) => (pem ? [`${pem.trim()}\n`] : [])).join('');
 }
 
-/** Whoever deleted the Secret did not tell the other replicas, which serve what the published CA signed. */
+/** Keeps the published CA trusted: other replicas may not have noticed yet that the Secret is gone. */
 function startOver(situation: Situation): WebhookSecret {
   const previous = splitBundle(situation.published, situation.now).join('');
   return issue(makeAuthority(situation.now), situation, previous);
@@ -41,7 +47,7 @@ function startOver(situation: Situation): WebhookSecret {
 function followAuthority(current: WebhookSecret, situation: Situation): WebhookSecret {
   const { now, published } = situation;
   const next = nextOf(current);
-  if (!next || !isCurrent(next, now)) {
+  if (!next || !isCurrent(next, now) || !canSign(next)) {
     const { certificate, privateKey } = makeAuthority(now);
     return { ...current, 'next-ca.crt': certificate, 'next-ca.key': privateKey };
   }

@@ -19,12 +19,12 @@ export interface SelfSignedOptions {
   now?: () => number;
 }
 
-/** Time for the API servers to take up a bundle before a certificate that needs it is served, in milliseconds. */
+/** Time for the API servers to load a bundle before a certificate that needs it is served, in milliseconds. */
 const SETTLE_MS = 2_000;
 
 /**
- * Sees to it that a valid certificate is in the Secret, that the API server trusts its CA, and that both are in files.
- * Safe to call again and again, and from several replicas at once.
+ * Makes sure that a valid certificate is in the Secret, that the API server trusts its CA, and that both are in files.
+ * Safe to call repeatedly, and from several replicas at the same time.
  */
 export async function ensureSelfSigned(options: SelfSignedOptions): Promise<TlsFiles> {
   const { client, webhook, namespace, folder, now = Date.now } = options;

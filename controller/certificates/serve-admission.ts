@@ -11,28 +11,28 @@ import { ensureSelfSigned, type SelfSignedOptions } from './self-signed.ts';
 export interface AdmissionOptions {
   handler: RequestListener;
   port: number;
-  /** Folder with `tls.crt` and `tls.key`, kept current by somebody else. */
+  /** Folder with `tls.crt` and `tls.key` that something else keeps current, such as cert-manager. */
   certDir: string | undefined;
-  /** Used where there is no such folder. */
+  /** Used if there is no such folder. */
   selfSigned: Omit<SelfSignedOptions, 'webhook'> & { webhook: string | undefined };
   signal: AbortSignal;
   log: Logger;
-  /** Time between two looks at the certificate, in milliseconds. */
+  /** Interval at which the certificate is checked, in milliseconds. */
   checkMs?: number;
-  /** Time for which it goes on answering once it is told to close, in milliseconds. */
+  /** How long to keep answering after `close` is called, in milliseconds. */
   lingerMs?: number;
-  /** Told of every certificate that is taken up: for metrics. */
+  /** Called with every certificate that is loaded, for metrics. */
   onCertificate?: (certificate: ServingCertificate) => void;
 }
 
 const CHECK_MS = 10_000;
-/** The nodes send reviews here until they have heard that this pod ends; those that fail are pods without a sidecar. */
+/** Reviews keep coming until every node knows that this pod ends. Each one that fails is a pod without a sidecar. */
 const LINGER_MS = 3_000;
 const RETRY_MS = 2_000;
-/** API servers need a handful; each one costs memory before anybody is known. */
+/** API servers need a handful; each connection costs memory before the client is known. */
 const MAX_CONNECTIONS = 500;
 
-/** Serves admission reviews over TLS, and takes up new certificates without a restart. */
+/** Serves admission reviews over TLS, and loads new certificates without a restart. */
 export async function serveAdmission(options: AdmissionOptions): Promise<Listening> {
   const { tls, certificate } = await firstCertificate(options);
   const { handler, port } = options;
@@ -86,24 +86,24 @@ async function keepCertificate(
   }
 }
 
-/** Gives the files of the certificate, which somebody else fills, or this program. */
+/** Gives the files of the certificate, and fills them unless something else does. */
 async function provision({ certDir, selfSigned }: AdmissionOptions): Promise<TlsFiles> {
-  // The names are links that Kubernetes points at another folder, both at once.
+  // Both names are links: the kubelet replaces the two files in one step.
   if (certDir) return { certFile: join(certDir, 'tls.crt'), keyFile: join(certDir, 'tls.key') };
   const { webhook, ...options } = selfSigned;
   if (webhook === undefined) throw new Error('neither a certificate folder nor a webhook configuration is named');
   return await ensureSelfSigned({ ...options, webhook });
 }
 
-/** A certificate that is in files. */
+/** A certificate that was read from its files. */
 interface ServingCertificate {
-  /** Tells it from every other one. */
+  /** Differs for every certificate. */
   fingerprint: string;
   /** When it ends, in milliseconds since 1970. */
   expiresAt: number;
 }
 
-/** Reads a certificate; throws where the files hold no certificate with its key, as in the middle of a change. */
+/** Reads a certificate. Throws if the files do not hold a certificate and its key, as in the middle of a change. */
 async function readCertificate({ certFile, keyFile }: TlsFiles): Promise<ServingCertificate> {
   const [cert, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')]);
   createSecureContext({ cert, key });

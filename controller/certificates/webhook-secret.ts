@@ -15,13 +15,13 @@ export interface WebhookSecret {
   'previous-ca.crt'?: string;
 }
 
-/** Metadata of a Secret that has to be made: helm deletes only what bears the marks of its release. */
+/** Metadata for a new Secret: helm deletes only what has the labels of its release. */
 export interface Ownership {
   labels: Record<string, string>;
   annotations: Record<string, string>;
 }
 
-/** Where the Secret is, and how it is made where it is not. */
+/** Where the Secret is, and what to label it with if it has to be created. */
 export interface SecretPlace {
   namespace: string;
   name: string;
@@ -37,8 +37,8 @@ const NEEDED = ['ca.crt', 'ca.key', 'tls.crt', 'tls.key'] as const;
 const OPTIONAL = ['next-ca.crt', 'next-ca.key', 'previous-ca.crt'] as const;
 
 /**
- * Reads the Secret, and writes what `renew` makes of it where that is something else. Several replicas may do this at
- * once: the first write counts, and the others start over from it.
+ * Reads the Secret, passes it to `renew`, and writes the result if it differs. Several replicas may do this at the
+ * same time: the first write wins, and the others start over from it.
  */
 export async function ensureWebhookSecret(
   client: KubernetesClient,
@@ -87,8 +87,8 @@ async function write(
   const secret = {
     apiVersion: 'v1',
     kind: 'Secret',
-    // The chart makes the Secret, empty, so that it goes with the release: its type cannot be changed, and helm
-    // leaves behind what has lost the labels of the release.
+    // The chart creates the Secret, empty, so that it is deleted with the release: its type cannot be changed, and
+    // helm leaves behind what has lost the labels of the release.
     type: 'Opaque',
     metadata: stored?.metadata ?? { name, namespace, ...ownership },
     data: Object.fromEntries(Object.entries(content).map(([key, text]) => [key, Buffer.from(text).toString('base64')])),

@@ -18,7 +18,7 @@ export interface MutatePodOptions {
   proxy?: Record<string, string>;
   readBody: ReadBody;
   log: Logger;
-  /** Told of every review: for metrics. */
+  /** Called for every review, for metrics. */
   onReview: (outcome: Injection['kind'] | 'invalid' | 'failed', seconds: number) => void;
 }
 

@@ -2,11 +2,11 @@ import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
 
 export type AgentImageChoice = { kind: 'chosen'; image: string } | { kind: 'denied'; message: string };
 
-/** What decides about the image of sidecars, beside the resource. */
+/** What decides on the image of sidecars, next to the resource. */
 export interface AgentImages {
-  /** Reference of the image that is used where the resource names none. */
+  /** Image that is used if the resource names none. */
   defaultImage: string;
-  /** Repositories that a resource may name, beside that of the default image: exact, or all below `…/*`; empty: any. */
+  /** Repositories that a resource may name in addition to that of the default image: exact, or all below `…/*`; empty: any. */
   allowedRepositories: string[];
 }
 

@@ -11,7 +11,7 @@ import { sidecarVolumes } from './sidecar-volumes.ts';
 export type Injection =
   | { kind: 'unchanged' }
   | { kind: 'patched'; patch: PatchOperation[]; crName: string; profile: string; warnings: string[] }
-  /** `because` tells whose fault it is: what is known of the resources may be out of date, the pod is what it is. */
+  /** `because` says what is wrong: what is known of the resources may be out of date, the pod itself is not. */
   | { kind: 'denied'; message: string; because: 'pod' | 'resource' };
 
 /** A GatewaySync that a pod may belong to. */

@@ -13,7 +13,7 @@ export interface MissingSidecarsOptions {
   gatewaySyncs: () => Iterable<ObservedGatewaySync>;
   /** Pods with the label of injected ones, which some have set themselves. */
   labelledPods: () => Iterable<ObservedPod>;
-  /** Told of resources whose missing pods changed. */
+  /** Called with the resources whose missing pods changed. */
   onChange: (key: ObjectKey) => void;
   log: Logger;
 }

@@ -11,6 +11,7 @@ export const SIDECAR_PATHS = {
   /** Below the credentials: a folder for each Secret, a file for each key. */
   headers: '/etc/sync-agent/credentials/headers',
   verifyKeys: '/etc/sync-agent/verify-keys',
+  memory: '/run/sync-agent',
   token: '/var/run/secrets/kubernetes.io/serviceaccount',
 };
 
@@ -21,13 +22,18 @@ const NAMES = {
   token: 'sync-agent-token',
   credentials: 'sync-agent-credentials',
   verifyKeys: 'sync-agent-verify-keys',
+  memory: 'sync-agent-memory',
 };
+
+/** Larger than any Secret. What is in the volume counts against the memory limit of the agent. */
+const MEMORY_LIMIT = '2Mi';
 
 /** Volumes that come with the sidecar. */
 export interface SidecarVolumes {
   names: typeof NAMES;
   hasCredentials: boolean;
   hasVerifyKeys: boolean;
+  hasMemory: boolean;
   volumes: object[];
 }
 
@@ -37,7 +43,7 @@ export interface Followed {
   spec: GatewaySyncSpec;
 }
 
-/** Makes the volumes of a sidecar; a name that the pod has already used for a volume of its own gets a number. */
+/** Makes the volumes of a sidecar. A name that the pod already uses gets a number. */
 export function sidecarVolumes(followed: Followed, taken: string[]): SidecarVolumes {
   const names = Object.fromEntries(
     Object.entries(NAMES).map(([key, name]) => [key, freeName(name, taken)]),
@@ -51,6 +57,7 @@ export function sidecarVolumes(followed: Followed, taken: string[]): SidecarVolu
     names,
     hasCredentials: credentials.length > 0,
     hasVerifyKeys: verifyKeys !== undefined,
+    hasMemory: copiesCredentials(followed.spec),
     volumes: [
       { name: names.repository, emptyDir: {} },
       { name: names.scratch, emptyDir: {} },
@@ -58,6 +65,9 @@ export function sidecarVolumes(followed: Followed, taken: string[]): SidecarVolu
       { name: names.token, projected: { sources: serviceAccountSources } },
       ...(credentials.length > 0 ? [{ name: names.credentials, projected: { sources: credentials } }] : []),
       ...(verifyKeys === undefined ? [] : [{ name: names.verifyKeys, secret: { secretName: verifyKeys } }]),
+      ...(copiesCredentials(followed.spec)
+        ? [{ name: names.memory, emptyDir: { medium: 'Memory', sizeLimit: MEMORY_LIMIT } }]
+        : []),
     ],
   };
 }
@@ -95,6 +105,14 @@ export function headerSources({ gateway }: GatewaySyncSpec) {
 /** The Secret whose values are the keys to trust, where something must be signed. */
 export function verifyKeysSecret({ git }: GatewaySyncSpec): string | undefined {
   return git.verify && git.verify.mode !== 'none' ? git.verify.keysSecretRef?.name : undefined;
+}
+
+/**
+ * Whether the agent has to copy a credential: ssh refuses a key that others can read, as they can a mounted Secret. The
+ * copy must not be on the node's disk, where `/repo` is.
+ */
+export function copiesCredentials({ git }: GatewaySyncSpec): boolean {
+  return git.auth?.sshKey !== undefined;
 }
 
 /** What the ServiceAccount admission plugin mounts, for pods that do not have it mounted. */

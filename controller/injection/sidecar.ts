@@ -1,6 +1,7 @@
 import { AGENT_CONTAINER } from '../../shared/api/names.ts';
 import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';
 import {
+  copiesCredentials,
   credentialSources,
   type Followed,
   headerSources,
@@ -36,7 +37,7 @@ export function sidecarContainer(input: SidecarInput) {
       { name: 'sync-metrics', containerPort: ports.metrics },
     ],
     ...probes,
-    // A pod with resources of its own shares them out itself, and must be larger than the sum of its containers.
+    // A pod with resources at its own level shares them out, and these must exceed the sum of its containers' ones.
     resources: spec.agent?.resources ?? (pod.spec.resources ? {} : defaultResources),
     securityContext: {
       allowPrivilegeEscalation: false,
@@ -59,7 +60,7 @@ const probes = {
     timeoutSeconds: 2,
     failureThreshold: 86_400,
   },
-  // No readiness probe: a git host that is away must not take a gateway out of service.
+  // No readiness probe: a git host that is unavailable must not take a gateway out of service.
   livenessProbe: {
     httpGet: { path: '/healthz', port: 'sync-health' },
     periodSeconds: 10,
@@ -68,7 +69,7 @@ const probes = {
   },
 };
 
-/** As whom a container runs, which is as whom the agent has to write for it. */
+/** The user that a container runs as: the agent writes files as the same one. */
 export function identityOf({ securityContext }: Container, pod: AdmittedPod) {
   const of = <K extends 'runAsUser' | 'runAsGroup' | 'seLinuxOptions'>(key: K) =>
     securityContext?.[key] ?? pod.spec.securityContext?.[key];
@@ -92,12 +93,13 @@ function volumeMountsOf({ dataMount: { name, subPath }, volumes }: SidecarInput)
       ? [{ name: names.credentials, mountPath: SIDECAR_PATHS.credentials, readOnly: true }]
       : []),
     ...(volumes.hasVerifyKeys ? [{ name: names.verifyKeys, mountPath: SIDECAR_PATHS.verifyKeys, readOnly: true }] : []),
+    ...(volumes.hasMemory ? [{ name: names.memory, mountPath: SIDECAR_PATHS.memory }] : []),
   ];
 }
 
 const podName = { valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } };
 
-/** What an agent is told of itself. */
+/** What an agent needs to know about itself. */
 export interface AgentIdentity extends Followed {
   profile: string;
   /** Undefined: the pod's name, which is not known yet where it is generated. */
@@ -125,6 +127,7 @@ function sidecarEnvironment({ crName, profile, gatewayName, proxy, spec }: Agent
       name: variable,
       value: `${SIDECAR_PATHS.credentials}/${file}`,
     })),
+    ...(copiesCredentials(spec) ? [{ name: 'MEMORY_PATH', value: SIDECAR_PATHS.memory }] : []),
     ...(headerSources(spec).length > 0 ? [{ name: 'RELOAD_HEADERS_DIR', value: SIDECAR_PATHS.headers }] : []),
     ...(verifyKeysSecret(spec) ? [{ name: 'GIT_VERIFY_KEYS_DIR', value: SIDECAR_PATHS.verifyKeys }] : []),
     ...Object.entries(proxy).map(([name, value]) => ({ name, value: literal(value) })),

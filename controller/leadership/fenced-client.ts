@@ -44,7 +44,7 @@ export class FencedClient extends KubernetesClient {
     return this.#fence(request, (fenced) => super.send(fenced));
   }
 
-  /** Lets no write begin any more, and resolves when those that are under way have ended. */
+  /** Refuses new writes, and resolves when those under way have ended. */
   async seal(): Promise<void> {
     this.#isSealed = true;
     await Promise.allSettled(this.#writes);

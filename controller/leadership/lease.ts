@@ -82,11 +82,11 @@ export class LeaderLease {
     this.#options.log.info({ lease: this.#options.name }, 'became leader');
   }
 
-  /** Renews until the lease is lost or the signal aborts; resolves then. Who sees another holder has lost it at once. */
+  /** Renews until the lease is lost or the signal aborts, then resolves. Seeing another holder means that it is lost. */
   async hold(signal: AbortSignal): Promise<void> {
     let last: Attempt = 'held';
     while (!signal.aborted && this.isHeld) {
-      // A conflict may be another holder, so it is looked at once more without a pause.
+      // A conflict may be another holder, so look again without a pause.
       if (last !== 'conflict') await sleep(this.#options.retryMs, undefined, { signal }).catch(() => {});
       if (!signal.aborted) last = await this.#tryOnce(signal);
     }
@@ -124,8 +124,8 @@ export class LeaderLease {
   }
 
   /**
-   * Not while another replica may think that it holds the lease: be it that the lease was deleted, since its holder
-   * makes it anew. The holder itself stops for anybody else whom it sees there.
+   * Not while another replica may think that it holds the lease, even if the lease was deleted: its holder creates it
+   * again. The holder itself stops for anybody else whom it sees there.
    */
   #mayTake(lease: Lease | undefined): boolean {
     const { holderIdentity, leaseDurationSeconds = 15 } = lease?.spec ?? {};

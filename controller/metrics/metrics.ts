@@ -64,7 +64,7 @@ export function createMetrics() {
     }),
     watchRestarts: new Counter({
       name: 'sync_controller_watch_restarts_total',
-      help: 'Watches that ended and began anew.',
+      help: 'Watches that ended and started again.',
       labelNames: ['kind', 'reason'],
       registers,
     }),
@@ -135,7 +135,7 @@ export interface SampledResource {
   status: GatewaySyncStatus;
 }
 
-/** Sets the gauges of resources anew, so that those of deleted ones are gone. */
+/** Resets the gauges of resources, so that those of deleted ones are gone. */
 export function sampleResources(metrics: Metrics, gatewaySyncs: Iterable<SampledResource>): void {
   metrics.ready.reset();
   metrics.gateways.reset();

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
-import { type Listening, listen } from '../../shared/io/http/listen.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Listening, listen, type TlsFiles } from '../../shared/io/http/listen.ts';
 import { type MetricsPage, serveOperations } from '../../shared/io/http/serve-operations.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
@@ -11,30 +12,74 @@ import type { Logger } from '../../shared/log.ts';
 export interface MetricsOptions {
   port: number;
   /**
-   * PEM, which nobody has to trust: Prometheus is told by the token whom it talks to. With it HTTPS, and only for
-   * callers whom the API server lets in; undefined: plain HTTP for everybody.
+   * Gives the certificate to serve: the current one while it is good, otherwise a new one. Clients do not have to trust
+   * it, since the token says who may read. With it, HTTPS for callers whom the API server lets in; undefined: plain
+   * HTTP for everybody.
    */
-  keyPair: { certificate: string; privateKey: string } | undefined;
+  renew: ((current: KeyPair | undefined) => KeyPair) | undefined;
   page: MetricsPage;
   authorizer: ScrapeAuthorizer;
   /** Folder for the certificate. */
   folder: string;
   log: Logger;
+  /** Interval at which the certificate is checked, in milliseconds. */
+  checkMs?: number;
 }
+
+/** PEM. */
+interface KeyPair {
+  certificate: string;
+  privateKey: string;
+}
+
+const CHECK_MS = 3_600_000;
 
 const statuses: Record<Exclude<Access, 'allowed'>, number> = { unauthenticated: 401, forbidden: 403 };
 
 /** Serves `/metrics`. */
 export async function serveMetrics(options: MetricsOptions): Promise<Pick<Listening, 'close'>> {
-  const { port, page, keyPair, folder } = options;
-  if (!keyPair) {
+  const { port, page, renew, folder, log, checkMs = CHECK_MS } = options;
+  if (!renew) {
     const server = await serveOperations({ port, metrics: page });
     return { close: async () => void server.close() };
   }
   const tls = { certFile: join(folder, 'metrics.crt'), keyFile: join(folder, 'metrics.key') };
-  await writeFile(tls.certFile, keyPair.certificate);
-  await writeFile(tls.keyFile, keyPair.privateKey, { mode: 0o600 });
-  return listen({ handler: guarded(options), host: '0.0.0.0', port, tls, maxConnections: 50 });
+  let served = renew(undefined);
+  await writeKeyPair(tls, served);
+  const listening = await listen({ handler: guarded(options), host: '0.0.0.0', port, tls, maxConnections: 50 });
+  const closing = new AbortController();
+  const check = async () => {
+    const next = renew(served);
+    if (next === served) return;
+    await writeKeyPair(tls, next);
+    await listening.reloadCertificate();
+    served = next;
+    log.info('certificate of the metrics endpoint renewed');
+  };
+  void repeat(check, { everyMs: checkMs, signal: closing.signal, log });
+  return {
+    close: (graceMs) => {
+      closing.abort();
+      return listening.close(graceMs);
+    },
+  };
+}
+
+/** Waits for each check before the next one: two that overlap would each renew the certificate. */
+async function repeat(
+  check: () => Promise<void>,
+  { everyMs, signal, log }: { everyMs: number; signal: AbortSignal; log: Logger },
+): Promise<void> {
+  while (!signal.aborted) {
+    await sleep(everyMs, undefined, { signal }).catch(() => {});
+    if (signal.aborted) return;
+    await check().catch((error) => log.warn({ err: error }, 'certificate of the metrics endpoint not renewed'));
+  }
+}
+
+async function writeKeyPair({ certFile, keyFile }: TlsFiles, { certificate, privateKey }: KeyPair): Promise<void> {
+  await writeFile(keyFile, privateKey, { mode: 0o600 });
+  await writeFile(certFile, certificate);
 }
 
 function guarded({ page, authorizer, log }: MetricsOptions): RequestListener {

@@ -17,6 +17,8 @@ import type { RefQuery } from './wanted-refs.ts';
 
 /** Time for one query from its first look-up to the last byte, by whatever transport, in milliseconds. */
 const DEADLINE_MS = 20_000;
+/** The most that an SSH key or known_hosts may have: both are in memory while a host is asked, for many hosts at a time. */
+const MAX_KEY_BYTES = 64 * 1024;
 
 export interface QueryTools {
   client: KubernetesClient;
@@ -28,6 +30,8 @@ export interface QueryTools {
   guard: AddressGuard;
   /** Folder for files that live as long as one query. */
   scratch: string;
+  /** The same for SSH keys; in memory, if there is such a volume. */
+  keys: string;
   /** Time for one query, in milliseconds; 20 s where nothing is said. */
   deadlineMs?: number;
 }
@@ -68,6 +72,7 @@ export class RepositoryClient {
   async #byHttp({ url, host }: Repository, query: RefQuery, signal: AbortSignal): Promise<AdvertisedRefs> {
     const { namespace, git } = this.#source;
     const { http, client, githubApps } = this.#tools;
+    if (git.caSecretRef && url.startsWith('http:')) throw caWithoutTls();
     const token = await within(signal, this.#token());
     const options: GitHttpOptions = {
       authorization: token ? authorizationOf(host, token) : undefined,
@@ -105,12 +110,16 @@ export class RepositoryClient {
   }
 
   async #byGit(repository: Repository, query: RefQuery, signal: AbortSignal): Promise<AdvertisedRefs> {
-    const { git, guard, scratch } = this.#tools;
+    const { git, guard, scratch, keys } = this.#tools;
     const { transport } = repository;
     const target = await within(signal, connectTo(repository, guard));
     const contents = transport === 'ssh' ? await within(signal, this.#sshFiles()) : {};
-    return withFiles(scratch, contents, async (files) => {
-      const access: GitAccess = { sshKeyFile: files.key, knownHostsFile: files.knownHosts, sshHost: target.sshHost };
+    const ignoresHostKey = this.#source.git.auth?.sshKey?.insecureIgnoreHostKey;
+    return withFiles(keys, contents, async ({ key, knownHosts }) => {
+      const access: GitAccess = {
+        ...{ sshKeyFile: key, knownHostsFile: knownHosts, ignoresHostKey },
+        sshHost: target.sshHost,
+      };
       const remote: RemoteAccess = { ...target, access, scratch, signal };
       const refs = query.prefixes.length > 0 ? await lsRemote(git, remote, query) : new Map();
       for (const commit of this.#unknown(query)) {
@@ -125,11 +134,12 @@ export class RepositoryClient {
   async #sshFiles(): Promise<Record<string, string>> {
     const { namespace, git } = this.#source;
     const { client } = this.#tools;
-    const { sshKey } = git.auth ?? {};
-    if (!sshKey) return {};
-    const key = await readSecret(client, namespace, sshKey.secretRef);
-    const knownHosts = sshKey.knownHosts && (await readSecret(client, namespace, sshKey.knownHosts.secretRef));
-    return { key: key.endsWith('\n') ? key : `${key}\n`, ...(knownHosts === undefined ? {} : { knownHosts }) };
+    const { secretRef, knownHosts, insecureIgnoreHostKey } = git.auth?.sshKey ?? {};
+    if (!secretRef || !(knownHosts || insecureIgnoreHostKey)) throw knownHostsMissing();
+    const key = await readSecret(client, namespace, secretRef);
+    const lines = knownHosts && (await readSecret(client, namespace, knownHosts.secretRef));
+    if ([key, lines ?? ''].some((text) => Buffer.byteLength(text) > MAX_KEY_BYTES)) throw keyTooLarge();
+    return { key: key.endsWith('\n') ? key : `${key}\n`, ...(lines === undefined ? {} : { knownHosts: lines }) };
   }
 }
 
@@ -172,6 +182,27 @@ const invalidUrl = () =>
     {
       code: 'git.invalidUrl',
       reason: 'InvalidRepository',
+    },
+  );
+
+const caWithoutTls = () =>
+  new TerminalError(
+    'spec.git.caSecretRef is for https, and http:// has no certificate to check: use https:// in spec.git.repo, or leave caSecretRef out',
+    { code: 'git.caWithoutTls', reason: 'CAWithoutTLS' },
+  );
+
+const knownHostsMissing = () =>
+  new TerminalError(
+    'an ssh host has to prove that it is the right one: name its keys in spec.git.auth.sshKey.knownHosts, or set spec.git.auth.sshKey.insecureIgnoreHostKey to talk to whoever answers',
+    { code: 'git.knownHostsMissing', reason: 'KnownHostsMissing' },
+  );
+
+const keyTooLarge = () =>
+  new TerminalError(
+    'the Secret named in spec.git.auth.sshKey holds more than 64 KiB: name a key, and only the lines that the host needs',
+    {
+      code: 'git.keyTooLarge',
+      reason: 'SecretTooLarge',
     },
   );
 

@@ -1,4 +1,4 @@
-import { TerminalError } from '../../shared/errors.ts';
+import { TerminalError, TransientError } from '../../shared/errors.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
@@ -9,7 +9,10 @@ export interface SecretKeyRef {
   key: string;
 }
 
-/** Reads one key of a Secret. Throws {@link TerminalError} with what to do where it is not there. */
+/**
+ * Reads one key of a Secret. Throws {@link TerminalError} with what to do where it is not there, and
+ * {@link TransientError} where the API server does not say.
+ */
 export async function readSecret(
   client: KubernetesClient,
   namespace: string,
@@ -21,7 +24,7 @@ export async function readSecret(
       if (isApiError(error, 404)) throw missing(`Secret ${namespace}/${name} does not exist: create it`, error);
       if (isApiError(error, 403))
         throw missing(`the operator may not read Secret ${namespace}/${name}: check its RBAC`, error);
-      throw error;
+      throw unavailable(`the API server did not hand out Secret ${namespace}/${name}: it is asked again`, error);
     });
   const value = secret.data?.[key];
   if (value === undefined) throw missing(`Secret ${namespace}/${name} has no key ${key}: add it`);
@@ -30,3 +33,6 @@ export async function readSecret(
 
 const missing = (message: string, cause?: unknown) =>
   new TerminalError(message, { code: 'secret.missing', reason: 'SecretNotFound', cause });
+
+const unavailable = (message: string, cause: unknown) =>
+  new TransientError(message, { code: 'secret.unavailable', reason: 'SecretUnavailable', cause });

@@ -27,6 +27,9 @@ export interface Facts {
   accessProblems: AccessProblem[];
 }
 
+/** Why a host is not trusted. */
+const HOST_KEY_REASONS = ['HostKeyVerificationFailed', 'KnownHostsMissing'];
+
 /** Judges every condition; Ready sums the others up. */
 export function judgeConditions(facts: Facts): Verdicts {
   const refResolved = judgeRefResolved(facts);
@@ -115,18 +118,21 @@ function judgeAccess({ accessProblems }: Facts): Verdict | undefined {
   return { status: 'False', reason: first.reason, message: accessProblems.map(({ message }) => message).join('; ') };
 }
 
+/** There only for ssh. */
 function judgeHostKey({ gatewaySync, resolution }: Facts): Verdict | undefined {
-  const { sshKey } = gatewaySync.spec.git.auth ?? {};
-  if (!sshKey) return undefined;
-  if (resolution.kind === 'failed' && resolution.reason === 'HostKeyVerificationFailed')
+  if (resolution.kind === 'failed' && HOST_KEY_REASONS.includes(resolution.reason))
     return { status: 'False', reason: resolution.reason, message: resolution.message };
-  if (sshKey.knownHosts)
-    return { status: 'True', reason: 'KnownHosts', message: 'the host key is checked against known_hosts' };
-  return {
-    status: 'False',
-    reason: 'NotConfigured',
-    message: 'the host key is not checked: name known_hosts lines in spec.git.auth.sshKey.knownHosts',
-  };
+  const { sshKey } = gatewaySync.spec.git.auth ?? {};
+  if (sshKey?.insecureIgnoreHostKey) {
+    return {
+      status: 'False',
+      reason: 'InsecureIgnoreHostKey',
+      message:
+        'the host key is not checked, as spec.git.auth.sshKey.insecureIgnoreHostKey asks for: name known_hosts lines in spec.git.auth.sshKey.knownHosts instead',
+    };
+  }
+  if (!sshKey?.knownHosts) return undefined;
+  return { status: 'True', reason: 'KnownHosts', message: 'the host key is checked against known_hosts' };
 }
 
 function judgeReady(

@@ -49,7 +49,7 @@ function requestTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus)
 }
 
 /** Conditions with an event of their own, since Ready may be about something worse. */
-const TOLD_APART = ['SidecarInjected', 'AgentAccess'] as const;
+const TOLD_APART = ['SidecarInjected', 'AgentAccess', 'SSHHostKeyVerification'] as const;
 
 function problemTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition[] {
   return TOLD_APART.flatMap((type) => {

@@ -15,9 +15,22 @@ const sshKeyAuthSchema = v.pipe(
     knownHosts: v.optional(
       v.pipe(
         v.object({ secretRef: secretKeyRef('The Secret that holds the known_hosts lines.') }),
-        v.description('Host keys to trust. Without it the host key is not checked, and a condition says so.'),
+        v.description('Host keys to trust. Without it the host is not talked to.'),
       ),
     ),
+    insecureIgnoreHostKey: v.optional(
+      v.pipe(
+        v.boolean(),
+        v.description(
+          'Whether to talk to whoever answers in place of the host, instead of naming its keys in knownHosts. A condition says so.',
+        ),
+      ),
+      false,
+    ),
+  }),
+  cel({
+    rule: '!has(self.knownHosts) || !has(self.insecureIgnoreHostKey) || !self.insecureIgnoreHostKey',
+    message: 'knownHosts means nothing with insecureIgnoreHostKey: leave one of them out',
   }),
   v.description('A private key for ssh.'),
 );

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { freePort } from '../../scripts/testbed/free-port.ts';
 import { startGitServer } from '../../scripts/testbed/git-server.ts';
+import { makeTemporaryFolder } from '../../scripts/testbed/temporary-folder.ts';
 import { apply, connectCluster, createNamespace, kubectl } from '../support/cluster.ts';
 import { injectedPod, report } from '../support/gateway-pods.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../support/gateway-syncs.ts';
@@ -31,11 +32,14 @@ test('the controller does all its work with the rights and the environment that 
   const commit = await repository.commit({ files: { 'config/a': '1' } });
 
   const account = { namespace, serviceAccount: namespace };
+  const memory = await makeTemporaryFolder('memory-');
+  t.after(() => memory.remove());
   const controller = await startController(t, namespace, {
     ...(environmentOf(pick(objects, 'Deployment')) as Record<string, string>),
     POD_NAME: 'controller-0',
     POD_NAMESPACE: namespace,
     KUBECONFIG: await (await connectCluster()).kubeconfigFor(account),
+    MEMORY_PATH: memory.path,
     HEALTH_PORT: String(await freePort()),
     METRICS_PORT: String(await freePort()),
     WEBHOOK_PORT: String(await freePort()),

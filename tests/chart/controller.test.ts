@@ -45,6 +45,15 @@ test('every container runs as the restricted Pod Security Standard asks', async 
   }
 });
 
+test('private keys are in a volume in memory', async () => {
+  const deployment = await controllerOf();
+  const { volumes, containers } = deployment.spec.template.spec;
+  const folder = environmentOf(deployment).MEMORY_PATH;
+  const { name } = containers[0].volumeMounts.find(({ mountPath }: { mountPath: string }) => mountPath === folder);
+  const volume = volumes.find((each: { name: string }) => each.name === name);
+  assert.deepEqual(volume.emptyDir, { medium: 'Memory', sizeLimit: '8Mi' });
+});
+
 test('with watchNamespaces, nothing of a namespace is granted in the whole cluster', async () => {
   const watched = { controller: { watchNamespaces: ['a', 'b'] }, webhookReceiver: { enabled: true } };
   const objects = await render(watched);

@@ -26,6 +26,16 @@ suite('the ServiceMonitor', () => {
     assert.equal(monitor.spec.endpoints[0].honorLabels, true);
   });
 
+  test('reads from an endpoint whose certificate has the names of that Service', async () => {
+    const objects = await render(values);
+    const { name, namespace } = pick(objects, 'Service', '-operator-metrics').metadata;
+    const { env } = pick(objects, 'Deployment', '-operator').spec.template.spec.containers[0];
+    assert.equal(
+      env.find((variable: { name: string }) => variable.name === 'METRICS_HOSTS').value,
+      `${name}.${namespace}.svc,${name}.${namespace}.svc.cluster.local`,
+    );
+  });
+
   test('of the receiver finds its metrics Service and no other, which leads to the port of its pods', async () => {
     const objects = await render(values);
     const monitor = pick(objects, 'ServiceMonitor', '-receiver');

@@ -29,6 +29,8 @@
   value: {{ ternary "8443" "0" .Values.metrics.enabled | quote }}
 - name: METRICS_SECURE
   value: "true"
+- name: METRICS_HOSTS
+  value: {{ printf "%[1]s.%[2]s.svc,%[1]s.%[2]s.svc.cluster.local" (include "stoker-operator.metricsName" .) .Release.Namespace }}
 - name: DEFAULT_AGENT_IMAGE
   value: {{ include "stoker-operator.image" (dict "context" . "image" .Values.agentImage) }}
 - name: AGENT_IMAGE_ALLOWED_REPOSITORIES
@@ -37,6 +39,8 @@
   value: {{ .Values.controller.git.allowLocal | quote }}
 - name: GIT_DENIED_NETWORKS
   value: {{ join "," .Values.controller.git.deniedNetworks | quote }}
+- name: MEMORY_PATH
+  value: /run/stoker-operator
 - name: GITHUB_APP
   value: {{ .Values.githubApp.enabled | quote }}
 - name: AUTO_BIND_AGENT

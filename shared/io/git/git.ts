@@ -9,8 +9,10 @@ export interface GitAccess {
   /** CA bundle (PEM) to trust beside nothing else. */
   caFile?: string | undefined;
   sshKeyFile?: string | undefined;
-  /** Without it the host key is not checked. */
+  /** Host keys to trust. Without it no host is talked to by ssh. */
   knownHostsFile?: string | undefined;
+  /** Talks to whoever answers by ssh, and looks at no known_hosts. */
+  ignoresHostKey?: boolean | undefined;
   /** Where ssh connects to, whatever the URL says; `alias` is the host's name in known_hosts. */
   sshHost?: { address: string; alias: string } | undefined;
 }
@@ -163,14 +165,14 @@ function gitEnvironment(access: GitAccess): NodeJS.ProcessEnv {
   return environment;
 }
 
-function sshCommand({ sshKeyFile, knownHostsFile, sshHost }: GitAccess): string {
+function sshCommand({ sshKeyFile, knownHostsFile, ignoresHostKey, sshHost }: GitAccess): string {
   const options = ['-F', '/dev/null', '-o', 'BatchMode=yes', '-o', 'ConnectTimeout=10'];
   // A connection that went silent ends after half a minute.
   options.push('-o', 'ServerAliveInterval=10', '-o', 'ServerAliveCountMax=3');
   if (sshKeyFile) options.push('-o', 'IdentitiesOnly=yes', '-i', shellQuote(sshKeyFile));
-  if (knownHostsFile)
-    options.push('-o', 'StrictHostKeyChecking=yes', '-o', `UserKnownHostsFile=${shellQuote(knownHostsFile)}`);
-  else options.push('-o', 'StrictHostKeyChecking=no', '-o', 'UserKnownHostsFile=/dev/null');
+  const known = ignoresHostKey || !knownHostsFile ? '/dev/null' : shellQuote(knownHostsFile);
+  options.push('-o', `StrictHostKeyChecking=${ignoresHostKey ? 'no' : 'yes'}`);
+  options.push('-o', `UserKnownHostsFile=${known}`, '-o', 'GlobalKnownHostsFile=/dev/null');
   if (sshHost) {
     options.push('-o', `HostName=${shellQuote(sshHost.address)}`, '-o', `HostKeyAlias=${shellQuote(sshHost.alias)}`);
   }

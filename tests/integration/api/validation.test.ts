@@ -31,6 +31,8 @@ const mapping = (fields: Json) => ({
 });
 const token = { token: { secretRef: { name: 's', key: 'k' } } };
 const sshKey = { sshKey: { secretRef: { name: 's', key: 'k' } } };
+const knownHosts = { knownHosts: { secretRef: { name: 's', key: 'h' } } };
+const insecure = { insecureIgnoreHostKey: true };
 const profileOf = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, valid.sync.profiles.default]));
 
@@ -69,6 +71,11 @@ const refused: [what: string, changes: Record<string, unknown>, words: RegExp][]
   ['a token over http', { 'git.repo': 'http://git.test/app.git', 'git.auth': token }, /only over https or ssh/],
   ['a token over ssh', { 'git.repo': 'git@git.test:app.git', 'git.auth': token }, /need an https repository/],
   ['a key over https', { 'git.auth': sshKey }, /sshKey needs an ssh repository/],
+  [
+    'known host keys that are to be ignored',
+    { 'git.repo': 'git@git.test:app.git', 'git.auth': { sshKey: { ...sshKey.sshKey, ...insecure, ...knownHosts } } },
+    /leave one of them out/,
+  ],
   ['verification without keys', { 'git.verify': { mode: 'head' } }, /keysSecretRef must name/],
   ['an unknown mode', { 'git.verify': { mode: 'maybe' } }, /supported values: "none", "head", "tag"/],
   ['an interval without a unit', { polling: { interval: '60' } }, /between 5s and 24h/],
@@ -110,6 +117,14 @@ const accepted: [what: string, changes: Record<string, unknown>][] = [
   ['the least', {}],
   ['an ssh URL', { 'git.repo': 'ssh://git@git.test:2222/app.git', 'git.auth': sshKey }],
   ['the scp form', { 'git.repo': 'git@git.test:team/app.git', 'git.auth': sshKey }],
+  [
+    'a host whose key is known',
+    { 'git.repo': 'git@git.test:app.git', 'git.auth': { sshKey: { ...sshKey.sshKey, ...knownHosts } } },
+  ],
+  [
+    'a host whose key is ignored',
+    { 'git.repo': 'git@git.test:app.git', 'git.auth': { sshKey: { ...sshKey.sshKey, ...insecure } } },
+  ],
   ['git://', { 'git.repo': 'git://git.test/app.git' }],
   ['globs', { 'webhook.allowedRefs': ['v*', 'release/**', 'v[!0-9]?', '{a,b}', '1.0.0+b', 'a\\(b', 'a)', 'a|b'] }],
   ['a full ref', { 'git.ref': 'refs/heads/release/1.x' }],

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { type SshServer, skipWithoutSshd, startSshServer } from '../../../scripts/testbed/ssh-server.ts';
 import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
-import { apply, createNamespace } from '../../support/cluster.ts';
+import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { isGone } from '../../support/is-gone.ts';
 import { startController } from '../../support/start-controller.ts';
@@ -43,7 +43,9 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
         '--force-conflicts',
       );
     await replaceSecret(secret);
-    const controller = await startController(t, namespace, { TMPDIR: folder.path });
+    const memory = path.join(folder.path, 'memory');
+    await mkdir(path.join(memory, 'controller-of-a-killed-process'), { recursive: true });
+    const controller = await startController(t, namespace, { TMPDIR: folder.path, MEMORY_PATH: memory });
     return { address: { namespace, name: 'app' }, controller, folder: folder.path, replaceSecret };
   }
 
@@ -95,7 +97,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     assert.equal(condition(resource, 'SSHHostKeyVerification')?.reason, 'KnownHosts');
   });
 
-  test('is not trusted with another host key, or none at all, until that is mended', async (t) => {
+  test('is not trusted with another host key, or none at all, until that is fixed', async (t) => {
     const repository = await server.createRepository('other');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     const wrong = server.knownHosts.replace(/AAAA\S+/, (text) => `${text.slice(0, -8)}AAAAAAAA`);
@@ -136,22 +138,36 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     assert.equal(condition(resource, 'SSHHostKeyVerification')?.reason, 'KnownHosts');
   });
 
-  test('is resolved without known_hosts, and a condition warns of that', async (t) => {
+  test('is not talked to without known_hosts, until the resource asks for that, and a condition says so', async (t) => {
     const repository = await server.createRepository('unchecked');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     const { address } = await arrange(t, { key: await key() });
     await applyGatewaySync(address, { repo: repository.url, auth: auth() });
+    const refused = await untilGatewaySync(address, 'refused', (seen) => condition(seen, 'Ready')?.status === 'False');
+    for (const type of ['RefResolved', 'SSHHostKeyVerification', 'Ready'] as const) {
+      assert.equal(condition(refused, type)?.reason, 'KnownHostsMissing', type);
+      assert.match(condition(refused, type)?.message ?? '', /spec\.git\.auth\.sshKey\.insecureIgnoreHostKey/, type);
+    }
+    assert.equal(condition(refused, 'Stalled')?.status, 'True');
+    await applyGatewaySync(address, {
+      repo: repository.url,
+      auth: { sshKey: { ...auth().sshKey, insecureIgnoreHostKey: true } },
+    });
     const resource = await untilGatewaySync(
       address,
       'resolved',
-      (seen) => condition(seen, 'RefResolved')?.status === 'True',
+      (seen) => condition(seen, 'RefResolved')?.reason === 'Resolved' && condition(seen, 'Ready')?.status === 'True',
       30_000,
     );
     assert.equal(resource.status?.lastSyncCommit, commit);
-    assert.equal(condition(resource, 'Ready')?.status, 'True');
     const warning = condition(resource, 'SSHHostKeyVerification');
-    assert.deepEqual([warning?.status, warning?.reason], ['False', 'NotConfigured']);
-    assert.match(warning?.message ?? '', /name known_hosts lines in spec\.git\.auth\.sshKey\.knownHosts/);
+    assert.deepEqual([warning?.status, warning?.reason], ['False', 'InsecureIgnoreHostKey']);
+    assert.equal(condition(resource, 'Stalled')?.status, 'False');
+    const output = 'jsonpath={.items[*].reason}';
+    const events = () => kubectl('get', 'events.events.k8s.io', '--namespace', address.namespace, '--output', output);
+    await until(events, { describe: 'one event of each', accept: (text) => /InsecureIgnoreHostKey/.test(text) });
+    const reasons = (await events()).split(' ').filter((reason) => /HostKey|KnownHosts/.test(reason));
+    assert.deepEqual(reasons.sort(), ['InsecureIgnoreHostKey', 'KnownHostsMissing']);
   });
 
   test('refuses a key that it does not know, or that is none', async (t) => {
@@ -189,8 +205,8 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     });
     const holders = [...(await filesBelow(folder))].filter(([, { content }]) => content.includes(body));
     assert.deepEqual(
-      holders.map(([, { mode }]) => mode),
-      [0o600],
+      holders.map(([file, { mode }]) => [file.split(path.sep)[0], mode]),
+      [['memory', 0o600]],
     );
     for (const line of asking.values()) assert.ok(!line.includes(body), line);
     link.release();
@@ -204,7 +220,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     assert.deepEqual([...(await filesBelow(folder)).keys()], []);
     await controller.stop();
     assert.ok(!controller.output.includes(body));
-    assert.deepEqual(await readdir(folder), []);
+    assert.deepEqual(await readdir(folder, { recursive: true }), ['memory']);
   });
 
   test('that falls silent is given up, and nothing of it is left behind', async (t) => {

@@ -17,6 +17,7 @@ suite('the configuration of the controller', () => {
       HEALTH_PORT: 8081,
       METRICS_PORT: 8443,
       METRICS_SECURE: true,
+      METRICS_HOSTS: ['localhost'],
       AGENT_IMAGE_ALLOWED_REPOSITORIES: [],
       AUTO_BIND_AGENT: true,
       GIT_ALLOW_LOCAL: false,

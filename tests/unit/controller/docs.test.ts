@@ -1,12 +1,68 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { glob, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { test } from 'node:test';
+import { suite, test } from 'node:test';
 import { createMetrics } from '../../../controller/metrics/metrics.ts';
+import { transitionsOf } from '../../../controller/reconcile/transitions.ts';
+import { gatewaySyncStatusSchema } from '../../../shared/api/gateway-sync-status.ts';
+
+const checkout = path.join(import.meta.dirname, '../../..');
+const read = (file: string) => readFile(path.join(checkout, file), 'utf8');
 
 test('docs/metrics.md names every metric of the controller, and no other', async () => {
-  const text = await readFile(path.join(import.meta.dirname, '../../../docs/metrics.md'), 'utf8');
+  const text = await read('docs/metrics.md');
   const documented = [...text.matchAll(/^\| `(sync_controller_\w+)`/gm)].map(([, name]) => name).sort();
   const registered = (await createMetrics().registry.getMetricsAsJSON()).map(({ name }) => name);
   assert.deepEqual(documented, registered.filter((name) => name.startsWith('sync_controller_')).sort());
+});
+
+/** Where the reasons of conditions come from: what judges, what asks git hosts, what binds. Events have their own. */
+const SOURCES = ['controller/{reconcile,polling,binding,intent}/**/*.ts', 'shared/io/git/*.ts'];
+const EVENTS = 'controller/reconcile/transitions.ts';
+
+async function reasonsInCode(): Promise<string[]> {
+  const reasons = new Set<string>();
+  for await (const file of glob(SOURCES, { cwd: checkout })) {
+    if (file === EVENTS) continue;
+    // The value may be a choice between two.
+    for (const [, value = ''] of (await read(file)).matchAll(/\breason: ([^,}\n]+)/g))
+      for (const [, reason = ''] of value.matchAll(/'([A-Z]\w+)'/g)) reasons.add(reason);
+  }
+  return [...reasons].sort();
+}
+
+const wordsIn = (text: string) => [...text.matchAll(/`([A-Z]\w+)`/g)].map(([, word = '']) => word);
+
+suite('docs/conditions.md', () => {
+  /** The first two columns of each row. */
+  const rows = async () =>
+    [...(await read('docs/conditions.md')).matchAll(/^\| (`[^|]+) \| ([^|]+) \|/gm)].map(
+      ([, types = '', reasons = '']) => ({ types: wordsIn(types), reasons: wordsIn(reasons) }),
+    );
+  const sorted = (words: string[]) => [...new Set(words)].sort();
+
+  test('names every type of condition, and no other', async () => {
+    const [, types = ''] = /type ConditionType =([^;]+);/.exec(await read('shared/api/gateway-sync-status.ts')) ?? [];
+    const known = [...types.matchAll(/'(\w+)'/g)].map(([, type = '']) => type);
+    assert.deepEqual(sorted((await rows()).flatMap((row) => row.types)), sorted(known));
+  });
+
+  test('names every reason that a condition can have, and no other', async () => {
+    assert.deepEqual(sorted((await rows()).flatMap((row) => row.reasons)), await reasonsInCode());
+  });
+
+  test('names every event of a request and of a push, and no other', async () => {
+    const [, listed = ''] = /^Written on transitions only: (.*)$/m.exec(await read('docs/conditions.md')) ?? [];
+    const { outcome } = gatewaySyncStatusSchema.entries.lastRequest.wrapped.entries;
+    const written = outcome.options.flatMap((each) => {
+      const handled = { ref: 'v1', outcome: each };
+      return transitionsOf({}, { lastRequest: handled, lastPush: handled }).map(({ reason }) => reason);
+    });
+    assert.deepEqual(
+      wordsIn(listed)
+        .filter((word) => /^(Request|Push)/.test(word))
+        .sort(),
+      written.sort(),
+    );
+  });
 });

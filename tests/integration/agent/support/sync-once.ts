@@ -47,6 +47,7 @@ async function syncOnce({ repo, commit, source, data, clone: path }: Order): Pro
   const intent = {
     generation: 1,
     repo,
+    ignoresHostKey: false,
     commit,
     ref: 'main',
     profile,

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { nameUser } from '../../../../agent/git/name-user.ts';
 import { type SshServer, skipWithoutSshd, startSshServer } from '../../../../scripts/testbed/ssh-server.ts';
+import { Git, type GitAccess } from '../../../../shared/io/git/git.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
 suite('git over ssh', { skip: skipWithoutSshd }, () => {
@@ -34,15 +35,38 @@ suite('git over ssh', { skip: skipWithoutSshd }, () => {
     );
     const second = await commit({ files: { a: '2' } });
     await assert.rejects(sandbox.sync({ repo, commit: second }), { code: 'git.hostKey' });
-    const trusting = await createSandbox(t, { files: { sshKeyFile } });
-    await trusting.sync({ repo, commit: second });
-    assert.deepEqual(await trusting.files(), { a: '2' });
+    // Whoever answers is trusted only where the resource says so, whatever known_hosts say.
+    await sandbox.sync({ repo, commit: second, ignoresHostKey: true });
+    assert.deepEqual(await sandbox.files(), { a: '2' });
+  });
+
+  test('is refused where no host key was named, and nothing is remembered of the host', async (t) => {
+    const { url: repo, commit } = await server.createRepository('unnamed');
+    const { folder } = await createSandbox(t);
+    const sshKeyFile = path.join(folder, 'ssh-key');
+    await writeFile(sshKeyFile, await readFile(server.keyFile));
+    const sandbox = await createSandbox(t, { files: { sshKeyFile } });
+    const target = { repo, commit: await commit({ files: { a: '1' } }) };
+    await assert.rejects(sandbox.sync(target), { name: 'TerminalError', code: 'git.knownHostsMissing' });
+    await sandbox.sync({ ...target, ignoresHostKey: true });
+    assert.deepEqual(await sandbox.files(), { a: '1' });
+    const next = { repo, commit: await commit({ files: { a: '2' } }) };
+    await assert.rejects(sandbox.sync(next), { code: 'git.knownHostsMissing' });
+  });
+
+  test('fails in git itself where nothing says whom to trust', async () => {
+    const { url } = await server.createRepository('strict');
+    const ask = (access: GitAccess) => new Git(process.env).run(['ls-remote', url], { access });
+    const access = { sshKeyFile: server.keyFile };
+    await assert.rejects(ask(access), { code: 'git.hostKey' });
+    assert.ok(await ask({ ...access, ignoresHostKey: true }));
   });
 
   test('with a key that the host does not know is refused in words', async (t) => {
     const { url: repo, commit } = await server.createRepository('refused');
     const sandbox = await createSandbox(t);
-    await assert.rejects(sandbox.sync({ repo, commit: await commit({ files: { a: '1' } }) }), {
+    const target = { repo, commit: await commit({ files: { a: '1' } }), ignoresHostKey: true };
+    await assert.rejects(sandbox.sync(target), {
       name: 'TerminalError',
       code: 'git.authentication',
     });

@@ -68,6 +68,19 @@ suite('judgeResource', () => {
     });
   }
 
+  test('the key of an ssh host is checked unless the spec says otherwise', () => {
+    const secretRef = { name: 'ssh', key: 'key' };
+    for (const [auth, expected] of [
+      [{ sshKey: { secretRef, insecureIgnoreHostKey: true } }, true],
+      [{ sshKey: { secretRef, insecureIgnoreHostKey: false } }, false],
+      [undefined, false],
+    ] as const) {
+      const verdict = judgeResource(withGit(auth ? { auth } : {}), 'default');
+      assert.ok(verdict.kind === 'act');
+      assert.equal(verdict.intent.ignoresHostKey, expected);
+    }
+  });
+
   test('submodules are followed where the spec says so', () => {
     for (const submodules of [true, false, undefined]) {
       const verdict = judgeResource(withGit({ submodules }), 'default');

@@ -38,6 +38,7 @@ interface Target {
   reload?: Intent['reload'];
   verify?: Intent['verify'];
   submodules?: boolean;
+  ignoresHostKey?: boolean;
 }
 
 /** An agent's folders on the real file system, and its sync with the real git. */
@@ -139,10 +140,12 @@ const noReload: Intent['reload'] = { preset: 'none', requests: [], readyPath: un
 
 function intentOf(target: Target): Intent {
   const { repo, commit, ref = 'main', profile = {}, reload = noReload, verify = 'none', submodules = false } = target;
+  const { ignoresHostKey = false } = target;
   const mappings = [{ source: '.', destination: '.', required: true, template: false }];
   return {
     generation: 1,
     repo,
+    ignoresHostKey,
     ref,
     commit,
     profile: {

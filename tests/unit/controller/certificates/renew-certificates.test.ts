@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
-import { suite, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { isFor } from '../../../../controller/certificates/judge-certificate.ts';
-import { bundleOf, renewCertificates } from '../../../../controller/certificates/renew-certificates.ts';
+import {
+  bundleOf,
+  renewCertificates,
+  renewSelfSigned,
+} from '../../../../controller/certificates/renew-certificates.ts';
 import type { WebhookSecret } from '../../../../controller/certificates/webhook-secret.ts';
+import { type ForeignKey, foreignAuthority, signedByForeign } from './foreign-certificates.ts';
 
 const DAY = 86_400_000;
 const HOUR = 3_600_000;
@@ -59,9 +64,9 @@ suite('self-made certificates', () => {
       ['no CA', { 'ca.crt': '-----BEGIN nonsense' }, false],
     ];
     for (const [what, fields, keepsAuthority] of broken) {
-      const mended = renew({ ...first, ...fields }, HOUR);
-      assert.ok(isTrusted(mended, bundleOf(mended)), what);
-      assert.equal(mended['ca.crt'] === first['ca.crt'], keepsAuthority, what);
+      const repaired = renew({ ...first, ...fields }, HOUR);
+      assert.ok(isTrusted(repaired, bundleOf(repaired)), what);
+      assert.equal(repaired['ca.crt'] === first['ca.crt'], keepsAuthority, what);
     }
   });
 });
@@ -115,4 +120,53 @@ suite('the CA', () => {
     }
     assert.notEqual(secret['ca.crt'], first['ca.crt']);
   });
+});
+
+suite('the Secret of an older release, whose keys are RSA', () => {
+  /** As openssl makes it, from now on. */
+  async function stored(t: TestContext, key: ForeignKey): Promise<WebhookSecret> {
+    const authority = await foreignAuthority(t, key);
+    const serving = await signedByForeign(t, { authority, key, hosts });
+    return {
+      'ca.crt': authority.certificate,
+      'ca.key': authority.privateKey,
+      'tls.crt': serving.certificate,
+      'tls.key': serving.privateKey,
+    };
+  }
+  const after = (secret: WebhookSecret, days: number) =>
+    renewCertificates(secret, { hosts, now: Date.now() + days * DAY, published: bundleOf(secret) });
+
+  for (const key of ['rsa', 'p384'] as const) {
+    test(`stays as it is, then gets certificates of the same CA, then another CA (${key})`, async (t) => {
+      const secret = await stored(t, key);
+      assert.equal(after(secret, 0), secret);
+      const renewed = after(secret, 61);
+      assert.equal(renewed['ca.crt'], secret['ca.crt']);
+      assert.notEqual(renewed['tls.crt'], secret['tls.crt']);
+      assert.ok(isTrusted(renewed, bundleOf(secret)));
+      const announced = after(renewed, 250);
+      assert.ok(announced['next-ca.crt']);
+      const switched = after(announced, 251);
+      assert.equal(switched['ca.crt'], announced['next-ca.crt']);
+      assert.ok(isTrusted(switched, bundleOf(announced)));
+      assert.ok(isTrusted(announced, bundleOf(switched)));
+    });
+  }
+
+  test('is replaced where its key cannot sign, and stays trusted for a while', async (t) => {
+    const secret = await stored(t, 'ed25519');
+    const replaced = after(secret, 1);
+    assert.notEqual(replaced['ca.crt'], secret['ca.crt']);
+    assert.ok(isTrusted(replaced, bundleOf(replaced)));
+    assert.ok(isTrusted(secret, bundleOf(replaced)));
+  });
+});
+
+test('a certificate without a CA stays for two thirds of its life', () => {
+  const only = renewSelfSigned(undefined, hosts, start);
+  assert.equal(renewSelfSigned(only, hosts, start + 59 * DAY), only);
+  const renewed = renewSelfSigned(only, hosts, start + 61 * DAY);
+  assert.notEqual(renewed.certificate, only.certificate);
+  assert.equal(new X509Certificate(renewed.certificate).checkHost('webhook.system.svc'), 'webhook.system.svc');
 });

@@ -16,6 +16,7 @@ import { freePort } from '../../../../scripts/testbed/free-port.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 import { createLogger } from '../../../../shared/log.ts';
 import { until } from '../../../support/until.ts';
+import { type ForeignKey, foreignServing, type KeyForm } from './foreign-certificates.ts';
 
 const authority = makeAuthority(Date.now());
 const serving = () => makeServingCertificate(authority, ['localhost'], Date.now());
@@ -62,9 +63,9 @@ async function serve(t: TestContext, certDir: string) {
 }
 
 /** One handshake with full verification; gives the fingerprint of what was presented. */
-function shakeHands(port: number): Promise<string> {
+function shakeHands(port: number, ca = authority.certificate): Promise<string> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ host: '127.0.0.1', port, servername: 'localhost', ca: authority.certificate }, () => {
+    const socket = connect({ host: '127.0.0.1', port, servername: 'localhost', ca }, () => {
       resolve(socket.getPeerCertificate().fingerprint256);
       socket.end();
     });
@@ -117,6 +118,37 @@ suite('the certificate of the admission endpoint', () => {
     await volume.write(serving());
     await until(() => taken.length === 2, { describe: 'the next good certificate' });
     assert.equal(await shakeHands(port), taken[1]);
+  });
+
+  const foreign: [ForeignKey, KeyForm][] = [
+    ['rsa', 'pkcs8'],
+    ['rsa', 'pkcs1'],
+    ['p256', 'pkcs8'],
+    ['p256', 'sec1'],
+    ['p384', 'sec1'],
+    ['ed25519', 'pkcs8'],
+  ];
+  for (const [key, form] of foreign) {
+    test(`may be somebody else's, under an intermediate CA: ${key}, ${form}`, async (t) => {
+      const { root, pair } = await foreignServing(t, key, form);
+      const volume = await secretVolume(t);
+      await volume.write(pair);
+      const { port, taken } = await serve(t, volume.folder);
+      assert.equal(await shakeHands(port, root), taken[0]);
+    });
+  }
+
+  test('has a key that tools wrote with the parameters of its curve, and lines end as on Windows', async (t) => {
+    const { root, pair } = await foreignServing(t, 'p256', 'sec1');
+    const parameters = '-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n';
+    const volume = await secretVolume(t);
+    const asOnWindows = (text: string) => text.replaceAll('\n', '\r\n');
+    await volume.write({
+      certificate: asOnWindows(pair.certificate),
+      privateKey: asOnWindows(`${parameters}${pair.privateKey}`),
+    });
+    const { port, taken } = await serve(t, volume.folder);
+    assert.equal(await shakeHands(port, root), taken[0]);
   });
 
   test('serves for a while after it is told to close, until nobody calls any more', async (t) => {

@@ -156,6 +156,27 @@ suite('an injected pod', () => {
     const githubApp = { appId: 1, installationId: 2, privateKeySecretRef: { name: 'pem', key: 'pem' } };
     assert.equal(files({ githubApp })[0], 'sync-git-token-app: git-token');
   });
+
+  test('has the copy of an SSH key in memory, where no other container sees it', () => {
+    const sshKey = { secretRef: { name: 'ssh', key: 'key' } };
+    const spec = gatewaySpec({ git: { repo: 'git@git.test:app.git', ref: 'main', auth: { sshKey } } });
+    const injection = inject(pod(), spec);
+    const volumes = patchOf(injection).flatMap(({ path, value }) => (path.startsWith('/spec/volumes') ? [value] : []));
+    const inMemory = volumes.filter((volume) => JSON.stringify(volume).includes('emptyDir":{"medium'));
+    assert.deepEqual(inMemory, [{ name: 'sync-agent-memory', emptyDir: { medium: 'Memory', sizeLimit: '2Mi' } }]);
+    const sidecar = sidecarOf(injection);
+    const folder = variable(sidecar, 'MEMORY_PATH')?.value;
+    assert.deepEqual(
+      sidecar.volumeMounts.filter(({ name }) => name === 'sync-agent-memory'),
+      [{ name: 'sync-agent-memory', mountPath: folder }],
+    );
+    const touched = patchOf(injection).filter(({ path }) => path.startsWith('/spec/containers'));
+    assert.deepEqual(touched, [], 'no other container is changed');
+    const token = gatewaySpec({
+      git: { repo: 'https://git.test/app.git', ref: 'main', auth: { token: { secretRef: { name: 'a', key: 'b' } } } },
+    });
+    assert.equal(variable(sidecarOf(inject(pod(), token)), 'MEMORY_PATH'), undefined, 'a token is never copied');
+  });
 });
 
 suite('a pod that is not injected', () => {

@@ -5,7 +5,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { configSchema } from '../../../../controller/config.ts';
 import { AddressGuard } from '../../../../controller/polling/address-guard.ts';
 import { GitHttp } from '../../../../controller/polling/git-http.ts';
-import { RepositoryClient } from '../../../../controller/polling/query-repository.ts';
+import { RepositoryClient, type RepositorySource } from '../../../../controller/polling/query-repository.ts';
 import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { readConfig } from '../../../../shared/config.ts';
@@ -13,7 +13,7 @@ import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
 import { isLocalAddress } from '../../../../shared/io/local-address.ts';
 import { Networks } from '../../../../shared/io/networks.ts';
 import { until } from '../../../support/until.ts';
-import { queryTools, startHost } from './query-world.ts';
+import { queryTools, sshAuth, sshTools, startHost } from './query-world.ts';
 
 const defaults = readConfig(configSchema, { WEBHOOK_PORT: '0' }).GIT_DENIED_NETWORKS;
 const main = { prefixes: ['refs/heads/main'], commits: [] };
@@ -30,8 +30,9 @@ function arrange(t: TestContext, repo: string, names: Record<string, string[][]>
   const guard = new AddressGuard({ resolve }, (address) => denied.has(address));
   const http = new GitHttp({}, guard);
   t.after(() => http.close());
-  const tools = { ...queryTools(), guard, http };
-  return { lookups, client: new RepositoryClient(tools, { namespace: 'default', git: { repo } }) };
+  const tools = { ...sshTools(), guard, http };
+  const git = { repo, ...(repo.startsWith('ssh:') ? { auth: sshAuth } : {}) };
+  return { lookups, client: new RepositoryClient(tools, { namespace: 'default', git }) };
 }
 
 /** The test's own hosts are local, so 127.0.0.1 is let through here, and 127.0.0.2 stands for what is not. */
@@ -146,11 +147,44 @@ test('ssh looks a host up in known_hosts as it does without an address', async (
     }
   }
   const guard = new AddressGuard({ resolve: async () => [{ address: '192.0.2.1', family: 4 }] }, () => false);
-  const tools = { ...queryTools(), guard, git: new Recorder({}) };
+  const tools = { ...sshTools(), guard, git: new Recorder({}) };
   t.after(() => tools.http.close());
   for (const repo of ['git@Git.test:app', 'ssh://git.test/app', 'ssh://git.test:22/app', 'ssh://git.test:2222/app'])
-    await new RepositoryClient(tools, { namespace: 'default', git: { repo } }).query(main);
+    await new RepositoryClient(tools, { namespace: 'default', git: { repo, auth: sshAuth } }).query(main);
   assert.deepEqual(seen, ['git.test', 'git.test', 'git.test', '[git.test]:2222']);
+});
+
+test('an SSH key may have 64 KiB, since it is in memory while the host is asked', async (t) => {
+  const ask = (key: string) => {
+    const tools = sshTools(key);
+    t.after(() => tools.http.close());
+    const git = { repo: 'ssh://git@127.0.0.1:1/app.git', auth: sshAuth };
+    return new RepositoryClient(tools, { namespace: 'default', git }).query(main);
+  };
+  await assert.rejects(ask('x'.repeat(64 * 1024 + 1)), { name: 'TerminalError', reason: 'SecretTooLarge' });
+  await assert.rejects(ask('x'.repeat(64 * 1024)), { name: 'TransientError' });
+});
+
+suite('ssh without known_hosts is refused before anybody is connected to', { concurrency: true }, () => {
+  const { insecureIgnoreHostKey: _, ...sshKey } = sshAuth.sshKey;
+  for (const [what, auth] of [
+    ['with a key', { sshKey }],
+    ['with a key, and the opposite asked for', { sshKey: { ...sshKey, insecureIgnoreHostKey: false } }],
+    ['with no credentials', undefined],
+  ] as const) {
+    test(what, async (t) => {
+      const { port, received } = await startListener(t);
+      const tools = sshTools();
+      t.after(() => tools.http.close());
+      const git = { repo: `ssh://git@127.0.0.1:${port}/app.git`, ...(auth ? { auth } : {}) };
+      await assert.rejects(new RepositoryClient(tools, { namespace: 'default', git } as RepositorySource).query(main), {
+        name: 'TerminalError',
+        reason: 'KnownHostsMissing',
+        message: /spec\.git\.auth\.sshKey\.knownHosts.*spec\.git\.auth\.sshKey\.insecureIgnoreHostKey/,
+      });
+      assert.equal(received(), '');
+    });
+  }
 });
 
 suite('a redirect', { concurrency: 4 }, () => {
@@ -185,8 +219,8 @@ async function startListener(t: TestContext) {
       .on('error', () => {})
       .on('data', (chunk) => {
         text += chunk.toString('latin1');
-        socket.end();
-      });
+      })
+      .once('data', () => socket.end());
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => server.close());

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { packet } from '../../../../controller/polling/pkt-line.ts';
 import { RepositoryClient, type RepositorySource } from '../../../../controller/polling/query-repository.ts';
 import { until } from '../../../support/until.ts';
-import { ADVERTISEMENT, queryTools, SERVICE } from './query-world.ts';
+import { ADVERTISEMENT, queryTools, SERVICE, sshAuth, sshTools } from './query-world.ts';
 
 const DEADLINE_MS = 1_000;
 
@@ -37,7 +37,7 @@ function trickle(socket: Socket, text: string): void {
 
 /** Expects that a query ends in time, and with the words for that. */
 async function assertGivenUp(t: TestContext, git: RepositorySource['git']): Promise<void> {
-  const tools = { ...queryTools(), deadlineMs: DEADLINE_MS };
+  const tools = { ...(git.auth === sshAuth ? sshTools() : queryTools()), deadlineMs: DEADLINE_MS };
   t.after(() => tools.http.close());
   const client = new RepositoryClient(tools, { namespace: 'default', git });
   const began = performance.now();
@@ -97,7 +97,7 @@ suite('a query has one deadline, where', { concurrency: 4 }, () => {
 
   test('ssh waits for a host that says nothing', async (t) => {
     const port = await startServer(t, () => {});
-    await assertGivenUp(t, { repo: `ssh://git@127.0.0.1:${port}/app.git` });
+    await assertGivenUp(t, { repo: `ssh://git@127.0.0.1:${port}/app.git`, auth: sshAuth });
     await assertNothingRuns(`-p ${port} `);
   });
 

@@ -19,8 +19,17 @@ export function queryTools(apiServer = 'https://127.0.0.1:1'): QueryTools {
   const client = new KubernetesClient(new ApiCredentials(config), { userAgent: 'test' });
   const guard = new AddressGuard(new HostResolver(), () => false);
   const git = new Git({ PATH: '/usr/local/bin:/usr/bin:/bin' });
-  return { client, http: new GitHttp({}), git, githubApps: undefined, guard, scratch: '/tmp' };
+  return { client, http: new GitHttp({}), git, githubApps: undefined, guard, scratch: '/tmp', keys: '/tmp' };
 }
+
+/** The same with the key for `sshAuth`. */
+export function sshTools(key = 'no key'): QueryTools {
+  const secret = { data: { key: Buffer.from(key).toString('base64') } };
+  return { ...queryTools(), client: { get: async () => secret } as unknown as KubernetesClient };
+}
+
+/** Lets ssh talk to whoever answers. */
+export const sshAuth = { sshKey: { secretRef: { name: 'ssh', key: 'key' }, insecureIgnoreHostKey: true } };
 
 /** A client for one repository. */
 export function clientFor(t: TestContext, repo: string): RepositoryClient {

@@ -93,3 +93,23 @@ suite('agents that do not get what they need', () => {
     assert.equal(reasonsOf({ pods: [pod] }).access, undefined);
   });
 });
+
+suite('an ssh host whose key is not checked', () => {
+  const sshKey = { secretRef: { name: 'ssh', key: 'key' }, insecureIgnoreHostKey: true };
+  const spec = gatewaySpec({ git: { repo: 'git@git.test:app', ref: 'main', auth: { sshKey } } });
+
+  test('makes a condition and one event, and is no reason not to be ready', () => {
+    const first = decideFor({ ...observed(), spec }, refs);
+    const stateOf = (type: string) => {
+      const { status, reason } = first.status.conditions?.find((condition) => condition.type === type) ?? {};
+      return `${status} ${reason}`;
+    };
+    assert.equal(stateOf('SSHHostKeyVerification'), 'False InsecureIgnoreHostKey');
+    assert.equal(stateOf('Ready'), 'True NoGateways');
+    assert.deepEqual(
+      first.transitions.map(({ type, reason }) => `${type} ${reason}`),
+      ['Warning InsecureIgnoreHostKey'],
+    );
+    assert.deepEqual(decideFor({ ...observed(), spec, status: first.status }, refs).transitions, []);
+  });
+});

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import * as der from '../../../../controller/certificates/der.ts';
+
+const hex = (bytes: Buffer) => bytes.toString('hex');
+
+suite('DER', () => {
+  test('says lengths in as many bytes as they need', () => {
+    for (const [length, head] of [
+      [0, '0400'],
+      [127, '047f'],
+      [128, '048180'],
+      [255, '0481ff'],
+      [256, '04820100'],
+      [65_535, '0482ffff'],
+    ] as const) {
+      const encoded = der.octetString(Buffer.alloc(length));
+      assert.equal(hex(encoded).slice(0, head.length), head);
+      assert.deepEqual(der.decode(encoded), [{ tag: 4, bytes: encoded, content: Buffer.alloc(length) }]);
+    }
+  });
+
+  test('writes object identifiers as X.690 has them', () => {
+    assert.equal(hex(der.oid('2.5.29.17')), '0603551d11');
+    assert.equal(hex(der.oid('1.2.840.113549.1.1.11')), '06092a864886f70d01010b');
+    assert.equal(hex(der.oid('1.2.840.10045.4.3.2')), '06082a8648ce3d040302');
+  });
+
+  test('writes a year in two digits before 2050, and in four from then on', () => {
+    assert.equal(der.time(Date.parse('2049-12-31T23:59:59.999Z')).toString('latin1'), '\x17\x0d491231235959Z');
+    assert.equal(der.time(Date.parse('2050-01-01T00:00:00Z')).toString('latin1'), '\x18\x0f20500101000000Z');
+  });
+
+  test('writes addresses however they are spelt', () => {
+    for (const [address, bytes] of [
+      ['10.0.0.255', '0a0000ff'],
+      ['::', '00'.repeat(16)],
+      ['::1', `${'00'.repeat(15)}01`],
+      ['FD00::A:0001', 'fd0000000000000000000000000a0001'],
+      ['1:2:3:4:5:6:7:8', '00010002000300040005000600070008'],
+      ['::ffff:1.2.3.4', '00000000000000000000ffff01020304'],
+    ] as const) {
+      assert.equal(hex(der.addressBytes(address)), bytes, address);
+    }
+  });
+
+  test('reads no further than the bytes go', () => {
+    const whole = der.sequence(der.utf8String('a'), der.octetString(Buffer.alloc(300)));
+    for (let length = 1; length < whole.length; length += 1)
+      assert.throws(() => der.decode(whole.subarray(0, length)), RangeError, `${length} bytes`);
+  });
+});

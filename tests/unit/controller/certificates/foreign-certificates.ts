@@ -1,0 +1,103 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
+import path from 'node:path';
+import type { TestContext } from 'node:test';
+import type { KeyPair } from '../../../../controller/certificates/make-certificate.ts';
+import { runCommand } from '../../../../scripts/testbed/run-command.ts';
+import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+
+/** How openssl(1) makes keys of these kinds. */
+const KEYS = {
+  rsa: ['-newkey', 'rsa:2048'],
+  p256: ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256'],
+  p384: ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-384'],
+  ed25519: ['-newkey', 'ed25519'],
+};
+
+export type ForeignKey = keyof typeof KEYS;
+
+/** Forms of a private key in PEM: as cert-manager writes it, or as older tools do. */
+const FORMS = {
+  pkcs8: (key: string) => ['pkcs8', '-topk8', '-nocrypt', '-in', key],
+  pkcs1: (key: string) => ['rsa', '-traditional', '-in', key],
+  sec1: (key: string) => ['ec', '-in', key],
+};
+
+export type KeyForm = keyof typeof FORMS;
+
+const AUTHORITY = ['basicConstraints = critical,CA:true', 'keyUsage = critical,keyCertSign,cRLSign'];
+
+/** Makes a CA by openssl, with further lines for its extensions. */
+export async function foreignAuthority(t: TestContext, key: ForeignKey, extensions: string[] = []): Promise<KeyPair> {
+  const folder = await opensslFolder(t);
+  await folder.configure([...AUTHORITY, ...extensions]);
+  await folder.run('req', ...folder.config, '-x509', '-extensions', 'x', ...KEYS[key], '-keyout', 'k', '-out', 'c');
+  return { certificate: await folder.read('c'), privateKey: await folder.read('k') };
+}
+
+/** Makes a serving certificate of such a CA, for 90 days. */
+export async function signedByForeign(
+  t: TestContext,
+  { authority, key, hosts }: { authority: KeyPair; key: ForeignKey; hosts: string[] },
+): Promise<KeyPair> {
+  const folder = await opensslFolder(t);
+  await folder.write({ 'ca.crt': authority.certificate, 'ca.key': authority.privateKey });
+  await folder.configure([`subjectAltName = ${hosts.map((host) => `${isIP(host) ? 'IP' : 'DNS'}:${host}`).join(',')}`]);
+  const issuing = ['-CA', 'ca.crt', '-CAkey', 'ca.key', '-subj', '/CN=serving', '-days', '90'];
+  await folder.run(
+    'req',
+    ...folder.config,
+    '-x509',
+    '-extensions',
+    'x',
+    ...KEYS[key],
+    ...issuing,
+    '-keyout',
+    'k',
+    '-out',
+    'c',
+  );
+  return { certificate: await folder.read('c'), privateKey: await folder.read('k') };
+}
+
+/** Makes a serving certificate for `localhost` under an intermediate CA, in the form in which somebody else stores them. */
+export async function foreignServing(t: TestContext, key: ForeignKey, form: KeyForm) {
+  const folder = await opensslFolder(t);
+  const sign = async (name: string, issuer: string | undefined, extensions: string[]) => {
+    await folder.configure(extensions);
+    const issuing = issuer === undefined ? [] : ['-CA', `${issuer}.crt`, '-CAkey', `${issuer}.key`];
+    const output = ['-subj', `/CN=${name}`, '-keyout', `${name}.key`, '-out', `${name}.crt`];
+    await folder.run('req', ...folder.config, '-x509', '-extensions', 'x', ...KEYS[key], ...issuing, ...output);
+  };
+  await sign('root', undefined, AUTHORITY);
+  await sign('intermediate', 'root', AUTHORITY);
+  await sign('serving', 'intermediate', ['subjectAltName = DNS:localhost', 'extendedKeyUsage = serverAuth']);
+  const [root, intermediate, serving] = await Promise.all(
+    ['root.crt', 'intermediate.crt', 'serving.crt'].map(folder.read),
+  );
+  return {
+    root: root ?? '',
+    pair: { certificate: `${serving}${intermediate}`, privateKey: await folder.run(...FORMS[form]('serving.key')) },
+  };
+}
+
+async function opensslFolder(t: TestContext) {
+  const folder = await makeTemporaryFolder('openssl-');
+  t.after(() => folder.remove());
+  const file = (name: string) => path.join(folder.path, name);
+  return {
+    config: ['-config', 'openssl.cnf', '-nodes', '-days', '365'],
+    write: async (files: Record<string, string>) => {
+      for (const [name, text] of Object.entries(files)) await writeFile(file(name), text);
+    },
+    configure: (extensions: string[]) =>
+      writeFile(
+        file('openssl.cnf'),
+        ['[req]', 'distinguished_name = n', 'prompt = no', '[n]', 'CN = foreign CA', '[x]', ...extensions, ''].join(
+          '\n',
+        ),
+      ),
+    run: (...args: string[]) => runCommand('openssl', args, { cwd: folder.path }),
+    read: (name: string) => readFile(file(name), 'utf8'),
+  };
+}

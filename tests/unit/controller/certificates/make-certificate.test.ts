@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { connect, createServer } from 'node:tls';
+import {
+  type KeyPair,
+  makeAuthority,
+  makeSelfSigned,
+  makeServingCertificate,
+} from '../../../../controller/certificates/make-certificate.ts';
+import { runCommand } from '../../../../scripts/testbed/run-command.ts';
+import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { foreignAuthority } from './foreign-certificates.ts';
+
+const host = 'webhook.system.svc';
+const hosts = [host, 'webhook.system.svc.cluster.local', '127.0.0.1', 'fd00::1'];
+const now = Date.now();
+
+/** Runs openssl(1) over PEM files of these names. */
+async function openssl(t: TestContext, files: Record<string, string>, ...args: string[]): Promise<string> {
+  const folder = await makeTemporaryFolder('openssl-');
+  t.after(() => folder.remove());
+  for (const [name, text] of Object.entries(files)) await writeFile(path.join(folder.path, name), text);
+  return await runCommand('openssl', args, { cwd: folder.path });
+}
+
+/** Serves with a pair, and gives how a client that trusts these authorities sees it. */
+async function shakeHands(t: TestContext, { certificate, privateKey }: KeyPair, ca: string[]): Promise<string> {
+  const server = createServer({ cert: certificate, key: privateKey }).listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const socket = connect({ port, host: '127.0.0.1', servername: host, ca });
+  await once(socket, 'secureConnect');
+  const protocol = socket.getProtocol() ?? '';
+  socket.destroy();
+  return protocol;
+}
+
+suite('a certificate that the controller makes', () => {
+  const authority = makeAuthority(now);
+  const serving = makeServingCertificate(authority, hosts, now);
+
+  test('is what openssl calls valid by the letter of RFC 5280', async (t) => {
+    const files = { 'ca.crt': authority.certificate, 'tls.crt': serving.certificate };
+    const check = ['-x509_strict', '-check_ss_sig', '-purpose', 'sslserver', '-CAfile', 'ca.crt'];
+    for (const name of ['-verify_hostname', '-verify_ip'])
+      for (const host of hosts.filter((each) => /[:\d]$/.test(each) === (name === '-verify_ip')))
+        assert.match(await openssl(t, files, 'verify', ...check, name, host, 'tls.crt'), /tls\.crt: OK/, host);
+    await assert.rejects(openssl(t, files, 'verify', ...check, '-verify_hostname', 'other.system.svc', 'tls.crt'));
+  });
+
+  test('says what it is for', async (t) => {
+    const files = { 'ca.crt': authority.certificate, 'tls.crt': serving.certificate };
+    const text = (file: string) => openssl(t, files, 'x509', '-noout', '-text', '-in', file);
+    const [ca, leaf] = [await text('ca.crt'), await text('tls.crt')];
+    assert.match(ca, /Version: 3 [\s\S]*Basic Constraints: critical\s+CA:TRUE/);
+    assert.match(ca, /Key Usage: critical\s+Certificate Sign, CRL Sign\n/);
+    assert.match(leaf, /Version: 3 [\s\S]*NIST CURVE: P-256[\s\S]*Basic Constraints: critical\s+CA:FALSE/);
+    assert.match(leaf, /Key Usage: critical\s+Digital Signature\n[\s\S]*TLS Web Server Authentication\n/);
+    assert.match(leaf, /DNS:webhook\.system\.svc, DNS:webhook\.system\.svc\.cluster\.local, IP Address:127\.0\.0\.1, /);
+    const identifier = /Subject Key Identifier: \n\s+(\S+)\n/.exec(ca)?.[1] ?? 'none';
+    assert.ok(leaf.includes(`Authority Key Identifier: \n                ${identifier}\n`), leaf);
+  });
+
+  test('has a key on P-256 and a number of its own', () => {
+    const other = makeServingCertificate(authority, hosts, now);
+    assert.notEqual(
+      new X509Certificate(other.certificate).serialNumber,
+      new X509Certificate(serving.certificate).serialNumber,
+    );
+    for (const { privateKey, certificate } of [authority, serving, other]) {
+      const key = createPrivateKey(privateKey);
+      assert.equal(key.asymmetricKeyDetails?.namedCurve, 'prime256v1');
+      assert.ok(new X509Certificate(certificate).checkPrivateKey(key));
+    }
+  });
+
+  test('is found among CAs of the same name, whatever their order', async (t) => {
+    const others = [makeAuthority(now), makeAuthority(now)].map(({ certificate }) => certificate);
+    for (const ca of [
+      [authority.certificate, ...others],
+      [...others, authority.certificate],
+    ])
+      assert.equal(await shakeHands(t, serving, ca), 'TLSv1.3');
+    await assert.rejects(shakeHands(t, serving, others), { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' });
+  });
+
+  test('has times as they were asked for, also beyond 2050', () => {
+    for (const at of ['2026-01-01T00:00:00Z', '2049-12-31T00:00:00Z', '2051-01-01T00:00:00Z']) {
+      const { validFrom, validTo } = new X509Certificate(makeSelfSigned(hosts, Date.parse(at)).certificate);
+      assert.equal(Date.parse(validFrom), Date.parse(at) - 5 * 60_000);
+      assert.equal(Date.parse(validTo), Date.parse(at) + 90 * 86_400_000);
+    }
+  });
+
+  test('may sign itself, and is no CA then', async (t) => {
+    const alone = makeSelfSigned(hosts, now);
+    const { ca, subject, issuer, publicKey } = new X509Certificate(alone.certificate);
+    assert.deepEqual([ca, subject], [false, issuer]);
+    assert.ok(new X509Certificate(alone.certificate).verify(publicKey));
+    assert.equal(await shakeHands(t, alone, [alone.certificate]), 'TLSv1.3');
+  });
+
+  test('of a host with a name of 80 letters has it among its names', async (t) => {
+    const long = `${'a'.repeat(40)}.${'b'.repeat(39)}.svc`;
+    const { certificate } = makeServingCertificate(authority, [long], now);
+    assert.equal(new X509Certificate(certificate).checkHost(long), long);
+    const files = { 'ca.crt': authority.certificate, 'tls.crt': certificate };
+    assert.match(await openssl(t, files, 'verify', '-x509_strict', '-CAfile', 'ca.crt', 'tls.crt'), /OK/);
+  });
+});
+
+suite('a CA that is not of this release', () => {
+  for (const key of ['rsa', 'p256', 'p384'] as const) {
+    test(`signs with its ${key} key`, async (t) => {
+      const authority = await foreignAuthority(t, key);
+      const serving = makeServingCertificate(authority, hosts, now);
+      const files = { 'ca.crt': authority.certificate, 'tls.crt': serving.certificate };
+      const check = ['-x509_strict', '-verify_hostname', host, '-CAfile', 'ca.crt', 'tls.crt'];
+      assert.match(await openssl(t, files, 'verify', ...check), /OK/);
+      assert.equal(await shakeHands(t, serving, [authority.certificate]), 'TLSv1.3');
+    });
+  }
+
+  test('signs without an identifier of its key, which some CAs do not have', async (t) => {
+    const authority = await foreignAuthority(t, 'p256', ['subjectKeyIdentifier = none']);
+    const serving = makeServingCertificate(authority, hosts, now);
+    assert.equal(await shakeHands(t, serving, [authority.certificate]), 'TLSv1.3');
+  });
+});

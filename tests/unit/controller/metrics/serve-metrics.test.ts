@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request } from 'node:https';
+import { suite, type TestContext, test } from 'node:test';
+import type { TLSSocket } from 'node:tls';
+import { renewSelfSigned } from '../../../../controller/certificates/renew-certificates.ts';
+import { ScrapeAuthorizer, serveMetrics } from '../../../../controller/metrics/serve-metrics.ts';
+import { freePort } from '../../../../scripts/testbed/free-port.ts';
+import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
+import { createLogger } from '../../../../shared/log.ts';
+import { until } from '../../../support/until.ts';
+
+const DAY = 86_400_000;
+const host = 'operator-metrics.system.svc';
+const hosts = [host, `${host}.cluster.local`];
+
+/** Serves with a certificate that was made so long ago. */
+async function serve(t: TestContext, age: number) {
+  const folder = await makeTemporaryFolder('metrics-');
+  t.after(() => folder.remove());
+  const clock = { now: Date.now() - age };
+  const port = await freePort();
+  const server = await serveMetrics({
+    port,
+    renew: (current) => renewSelfSigned(current, hosts, clock.now),
+    page: { contentType: 'text/plain', metrics: async () => 'up 1\n' },
+    authorizer: new ScrapeAuthorizer({} as KubernetesClient),
+    folder: folder.path,
+    log: createLogger('test', { level: 'silent' }),
+    checkMs: 5,
+  });
+  t.after(() => server.close(100));
+  return { port, clock };
+}
+
+/** One request on a connection of its own: the status, and the certificate, which must be good for the name. */
+async function scrape(port: number, ca?: string) {
+  const trust = ca === undefined ? { rejectUnauthorized: false } : { ca };
+  const call = request({ port, host: '127.0.0.1', path: '/metrics', agent: false, servername: host, ...trust }).end();
+  const [response] = await once(call, 'response');
+  const certificate = (response.socket as TLSSocket).getPeerX509Certificate();
+  response.resume();
+  assert.ok(certificate);
+  return { status: response.statusCode as number, certificate };
+}
+
+suite('the metrics endpoint', { concurrency: true }, () => {
+  test('has a certificate for the names of its Service, and answers nobody without a token', async (t) => {
+    const { port } = await serve(t, 0);
+    const { status, certificate } = await scrape(port);
+    assert.equal(status, 401);
+    for (const name of hosts) assert.equal(certificate.checkHost(name), name);
+    assert.equal(certificate.ca, false);
+    assert.equal((await scrape(port, certificate.toString())).status, 401, 'a client that trusts it is content');
+  });
+
+  test('takes up a new certificate a month before the last one ends, without a restart', async (t) => {
+    const { port, clock } = await serve(t, 80 * DAY);
+    const first = (await scrape(port)).certificate;
+    clock.now += 50 * DAY;
+    await scrape(port);
+    assert.equal((await scrape(port)).certificate.fingerprint256, first.fingerprint256, 'too early');
+    clock.now = Date.now();
+    const next = await until(() => scrape(port), {
+      describe: 'another certificate',
+      accept: ({ certificate }) => certificate.fingerprint256 !== first.fingerprint256,
+      interval: 5,
+    });
+    assert.ok(Date.parse(next.certificate.validTo) > Date.now() + 89 * DAY);
+    assert.equal((await scrape(port, next.certificate.toString())).status, 401);
+  });
+});

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { RepositoryClient } from '../../../../controller/polling/query-repository.ts';
+import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { sshTools } from './query-world.ts';
+
+test('a CA for plain HTTP is refused for good, and in words, since there is no certificate to check', async (t) => {
+  const server = await startGitServer();
+  t.after(() => server.stop());
+  const { url: repo } = await server.createRepository('app');
+  const tools = sshTools();
+  t.after(() => tools.http.close());
+  const git = { repo, caSecretRef: { name: 'ca', key: 'key' } };
+  const query = new RepositoryClient(tools, { namespace: 'default', git }).query({ prefixes: ['HEAD'], commits: [] });
+  await assert.rejects(query, {
+    name: 'TerminalError',
+    reason: 'CAWithoutTLS',
+    message: /^spec\.git\.caSecretRef .*https:\/\/ in spec\.git\.repo/,
+  });
+});

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { readSecret } from '../../../../controller/polling/read-secret.ts';
+import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
+import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
+
+/** Reads where the API server answers like this. */
+function readFrom(get: () => Promise<object>): Promise<string> {
+  return readSecret({ get } as unknown as KubernetesClient, 'plant', { name: 'git', key: 'token' });
+}
+
+const refuse = (status: number, reason: string) => () =>
+  Promise.reject(new ApiError(status, JSON.stringify({ reason, message: 'words of the API server' })));
+
+suite('a Secret', () => {
+  test('is read by its key', async () => {
+    assert.equal(await readFrom(async () => ({ data: { token: Buffer.from('täst').toString('base64') } })), 'täst');
+  });
+
+  for (const [what, get] of [
+    ['is not there', refuse(404, 'NotFound')],
+    ['may not be read', refuse(403, 'Forbidden')],
+    ['has no such key', async () => ({ data: { other: '' } })],
+    ['has no data', async () => ({})],
+  ] as const) {
+    test(`that ${what} needs a person`, async () => {
+      const error = { name: 'TerminalError', reason: 'SecretNotFound', message: /plant\/git/ };
+      await assert.rejects(readFrom(get), error);
+    });
+  }
+
+  for (const [what, get] of [
+    ['fails', refuse(500, 'InternalError')],
+    ['is busy', refuse(429, 'TooManyRequests')],
+    ['cannot be reached', () => Promise.reject(Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }))],
+  ] as const) {
+    test(`is asked for again where the API server ${what}, and its words stay out`, async () => {
+      await assert.rejects(readFrom(get), {
+        name: 'TransientError',
+        reason: 'SecretUnavailable',
+        message: 'the API server did not hand out Secret plant/git: it is asked again',
+      });
+    });
+  }
+});
