@@ -8,6 +8,7 @@ import type { Loop } from './leadership/liveness.ts';
 import { type Metrics, sampleResources } from './metrics/metrics.ts';
 import { GitTokenKeeper } from './polling/git-token-keeper.ts';
 import type { GithubApps } from './polling/github-app.ts';
+import { HostLimiter, type QuestionLimits } from './polling/host-limiter.ts';
 import type { RepositorySource } from './polling/query-repository.ts';
 import { Repositories, type RepositoriesOptions } from './polling/repositories.ts';
 import { KeyedQueue, type Priority } from './reconcile/queue.ts';
@@ -20,6 +21,8 @@ export interface ControllerOptions {
   client: KubernetesClient;
   namespaces: string[];
   connect: (source: RepositorySource) => ReturnType<RepositoriesOptions['connect']>;
+  /** How much git hosts are asked at most. */
+  limits: QuestionLimits;
   mayWrite: () => boolean;
   githubApps: GithubApps | undefined;
   bindAgents: boolean;
@@ -54,8 +57,10 @@ export class Controller {
       onTaken: (seconds) => metrics.queueSeconds.observe(seconds),
       log,
     });
+    const limiter = new HostLimiter(options.limits);
     this.#repositories = new Repositories({
       connect: options.connect,
+      limiter,
       onAnswer: (key) => this.#queue.add(key, this.#priorityOf(key)),
       onQuery: (outcome, seconds) => {
         metrics.gitQueries.inc({ outcome });

@@ -6,11 +6,12 @@ import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../../shared/log.ts';
 import { type Access, AgentBinder, wordsOf } from '../binding/agent-binder.ts';
-import { chooseIntent, eventOf, type Intent, isMentioned } from '../intent/choose-intent.ts';
+import { chooseIntent, eventOf, type Intent, isMentioned, isSettled } from '../intent/choose-intent.ts';
 import { neededRefs } from '../intent/judge-intent.ts';
 import type { GitTokenKeeper } from '../polling/git-token-keeper.ts';
 import type { Repositories } from '../polling/repositories.ts';
-import type { Asking, Subscription } from '../polling/shared-repository.ts';
+import type { Asking } from '../polling/shared-question.ts';
+import type { Subscription } from '../polling/shared-repository.ts';
 import type { Caches } from '../watch/caches.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
@@ -194,6 +195,7 @@ function subscriptionOf(gatewaySync: ObservedGatewaySync, intent: Intent): Subsc
     query: neededRefs(gatewaySync, intent),
     intervalMs: enabled ? (parseDuration(interval) ?? DEFAULT_INTERVAL_MS) : undefined,
     event: eventOf(gatewaySync, intent),
+    isUrgent: !isSettled(gatewaySync, intent),
   };
 }
 

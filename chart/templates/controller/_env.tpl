@@ -37,6 +37,14 @@
   value: {{ .Values.controller.git.allowLocal | quote }}
 - name: GIT_DENIED_NETWORKS
   value: {{ join "," .Values.controller.git.deniedNetworks | quote }}
+- name: GIT_CONCURRENCY
+  value: {{ .Values.controller.git.concurrency | quote }}
+- name: GIT_CONCURRENCY_PER_NAMESPACE
+  value: {{ .Values.controller.git.concurrencyPerNamespace | quote }}
+- name: GIT_CONCURRENCY_PER_HOST
+  value: {{ .Values.controller.git.concurrencyPerHost | quote }}
+- name: GIT_RATE_PER_HOST
+  value: {{ .Values.controller.git.ratePerHost | quote }}
 - name: GITHUB_APP
   value: {{ .Values.githubApp.enabled | quote }}
 - name: AUTO_BIND_AGENT
