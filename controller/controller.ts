@@ -58,10 +58,11 @@ export class Controller {
       log,
     });
     const limiter = new HostLimiter(options.limits);
+    const lookAgain = (key: ObjectKey) => this.#queue.add(key, this.#priorityOf(key));
     this.#repositories = new Repositories({
       connect: options.connect,
       limiter,
-      onAnswer: (key) => this.#queue.add(key, this.#priorityOf(key)),
+      onAnswer: lookAgain,
       onQuery: (outcome, seconds) => {
         metrics.gitQueries.inc({ outcome });
         metrics.gitQuerySeconds.observe(seconds);
@@ -99,7 +100,9 @@ export class Controller {
       },
       mayWrite: options.mayWrite,
       bindAgents: options.bindAgents,
-      gitTokens: options.githubApps && new GitTokenKeeper(client, options.githubApps),
+      gitTokens:
+        options.githubApps &&
+        new GitTokenKeeper({ client, apps: options.githubApps, limiter, onToken: lookAgain, log }),
       onApplied: (seconds) => metrics.requestSeconds.observe(seconds),
       onForeignStatus: (key) => {
         log.warn({ key }, 'somebody else changed the status: it is put right');

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { agentRoleBindingName } from '../../shared/api/names.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
-import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../../shared/log.ts';
@@ -146,11 +145,10 @@ export class Reconciler {
     const { gitTokens, mayWrite } = this.#options;
     if (!gitTokens || !mayWrite()) return {};
     try {
-      const renewInMs = await gitTokens.supply(key, gatewaySync);
-      return renewInMs === undefined ? {} : { retryAfterMs: renewInMs };
+      const dueInMs = await gitTokens.supply(key, gatewaySync);
+      return dueInMs === undefined ? {} : { retryAfterMs: dueInMs };
     } catch (error) {
       log.warn({ err: error }, 'no token handed over to the agents');
-      if (!isApiError(error)) return { retryAfterMs: TOKEN_RETRY_MS };
       const message = `the Secret with the token for the agents cannot be written: ${wordsOf(error)}`;
       return { retryAfterMs: TOKEN_RETRY_MS, problem: { reason: 'GitTokenNotWritten', message } };
     }
