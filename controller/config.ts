@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { flag, list, port } from '../shared/config.ts';
+import { flag, list, port, wholeNumber } from '../shared/config.ts';
 import { LOCAL_NETWORKS } from '../shared/io/local-address.ts';
 import { isNetwork } from '../shared/io/networks.ts';
 import { LOG_LEVELS } from '../shared/log.ts';
@@ -32,6 +32,10 @@ export const configSchema = v.pipe(
       ),
       DENIED_NETWORKS.join(','),
     ),
+    GIT_CONCURRENCY: wholeNumber(32, 1),
+    GIT_CONCURRENCY_PER_NAMESPACE: wholeNumber(8, 1),
+    GIT_CONCURRENCY_PER_HOST: wholeNumber(8, 1),
+    GIT_RATE_PER_HOST: wholeNumber(15, 1),
     GITHUB_APP: flag(false),
     MEMORY_PATH: v.optional(v.string()),
     LOG_LEVEL: v.optional(v.picklist(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`), 'info'),

@@ -8,6 +8,7 @@ import type { Loop } from './leadership/liveness.ts';
 import { type Metrics, sampleResources } from './metrics/metrics.ts';
 import { GitTokenKeeper } from './polling/git-token-keeper.ts';
 import type { GithubApps } from './polling/github-app.ts';
+import { HostLimiter, type QuestionLimits } from './polling/host-limiter.ts';
 import type { RepositorySource } from './polling/query-repository.ts';
 import { Repositories, type RepositoriesOptions } from './polling/repositories.ts';
 import { KeyedQueue, type Priority } from './reconcile/queue.ts';
@@ -20,6 +21,8 @@ export interface ControllerOptions {
   client: KubernetesClient;
   namespaces: string[];
   connect: (source: RepositorySource) => ReturnType<RepositoriesOptions['connect']>;
+  /** How much git hosts are asked at most. */
+  limits: QuestionLimits;
   mayWrite: () => boolean;
   githubApps: GithubApps | undefined;
   bindAgents: boolean;
@@ -54,9 +57,12 @@ export class Controller {
       onTaken: (seconds) => metrics.queueSeconds.observe(seconds),
       log,
     });
+    const limiter = new HostLimiter(options.limits);
+    const lookAgain = (key: ObjectKey) => this.#queue.add(key, this.#priorityOf(key));
     this.#repositories = new Repositories({
       connect: options.connect,
-      onAnswer: (key) => this.#queue.add(key, this.#priorityOf(key)),
+      limiter,
+      onAnswer: lookAgain,
       onQuery: (outcome, seconds) => {
         metrics.gitQueries.inc({ outcome });
         metrics.gitQuerySeconds.observe(seconds);
@@ -94,7 +100,9 @@ export class Controller {
       },
       mayWrite: options.mayWrite,
       bindAgents: options.bindAgents,
-      gitTokens: options.githubApps && new GitTokenKeeper(client, options.githubApps),
+      gitTokens:
+        options.githubApps &&
+        new GitTokenKeeper({ client, apps: options.githubApps, limiter, onToken: lookAgain, log }),
       onApplied: (seconds) => metrics.requestSeconds.observe(seconds),
       onForeignStatus: (key) => {
         log.warn({ key }, 'somebody else changed the status: it is put right');

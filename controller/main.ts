@@ -93,6 +93,12 @@ const controller = new Controller({
   client: fencedClient,
   namespaces: config.WATCH_NAMESPACES,
   connect: (source) => new RepositoryClient(tools, source),
+  limits: {
+    total: config.GIT_CONCURRENCY,
+    perNamespace: config.GIT_CONCURRENCY_PER_NAMESPACE,
+    perHost: config.GIT_CONCURRENCY_PER_HOST,
+    perSecond: config.GIT_RATE_PER_HOST,
+  },
   mayWrite: () => fencedClient.mayWrite,
   githubApps,
   bindAgents: config.AUTO_BIND_AGENT,

@@ -1,6 +1,7 @@
 import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { gzipSync } from 'node:zlib';
+import { retryAfterMs } from '../../shared/domain/duration.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import { gitErrorOf } from '../../shared/io/git/git-error.ts';
 import type { AddressGuard } from './address-guard.ts';
@@ -10,8 +11,6 @@ import { answerTooLarge, apiAnswerTooLarge, timedOut } from './host-errors.ts';
 const MAX_ANSWER = { bytes: 32 * 1024 * 1024, error: () => answerTooLarge('32 MiB') };
 /** The same for the API of a host: a token is a few hundred bytes. */
 const MAX_JSON = { bytes: 64 * 1024, error: apiAnswerTooLarge };
-/** However long a host wants to be left alone, in milliseconds: its word must not keep a resource from being polled for days. */
-const MAX_RETRY_AFTER_MS = 3_600_000;
 const MAX_REDIRECTS = 5;
 const PROXIES = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'];
 
@@ -151,11 +150,10 @@ function checkStatus(response: IncomingMessage): void {
   if (status < 400) return;
   response.destroy(); // however much it says
   if (status !== 429 && status < 500) throw gitErrorOf(`error: ${status}`);
-  const seconds = Number(response.headers['retry-after']);
   throw new TransientError(`the git host answered ${status}: it is tried again`, {
     code: `git.http${status}`,
     reason: status === 429 ? 'GitRateLimited' : 'GitUnreachable',
-    retryAfterMs: Number.isFinite(seconds) ? Math.min(MAX_RETRY_AFTER_MS, seconds * 1000) : undefined,
+    retryAfterMs: retryAfterMs(response.headers['retry-after']),
   });
 }
 

@@ -4,41 +4,137 @@ import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
+import type { Logger } from '../../shared/log.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import { type GithubApps, RENEW_BEFORE_MS } from './github-app.ts';
+import { backoff } from './back-off.ts';
+import { type GithubApps, RENEW_BEFORE_MS, type TokenRequest, tokenHostOf, tokenKeyOf } from './github-app.ts';
+import type { HostLimiter, Question } from './host-limiter.ts';
 
-/** After a failure, and as a lower bound, in milliseconds. */
-const RETRY_MS = 60_000;
+/** A token is looked after no sooner, in milliseconds. */
+const LEAST_WAIT_MS = 60_000;
+
+export interface GitTokenKeeperOptions {
+  client: KubernetesClient;
+  apps: GithubApps;
+  limiter: HostLimiter;
+  /** Told of the resources whose token has come, or cannot be had. */
+  onToken: (key: ObjectKey) => void;
+  log: Logger;
+}
+
+/** A token that GitHub is asked for on behalf of some resources, or that could not be had. Times are in milliseconds. */
+type Attempt =
+  | { kind: 'asking'; failingSince: number | undefined; waiting: Set<ObjectKey>; question: Question }
+  | { kind: 'failed'; failingSince: number; retryAt: number };
+
+/** What a resource has been given, or is to be given. */
+interface Supplied {
+  tokenKey: string;
+  request: TokenRequest;
+  /** Identifies the token that is in its Secret. */
+  handedOver: string | undefined;
+}
 
 /**
  * Keeps the agents of resources with a GitHub App supplied with tokens: the private key stays with the controller.
- * This goes on while a resource is paused, so that its pods can start.
+ * This goes on while a resource is paused, so that its pods can start. Nobody waits here for GitHub, as nobody waits for
+ * a git host: a token is there, or the resource is told when to look again.
  */
 export class GitTokenKeeper {
-  readonly #client: KubernetesClient;
-  readonly #apps: GithubApps;
-  readonly #handedOver = new Map<ObjectKey, string>();
+  readonly #options: GitTokenKeeperOptions;
+  readonly #attempts = new Map<string, Attempt>();
+  readonly #supplied = new Map<ObjectKey, Supplied>();
+  /** How many resources share a token. */
+  readonly #users = new Map<string, number>();
 
-  constructor(client: KubernetesClient, apps: GithubApps) {
-    this.#client = client;
-    this.#apps = apps;
+  constructor(options: GitTokenKeeperOptions) {
+    this.#options = options;
   }
 
-  /** Writes the current token where it is new; gives the milliseconds until this is due again. */
+  /**
+   * Writes the current token where it is new; gives the milliseconds until this is due again, or undefined where there
+   * is nothing to do before `onToken`. Throws errors of the API server.
+   */
   async supply(key: ObjectKey, gatewaySync: ObservedGatewaySync): Promise<number | undefined> {
     const { namespace, uid, spec } = gatewaySync;
-    if (!spec.git.auth?.githubApp) return undefined;
-    const { token, expiresAt } = await this.#apps.token({ namespace, git: spec.git });
-    const state = `${uid} ${token}`;
-    if (this.#handedOver.get(key) !== state) {
-      await writeGitToken(this.#client, gatewaySync, token);
-      this.#handedOver.set(key, state);
+    if (!spec.git.auth?.githubApp) {
+      this.forget(key);
+      return undefined;
     }
-    return Math.max(RETRY_MS, expiresAt - RENEW_BEFORE_MS - Date.now());
+    const supplied = this.#use(key, { namespace, git: spec.git });
+    const known = this.#options.apps.known(supplied.request);
+    if (!known) return this.#ask(key, supplied);
+    const state = `${uid} ${known.token}`;
+    if (supplied.handedOver !== state) {
+      await writeGitToken(this.#options.client, gatewaySync, known.token);
+      supplied.handedOver = state;
+    }
+    return Math.max(LEAST_WAIT_MS, known.expiresAt - RENEW_BEFORE_MS - Date.now());
   }
 
+  /** Drops what is kept for a resource, and the token that no other one shares. */
   forget(key: ObjectKey): void {
-    this.#handedOver.delete(key);
+    const before = this.#supplied.get(key);
+    if (!before) return;
+    this.#supplied.delete(key);
+    const users = (this.#users.get(before.tokenKey) ?? 0) - 1;
+    if (users > 0) {
+      this.#users.set(before.tokenKey, users);
+      return;
+    }
+    const attempt = this.#attempts.get(before.tokenKey);
+    if (attempt?.kind === 'asking') this.#options.limiter.remove(attempt.question);
+    this.#attempts.delete(before.tokenKey);
+    this.#users.delete(before.tokenKey);
+    this.#options.apps.forget(before.request);
+  }
+
+  #use(key: ObjectKey, request: TokenRequest): Supplied {
+    const tokenKey = tokenKeyOf(request);
+    const before = this.#supplied.get(key);
+    if (before?.tokenKey === tokenKey) return before;
+    this.forget(key);
+    const supplied = { tokenKey, request, handedOver: undefined };
+    this.#supplied.set(key, supplied);
+    this.#users.set(tokenKey, (this.#users.get(tokenKey) ?? 0) + 1);
+    return supplied;
+  }
+
+  /** Has GitHub asked, unless it is being asked or has just failed; gives the milliseconds until it may be asked again. */
+  #ask(key: ObjectKey, { tokenKey, request }: Supplied): number | undefined {
+    const before = this.#attempts.get(tokenKey);
+    if (before?.kind === 'asking') {
+      before.waiting.add(key);
+      return undefined;
+    }
+    const waitMs = (before?.retryAt ?? 0) - performance.now();
+    if (waitMs > 0) return waitMs;
+    const question = { host: tokenHostOf(request), requests: 1, ask: () => this.#fetch(tokenKey, request) };
+    this.#attempts.set(tokenKey, {
+      kind: 'asking',
+      failingSince: before?.failingSince,
+      waiting: new Set([key]),
+      question,
+    });
+    this.#options.limiter.add(question, { namespace: request.namespace, isUrgent: false });
+    return undefined;
+  }
+
+  async #fetch(tokenKey: string, request: TokenRequest): Promise<void> {
+    const attempt = this.#attempts.get(tokenKey);
+    const startedAt = performance.now();
+    const failure = await this.#options.apps.token(request).then(
+      () => undefined,
+      (error: Error) => error,
+    );
+    if (attempt?.kind !== 'asking' || this.#attempts.get(tokenKey) !== attempt) return; // nobody needs it any more
+    if (failure) {
+      const failingSince = attempt.failingSince ?? startedAt;
+      const retryAt = performance.now() + backoff(failure, startedAt - failingSince);
+      this.#attempts.set(tokenKey, { kind: 'failed', failingSince, retryAt });
+      this.#options.log.warn({ err: failure, namespace: request.namespace }, 'no token for the agents');
+    } else this.#attempts.delete(tokenKey);
+    for (const key of attempt.waiting) this.#options.onToken(key);
   }
 }
 

@@ -26,8 +26,13 @@ export const RENEW_BEFORE_MS = 10 * 60_000;
 /** No token is trusted for longer, in milliseconds, whatever the host says. */
 const MAX_LIFETIME_MS = 60 * 60_000;
 const TIMEOUT_MS = 15_000;
+/** GitHub's tokens have some hundred characters. */
+const MAX_TOKEN_LENGTH = 4_096;
 /** Seconds that a JWT is good for; GitHub allows ten minutes, and clocks differ. */
 const JWT_SECONDS = { before: 60, after: 480 };
+
+/** A token, or the call that is to bring it. */
+type Entry = { kind: 'asking'; answer: Promise<InstallationToken> } | ({ kind: 'known' } & InstallationToken);
 
 /**
  * Installation tokens of GitHub Apps, asked for once and kept until shortly before they expire;
@@ -36,32 +41,49 @@ const JWT_SECONDS = { before: 60, after: 480 };
 export class GithubApps {
   readonly #client: KubernetesClient;
   readonly #http: GitHttp;
-  readonly #tokens = new Map<string, { request: Promise<InstallationToken>; expiresAt: number }>();
+  readonly #entries = new Map<string, Entry>();
 
   constructor(client: KubernetesClient, http: GitHttp) {
     this.#client = client;
     this.#http = http;
   }
 
-  /** A token that is good for another ten minutes at least; the same call of others is waited for. */
-  token(request: TokenRequest): Promise<InstallationToken> {
-    const key = keyOf(request);
-    const known = this.#tokens.get(key);
-    if (known && Date.now() < known.expiresAt - RENEW_BEFORE_MS) return known.request;
-    const pending = { request: this.#create(request), expiresAt: Number.POSITIVE_INFINITY };
-    this.#tokens.set(key, pending);
-    pending.request.then(
-      ({ expiresAt }) => {
-        pending.expiresAt = expiresAt;
-      },
-      () => this.#tokens.delete(key),
-    );
-    return pending.request;
+  /** The token that is there, good for another ten minutes at least. */
+  known(request: TokenRequest): InstallationToken | undefined {
+    const entry = this.#entries.get(tokenKeyOf(request));
+    return entry?.kind === 'known' && isGood(entry) ? entry : undefined;
   }
 
-  /** Drops a token that the host refused: the next call asks for another one. */
+  /** A token that is good for another ten minutes at least; the same call of others is waited for. */
+  token(request: TokenRequest): Promise<InstallationToken> {
+    const key = tokenKeyOf(request);
+    const entry = this.#entries.get(key);
+    if (entry?.kind === 'asking') return entry.answer;
+    if (entry && isGood(entry)) return Promise.resolve(entry);
+    this.#dropOld();
+    const asking: Entry = { kind: 'asking', answer: this.#create(request) };
+    this.#entries.set(key, asking);
+    asking.answer.then(
+      (token) => this.#replace(key, asking, { kind: 'known', ...token }),
+      () => this.#replace(key, asking, undefined),
+    );
+    return asking.answer;
+  }
+
+  /** Drops a token that the host refused, or that nobody needs: the next call asks for another one. */
   forget(request: TokenRequest): void {
-    this.#tokens.delete(keyOf(request));
+    this.#entries.delete(tokenKeyOf(request));
+  }
+
+  /** Unless it was dropped meanwhile. */
+  #replace(key: string, before: Entry, after: Entry | undefined): void {
+    if (this.#entries.get(key) !== before) return;
+    if (after) this.#entries.set(key, after);
+    else this.#entries.delete(key);
+  }
+
+  #dropOld(): void {
+    for (const [key, entry] of this.#entries) if (entry.kind === 'known' && !isGood(entry)) this.#entries.delete(key);
   }
 
   async #create({ namespace, git }: TokenRequest): Promise<InstallationToken> {
@@ -69,9 +91,8 @@ export class GithubApps {
     if (!app) throw new Error('the resource names no GitHub App');
     const pem = await readSecret(this.#client, namespace, app.privateKeySecretRef);
     const ca = git.caSecretRef && (await readSecret(this.#client, namespace, git.caSecretRef));
-    const base = withoutTrailingSlashes(app.apiBaseURL ?? DEFAULT_API);
     const answer = await this.#http.postJson(
-      new URL(`${base}/app/installations/${app.installationId}/access_tokens`),
+      new URL(`${apiOf(app)}/app/installations/${app.installationId}/access_tokens`),
       { repositories: [repositoryNameOf(git.repo)], permissions: { contents: 'read' } },
       { authorization: `Bearer ${await signJwt(app.appId, pem)}`, ca, signal: AbortSignal.timeout(TIMEOUT_MS) },
     );
@@ -79,7 +100,19 @@ export class GithubApps {
   }
 }
 
-function keyOf({ namespace, git: { repo, auth, caSecretRef } }: TokenRequest): string {
+const isGood = ({ expiresAt }: InstallationToken) => Date.now() < expiresAt - RENEW_BEFORE_MS;
+
+const apiOf = ({ apiBaseURL }: { apiBaseURL?: string | undefined }) =>
+  withoutTrailingSlashes(apiBaseURL ?? DEFAULT_API);
+
+/** The host that gives the tokens. */
+export function tokenHostOf({ git: { auth } }: TokenRequest): string {
+  const api = apiOf(auth?.githubApp ?? {});
+  return URL.canParse(api) ? new URL(api).hostname : '';
+}
+
+/** Names a token: whoever has the same key shares it. */
+export function tokenKeyOf({ namespace, git: { repo, auth, caSecretRef } }: TokenRequest): string {
   return JSON.stringify([namespace, repo, auth?.githubApp, caSecretRef]);
 }
 
@@ -97,7 +130,7 @@ function readToken({ status, body }: { status: number; body: Buffer }): Installa
 }
 
 const tokenAnswer = v.object({
-  token: v.pipe(v.string(), v.nonEmpty()),
+  token: v.pipe(v.string(), v.nonEmpty(), v.maxLength(MAX_TOKEN_LENGTH)),
   expires_at: v.pipe(
     v.string(),
     v.check((text) => !Number.isNaN(Date.parse(text))),

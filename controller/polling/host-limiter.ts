@@ -1,87 +1,153 @@
-/** How much one git host is asked at most. */
-export interface HostLimits {
-  /** Queries at a time. */
-  concurrency: number;
-  /** Queries a second, over time; so many may come at once. */
+import { Places } from './places.ts';
+import { Turns } from './turns.ts';
+
+/** How much git hosts are asked at most. */
+export interface QuestionLimits {
+  /** Questions under way at a time, over all hosts. */
+  total: number;
+  /** Of these, questions of one namespace. */
+  perNamespace: number;
+  /** Questions under way at one host at a time. */
+  perHost: number;
+  /** Requests that begin at one host each second, over time; so many may begin at once. */
   perSecond: number;
 }
 
-/** A query; known by its identity. */
-type Query = () => Promise<void>;
-
-interface Host {
-  running: number;
-  /** Queries that may begin now; grows with time up to a second's worth. */
-  tokens: number;
-  refilledAt: number;
-  /** Insertion order is the order in which they begin. */
-  urgent: Set<Query>;
-  waiting: Set<Query>;
-  timer: NodeJS.Timeout | undefined;
+/** Something to ask a host; known by its identity. */
+export interface Question {
+  readonly host: string;
+  /** How many requests it costs the host. */
+  readonly requests: number;
+  /** Asks; must not reject, and must end by itself. */
+  ask(): Promise<void>;
 }
 
-const DEFAULT_LIMITS: HostLimits = { concurrency: 8, perSecond: 15 };
+/** Why a question is asked. */
+export interface Cause {
+  namespace: string;
+  /** Somebody did something, and waits for what comes of it. */
+  isUrgent: boolean;
+}
 
-/** Lets queries through to each host at its pace; urgent ones (somebody waits for the answer) go first. */
+interface Host {
+  name: string;
+  places: Places;
+  /** Requests that may begin now; grows with time up to a second's worth. */
+  tokens: number;
+  refilledAt: number;
+  urgent: Turns<Question>;
+  polls: Turns<Question>;
+  urgentInARow: number;
+  timer: { timeout: NodeJS.Timeout; due: number } | undefined;
+}
+
+export const DEFAULT_LIMITS: QuestionLimits = { total: 32, perNamespace: 8, perHost: 8, perSecond: 15 };
+/** So many urgent questions of a host in a row, and another one has its turn. */
+const URGENT_IN_A_ROW = 7;
+/** More begins than ends, until all places are taken again. */
+const BEGIN_FOR_EACH_END = 2;
+
+/**
+ * Lets questions through to the hosts, at the pace of each, and so that no namespace stands in the way of another:
+ * they have their turns at each host, urgent questions first, and a share of all that is under way.
+ */
 export class HostLimiter {
-  readonly #limits: HostLimits;
+  readonly #limits: QuestionLimits;
+  readonly #places: Places;
   readonly #hosts = new Map<string, Host>();
+  /** Hosts with questions that would have begun, were it not for the places over all hosts. */
+  readonly #held = new Turns<Host>();
 
-  constructor(limits: HostLimits = DEFAULT_LIMITS) {
+  constructor(limits: QuestionLimits = DEFAULT_LIMITS) {
     this.#limits = limits;
+    this.#places = new Places(limits.total, limits.perNamespace);
   }
 
-  /** Milliseconds since a host with queries that wait was last looked after; about 0 while all is well. */
+  /** Milliseconds by which a timer is late; 0 while all is well, however long hosts keep others waiting. */
   get stuckForMs(): number {
-    const waiting = [...this.#hosts.values()].filter(
-      ({ urgent, waiting, running }) => urgent.size + waiting.size > 0 && running < this.#limits.concurrency,
-    );
-    return Math.max(0, ...waiting.map(({ refilledAt }) => performance.now() - refilledAt));
+    const now = performance.now();
+    const late = Array.from(this.#hosts.values(), ({ timer }) => (timer ? now - timer.due : 0));
+    return late.reduce((most, each) => Math.max(most, each), 0);
   }
 
-  /** Runs a query, which must not reject, when the host's limits allow; one that waits and became urgent moves forward. */
-  add(name: string, query: Query, urgent: boolean): void {
-    const host = this.#host(name);
-    if (urgent) host.waiting.delete(query);
-    if (urgent) host.urgent.add(query);
-    else if (!host.urgent.has(query)) host.waiting.add(query);
-    this.#dispatch(name, host);
+  /** Number of hosts of which something is known. */
+  get hosts(): number {
+    return this.#hosts.size;
+  }
+
+  /** Asks when it is the question's turn. It may wait for several namespaces: the first whose turn it is has it asked. */
+  add(question: Question, { namespace, isUrgent }: Cause): void {
+    const host = this.#host(question.host);
+    (isUrgent ? host.urgent : host.polls).add(namespace, question);
+    this.#dispatch(host);
+  }
+
+  /** Drops a question that nobody needs answered any more. */
+  remove(question: Question): void {
+    const host = this.#hosts.get(question.host);
+    if (!host) return;
+    host.urgent.delete(question);
+    host.polls.delete(question);
+    this.#dispatch(host);
   }
 
   #host(name: string): Host {
     const host = this.#hosts.get(name) ?? {
-      running: 0,
+      name,
+      places: new Places(this.#limits.perHost),
       tokens: this.#limits.perSecond,
       refilledAt: performance.now(),
-      urgent: new Set(),
-      waiting: new Set(),
+      urgent: new Turns(),
+      polls: new Turns(),
+      urgentInARow: 0,
       timer: undefined,
     };
     this.#hosts.set(name, host);
     return host;
   }
 
-  #dispatch(name: string, host: Host): void {
+  /** Begins what may begin at a host; gives how many that was. */
+  #dispatch(host: Host): number {
     this.#refill(host);
-    while (host.running < this.#limits.concurrency && host.tokens >= 1) {
-      const query = take(host.urgent) ?? take(host.waiting);
-      if (!query) break;
-      host.running += 1;
-      host.tokens -= 1;
-      void query().finally(() => {
-        host.running -= 1;
-        this.#dispatch(name, host);
-      });
+    let begun = 0;
+    for (; host.tokens >= 1; begun += 1) {
+      const next = this.#take(host);
+      if (!next) break;
+      host.tokens -= next.item.requests;
+      host.places.take(next.namespace);
+      this.#places.take(next.namespace);
+      void next.item.ask().finally(() => this.#end(host, next.namespace));
     }
-    const idle = host.urgent.size + host.waiting.size === 0;
-    if (idle && host.running === 0 && host.tokens >= this.#limits.perSecond) this.#hosts.delete(name);
-    if (idle || host.timer || host.tokens >= 1) return;
-    const wait = ((1 - host.tokens) / this.#limits.perSecond) * 1000;
-    host.timer = setTimeout(() => {
-      host.timer = undefined;
-      this.#dispatch(name, host);
-    }, wait);
-    host.timer.unref(); // what waits keeps no program from ending
+    this.#lookAgain(host);
+    return begun;
+  }
+
+  #end(host: Host, namespace: string): void {
+    host.places.release(namespace);
+    this.#places.release(namespace);
+    for (let begun = 0; begun < BEGIN_FOR_EACH_END; ) {
+      const next = this.#held.take((held) => this.#places.hasFor(held));
+      if (!next) break;
+      begun += this.#dispatch(next.item);
+    }
+    this.#dispatch(host);
+  }
+
+  #take(host: Host): { namespace: string; item: Question } | undefined {
+    const admits = (namespace: string) => {
+      if (!host.places.hasFor(namespace)) return false;
+      const isFree = this.#places.hasFor(namespace);
+      if (!isFree) this.#held.add(namespace, host);
+      return isFree;
+    };
+    const isTurnOfUrgent = host.urgentInARow < URGENT_IN_A_ROW;
+    const [first, second] = isTurnOfUrgent ? [host.urgent, host.polls] : [host.polls, host.urgent];
+    const next = first.take(admits);
+    const taken = next ?? second.take(admits);
+    if (!taken) return undefined;
+    (next ? second : first).delete(taken.item);
+    host.urgentInARow = (next ? first : second) === host.urgent ? host.urgentInARow + 1 : 0;
+    return taken;
   }
 
   #refill(host: Host): void {
@@ -90,10 +156,22 @@ export class HostLimiter {
     host.tokens = Math.min(perSecond, host.tokens + ((now - host.refilledAt) / 1000) * perSecond);
     host.refilledAt = now;
   }
-}
 
-function take(queries: Set<Query>): Query | undefined {
-  const [query] = queries;
-  if (query) queries.delete(query);
-  return query;
+  /** Comes back when another question may begin, or to forget a host of which nothing needs to be known. */
+  #lookAgain(host: Host): void {
+    const { perSecond } = this.#limits;
+    const waits = !host.urgent.isEmpty || !host.polls.isEmpty;
+    const wanted = waits ? 1 : perSecond;
+    clearTimeout(host.timer?.timeout);
+    host.timer = undefined;
+    if (!waits && host.places.isEmpty && host.tokens >= wanted) {
+      this.#hosts.delete(host.name);
+      this.#held.delete(host);
+    }
+    if (host.tokens >= wanted) return;
+    const wait = ((wanted - host.tokens) / perSecond) * 1000;
+    const timeout = setTimeout(() => this.#dispatch(host), wait);
+    timeout.unref(); // what waits keeps no program from ending
+    host.timer = { timeout, due: performance.now() + wait };
+  }
 }

@@ -42,6 +42,9 @@ export interface RepositorySource {
   git: Pick<GatewaySyncSpec['git'], 'repo' | 'auth' | 'caSecretRef'>;
 }
 
+/** Commits that are known to exist are remembered, so many of a repository at most. */
+const MAX_KNOWN = 1_000;
+
 /** Asks one repository, remembering where it answered. Throws typed errors with words for a condition. */
 export class RepositoryClient {
   readonly #tools: QueryTools;
@@ -85,7 +88,7 @@ export class RepositoryClient {
       this.#endpoint = endpoint;
       const refs = query.prefixes.length > 0 ? await lsRefs(http, endpoint, query, options) : new Map();
       for (const commit of this.#unknown(query)) {
-        if (await servesCommit(http, endpoint, commit, options)) this.#known.add(commit);
+        if (await servesCommit(http, endpoint, commit, options)) this.#remember(commit);
       }
       return refs;
     } catch (error) {
@@ -103,6 +106,12 @@ export class RepositoryClient {
     if (!git.auth?.githubApp) return undefined;
     if (!githubApps) throw githubAppDisabled();
     return (await githubApps.token(this.#source)).token;
+  }
+
+  #remember(commit: string): void {
+    const [oldest] = this.#known;
+    if (oldest !== undefined && this.#known.size >= MAX_KNOWN) this.#known.delete(oldest);
+    this.#known.add(commit);
   }
 
   #unknown({ commits }: RefQuery): string[] {
@@ -123,7 +132,7 @@ export class RepositoryClient {
       const remote: RemoteAccess = { ...target, access, scratch, signal };
       const refs = query.prefixes.length > 0 ? await lsRemote(git, remote, query) : new Map();
       for (const commit of this.#unknown(query)) {
-        if (await fetchesCommit(git, remote, commit)) this.#known.add(commit);
+        if (await fetchesCommit(git, remote, commit)) this.#remember(commit);
       }
       return refs;
     }).catch((error: unknown) => {

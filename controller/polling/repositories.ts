@@ -1,11 +1,14 @@
 import { parseRepository } from '../../shared/domain/repository.ts';
 import type { Answer } from '../intent/resolution.ts';
-import { HostLimiter } from './host-limiter.ts';
+import { CommitBudget } from './commit-budget.ts';
+import type { HostLimiter } from './host-limiter.ts';
 import type { RepositoryClient, RepositorySource } from './query-repository.ts';
-import { type Asking, SharedRepository, type Subscription } from './shared-repository.ts';
+import type { Asking } from './shared-question.ts';
+import { SharedRepository, type Subscription } from './shared-repository.ts';
 
 export interface RepositoriesOptions {
   connect: (source: RepositorySource) => Pick<RepositoryClient, 'query'>;
+  limiter: HostLimiter;
   /** Told of the resources that have something to look at: the answer that they wait for, or refs that moved. */
   onAnswer: (key: string) => void;
   /** Told of every query that ended: for metrics. */
@@ -13,14 +16,14 @@ export interface RepositoriesOptions {
 }
 
 /**
- * Knows what repositories say: one query for each distinct repository and credential, however many resources share
- * it. Nobody waits here: who needs to know more than is known is told when to look again.
+ * Knows what repositories say: one query for the refs of each distinct repository and credential, however many resources
+ * share it. Nobody waits here: who needs to know more than is known is told when to look again.
  */
 export class Repositories {
   readonly #options: RepositoriesOptions;
   readonly #repositories = new Map<string, SharedRepository>();
   readonly #repositoryOf = new Map<string, SharedRepository>();
-  readonly #limiter = new HostLimiter();
+  readonly #budget = new CommitBudget();
 
   constructor(options: RepositoriesOptions) {
     this.#options = options;
@@ -29,7 +32,7 @@ export class Repositories {
   /** Time for which some query or poll has made no progress, in milliseconds. */
   get stuckForMs(): number {
     const repositories = Array.from(this.#repositories.values(), ({ stuckForMs }) => stuckForMs);
-    return Math.max(this.#limiter.stuckForMs, ...repositories);
+    return repositories.reduce((most, each) => Math.max(most, each), this.#options.limiter.stuckForMs);
   }
 
   /** Makes the next query of the repository, whoever needs it, ask for this resource as well. */
@@ -46,10 +49,8 @@ export class Repositories {
 
   /** Ends the interest of a resource that is gone, or that is handled elsewhere. */
   forget(key: string): void {
-    const repository = this.#repositoryOf.get(key);
-    this.#repositoryOf.delete(key);
-    repository?.forget(key);
-    if (repository?.isUnused) this.#repositories.delete(repository.id);
+    this.#budget.forget(key);
+    this.#leave(key);
   }
 
   /** Stops polling. */
@@ -57,11 +58,18 @@ export class Repositories {
     for (const repository of this.#repositories.values()) repository.stop();
   }
 
+  #leave(key: string): void {
+    const repository = this.#repositoryOf.get(key);
+    this.#repositoryOf.delete(key);
+    repository?.forget(key);
+    if (repository?.isUnused) this.#repositories.delete(repository.id);
+  }
+
   #find(key: string, source: RepositorySource): SharedRepository {
     const id = identityOf(source);
     const current = this.#repositoryOf.get(key);
     if (current?.id === id) return current;
-    this.forget(key);
+    this.#leave(key);
     const repository = this.#repositories.get(id) ?? this.#make(id, source);
     this.#repositories.set(id, repository);
     this.#repositoryOf.set(key, repository);
@@ -69,12 +77,13 @@ export class Repositories {
   }
 
   #make(id: string, source: RepositorySource): SharedRepository {
-    const { connect, onAnswer, onQuery } = this.#options;
+    const { connect, limiter, onAnswer, onQuery } = this.#options;
     return new SharedRepository({
       id,
       host: parseRepository(source.git.repo)?.host ?? '',
       client: connect(source),
-      limiter: this.#limiter,
+      limiter,
+      budget: this.#budget,
       onAnswer,
       ...(onQuery ? { onQuery } : {}),
     });

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { agentRoleBindingName } from '../../shared/api/names.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
-import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../../shared/log.ts';
 import { type Access, AgentBinder, wordsOf } from '../binding/agent-binder.ts';
-import { chooseIntent, eventOf, type Intent, isMentioned } from '../intent/choose-intent.ts';
+import { chooseIntent, eventOf, type Intent, isMentioned, isSettled } from '../intent/choose-intent.ts';
 import { neededRefs } from '../intent/judge-intent.ts';
 import type { GitTokenKeeper } from '../polling/git-token-keeper.ts';
 import type { Repositories } from '../polling/repositories.ts';
-import type { Asking, Subscription } from '../polling/shared-repository.ts';
+import type { Asking } from '../polling/shared-question.ts';
+import type { Subscription } from '../polling/shared-repository.ts';
 import type { Caches } from '../watch/caches.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
@@ -145,11 +145,10 @@ export class Reconciler {
     const { gitTokens, mayWrite } = this.#options;
     if (!gitTokens || !mayWrite()) return {};
     try {
-      const renewInMs = await gitTokens.supply(key, gatewaySync);
-      return renewInMs === undefined ? {} : { retryAfterMs: renewInMs };
+      const dueInMs = await gitTokens.supply(key, gatewaySync);
+      return dueInMs === undefined ? {} : { retryAfterMs: dueInMs };
     } catch (error) {
       log.warn({ err: error }, 'no token handed over to the agents');
-      if (!isApiError(error)) return { retryAfterMs: TOKEN_RETRY_MS };
       const message = `the Secret with the token for the agents cannot be written: ${wordsOf(error)}`;
       return { retryAfterMs: TOKEN_RETRY_MS, problem: { reason: 'GitTokenNotWritten', message } };
     }
@@ -194,6 +193,7 @@ function subscriptionOf(gatewaySync: ObservedGatewaySync, intent: Intent): Subsc
     query: neededRefs(gatewaySync, intent),
     intervalMs: enabled ? (parseDuration(interval) ?? DEFAULT_INTERVAL_MS) : undefined,
     event: eventOf(gatewaySync, intent),
+    isUrgent: !isSettled(gatewaySync, intent),
   };
 }
 

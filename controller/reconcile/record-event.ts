@@ -41,42 +41,59 @@ interface Limits {
   refillMs: number;
 }
 
-interface Bucket {
-  tokens: number;
-  at: number;
-}
-
-const EACH: Limits = { burst: 12, refillMs: 20_000 };
+const RESOURCE: Limits = { burst: 12, refillMs: 20_000 };
+const NAMESPACE: Limits = { burst: 60, refillMs: 5_000 };
 /** A start with thousands of resources must not cost as many events as status writes: status and log say the same. */
 const ALL: Limits = { burst: 200, refillMs: 200 };
-/** Resources whose buckets are kept at most: a full bucket need not be remembered. */
+/** Resources and namespaces that are remembered at most, each: who has spent nothing for long need not be. */
 const REMEMBERED = 1_000;
 
-/** Keeps resources that flap, and many that change at once, from flooding the API server; a token bucket for each and one for all. */
+/**
+ * Keeps resources that flap, and many that change at once, from flooding the API server. A namespace spends its own
+ * events, and none of the others': half of all are for namespaces that have not spent any for a while.
+ */
 export class EventLimiter {
-  readonly #buckets = new Map<ObjectKey, Bucket>();
-  #all: Bucket = { tokens: ALL.burst, at: 0 };
+  readonly #resources = new Buckets(RESOURCE);
+  readonly #namespaces = new Buckets(NAMESPACE);
+  readonly #all = new Buckets(ALL);
 
-  /** Whether an event of the resource may be written now. */
+  /** Whether an event of the resource may be written now, in milliseconds of a monotonic clock. */
   take(key: ObjectKey, now: number): boolean {
-    const own = refill(this.#buckets.get(key), EACH, now);
-    const all = refill(this.#all, ALL, now);
-    const granted = own.tokens >= 1 && all.tokens >= 1;
-    const cost = granted ? 1 : 0;
-    this.#all = { tokens: all.tokens - cost, at: now };
-    this.#buckets.delete(key);
-    if (this.#buckets.size >= REMEMBERED) this.#forgetOldest();
-    this.#buckets.set(key, { tokens: own.tokens - cost, at: now });
-    return granted;
-  }
-
-  #forgetOldest(): void {
-    const [oldest] = this.#buckets.keys();
-    if (oldest !== undefined) this.#buckets.delete(oldest);
+    const [namespace = ''] = key.split('/');
+    const [own, shared, all] = [
+      this.#resources.left(key, now),
+      this.#namespaces.left(namespace, now),
+      this.#all.left('', now),
+    ];
+    const isFirst = NAMESPACE.burst - shared < 1;
+    if (own < 1 || shared < 1 || all < (isFirst ? 1 : ALL.burst / 2)) return false;
+    this.#resources.set(key, own - 1, now);
+    this.#namespaces.set(namespace, shared - 1, now);
+    this.#all.set('', all - 1, now);
+    return true;
   }
 }
 
-function refill(bucket: Bucket | undefined, { burst, refillMs }: Limits, now: number): Bucket {
-  if (!bucket) return { tokens: burst, at: now };
-  return { tokens: Math.min(burst, bucket.tokens + (now - bucket.at) / refillMs), at: now };
+/** Token buckets by key. */
+class Buckets {
+  readonly #limits: Limits;
+  readonly #buckets = new Map<string, { tokens: number; at: number }>();
+
+  constructor(limits: Limits) {
+    this.#limits = limits;
+  }
+
+  left(key: string, now: number): number {
+    const { burst, refillMs } = this.#limits;
+    const bucket = this.#buckets.get(key);
+    return bucket ? Math.min(burst, bucket.tokens + (now - bucket.at) / refillMs) : burst;
+  }
+
+  /** Remembers a bucket, and forgets the one that was longest left alone where there are too many. */
+  set(key: string, tokens: number, at: number): void {
+    this.#buckets.delete(key);
+    this.#buckets.set(key, { tokens, at });
+    const [oldest] = this.#buckets.keys();
+    if (oldest !== undefined && this.#buckets.size > REMEMBERED) this.#buckets.delete(oldest);
+  }
 }

@@ -4,6 +4,7 @@ import { buildBundles } from '../demo/build-bundles.ts';
 import { type RunningProgram, startProgram } from '../demo/programs.ts';
 import { freePort } from '../testbed/free-port.ts';
 import { step } from '../testbed/step.ts';
+import { startHostileTenant } from './controller/hostile-tenant.ts';
 import { measureRequests, measureRequestsInFlood } from './controller/measure-requests.ts';
 import { makeWorld, NAMESPACE, patchDirectly, type Scale, type World } from './controller/world.ts';
 import { readCpuSeconds, readMemory } from './process-usage.ts';
@@ -11,18 +12,26 @@ import { printTable, quantile } from './table.ts';
 
 const defaults = { resources: 1000, repositories: 1, hosts: 1, pods: 0, requests: 100, interval: 60 } satisfies Scale;
 
-/** Resources from cold, a quiet poll cycle, requests: alone, over a poll cycle, in a flood; `--resources 1000 --repositories 1 --hosts 1 --pods 0`. */
+/** For how long the requests of others are measured while a hostile tenant is at work, in seconds. */
+const HOSTILE_SECONDS = 60;
+
+/**
+ * Resources from cold, a quiet poll cycle, requests: alone, over a poll cycle, in a flood; `--resources 1000 --repositories 1
+ * --hosts 1 --pods 0`. With `--hostile`: requests alone, and next to a hostile tenant.
+ */
 export async function run(options: string[]): Promise<void> {
+  const names = Object.keys(defaults) as (keyof Scale)[];
   const { values } = parseArgs({
     args: options,
-    options: Object.fromEntries(Object.keys(defaults).map((name) => [name, { type: 'string' as const }])),
+    options: { hostile: { type: 'boolean' }, ...Object.fromEntries(names.map((name) => [name, { type: 'string' }])) },
   });
+  const given = values as Partial<Record<keyof Scale, string>> & { hostile?: boolean };
   const scale: Scale = { ...defaults };
-  for (const name of Object.keys(defaults) as (keyof Scale)[]) scale[name] = Number(values[name] ?? scale[name]);
+  for (const name of names) scale[name] = Number(given[name] ?? scale[name]);
   await buildBundles();
   const world = await makeWorld(scale);
   try {
-    await measure(world, scale);
+    await (given.hostile ? measureNextToHostileTenant : measure)(world, scale);
   } finally {
     await Promise.all([world.server.stop(), world.cluster.stop()]);
   }
@@ -73,6 +82,31 @@ async function measure(world: World, scale: Scale): Promise<void> {
         '',
       ],
       ['the same, p99', milliseconds(quantile(flood.latencies, 0.99)), ''],
+    ],
+  );
+}
+
+async function measureNextToHostileTenant(world: World, scale: Scale): Promise<void> {
+  const { controller } = await step('Starting from cold', async () =>
+    startFromCold(world, await freePort(), scale.interval),
+  );
+  const count = Math.min(scale.requests, Math.floor(scale.resources / 2));
+  const alone = await step('Requests', () => measureRequests(world, { first: 0, count }));
+  const tenant = await step('A hostile tenant begins', () => startHostileTenant(world));
+  const beside = await step('Requests of others', () =>
+    measureRequests(world, { first: count, count, overSeconds: HOSTILE_SECONDS }),
+  );
+  const edits = await tenant.stop();
+  const memory = await readMemory(controller.pid);
+  await controller.stop();
+  printTable(
+    ['what', 'measured', 'aim'],
+    [
+      ['request to status, alone, p50', milliseconds(quantile(alone, 0.5)), ''],
+      ['the same, p99', milliseconds(quantile(alone, 0.99)), ''],
+      [`next to a hostile tenant with ${edits} edits, p50`, milliseconds(quantile(beside, 0.5)), ''],
+      ['the same, p99', milliseconds(quantile(beside, 0.99)), '< 1,000 ms'],
+      ['memory at the end (peak)', megabytes(memory), '134 MB'],
     ],
   );
 }

@@ -41,6 +41,14 @@
   value: {{ join "," .Values.controller.git.deniedNetworks | quote }}
 - name: MEMORY_PATH
   value: /run/stoker-operator
+- name: GIT_CONCURRENCY
+  value: {{ .Values.controller.git.concurrency | quote }}
+- name: GIT_CONCURRENCY_PER_NAMESPACE
+  value: {{ .Values.controller.git.concurrencyPerNamespace | quote }}
+- name: GIT_CONCURRENCY_PER_HOST
+  value: {{ .Values.controller.git.concurrencyPerHost | quote }}
+- name: GIT_RATE_PER_HOST
+  value: {{ .Values.controller.git.ratePerHost | quote }}
 - name: GITHUB_APP
   value: {{ .Values.githubApp.enabled | quote }}
 - name: AUTO_BIND_AGENT

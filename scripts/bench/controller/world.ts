@@ -119,7 +119,12 @@ async function createPods(client: KubernetesClient, { pods, resources }: Scale):
   );
 }
 
-async function inParallel(count: number, lanes: number, work: (index: number) => Promise<unknown>): Promise<void> {
+/** Does so many pieces of work, so many at a time. */
+export async function inParallel(
+  count: number,
+  lanes: number,
+  work: (index: number) => Promise<unknown>,
+): Promise<void> {
   let next = 0;
   const lane = async () => {
     for (let index = next++; index < count; index = next++) await work(index);

@@ -165,4 +165,20 @@ suite('a GitHub App', { concurrency: 2 }, () => {
       accept: (seen) => seen === token,
     });
   });
+
+  test('whose API never answers holds up no other resource, however many wait for it', async (t) => {
+    const { namespace, api, git } = await arrange(t, { GITHUB_APP: 'true' }, { delayMs: 3_600_000 });
+    const open = await startGitServer({ address: '0.0.0.0' });
+    t.after(() => open.stop());
+    const repository = await open.createRepository('open');
+    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    for (let index = 0; index < 40; index += 1) {
+      const githubApp = { ...git.auth.githubApp, installationId: 1_000 + index };
+      await applyGatewaySync({ namespace, name: `silent-${index}` }, { ...git, auth: { githubApp } });
+    }
+    await until(() => api.calls.length >= 4, { describe: 'the API is asked', timeout: 30_000 });
+    const address = { namespace, name: 'other' };
+    await applyGatewaySync(address, { repo: repository.url.replace('127.0.0.1', '127.0.0.2') });
+    await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit, 15_000);
+  });
 });

@@ -90,6 +90,10 @@ export const controllerEffects: Effects = {
     in: controller.env('GIT_DENIED_NETWORKS'),
     is: '10.0.0.0/8,fd00::/8',
   },
+  'controller.git.concurrency': { to: 64, in: controller.env('GIT_CONCURRENCY'), is: '64' },
+  'controller.git.concurrencyPerNamespace': { to: 4, in: controller.env('GIT_CONCURRENCY_PER_NAMESPACE'), is: '4' },
+  'controller.git.concurrencyPerHost': { to: 2, in: controller.env('GIT_CONCURRENCY_PER_HOST'), is: '2' },
+  'controller.git.ratePerHost': { to: 5, in: controller.env('GIT_RATE_PER_HOST'), is: '5' },
   'githubApp.enabled': { to: true, in: controller.env('GITHUB_APP'), is: 'true' },
   'certManager.enabled': { to: false, in: controller.env('WEBHOOK_SELF_SIGNED'), is: 'test-stoker-operator-webhook' },
   'certManager.issuerRef.name': {

@@ -72,7 +72,10 @@ test('the API of a host has 64 KiB for an answer', async (t) => {
 });
 
 test('a host that wants to be left alone for years is asked again after an hour', async (t) => {
-  const url = await startHost(t, (_, response) => void response.writeHead(429, { 'Retry-After': '1e12' }).end());
+  const url = await startHost(
+    t,
+    (_, response) => void response.writeHead(429, { 'Retry-After': '1000000000000' }).end(),
+  );
   const query = clientFor(t, url).query({ prefixes: ['HEAD'], commits: [] });
   await assert.rejects(query, { name: 'TransientError', reason: 'GitRateLimited', retryAfterMs: 3_600_000 });
 });

@@ -18,11 +18,34 @@ suite('events of a resource that flaps', () => {
     assert.equal(limiter.take('a/c', 0), true);
   });
 
-  test('of thousands of resources at once are held back, and come again with time', () => {
+  test('of thousands of resources of a namespace at once are held back, and come again with time', () => {
     const limiter = new EventLimiter();
     const taken = Array.from({ length: 5_000 }, (_, index) => limiter.take(`a/${index}`, 0)).filter(Boolean).length;
-    assert.equal(taken, 200);
+    assert.equal(taken, 60);
     assert.equal(limiter.take('a/another', 0), false);
-    assert.equal(limiter.take('a/another', 1_000), true);
+    assert.equal(limiter.take('a/another', 5_000), true);
+  });
+
+  test('of thousands of namespaces at once are held back, and come again with time', () => {
+    const limiter = new EventLimiter();
+    const taken = Array.from({ length: 5_000 }, (_, index) => limiter.take(`${index}/a`, 0)).filter(Boolean).length;
+    assert.equal(taken, 200);
+    assert.equal(limiter.take('another/a', 0), false);
+    assert.equal(limiter.take('another/a', 1_000), true);
+  });
+
+  test('leave some to the next namespace, however many a few of them would like', () => {
+    const limiter = new EventLimiter();
+    for (let now = 0; now < 60_000; now += 100) {
+      for (let namespace = 0; namespace < 20; namespace += 1)
+        for (let index = 0; index < 100; index += 1) limiter.take(`evil-${namespace}/${index}`, now);
+      if (now % 1_000 === 0) assert.equal(limiter.take(`good-${now}/a`, now), true, `after ${now} ms`);
+    }
+  });
+
+  test('are forgotten one by one, so that a namespace cannot refill its budget by many resources', () => {
+    const limiter = new EventLimiter();
+    const taken = Array.from({ length: 100_000 }, (_, index) => limiter.take(`a/${index % 3_000}`, 0));
+    assert.equal(taken.filter(Boolean).length, 60);
   });
 });

@@ -1,0 +1,40 @@
+/**
+ * Places for what is under way. One half is for whoever comes first, the other one for namespaces that have none yet: so
+ * whoever comes next finds one, unless about half as many namespaces as there are places do their utmost at once.
+ */
+export class Places {
+  readonly #limit: number;
+  readonly #perNamespace: number;
+  readonly #taken = new Map<string, number>();
+  #total = 0;
+
+  /** `perNamespace` may hold a namespace to fewer still. */
+  constructor(limit: number, perNamespace = limit) {
+    this.#limit = limit;
+    this.#perNamespace = perNamespace;
+  }
+
+  get isEmpty(): boolean {
+    return this.#total === 0;
+  }
+
+  hasFor(namespace: string): boolean {
+    const own = this.#taken.get(namespace) ?? 0;
+    return own < this.#perNamespace && this.#total < (own === 0 ? this.#limit : this.#limit / 2);
+  }
+
+  take(namespace: string): void {
+    this.#change(namespace, 1);
+  }
+
+  release(namespace: string): void {
+    this.#change(namespace, -1);
+  }
+
+  #change(namespace: string, by: number): void {
+    this.#total += by;
+    const own = (this.#taken.get(namespace) ?? 0) + by;
+    if (own > 0) this.#taken.set(namespace, own);
+    else this.#taken.delete(namespace);
+  }
+}

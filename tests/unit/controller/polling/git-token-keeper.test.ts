@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import type { RequestListener } from 'node:http';
+import { suite, type TestContext, test } from 'node:test';
+import { GitHttp } from '../../../../controller/polling/git-http.ts';
+import { GitTokenKeeper } from '../../../../controller/polling/git-token-keeper.ts';
+import { GithubApps } from '../../../../controller/polling/github-app.ts';
+import { HostLimiter } from '../../../../controller/polling/host-limiter.ts';
+import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
+import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
+import { createLogger } from '../../../../shared/log.ts';
+import { until } from '../../../support/until.ts';
+import { startHost } from './query-world.ts';
+
+const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const key = Buffer.from(privateKey.export({ type: 'pkcs8', format: 'pem' })).toString('base64');
+
+/** A keeper, an API of GitHub, and the Secrets that were written; the API server is one that always answers. */
+async function arrange(t: TestContext, api: RequestListener) {
+  let calls = 0;
+  const url = await startHost(t, (request, response) => {
+    calls += 1;
+    api(request, response);
+  });
+  const secrets: string[] = [];
+  const told: string[] = [];
+  const client = {
+    get: async () => ({ data: { key } }),
+    create: async (_: string, { metadata: { namespace, name } }: { metadata: Record<string, string> }) =>
+      secrets.push(`${namespace}/${name}`),
+  } as unknown as KubernetesClient;
+  const http = new GitHttp({});
+  t.after(() => http.close());
+  const keeper = new GitTokenKeeper({
+    client,
+    apps: new GithubApps(client, http),
+    limiter: new HostLimiter(),
+    onToken: (resource) => told.push(resource),
+    log: createLogger('test', { level: 'silent' }),
+  });
+  const githubApp = {
+    appId: 1,
+    installationId: 2,
+    privateKeySecretRef: { name: 'app', key: 'key' },
+    apiBaseURL: new URL(url).origin,
+  };
+  const supply = (name: string, installationId = 2) => {
+    const git = { repo: 'https://github.com/plant/config.git', auth: { githubApp: { ...githubApp, installationId } } };
+    const resource = { namespace: 'default', name, uid: name, spec: { git } } as unknown as ObservedGatewaySync;
+    return keeper.supply(`default/${name}`, resource);
+  };
+  return { keeper, supply, secrets, told, calls: () => calls };
+}
+
+const answerWithToken: RequestListener = (_, response) => {
+  const expires = new Date(Date.now() + 3_600_000).toISOString();
+  response.writeHead(201).end(JSON.stringify({ token: 'token', expires_at: expires }));
+};
+
+suite('the keeper of tokens', () => {
+  test('waits for no API, and tells who may look again', async (t) => {
+    const { supply, secrets, told, calls } = await arrange(t, answerWithToken);
+    for (const name of ['a', 'b']) assert.equal(await supply(name), undefined);
+    await until(() => told.length === 2, { describe: 'both are told' });
+    for (const name of ['a', 'b']) assert.ok(((await supply(name)) ?? 0) > 40 * 60_000, 'due again before its end');
+    await supply('a');
+    assert.deepEqual(secrets, ['default/sync-git-token-a', 'default/sync-git-token-b']);
+    assert.equal(calls(), 1);
+  });
+
+  test('asks an API that never answers once, however often a resource is looked at', async (t) => {
+    const { supply, calls } = await arrange(t, () => {});
+    assert.equal(await supply('a'), undefined);
+    await until(() => calls() > 0, { describe: 'the API is asked' });
+    for (let index = 0; index < 100; index += 1) assert.equal(await supply('a'), undefined);
+    assert.equal(calls(), 1);
+  });
+
+  test('leaves an API alone for a while that has failed', async (t) => {
+    const { supply, told, calls } = await arrange(t, (_, response) => void response.writeHead(503).end('{}'));
+    await supply('a');
+    await until(() => told.length > 0, { describe: 'told of the failure' });
+    const waitMs = (await supply('a')) ?? 0;
+    assert.ok(waitMs > 1_000 && waitMs <= 5_000, String(waitMs));
+    assert.equal(calls(), 1);
+  });
+
+  test('forgets the token of a resource that names another one, unless somebody shares it', async (t) => {
+    const { supply, told, calls } = await arrange(t, answerWithToken);
+    for (const name of ['a', 'b']) await supply(name);
+    await until(() => told.length === 2, { describe: 'both have a token' });
+    await supply('a', 3);
+    assert.notEqual(await supply('b'), undefined, 'still there for the other one');
+    await supply('b', 3);
+    await until(() => told.length === 4, { describe: 'both have another token' });
+    assert.equal(await supply('a', 2), undefined, 'asked for anew');
+    await until(() => calls() === 3, { describe: 'three calls' });
+  });
+});
