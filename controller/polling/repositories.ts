@@ -1,8 +1,8 @@
 import { parseRepository } from '../../shared/domain/repository.ts';
-import type { Answer } from '../intent/resolution.ts';
+import type { Answer, Asking } from '../intent/resolution.ts';
 import { HostLimiter } from './host-limiter.ts';
 import type { RepositoryClient, RepositorySource } from './query-repository.ts';
-import { type Asking, SharedRepository, type Subscription } from './shared-repository.ts';
+import { SharedRepository, type Subscription } from './shared-repository.ts';
 
 export interface RepositoriesOptions {
   connect: (source: RepositorySource) => Pick<RepositoryClient, 'query'>;

@@ -1,7 +1,7 @@
 import { boundedWaitMs, timerMs } from '../../shared/domain/duration.ts';
 import { type TerminalError, TransientError } from '../../shared/errors.ts';
 import { gitErrorOf } from '../../shared/io/git/git-error.ts';
-import type { Answer } from '../intent/resolution.ts';
+import type { Answer, Asking } from '../intent/resolution.ts';
 import type { HostLimiter } from './host-limiter.ts';
 import type { RepositoryClient, RepositorySource } from './query-repository.ts';
 import { changedRefs, concerns, covers, Intervals, unionOf } from './subscriber-needs.ts';
@@ -15,12 +15,6 @@ export interface Subscription {
   intervalMs: number | undefined;
   /** Identifies what must not be answered from memory, such as a request: only a query that begins after it first came counts. */
   event: string | undefined;
-}
-
-/** The host is being asked, and has been for so many milliseconds as far as this resource is concerned. */
-export interface Asking {
-  kind: 'asking';
-  forMs: number;
 }
 
 export interface SharedRepositoryOptions {
