@@ -40,10 +40,50 @@ function isEditInTime(order: Arrival[]): boolean {
   return order.slice(0, Math.max(0, index)).every((before) => before.time < (order[index] as Arrival).time);
 }
 
+/** What is edited back before the controller looks is no edit: each has a ref of its own. */
+function distinctEdits(arrival: Arrival, index: number, all: Arrival[]): Arrival {
+  if (arrival.kind !== 'edit') return arrival;
+  const edits = all.slice(0, index).filter(({ kind }) => kind === 'edit').length;
+  return {
+    ...arrival,
+    ref: ['next', 'other', 'v2', 'refs/heads/next', 'refs/heads/other', 'refs/tags/v2', 'v1', '1'][edits] as string,
+  };
+}
+
+/** Many that are all valid, each at a time of its own. */
+const streams = fc
+  .uniqueArray(
+    fc.oneof(
+      fc.record({ kind: fc.constant('edit' as const), ref: fc.constant(''), time: fc.nat(50) }),
+      fc.record({ kind: fc.constant('request' as const), ref: fc.constantFrom('v1', 'v2'), time: fc.nat(50) }),
+      fc.record({ kind: fc.constant('push' as const), ref: fc.constant('refs/heads/dev'), time: fc.nat(50) }),
+    ),
+    { selector: ({ time: unique }) => unique, minLength: 1, maxLength: 8 },
+  )
+  .chain((all) =>
+    fc.record({
+      // Edits come in the order of their times, and the rest may be late.
+      order: fc.array(fc.nat(20), { minLength: all.length, maxLength: all.length }).map((delays) =>
+        all
+          .map((arrival, index) => ({
+            arrival,
+            at: arrival.time + (arrival.kind === 'edit' ? 0 : (delays[index] ?? 0)),
+          }))
+          .sort((a, b) => a.at - b.at || a.arrival.time - b.arrival.time)
+          .map(({ arrival }) => arrival)
+          .map(distinctEdits),
+      ),
+      looks: fc.array(fc.boolean(), { minLength: all.length, maxLength: all.length }),
+    }),
+  );
+
 const initial: Asked = { allowedRefs: ['dev', 'gone', 'v*'] };
 
 function arrive(asked: Asked, { kind, ref, time: second }: Arrival): Asked {
   if (kind === 'edit') return { ...asked, ref, refWritten: second };
+  // The API server refuses a request or a push that is older than the stored one.
+  const stored = asked[kind]?.at;
+  if (stored !== undefined && stored > at(second)) return asked;
   return { ...asked, [kind]: { ref, at: at(second) } };
 }
 
@@ -76,6 +116,27 @@ test('whatever the order in which intents arrive, and however often the controll
       const ends = [atOnce, inTurn].map(outcomeOf).map((end) => (isOfBefore ? { ...end, push: undefined } : end));
       assert.deepEqual(ends[1], ends[0]);
       assert.deepEqual(look({ ...asked, status: inTurn }).status, inTurn, 'and stays');
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('of any number of intents the newest is followed, and says so alone', () => {
+  fc.assert(
+    fc.property(streams, ({ order, looks }) => {
+      let asked = look(initial);
+      for (const [index, arrival] of order.entries()) {
+        asked = arrive(asked, arrival);
+        if (looks[index]) asked = look(asked);
+      }
+      const status = look(asked).status ?? {};
+      const newest = order.toSorted((a, b) => b.time - a.time)[0] as Arrival;
+      assert.equal(status.target?.ref, newest.ref);
+      const outcomes = { request: status.lastRequest?.outcome, push: status.lastPush?.outcome };
+      for (const kind of ['request', 'push'] as const) {
+        const isThere = order.some((arrival) => arrival.kind === kind);
+        assert.equal(outcomes[kind], isThere ? (newest.kind === kind ? 'Applied' : 'Superseded') : undefined);
+      }
     }),
     { numRuns: 2_000 },
   );
