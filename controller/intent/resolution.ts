@@ -1,7 +1,8 @@
 import { type TerminalError, TransientError } from '../../shared/errors.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import { type Echo, foldIntents, pendingEcho } from './fold-intents.ts';
+import { foldIntents } from './fold-intents.ts';
 import { type Intents, isMentioned, type Target, type Wish } from './intents.ts';
+import { type Echo, pendingEcho } from './outcomes.ts';
 import { type AdvertisedRefs, type ResolvedRef, resolveRef } from './resolve-ref.ts';
 
 /** What a repository answered last; beside an error what it said before, if anything. */
