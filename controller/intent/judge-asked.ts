@@ -45,7 +45,7 @@ export function judgePush(push: Open<PushAnnotations>, policy: RefPolicy, refs: 
   const { ref, madeAt } = push;
   if (push.ignored) return ignored(push.ignored);
   if (!competes(push, policy)) {
-    if (isTracked(push, policy) || ref === policy.keptRef) return { kind: 'sync' };
+    if (ref === policy.specRef || ref === policy.keptRef) return { kind: 'sync' };
     return ignored('this branch is not followed: it is neither spec.git.ref nor in spec.webhook.allowedRefs');
   }
   if (!isValidRefName(ref)) return { kind: 'refused', outcome: 'Failed', message: 'this is no valid git ref' };

@@ -208,6 +208,12 @@ const cases: Case[] = [
     push: 'Applied',
   },
   {
+    says: 'a late push from before an edit to its branch',
+    given: { ref: 'dev', refWritten: 20, push: { at: at(10) }, status: followsMain },
+    follows: 'dev',
+    push: 'Applied',
+  },
+  {
     says: 'a request for a branch, and a later push to it',
     given: { request: { ...first, ref: 'dev' }, push: { at: at(20) }, ...dev, status: followsMain },
     follows: 'dev',
