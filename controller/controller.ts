@@ -3,7 +3,7 @@ import type { KubernetesClient } from '../shared/io/kubernetes/client.ts';
 import type { Change, ObjectKey } from '../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../shared/log.ts';
 import { MissingSidecars } from './injection/missing-sidecars.ts';
-import { chooseIntent, isSettled } from './intent/choose-intent.ts';
+import { isSettled } from './intent/intents.ts';
 import type { Loop } from './leadership/liveness.ts';
 import { type Metrics, sampleResources } from './metrics/metrics.ts';
 import { GitTokenKeeper } from './polling/git-token-keeper.ts';
@@ -178,7 +178,7 @@ export class Controller {
   /** Somebody waits for what is not settled; the rest is polls, and what a new leader looks over. */
   #priorityOf(key: ObjectKey): Priority {
     const gatewaySync = this.caches.gatewaySync(key);
-    return gatewaySync && !isSettled(gatewaySync, chooseIntent(gatewaySync)) ? 'high' : 'low';
+    return gatewaySync && !isSettled(gatewaySync) ? 'high' : 'low';
   }
 
   #ownerOfPod(podKey: ObjectKey): ObjectKey[] {

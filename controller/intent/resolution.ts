@@ -1,8 +1,8 @@
-import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { type TerminalError, TransientError } from '../../shared/errors.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import type { Intent, Target } from './choose-intent.ts';
-import { judgeIntent, pendingEcho } from './judge-intent.ts';
+import { foldIntents } from './fold-intents.ts';
+import { type Intents, isMentioned, type Target, type Wish } from './intents.ts';
+import { type Echo, pendingEcho } from './outcomes.ts';
 import { type AdvertisedRefs, type ResolvedRef, resolveRef } from './resolve-ref.ts';
 
 /** What a repository answered last; beside an error what it said before, if anything. */
@@ -16,12 +16,24 @@ export type Answer =
       retryAfterMs: number;
     };
 
-type Echo = Pick<GatewaySyncStatus, 'lastRequest' | 'lastPush'>;
+/** The repository is being asked, and has been for so many milliseconds as far as this resource is concerned. */
+export interface Asking {
+  kind: 'asking';
+  forMs: number;
+}
 
 /** What came of the attempt to find out which commit to follow. */
 export type Resolution =
   | { kind: 'paused'; echo: Echo }
-  | { kind: 'resolved'; target: Target; resolved: ResolvedRef; echo: Echo }
+  /** No answer yet; it is news where the status does not say already that somebody waits for it. */
+  | { kind: 'asking'; echo: Echo; isNews: boolean; forMs: number }
+  | {
+      kind: 'resolved';
+      followed: Followed;
+      echo: Echo;
+      /** Milliseconds until the host is asked again for what it does not show yet; undefined where nothing waits. */
+      lookAgainInMs: number | undefined;
+    }
   | Failure;
 
 /** Nothing new is known. */
@@ -33,30 +45,62 @@ interface Failure {
   transient: boolean;
   /** Time until the host is asked again, in milliseconds; undefined where that would change nothing. */
   retryAfterMs: number | undefined;
+  lookAgainInMs: number | undefined;
   echo: Echo;
+  /** Whether the host has answered, so that this spec counts as seen. */
+  isJudged: boolean;
   /** What is followed, where the host said it before it went away. */
-  known: Known | undefined;
+  known: Followed | undefined;
 }
 
-interface Known {
-  target: Target;
+/** What is followed, and the commit that it stands for. */
+export interface Followed {
+  winner: Wish;
   resolved: ResolvedRef;
 }
 
-/** Resolves the intent by what the repository answered; undefined stands for a paused resource. */
-export function resolve(gatewaySync: ObservedGatewaySync, intent: Intent, answer: Answer | undefined): Resolution {
-  if (!answer) return { kind: 'paused', echo: pendingEcho(intent, 'the resource is paused') };
-  if (answer.kind === 'error') {
-    const { reason, message } = answer.error;
-    const transient = answer.error instanceof TransientError;
-    const { retryAfterMs } = answer;
-    const resolved = transient && answer.lastGood ? resolveRef(intent.fallback.ref, answer.lastGood) : undefined;
-    const known = resolved && { target: intent.fallback, resolved };
-    return { kind: 'failed', reason, message, transient, retryAfterMs, echo: pendingEcho(intent, message), known };
+const asking = 'the repository is being asked';
+
+/** Resolves the intents by what the repository answered; undefined stands for a paused resource. */
+export function resolve(
+  gatewaySync: ObservedGatewaySync,
+  intents: Intents,
+  { answer, now }: { answer: Answer | Asking | undefined; now: number },
+): Resolution {
+  if (!answer) return { kind: 'paused', echo: pendingEcho(intents, 'the resource is paused') };
+  if (answer.kind === 'asking') {
+    const isNews = !isMentioned(gatewaySync, intents);
+    return { ...answer, isNews, echo: isNews ? pendingEcho(intents, asking) : {} };
   }
-  const { target, resolved, ...echo } = judgeIntent(gatewaySync, intent, answer.refs);
-  if (resolved) return { kind: 'resolved', target, resolved, echo };
-  return { kind: 'failed', ...noSuchRef(target), transient: false, retryAfterMs: undefined, echo, known: undefined };
+  if (answer.kind === 'error') return failureOf(gatewaySync, intents, { answer, now });
+  const { winner, echo, lookAgainInMs } = foldIntents(gatewaySync, intents, answer.refs, now);
+  const resolved = resolveRef(winner.target.ref, answer.refs);
+  if (resolved) return { kind: 'resolved', followed: { winner, resolved }, echo, lookAgainInMs };
+  const failure = { transient: false, retryAfterMs: undefined, isJudged: true, known: undefined };
+  return { kind: 'failed', ...noSuchRef(winner.target), ...failure, echo, lookAgainInMs };
+}
+
+/** While the host is away, what it said before serves for what needs no new answer. */
+function failureOf(
+  gatewaySync: ObservedGatewaySync,
+  intents: Intents,
+  { answer, now }: { answer: Answer & { kind: 'error' }; now: number },
+): Failure {
+  const { error, lastGood, retryAfterMs } = answer;
+  const { reason, message } = error;
+  const transient = error instanceof TransientError;
+  const before = { ...intents, request: undefined, push: undefined };
+  const { winner, echo } = foldIntents(gatewaySync, before, lastGood ?? new Map(), now);
+  const resolved = transient && lastGood ? resolveRef(winner.target.ref, lastGood) : undefined;
+  const known = resolved && { winner, resolved };
+  const failure = { transient, retryAfterMs, lookAgainInMs: undefined, isJudged: known !== undefined, known };
+  return {
+    kind: 'failed',
+    reason,
+    message,
+    ...failure,
+    echo: { ...(known && echo), ...pendingEcho(intents, message) },
+  };
 }
 
 function noSuchRef({ ref, source }: Target): { reason: string; message: string } {

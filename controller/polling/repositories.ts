@@ -1,9 +1,8 @@
 import { parseRepository } from '../../shared/domain/repository.ts';
-import type { Answer } from '../intent/resolution.ts';
+import type { Answer, Asking } from '../intent/resolution.ts';
 import { CommitBudget } from './commit-budget.ts';
 import type { HostLimiter } from './host-limiter.ts';
 import type { RepositoryClient, RepositorySource } from './query-repository.ts';
-import type { Asking } from './shared-question.ts';
 import { SharedRepository, type Subscription } from './shared-repository.ts';
 
 export interface RepositoriesOptions {

@@ -1,7 +1,7 @@
 import { timerMs } from '../../shared/domain/duration.ts';
 import type { TerminalError, TransientError } from '../../shared/errors.ts';
 import { gitErrorOf } from '../../shared/io/git/git-error.ts';
-import type { Answer } from '../intent/resolution.ts';
+import type { Answer, Asking } from '../intent/resolution.ts';
 import { backoff } from './back-off.ts';
 import type { HostLimiter, Question } from './host-limiter.ts';
 import type { RepositoryClient } from './query-repository.ts';
@@ -18,12 +18,6 @@ export interface Interest {
   event: string | undefined;
   /** Whether somebody waits: for a request, a push or an edit that the status says nothing of yet. */
   isUrgent: boolean;
-}
-
-/** The host is being asked, and has been for so many milliseconds as far as this resource is concerned. */
-export interface Asking {
-  kind: 'asking';
-  forMs: number;
 }
 
 export interface SharedQuestionOptions {

@@ -1,7 +1,7 @@
-import type { Answer } from '../intent/resolution.ts';
+import type { Answer, Asking } from '../intent/resolution.ts';
 import type { CommitBudget } from './commit-budget.ts';
 import type { RepositorySource } from './query-repository.ts';
-import { type Asking, type Interest, SharedQuestion, type SharedQuestionOptions } from './shared-question.ts';
+import { type Interest, SharedQuestion, type SharedQuestionOptions } from './shared-question.ts';
 import { ownRefs, partsOf } from './subscriber-needs.ts';
 import type { RefQuery } from './wanted-refs.ts';
 

@@ -3,17 +3,18 @@ import type { Condition, ConditionType, GatewayCounts } from '../../shared/api/g
 import type { Resolution } from '../intent/resolution.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 
-/** A condition before it has a time. */
+/** A condition before it has a time; one that is carried over says itself which generation it is about. */
 interface Verdict {
   status: Condition['status'];
   reason: string;
   message: string;
+  observedGeneration?: number | undefined;
 }
 
-export type Verdicts = Partial<Record<ConditionType, Verdict>>;
+type Verdicts = Partial<Record<ConditionType, Verdict>>;
 
 /** Why agents do not get what they need. */
-export type AccessProblem = Omit<Verdict, 'status'>;
+export type AccessProblem = Pick<Verdict, 'reason' | 'message'>;
 
 /** What the conditions are judged by. */
 export interface Facts {
@@ -54,8 +55,10 @@ export function judgeConditions(facts: Facts): Verdicts {
  */
 function judgeRefResolved({ gatewaySync, resolution }: Facts): Verdict {
   const { status, generation } = gatewaySync;
+  if (resolution.kind === 'asking') return carriedOver(gatewaySync, 'RefResolved') ?? resolving;
   if (resolution.kind === 'resolved') {
-    const { target, resolved } = resolution;
+    const { winner, resolved } = resolution.followed;
+    const { target } = winner;
     const message = `${target.ref} is ${resolved.commit}`;
     if (!resolved.ambiguous) return { status: 'True', reason: 'Resolved', message };
     return {
@@ -82,6 +85,16 @@ function judgeRefResolved({ gatewaySync, resolution }: Facts): Verdict {
     };
   }
   return { status: 'False', reason, message };
+}
+
+const resolving: Verdict = { status: 'Unknown', reason: 'Resolving', message: 'the repository is being asked' };
+
+/** What a condition said before, for a time in which nothing new is known. */
+function carriedOver({ status }: ObservedGatewaySync, type: ConditionType): Verdict | undefined {
+  const before = conditionOf(status.conditions, type);
+  if (!before) return undefined;
+  const { lastTransitionTime: _, type: __, ...verdict } = before;
+  return verdict;
 }
 
 function judgeProfiles({ profileProblems, gatewaySync }: Facts): Verdict {
@@ -120,6 +133,8 @@ function judgeAccess({ accessProblems }: Facts): Verdict | undefined {
 
 /** There only for ssh. */
 function judgeHostKey({ gatewaySync, resolution }: Facts): Verdict | undefined {
+  const before = resolution.kind === 'asking' ? carriedOver(gatewaySync, 'SSHHostKeyVerification') : undefined;
+  if (before && HOST_KEY_REASONS.includes(before.reason)) return before;
   if (resolution.kind === 'failed' && HOST_KEY_REASONS.includes(resolution.reason))
     return { status: 'False', reason: resolution.reason, message: resolution.message };
   const { sshKey } = gatewaySync.spec.git.auth ?? {};
@@ -135,14 +150,27 @@ function judgeHostKey({ gatewaySync, resolution }: Facts): Verdict | undefined {
   return { status: 'True', reason: 'KnownHosts', message: 'the host key is checked against known_hosts' };
 }
 
+const notShownYet: Verdict = {
+  status: 'Unknown',
+  reason: 'Resolving',
+  message: 'the repository does not show yet what was asked for: see status.lastRequest and status.lastPush',
+};
+
 function judgeReady(
   facts: Facts,
   { refResolved, profilesValid }: { refResolved: Verdict; profilesValid: Verdict },
 ): Verdict {
   const { resolution, gatewaySync } = facts;
   if (gatewaySync.spec.paused) return { status: 'Unknown', reason: 'Paused', message: 'the resource is paused' };
+  if (resolution.kind === 'asking') {
+    if (resolution.isNews) return resolving;
+    // An earlier question waits, or an earlier failure: a retry is no news.
+    const before = carriedOver(gatewaySync, 'Ready');
+    if (before && gatewaySync.status.refResolutionStatus !== 'Resolved') return before;
+  }
   if (refResolved.status !== 'True') return refResolved;
   if (resolution.kind === 'failed') return { status: 'False', reason: resolution.reason, message: refResolved.message };
+  if (resolution.kind === 'resolved' && resolution.lookAgainInMs !== undefined) return notShownYet;
   if (profilesValid.status === 'False') return profilesValid;
   const gateways = judgeGateways(facts);
   if (gateways.reason !== 'Syncing') return gateways;
@@ -150,7 +178,10 @@ function judgeReady(
 }
 
 /** True where only a person can help; https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md. */
-function judgeStalled({ resolution }: Facts, profilesValid: Verdict): Verdict {
+function judgeStalled({ resolution, gatewaySync }: Facts, profilesValid: Verdict): Verdict {
+  const isRetry = resolution.kind === 'asking' && !resolution.isNews;
+  const before = carriedOver(gatewaySync, 'Stalled');
+  if (isRetry && before && gatewaySync.status.refResolutionStatus === 'Error') return before;
   if (resolution.kind === 'failed' && !resolution.transient)
     return { status: 'True', reason: resolution.reason, message: resolution.message };
   if (profilesValid.status === 'False')
@@ -172,10 +203,10 @@ export function mergeConditions(
     const kept = previous?.status === verdict.status ? previous.lastTransitionTime : undefined;
     return {
       type,
+      observedGeneration: at.generation,
       ...verdict,
       message: verdict.message.slice(0, BOUNDS.message),
       lastTransitionTime: kept ?? wholeSeconds(at.now),
-      observedGeneration: at.generation,
     };
   });
 }

@@ -1,26 +1,19 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { validateProfiles } from '../../shared/domain/validate-profiles.ts';
-import type { Intent } from '../intent/choose-intent.ts';
-import { type Answer, type Resolution, resolve } from '../intent/resolution.ts';
+import type { Intents } from '../intent/intents.ts';
+import { type Answer, type Asking, type Followed, type Resolution, resolve } from '../intent/resolution.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod, ObservedReport } from '../watch/observed-pod.ts';
-import {
-  type AccessProblem,
-  conditionOf,
-  judgeConditions,
-  mergeConditions,
-  type Verdicts,
-  wholeSeconds,
-} from './conditions.ts';
+import { type AccessProblem, conditionOf, judgeConditions, mergeConditions, wholeSeconds } from './conditions.ts';
 import { discoverGateways, listed } from './discover-gateways.ts';
 import { type Transition, transitionsOf } from './transitions.ts';
 
 /** All that a decision is made from. */
 export interface Observation {
   gatewaySync: ObservedGatewaySync;
-  intent: Intent;
+  intents: Intents;
   /** What the repository says; undefined while the resource is paused. */
-  answer: Answer | undefined;
+  answer: Answer | Asking | undefined;
   /** Injected pods of the resource, in any phase. */
   pods: ObservedPod[];
   /** Pods that ask for the sidecar and have none. */
@@ -35,14 +28,24 @@ export interface Decision {
   status: GatewaySyncStatus;
   /** What is worth an event and a log line. */
   transitions: Transition[];
+  /** The status is to be written only if nothing is known for so many milliseconds more; 0 to write it now. */
+  holdForMs: number;
   /** The host is to be asked again after so many milliseconds, since something waits for it and no poll will do. */
   retryAfterMs: number | undefined;
+  /** The same where the host has answered, but does not show yet what was asked for: only a new answer counts then. */
+  lookAgainInMs: number | undefined;
 }
+
+/**
+ * How long a question may take before the status says that it is under way, in milliseconds, so that a quick answer
+ * makes one write: a new resource has no earlier state that could be taken for the new one.
+ */
+const PATIENCE_MS = { new: 5_000, known: 1_000 };
 
 /** Decides by what was observed; pure, so that every case can be written down as a test. */
 export function decide(observation: Observation, now: number): Decision {
-  const { gatewaySync, intent, answer } = observation;
-  const resolution = resolve(gatewaySync, intent, answer);
+  const { gatewaySync, intents, answer } = observation;
+  const resolution = resolve(gatewaySync, intents, { answer, now });
   const status = statusOf(observation, resolution, now);
   const waits = status.lastRequest?.outcome === 'Pending' || status.lastPush?.outcome === 'Pending';
   const unresolved = conditionOf(status.conditions, 'RefResolved')?.status === 'False';
@@ -50,14 +53,22 @@ export function decide(observation: Observation, now: number): Decision {
   return {
     status,
     transitions: transitionsOf(gatewaySync.status, status),
+    holdForMs: holdFor(gatewaySync, resolution),
     retryAfterMs: resolution.kind === 'failed' && isDue ? resolution.retryAfterMs : undefined,
+    lookAgainInMs: 'lookAgainInMs' in resolution ? resolution.lookAgainInMs : undefined,
   };
+}
+
+function holdFor({ status }: ObservedGatewaySync, resolution: Resolution): number {
+  if (resolution.kind !== 'asking' || !resolution.isNews) return 0;
+  const patience = PATIENCE_MS[status.observedGeneration === undefined ? 'new' : 'known'];
+  return Math.max(0, patience - resolution.forMs);
 }
 
 function statusOf(observation: Observation, resolution: Resolution, now: number): GatewaySyncStatus {
   const { gatewaySync, pods, missing, reportOf, accessProblems } = observation;
   const { status: before, spec, generation } = gatewaySync;
-  const sync = syncFieldsOf(gatewaySync, resolution, now);
+  const sync = syncFieldsOf(observation, resolution, now);
   const { gateways, counts } = discoverGateways({ gatewaySync, pods, missing, reportOf, commit: sync.lastSyncCommit });
   const verdicts = judgeConditions({
     gatewaySync,
@@ -73,7 +84,7 @@ function statusOf(observation: Observation, resolution: Resolution, now: number)
   });
   return {
     ...sync,
-    observedGeneration: generation,
+    ...observedGenerationOf(gatewaySync, resolution),
     profileCount: Object.keys(spec.sync.profiles).length,
     discoveredGateways: listed(gateways),
     gateways: counts,
@@ -81,44 +92,52 @@ function statusOf(observation: Observation, resolution: Resolution, now: number)
   };
 }
 
+/** While the host is asked about a new spec, the status is about the one before: agents wait for the new one. */
+function observedGenerationOf({ generation, status }: ObservedGatewaySync, { kind }: Resolution): GatewaySyncStatus {
+  if (kind !== 'asking') return { observedGeneration: generation };
+  return status.observedGeneration === undefined ? {} : { observedGeneration: status.observedGeneration };
+}
+
 /** The fields that say what is followed; the target moves only together with its commit. */
-function syncFieldsOf(
-  { status: before, spec }: ObservedGatewaySync,
-  resolution: Resolution,
-  now: number,
-): GatewaySyncStatus {
+function syncFieldsOf(observation: Observation, resolution: Resolution, now: number): GatewaySyncStatus {
+  const { status: before } = observation.gatewaySync;
   const { discoveredGateways: _, gateways: __, conditions: ___, ...kept } = before;
   const fields = { ...kept, ...resolution.echo };
-  if (resolution.kind === 'paused')
-    return { ...fields, refResolutionStatus: before.refResolutionStatus ?? 'NotResolved' };
-  const followed = resolution.kind === 'failed' ? resolution.known : resolution;
-  if (!followed) return { ...fields, refResolutionStatus: 'Error' };
-  const { target, resolved } = followed;
+  const unresolved = before.refResolutionStatus ?? 'NotResolved';
+  if (resolution.kind === 'paused') return { ...fields, refResolutionStatus: unresolved };
+  if (resolution.kind === 'asking')
+    return { ...fields, refResolutionStatus: resolution.isNews ? 'Resolving' : unresolved };
+  if (resolution.kind === 'failed') {
+    const seen = resolution.isJudged ? withSeen(fields, observation) : fields;
+    return { ...(resolution.known ? withFollowed(seen, resolution.known, now) : seen), refResolutionStatus: 'Error' };
+  }
+  const refResolutionStatus = resolution.lookAgainInMs === undefined ? 'Resolved' : 'Resolving';
+  return { ...withFollowed(withSeen(fields, observation), resolution.followed, now), refResolutionStatus };
+}
+
+/** What was seen of spec.git, so that the next edit of it is noticed. */
+function withSeen(
+  { observedRefTime: _, ...fields }: GatewaySyncStatus,
+  { gatewaySync: { spec }, intents: { edit } }: Observation,
+): GatewaySyncStatus {
+  const time = Number.isFinite(edit.at) ? { observedRefTime: new Date(edit.at).toISOString() } : {};
+  return { ...fields, observedRef: spec.git.ref, observedRepo: spec.git.repo, ...time };
+}
+
+function withFollowed(
+  { targetTime: _, ...before }: GatewaySyncStatus,
+  { winner, resolved }: Followed,
+  now: number,
+): GatewaySyncStatus {
+  const { target, at } = winner;
   const moved = before.lastSyncCommit !== resolved.commit;
   return {
-    ...fields,
-    observedRef: spec.git.ref,
+    ...before,
     target,
+    ...(target.source !== 'Spec' && Number.isFinite(at) ? { targetTime: new Date(at).toISOString() } : {}),
     lastSyncRef: target.ref,
     lastSyncCommit: resolved.commit,
     lastSyncCommitShort: resolved.commit.slice(0, 8),
     lastSyncTime: moved || !before.lastSyncTime ? wholeSeconds(now) : before.lastSyncTime,
-    refResolutionStatus: resolution.kind === 'failed' ? 'Error' : 'Resolved',
   };
-}
-
-/** The status while a query takes its time: Ready is Unknown, so that nobody takes the last state for the new one. */
-export function resolvingStatus({ status, generation }: ObservedGatewaySync, now: number): GatewaySyncStatus {
-  const verdicts: Verdicts = {};
-  for (const { type, status: state, reason, message } of status.conditions ?? [])
-    verdicts[type as keyof Verdicts] = { status: state, reason, message };
-  const message = 'the repository is being asked';
-  verdicts.Ready = { status: 'Unknown', reason: 'Resolving', message };
-  if (!conditionOf(status.conditions, 'RefResolved'))
-    verdicts.RefResolved = { status: 'Unknown', reason: 'Resolving', message };
-  const conditions = mergeConditions(status.conditions, verdicts, { now, generation }).map((condition) => {
-    const before = conditionOf(status.conditions, condition.type as keyof Verdicts);
-    return condition.type === 'Ready' || !before ? condition : before;
-  });
-  return { ...status, refResolutionStatus: 'Resolving', conditions };
 }

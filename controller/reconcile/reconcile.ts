@@ -5,16 +5,15 @@ import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../../shared/log.ts';
 import { type Access, AgentBinder, wordsOf } from '../binding/agent-binder.ts';
-import { chooseIntent, eventOf, type Intent, isMentioned, isSettled } from '../intent/choose-intent.ts';
-import { neededRefs } from '../intent/judge-intent.ts';
+import { eventOf, type Intents, isSettled, neededRefs, readIntents } from '../intent/intents.ts';
 import type { GitTokenKeeper } from '../polling/git-token-keeper.ts';
 import type { Repositories } from '../polling/repositories.ts';
-import type { Asking } from '../polling/shared-question.ts';
 import type { Subscription } from '../polling/shared-repository.ts';
 import type { Caches } from '../watch/caches.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
-import { type Decision, decide, resolvingStatus } from './decide.ts';
+import { type Decision, decide } from './decide.ts';
+import { Looks } from './looks.ts';
 import type { Outcome } from './queue.ts';
 import { EventLimiter, recordEvent } from './record-event.ts';
 import { StatusThrottle, StatusWriter } from './status-writer.ts';
@@ -42,11 +41,6 @@ export interface ReconcilerOptions {
   log: Logger;
 }
 
-/**
- * How long a query may take before the status says that it is under way, in milliseconds: a new resource has no
- * earlier state that could be taken for the new one.
- */
-const RESOLVING_AFTER_MS = { new: 5_000, known: 1_000 };
 const DEFAULT_INTERVAL_MS = 60_000;
 const TOKEN_RETRY_MS = 60_000;
 
@@ -57,6 +51,7 @@ export class Reconciler {
   readonly #throttle = new StatusThrottle();
   readonly #events = new EventLimiter();
   readonly #binder: AgentBinder;
+  readonly #looks = new Looks();
 
   constructor(options: ReconcilerOptions) {
     const { client, mayWrite, caches } = options;
@@ -80,20 +75,23 @@ export class Reconciler {
       name: gatewaySync.name,
       reconcileId: randomUUID(),
     });
-    const { answer, ...observed } = this.#observe(key, gatewaySync);
+    const observed = this.#observe(key, gatewaySync);
     const access = [
       await this.#bindAgents(key, gatewaySync, { pods: observed.pods, log }),
       await this.#supplyToken(key, gatewaySync, log),
     ];
-    const lookAgainInMs = access.map(({ retryAfterMs }) => retryAfterMs);
-    if (answer?.kind === 'asking') return earliest(...lookAgainInMs, await this.#showAsking(key, answer));
+    const accessRetries = access.map(({ retryAfterMs }) => retryAfterMs);
     const accessProblems = access.flatMap(({ problem }) => problem ?? []);
-    const decision = decide({ ...observed, answer, accessProblems }, Date.now());
-    const waitMs = this.#throttle.waitFor(key, gatewaySync.status, decision.status, performance.now());
+    const decision = decide({ ...observed, accessProblems }, Date.now());
+    const { status, holdForMs, retryAfterMs, lookAgainInMs } = decision;
+    if (observed.answer?.kind !== 'asking')
+      this.#looks.plan(key, lookAgainInMs === undefined ? undefined : performance.now() + lookAgainInMs);
+    if (holdForMs > 0) return earliest(...accessRetries, holdForMs);
+    const waitMs = this.#throttle.waitFor(key, gatewaySync.status, status, performance.now());
     if (waitMs > 0) return { requeueAfterMs: waitMs };
-    await this.#statuses.write(key, decision.status);
+    await this.#statuses.write(key, status);
     this.#announce(gatewaySync, decision, log);
-    return earliest(...lookAgainInMs, decision.retryAfterMs);
+    return earliest(...accessRetries, retryAfterMs, lookAgainInMs);
   }
 
   /** Takes in that the watch brought a resource. */
@@ -104,7 +102,7 @@ export class Reconciler {
   /** Lets the next query of its repository ask for what this resource needs, so that many cost one query. */
   announce(key: ObjectKey, gatewaySync: ObservedGatewaySync): void {
     if (gatewaySync.spec.paused || gatewaySync.deleting) return;
-    this.#options.repositories.subscribe(key, subscriptionOf(gatewaySync, chooseIntent(gatewaySync)));
+    this.#options.repositories.subscribe(key, this.#subscriptionOf(key, gatewaySync, readIntents(gatewaySync)));
   }
 
   /** Drops what is kept of a resource. */
@@ -113,16 +111,17 @@ export class Reconciler {
     this.#statuses.forget(key);
     this.#throttle.forget(key);
     this.#binder.forget(key);
+    this.#looks.forget(key);
     this.#options.gitTokens?.forget(key);
   }
 
   #observe(key: ObjectKey, gatewaySync: ObservedGatewaySync) {
-    const intent = chooseIntent(gatewaySync);
+    const intents = readIntents(gatewaySync);
     const { caches, repositories, podsOf } = this.#options;
     const reportOf = (pod: ObservedPod) => caches.report(`${pod.namespace}/${pod.name}`);
-    const observed = { gatewaySync, intent, reportOf, ...podsOf(gatewaySync) };
+    const observed = { gatewaySync, intents, reportOf, ...podsOf(gatewaySync) };
     if (!gatewaySync.spec.paused)
-      return { ...observed, answer: repositories.ask(key, subscriptionOf(gatewaySync, intent)) };
+      return { ...observed, answer: repositories.ask(key, this.#subscriptionOf(key, gatewaySync, intents)) };
     repositories.forget(key);
     return { ...observed, answer: undefined };
   }
@@ -154,17 +153,17 @@ export class Reconciler {
     }
   }
 
-  /**
-   * A quick answer makes one write; a slow one shows that something is under way, where that is news. Gives the
-   * milliseconds until that is due: the answer itself comes by the queue.
-   */
-  async #showAsking(key: ObjectKey, { forMs }: Asking): Promise<number | undefined> {
-    const current = this.#statuses.latest(key);
-    if (!current || isMentioned(current, chooseIntent(current))) return undefined;
-    const patience = RESOLVING_AFTER_MS[current.status.observedGeneration === undefined ? 'new' : 'known'];
-    if (forMs < patience) return patience - forMs;
-    await this.#statuses.write(key, resolvingStatus(current, Date.now()));
-    return undefined;
+  #subscriptionOf(key: ObjectKey, gatewaySync: ObservedGatewaySync, intents: Intents): Subscription {
+    const { namespace, spec } = gatewaySync;
+    const { enabled, interval } = spec.polling;
+    const event = eventOf(gatewaySync, intents);
+    return {
+      source: { namespace, git: spec.git },
+      query: neededRefs(intents),
+      intervalMs: enabled ? (parseDuration(interval) ?? DEFAULT_INTERVAL_MS) : undefined,
+      event: event && `${event}${this.#looks.take(key, performance.now())}`,
+      isUrgent: !isSettled(gatewaySync),
+    };
   }
 
   #announce(gatewaySync: ObservedGatewaySync, { status, transitions }: Decision, log: Logger): void {
@@ -183,18 +182,6 @@ export class Reconciler {
       });
     }
   }
-}
-
-function subscriptionOf(gatewaySync: ObservedGatewaySync, intent: Intent): Subscription {
-  const { namespace, spec } = gatewaySync;
-  const { enabled, interval } = spec.polling;
-  return {
-    source: { namespace, git: spec.git },
-    query: neededRefs(gatewaySync, intent),
-    intervalMs: enabled ? (parseDuration(interval) ?? DEFAULT_INTERVAL_MS) : undefined,
-    event: eventOf(gatewaySync, intent),
-    isUrgent: !isSettled(gatewaySync, intent),
-  };
 }
 
 function earliest(...delays: (number | undefined)[]): Outcome {

@@ -18,6 +18,16 @@ export interface PushAnnotations {
   at?: string;
 }
 
+/** What the API server knows of annotations, apart from what they say; times in milliseconds since the epoch. */
+export interface Origin {
+  /** They come from a manifest that somebody keeps, not from an event. */
+  applied: boolean;
+  /** When they were stored last; whole seconds. */
+  writtenAt?: number;
+  /** The ref is no older than this, whatever its time says: the time is from somebody else, such as an earlier webhook. */
+  notBefore?: number;
+}
+
 /** The fields of a GatewaySync that the controller uses; managedFields, by far the largest part, is boiled down. */
 export interface ObservedGatewaySync {
   namespace: string;
@@ -30,20 +40,17 @@ export interface ObservedGatewaySync {
   deleting: boolean;
   spec: GatewaySyncSpec;
   status: GatewaySyncStatus;
-  request?: RequestAnnotations & {
-    /** The annotation comes from a manifest that somebody keeps, not from an event. */
-    applied: boolean;
-    /** When the API server stored it, in milliseconds since the epoch; whole seconds. */
-    writtenAt?: number;
-  };
-  push?: PushAnnotations;
+  request?: RequestAnnotations & Origin;
+  push?: PushAnnotations & Origin;
   /** When spec.git.ref was last written, in milliseconds since the epoch; whole seconds. */
   refWrittenAt?: number;
+  /** The same of spec.git.repo. */
+  repoWrittenAt?: number;
 }
 
 /** Keeps what is used of a GatewaySync. */
 export function projectGatewaySync({ metadata, spec, status }: GatewaySync): ObservedGatewaySync {
-  const refOwner = ownerOfField(metadata.managedFields, ['f:spec', 'f:git', 'f:ref']);
+  const writtenAt = (field: string) => timeOf(ownerOfField(metadata.managedFields, ['f:spec', 'f:git', field]));
   return {
     namespace: metadata.namespace,
     name: metadata.name,
@@ -55,33 +62,49 @@ export function projectGatewaySync({ metadata, spec, status }: GatewaySync): Obs
     spec,
     status: status ?? {},
     ...requestOf(metadata),
-    ...pushOf(metadata.annotations ?? {}),
-    ...(refOwner?.time ? { refWrittenAt: Date.parse(refOwner.time) } : {}),
+    ...pushOf(metadata),
+    ...withoutUndefined({ refWrittenAt: writtenAt('f:ref'), repoWrittenAt: writtenAt('f:repo') }),
   };
 }
 
-function requestOf({ annotations = {}, managedFields }: GatewaySync['metadata']): Pick<ObservedGatewaySync, 'request'> {
-  const ref = annotations[REQUEST_ANNOTATIONS.requestedRef];
+function requestOf(metadata: GatewaySync['metadata']): Pick<ObservedGatewaySync, 'request'> {
+  const { annotations = {} } = metadata;
+  const { requestedRef, requestedAt, requestedBy, requestId } = REQUEST_ANNOTATIONS;
+  const ref = annotations[requestedRef];
   if (ref === undefined) return {};
-  const owner = ownerOfField(managedFields, ['f:metadata', 'f:annotations', `f:${REQUEST_ANNOTATIONS.requestedRef}`]);
   const optional = {
-    at: clip(annotations[REQUEST_ANNOTATIONS.requestedAt], 64),
-    by: clip(annotations[REQUEST_ANNOTATIONS.requestedBy], 64),
-    id: clip(annotations[REQUEST_ANNOTATIONS.requestId], 128),
-    writtenAt: owner?.time ? Date.parse(owner.time) : undefined,
+    at: clip(annotations[requestedAt], 64),
+    by: clip(annotations[requestedBy], 64),
+    id: clip(annotations[requestId], 128),
   };
-  return { request: { ref: clip(ref, BOUNDS.text), applied: isApplied(owner), ...withoutUndefined(optional) } };
+  const origin = originOf(metadata, requestedRef, requestedAt);
+  return { request: { ref: clip(ref, BOUNDS.text), ...withoutUndefined(optional), ...origin } };
 }
 
-function pushOf(annotations: Record<string, string>): Pick<ObservedGatewaySync, 'push'> {
-  const ref = annotations[REQUEST_ANNOTATIONS.pushedRef];
+function pushOf(metadata: GatewaySync['metadata']): Pick<ObservedGatewaySync, 'push'> {
+  const { annotations = {} } = metadata;
+  const { pushedRef, pushedAt } = REQUEST_ANNOTATIONS;
+  const ref = annotations[pushedRef];
   if (ref === undefined) return {};
+  const at = clip(annotations[pushedAt], 64);
   return {
-    push: {
-      ref: clip(ref, BOUNDS.text),
-      ...withoutUndefined({ at: clip(annotations[REQUEST_ANNOTATIONS.pushedAt], 64) }),
-    },
+    push: { ref: clip(ref, BOUNDS.text), ...withoutUndefined({ at }), ...originOf(metadata, pushedRef, pushedAt) },
   };
+}
+
+/** Of a ref in one annotation, whose time is in another. */
+function originOf({ managedFields }: GatewaySync['metadata'], ref: string, time: string): Origin {
+  const ownerOf = (annotation: string) =>
+    ownerOfField(managedFields, ['f:metadata', 'f:annotations', `f:${annotation}`]);
+  const [refOwner, timeOwner] = [ownerOf(ref), ownerOf(time)];
+  const [refStored, timeStored] = [timeOf(refOwner), timeOf(timeOwner)];
+  const writtenAt = refStored !== undefined && timeStored !== undefined ? Math.max(refStored, timeStored) : refStored;
+  const notBefore = refOwner === timeOwner ? undefined : refStored;
+  return { applied: isApplied(refOwner), ...withoutUndefined({ writtenAt, notBefore }) };
+}
+
+function timeOf(entry: ManagedFieldsEntry | undefined): number | undefined {
+  return entry?.time === undefined ? undefined : Date.parse(entry.time);
 }
 
 /** An annotation may be longer than its echo in status can be; both are compared as they fit there. */

@@ -63,6 +63,12 @@ export const gatewaySyncStatusSchema = v.pipe(
   v.object({
     observedGeneration: v.optional(count('Generation of the spec that this status is about.')),
     observedRef: v.optional(text('The spec.git.ref last seen.', BOUNDS.ref)),
+    observedRepo: v.optional(
+      text('The spec.git.repo last seen: a request or a push counts for one repository.', BOUNDS.url),
+    ),
+    observedRefTime: v.optional(
+      timestamp('When spec.git was edited to what was last seen. Absent where it is as the resource was made.'),
+    ),
     target: v.optional(
       v.pipe(
         v.object({
@@ -72,6 +78,9 @@ export const gatewaySyncStatusSchema = v.pipe(
         }),
         v.description('What is followed; it moves only together with the commit.'),
       ),
+    ),
+    targetTime: v.optional(
+      timestamp('When the request or the push was made that led to the target. Absent where that is spec.git.ref.'),
     ),
     lastSyncRef: v.optional(text('The ref that was resolved.', BOUNDS.ref)),
     lastSyncCommit: v.optional(text('The commit that it stands for: what agents bring in place.', 64)),

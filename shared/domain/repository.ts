@@ -44,3 +44,24 @@ export function authorizationOf(host: string, secret: string): string {
   const { username, password } = basicCredentials(host, secret);
   return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 }
+
+const standardPorts: Record<string, string> = { 'http:': '80', 'https:': '443', 'ssh:': '22', 'git:': '9418' };
+
+/** Whether two URLs name one repository, however it is reached: `https://git.test/a.git` is `git@git.test:a`. */
+export function isSameRepository(one: string, other: string): boolean {
+  return one === other || placeOf(one) === placeOf(other);
+}
+
+function placeOf(url: string): string {
+  const repository = parseRepository(url);
+  if (!repository) return url;
+  const isUrl = url.includes('://');
+  const { protocol, port, pathname } = isUrl
+    ? new URL(url)
+    : { protocol: 'ssh:', port: '', pathname: url.slice(url.indexOf(':') + 1) };
+  const path = pathname
+    .replace(/^\//, '')
+    .replace(/\/$/, '')
+    .replace(/\.git$/, '');
+  return JSON.stringify([repository.host, port === standardPorts[protocol] ? '' : port, path]);
+}

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
@@ -36,7 +37,7 @@ suite('a host that never answers', { concurrency: 4 }, () => {
     await untilGatewaySync(address, 'resolved', isResolved, 25_000);
   });
 
-  test('keeps no agent from its rights', async (t) => {
+  test('keeps no agent from its rights, and no gateway from the status', async (t) => {
     const { server, repository } = await startHost(t);
     server.fault = { hang: true };
     const address = { namespace: await createNamespace(t), name: 'app' };
@@ -47,6 +48,13 @@ suite('a host that never answers', { concurrency: 4 }, () => {
       describe: 'the RoleBinding',
       timeout: 12_000,
     });
+    const { status } = await untilGatewaySync(
+      address,
+      'its gateway',
+      (resource) => resource.status?.gateways?.total === 1,
+    );
+    assert.equal(status?.discoveredGateways?.[0]?.podName, 'gateway-0');
+    assert.equal(status?.lastSyncCommit, undefined);
   });
 });
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { GitRepository } from '../../../scripts/testbed/git-repository.ts';
-import { startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
 import { apply, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
 import {
@@ -13,10 +14,13 @@ import {
   request,
   untilGatewaySync,
 } from '../../support/gateway-syncs.ts';
+import type { Program } from '../../support/program.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 
 interface World {
+  git: GitServer;
+  controller: Program;
   repository: GitRepository;
   address: Address;
   /** Commits by ref. */
@@ -34,10 +38,10 @@ async function arrange(t: TestContext, spec: object = {}): Promise<World> {
   const main = await repository.commit({ files: { 'config/a': '2' } });
   await repository.tag('v2');
   const address = { namespace: await createNamespace(t), name: 'app' };
-  await startController(t, address.namespace);
+  const controller = await startController(t, address.namespace);
   await applyGatewaySync(address, { repo: repository.url }, spec);
   await untilCommit(address, main);
-  return { repository, address, commits: { main, v1, v2: main, develop } };
+  return { git: server, controller, repository, address, commits: { main, v1, v2: main, develop } };
 }
 
 const untilCommit = (address: Address, commit: string) =>
@@ -96,12 +100,13 @@ suite('a request', { concurrency: 4 }, () => {
     await applyGatewaySync(address, { repo: repository.url, ref: 'develop' });
     const { status } = await untilCommit(address, commits.develop);
     assert.deepEqual(status?.target, { ref: 'develop', source: 'Spec' });
-    assert.equal(status?.lastRequest?.outcome, 'Applied');
+    assert.equal(status?.lastRequest?.outcome, 'Superseded');
+    assert.match(status?.lastRequest?.message ?? '', /spec\.git\.ref was edited/);
   });
 
   test('that cannot be resolved leaves the last good commit in place', async (t) => {
     const { address, commits } = await arrange(t);
-    await request(address, 'v9', { id: 'lost' });
+    await request(address, 'v9', { id: 'lost', at: new Date(Date.now() - 60_000) });
     const resource = await untilOutcome(address, 'lost', 'Failed');
     assert.equal(resource.status?.lastSyncCommit, commits.main);
     assert.deepEqual(resource.status?.target, { ref: 'main', source: 'Spec' });
@@ -243,6 +248,131 @@ suite('a request', { concurrency: 4 }, () => {
     );
     assert.equal(status?.lastSyncCommit, v1, 'a push to spec.git.ref does not end a request');
     assert.notEqual(later, v1);
+  });
+});
+
+suite('a ref that the host shows only after its webhook', { concurrency: 4 }, () => {
+  test('is waited for, without a word for each look', async (t) => {
+    const { address, repository, commits, git } = await arrange(t);
+    await request(address, 'v3', { id: 'early' });
+    const waiting = await untilOutcome(address, 'early', 'Pending');
+    assert.equal(waiting.status?.lastSyncCommit, commits.main);
+    assert.match(waiting.status?.lastRequest?.message ?? '', /no ref v3 yet/);
+    assert.equal(condition(waiting, 'Ready')?.reason, 'Resolving');
+    assert.equal(condition(waiting, 'RefResolved')?.status, 'True');
+    const asked = git.requests.length;
+    await until(() => git.requests.length >= asked + 2, { describe: 'two more looks', timeout: 30_000 });
+    const still = await untilOutcome(address, 'early', 'Pending');
+    assert.equal(still.metadata.resourceVersion, waiting.metadata.resourceVersion, 'nothing is written meanwhile');
+    await repository.tag('v3', { target: commits.v1 });
+    const done = await untilOutcome(address, 'early', 'Applied');
+    assert.equal(done.status?.lastSyncCommit, commits.v1);
+    assert.equal(condition(done, 'Ready')?.status, 'True');
+    const reasons = await until(() => readEvents(address), {
+      describe: 'the events',
+      accept: (events) => events.includes('RequestApplied'),
+    });
+    assert.ok(!reasons.includes('RequestFailed'));
+  });
+
+  test('is waited for by the next controller as well', async (t) => {
+    const { address, repository, commits, controller } = await arrange(t);
+    await request(address, 'v3', { id: 'early' });
+    await untilOutcome(address, 'early', 'Pending');
+    await controller.kill();
+    await repository.tag('v3', { target: commits.v1 });
+    await startController(t, address.namespace);
+    await untilOutcome(address, 'early', 'Applied');
+  });
+
+  test('is waited for where it is a branch in allowedRefs', async (t) => {
+    const { address, repository, commits } = await arrange(t, { webhook: { allowedRefs: ['late'] } });
+    await push(address, 'late');
+    await untilGatewaySync(address, 'pending', ({ status }) => status?.lastPush?.outcome === 'Pending');
+    await repository.branch('late', commits.v1);
+    await untilCommit(address, commits.v1);
+  });
+});
+
+suite('another repository in spec.git.repo', { concurrency: 4 }, () => {
+  test('ends the request that was about the old one', async (t) => {
+    const { address, git } = await arrange(t);
+    await request(address, 'v1', { id: 'old' });
+    await untilOutcome(address, 'old', 'Applied');
+    const other = await git.createRepository('other');
+    const wrong = await other.commit({ files: { 'config/a': 'wrong' } });
+    await other.tag('v1');
+    const main = await other.commit({ files: { 'config/a': 'right' } });
+    assert.notEqual(wrong, main);
+    await applyGatewaySync(address, { repo: other.url });
+    const { status } = await untilGatewaySync(address, 'moved', (resource) => resource.status?.lastSyncCommit === main);
+    assert.deepEqual(status?.target, { ref: 'main', source: 'Spec' });
+    assert.equal(status?.lastRequest?.outcome, 'Superseded');
+    assert.match(status?.lastRequest?.message ?? '', /spec\.git\.repo was edited/);
+    assert.equal(status?.observedRepo, other.url);
+    await request(address, 'v1', { id: 'new' });
+    await untilOutcome(address, 'new', 'Applied');
+    await untilCommit(address, wrong);
+  });
+});
+
+suite('a release and a push that may both be followed', { concurrency: 4 }, () => {
+  const spec = { webhook: { allowedRefs: ['v*', 'develop'] } };
+  const untilSettled = (address: Address) =>
+    untilGatewaySync(
+      address,
+      'settled',
+      ({ status }) => status?.lastPush?.outcome === 'Applied' && status.lastRequest?.outcome === 'Superseded',
+    );
+
+  test('end with the newer one, one after the other', async (t) => {
+    const { address, commits } = await arrange(t, spec);
+    const at = new Date();
+    await request(address, 'v1', { id: 'release', at });
+    await untilOutcome(address, 'release', 'Applied');
+    await push(address, 'develop', new Date(at.getTime() + 1));
+    const { status } = await untilSettled(address);
+    assert.equal(status?.lastSyncCommit, commits.develop);
+    assert.match(status?.lastRequest?.message ?? '', /newer push to refs\/heads\/develop/);
+  });
+
+  test('end with the newer one, both at once and the other way round', async (t) => {
+    const { address, commits, controller } = await arrange(t, spec);
+    await controller.kill();
+    const at = new Date();
+    await push(address, 'develop', new Date(at.getTime() + 1));
+    await request(address, 'v1', { id: 'release', at });
+    await startController(t, address.namespace);
+    const { status } = await untilSettled(address);
+    assert.equal(status?.lastSyncCommit, commits.develop);
+  });
+});
+
+suite('a status that is wiped while no controller runs', { concurrency: 4 }, () => {
+  test('lets neither an older request nor an older push beat an edit', async (t) => {
+    const { address, repository, commits, controller } = await arrange(t, { webhook: { allowedRefs: ['v*', 'late'] } });
+    await repository.branch('late', commits.develop);
+    const at = new Date();
+    await request(address, 'v1', { id: 'release', at });
+    await push(address, 'late', at);
+    await untilOutcome(address, 'release', 'Applied');
+    await sleep(1_000); // the API server keeps the second of an edit, no more
+    await applyGatewaySync(address, { repo: repository.url, ref: 'v2' }, { webhook: { allowedRefs: ['v*', 'late'] } });
+    const before = await untilOutcome(address, 'release', 'Superseded');
+    await controller.kill();
+    await kubectl(
+      ...['patch', 'gs', address.name, '--namespace', address.namespace, '--subresource=status', '--type=merge'],
+      ...['--patch', JSON.stringify({ status: null })],
+    );
+    await startController(t, address.namespace);
+    const after = await untilOutcome(address, 'release', 'Superseded');
+    const ends = [before, after].map(({ status }) => [
+      status?.target,
+      status?.lastSyncCommit,
+      status?.lastPush?.outcome,
+    ]);
+    assert.deepEqual(ends[1], ends[0]);
+    assert.deepEqual(after.status?.target, { ref: 'v2', source: 'Spec' });
   });
 });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { authorizationOf } from '../../../shared/domain/repository.ts';
+import { authorizationOf, isSameRepository } from '../../../shared/domain/repository.ts';
 
 const basic = (credentials: string) => `Basic ${Buffer.from(credentials).toString('base64')}`;
 
@@ -17,4 +17,25 @@ suite('the value of a Secret is sent', () => {
     const header = authorizationOf('git.example.com', 'Bearer a\r\nX-Other: y');
     assert.match(header, /^Basic [A-Za-z0-9+/=]+$/);
   });
+});
+
+suite('two URLs', () => {
+  const https = 'https://git.example.com/team/app.git';
+  const cases: [one: string, other: string, same: boolean][] = [
+    [https, 'https://GIT.example.com/team/app', true],
+    [https, 'https://git.example.com:443/team/app/', true],
+    [https, 'git@git.example.com:team/app.git', true],
+    [https, 'ssh://git@git.example.com:22/team/app.git', true],
+    [https, 'https://git.example.com:8443/team/app.git', false],
+    [https, 'https://git.example.com/team/App.git', false],
+    [https, 'https://git.example.com/other/app.git', false],
+    [https, 'https://git.example.org/team/app.git', false],
+    ['http://127.0.0.1:3000/app.git', 'http://127.0.0.1:3001/app.git', false],
+    ['nonsense', 'nonsense', true],
+    ['nonsense', 'other', false],
+  ];
+  for (const [one, other, same] of cases)
+    test(`${one} and ${other} name ${same ? 'one repository' : 'two repositories'}`, () => {
+      assert.deepEqual([isSameRepository(one, other), isSameRepository(other, one)], [same, same]);
+    });
 });

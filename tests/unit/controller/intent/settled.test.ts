@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { chooseIntent, eventOf, isMentioned, isSettled } from '../../../../controller/intent/choose-intent.ts';
+import { eventOf, isMentioned, isSettled, readIntents } from '../../../../controller/intent/intents.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySyncStatus, RequestOutcome } from '../../../../shared/api/gateway-sync-status.ts';
 
@@ -52,12 +52,12 @@ suite('what a status says', () => {
   for (const expected of cases) {
     test(`of ${expected.says}`, () => {
       const gatewaySync = observed(expected);
-      const intent = chooseIntent(gatewaySync);
+      const intents = readIntents(gatewaySync);
       assert.deepEqual(
         {
-          settled: isSettled(gatewaySync, intent),
-          mentioned: isMentioned(gatewaySync, intent),
-          event: eventOf(gatewaySync, intent) !== undefined,
+          settled: isSettled(gatewaySync),
+          mentioned: isMentioned(gatewaySync, intents),
+          event: eventOf(gatewaySync, intents) !== undefined,
         },
         { settled: expected.settled, mentioned: expected.mentioned, event: expected.event },
       );
@@ -80,7 +80,7 @@ suite('what a status says', () => {
       event: true,
     });
     const next = { ...first, request: { ...request, id: '2', applied: false } };
-    const event = (gatewaySync: ObservedGatewaySync) => eventOf(gatewaySync, chooseIntent(gatewaySync));
+    const event = (gatewaySync: ObservedGatewaySync) => eventOf(gatewaySync, readIntents(gatewaySync));
     assert.equal(event(first), event(waiting));
     assert.notEqual(event(first), event(next));
   });

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { Answer } from '../../../../controller/intent/resolution.ts';
+import { readIntents } from '../../../../controller/intent/intents.ts';
+import type { Answer, Asking } from '../../../../controller/intent/resolution.ts';
 import { decide, type Observation } from '../../../../controller/reconcile/decide.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
+import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
 import { TransientError } from '../../../../shared/errors.ts';
 import { gatewaySpec } from '../support/gateway-specs.ts';
 
@@ -32,9 +34,15 @@ function observed({ polling = true }: { polling?: boolean } = {}): ObservedGatew
   };
 }
 
-function decideFor(gatewaySync: ObservedGatewaySync, answer: Answer, rest: Partial<Observation> = {}) {
-  const intent = { fallback: { ref: 'main', source: 'Spec' as const }, edited: false };
-  const observation = { gatewaySync, intent, answer, pods: [], missing: [], reportOf: () => undefined };
+function decideFor(gatewaySync: ObservedGatewaySync, answer: Answer | Asking, rest: Partial<Observation> = {}) {
+  const observation = {
+    gatewaySync,
+    intents: readIntents(gatewaySync),
+    answer,
+    pods: [],
+    missing: [],
+    reportOf: () => undefined,
+  };
   return decide({ ...observation, accessProblems: [], ...rest }, now);
 }
 
@@ -53,6 +61,119 @@ suite('a host that is unavailable', () => {
 
   test('is asked again also where nothing is polled', () => {
     assert.equal(decideFor(observed({ polling: false }), unreachable).retryAfterMs, 5_000);
+  });
+});
+
+suite('while the host is asked', () => {
+  const asking = (forMs: number) => ({ kind: 'asking' as const, forMs });
+  const pod = {
+    ...{ namespace: 'ns', name: 'gateway-0', uid: 'pod', crName: 'app', gatewayName: 'edge', profile: 'default' },
+    ...{ serviceAccountName: 'default', sidecar: 'present' as const, live: true },
+  };
+  const request = { ref: 'v1', id: '1', at: '2026-01-01T00:00:00Z', applied: false, writtenAt: now };
+  const asked = () => ({ ...observed(), request });
+  const fresh = () => ({ ...observed(), status: {} });
+  const find = (status: GatewaySyncStatus, type: string) => {
+    const condition = status.conditions?.find((candidate) => candidate.type === type);
+    return condition && `${condition.status} ${condition.reason}`;
+  };
+
+  test('a quick answer is waited for, so that it makes one write', () => {
+    for (const [gatewaySync, patience] of [
+      [asked(), 1_000],
+      [fresh(), 5_000],
+    ] as const) {
+      assert.equal(decideFor(gatewaySync, asking(0)).holdForMs, patience);
+      assert.equal(decideFor(gatewaySync, asking(patience)).holdForMs, 0);
+      assert.equal(decideFor(gatewaySync, refs).holdForMs, 0);
+    }
+  });
+
+  test('a request waits, and Ready is Unknown', () => {
+    const { status } = decideFor(asked(), asking(1_000));
+    assert.equal(status.lastRequest?.outcome, 'Pending');
+    assert.equal(status.refResolutionStatus, 'Resolving');
+    assert.equal(find(status, 'Ready'), 'Unknown Resolving');
+    assert.equal(find(status, 'RefResolved'), 'True Resolved');
+    assert.equal(status.lastSyncCommit, commit);
+    const again = decideFor({ ...asked(), status }, asking(2_000));
+    assert.deepEqual([again.holdForMs, again.status], [0, status], 'nothing more is written');
+  });
+
+  test('a new resource shows its gateways', () => {
+    const { status } = decideFor(fresh(), asking(5_000), { pods: [pod], missing: [{ ...pod, name: 'gateway-1' }] });
+    assert.deepEqual(
+      status.discoveredGateways?.map(({ podName, syncStatus }) => [podName, syncStatus]),
+      [
+        ['gateway-0', 'Pending'],
+        ['gateway-1', 'MissingSidecar'],
+      ],
+    );
+    assert.equal(status.gateways?.total, 2);
+    assert.equal(find(status, 'SidecarInjected'), 'False MissingSidecar');
+    assert.equal(find(status, 'AllGatewaysSynced'), 'False MissingSidecar');
+    assert.equal(find(status, 'RefResolved'), 'Unknown Resolving');
+    assert.equal(status.observedGeneration, undefined, 'agents wait');
+  });
+
+  test('a new spec is not called observed, and the fleet goes on', () => {
+    const edited = { ...observed(), generation: 2 };
+    const accessProblems = [{ reason: 'ForeignRoleBinding', message: 'it was made by somebody else' }];
+    const { status } = decideFor(edited, asking(1_000), { pods: [pod], accessProblems });
+    assert.equal(status.observedGeneration, 1);
+    assert.equal(status.gateways?.total, 1);
+    assert.equal(find(status, 'AgentAccess'), 'False ForeignRoleBinding');
+  });
+
+  test('once more after a failure, the failure stays, and the fleet goes on', () => {
+    const waiting = decideFor(observed({ polling: false }), unreachable).status;
+    const failed = { ...observed({ polling: false }), status: waiting };
+    const { status, holdForMs } = decideFor(failed, asking(0));
+    assert.deepEqual([holdForMs, status], [0, waiting], 'a retry writes nothing');
+    const grown = decideFor(failed, asking(0), { pods: [pod] }).status;
+    assert.equal(grown.gateways?.total, 1);
+    assert.equal(find(grown, 'Ready'), 'False GitUnreachable');
+    assert.equal(find(grown, 'AllGatewaysSynced'), 'False Syncing');
+  });
+});
+
+suite('a ref that the host does not show yet', () => {
+  const request = { ref: 'v1', id: '1', at: new Date(now).toISOString(), applied: false, writtenAt: now };
+  const decideAfter = (seconds: number, fields: object = {}, status = observed().status) => {
+    const gatewaySync = { ...observed(), request: { ...request, ...fields }, status };
+    const observation = { gatewaySync, intents: readIntents(gatewaySync), answer: refs, pods: [], missing: [] };
+    return decide({ ...observation, accessProblems: [], reportOf: () => undefined }, now + seconds * 1_000);
+  };
+
+  test('is asked for again with growing pauses, and nothing is written meanwhile', () => {
+    const looks: number[] = [];
+    let { status, lookAgainInMs } = decideAfter(0);
+    const first = status;
+    for (let second = 0; lookAgainInMs !== undefined; ) {
+      assert.equal(status.lastRequest?.outcome, 'Pending');
+      assert.deepEqual(status, first);
+      second += lookAgainInMs / 1_000;
+      looks.push(second);
+      ({ status, lookAgainInMs } = decideAfter(second, {}, status));
+    }
+    assert.equal(status.lastRequest?.outcome, 'Failed');
+    const pauses = looks.map((look, index) => look - (looks[index - 1] ?? 0));
+    assert.deepEqual(
+      pauses,
+      pauses.toSorted((a, b) => a - b),
+    );
+    assert.ok(looks.length >= 5 && looks.length <= 12 && (looks.at(-1) ?? 0) > 50 && (looks.at(-1) ?? 0) <= 60);
+  });
+
+  test('is Failed at once where the request is older than a minute', () => {
+    assert.equal(decideAfter(60).status.lastRequest?.outcome, 'Failed');
+  });
+
+  test('is waited for from when the request was stored, where it has no time of its own or one that is ahead', () => {
+    for (const at of ['', 'soon', '2100-01-01T00:00:00Z']) {
+      assert.equal(decideAfter(5, { at }).status.lastRequest?.outcome, 'Pending');
+      assert.equal(decideAfter(60, { at }).status.lastRequest?.outcome, 'Failed');
+    }
   });
 });
 

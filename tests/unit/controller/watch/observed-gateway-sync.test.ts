@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { isApplied, ownerOfField } from '../../../../controller/watch/observed-gateway-sync.ts';
+import { isApplied, ownerOfField, projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
+import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
 
 const path = ['f:spec', 'f:git', 'f:ref'];
 const owns = { 'f:spec': { 'f:git': { 'f:ref': {} } } };
@@ -27,5 +28,41 @@ suite('the owner of a field', () => {
     assert.equal(isApplied({ manager: 'kubectl-client-side-apply', operation: 'Update' }), true);
     assert.equal(isApplied({ manager: 'kubectl-annotate', operation: 'Update' }), false);
     assert.equal(isApplied(undefined), false);
+  });
+});
+
+suite('when a request and a push were stored', () => {
+  const names = { ref: 'f:sync.io/requested-ref', at: 'f:sync.io/requested-at', push: 'f:sync.io/pushed-ref' };
+  const entry = (manager: string, second: number, ...fields: (keyof typeof names)[]) => ({
+    ...{ manager, operation: 'Update', time: `2026-01-01T00:00:0${second}Z` },
+    fieldsV1: { 'f:metadata': { 'f:annotations': Object.fromEntries(fields.map((field) => [names[field], {}])) } },
+  });
+  const annotations = {
+    'sync.io/requested-ref': 'v1',
+    'sync.io/requested-at': '2026-01-01T00:00:00Z',
+    'sync.io/pushed-ref': 'refs/heads/main',
+  };
+  const observe = (...managedFields: ReturnType<typeof entry>[]) => {
+    const metadata = { annotations, managedFields, creationTimestamp: '2026-01-01T00:00:00Z' };
+    const { request, push } = projectGatewaySync({ metadata, spec: {} } as unknown as GatewaySync);
+    return { request, push };
+  };
+  const at = (second: number) => Date.parse(`2026-01-01T00:00:0${second}Z`);
+
+  test('is told by who owns the annotations', () => {
+    const { request, push } = observe(entry('sync-receiver', 3, 'ref', 'at', 'push'));
+    assert.deepEqual([request?.writtenAt, request?.notBefore, push?.writtenAt], [at(3), undefined, at(3)]);
+  });
+
+  test('bounds the time where the ref is by another hand', () => {
+    const { request } = observe(entry('sync-receiver', 3, 'at'), entry('kubectl-annotate', 5, 'ref'));
+    assert.deepEqual([request?.writtenAt, request?.notBefore], [at(5), at(5)]);
+    const later = observe(entry('sync-receiver', 7, 'at'), entry('kubectl-annotate', 5, 'ref')).request;
+    assert.deepEqual([later?.writtenAt, later?.notBefore], [at(7), at(5)]);
+  });
+
+  test('is not known without managedFields', () => {
+    const { request, push } = observe();
+    assert.deepEqual([request?.writtenAt, push?.writtenAt, request?.applied], [undefined, undefined, false]);
   });
 });

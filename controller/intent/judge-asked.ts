@@ -1,0 +1,98 @@
+import { isCommitHash, isValidRefName } from '../../shared/domain/check-ref-name.ts';
+import { compileGlob } from '../../shared/domain/glob.ts';
+import type { PushAnnotations, RequestAnnotations } from '../watch/observed-gateway-sync.ts';
+import type { Open, Wish } from './intents.ts';
+import { type AdvertisedRefs, type ResolvedRef, resolveRef } from './resolve-ref.ts';
+
+/** What a request or a push is worth by itself, before it is held against others. */
+export type Verdict =
+  | { kind: 'accepted'; wish: Wish }
+  /** A push to what spec.git.ref names: what is followed is looked up again, and nothing more. */
+  | { kind: 'sync' }
+  | { kind: 'refused'; outcome: 'Ignored' | 'Failed'; message: string }
+  /** It may be followed, as far as is known, but the repository does not show it. */
+  | { kind: 'missing'; message: string };
+
+/** What decides whether a webhook may ask for a ref. */
+export interface RefPolicy {
+  /** `spec.webhook.allowedRefs`. */
+  allowedRefs: readonly string[];
+  /** Full name of what spec.git.ref stands for. */
+  specRef: string | undefined;
+  /** When it was edited, in milliseconds since the epoch. */
+  editedAt: number;
+  /** Full name of what is followed since an earlier request or push. */
+  keptRef: string | undefined;
+}
+
+/** Judges a request: without `allowedRefs` it may ask for any tag, and for what is followed anyway. */
+export function judgeRequest(request: Open<RequestAnnotations>, policy: RefPolicy, refs: AdvertisedRefs): Verdict {
+  const { ref, id, madeAt } = request;
+  if (request.ignored) return ignored(request.ignored);
+  if (!isValidRefName(ref)) return { kind: 'refused', outcome: 'Failed', message: 'this is no valid git ref' };
+  const resolved = resolveRequested(ref, refs);
+  if (!resolved) return { kind: 'missing', message: `the repository has no ref ${ref}` };
+  if (!mayFollow(ref, resolved, policy))
+    return ignored(`${resolved.qualifiedRef} is not allowed: see spec.webhook.allowedRefs`);
+  return {
+    kind: 'accepted',
+    wish: { target: { ref, source: 'Request', ...(id ? { requestId: id } : {}) }, at: madeAt },
+  };
+}
+
+/** Judges a push: it asks to sync now, and to be followed only where `allowedRefs` names its branch. */
+export function judgePush(push: Open<PushAnnotations>, policy: RefPolicy, refs: AdvertisedRefs): Verdict {
+  const { ref, madeAt } = push;
+  if (push.ignored) return ignored(push.ignored);
+  if (!competes(push, policy)) {
+    if (ref === policy.specRef || ref === policy.keptRef) return { kind: 'sync' };
+    return ignored('this branch is not followed: it is neither spec.git.ref nor in spec.webhook.allowedRefs');
+  }
+  if (!isValidRefName(ref)) return { kind: 'refused', outcome: 'Failed', message: 'this is no valid git ref' };
+  if (!resolveRef(ref, refs)) return { kind: 'missing', message: 'the repository has no such branch' };
+  return { kind: 'accepted', wish: { target: { ref, source: 'Push' }, at: madeAt } };
+}
+
+type Pushed = Pick<Open<PushAnnotations>, 'ref' | 'madeAt'>;
+
+/** Whether a push asks for its branch to be followed. */
+export function competes(push: Pushed, policy: RefPolicy): boolean {
+  return !isTracked(push, policy) && matchesAllowedRefs(policy.allowedRefs, push.ref);
+}
+
+/** Whether the branch was that of spec.git.ref when it was pushed. */
+function isTracked({ ref, madeAt }: Pushed, { specRef, editedAt }: RefPolicy): boolean {
+  return ref === specRef && madeAt >= editedAt;
+}
+
+function ignored(message: string): Verdict {
+  return { kind: 'refused', outcome: 'Ignored', message };
+}
+
+/** A bare commit counts as the ref that has it as its tip, so that no commit of a fork gets in by its hash. */
+function resolveRequested(ref: string, refs: AdvertisedRefs): ResolvedRef | undefined {
+  if (!isCommitHash(ref)) return resolveRef(ref, refs);
+  const tips = [...refs].filter(([name, commit]) => commit === ref && name !== ref).map(([name]) => name);
+  const tip = tips.find((name) => name.startsWith('refs/tags/')) ?? tips[0];
+  return tip ? { commit: ref, qualifiedRef: tip, ambiguous: false } : resolveRef(ref, refs);
+}
+
+/**
+ * Whether a request may move the gateways to what it resolved to. Names such as `refs/pull/1/head` and bare commits
+ * always need a match: hosts serve commits of forks under them.
+ */
+function mayFollow(
+  asked: string,
+  { qualifiedRef }: ResolvedRef,
+  { allowedRefs, specRef, keptRef }: RefPolicy,
+): boolean {
+  if (qualifiedRef === specRef || qualifiedRef === keptRef) return true;
+  if (allowedRefs.length > 0) return matchesAllowedRefs(allowedRefs, qualifiedRef, asked);
+  return qualifiedRef.startsWith('refs/tags/');
+}
+
+/** Whether a ref, by its full or short name or as it was asked for, matches one of the globs. */
+function matchesAllowedRefs(allowedRefs: readonly string[], ...names: string[]): boolean {
+  const all = new Set(names.flatMap((name) => [name, name.replace(/^refs\/(?:heads|tags)\//, '')]));
+  return allowedRefs.some((glob) => [...all].some(compileGlob(glob)));
+}

@@ -1,0 +1,113 @@
+import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
+import type { ObservedGatewaySync, PushAnnotations, RequestAnnotations } from '../watch/observed-gateway-sync.ts';
+import type { Intents, Open, Wish } from './intents.ts';
+import { competes, type RefPolicy, type Verdict } from './judge-asked.ts';
+import { nextLookInMs } from './look-again.ts';
+
+/** What came of requests and pushes; what is not there stays as it was. */
+export type Echo = Pick<GatewaySyncStatus, 'lastRequest' | 'lastPush'>;
+
+export interface Outcomes {
+  echo: Echo;
+  /** Milliseconds until the host is to be asked again for something that it does not show yet. */
+  lookAgainInMs: number | undefined;
+}
+
+/** What was found out about the intents of a resource. */
+interface Judged {
+  gatewaySync: ObservedGatewaySync;
+  intents: Intents;
+  policy: RefPolicy;
+  /** Of the new request and the new push. */
+  request: Verdict | undefined;
+  push: Verdict | undefined;
+  /** What may be followed, the newest last. */
+  order: Wish[];
+  winner: Wish;
+  now: number;
+}
+
+type Ending = Pick<NonNullable<GatewaySyncStatus['lastRequest']>, 'outcome' | 'message'>;
+
+/** Says what became of the request and the push, new or applied before. */
+export function outcomesOf(judged: Judged): Outcomes {
+  const { request, push } = judged.intents;
+  const requested = request && judged.request && endOf(request, judged.request, judged);
+  const pushed = push && judged.push && endOf(push, judged.push, judged);
+  return {
+    echo: {
+      ...displaced(judged),
+      ...(requested ? { lastRequest: { ...requestFields(request), ...requested.ending } } : {}),
+      ...(pushed ? { lastPush: { ...pushFields(push), ...pushed.ending } } : {}),
+    },
+    lookAgainInMs: least(requested?.lookAgainInMs, pushed?.lookAgainInMs),
+  };
+}
+
+/** What becomes of a new request or push. */
+function endOf(
+  asked: Open<PushAnnotations>,
+  verdict: Verdict,
+  judged: Judged,
+): { ending: Ending; lookAgainInMs?: number } {
+  const { order, winner, now } = judged;
+  if (verdict.kind === 'sync') return { ending: { outcome: 'Applied' } };
+  if (verdict.kind === 'refused') return { ending: { outcome: verdict.outcome, message: verdict.message } };
+  if (verdict.kind === 'accepted') {
+    const holds = order.at(-1) === verdict.wish || winner.target === verdict.wish.target;
+    return { ending: holds ? { outcome: 'Applied' } : superseded(judged) };
+  }
+  const nextInMs = nextLookInMs(asked.madeAt, now);
+  if (nextInMs === undefined)
+    return { ending: { outcome: 'Failed', message: `${verdict.message}; the last good commit stays` } };
+  if (asked.madeAt < (order.at(-1) as Wish).at) return { ending: superseded(judged) };
+  const message = `${verdict.message} yet: it is asked again for up to a minute, since some hosts send webhooks before they show a ref`;
+  return { ending: { outcome: 'Pending', message }, lookAgainInMs: nextInMs };
+}
+
+/** The request and the push that were applied before, where something newer has taken their place now. */
+function displaced(judged: Judged): Echo {
+  const { intents, policy, order, winner } = judged;
+  const { lastRequest, lastPush } = judged.gatewaySync.status;
+  const { donePush } = intents;
+  const requestHolds = intents.kept?.target.source === 'Request' && winner.target === intents.kept.target;
+  const pushHolds = !donePush || !competes(donePush, policy) || order.at(-1) === intents.kept;
+  return {
+    ...(lastRequest?.outcome === 'Applied' && !requestHolds
+      ? { lastRequest: { ...lastRequest, ...superseded(judged) } }
+      : {}),
+    ...(lastPush && !pushHolds ? { lastPush: { ...lastPush, ...superseded(judged) } } : {}),
+  };
+}
+
+function superseded({ winner: { target }, intents }: Judged): Ending {
+  const by = {
+    Spec: `${intents.edit.of} was edited after this was asked for`,
+    Request: `a newer request asks for ${target.ref}`,
+    Push: `a newer push to ${target.ref} is followed`,
+  };
+  return { outcome: 'Superseded', message: by[target.source] };
+}
+
+/** Echoes for a time in which nothing can be decided: paused, or the host has not answered. */
+export function pendingEcho({ request, push }: Intents, message: string): Echo {
+  const endingOf = ({ ignored }: Open<PushAnnotations>): Ending =>
+    ignored ? { outcome: 'Ignored', message: ignored } : { outcome: 'Pending', message };
+  return {
+    ...(request ? { lastRequest: { ...requestFields(request), ...endingOf(request) } } : {}),
+    ...(push ? { lastPush: { ...pushFields(push), ...endingOf(push) } } : {}),
+  };
+}
+
+function requestFields({ ref, at, by, id }: RequestAnnotations): RequestAnnotations {
+  return { ref, ...(at ? { at } : {}), ...(by ? { by } : {}), ...(id ? { id } : {}) };
+}
+
+function pushFields({ ref, at }: PushAnnotations): PushAnnotations {
+  return { ref, ...(at ? { at } : {}) };
+}
+
+function least(...delays: (number | undefined)[]): number | undefined {
+  const known = delays.filter((delay) => delay !== undefined);
+  return known.length > 0 ? Math.min(...known) : undefined;
+}

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
+import { type Asked, at, decideFor, resourceOf } from '../support/asked-resource.ts';
+
+/** Something that arrives: what it makes of the resource, and the second at which it was made. */
+interface Arrival {
+  kind: 'edit' | 'request' | 'push';
+  ref: string;
+  time: number;
+}
+
+const time = fc.integer({ min: 1, max: 6 });
+const arrivalOf = (kind: Arrival['kind'], ...refs: string[]) =>
+  fc.option(fc.record({ kind: fc.constant(kind), ref: fc.constantFrom(...refs), time }), { nil: undefined });
+
+/** Tags, allowed and other branches, what does not exist, and what is no name; at most one of each kind. */
+const arrivals = fc
+  .tuple(
+    arrivalOf('edit', 'next', 'v2', 'dev'),
+    arrivalOf('request', 'v1', 'v2', 'dev', 'other', 'v9', 'bad..name'),
+    arrivalOf('push', 'refs/heads/dev', 'refs/heads/other', 'refs/heads/gone', 'refs/heads/main'),
+  )
+  .map((all) => all.filter((arrival) => arrival !== undefined));
+
+/** The same in some order, and after each how often the controller looks, or somebody wipes the status. */
+const histories = arrivals.chain((all) =>
+  fc.record({
+    arrivals: fc.constant(all),
+    order: fc.shuffledSubarray(all, { minLength: all.length }).filter(isEditInTime),
+    between: fc.array(fc.constantFrom('nothing', 'look', 'look twice', 'wipe'), { minLength: 3, maxLength: 3 }),
+    isKnown: fc.boolean(),
+  }),
+);
+
+/** The time of an edit is that at which the API server stored it, so nothing of a later time can be there before. */
+function isEditInTime(order: Arrival[]): boolean {
+  const index = order.findIndex(({ kind }) => kind === 'edit');
+  return order.slice(0, Math.max(0, index)).every((before) => before.time < (order[index] as Arrival).time);
+}
+
+/** What is edited back before the controller looks is no edit: each has a ref of its own. */
+function distinctEdits(arrival: Arrival, index: number, all: Arrival[]): Arrival {
+  if (arrival.kind !== 'edit') return arrival;
+  const edits = all.slice(0, index).filter(({ kind }) => kind === 'edit').length;
+  return {
+    ...arrival,
+    ref: ['next', 'other', 'v2', 'refs/heads/next', 'refs/heads/other', 'refs/tags/v2', 'v1', '1'][edits] as string,
+  };
+}
+
+/** Many that are all valid, each at a time of its own. */
+const streams = fc
+  .uniqueArray(
+    fc.oneof(
+      fc.record({ kind: fc.constant('edit' as const), ref: fc.constant(''), time: fc.nat(50) }),
+      fc.record({ kind: fc.constant('request' as const), ref: fc.constantFrom('v1', 'v2'), time: fc.nat(50) }),
+      fc.record({ kind: fc.constant('push' as const), ref: fc.constant('refs/heads/dev'), time: fc.nat(50) }),
+    ),
+    { selector: ({ time: unique }) => unique, minLength: 1, maxLength: 8 },
+  )
+  .chain((all) =>
+    fc.record({
+      // Edits come in the order of their times, and the rest may be late.
+      order: fc.array(fc.nat(20), { minLength: all.length, maxLength: all.length }).map((delays) =>
+        all
+          .map((arrival, index) => ({
+            arrival,
+            at: arrival.time + (arrival.kind === 'edit' ? 0 : (delays[index] ?? 0)),
+          }))
+          .sort((a, b) => a.at - b.at || a.arrival.time - b.arrival.time)
+          .map(({ arrival }) => arrival)
+          .map(distinctEdits),
+      ),
+      looks: fc.array(fc.boolean(), { minLength: all.length, maxLength: all.length }),
+    }),
+  );
+
+const initial: Asked = { allowedRefs: ['dev', 'gone', 'v*'] };
+
+function arrive(asked: Asked, { kind, ref, time: second }: Arrival): Asked {
+  if (kind === 'edit') return { ...asked, ref, refWritten: second };
+  // The API server refuses a request or a push that is older than the stored one.
+  const stored = asked[kind]?.at;
+  if (stored !== undefined && stored > at(second)) return asked;
+  return { ...asked, [kind]: { ref, at: at(second) } };
+}
+
+function look(asked: Asked): Asked {
+  return { ...asked, status: decideFor(resourceOf(asked)).status };
+}
+
+/** What counts in the end; words may name another winner on the way. */
+const outcomeOf = ({ target, lastSyncCommit, lastRequest, lastPush, observedRef }: GatewaySyncStatus) => ({
+  ...{ target, lastSyncCommit, observedRef },
+  ...{ request: lastRequest?.outcome, push: lastPush?.outcome },
+});
+
+test('whatever the order in which intents arrive, and however often the controller looks, the end is the same', () => {
+  fc.assert(
+    fc.property(histories, ({ arrivals: all, order, between, isKnown }) => {
+      const start = isKnown ? look(initial) : initial;
+      const atOnce = look(all.reduce(arrive, start)).status ?? {};
+      let asked = start;
+      for (const [index, arrival] of order.entries()) {
+        asked = arrive(asked, arrival);
+        const what = between[index];
+        if (what === 'look' || what === 'look twice') asked = look(asked);
+        if (what === 'look twice') asked = look(asked);
+        if (what === 'wipe') asked = { ...asked, status: {} };
+      }
+      const inTurn = look(asked).status ?? {};
+      // Whether a branch was spec.git.ref at the time of a push is not known once that is edited.
+      const isOfBefore = inTurn.lastPush?.ref === 'refs/heads/main' && inTurn.observedRef !== 'main';
+      const ends = [atOnce, inTurn].map(outcomeOf).map((end) => (isOfBefore ? { ...end, push: undefined } : end));
+      assert.deepEqual(ends[1], ends[0]);
+      assert.deepEqual(look({ ...asked, status: inTurn }).status, inTurn, 'and stays');
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('of any number of intents the newest is followed, and says so alone', () => {
+  fc.assert(
+    fc.property(streams, ({ order, looks }) => {
+      let asked = look(initial);
+      for (const [index, arrival] of order.entries()) {
+        asked = arrive(asked, arrival);
+        if (looks[index]) asked = look(asked);
+      }
+      const status = look(asked).status ?? {};
+      const newest = order.toSorted((a, b) => b.time - a.time)[0] as Arrival;
+      assert.equal(status.target?.ref, newest.ref);
+      const outcomes = { request: status.lastRequest?.outcome, push: status.lastPush?.outcome };
+      for (const kind of ['request', 'push'] as const) {
+        const isThere = order.some((arrival) => arrival.kind === kind);
+        assert.equal(outcomes[kind], isThere ? (newest.kind === kind ? 'Applied' : 'Superseded') : undefined);
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});

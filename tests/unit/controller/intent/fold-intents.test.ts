@@ -1,0 +1,348 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { BOUNDS } from '../../../../shared/api/bounds.ts';
+import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
+import { assertLinear } from '../../../support/assert-linear.ts';
+import { type Asked, at, decideFor, refs, resourceOf, second } from '../support/asked-resource.ts';
+
+const followsMain: GatewaySyncStatus = {
+  observedGeneration: 1,
+  observedRef: 'main',
+  observedRepo: 'https://git.test/app.git',
+  target: { ref: 'main', source: 'Spec' },
+};
+/** v1 is followed since second 10. */
+const followsV1: GatewaySyncStatus = {
+  ...followsMain,
+  target: { ref: 'v1', source: 'Request', requestId: '1' },
+  targetTime: at(10),
+  lastRequest: { ref: 'v1', id: '1', at: at(10), outcome: 'Applied' },
+};
+const first = { ref: 'v1', id: '1', at: at(10) };
+const dev = { allowedRefs: ['dev', 'v*'] };
+
+interface Case {
+  says: string;
+  given: Asked;
+  follows: string;
+  request?: string;
+  push?: string;
+}
+
+const cases: Case[] = [
+  { says: 'nothing was asked for, nothing seen', given: {}, follows: 'main' },
+  { says: 'nothing is new', given: { status: followsMain }, follows: 'main' },
+  { says: 'a request', given: { request: first, status: followsMain }, follows: 'v1', request: 'Applied' },
+  { says: 'a request that is done', given: { request: first, status: followsV1 }, follows: 'v1', request: 'Applied' },
+  {
+    says: 'a request that still waits',
+    given: {
+      request: first,
+      status: { ...followsMain, lastRequest: { ...followsV1.lastRequest, ref: 'v1', outcome: 'Pending' } },
+    },
+    follows: 'v1',
+    request: 'Applied',
+  },
+  {
+    says: 'another ref by hand, next to the time of the last webhook',
+    given: { request: { ...first, ref: 'v2', notBefore: second(30) }, status: followsV1 },
+    follows: 'v2',
+    request: 'Applied',
+  },
+  {
+    says: 'another ref by hand, next to the time of a webhook from before an edit',
+    given: {
+      ref: 'next',
+      request: { ...first, ref: 'v2', notBefore: second(30) },
+      status: { ...followsMain, observedRef: 'next', observedRefTime: at(20) },
+    },
+    follows: 'v2',
+    request: 'Applied',
+  },
+  { says: 'a request whose annotations are gone', given: { status: followsV1 }, follows: 'v1', request: 'Applied' },
+  {
+    says: 'an edit after a request',
+    given: { ref: 'next', refWritten: 20, request: first, status: followsV1 },
+    follows: 'next',
+    request: 'Superseded',
+  },
+  {
+    says: 'an edit and an older request',
+    given: { ref: 'next', refWritten: 20, request: first, status: followsMain },
+    follows: 'next',
+    request: 'Superseded',
+  },
+  {
+    says: 'an older request that comes after the edit was seen',
+    given: {
+      ref: 'next',
+      refWritten: 20,
+      request: first,
+      status: { ...followsMain, observedRef: 'next', observedRefTime: at(20) },
+    },
+    follows: 'next',
+    request: 'Superseded',
+  },
+  {
+    says: 'an edit and a newer request',
+    given: { ref: 'next', refWritten: 20, request: { at: at(30) }, status: followsMain },
+    follows: 'v1',
+    request: 'Applied',
+  },
+  {
+    says: 'an edit and a request in the same second',
+    given: { ref: 'next', refWritten: 20, request: { at: at(20) }, status: followsMain },
+    follows: 'v1',
+    request: 'Applied',
+  },
+  {
+    says: 'an edit in the second of a request, after that was applied',
+    given: { ref: 'next', refWritten: 10, request: first, status: { ...followsV1, targetTime: at(10.5) } },
+    follows: 'next',
+    request: 'Superseded',
+  },
+  {
+    says: 'an edit and a request without a time, stored later',
+    given: { ref: 'next', refWritten: 20, request: { writtenAt: second(30) }, status: followsMain },
+    follows: 'v1',
+    request: 'Applied',
+  },
+  {
+    says: 'a time that nobody can read, next to an edit after it was stored',
+    given: { ref: 'next', refWritten: 20, request: { at: '10', writtenAt: second(10) }, status: followsMain },
+    follows: 'next',
+    request: 'Superseded',
+  },
+  {
+    says: 'a time in the far future, next to an edit after it was stored',
+    given: {
+      ref: 'next',
+      refWritten: 20,
+      request: { at: '2100-01-01T00:00:00Z', writtenAt: second(10) },
+      status: followsMain,
+    },
+    follows: 'next',
+    request: 'Superseded',
+  },
+  {
+    says: 'a request older than the resource',
+    given: { request: { at: at(-60) } },
+    follows: 'main',
+    request: 'Ignored',
+  },
+  {
+    says: 'a request older than the resource, which was seen before',
+    given: { request: { at: at(-60) }, status: followsMain },
+    follows: 'v1',
+    request: 'Applied',
+  },
+  {
+    says: 'a push older than the resource',
+    given: { push: { at: at(-60) }, ...dev },
+    follows: 'main',
+    push: 'Ignored',
+  },
+  {
+    says: 'a wiped status, and a request from before the edit of the ref',
+    given: { ref: 'next', refWritten: 20, request: first },
+    follows: 'next',
+    request: 'Superseded',
+  },
+  {
+    says: 'a wiped status, and a push from before the edit of the ref',
+    given: { ref: 'next', refWritten: 20, push: { at: at(10) }, ...dev },
+    follows: 'next',
+    push: 'Superseded',
+  },
+  {
+    says: 'a wiped status, and a request from after the edit of the ref',
+    given: { ref: 'next', refWritten: 20, request: { at: at(30) } },
+    follows: 'v1',
+    request: 'Applied',
+  },
+  {
+    says: 'a request by hand in the second in which the resource was made',
+    given: { request: { writtenAt: second(0) } },
+    follows: 'v1',
+    request: 'Applied',
+  },
+  {
+    says: 'a request kept in a manifest',
+    given: { request: { at: at(5), applied: true }, status: followsMain },
+    follows: 'main',
+    request: 'Ignored',
+  },
+  {
+    says: 'a release and a later push that may be followed',
+    given: { request: first, push: { at: at(20) }, ...dev, status: followsMain },
+    follows: 'refs/heads/dev',
+    request: 'Superseded',
+    push: 'Applied',
+  },
+  {
+    says: 'a later push that may be followed, after the release',
+    given: { request: first, push: { at: at(20) }, ...dev, status: followsV1 },
+    follows: 'refs/heads/dev',
+    request: 'Superseded',
+    push: 'Applied',
+  },
+  {
+    says: 'a release and an earlier push that may be followed',
+    given: { request: first, push: { at: at(5) }, ...dev, status: followsMain },
+    follows: 'v1',
+    request: 'Applied',
+    push: 'Superseded',
+  },
+  {
+    says: 'a release and a push of the same moment',
+    given: { request: first, push: { at: at(10) }, ...dev, status: followsMain },
+    follows: 'v1',
+    request: 'Applied',
+    push: 'Superseded',
+  },
+  {
+    says: 'a release, and a later push to spec.git.ref',
+    given: { request: first, push: { ref: 'refs/heads/main', at: at(20) }, status: followsMain },
+    follows: 'v1',
+    request: 'Applied',
+    push: 'Applied',
+  },
+  {
+    says: 'a late push from before an edit to its branch',
+    given: { ref: 'dev', refWritten: 20, push: { at: at(10) }, status: followsMain },
+    follows: 'dev',
+    push: 'Applied',
+  },
+  {
+    says: 'a request for a branch, and a later push to it',
+    given: { request: { ...first, ref: 'dev' }, push: { at: at(20) }, ...dev, status: followsMain },
+    follows: 'dev',
+    request: 'Applied',
+    push: 'Applied',
+  },
+  {
+    says: 'a newer request that is refused does not hold back an older push',
+    given: { request: { ref: 'other', at: at(30) }, push: { at: at(20) }, ...dev, status: followsMain },
+    follows: 'refs/heads/dev',
+    request: 'Ignored',
+    push: 'Applied',
+  },
+  {
+    says: 'a newer request for what does not exist does not hold back an older push',
+    given: { request: { ref: 'v9', at: at(30) }, push: { at: at(20) }, ...dev, status: followsMain },
+    follows: 'refs/heads/dev',
+    request: 'Failed',
+    push: 'Applied',
+  },
+  {
+    says: 'another repository, and the tag of the old one',
+    given: { repo: 'https://git.test/other.git', repoWritten: 20, request: first, status: followsV1 },
+    follows: 'main',
+    request: 'Superseded',
+  },
+  {
+    says: 'another repository, and a push of the old one',
+    given: {
+      ...{ repo: 'https://git.test/other.git', repoWritten: 20, push: { at: at(10) } },
+      ...{ ...dev, status: { ...followsMain, target: { ref: 'refs/heads/dev', source: 'Push' }, targetTime: at(10) } },
+    },
+    follows: 'main',
+    push: 'Superseded',
+  },
+  {
+    says: 'another repository, and a request from after that',
+    given: {
+      repo: 'https://git.test/other.git',
+      repoWritten: 20,
+      request: { ref: 'v2', at: at(30) },
+      status: followsV1,
+    },
+    follows: 'v2',
+    request: 'Applied',
+  },
+  {
+    says: 'the same repository by another transport',
+    given: { repo: 'git@git.test:app', repoWritten: 20, request: first, status: followsV1 },
+    follows: 'v1',
+    request: 'Applied',
+  },
+];
+
+suite('with', () => {
+  for (const { says, given, follows, request, push } of cases) {
+    test(`${says}, ${follows} is followed`, () => {
+      const { status } = decideFor(resourceOf(given));
+      assert.deepEqual([status.target?.ref, status.lastSyncRef], [follows, follows]);
+      assert.equal(status.lastRequest?.outcome, request);
+      assert.equal(status.lastPush?.outcome, push);
+      const again = decideFor({ ...resourceOf(given), status });
+      assert.deepEqual(again.status, status, 'and a second look changes nothing');
+    });
+  }
+
+  test('something newer, the message says what that is', () => {
+    const messageOf = (given: Asked) => {
+      const { lastRequest, lastPush } = decideFor(resourceOf(given)).status;
+      return [lastRequest, lastPush].find((echo) => echo?.outcome === 'Superseded')?.message;
+    };
+    const status = followsV1;
+    const repo = 'https://git.test/other.git';
+    assert.match(messageOf({ ref: 'next', refWritten: 20, status }) ?? '', /spec\.git\.ref was edited/);
+    assert.match(messageOf({ repo, repoWritten: 20, status }) ?? '', /spec\.git\.repo was edited/);
+    assert.match(messageOf({ push: { at: at(20) }, ...dev, status }) ?? '', /newer push to refs\/heads\/dev/);
+    assert.match(messageOf({ push: { at: at(5) }, ...dev, status }) ?? '', /newer request asks for v1/);
+  });
+
+  test('an edit that names nothing, and is taken back, spec.git.ref is followed', () => {
+    const lost = decideFor(resourceOf({ ref: 'nowhere', refWritten: 20, request: first, status: followsV1 })).status;
+    assert.deepEqual([lost.target?.ref, lost.lastRequest?.outcome], ['v1', 'Superseded']);
+    const back = decideFor(resourceOf({ ref: 'main', refWritten: 30, request: first, status: lost })).status;
+    assert.deepEqual([back.target?.ref, back.lastRequest?.outcome], ['main', 'Superseded']);
+  });
+
+  test('a tag that is gone, nothing else is followed in its place', () => {
+    const gone = new Map([...refs].filter(([name]) => name !== 'refs/tags/v1'));
+    const { status } = decideFor(resourceOf({ request: first, status: followsV1 }), {
+      answer: { kind: 'refs', refs: gone },
+    });
+    assert.deepEqual([status.target?.ref, status.lastRequest?.outcome], ['v1', 'Applied']);
+    assert.equal(status.refResolutionStatus, 'Error');
+  });
+});
+
+suite('a push', () => {
+  const branches: [branch: string, allowedRefs: string[], outcome: string][] = [
+    ['refs/heads/dev', [], 'Ignored'],
+    ['refs/heads/dev', ['dev'], 'Applied'],
+    ['refs/heads/dev', ['v*', 'refs/heads/d*'], 'Applied'],
+    ['refs/heads/dev/x', ['dev*'], 'Ignored'],
+    ['refs/heads/dev/x', ['dev/**'], 'Applied'],
+    ['refs/heads/2', ['[!0-1]'], 'Applied'],
+    ['refs/heads/1', ['[!0-1]'], 'Ignored'],
+    ['refs/heads/dev', ['!main'], 'Ignored'],
+  ];
+  const outcomeOf = (branch: string, allowedRefs: string[]) => {
+    const answer = { kind: 'refs' as const, refs: new Map([...refs, [branch, '9'.repeat(40)]]) };
+    return decideFor(resourceOf({ push: { ref: branch, at: at(10) }, allowedRefs }), { answer }).status.lastPush
+      ?.outcome;
+  };
+  for (const [branch, allowedRefs, outcome] of branches) {
+    test(`to ${branch} is ${outcome} where ${JSON.stringify(allowedRefs)} is allowed`, () => {
+      assert.equal(outcomeOf(branch, allowedRefs), outcome);
+    });
+  }
+
+  for (const glob of [`${'*a'.repeat(100)}*b`, `${'**/*a'.repeat(40)}*b`, `{${'*a*,'.repeat(60)}}b`]) {
+    test(`is judged in time in proportion to its ref: ${glob.slice(0, 10)}…`, () => {
+      const resource = resourceOf({ allowedRefs: ['x'] });
+      resource.spec.webhook.allowedRefs = [glob, `${glob}c`];
+      const make = (size: number) => ({
+        ...resource,
+        push: { ref: `refs/heads/${'a'.repeat(size)}`, applied: false, at: at(10), writtenAt: second(20) },
+      });
+      assertLinear(10 * BOUNDS.ref, make, (pushed) =>
+        assert.equal(decideFor(pushed).status.lastPush?.outcome, 'Ignored'),
+      );
+    });
+  }
+});

@@ -1,0 +1,63 @@
+import { readIntents } from '../../../../controller/intent/intents.ts';
+import type { AdvertisedRefs } from '../../../../controller/intent/resolve-ref.ts';
+import { type Decision, decide } from '../../../../controller/reconcile/decide.ts';
+import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
+import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
+import { gatewaySpec } from './gateway-specs.ts';
+
+const created = Date.parse('2026-01-01T00:00:00Z');
+
+/** Milliseconds since the epoch, so many seconds after the resource was made. */
+export const second = (seconds: number): number => created + seconds * 1000;
+/** The same as an annotation has it. */
+export const at = (seconds: number): string => new Date(second(seconds)).toISOString();
+
+export interface Asked {
+  ref?: string;
+  repo?: string;
+  /** Second at which spec.git.ref was written; 0 is when the resource was made. */
+  refWritten?: number;
+  repoWritten?: number;
+  allowedRefs?: string[];
+  paused?: boolean;
+  request?: Partial<NonNullable<ObservedGatewaySync['request']>>;
+  push?: Partial<NonNullable<ObservedGatewaySync['push']>>;
+  status?: GatewaySyncStatus;
+}
+
+/** A resource with what people and webhooks ask of it; annotations are stored long after they were made. */
+export function resourceOf(asked: Asked): ObservedGatewaySync {
+  const { ref = 'main', repo = 'https://git.test/app.git', refWritten = 0, repoWritten = 0, request, push } = asked;
+  const { allowedRefs = [], paused = false, status = {} } = asked;
+  const stored = { applied: false, writtenAt: second(10_000) };
+  return {
+    ...{ namespace: 'ns', name: 'app', uid: 'uid', generation: 1, resourceVersion: '1', deleting: false },
+    createdAt: created,
+    refWrittenAt: second(refWritten),
+    repoWrittenAt: second(repoWritten),
+    spec: gatewaySpec({ git: { repo, ref }, webhook: { allowedRefs }, paused }),
+    status,
+    ...(request ? { request: { ref: 'v1', ...stored, ...request } } : {}),
+    ...(push ? { push: { ref: 'refs/heads/dev', ...stored, ...push } } : {}),
+  };
+}
+
+const hash = (letter: string) => letter.repeat(40);
+/** What the repository shows. */
+export const refs: AdvertisedRefs = new Map([
+  ['refs/heads/main', hash('a')],
+  ['refs/heads/next', hash('b')],
+  ['refs/heads/dev', hash('c')],
+  ['refs/heads/other', hash('d')],
+  ['refs/tags/v1', hash('1')],
+  ['refs/tags/v2', hash('2')],
+]);
+
+/** Decides long after everything was made, unless `now` says when; without pods. */
+export function decideFor(
+  gatewaySync: ObservedGatewaySync,
+  { answer, now = second(100_000) }: { answer?: Parameters<typeof decide>[0]['answer']; now?: number } = {},
+): Decision {
+  const observation = { gatewaySync, intents: readIntents(gatewaySync), pods: [], missing: [], accessProblems: [] };
+  return decide({ ...observation, answer: answer ?? { kind: 'refs', refs }, reportOf: () => undefined }, now);
+}
