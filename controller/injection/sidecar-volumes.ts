@@ -34,7 +34,7 @@ export interface SidecarVolumes {
 /** The resource that a sidecar follows. */
 export interface Followed {
   crName: string;
-  spec: GatewaySyncSpec;
+  spec: Omit<GatewaySyncSpec, 'sync'>;
 }
 
 /** Makes the volumes of a sidecar; a name that the pod has already used for a volume of its own gets a number. */
@@ -81,7 +81,7 @@ export function credentialSources({ crName, spec: { git, gateway } }: Followed) 
 }
 
 /** Secrets with the values of headers, by Secret and key: the list of requests may change after injection. */
-export function headerSources({ gateway }: GatewaySyncSpec) {
+export function headerSources({ gateway }: Pick<GatewaySyncSpec, 'gateway'>) {
   const refs = (gateway.reload?.requests ?? []).flatMap(({ headersFrom = [] }) =>
     headersFrom.map(({ secretRef }) => secretRef),
   );
@@ -93,7 +93,7 @@ export function headerSources({ gateway }: GatewaySyncSpec) {
 }
 
 /** The Secret whose values are the keys to trust, where something must be signed. */
-export function verifyKeysSecret({ git }: GatewaySyncSpec): string | undefined {
+export function verifyKeysSecret({ git }: Pick<GatewaySyncSpec, 'git'>): string | undefined {
   return git.verify && git.verify.mode !== 'none' ? git.verify.keysSecretRef?.name : undefined;
 }
 
