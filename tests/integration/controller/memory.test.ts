@@ -6,12 +6,12 @@ import { startApiServer } from '../../../scripts/testbed/control-plane.ts';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { installCrds } from '../../../scripts/testbed/install-crds.ts';
+import { LIMIT_KB, makeCgroup, watchMemory } from '../../../scripts/testbed/memory-limit.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
 import { type KubernetesClient, METADATA_ONLY } from '../../../shared/io/kubernetes/client.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { gatewaySync } from '../../support/gateway-syncs.ts';
-import { LIMIT_KB, makeCgroup, watchMemory } from '../../support/memory-limit.ts';
 import { type Program, startProgram } from '../../support/program.ts';
 import { until } from '../../support/until.ts';
 

@@ -5,9 +5,9 @@ import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
 import { readNodeFlags } from '../../../scripts/images/read-entry-point.ts';
+import { LIMIT_KB, makeCgroup, watchMemory } from '../../../scripts/testbed/memory-limit.ts';
 import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { connectCluster } from '../../support/cluster.ts';
-import { LIMIT_KB, makeCgroup, watchMemory } from '../../support/memory-limit.ts';
 import { startSlowLink } from './slow-link.ts';
 import { startReceiver } from './start-receiver.ts';
 
