@@ -147,7 +147,7 @@ export class Controller {
   }
 
   /** The page of all metrics. */
-  async metricsPage(): Promise<string> {
+  async metricsPage(): Promise<Buffer> {
     const { metrics } = this.#options;
     metrics.queueDepth.set(this.#queue.depth);
     metrics.resources.set([...this.caches.gatewaySyncs()].length);
@@ -155,7 +155,7 @@ export class Controller {
     const leads = this.#options.mayWrite();
     metrics.leader.set(leads ? 1 : 0);
     const resources = await renderResources(leads ? this.caches.gatewaySyncs() : []);
-    return (await metrics.registry.metrics()) + resources;
+    return Buffer.concat([Buffer.from(await metrics.registry.metrics()), resources]);
   }
 
   *#keys(): Iterable<ObjectKey> {

@@ -22,36 +22,55 @@ const SLICE = 250;
 
 /**
  * Writes down the series of all resources in Prometheus' text format, in slices. A library's gauges would hold 20,000
- * series in memory, and stop everything while they are set anew.
+ * series in memory, and stop everything while they are set anew. In bytes, since the page has megabytes and the heap is
+ * small.
  */
-export async function renderResources(resources: Iterable<SampledResource>): Promise<string> {
+export async function renderResources(resources: Iterable<SampledResource>): Promise<Buffer> {
+  const all = [...resources];
   const conditions = new Map<string, number>();
-  const [ready, gateways]: [string[], string[]] = [[], []];
-  for (const [index, resource] of [...resources].entries()) {
-    if (index % SLICE === SLICE - 1) await nextTurn();
-    const { namespace, name, status } = resource;
-    const own = `namespace="${escapeLabel(namespace)}",name="${escapeLabel(name)}"`;
-    for (const { type, status: state, reason } of status.conditions ?? []) {
-      const labels = `condition="${escapeLabel(type)}",status="${state}"`;
-      conditions.set(labels, (conditions.get(labels) ?? 0) + 1);
-      if (type === 'Ready')
-        ready.push(`sync_controller_gatewaysync_ready{${own},reason="${escapeLabel(reason)}"} ${VALUES[state]}`);
-    }
-    const { summary: _, total: __, ...states } = status.gateways ?? { summary: '', total: 0 };
-    for (const [state, count] of Object.entries(states))
-      if (count > 0) gateways.push(`sync_controller_gateways{${own},state="${escapeLabel(state)}"} ${count}`);
+  const [ready, gateways]: [Buffer[], Buffer[]] = [[], []];
+  for (let first = 0; first < all.length; first += SLICE) {
+    if (first > 0) await nextTurn();
+    const slice = all.slice(first, first + SLICE);
+    ready.push(bytesOf(slice.flatMap(readyOf)));
+    gateways.push(bytesOf(slice.flatMap(gatewaysOf)));
+    for (const { status } of slice) countConditions(status, conditions);
   }
   const counts = Array.from(conditions, ([labels, count]) => `sync_controller_conditions{${labels}} ${count}`);
-  return [
-    ...block('sync_controller_conditions', counts),
-    ...block('sync_controller_gatewaysync_ready', ready),
-    ...block('sync_controller_gateways', gateways),
-    '',
-  ].join('\n');
+  return Buffer.concat([
+    ...[headOf('sync_controller_conditions'), bytesOf(counts)],
+    ...[headOf('sync_controller_gatewaysync_ready'), ...ready],
+    ...[headOf('sync_controller_gateways'), ...gateways],
+  ]);
 }
 
-function block(name: keyof typeof RESOURCE_METRICS, lines: string[]): string[] {
-  return [`# HELP ${name} ${RESOURCE_METRICS[name]}`, `# TYPE ${name} gauge`, ...lines];
+const bytesOf = (lines: string[]): Buffer => Buffer.from(lines.map((line) => `${line}\n`).join(''));
+
+const headOf = (name: keyof typeof RESOURCE_METRICS): Buffer =>
+  bytesOf([`# HELP ${name} ${RESOURCE_METRICS[name]}`, `# TYPE ${name} gauge`]);
+
+const ownLabels = ({ namespace, name }: SampledResource): string =>
+  `namespace="${escapeLabel(namespace)}",name="${escapeLabel(name)}"`;
+
+function readyOf(resource: SampledResource): string[] {
+  const ready = resource.status.conditions?.find(({ type }) => type === 'Ready');
+  if (!ready) return [];
+  const labels = `${ownLabels(resource)},reason="${escapeLabel(ready.reason)}"`;
+  return [`sync_controller_gatewaysync_ready{${labels}} ${VALUES[ready.status]}`];
+}
+
+function gatewaysOf(resource: SampledResource): string[] {
+  const { summary: _, total: __, ...states } = resource.status.gateways ?? { summary: '', total: 0 };
+  return Object.entries(states)
+    .filter(([, count]) => count > 0)
+    .map(([state, count]) => `sync_controller_gateways{${ownLabels(resource)},state="${escapeLabel(state)}"} ${count}`);
+}
+
+function countConditions(status: GatewaySyncStatus, counts: Map<string, number>): void {
+  for (const { type, status: state } of status.conditions ?? []) {
+    const labels = `condition="${escapeLabel(type)}",status="${state}"`;
+    counts.set(labels, (counts.get(labels) ?? 0) + 1);
+  }
 }
 
 /** https://prometheus.io/docs/instrumenting/exposition_formats/#comments-help-text-and-type-information. */

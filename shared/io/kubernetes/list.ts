@@ -57,6 +57,5 @@ async function readPage<T>(
     return (JSON.parse(splitter.end()) as { metadata: ListMetadata }).metadata;
   } finally {
     clearTimeout(timer);
-    silence.abort();
   }
 }

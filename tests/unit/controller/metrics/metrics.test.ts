@@ -22,7 +22,10 @@ const resource = (name: string, ready: 'True' | 'False') =>
   } as unknown as GatewaySync);
 
 const seriesOf = async (resources: SampledResource[]) =>
-  (await renderResources(resources)).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  (await renderResources(resources))
+    .toString()
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'));
 
 suite('the series of resources', () => {
   test('count them by condition, and say of each whether it is ready, and what its gateways do', async () => {
