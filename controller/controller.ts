@@ -3,16 +3,25 @@ import type { KubernetesClient } from '../shared/io/kubernetes/client.ts';
 import type { Change, ObjectKey } from '../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../shared/log.ts';
 import { MissingSidecars } from './injection/missing-sidecars.ts';
-import { isSettled } from './intent/intents.ts';
 import type { Loop } from './leadership/liveness.ts';
-import { type Metrics, sampleResources } from './metrics/metrics.ts';
+import type { Metrics } from './metrics/metrics.ts';
+import { renderResources } from './metrics/resource-metrics.ts';
 import { GitTokenKeeper } from './polling/git-token-keeper.ts';
 import type { GithubApps } from './polling/github-app.ts';
 import { HostLimiter, type QuestionLimits } from './polling/host-limiter.ts';
 import type { RepositorySource } from './polling/query-repository.ts';
 import { Repositories, type RepositoriesOptions } from './polling/repositories.ts';
-import { KeyedQueue, type Priority } from './reconcile/queue.ts';
+import { lookOver } from './reconcile/look-over.ts';
+import { KeyedQueue } from './reconcile/queue.ts';
 import { Reconciler } from './reconcile/reconcile.ts';
+import {
+  priorityOf,
+  type Wake,
+  wakesOfGatewaySync,
+  wakesOfPod,
+  wakesOfReport,
+  wakesOfRoleBinding,
+} from './reconcile/wakes.ts';
 import { Caches } from './watch/caches.ts';
 import type { ObservedGatewaySync } from './watch/observed-gateway-sync.ts';
 import { PodIndex } from './watch/pod-index.ts';
@@ -27,12 +36,15 @@ export interface ControllerOptions {
   githubApps: GithubApps | undefined;
   bindAgents: boolean;
   instance: string;
+  /** In which everything is looked at once more, in milliseconds. */
+  lookOverMs?: number;
   metrics: Metrics;
   log: Logger;
 }
 
 const CONCURRENCY = 8;
 const MINUTE_MS = 60_000;
+const LOOK_OVER_MS = 10 * MINUTE_MS;
 /** Somebody who goes on changing a status is answered at most so often. */
 const PUT_RIGHT_AFTER_MS = 1_000;
 const BACKOFF_MS = { base: 500, max: 300_000 };
@@ -58,7 +70,7 @@ export class Controller {
       log,
     });
     const limiter = new HostLimiter(options.limits);
-    const lookAgain = (key: ObjectKey) => this.#queue.add(key, this.#priorityOf(key));
+    const lookAgain = (key: ObjectKey) => this.#queue.add(key, priorityOf(this.caches.gatewaySync(key)));
     this.#repositories = new Repositories({
       connect: options.connect,
       limiter,
@@ -77,16 +89,20 @@ export class Controller {
         onRestart: (kind, reason) => metrics.watchRestarts.inc({ kind, reason }),
       },
       {
-        onGatewaySync: (change) => this.#onGatewaySync(change),
-        onPod: (change) => this.#enqueue(this.#index.update(change)),
-        onReport: ({ key }) => this.#enqueue(this.#ownerOfPod(key)),
-        onRoleBinding: ({ key }) => this.#enqueue([key.replace('/sync-agent-', '/')]),
+        onGatewaySync: (change) => this.#takeIn(change),
+        onPod: (change) => {
+          this.#index.update(change);
+          this.#wake(wakesOfPod(change));
+        },
+        onReport: (change) => this.#wake(wakesOfReport(change, this.#index)),
+        onRoleBinding: (change) => this.#wake(wakesOfRoleBinding(change)),
       },
     );
     this.#missing = new MissingSidecars({
       client,
       gatewaySyncs: () => this.caches.gatewaySyncs(),
       labelledPods: () => this.caches.pods(),
+      labelledPod: (key) => this.caches.pod(key),
       onChange: (key) => this.#queue.add(key, 'low'),
       log,
     });
@@ -119,12 +135,14 @@ export class Controller {
     const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
     await Promise.race([this.caches.firstSync(), stopped]);
     if (signal.aborted) return;
-    for (const { namespace, name } of this.caches.gatewaySyncs()) this.#queue.add(`${namespace}/${name}`, 'low');
+    const look = (key: ObjectKey) => this.#wake([{ key, priority: 'low' }]);
+    for (const key of this.#keys()) look(key);
     this.#queue.start();
-    const sweep = this.#missing.run(signal);
+    const periodMs = this.#options.lookOverMs ?? LOOK_OVER_MS;
+    const others = [this.#missing.run(signal), lookOver({ keys: () => this.#keys(), look, periodMs }, signal)];
     await stopped;
     this.#repositories.stop();
-    await Promise.all([this.#queue.stop(), sweep]);
+    await Promise.all([this.#queue.stop(), ...others]);
   }
 
   /** What has to go on: for liveness. Each limit is beyond the time limits of what the loop does. */
@@ -136,15 +154,20 @@ export class Controller {
     ];
   }
 
-  /** Sets the gauges that are read rather than counted. */
-  sample(): void {
+  /** The page of all metrics. */
+  async metricsPage(): Promise<Buffer> {
     const { metrics } = this.#options;
     metrics.queueDepth.set(this.#queue.depth);
     metrics.resources.set([...this.caches.gatewaySyncs()].length);
     metrics.podsMissingSidecar.set(this.#missing.count);
     const leads = this.#options.mayWrite();
     metrics.leader.set(leads ? 1 : 0);
-    sampleResources(metrics, leads ? this.caches.gatewaySyncs() : []);
+    const resources = await renderResources(leads ? this.caches.gatewaySyncs() : []);
+    return Buffer.concat([Buffer.from(await metrics.registry.metrics()), resources]);
+  }
+
+  *#keys(): Iterable<ObjectKey> {
+    for (const { namespace, name } of this.caches.gatewaySyncs()) yield `${namespace}/${name}`;
   }
 
   async #handle(key: ObjectKey) {
@@ -162,37 +185,21 @@ export class Controller {
     }
   }
 
-  /** Only what people and the receiver write counts; the status is our own, and put right where it is not. */
-  #onGatewaySync(change: Change<ObservedGatewaySync>): void {
+  #takeIn(change: Change<ObservedGatewaySync>): void {
     if (change.type === 'deleted') {
       this.#queue.forget(change.key);
       this.#reconciler.forget(change.key);
-      return;
+    } else {
+      this.#reconciler.observe(change.key, change.object, change.previous);
+      const wakes = wakesOfGatewaySync(change);
+      if (wakes.length > 0) this.#reconciler.announce(change.key, change.object);
+      this.#wake(wakes);
     }
-    this.#reconciler.observe(change.key, change.object, change.previous);
-    if (change.previous && intentOf(change.previous) === intentOf(change.object)) return;
-    this.#reconciler.announce(change.key, change.object);
-    this.#queue.add(change.key, this.#priorityOf(change.key));
   }
 
-  /** Somebody waits for what is not settled; the rest is polls, and what a new leader looks over. */
-  #priorityOf(key: ObjectKey): Priority {
-    const gatewaySync = this.caches.gatewaySync(key);
-    return gatewaySync && !isSettled(gatewaySync) ? 'high' : 'low';
+  #wake(wakes: Wake[]): void {
+    for (const { key, priority } of wakes) if (this.caches.gatewaySync(key)) this.#queue.add(key, priority);
   }
-
-  #ownerOfPod(podKey: ObjectKey): ObjectKey[] {
-    const owner = this.#index.ownerOf(podKey);
-    return owner ? [owner] : [];
-  }
-
-  #enqueue(keys: ObjectKey[]): void {
-    for (const key of keys) if (this.caches.gatewaySync(key)) this.#queue.add(key, 'high');
-  }
-}
-
-function intentOf({ uid, generation, request, push, deleting }: ObservedGatewaySync): string {
-  return JSON.stringify([uid, generation, request ?? null, push ?? null, deleting]);
 }
 
 /** What a reconcile throws comes from the API server, or is a defect; git hosts have a back-off of their own. */

@@ -120,10 +120,7 @@ const operations = await serveOperations({
 });
 const page = {
   contentType: metrics.registry.contentType,
-  metrics: () => {
-    controller.sample();
-    return metrics.registry.metrics();
-  },
+  metrics: () => controller.metricsPage(),
 };
 const servers = await Promise.all([startMetrics(), startAdmission()]).catch(exitUnlessStopping);
 log.info({ version }, 'controller started');

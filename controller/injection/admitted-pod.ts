@@ -36,6 +36,7 @@ export const admittedPodSchema = v.object({
     volumes: v.optional(v.array(v.looseObject({ name: v.string() }))),
     securityContext: v.optional(securityContextSchema),
     os: v.optional(v.object({ name: v.string() })),
+    nodeSelector: v.optional(v.record(v.string(), v.string())),
     resources: v.optional(v.looseObject({})),
   }),
 });

@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { H3, type H3Event, HTTPError } from 'h3';
 import { toNodeHandler } from 'h3/node';
+import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import { isBoundedJson } from '../../shared/domain/is-bounded-json.ts';
 import type { ReadBody } from '../../shared/io/http/read-body.ts';
 import type { Logger } from '../../shared/log.ts';
@@ -96,7 +97,8 @@ async function decide(
     const injection = injectSidecar({ pod, namespace, images, proxy, candidates: cached });
     if (injection.kind !== 'denied' || injection.because === 'pod') return injection;
   }
-  return injectSidecar({ pod, namespace, images, proxy, candidates: await candidates.live(namespace) });
+  const known = await candidates.live(namespace, pod.metadata.annotations?.[POD_ANNOTATIONS.crName]);
+  return injectSidecar({ pod, namespace, images, proxy, ...known });
 }
 
 function logInjection(

@@ -1,8 +1,12 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import type { ObjectMeta } from '../../shared/api/object-meta.ts';
+import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import { listObjects, METADATA_LIST } from '../../shared/io/kubernetes/list.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Caches } from '../watch/caches.ts';
-import type { InjectionCandidate } from './inject-sidecar.ts';
+import { type ObservedGatewaySync, projectSpec } from '../watch/observed-gateway-sync.ts';
+import type { InjectionCandidate, Known } from './inject-sidecar.ts';
 
 /** Where admission finds the GatewaySyncs that a pod may belong to. */
 export interface CandidateSource {
@@ -10,12 +14,17 @@ export interface CandidateSource {
   watches: (namespace: string) => boolean;
   /** What the cache holds; undefined before it has been filled. */
   cached: (namespace: string) => InjectionCandidate[] | undefined;
-  /** What the API server holds: a resource and its pods are often applied in one go. */
-  live: (namespace: string) => Promise<InjectionCandidate[]>;
+  /**
+   * What the API server holds: a resource and its pods are often applied in one go. Only the resource that the pod
+   * names, or the only one there is, is read; of the others the names.
+   */
+  live: (namespace: string, named: string | undefined) => Promise<Known>;
 }
 
 const PAGE = 500;
-/** The API server waits 10 s for the whole review. */
+/** An annotation may hold anything, a path has names; https://kubernetes.io/docs/concepts/overview/working-with-objects/names/. */
+const RESOURCE_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
+/** For all calls together: the API server waits 10 s for the whole review. */
 const TIMEOUT_MS = 3_000;
 
 /** Reads candidates from the caches of the controller and from the API server. */
@@ -33,24 +42,34 @@ export function candidateSource(
         if (gatewaySync.namespace === namespace) candidates.push(toCandidate(gatewaySync));
       return candidates;
     },
-    live: (namespace) => readAll(client, namespace),
+    live: (namespace, named) => readLive(client, namespace, named),
   };
 }
 
-async function readAll(client: KubernetesClient, namespace: string): Promise<InjectionCandidate[]> {
-  const candidates: InjectionCandidate[] = [];
-  let next: string | undefined;
-  do {
-    const page = await client.get<{ metadata: { continue?: string }; items: GatewaySync[] }>(
-      gatewaySyncPath(namespace),
-      { timeoutMs: TIMEOUT_MS, query: { limit: PAGE, continue: next } },
-    );
-    for (const { metadata, spec } of page.items) candidates.push(toCandidate({ name: metadata.name, spec }));
-    next = page.metadata.continue;
-  } while (next);
-  return candidates;
+async function readLive(client: KubernetesClient, namespace: string, named: string | undefined): Promise<Known> {
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const read = async (name: string): Promise<InjectionCandidate | undefined> => {
+    try {
+      const { spec } = await client.get<GatewaySync>(gatewaySyncPath(namespace, name), { signal });
+      return toCandidate({ name, spec: projectSpec(spec) });
+    } catch (error) {
+      if (isApiError(error, 404)) return undefined;
+      throw error;
+    }
+  };
+  const meant = named !== undefined && RESOURCE_NAME.test(named) ? await read(named) : undefined;
+  if (meant) return { candidates: [meant] };
+  const others: string[] = [];
+  const options = { accept: METADATA_LIST, signal, pageSize: PAGE };
+  await listObjects<{ metadata: ObjectMeta }>(client, gatewaySyncPath(namespace), options, ({ metadata }) => {
+    others.push(metadata.name);
+  });
+  const [only] = others;
+  if (named !== undefined || only === undefined || others.length > 1) return { candidates: [], others };
+  const candidate = await read(only);
+  return { candidates: candidate ? [candidate] : [] };
 }
 
-function toCandidate({ name, spec }: Pick<InjectionCandidate, 'name' | 'spec'>): InjectionCandidate {
+function toCandidate({ name, spec }: Pick<ObservedGatewaySync, 'name' | 'spec'>): InjectionCandidate {
   return { name, spec, profiles: Object.keys(spec.sync.profiles) };
 }

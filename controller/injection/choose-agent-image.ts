@@ -11,7 +11,7 @@ export interface AgentImages {
 }
 
 /** Puts the reference of the agent's image together, and holds it to the list of repositories. */
-export function chooseAgentImage({ agent }: GatewaySyncSpec, images: AgentImages): AgentImageChoice {
+export function chooseAgentImage({ agent }: Pick<GatewaySyncSpec, 'agent'>, images: AgentImages): AgentImageChoice {
   const byDefault = splitImage(images.defaultImage);
   const repository = agent?.image?.repository ?? byDefault.repository;
   const version = agent?.image?.tag === undefined ? byDefault.version : `:${agent.image.tag}`;

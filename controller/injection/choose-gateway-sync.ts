@@ -34,16 +34,17 @@ export type Choice<T> = { kind: 'chosen'; gatewaySync: T; profile: string } | { 
 export function chooseGatewaySync<T extends Candidate>(
   annotations: Record<string, string>,
   candidates: T[],
-  namespace: string,
+  { namespace, others = [] }: { namespace: string; others?: string[] | undefined },
 ): Choice<T> {
   const named = annotations[POD_ANNOTATIONS.crName];
-  const names = listNames(candidates.map(({ name }) => name));
-  if (candidates.length === 0) {
+  const all = [...candidates.map(({ name }) => name), ...others];
+  const names = listNames(all);
+  if (all.length === 0) {
     return denied(
       `there is no GatewaySync in namespace ${namespace}: create one, or remove the annotation ${POD_ANNOTATIONS.inject}`,
     );
   }
-  if (named === undefined && candidates.length > 1) {
+  if (named === undefined && all.length > 1) {
     return denied(
       `several GatewaySyncs are in namespace ${namespace}: name one of them (${names}) in the annotation ${POD_ANNOTATIONS.crName}`,
     );

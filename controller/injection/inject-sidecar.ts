@@ -1,5 +1,5 @@
-import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
 import { AGENT_CONTAINER, AGENT_LABEL, POD_ANNOTATIONS } from '../../shared/api/names.ts';
+import type { ObservedSpec } from '../watch/observed-gateway-sync.ts';
 import { asksForSidecar } from '../watch/observed-pod.ts';
 import type { AdmittedPod, Container } from './admitted-pod.ts';
 import { type AgentImages, chooseAgentImage } from './choose-agent-image.ts';
@@ -16,13 +16,19 @@ export type Injection =
 
 /** A GatewaySync that a pod may belong to. */
 export interface InjectionCandidate extends Candidate {
-  spec: GatewaySyncSpec;
+  spec: Omit<ObservedSpec, 'sync'>;
 }
 
-export interface InjectionInput {
+/** The GatewaySyncs of a namespace. */
+export interface Known {
+  candidates: InjectionCandidate[];
+  /** Names of further ones, which the pod cannot mean. */
+  others?: string[];
+}
+
+export interface InjectionInput extends Known {
   pod: AdmittedPod;
   namespace: string;
-  candidates: InjectionCandidate[];
   images: AgentImages;
   /** Variables that name the proxy to git hosts, if there is one. */
   proxy?: Record<string, string>;
@@ -30,14 +36,14 @@ export interface InjectionInput {
 
 /** Decides what a pod becomes; a second call for the same pod changes nothing. */
 export function injectSidecar(input: InjectionInput): Injection {
-  const { pod, namespace, candidates, images, proxy = {} } = input;
+  const { pod, namespace, candidates, others, images, proxy = {} } = input;
   if (!asksForSidecar(pod)) return { kind: 'unchanged' };
   const present = sidecarOf(pod);
   if (present) return completeMetadata(pod, present);
   const annotations = pod.metadata.annotations ?? {};
   const problem = checkAnnotations(annotations) ?? checkSystem(pod);
   if (problem) return { kind: 'denied', because: 'pod', message: problem };
-  const choice = chooseGatewaySync(annotations, candidates, namespace);
+  const choice = chooseGatewaySync(annotations, candidates, { namespace, others });
   if (choice.kind === 'denied') return { ...choice, because: 'resource' };
   const image = chooseAgentImage(choice.gatewaySync.spec, images);
   if (image.kind === 'denied') return { ...image, because: 'resource' };
@@ -94,10 +100,17 @@ function sidecarOf({ spec }: AdmittedPod): Container | undefined {
 }
 
 function checkSystem({ spec }: AdmittedPod): string | undefined {
-  return spec.os?.name === 'windows'
-    ? `the agent runs on Linux only: remove the annotation ${POD_ANNOTATIONS.inject} from pods with spec.os.name windows`
+  const place = [
+    ...(spec.os?.name === 'windows' ? ['spec.os.name'] : []),
+    ...OS_LABELS.filter((label) => spec.nodeSelector?.[label] === 'windows').map((label) => `nodeSelector ${label}`),
+  ][0];
+  return place
+    ? `the agent runs on Linux only: remove the annotation ${POD_ANNOTATIONS.inject} from pods with ${place} windows`
     : undefined;
 }
+
+/** Labels of nodes that tell their system; https://kubernetes.io/docs/reference/labels-annotations-taints/#kubernetes-io-os. */
+const OS_LABELS = ['kubernetes.io/os', 'beta.kubernetes.io/os'];
 
 const rootMessage = (container: string) =>
   `container ${container} runs as user 0, and the sidecar runs as the same user, but never as root: set securityContext.runAsUser to another user`;

@@ -1,18 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AGENT_LABEL, POD_ANNOTATIONS } from '../../shared/api/names.ts';
+import { AGENT_LABEL } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import { listObjects, METADATA_LIST } from '../../shared/io/kubernetes/list.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import { asksForSidecar, gatewayNameOf, type ObservedPod } from '../watch/observed-pod.ts';
+import { asksForSidecar, identityOf, type ObservedPod } from '../watch/observed-pod.ts';
 
 export interface MissingSidecarsOptions {
   client: KubernetesClient;
   gatewaySyncs: () => Iterable<ObservedGatewaySync>;
   /** Pods with the label of injected ones, which some have set themselves. */
   labelledPods: () => Iterable<ObservedPod>;
+  labelledPod: (key: ObjectKey) => ObservedPod | undefined;
   /** Called with the resources whose missing pods changed. */
   onChange: (key: ObjectKey) => void;
   log: Logger;
@@ -30,12 +32,12 @@ export class MissingSidecars {
   }
 
   podsOf(key: ObjectKey): ObservedPod[] {
-    return this.#pods.get(key) ?? [];
+    return (this.#pods.get(key) ?? []).filter((pod) => this.#isMissing(pod));
   }
 
   /** Pods without their sidecar, over all resources; none while another replica looks for them. */
   get count(): number {
-    const pods = [...this.#pods.values()].flat();
+    const pods = [...this.#pods.values()].flat().filter((pod) => this.#isMissing(pod));
     return new Set(pods.map(({ uid }) => uid)).size;
   }
 
@@ -46,6 +48,11 @@ export class MissingSidecars {
       await sleep(PERIOD_MS * (0.9 + Math.random() * 0.2), undefined, { signal }).catch(() => {});
     }
     this.#pods.clear();
+  }
+
+  /** A pod that has come back since with its sidecar is no longer one without. */
+  #isMissing({ namespace, name }: ObservedPod): boolean {
+    return this.#options.labelledPod(`${namespace}/${name}`)?.sidecar !== 'present';
   }
 
   async #sweepAll(signal: AbortSignal): Promise<void> {
@@ -60,7 +67,9 @@ export class MissingSidecars {
       if (signal.aborted) return;
       try {
         const swept = await sweepMissing(this.#options.client, namespace);
-        this.#store(namespace, resources, [...swept, ...(labelled.get(namespace) ?? [])]);
+        // Who gets the label between the two looks is in both.
+        const pods = new Map([...swept, ...(labelled.get(namespace) ?? [])].map((pod) => [pod.uid, pod]));
+        this.#store(namespace, resources, [...pods.values()]);
       } catch (error) {
         this.#options.log.warn({ err: error, namespace }, 'pods without sidecar not looked for');
       }
@@ -94,13 +103,6 @@ interface PodMetadata {
   metadata: ObjectMeta;
 }
 
-interface MetadataPage {
-  metadata: { continue?: string };
-  /** Null rather than empty: the API server leaves it out of lists of this form. */
-  items: PodMetadata[] | null;
-}
-
-const METADATA_ONLY = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 const PAGE = 100;
 /** Pods that ended need no sidecar any more. */
 const RUNNING = 'status.phase!=Succeeded,status.phase!=Failed';
@@ -108,13 +110,15 @@ const RUNNING = 'status.phase!=Succeeded,status.phase!=Failed';
 /** Pods of a namespace that ask for the sidecar and were created without it: metadata only, in pages. */
 async function sweepMissing(client: KubernetesClient, namespace: string): Promise<ObservedPod[]> {
   const found: ObservedPod[] = [];
-  let next: string | undefined;
-  do {
-    const query = { limit: PAGE, continue: next, labelSelector: `${AGENT_LABEL}!=true`, fieldSelector: RUNNING };
-    const page = await client.get<MetadataPage>(corePath('pods', namespace), { query, accept: METADATA_ONLY });
-    found.push(...(page.items ?? []).filter(isGateway).map(toObserved));
-    next = page.metadata.continue;
-  } while (next);
+  const query = { labelSelector: `${AGENT_LABEL}!=true`, fieldSelector: RUNNING };
+  await listObjects<PodMetadata>(
+    client,
+    corePath('pods', namespace),
+    { query, accept: METADATA_LIST, pageSize: PAGE },
+    (pod) => {
+      if (isGateway(pod)) found.push(toObserved(pod));
+    },
+  );
   return found;
 }
 
@@ -123,15 +127,5 @@ function isGateway(pod: PodMetadata): boolean {
 }
 
 function toObserved({ metadata }: PodMetadata): ObservedPod {
-  return {
-    namespace: metadata.namespace,
-    name: metadata.name,
-    uid: metadata.uid,
-    crName: metadata.annotations?.[POD_ANNOTATIONS.crName],
-    gatewayName: gatewayNameOf(metadata),
-    profile: metadata.annotations?.[POD_ANNOTATIONS.profile] ?? 'default',
-    serviceAccountName: 'default',
-    sidecar: 'missing',
-    live: true,
-  };
+  return { ...identityOf(metadata), serviceAccountName: 'default', sidecar: 'missing', live: true };
 }

@@ -40,7 +40,7 @@ export interface SidecarVolumes {
 /** The resource that a sidecar follows. */
 export interface Followed {
   crName: string;
-  spec: GatewaySyncSpec;
+  spec: Omit<GatewaySyncSpec, 'sync'>;
 }
 
 /** Makes the volumes of a sidecar. A name that the pod already uses gets a number. */
@@ -91,7 +91,7 @@ export function credentialSources({ crName, spec: { git, gateway } }: Followed) 
 }
 
 /** Secrets with the values of headers, by Secret and key: the list of requests may change after injection. */
-export function headerSources({ gateway }: GatewaySyncSpec) {
+export function headerSources({ gateway }: Pick<GatewaySyncSpec, 'gateway'>) {
   const refs = (gateway.reload?.requests ?? []).flatMap(({ headersFrom = [] }) =>
     headersFrom.map(({ secretRef }) => secretRef),
   );
@@ -103,7 +103,7 @@ export function headerSources({ gateway }: GatewaySyncSpec) {
 }
 
 /** The Secret whose values are the keys to trust, where something must be signed. */
-export function verifyKeysSecret({ git }: GatewaySyncSpec): string | undefined {
+export function verifyKeysSecret({ git }: Pick<GatewaySyncSpec, 'git'>): string | undefined {
   return git.verify && git.verify.mode !== 'none' ? git.verify.keysSecretRef?.name : undefined;
 }
 
@@ -111,7 +111,7 @@ export function verifyKeysSecret({ git }: GatewaySyncSpec): string | undefined {
  * Whether the agent has to copy a credential: ssh refuses a key that others can read, as they can a mounted Secret. The
  * copy must not be on the node's disk, where `/repo` is.
  */
-export function copiesCredentials({ git }: GatewaySyncSpec): boolean {
+export function copiesCredentials({ git }: Pick<GatewaySyncSpec, 'git'>): boolean {
   return git.auth?.sshKey !== undefined;
 }
 

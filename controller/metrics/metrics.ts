@@ -1,5 +1,4 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
@@ -56,12 +55,6 @@ export function createMetrics() {
       help: 'GatewaySyncs that this replica knows.',
       registers,
     }),
-    conditions: new Gauge({
-      name: 'sync_controller_conditions',
-      help: 'GatewaySyncs by the state of each condition; on the leader only.',
-      labelNames: ['condition', 'status'],
-      registers,
-    }),
     watchRestarts: new Counter({
       name: 'sync_controller_watch_restarts_total',
       help: 'Watches that ended and started again.',
@@ -97,18 +90,6 @@ export function createMetrics() {
       help: 'Pods that ask for the sidecar and were created without it; 0 on replicas that do not lead.',
       registers,
     }),
-    ready: new Gauge({
-      name: 'sync_controller_gatewaysync_ready',
-      help: 'The condition Ready of a GatewaySync: 1 True, 0 False, -1 Unknown; on the leader only.',
-      labelNames: ['namespace', 'name', 'reason'],
-      registers,
-    }),
-    gateways: new Gauge({
-      name: 'sync_controller_gateways',
-      help: 'Gateways of a GatewaySync by state; on the leader only.',
-      labelNames: ['namespace', 'name', 'state'],
-      registers,
-    }),
     transitions: new Counter({
       name: 'sync_controller_transitions_total',
       help: 'Changes of resources by reason.',
@@ -125,29 +106,3 @@ export function createMetrics() {
 }
 
 export type Metrics = ReturnType<typeof createMetrics>;
-
-const values = { True: 1, False: 0, Unknown: -1 };
-
-/** What the gauges of a resource are read from. */
-export interface SampledResource {
-  namespace: string;
-  name: string;
-  status: GatewaySyncStatus;
-}
-
-/** Resets the gauges of resources, so that those of deleted ones are gone. */
-export function sampleResources(metrics: Metrics, gatewaySyncs: Iterable<SampledResource>): void {
-  metrics.ready.reset();
-  metrics.gateways.reset();
-  metrics.conditions.reset();
-  for (const { namespace, name, status } of gatewaySyncs) {
-    const ready = status.conditions?.find(({ type }) => type === 'Ready');
-    for (const { type, status: state } of status.conditions ?? [])
-      metrics.conditions.inc({ condition: type, status: state });
-    if (ready) metrics.ready.set({ namespace, name, reason: ready.reason }, values[ready.status]);
-    const { summary: _, total: __, ...states } = status.gateways ?? { summary: '', total: 0 };
-    for (const [state, count] of Object.entries(states)) {
-      if (count > 0) metrics.gateways.set({ namespace, name, state }, count);
-    }
-  }
-}

@@ -1,5 +1,4 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
-import { validateProfiles } from '../../shared/domain/validate-profiles.ts';
 import type { Intents } from '../intent/intents.ts';
 import { type Answer, type Asking, type Followed, type Resolution, resolve } from '../intent/resolution.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
@@ -75,7 +74,7 @@ function statusOf(observation: Observation, resolution: Resolution, now: number)
     resolution,
     counts,
     accessProblems,
-    profileProblems: validateProfiles(spec.sync),
+    profileProblems: spec.sync.problems ?? [],
     gatewayErrors: gateways
       .flatMap(({ syncStatus, podName, message }) =>
         syncStatus === 'Error' ? `${podName}: ${message ?? 'failed'}` : [],

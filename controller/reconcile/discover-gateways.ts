@@ -1,7 +1,6 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { DiscoveredGateway, GatewayCounts } from '../../shared/api/gateway-sync-status.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
-import { resolveProfile } from '../../shared/domain/resolve-profile.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod, ObservedReport } from '../watch/observed-pod.ts';
 
@@ -44,11 +43,11 @@ const noSidecar =
 
 function identityOf(pod: ObservedPod) {
   return {
-    name: pod.gatewayName.slice(0, BOUNDS.text),
+    name: pod.gatewayName,
     namespace: pod.namespace,
     podName: pod.name,
     serviceAccountName: pod.serviceAccountName,
-    profile: pod.profile.slice(0, BOUNDS.text),
+    profile: pod.profile,
   };
 }
 
@@ -65,15 +64,11 @@ interface Wanted {
 }
 
 function restsOf({ spec }: ObservedGatewaySync): Wanted['restOf'] {
-  const known = new Map<string, Rest | undefined>();
-  const find = (name: string): Rest | undefined => {
-    const profile = resolveProfile(spec.sync, name);
+  const { profiles } = spec.sync;
+  return (name) => {
+    const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
     if (spec.paused || profile?.paused) return 'Paused';
     return profile?.dryRun ? 'DryRun' : undefined;
-  };
-  return (name) => {
-    if (!known.has(name)) known.set(name, find(name));
-    return known.get(name);
   };
 }
 

@@ -2,7 +2,7 @@ import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
-import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import { type KubernetesClient, METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
@@ -91,7 +91,7 @@ export class StatusWriter {
     for (let attempt = 1; stored && mayWrite(); attempt += 1) {
       const patch = mergePatchOf(stored.status, status);
       if (!patch) break;
-      const outcome: Outcome = await this.#patch(stored, patch, attempt);
+      const outcome: Outcome = await this.#patch(stored, { patch, status }, attempt);
       if (outcome.kind === 'gone') return;
       if (outcome.kind === 'written') {
         this.#written.set(key, outcome.written);
@@ -103,17 +103,18 @@ export class StatusWriter {
   }
 
   /** Only what is stored as it was seen is changed, so that nobody's write is overwritten unseen. */
-  async #patch(stored: Stored, patch: Json, attempt: number): Promise<Outcome> {
+  async #patch(stored: Stored, { patch, status }: Change, attempt: number): Promise<Outcome> {
     const { client } = this.#options;
     const { namespace, name, uid, resourceVersion } = stored;
     const path = gatewaySyncPath(namespace, name);
     try {
       const body = { metadata: { uid, resourceVersion }, status: patch };
       const query = { fieldManager: FIELD_MANAGERS.controller };
-      return {
-        kind: 'written',
-        written: storedOf(await client.mergePatch<GatewaySync>(`${path}/status`, body, { query })),
-      };
+      // The object may have a megabyte; what its status is now is known.
+      const { metadata } = await client.mergePatch<Pick<GatewaySync, 'metadata'>>(`${path}/status`, body, {
+        ...{ query, accept: METADATA_ONLY },
+      });
+      return { kind: 'written', written: storedOf({ metadata, status }) };
     } catch (error) {
       if (isApiError(error, 404)) return { kind: 'gone' };
       if (!isApiError(error, 409) || attempt >= ATTEMPTS) throw error;
@@ -136,7 +137,16 @@ type Stored = Written & Pick<ObservedGatewaySync, 'namespace' | 'name'>;
 
 type Outcome = { kind: 'written'; written: Stored } | { kind: 'changed'; live: Stored } | { kind: 'gone' };
 
-const storedOf = ({ metadata: { namespace, name, uid, resourceVersion }, status = {} }: GatewaySync): Stored => ({
+/** What a status is to be, and the patch that makes it of the one that is stored. */
+interface Change {
+  status: GatewaySyncStatus;
+  patch: Json;
+}
+
+const storedOf = ({
+  metadata: { namespace, name, uid, resourceVersion },
+  status = {},
+}: Pick<GatewaySync, 'metadata' | 'status'>): Stored => ({
   ...{ namespace, name, uid, resourceVersion },
   status,
 });

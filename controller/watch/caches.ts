@@ -33,6 +33,9 @@ export interface CacheOptions {
   onRestart?: (kind: string, reason: string) => void;
 }
 
+/** Objects of one page of a list where each may have a megabyte. */
+const LARGE_OBJECTS_PAGE = 25;
+
 type AnyReflector = Pick<Reflector<GatewaySync, unknown>, 'hasSynced' | 'stuckForMs' | 'firstSync' | 'run'>;
 
 /** The controller's view of the cluster: GatewaySyncs, injected pods, reports and role bindings, always current. */
@@ -50,14 +53,15 @@ export class Caches {
     });
     const pool = new StringPool();
     const compact =
-      <TRaw, T>(project: (object: TRaw) => T) =>
-      (object: TRaw) =>
-        pool.intern(project(object));
+      <TRaw, T>(project: (object: TRaw, previous?: T) => T) =>
+      (object: TRaw, previous?: T) =>
+        pool.intern(project(object, previous));
     for (const namespace of namespaces.length > 0 ? namespaces : [undefined]) {
       this.#gatewaySyncs.push(
         make({
           ...of('gatewaysyncs'),
           path: gatewaySyncPath(namespace),
+          pageSize: LARGE_OBJECTS_PAGE,
           project: compact(projectGatewaySync),
           onChange: listeners.onGatewaySync,
         }),
@@ -125,6 +129,10 @@ export class Caches {
 
   roleBinding(key: ObjectKey): ObservedRoleBinding | undefined {
     return find(this.#roleBindings, key);
+  }
+
+  pod(key: ObjectKey): ObservedPod | undefined {
+    return find(this.#pods, key);
   }
 
   *pods(): Iterable<ObservedPod> {

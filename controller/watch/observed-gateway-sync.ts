@@ -3,6 +3,9 @@ import type { GatewaySync, GatewaySyncSpec } from '../../shared/api/gateway-sync
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { ManagedFieldsEntry } from '../../shared/api/object-meta.ts';
+import { resolveProfile } from '../../shared/domain/resolve-profile.ts';
+import { validateProfiles } from '../../shared/domain/validate-profiles.ts';
+import { clip } from './observed-text.ts';
 
 /** A request to move, as its annotations say it. */
 export interface RequestAnnotations {
@@ -28,7 +31,17 @@ export interface Origin {
   notBefore?: number;
 }
 
-/** The fields of a GatewaySync that the controller uses; managedFields, by far the largest part, is boiled down. */
+/** What the controller uses of `spec.sync`, which may have a megabyte: agents read the rest themselves. */
+interface ObservedSync {
+  /** By name; whether the profile, or what it inherits, tells the agents to leave the files alone. */
+  profiles: Record<string, { paused?: boolean | undefined; dryRun?: boolean | undefined }>;
+  /** What is wrong with them beyond what the CRD refuses, the first few sentences. */
+  problems?: string[];
+}
+
+export type ObservedSpec = Omit<GatewaySyncSpec, 'sync'> & { sync: ObservedSync };
+
+/** The fields of a GatewaySync that the controller uses; the mappings and managedFields are boiled down. */
 export interface ObservedGatewaySync {
   namespace: string;
   name: string;
@@ -38,7 +51,7 @@ export interface ObservedGatewaySync {
   /** Milliseconds since the epoch. */
   createdAt: number;
   deleting: boolean;
-  spec: GatewaySyncSpec;
+  spec: ObservedSpec;
   status: GatewaySyncStatus;
   request?: RequestAnnotations & Origin;
   push?: PushAnnotations & Origin;
@@ -48,9 +61,13 @@ export interface ObservedGatewaySync {
   repoWrittenAt?: number;
 }
 
-/** Keeps what is used of a GatewaySync. */
-export function projectGatewaySync({ metadata, spec, status }: GatewaySync): ObservedGatewaySync {
+/** Keeps what is used of a GatewaySync. A spec is read once a generation; `previous` is what is kept of the name. */
+export function projectGatewaySync(
+  { metadata, spec, status }: GatewaySync,
+  previous?: ObservedGatewaySync,
+): ObservedGatewaySync {
   const writtenAt = (field: string) => timeOf(ownerOfField(metadata.managedFields, ['f:spec', 'f:git', field]));
+  const isKnown = previous !== undefined && previous.uid === metadata.uid && previous.generation === metadata.generation;
   return {
     namespace: metadata.namespace,
     name: metadata.name,
@@ -59,12 +76,28 @@ export function projectGatewaySync({ metadata, spec, status }: GatewaySync): Obs
     resourceVersion: metadata.resourceVersion,
     createdAt: Date.parse(metadata.creationTimestamp),
     deleting: metadata.deletionTimestamp !== undefined,
-    spec,
+    spec: isKnown ? previous.spec : projectSpec(spec),
     status: status ?? {},
     ...requestOf(metadata),
     ...pushOf(metadata),
     ...withoutUndefined({ refWrittenAt: writtenAt('f:ref'), repoWrittenAt: writtenAt('f:repo') }),
   };
+}
+
+/** Keeps what is used of a spec. */
+export function projectSpec({ sync, ...rest }: GatewaySyncSpec): ObservedSpec {
+  return { ...rest, sync: projectSync(sync) };
+}
+
+function projectSync(sync: GatewaySyncSpec['sync']): ObservedSync {
+  const profiles = Object.keys(sync.profiles).map((name) => {
+    const { paused, dryRun } = resolveProfile(sync, name) ?? {};
+    return [name, { ...(paused ? { paused } : {}), ...(dryRun ? { dryRun } : {}) }] as const;
+  });
+  const problems = validateProfiles(sync)
+    .slice(0, SHOWN_PROBLEMS)
+    .map((problem) => clip(problem, BOUNDS.message));
+  return { profiles: Object.fromEntries(profiles), ...(problems.length > 0 ? { problems } : {}) };
 }
 
 function requestOf(metadata: GatewaySync['metadata']): Pick<ObservedGatewaySync, 'request'> {
@@ -107,16 +140,14 @@ function timeOf(entry: ManagedFieldsEntry | undefined): number | undefined {
   return entry?.time === undefined ? undefined : Date.parse(entry.time);
 }
 
-/** An annotation may be longer than its echo in status can be; both are compared as they fit there. */
-function clip<T extends string | undefined>(value: T, length: number): T {
-  return value?.slice(0, length) as T;
-}
-
 type Defined<T> = { [Key in keyof T]?: Exclude<T[Key], undefined> };
 
 function withoutUndefined<T extends object>(fields: T): Defined<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
 }
+
+/** More do not fit into the message of a condition. */
+const SHOWN_PROBLEMS = 8;
 
 /** Manager that `kubectl apply` uses without --server-side; its writes are kept in a file, like those of an Apply. */
 const CLIENT_SIDE_APPLY = 'kubectl-client-side-apply';

@@ -1,6 +1,8 @@
+import { BOUNDS } from '../../shared/api/bounds.ts';
 import { AGENT_CONTAINER, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import type { SyncReport, SyncReportStatus } from '../../shared/api/sync-report.ts';
+import { clip } from './observed-text.ts';
 
 /** What the controller reads of a pod. */
 export interface Pod {
@@ -28,27 +30,24 @@ const ENDED = new Set(['Succeeded', 'Failed']);
 
 /** Keeps what is used of a pod. */
 export function projectPod({ metadata, spec, status }: Pod): ObservedPod {
-  const annotations = metadata.annotations ?? {};
   return {
-    namespace: metadata.namespace,
-    name: metadata.name,
-    uid: metadata.uid,
-    crName: annotations[POD_ANNOTATIONS.crName],
-    gatewayName: gatewayNameOf(metadata),
-    profile: annotations[POD_ANNOTATIONS.profile] ?? 'default',
+    ...identityOf(metadata),
     serviceAccountName: spec.serviceAccountName ?? 'default',
     sidecar: sidecarOf({ metadata, spec }),
     live: metadata.deletionTimestamp === undefined && !ENDED.has(status?.phase ?? ''),
   };
 }
 
-/** Name of the gateway: the annotation, else the label `app.kubernetes.io/name`, else the pod's own. */
-export function gatewayNameOf({
-  name,
-  annotations,
-  labels,
-}: Pick<ObjectMeta, 'name' | 'annotations' | 'labels'>): string {
-  return annotations?.[POD_ANNOTATIONS.gatewayName] ?? labels?.['app.kubernetes.io/name'] ?? name;
+/** Who a pod is, as its metadata tell: annotations have any length, since anybody sets them. */
+export function identityOf(metadata: ObjectMeta) {
+  const { namespace, name, uid, annotations = {}, labels } = metadata;
+  const gatewayName = annotations[POD_ANNOTATIONS.gatewayName] ?? labels?.['app.kubernetes.io/name'] ?? name;
+  return {
+    ...{ namespace, name, uid },
+    crName: clip(annotations[POD_ANNOTATIONS.crName], BOUNDS.text),
+    gatewayName: clip(gatewayName, BOUNDS.text),
+    profile: clip(annotations[POD_ANNOTATIONS.profile] ?? 'default', BOUNDS.text),
+  };
 }
 
 function sidecarOf({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): ObservedPod['sidecar'] {

@@ -6,12 +6,10 @@ export class PodIndex {
   readonly #pods = new Map<ObjectKey, Map<ObjectKey, ObservedPod>>();
   readonly #owners = new Map<ObjectKey, ObjectKey>();
 
-  /** Takes a change of a pod in, and gives the resources that it concerns. */
-  update(change: Change<ObservedPod>): ObjectKey[] {
-    const owners = new Set<ObjectKey>();
-    if (change.previous) this.#remove(change.key, change.previous, owners);
-    if (change.type === 'upserted') this.#add(change.key, change.object, owners);
-    return [...owners];
+  /** Takes a change of a pod in. */
+  update(change: Change<ObservedPod>): void {
+    if (change.previous) this.#remove(change.key, change.previous);
+    if (change.type === 'upserted') this.#add(change.key, change.object);
   }
 
   /** The resource that a pod belongs to, by the pod's key. */
@@ -23,19 +21,17 @@ export class PodIndex {
     return [...(this.#pods.get(owner)?.values() ?? [])];
   }
 
-  #add(key: ObjectKey, pod: ObservedPod, owners: Set<ObjectKey>): void {
+  #add(key: ObjectKey, pod: ObservedPod): void {
     const owner = ownerOf(pod);
     if (!owner) return;
-    owners.add(owner);
     this.#owners.set(key, owner);
     const pods = this.#pods.get(owner) ?? new Map<ObjectKey, ObservedPod>();
     this.#pods.set(owner, pods.set(key, pod));
   }
 
-  #remove(key: ObjectKey, pod: ObservedPod, owners: Set<ObjectKey>): void {
+  #remove(key: ObjectKey, pod: ObservedPod): void {
     const owner = ownerOf(pod);
     if (!owner) return;
-    owners.add(owner);
     this.#owners.delete(key);
     const pods = this.#pods.get(owner);
     pods?.delete(key);
@@ -43,7 +39,7 @@ export class PodIndex {
   }
 }
 
-/** A pod that carries the label of injected ones and has no sidecar is no gateway of anybody. */
-function ownerOf({ namespace, crName, sidecar }: ObservedPod): ObjectKey | undefined {
+/** The resource that a pod belongs to: one that has the label of injected ones and no sidecar is nobody's gateway. */
+export function ownerOf({ namespace, crName, sidecar }: ObservedPod): ObjectKey | undefined {
   return crName === undefined || sidecar !== 'present' ? undefined : `${namespace}/${crName}`;
 }

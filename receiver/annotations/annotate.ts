@@ -1,11 +1,8 @@
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
-import { type KubernetesClient, MERGE_PATCH } from '../../shared/io/kubernetes/client.ts';
+import { type KubernetesClient, MERGE_PATCH, METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Annotations } from './annotations-of.ts';
 import type { Target } from './target.ts';
-
-/** Only the metadata comes back: the object itself may be large. */
-const PARTIAL_METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 /** Sets annotations of a GatewaySync, others untouched. Throws `ApiError`, or the error of a broken connection. */
 export type Annotate = (target: Target, annotations: Annotations, timeoutMs: number) => Promise<void>;
@@ -19,7 +16,7 @@ export function createAnnotate(client: KubernetesClient): Annotate {
       query: { fieldManager: FIELD_MANAGERS.receiver },
       body: { metadata: { annotations } },
       contentType: MERGE_PATCH,
-      accept: PARTIAL_METADATA,
+      accept: METADATA_ONLY, // the object itself may be large
       timeoutMs,
     });
 }

@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { buildBundles } from '../demo/build-bundles.ts';
-import { type RunningProgram, startProgram } from '../demo/programs.ts';
+import type { RunningProgram } from '../demo/programs.ts';
 import { freePort } from '../testbed/free-port.ts';
 import { step } from '../testbed/step.ts';
 import { startHostileTenant } from './controller/hostile-tenant.ts';
+import { measureMemory } from './controller/measure-memory.ts';
 import { measureRequests, measureRequestsInFlood } from './controller/measure-requests.ts';
-import { makeWorld, NAMESPACE, patchDirectly, type Scale, type World } from './controller/world.ts';
+import { readMetric, readWrites, startController } from './controller/start-controller.ts';
+import { makeWorld, patchDirectly, type Scale, type World } from './controller/world.ts';
 import { readCpuSeconds, readMemory } from './process-usage.ts';
 import { printTable, quantile } from './table.ts';
 
@@ -15,23 +17,38 @@ const defaults = { resources: 1000, repositories: 1, hosts: 1, pods: 0, requests
 /** For how long the requests of others are measured while a hostile tenant is at work, in seconds. */
 const HOSTILE_SECONDS = 60;
 
+const crowd = {
+  ...defaults,
+  resources: 10_000,
+  repositories: 20,
+  hosts: 20,
+  pods: 20_000,
+  interval: 300,
+} satisfies Scale;
+
 /**
  * Resources from cold, a quiet poll cycle, requests: alone, over a poll cycle, in a flood; `--resources 1000 --repositories 1
- * --hosts 1 --pods 0`. With `--hostile`: requests alone, and next to a hostile tenant.
+ * --hosts 1 --pods 0`. With `--hostile`: requests alone, and next to a hostile tenant. With `--memory`: what 10,000
+ * resources and 20,000 pods take in 128 MiB.
  */
 export async function run(options: string[]): Promise<void> {
   const names = Object.keys(defaults) as (keyof Scale)[];
   const { values } = parseArgs({
     args: options,
-    options: { hostile: { type: 'boolean' }, ...Object.fromEntries(names.map((name) => [name, { type: 'string' }])) },
+    options: {
+      hostile: { type: 'boolean' },
+      memory: { type: 'boolean' },
+      ...Object.fromEntries(names.map((name) => [name, { type: 'string' as const }])),
+    },
   });
-  const given = values as Partial<Record<keyof Scale, string>> & { hostile?: boolean };
-  const scale: Scale = { ...defaults };
+  const given = values as Partial<Record<keyof Scale, string>> & { hostile?: boolean; memory?: boolean };
+  const scale: Scale = { ...(given.memory ? crowd : defaults) };
   for (const name of names) scale[name] = Number(given[name] ?? scale[name]);
   await buildBundles();
   const world = await makeWorld(scale);
+  const run = given.memory ? measureMemory : given.hostile ? measureNextToHostileTenant : measure;
   try {
-    await (given.hostile ? measureNextToHostileTenant : measure)(world, scale);
+    await run(world, scale);
   } finally {
     await Promise.all([world.server.stop(), world.cluster.stop()]);
   }
@@ -131,18 +148,7 @@ async function startFromCold(
 ): Promise<ColdStart> {
   server.requests.length = 0;
   const [started, startedAt] = [performance.now(), Date.now()];
-  const environment = {
-    KUBECONFIG: cluster.kubeconfig,
-    POD_NAMESPACE: NAMESPACE,
-    LEADER_ELECTION: 'false',
-    WEBHOOK_PORT: '0',
-    METRICS_PORT: String(metricsPort),
-    METRICS_SECURE: 'false',
-    GIT_ALLOW_LOCAL: 'true',
-    LOG_LEVEL: 'warn',
-    AUTO_BIND_AGENT: 'false',
-  };
-  const controller = await startProgram('controller', environment, cluster.dir);
+  const controller = await startController(cluster, metricsPort);
   while (![...mirror.store.values()].every(({ status }) => status?.lastSyncCommit !== undefined)) await sleep(20);
   const queries = server.requests.filter(({ command }) => command === 'ls-refs');
   return {
@@ -168,14 +174,4 @@ async function quietCycle(pid: number, metricsPort: number, interval: number) {
     cpuPercent: ((await readCpuSeconds(pid)) - before.cpu) * (100 / elapsed),
     memory: await readMemory(pid),
   };
-}
-
-const readWrites = (port: number) =>
-  readMetric(port, /^sync_controller_api_calls_total\{verb="(POST|PUT|PATCH|DELETE)"/);
-
-/** The sum of all series whose line matches. */
-async function readMetric(port: number, pattern: RegExp): Promise<number> {
-  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-  const lines = text.split('\n').filter((line) => pattern.test(line));
-  return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
 }

@@ -1,6 +1,7 @@
 import { GATEWAY_SYNC } from '../../shared/api/group.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { corePath, groupPath } from '../../shared/io/kubernetes/resource-path.ts';
+import { serverSideApply } from '../testbed/server-side-apply.ts';
 
 /** What tells where an object belongs. */
 export interface ApiObject {
@@ -26,5 +27,5 @@ export async function applyObject(client: KubernetesClient, object: ApiObject): 
   const path = apiVersion.includes('/')
     ? groupPath(apiVersion, plural, metadata.namespace, metadata.name)
     : corePath(plural, metadata.namespace, metadata.name);
-  await client.apply(path, object, { query: { fieldManager: 'stoker-demo', force: true } });
+  await serverSideApply(client, path, object, { fieldManager: 'stoker-demo', force: true });
 }

@@ -8,22 +8,29 @@ import { type GuardedProcess, startGuarded } from '../testbed/guarded-process.ts
 
 const root = path.join(import.meta.dirname, '../..');
 
+/** A controller of 10,000 resources lists them first. */
+const READY_WITHIN_MS = 120_000;
+
 /** A program of the product that runs on this machine. */
 export interface RunningProgram extends GuardedProcess {
   /** File with its log. */
   log: string;
 }
 
-/** Starts a bundle with this Node and the flags of its image, and waits until it is ready; `logs` is the folder for its log. */
+/**
+ * Starts a bundle with this Node and the flags of its image, and waits until it is ready; `logs` is the folder for its
+ * log, `moreFlags` are for Node as well.
+ */
 export async function startProgram(
   name: Program,
   environment: Record<string, string>,
   logs: string,
+  moreFlags: string[] = [],
 ): Promise<RunningProgram> {
   const log = path.join(logs, `${name}.log`);
   const health = await freePort();
   const { PATH = '', HOME = '' } = process.env;
-  const flags = await readNodeFlags(name);
+  const flags = [...(await readNodeFlags(name)), ...moreFlags];
   const started = startGuarded(process.execPath, [...flags, path.join(root, 'dist', `${name}.mjs`)], {
     env: { PATH, HOME, MALLOC_ARENA_MAX: '1', ...environment, HEALTH_PORT: String(health) },
     output: { log },
@@ -36,7 +43,7 @@ async function untilHealthy(
   name: string,
   { port, hasExited, log }: { port: number; hasExited: () => boolean; log: string },
 ): Promise<void> {
-  for (const deadline = Date.now() + 30_000; Date.now() < deadline; await sleep(20)) {
+  for (const deadline = Date.now() + READY_WITHIN_MS; Date.now() < deadline; await sleep(20)) {
     if (hasExited()) break;
     const path = name === 'agent' ? 'healthz' : 'readyz';
     const response = await fetch(`http://127.0.0.1:${port}/${path}`).catch(() => undefined);

@@ -5,6 +5,7 @@ import { parse } from 'yaml';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { clientOf } from './client-of.ts';
+import { serverSideApply } from './server-side-apply.ts';
 
 const folder = path.join(import.meta.dirname, '../../chart/crds');
 
@@ -25,7 +26,7 @@ export async function installCrds({ kubeconfig }: { kubeconfig: string }): Promi
 async function installCrd(client: KubernetesClient, definition: Definition): Promise<void> {
   const { name } = definition.metadata;
   const at = groupPath('apiextensions.k8s.io/v1', 'customresourcedefinitions', undefined, name);
-  await client.apply(at, definition, { query: { fieldManager: 'testbed' } });
+  await serverSideApply(client, at, definition, { fieldManager: 'testbed' });
   for (const deadline = Date.now() + 30_000; !isEstablished(await client.get<Definition>(at)); await sleep(100)) {
     if (Date.now() > deadline) throw new Error(`The CRD ${name} is not served after 30 s.`);
   }

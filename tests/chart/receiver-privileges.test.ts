@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { serverSideApply } from '../../scripts/testbed/server-side-apply.ts';
 import { ApiError } from '../../shared/io/kubernetes/api-error.ts';
 import { corePath, gatewaySyncPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { startReceiver } from '../integration/receiver/start-receiver.ts';
@@ -45,13 +46,13 @@ test('its credentials read nothing, list nothing and create nothing', async (t) 
   const named = { metadata: { name: 'x', namespace } };
   const sync = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', ...named };
   const spec = (await storedAs(namespace)).spec;
-  const byApply = { query: { fieldManager: 'sync-receiver', force: true } };
+  const byApply = { fieldManager: 'sync-receiver', force: true };
   await assertAllRefused({
     'another kind': () => client.create(corePath('configmaps', namespace), { ...named, data: {} }),
     'an event': () => client.create(corePath('events', namespace), { ...named, involvedObject: {} }),
     'a token': () => client.create(`${corePath('serviceaccounts', namespace, serviceAccount)}/token`, { spec: {} }),
     'a resource': () => client.create(gatewaySyncPath(namespace), { ...sync, spec }),
-    'a resource by apply': () => client.apply(gatewaySyncPath(namespace, 'x'), { ...sync, spec }, byApply),
+    'a resource by apply': () => serverSideApply(client, gatewaySyncPath(namespace, 'x'), { ...sync, spec }, byApply),
     'a replacement': () => client.replace(gatewaySyncPath(namespace, 'demo'), { ...sync, spec }),
     'a deletion': () => client.delete(gatewaySyncPath(namespace, 'demo')),
     'a deletion of all': () => client.delete(gatewaySyncPath(namespace)),

@@ -3,7 +3,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 /** A page of a program's own: its path, its type and how it is made. */
 export interface MetricsPage {
   contentType: string;
-  metrics(): Promise<string>;
+  metrics(): Promise<string | Buffer>;
 }
 
 export interface OperationsOptions {

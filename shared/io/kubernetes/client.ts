@@ -14,6 +14,9 @@ const MAX_ERROR_BYTES = 64 * 1024;
 /** JSON merge patch (RFC 7386). */
 export const MERGE_PATCH = 'application/merge-patch+json';
 
+/** Asks the API server for the metadata of an object, and for nothing else. */
+export const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
+
 export type Query = Record<string, string | number | boolean | undefined>;
 
 export interface ApiRequest {
@@ -92,11 +95,6 @@ export class KubernetesClient {
   /** JSON merge patch (RFC 7386): null removes a key. */
   mergePatch<T>(path: string, body: unknown, options: Partial<ApiRequest> = {}): Promise<T> {
     return this.request<T>({ method: 'PATCH', path, body, contentType: MERGE_PATCH, ...options });
-  }
-
-  /** Server-side apply; `fieldManager` belongs into `options.query`. */
-  apply<T>(path: string, body: unknown, options: Partial<ApiRequest> = {}): Promise<T> {
-    return this.request<T>({ method: 'PATCH', path, body, contentType: 'application/apply-patch+yaml', ...options });
   }
 
   /** Gives up all idle connections. */

@@ -3,6 +3,7 @@ import type { ObjectMeta } from '../../api/object-meta.ts';
 import type { Logger } from '../../log.ts';
 import { isApiError } from './api-error.ts';
 import type { KubernetesClient } from './client.ts';
+import { listObjects } from './list.ts';
 import { watch } from './watch.ts';
 
 /** `namespace/name`. */
@@ -16,21 +17,16 @@ interface KubernetesObject {
   metadata: ObjectMeta;
 }
 
-interface ListPage<TRaw> {
-  metadata: { resourceVersion: string; continue?: string };
-  items: TRaw[];
-}
-
 export interface ReflectorOptions<TRaw, T> {
   client: KubernetesClient;
   /** Path of the collection. */
   path: string;
   labelSelector?: string;
   fieldSelector?: string;
-  /** Objects of one page of a list: what is in memory at once in full size. */
+  /** Objects of one page of a list, which the API server has in memory at once. */
   pageSize?: number;
-  /** Keeps the fields that are used. */
-  project: (object: TRaw) => T;
+  /** Keeps the fields that are used; `previous` is what is kept of the same name. */
+  project: (object: TRaw, previous: T | undefined) => T;
   onChange: (change: Change<T>) => void;
   log: Logger;
   /** Time before the next try after this error, in milliseconds, where back-off would not do. */
@@ -41,6 +37,7 @@ export interface ReflectorOptions<TRaw, T> {
   onRestart?: (reason: 'end' | 'error' | 'relist') => void;
 }
 
+const DEFAULT_PAGE = 250;
 /** Bookmarks come about once a minute; that and half of it without a byte is a dead connection. */
 const IDLE_TIMEOUT_MS = 90_000;
 const WATCH_SECONDS = { min: 240, spread: 60 };
@@ -51,8 +48,8 @@ const HEALTHY_AFTER_MS = 10_000;
 const keyOf = ({ metadata }: KubernetesObject): ObjectKey => `${metadata.namespace}/${metadata.name}`;
 
 /**
- * Mirrors a collection of the API server: a list in pages, then a watch with bookmarks, for ever. After any end or
- * error it comes back with full-jitter back-off, and lists again where the server has forgotten the version (410).
+ * Mirrors a collection of the API server: a list, object by object, then a watch with bookmarks, for ever. After any
+ * end or error it comes back with full-jitter back-off, and lists again where the server has forgotten the version (410).
  */
 export class Reflector<TRaw extends KubernetesObject, T> {
   readonly store = new Map<ObjectKey, T>();
@@ -112,21 +109,14 @@ export class Reflector<TRaw extends KubernetesObject, T> {
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    const { client, path, labelSelector, fieldSelector, pageSize = 25 } = this.#options;
+    const { client, path, labelSelector, fieldSelector, pageSize = DEFAULT_PAGE } = this.#options;
     const seen = new Set<ObjectKey>();
-    let next: string | undefined;
-    let version = '';
-    do {
-      const query = { limit: pageSize, continue: next, labelSelector, fieldSelector };
-      const page = await client.get<ListPage<TRaw>>(path, { query, signal, timeoutMs: 30_000 });
+    const options = { query: { labelSelector, fieldSelector }, signal, pageSize };
+    const version = await listObjects<TRaw>(client, path, options, (object) => {
       this.#progressAt = performance.now();
-      for (const object of page.items) {
-        seen.add(keyOf(object));
-        this.#upsert(object);
-      }
-      next = page.metadata.continue;
-      version = page.metadata.resourceVersion;
-    } while (next);
+      seen.add(keyOf(object));
+      this.#upsert(object);
+    });
     for (const key of this.store.keys()) {
       if (!seen.has(key)) this.#remove(key);
     }
@@ -156,12 +146,17 @@ export class Reflector<TRaw extends KubernetesObject, T> {
     }
   }
 
+  /** An object of which nothing can be made must not end the watch of all others. */
   #upsert(raw: TRaw): void {
     const key = keyOf(raw);
     const previous = this.store.get(key);
-    const object = this.#options.project(raw);
-    this.store.set(key, object);
-    this.#notify({ type: 'upserted', key, object, previous });
+    try {
+      const object = this.#options.project(raw, previous);
+      this.store.set(key, object);
+      this.#notify({ type: 'upserted', key, object, previous });
+    } catch (error) {
+      this.#options.log.error({ err: error, key }, 'object not understood');
+    }
   }
 
   #remove(key: ObjectKey): void {

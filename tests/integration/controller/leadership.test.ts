@@ -119,6 +119,20 @@ suite('of two controllers', { concurrency: 4 }, () => {
     await expectHandOver(t, { namespace, leader, spare });
   });
 
+  test('that start without a Lease one leads at once, and only one', async (t) => {
+    const namespace = await createNamespace(t);
+    const started = performance.now();
+    const replicas = await Promise.all(['one', 'two'].map((name) => startReplica(t, namespace, name)));
+    const leaders = () => replicas.filter(({ output }) => output.includes('became leader'));
+    await until(leaders, { describe: 'a leader', accept: ({ length }) => length > 0, interval: 10 });
+    const tookMs = Math.round(performance.now() - started);
+    t.diagnostic(`led ${tookMs} ms after the start of the processes`);
+    assert.ok(tookMs < 15_000, `it waited out a Lease that there was not: ${tookMs} ms`);
+    await sleep(5_000);
+    assert.equal(leaders().length, 1);
+    assert.equal(await holderOf(namespace), leaders()[0] === replicas[0] ? 'one' : 'two');
+  });
+
   test('the other takes over at once also while a git host keeps the first one waiting', async (t) => {
     const { namespace, leader, spare, server, repository, commit } = await arrange(t);
     server.fault = { hang: true };

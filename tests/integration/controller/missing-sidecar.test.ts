@@ -3,8 +3,9 @@ import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { startGitServer } from '../../../scripts/testbed/git-server.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { createNamespace, kubectl } from '../../support/cluster.ts';
-import { gatewayPod, report } from '../../support/gateway-pods.ts';
+import { gatewayPod, injectedPod, report } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, condition, push, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
@@ -99,6 +100,23 @@ suite('a pod that was created while the webhook was away', () => {
       (seen) => condition(seen, 'SidecarInjected')?.status === 'False',
     );
     assert.equal(condition(resource, 'Ready')?.reason, 'RefNotFound');
+  });
+});
+
+suite('a pod that comes back with its sidecar', () => {
+  test('counts once, and long before the next sweep', async (t) => {
+    const { address } = await arrange(t);
+    const { namespace, name } = address;
+    await createPod(gatewayPod(namespace, 'slipped'));
+    const metricsPort = await freePort();
+    await startController(t, namespace, { METRICS_PORT: String(metricsPort), METRICS_SECURE: 'false' });
+    const missing = ({ status }: GatewaySync) => status?.gateways?.missingSidecar;
+    await untilGatewaySync(address, 'a gateway without sidecar', (seen) => missing(seen) === 1);
+    await kubectl('delete', 'pod', 'slipped', '--namespace', namespace, '--grace-period=0', '--force');
+    await createPod(injectedPod(namespace, 'slipped', name));
+    const { status } = await untilGatewaySync(address, 'none without', (seen) => missing(seen) === 0, 30_000);
+    assert.equal(status?.gateways?.total, 1);
+    assert.equal(await gauge(metricsPort), 0);
   });
 });
 

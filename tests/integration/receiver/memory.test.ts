@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { access, constants, mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
 import { readNodeFlags } from '../../../scripts/images/read-entry-point.ts';
+import { LIMIT_KB, makeCgroup, watchMemory } from '../../../scripts/testbed/memory-limit.ts';
 import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { connectCluster } from '../../support/cluster.ts';
 import { startSlowLink } from './slow-link.ts';
 import { startReceiver } from './start-receiver.ts';
 
-/** What the chart grants, in kB as /proc counts. */
-const LIMIT_KB = 128 * 1024;
 const key = 'key';
 
 /** A kubeconfig for the same cluster by way of another address. */
@@ -63,41 +61,6 @@ async function flood(port: number, body: Buffer, count: number): Promise<Record<
   for (const status of answers) statuses[status] = (statuses[status] ?? 0) + 1;
   agent.destroy();
   return statuses;
-}
-
-/** Looks at a process until it is told to stop, and gives the most memory that it held in kB: what no kernel can take back. */
-function watchMemory(pid: number): { stop: () => number } {
-  let peak = 0;
-  const timer = setInterval(() => {
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-    peak = Math.max(peak, Number(/RssAnon:\s+(\d+)/.exec(status)?.[1]));
-  }, 10);
-  return {
-    stop: () => {
-      clearInterval(timer);
-      return peak;
-    },
-  };
-}
-
-/** Makes a cgroup of 128 MiB where this machine lets us, and gives the flags that bring Node into it at its start. */
-async function makeCgroup(): Promise<{ flags: string[]; remove: () => Promise<void> } | undefined> {
-  for (const [root, limit] of [
-    ['/sys/fs/cgroup/memory', 'memory.limit_in_bytes'],
-    ['/sys/fs/cgroup', 'memory.max'],
-  ] as const) {
-    const group = `${root}/receiver-test-${process.pid}`;
-    try {
-      await mkdir(group);
-      await writeFile(`${group}/${limit}`, String(LIMIT_KB * 1024));
-      await access(`${group}/cgroup.procs`, constants.W_OK);
-      const join = `import {writeFileSync} from 'node:fs'; writeFileSync('${group}/cgroup.procs', String(process.pid))`;
-      return { flags: ['--import', `data:text/javascript,${encodeURIComponent(join)}`], remove: () => rmdir(group) };
-    } catch {
-      // not mounted, or not ours to change
-    }
-  }
-  return undefined;
 }
 
 suite('in 128 MiB, while the API server is silent,', { skip: process.platform !== 'linux' && 'it reads /proc' }, () => {

@@ -5,6 +5,7 @@ import { pino } from 'pino';
 import { clientOf } from '../../../scripts/testbed/client-of.ts';
 import { type ControlPlane, startControlPlane } from '../../../scripts/testbed/control-plane.ts';
 import type { ObjectMeta } from '../../../shared/api/object-meta.ts';
+import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { type Change, Reflector } from '../../../shared/io/kubernetes/reflector.ts';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
@@ -25,11 +26,11 @@ function mirror(
   t: TestContext,
   kubeconfig: string,
   namespace: string,
-  { server, ...options }: { server?: string; idleTimeoutMs?: number } = {},
+  { server, client, ...options }: { server?: string; client?: KubernetesClient; idleTimeoutMs?: number } = {},
 ): Mirror {
   const [changes, restarts]: [Mirror['changes'], string[]] = [[], []];
   const reflector = new Reflector<ConfigMap, string | undefined>({
-    client: clientOf(kubeconfig, { userAgent: 'test' }, server),
+    client: client ?? clientOf(kubeconfig, { userAgent: 'test' }, server),
     path: corePath('configmaps', namespace),
     labelSelector: 'app=test',
     pageSize: 3,
@@ -66,6 +67,20 @@ const untilStore = ({ reflector }: Mirror, wanted: Record<string, string>) =>
   });
 
 suite('a reflector', () => {
+  test('goes on from its list to its watch undisturbed, also where there is nothing yet', async (t) => {
+    const cluster = await connectCluster();
+    const namespace = await createNamespace(t);
+    const client = clientOf(cluster.kubeconfig, { userAgent: 'test' });
+    const views = Array.from({ length: 40 }, () => mirror(t, cluster.kubeconfig, namespace, { client }));
+    await Promise.all(views.map(({ reflector }) => reflector.firstSync));
+    await write(cluster, configMap(namespace, 'first', 'x'));
+    for (const view of views) await untilStore(view, { first: 'x' });
+    assert.deepEqual(
+      views.flatMap(({ restarts }) => restarts),
+      [],
+    );
+  });
+
   test('lists all pages, then follows every change', async (t) => {
     const cluster = await connectCluster();
     const namespace = await createNamespace(t);

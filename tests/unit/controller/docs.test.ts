@@ -3,6 +3,7 @@ import { glob, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, test } from 'node:test';
 import { createMetrics } from '../../../controller/metrics/metrics.ts';
+import { RESOURCE_METRICS } from '../../../controller/metrics/resource-metrics.ts';
 import { transitionsOf } from '../../../controller/reconcile/transitions.ts';
 import { gatewaySyncStatusSchema } from '../../../shared/api/gateway-sync-status.ts';
 
@@ -13,7 +14,8 @@ test('docs/metrics.md names every metric of the controller, and no other', async
   const text = await read('docs/metrics.md');
   const documented = [...text.matchAll(/^\| `(sync_controller_\w+)`/gm)].map(([, name]) => name).sort();
   const registered = (await createMetrics().registry.getMetricsAsJSON()).map(({ name }) => name);
-  assert.deepEqual(documented, registered.filter((name) => name.startsWith('sync_controller_')).sort());
+  const served = [...registered, ...Object.keys(RESOURCE_METRICS)];
+  assert.deepEqual(documented, served.filter((name) => name.startsWith('sync_controller_')).sort());
 });
 
 /** Where the reasons of conditions come from: what judges, what asks git hosts, what binds. Events have their own. */

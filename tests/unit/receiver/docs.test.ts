@@ -49,7 +49,9 @@ test('each page of a sender has the URL, a curl line and a way to authenticate',
 test('the page of metrics lists those of the receiver, and no other', async () => {
   const metrics = createMetrics();
   metrics.watchQueue(() => 0);
-  const names = [...(await metrics.page.metrics()).matchAll(/^# HELP (sync_receiver_\w+) /gm)].map(([, name]) => name);
+  const names = [...String(await metrics.page.metrics()).matchAll(/^# HELP (sync_receiver_\w+) /gm)].map(
+    ([, name]) => name,
+  );
   const listed = [...(await read('metrics.md')).matchAll(/^\| `(sync_receiver_\w+)` \|/gm)].map(([, name]) => name);
   assert.deepEqual(listed.toSorted(), names.toSorted());
 });

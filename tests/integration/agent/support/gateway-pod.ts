@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { clientOf } from '../../../../scripts/testbed/client-of.ts';
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
+import { serverSideApply } from '../../../../scripts/testbed/server-side-apply.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
 import type { SyncReport } from '../../../../shared/api/sync-report.ts';
@@ -81,7 +82,7 @@ export async function createGatewayPod(t: TestContext, { bound = true } = {}): P
     client,
     setSpec: async (url, spec = {}) => {
       const body = gatewaySync({ namespace, name: NAME }, { repo: url }, spec);
-      await client.apply(resource, body, { query: { fieldManager: 'test', force: true } });
+      await serverSideApply(client, resource, body, { fieldManager: 'test', force: true });
     },
     settle: async (commit, ref = 'main') => {
       const { metadata } = await client.get<GatewaySync>(resource);

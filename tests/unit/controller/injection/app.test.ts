@@ -112,7 +112,7 @@ suite('what the cache says', () => {
       let calls = 0;
       const live = async () => {
         calls += 1;
-        return [candidate];
+        return { candidates: [candidate] };
       };
       const { post } = await start(t, { cached, live });
       assert.ok((await post(review(pod))).response?.patch);

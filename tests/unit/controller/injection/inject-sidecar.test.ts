@@ -192,6 +192,16 @@ suite('a pod that is not injected', () => {
       /runs as user 0.*runAsUser/,
     ],
     ['runs on Windows', pod({ os: { name: 'windows' } }), /Linux only/],
+    [
+      'runs on nodes with Windows',
+      pod({ nodeSelector: { 'kubernetes.io/os': 'windows' } }),
+      /Linux only.*nodeSelector kubernetes\.io\/os/,
+    ],
+    [
+      'runs on nodes with Windows, by the old label',
+      pod({ nodeSelector: { 'beta.kubernetes.io/os': 'windows' } }),
+      /Linux only/,
+    ],
     ['has an empty annotation', pod({}, { annotations: { 'sync.io/profile': ' ' } }), /sync\.io\/profile is empty/],
     ['has a long one', pod({}, { annotations: { 'sync.io/gateway-name': 'x'.repeat(513) } }), /longer than 512/],
     ['has a line break in one', pod({}, { annotations: { 'sync.io/cr-name': 'a\nb' } }), /control characters/],

@@ -11,10 +11,10 @@ import { Reflector } from '../../../../shared/io/kubernetes/reflector.ts';
 const log = pino({ level: 'silent' });
 
 /** Whether a program is alive whose one watch asks an API server like this, after twice the limit. */
-async function isAliveWith(t: TestContext, get: () => Promise<never>): Promise<boolean> {
+async function isAliveWith(t: TestContext, stream: () => Promise<never>): Promise<boolean> {
   const stopping = new AbortController();
   const reflector = new Reflector({
-    client: { get } as unknown as KubernetesClient,
+    client: { stream } as unknown as KubernetesClient,
     path: '/api/v1/pods',
     project: () => '',
     onChange: () => {},

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { createMetrics, sampleResources } from '../../../../controller/metrics/metrics.ts';
+import { renderResources, type SampledResource } from '../../../../controller/metrics/resource-metrics.ts';
 import { projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
+import type { GatewayCounts } from '../../../../shared/api/gateway-sync-status.ts';
 
 const resource = (name: string, ready: 'True' | 'False') =>
   projectGatewaySync({
     metadata: { namespace: 'a', name, uid: name, resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' },
-    spec: {},
+    spec: { sync: { profiles: {} } },
     status: {
       conditions: ['RefResolved', 'Ready'].map((type) => ({
         type,
@@ -20,26 +21,46 @@ const resource = (name: string, ready: 'True' | 'False') =>
     },
   } as unknown as GatewaySync);
 
-const valuesOf = async (gauge: { get: () => Promise<{ values: { labels: object; value: number }[] }> }) =>
-  (await gauge.get()).values.map(({ labels, value }) => [...Object.values(labels), value].join(' ')).sort();
+const seriesOf = async (resources: SampledResource[]) =>
+  (await renderResources(resources))
+    .toString()
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'));
 
-suite('the gauges of resources', () => {
-  test('count them by condition, and say of each whether it is ready', async () => {
-    const metrics = createMetrics();
-    sampleResources(metrics, [resource('one', 'True'), resource('two', 'False'), resource('three', 'False')]);
-    assert.deepEqual(await valuesOf(metrics.conditions), ['Ready False 2', 'Ready True 1', 'RefResolved True 3']);
-    assert.deepEqual(await valuesOf(metrics.ready), [
-      'a one Synced 1',
-      'a three GatewaysFailed 0',
-      'a two GatewaysFailed 0',
+suite('the series of resources', () => {
+  test('count them by condition, and say of each whether it is ready, and what its gateways do', async () => {
+    const gateways = { summary: '1/2 synced', total: 2, synced: 1, pending: 1, error: 0 } as GatewayCounts;
+    const three = resource('three', 'False');
+    three.status = { ...three.status, gateways };
+    assert.deepEqual(await seriesOf([resource('one', 'True'), resource('two', 'False'), three]), [
+      'sync_controller_conditions{condition="RefResolved",status="True"} 3',
+      'sync_controller_conditions{condition="Ready",status="True"} 1',
+      'sync_controller_conditions{condition="Ready",status="False"} 2',
+      'sync_controller_gatewaysync_ready{namespace="a",name="one",reason="Synced"} 1',
+      'sync_controller_gatewaysync_ready{namespace="a",name="two",reason="GatewaysFailed"} 0',
+      'sync_controller_gatewaysync_ready{namespace="a",name="three",reason="GatewaysFailed"} 0',
+      'sync_controller_gateways{namespace="a",name="three",state="synced"} 1',
+      'sync_controller_gateways{namespace="a",name="three",state="pending"} 1',
     ]);
   });
 
-  test('forget those that are gone', async () => {
-    const metrics = createMetrics();
-    sampleResources(metrics, [resource('one', 'True'), resource('two', 'False')]);
-    sampleResources(metrics, [resource('one', 'True')]);
-    assert.deepEqual(await valuesOf(metrics.conditions), ['Ready True 1', 'RefResolved True 1']);
-    assert.deepEqual(await valuesOf(metrics.ready), ['a one Synced 1']);
+  test('hold whatever somebody wrote into a status', async () => {
+    const odd = resource('one', 'True');
+    for (const condition of odd.status.conditions ?? []) condition.reason = 'a"b\\c\nd';
+    assert.equal((await seriesOf([odd])).at(-1)?.slice(-22), 'reason="a\\"b\\\\c\\nd"} 1');
+  });
+
+  test('let others have their turn while thousands are written down', async () => {
+    const many = Array.from({ length: 2_000 }, (_, n) => resource(`r${n}`, 'True'));
+    let turns = 0;
+    const count = () => {
+      turns += 1;
+      next = setImmediate(count);
+    };
+    let next = setImmediate(count);
+    const series = await seriesOf(many);
+    clearImmediate(next);
+    assert.equal(series.length, 2_002);
+    assert.ok(turns >= 7, `${turns} turns`);
   });
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { isApplied, ownerOfField, projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
+import { gatewaySpec } from '../support/gateway-specs.ts';
 
 const path = ['f:spec', 'f:git', 'f:ref'];
 const owns = { 'f:spec': { 'f:git': { 'f:ref': {} } } };
@@ -44,7 +45,7 @@ suite('when a request and a push were stored', () => {
   };
   const observe = (...managedFields: ReturnType<typeof entry>[]) => {
     const metadata = { annotations, managedFields, creationTimestamp: '2026-01-01T00:00:00Z' };
-    const { request, push } = projectGatewaySync({ metadata, spec: {} } as unknown as GatewaySync);
+    const { request, push } = projectGatewaySync({ metadata, spec: gatewaySpec({}) } as unknown as GatewaySync);
     return { request, push };
   };
   const at = (second: number) => Date.parse(`2026-01-01T00:00:0${second}Z`);
@@ -64,5 +65,45 @@ suite('when a request and a push were stored', () => {
   test('is not known without managedFields', () => {
     const { request, push } = observe();
     assert.deepEqual([request?.writtenAt, push?.writtenAt, request?.applied], [undefined, undefined, false]);
+  });
+});
+
+suite('what is kept of a resource', () => {
+  const mapping = { source: 'a', destination: 'b', required: true, template: false };
+  const stored = (fields: { generation?: number; profiles?: object; defaults?: object; annotations?: object } = {}) => {
+    const { generation = 1, profiles = { default: { mappings: [mapping] } }, defaults = {}, annotations } = fields;
+    const metadata = { namespace: 'ns', name: 'app', uid: 'uid', resourceVersion: '1', generation, annotations };
+    const spec = gatewaySpec({ sync: { defaults, profiles } });
+    return { metadata: { ...metadata, creationTimestamp: '2026-01-01T00:00:00Z' }, spec } as unknown as GatewaySync;
+  };
+
+  test('is of the profiles what they tell the agents to leave alone, and what is wrong with them', () => {
+    const profiles = {
+      default: { mappings: [mapping] },
+      quiet: { mappings: [mapping], dryRun: false, paused: true },
+      broken: { mappings: [{ ...mapping, source: '{{ .Nothing }}' }] },
+    };
+    const { sync } = projectGatewaySync(stored({ profiles, defaults: { dryRun: true } })).spec;
+    assert.deepEqual(sync.profiles, { default: { dryRun: true }, quiet: { paused: true }, broken: { dryRun: true } });
+    assert.equal(sync.problems?.length, 1);
+    assert.match(sync.problems?.[0] ?? '', /^profiles\.broken\.mappings\[0\]\.source: /);
+  });
+
+  test('is small, however large the profiles and however many their problems are', () => {
+    const broken = { ...mapping, source: `{{ .${'x'.repeat(500)} }}` };
+    const profiles = Object.fromEntries(
+      Array.from({ length: 32 }, (_, n) => [`p${n}`, { mappings: Array.from({ length: 64 }, () => broken) }]),
+    );
+    const kept = projectGatewaySync(
+      stored({ profiles, annotations: { 'sync.io/requested-ref': 'x'.repeat(200_000) } }),
+    );
+    assert.ok(JSON.stringify(kept).length < 20_000, `${JSON.stringify(kept).length} characters`);
+  });
+
+  test('is read once a generation', () => {
+    const first = projectGatewaySync(stored());
+    assert.equal(projectGatewaySync(stored(), first).spec, first.spec);
+    assert.notEqual(projectGatewaySync(stored({ generation: 2 }), first).spec, first.spec);
+    assert.notEqual(projectGatewaySync(stored(), { ...first, uid: 'another' }).spec, first.spec);
   });
 });

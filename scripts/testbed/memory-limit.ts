@@ -1,0 +1,44 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { access, constants, mkdir, rmdir, writeFile } from 'node:fs/promises';
+
+/** What the chart grants each program, in kB as /proc counts. */
+export const LIMIT_KB = 128 * 1024;
+
+/** Looks at a process until it is told to stop, and gives the most memory that it held in kB: what no kernel can take back. */
+export function watchMemory(pid: number): { stop: () => number } {
+  let peak = 0;
+  const timer = setInterval(() => {
+    if (!existsSync(`/proc/${pid}/status`)) return;
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    peak = Math.max(peak, Number(/RssAnon:\s+(\d+)/.exec(status)?.[1] ?? 0));
+  }, 10);
+  timer.unref();
+  return {
+    stop: () => {
+      clearInterval(timer);
+      return peak;
+    },
+  };
+}
+
+let cgroups = 0;
+
+/** Makes a cgroup of 128 MiB where this machine lets us, and gives the flags that bring Node into it at its start. */
+export async function makeCgroup(): Promise<{ flags: string[]; remove: () => Promise<void> } | undefined> {
+  for (const [root, limit] of [
+    ['/sys/fs/cgroup/memory', 'memory.limit_in_bytes'],
+    ['/sys/fs/cgroup', 'memory.max'],
+  ] as const) {
+    const group = `${root}/stoker-test-${process.pid}-${cgroups++}`;
+    try {
+      await mkdir(group);
+      await writeFile(`${group}/${limit}`, String(LIMIT_KB * 1024));
+      await access(`${group}/cgroup.procs`, constants.W_OK);
+      const join = `import {writeFileSync} from 'node:fs'; writeFileSync('${group}/cgroup.procs', String(process.pid))`;
+      return { flags: ['--import', `data:text/javascript,${encodeURIComponent(join)}`], remove: () => rmdir(group) };
+    } catch {
+      // not mounted, or not ours to change
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,76 @@
+const [QUOTE, BACKSLASH, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [34, 92, 123, 125, 91, 93];
+
+/** The text before the list of objects ends so, whatever order the fields have. */
+const BEFORE_ITEMS = /"items"\s*:\s*$/;
+
+/**
+ * Cuts the JSON of a list into its objects while it comes in, so that no more than one of them is in memory: a page of
+ * the largest resources that etcd holds has 25 MB. Linear in the length of the JSON.
+ */
+export class ListSplitter {
+  /** What is around the objects: the list without them. */
+  readonly #rest: Buffer[] = [];
+  /** What came so far of the object under way. */
+  #object: Buffer[] = [];
+  #depth = 0;
+  #place: 'around' | 'between' | 'object' = 'around';
+  #inString = false;
+  #isEscaped = false;
+
+  /** Takes the next bytes in, and gives the JSON of each object that they complete. */
+  *push(chunk: Buffer): Generator<string> {
+    let start = 0;
+    for (let index = 0; index < chunk.length; index += 1) {
+      const byte = chunk[index];
+      if (this.#inString) this.#passString(byte);
+      else if (byte === QUOTE) this.#inString = true;
+      else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+        if (this.#place === 'between') {
+          this.#place = 'object';
+          start = index;
+        } else if (byte === OPEN_BRACKET && this.#depth === 1 && this.#opensItems(chunk.subarray(start, index))) {
+          this.#rest.push(chunk.subarray(start, index + 1));
+          this.#place = 'between';
+        }
+        this.#depth += 1;
+      } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+        this.#depth -= 1;
+        if (this.#place === 'object' && this.#depth === 2) {
+          yield this.#endObject(chunk.subarray(start, index + 1));
+        } else if (this.#place === 'between') {
+          this.#place = 'around';
+          start = index;
+        }
+      }
+    }
+    if (this.#place === 'object') this.#object.push(chunk.subarray(start));
+    else if (this.#place === 'around') this.#rest.push(chunk.subarray(start));
+  }
+
+  /** The JSON of the list, without its objects. */
+  end(): string {
+    return Buffer.concat(this.#rest).toString('utf8');
+  }
+
+  #passString(byte: number | undefined): void {
+    if (this.#isEscaped) this.#isEscaped = false;
+    else if (byte === BACKSLASH) this.#isEscaped = true;
+    else if (byte === QUOTE) this.#inString = false;
+  }
+
+  /** Few bytes come before the objects: the kind, the version, at most the metadata. */
+  #opensItems(last: Buffer): boolean {
+    return BEFORE_ITEMS.test(
+      Buffer.concat([...this.#rest, last])
+        .subarray(-64)
+        .toString('latin1'),
+    );
+  }
+
+  #endObject(last: Buffer): string {
+    const text = this.#object.length === 0 ? last : Buffer.concat([...this.#object, last]);
+    this.#object = [];
+    this.#place = 'between';
+    return text.toString('utf8');
+  }
+}

@@ -1,0 +1,61 @@
+import type { ApiRequest, KubernetesClient } from './client.ts';
+import { ListSplitter } from './list-splitter.ts';
+
+/** Asks the API server for the metadata of the objects of a list, and for nothing else. */
+export const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
+
+/** A page is given up after so many milliseconds without a byte. */
+const IDLE_TIMEOUT_MS = 30_000;
+
+export interface ListOptions extends Pick<ApiRequest, 'query' | 'accept' | 'signal'> {
+  /** Objects that the API server has in memory at once. */
+  pageSize: number;
+}
+
+/**
+ * Reads a collection in pages, and each page object by object as it comes in. Gives the version of the list. What it
+ * throws may come after some of the objects.
+ */
+export async function listObjects<T>(
+  client: KubernetesClient,
+  path: string,
+  { pageSize, query, ...options }: ListOptions,
+  onObject: (object: T) => void,
+): Promise<string> {
+  let next: string | undefined;
+  let version = '';
+  do {
+    const page = { ...options, query: { ...query, limit: pageSize, continue: next } };
+    const metadata = await readPage(client, path, page, onObject);
+    next = metadata.continue;
+    version = metadata.resourceVersion;
+  } while (next);
+  return version;
+}
+
+interface ListMetadata {
+  resourceVersion: string;
+  continue?: string;
+}
+
+async function readPage<T>(
+  client: KubernetesClient,
+  path: string,
+  options: Omit<ListOptions, 'pageSize'>,
+  onObject: (object: T) => void,
+): Promise<ListMetadata> {
+  const silence = new AbortController();
+  const timer = setTimeout(() => silence.abort(new Error('the list fell silent')), IDLE_TIMEOUT_MS);
+  const signal = options.signal ? AbortSignal.any([options.signal, silence.signal]) : silence.signal;
+  const splitter = new ListSplitter();
+  try {
+    const stream: AsyncIterable<Buffer> = await client.stream({ method: 'GET', path, ...options, signal });
+    for await (const chunk of stream) {
+      timer.refresh();
+      for (const json of splitter.push(chunk)) onObject(JSON.parse(json) as T);
+    }
+    return (JSON.parse(splitter.end()) as { metadata: ListMetadata }).metadata;
+  } finally {
+    clearTimeout(timer);
+  }
+}

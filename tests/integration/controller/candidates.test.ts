@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
+import { suite, type TestContext, test } from 'node:test';
+import { candidateSource } from '../../../controller/injection/candidates.ts';
+import { clientOf } from '../../../scripts/testbed/client-of.ts';
+import { freePort } from '../../../scripts/testbed/free-port.ts';
+import { connectCluster, createNamespace } from '../../support/cluster.ts';
+import { applyGatewaySync } from '../../support/gateway-syncs.ts';
+
+/** What admission asks the API server, or a server in its place, before the caches are filled. */
+async function arrange(t: TestContext, server?: string) {
+  const calls: string[] = [];
+  const options = { userAgent: 'test', onCall: (verb: string, code: number) => calls.push(`${verb} ${code}`) };
+  const client = clientOf((await connectCluster()).kubeconfig, options, server);
+  t.after(() => client.close());
+  const source = candidateSource({ hasSynced: false, gatewaySyncs: () => [] }, client, []);
+  return { calls, live: (namespace: string, named?: string) => source.live(namespace, named) };
+}
+
+suite('before a denial', () => {
+  test('the one resource is read that a pod can mean, and of the others the names', async (t) => {
+    const namespace = await createNamespace(t);
+    const { live, calls } = await arrange(t);
+    const profiles = { blue: { mappings: [{ source: 'a', destination: 'a' }] } };
+    const seen = async (named?: string) => {
+      calls.length = 0;
+      const { candidates, others = [] } = await live(namespace, named);
+      return [candidates.map(({ name, profiles }) => [name, ...profiles].join()), others, calls.length];
+    };
+    assert.deepEqual(await seen(), [[], [], 1]);
+    await applyGatewaySync({ namespace, name: 'one' }, { repo: 'https://git.test/a.git' }, { sync: { profiles } });
+    assert.deepEqual(await seen(), [['one,blue'], [], 2]);
+    await applyGatewaySync({ namespace, name: 'two' }, { repo: 'https://git.test/a.git' });
+    assert.deepEqual(await seen(), [[], ['one', 'two'], 1]);
+    assert.deepEqual(await seen('two'), [['two,default'], [], 1]);
+    assert.deepEqual(await seen('three'), [[], ['one', 'two'], 2]);
+    for (const odd of ['', '..', '../gatewaysyncs', 'one/status', 'One', 'x'.repeat(300)])
+      assert.deepEqual(await seen(odd), [[], ['one', 'two'], 1], odd);
+  });
+
+  test('a silent API server is given three seconds in all', async (t) => {
+    const port = await freePort();
+    const silent = createServer(() => {}).listen(port, '127.0.0.1');
+    t.after(() => silent.close());
+    const { live } = await arrange(t, `http://127.0.0.1:${port}`);
+    const started = performance.now();
+    await assert.rejects(live('any', 'app'));
+    const tookMs = performance.now() - started;
+    assert.ok(tookMs > 2_900 && tookMs < 8_000, `${tookMs} ms`);
+  });
+});

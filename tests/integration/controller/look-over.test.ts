@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Controller } from '../../../controller/controller.ts';
+import { createMetrics } from '../../../controller/metrics/metrics.ts';
+import { DEFAULT_LIMITS } from '../../../controller/polling/host-limiter.ts';
+import { clientOf } from '../../../scripts/testbed/client-of.ts';
+import { createLogger } from '../../../shared/log.ts';
+import { connectCluster, createNamespace } from '../../support/cluster.ts';
+import { injectedPod } from '../../support/gateway-pods.ts';
+import { applyGatewaySync, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { until } from '../../support/until.ts';
+import { createPod } from './injection-world.ts';
+
+test('everything is looked at again and again, and where nothing changed nothing is written or asked', async (t) => {
+  const namespace = await createNamespace(t);
+  const metrics = createMetrics();
+  const [writes, queries]: [string[], string[]] = [[], []];
+  const client = clientOf((await connectCluster()).kubeconfig, {
+    userAgent: 'test',
+    onCall: (verb) => verb === 'GET' || writes.push(verb),
+  });
+  const controller = new Controller({
+    client,
+    namespaces: [namespace],
+    connect: ({ git }) => ({
+      query: async () => {
+        queries.push(git.repo);
+        return new Map([['refs/heads/main', 'a'.repeat(40)]]);
+      },
+    }),
+    mayWrite: () => true,
+    limits: DEFAULT_LIMITS,
+    githubApps: undefined,
+    bindAgents: true,
+    instance: 'test',
+    lookOverMs: 300,
+    metrics,
+    log: createLogger('test', { level: 'silent' }),
+  });
+  const stopping = new AbortController();
+  const running = [controller.caches.run(stopping.signal), controller.lead(stopping.signal)];
+  t.after(async () => {
+    stopping.abort();
+    await Promise.all(running);
+    client.close();
+  });
+  await createPod(injectedPod(namespace, 'gateway-0', 'one'));
+  for (const name of ['one', 'two']) {
+    await applyGatewaySync({ namespace, name }, { repo: `https://git.test/${name}.git` });
+    await untilGatewaySync({ namespace, name }, 'resolved', ({ status }) => status?.lastSyncCommit === 'a'.repeat(40));
+  }
+  const reconciles = async () => (await metrics.reconciles.get()).values.find(({ value }) => value > 0)?.value ?? 0;
+  const settled = async () => {
+    const before = writes.length;
+    const seen = await reconciles();
+    await until(async () => (await reconciles()) >= seen + 4, { describe: 'two rounds' });
+    return writes.length === before;
+  };
+  await until(settled, { describe: 'all that was to be written is' });
+  const [written, asked, seen] = [writes.length, queries.length, await reconciles()];
+  await until(async () => (await reconciles()) >= seen + 10, { describe: 'five rounds' });
+  assert.deepEqual(writes.slice(written), []);
+  assert.deepEqual(queries.slice(asked), []);
+});

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import { readNodeFlags } from '../../../scripts/images/read-entry-point.ts';
+import { clientOf } from '../../../scripts/testbed/client-of.ts';
+import { startApiServer } from '../../../scripts/testbed/control-plane.ts';
+import { freePort } from '../../../scripts/testbed/free-port.ts';
+import { startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { installCrds } from '../../../scripts/testbed/install-crds.ts';
+import { LIMIT_KB, makeCgroup, watchMemory } from '../../../scripts/testbed/memory-limit.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
+import { type KubernetesClient, METADATA_ONLY } from '../../../shared/io/kubernetes/client.ts';
+import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { gatewaySync } from '../../support/gateway-syncs.ts';
+import { type Program, startProgram } from '../../support/program.ts';
+import { until } from '../../support/until.ts';
+
+const LARGE = 200;
+const [hostile, other] = ['hostile', 'other'];
+
+/** A profile of about so many bytes that the API server accepts. */
+function largeProfiles(bytes: number) {
+  const set = Object.fromEntries(Array.from({ length: 30 }, (_, key) => [`key${key}`, 'x'.repeat(500)]));
+  const patches = Array.from({ length: 15 }, () => ({ file: '', set }));
+  const mapping = { source: 'config', destination: 'config', patches };
+  const count = Math.floor(bytes / JSON.stringify(mapping).length);
+  return { default: { mappings: Array.from({ length: count }, () => mapping) } };
+}
+
+/** A control plane of its own: what it is made to hold would be in everybody's way. */
+async function arrange(t: TestContext) {
+  const cluster = await startApiServer();
+  t.after(() => cluster.stop());
+  await installCrds(cluster);
+  const client = clientOf(cluster.kubeconfig, { userAgent: 'test', maxSockets: 4 });
+  for (const name of [hostile, other])
+    await client.create(corePath('namespaces'), { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  const server = await startGitServer();
+  t.after(() => server.stop());
+  const repository = await server.createRepository('app');
+  await repository.commit({ files: { 'config/a': '1' } });
+  await repository.tag('v1');
+  const create = (address: { namespace: string; name: string }, spec: object) => {
+    const body = gatewaySync(address, { repo: repository.url }, spec);
+    return client.create(gatewaySyncPath(address.namespace), body, { accept: METADATA_ONLY });
+  };
+  await create({ namespace: other, name: 'app' }, {});
+  const sync = { profiles: largeProfiles(1_000_000) };
+  for (let first = 0; first < LARGE; first += 4) {
+    const names = Array.from({ length: 4 }, (_, n) => `large-${first + n}`);
+    await Promise.all(names.map((name) => create({ namespace: hostile, name }, { sync })));
+  }
+  return { client, kubeconfig: cluster.kubeconfig };
+}
+
+/** The controller as it is in its container. */
+async function start(t: TestContext, kubeconfig: string, metricsPort: number): Promise<Program> {
+  const cgroup = await makeCgroup();
+  const program = startProgram(t, 'dist/controller.mjs', {
+    nodeArgs: [...(await readNodeFlags('controller')), ...(cgroup?.flags ?? [])],
+    env: {
+      KUBECONFIG: kubeconfig,
+      POD_NAME: 'controller',
+      POD_NAMESPACE: other,
+      LEADER_ELECTION: 'false',
+      WEBHOOK_PORT: '0',
+      METRICS_PORT: String(metricsPort),
+      METRICS_SECURE: 'false',
+      HEALTH_PORT: String(await freePort()),
+      GIT_ALLOW_LOCAL: 'true',
+    },
+  });
+  // After the controller is gone: it was started before.
+  t.after(() => cgroup?.remove());
+  await program.waitForLog(/controller started/);
+  return program;
+}
+
+/** Asks for v1, and gives the milliseconds until the status says that it is applied. */
+async function measureRequest(client: KubernetesClient, program: Program): Promise<number> {
+  const path = gatewaySyncPath(other, 'app');
+  const id = `${Math.random()}`;
+  const { requestedRef, requestedAt, requestId } = REQUEST_ANNOTATIONS;
+  const annotations = { [requestedRef]: 'v1', [requestedAt]: new Date().toISOString(), [requestId]: id };
+  const asked = performance.now();
+  await client.mergePatch(path, { metadata: { annotations } });
+  await whileAlive(
+    program,
+    until(() => client.get<GatewaySync>(path), {
+      describe: 'the request is applied',
+      accept: ({ status }) => status?.lastRequest?.id === id && status.lastRequest.outcome === 'Applied',
+    }),
+  );
+  return performance.now() - asked;
+}
+
+/** What is waited for, or the last words of a program that died. */
+function whileAlive<T>(program: Program, awaited: Promise<T>): Promise<T> {
+  const death = program.exited.then((end) => {
+    throw new Error(`the controller ended (${JSON.stringify(end)}): ${program.output.slice(-2_000)}`);
+  });
+  return Promise.race([awaited, death]);
+}
+
+async function countResolved(metricsPort: number): Promise<number> {
+  const page = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+  return Number(/^sync_controller_conditions\{condition="RefResolved",status="True"\} (\d+)$/m.exec(page)?.[1] ?? 0);
+}
+
+/** Changes some of the large ones, so that the watch brings them as a whole. */
+async function touchLarge(client: KubernetesClient): Promise<void> {
+  const metadata = { annotations: { touched: 'yes' } };
+  for (let n = 0; n < LARGE / 5; n += 1)
+    await client.mergePatch(gatewaySyncPath(hostile, `large-${n}`), { metadata }, { accept: METADATA_ONLY });
+}
+
+suite('in 128 MiB', { skip: process.platform !== 'linux' && 'it reads /proc' }, () => {
+  test(`${LARGE} resources of a megabyte each are looked after, and a request of somebody else goes through`, {
+    timeout: 300_000,
+  }, async (t) => {
+    const { client, kubeconfig } = await arrange(t);
+    t.diagnostic(`made after ${performance.now().toFixed(0)} ms`);
+    const metricsPort = await freePort();
+    const started = performance.now();
+    const program = await start(t, kubeconfig, metricsPort);
+    const memory = watchMemory(program.pid);
+    t.after(() => memory.stop());
+    const all = until(() => countResolved(metricsPort), {
+      describe: 'all of them resolved',
+      accept: (count) => count === LARGE + 1,
+      timeout: 200_000,
+    });
+    await whileAlive(program, all);
+    const took = performance.now() - started;
+    const touched = touchLarge(client);
+    const latencies = [await measureRequest(client, program), await measureRequest(client, program)];
+    await touched;
+    latencies.push(await measureRequest(client, program));
+    const peak = memory.stop();
+    t.diagnostic(
+      [`all within ${took.toFixed(0)} ms`, `requests within ${latencies.map(Math.round).join(', ')} ms`]
+        .concat(`${(peak / 1024).toFixed(0)} MiB at the peak`)
+        .join('; '),
+    );
+    assert.ok(peak > 0 && peak < LIMIT_KB, `${peak} kB at the peak`);
+  });
+});
