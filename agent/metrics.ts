@@ -66,14 +66,12 @@ export class AgentMetrics {
     this.#duration.observe(seconds);
   }
 
-  onFiles({ added, modified, deleted }: FileCounts, drifted: number): void {
+  /** All files are as they must be, after so many were changed. */
+  onInLine({ added, modified, deleted }: FileCounts, drifted: number): void {
     this.#files.inc({ change: 'added' }, added);
     this.#files.inc({ change: 'modified' }, modified);
     this.#files.inc({ change: 'deleted' }, deleted);
     this.#drift.inc(drifted);
-  }
-
-  onInLine(): void {
     this.#lastSuccess.setToCurrentTime();
   }
 

@@ -61,8 +61,6 @@ export class Clone {
   #isTrusted = false;
   /** Whether files may be missing. */
   #isPartial = false;
-  /** Whether they are looked for before they are read: after most fetches of a change none is missing. */
-  #looksForMissing = true;
   /** Whether the host gives single files by their ids. */
   #servesBlobs = true;
 
@@ -98,16 +96,9 @@ export class Clone {
     this.#isTrusted = true;
   }
 
-  /** Which of these blobs were left out, as far as it is likely that any was. */
+  /** Which of these blobs were left out. */
   async missing(blobs: string[]): Promise<string[]> {
-    return this.#isPartial && this.#looksForMissing ? await missingBlobs(this.#git, this.#path, blobs) : [];
-  }
-
-  /** A blob was missing: has them looked for, and tells whether that may help. */
-  expectMissing(): boolean {
-    const mayHelp = this.#isPartial && !this.#looksForMissing;
-    this.#looksForMissing = true;
-    return mayHelp;
+    return this.#isPartial ? await missingBlobs(this.#git, this.#path, blobs) : [];
   }
 
   /**
@@ -178,9 +169,9 @@ export class Clone {
     this.#isTrusted = true;
   }
 
-  /** Merges the packs of many fetches, now and then. */
-  async tidy(): Promise<void> {
-    await tidyClone(this.#git, this.#path, { isPartial: this.#isPartial });
+  /** Merges the packs of many fetches, now and then; stops at once when the signal aborts. */
+  async tidy(signal?: AbortSignal): Promise<void> {
+    await tidyClone(this.#git, this.#path, { isPartial: this.#isPartial, signal });
   }
 
   #filterFor({ isWhole }: FetchRequest): string | undefined {
@@ -190,7 +181,6 @@ export class Clone {
 
   async #fetchCommit(source: CommitSource, transfer: Transfer & Pick<FetchOptions, 'filter' | 'isRefetch'>) {
     this.#isPartial ||= transfer.filter !== undefined;
-    this.#looksForMissing = transfer.filter !== LIMIT_FILTER || transfer.isRefetch === true;
     await fetchCommit(this.#git, source, { gitDir: this.#path, isPartial: this.#isPartial, ...transfer });
   }
 

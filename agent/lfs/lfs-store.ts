@@ -22,22 +22,9 @@ export interface LfsStoreOptions {
 /** Content from Git LFS, on disk as git-lfs keeps it. */
 export class LfsStore {
   readonly #options: LfsStoreOptions;
-  /** Whether the repository is known to keep files in Git LFS: only then pointers are looked for. */
-  #isExpected = false;
 
   constructor(options: LfsStoreOptions) {
     this.#options = options;
-  }
-
-  get isExpected(): boolean {
-    return this.#isExpected;
-  }
-
-  /** An object was missing: has pointers looked for, and tells whether that may help. */
-  expect(): boolean {
-    const mayHelp = !this.#isExpected;
-    this.#isExpected = true;
-    return mayHelp;
   }
 
   /** The content that a pointer names, in pieces that are checked at the end; undefined where it is not there. */

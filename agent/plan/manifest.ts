@@ -23,11 +23,16 @@ export interface OwnedFile {
   fingerprint: Fingerprint;
 }
 
+/** Whether a gateway may start on the files of an earlier sync. */
+export type StartPolicy = 'requireSync' | 'useLastGood';
+
 /** What is completely in place. */
 export interface Applied {
   ref: string;
   commit: string;
   time: string;
+  /** That of the profile; left out where it is `requireSync`. For starts at which nobody can say it. */
+  startPolicy?: StartPolicy | undefined;
 }
 
 /** What the agent owns in the data volume, by path: it deletes nothing else. */

@@ -38,7 +38,14 @@ const fileLine = v.object({
 const endLine = v.object({
   /** Of all lines since the last such line, see {@link checkOf}. */
   check: v.string(),
-  applied: v.optional(v.object({ ref: v.string(), commit: v.string(), time: v.string() })),
+  applied: v.optional(
+    v.object({
+      ref: v.string(),
+      commit: v.string(),
+      time: v.string(),
+      startPolicy: v.optional(v.picklist(['requireSync', 'useLastGood'])),
+    }),
+  ),
 });
 const otherLine = v.union([
   v.object({ folder: ownPath }),

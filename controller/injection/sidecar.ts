@@ -1,4 +1,5 @@
 import { AGENT_CONTAINER } from '../../shared/api/names.ts';
+import { resolveProfile } from '../../shared/domain/resolve-profile.ts';
 import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';
 import {
   credentialSources,
@@ -36,6 +37,7 @@ export function sidecarContainer(input: SidecarInput) {
       { name: 'sync-metrics', containerPort: ports.metrics },
     ],
     ...probes,
+    ...(allowedFailures(input) > 0 ? { readinessProbe } : {}),
     // A pod with resources of its own shares them out itself, and must be larger than the sum of its containers.
     resources: spec.agent?.resources ?? (pod.spec.resources ? {} : defaultResources),
     securityContext: {
@@ -59,7 +61,6 @@ const probes = {
     timeoutSeconds: 2,
     failureThreshold: 86_400,
   },
-  // No readiness probe: a git host that is away must not take a gateway out of service.
   livenessProbe: {
     httpGet: { path: '/healthz', port: 'sync-health' },
     periodSeconds: 10,
@@ -67,6 +68,17 @@ const probes = {
     failureThreshold: 6,
   },
 };
+
+/** Not there unless somebody asks for it: a git host that is unavailable must not take a gateway out of service. */
+const readinessProbe = {
+  httpGet: { path: '/servingz', port: 'sync-health' },
+  periodSeconds: 5,
+  timeoutSeconds: 2,
+  failureThreshold: 2,
+};
+
+const allowedFailures = ({ spec, profile }: AgentIdentity): number =>
+  resolveProfile(spec.sync, profile)?.maxFailures ?? 0;
 
 /** As whom a container runs, which is as whom the agent has to write for it. */
 export function identityOf({ securityContext }: Container, pod: AdmittedPod) {

@@ -105,6 +105,18 @@ export const pollInterval = (description: string) =>
     v.description(description),
   );
 
+/** A Go duration string within bounds, which are such strings themselves. */
+export const durationBetween = (min: string, max: string, description: string) =>
+  v.pipe(
+    v.string(),
+    v.maxLength(32),
+    cel({
+      rule: `self.matches('^([0-9]+(\\\\.[0-9]+)?(ms|s|m|h))+$') && duration(self) >= duration('${min}') && duration(self) <= duration('${max}')`,
+      message: `must be a duration between ${min} and ${max}, such as 1.5s or 1m30s`,
+    }),
+    v.description(description),
+  );
+
 /** An integer within bounds. */
 export const integer = (min: number, max: number, description: string) =>
   v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max), v.description(description));

@@ -57,6 +57,11 @@ const designerSessionPolicySchema = v.pipe(
   v.picklist(['proceed', 'wait', 'fail']),
   v.description('What to do while somebody edits on the gateway (preset ignition).'),
 );
+const maxFailuresSchema = integer(
+  0,
+  1_000,
+  'Failed syncs in a row after which the pod is not ready any more, until one succeeds. 0: it stays ready. A change from or to 0 takes effect when the pod is created anew.',
+);
 const dryRunSchema = v.pipe(v.boolean(), v.description('Whether to report what would change, and change nothing.'));
 const pausedSchema = v.pipe(v.boolean(), v.description('Whether to leave the files as they are.'));
 
@@ -70,11 +75,12 @@ const defaultsSchema = v.pipe(
       v.pipe(
         v.picklist(['requireSync', 'useLastGood']),
         v.description(
-          'Whether a starting gateway waits for the first sync, or starts on content of an earlier one if git is away.',
+          'Whether a starting gateway waits for the first sync, or starts on the files of an earlier one where that fails: while git or the API server is unavailable, or the GatewaySync or the profile is gone.',
         ),
       ),
       'requireSync',
     ),
+    maxFailures: v.optional(maxFailuresSchema, 0),
     dryRun: v.optional(dryRunSchema, false),
     paused: v.optional(pausedSchema, false),
   }),
@@ -94,6 +100,7 @@ const profileSchema = v.pipe(
     syncPeriod: v.optional(syncPeriodSchema),
     dryRun: v.optional(dryRunSchema),
     designerSessionPolicy: v.optional(designerSessionPolicySchema),
+    maxFailures: v.optional(maxFailuresSchema),
     paused: v.optional(pausedSchema),
   }),
   v.description('One set of mappings, chosen by a pod with the annotation sync.io/profile.'),

@@ -10,6 +10,8 @@ export interface ResolvedProfile {
   syncPeriod: number;
   designerSessionPolicy: 'proceed' | 'wait' | 'fail';
   startPolicy: 'requireSync' | 'useLastGood';
+  /** Failed syncs in a row after which the gateway may serve no more; 0: it always may. */
+  maxFailures: number;
   dryRun: boolean;
   paused: boolean;
 }
@@ -35,6 +37,7 @@ export function resolveProfile({ defaults = {}, profiles }: ProfileSource, name:
     syncPeriod: profile.syncPeriod ?? defaults.syncPeriod ?? 30,
     designerSessionPolicy: profile.designerSessionPolicy ?? defaults.designerSessionPolicy ?? 'proceed',
     startPolicy: defaults.startPolicy ?? 'requireSync',
+    maxFailures: profile.maxFailures ?? defaults.maxFailures ?? 0,
     dryRun: profile.dryRun ?? defaults.dryRun ?? false,
     paused: profile.paused ?? defaults.paused ?? false,
   };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { agentConfigSchema } from '../../../agent/config.ts';
-import { describeFailure } from '../../../agent/report/announcer.ts';
+import { describeFailure } from '../../../agent/report/describe-failure.ts';
 import { readConfig } from '../../../shared/config.ts';
 import { TerminalError, TransientError } from '../../../shared/errors.ts';
 

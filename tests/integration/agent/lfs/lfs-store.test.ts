@@ -105,7 +105,7 @@ suite('files in Git LFS', () => {
     const certificates = [server.caFile, elsewhere.server.caFile].map((file) => readFile(file ?? '', 'utf8'));
     await writeFile(caFile, (await Promise.all(certificates)).join('\n'));
     const config = `[lfs]\n\turl = ${other}\n[remote "origin"]\n\tlfsurl = ${other}\n`;
-    const sandbox = await createSandbox(t, { files: { tokenFile, caFile } });
+    const sandbox = await createSandbox(t, { environment: { GIT_TOKEN_FILE: tokenFile, GIT_CA_FILE: caFile } });
     const first = { a: lfs.add('first'), '.lfsconfig': config };
     await sandbox.sync({ repo, commit: await commit({ files: first }) });
     assert.equal((await sandbox.files()).a, 'first');

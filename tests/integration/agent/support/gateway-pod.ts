@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { clientOf } from '../../../../scripts/testbed/client-of.ts';
@@ -44,8 +44,10 @@ export interface GatewayPod {
   settle(commit: string, ref?: string): Promise<void>;
   /** Grants the agent's rights, as the controller does. */
   bind(): Promise<void>;
-  /** Starts the agent with no more than its rights. */
-  start(env?: Record<string, string>): Promise<RunningAgent>;
+  /** Takes the agent's rights away, as the collector does with those of a deleted GatewaySync. */
+  unbind(): Promise<void>;
+  /** Starts the agent with no more than its rights; it reaches the API server at `apiUrl`, where that is given. */
+  start(env?: Record<string, string>, apiUrl?: string): Promise<RunningAgent>;
   /** The agent's report. */
   report(): Promise<SyncReport>;
   /** Waits for a report that is as wanted. */
@@ -88,7 +90,8 @@ export async function createGatewayPod(t: TestContext, { bound = true } = {}): P
       await client.mergePatch(`${resource}/status`, { status: settledStatus(metadata.generation ?? 0, commit, ref) });
     },
     bind: () => bind(client, namespace),
-    start: (env = {}) => startAgent(t, pod, env),
+    unbind: () => client.delete(groupPath('rbac.authorization.k8s.io/v1', 'rolebindings', namespace, 'sync-agent')),
+    start: (env = {}, apiUrl) => startAgent(t, pod, { env, apiUrl }),
     report: () => client.get<SyncReport>(syncReportPath(namespace, POD)),
     untilReport: (describe, accept) => until(() => pod.report(), { describe, accept, interval: 10 }),
     untilSynced: (commit) =>
@@ -157,9 +160,16 @@ function settledStatus(generation: number, commit: string, ref: string): object 
   };
 }
 
-async function startAgent(t: TestContext, pod: GatewayPod, env: Record<string, string>): Promise<RunningAgent> {
-  const { kubeconfigFor } = await connectCluster();
-  const KUBECONFIG = await kubeconfigFor({ namespace: pod.namespace, serviceAccount: 'gateway', pod: POD });
+interface Start {
+  env: Record<string, string>;
+  apiUrl: string | undefined;
+}
+
+async function startAgent(t: TestContext, pod: GatewayPod, { env, apiUrl }: Start): Promise<RunningAgent> {
+  const cluster = await connectCluster();
+  const own = await cluster.kubeconfigFor({ namespace: pod.namespace, serviceAccount: 'gateway', pod: POD });
+  const KUBECONFIG = apiUrl === undefined ? own : path.join(path.dirname(pod.data), 'kubeconfig');
+  if (apiUrl) await writeFile(KUBECONFIG, (await readFile(own, 'utf8')).replaceAll(cluster.url, apiUrl));
   const [health, metrics] = [await freePort(), await freePort()];
   const program = startProgram(t, BUNDLE, {
     env: {

@@ -24,7 +24,9 @@ suite('git over ssh', { skip: skipWithoutSshd }, () => {
     // As a mounted Secret is: readable for others, and perhaps without the last line feed.
     await writeFile(sshKeyFile, (await readFile(server.keyFile, 'utf8')).trimEnd(), { mode: 0o644 });
     await writeFile(knownHostsFile, server.knownHosts);
-    const sandbox = await createSandbox(t, { files: { sshKeyFile, knownHostsFile } });
+    const sandbox = await createSandbox(t, {
+      environment: { GIT_SSH_KEY_FILE: sshKeyFile, GIT_KNOWN_HOSTS_FILE: knownHostsFile },
+    });
     const first = await commit({ files: { a: '1' } });
     await sandbox.sync({ repo, commit: first });
     assert.deepEqual(await sandbox.files(), { a: '1' });
@@ -34,7 +36,7 @@ suite('git over ssh', { skip: skipWithoutSshd }, () => {
     );
     const second = await commit({ files: { a: '2' } });
     await assert.rejects(sandbox.sync({ repo, commit: second }), { code: 'git.hostKey' });
-    const trusting = await createSandbox(t, { files: { sshKeyFile } });
+    const trusting = await createSandbox(t, { environment: { GIT_SSH_KEY_FILE: sshKeyFile } });
     await trusting.sync({ repo, commit: second });
     assert.deepEqual(await trusting.files(), { a: '2' });
   });

@@ -34,7 +34,7 @@ suite('submodules', () => {
     const first = await lib.commit({ files: linked });
     const tokenFile = path.join((await createSandbox(t)).folder, 'token');
     await writeFile(tokenFile, 'secret');
-    const sandbox = await createSandbox(t, { files: { tokenFile, caFile: server.caFile } });
+    const sandbox = await createSandbox(t, { environment: { GIT_TOKEN_FILE: tokenFile, GIT_CA_FILE: server.caFile } });
     const files = { '.gitmodules': gitmodules({ 'libs/lib': '../lib.git' }), 'libs/lib': { submodule: first }, a: 'a' };
     const target = { repo: root.url, submodules: true };
     await sandbox.sync({ ...target, commit: await root.commit({ files }), profile: mapped('libs') });
@@ -67,7 +67,7 @@ suite('submodules', () => {
     const commit = await lib.commit({ files: { l: '1' } });
     const tokenFile = path.join((await createSandbox(t)).folder, 'token');
     await writeFile(tokenFile, 'secret');
-    const sandbox = await createSandbox(t, { files: { tokenFile, caFile: server.caFile } });
+    const sandbox = await createSandbox(t, { environment: { GIT_TOKEN_FILE: tokenFile, GIT_CA_FILE: server.caFile } });
     const files = { '.gitmodules': gitmodules({ lib: lib.url }), lib: { submodule: commit } };
     const target = { repo: root.url, commit: await root.commit({ files }), submodules: true };
     other.credentials = { password: 'secret' };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { judgeResource } from '../../../../agent/resource/judge-resource.ts';
+import { judgeResource, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
 import { resolveProfile } from '../../../../shared/domain/resolve-profile.ts';
 
@@ -96,7 +96,34 @@ test('a profile inherits the defaults key by key', () => {
     syncPeriod: 60,
     designerSessionPolicy: 'proceed',
     startPolicy: 'requireSync',
+    maxFailures: 0,
     dryRun: false,
     paused: false,
   });
+});
+
+suite('reloadSettings', () => {
+  test('gives each call its time: its own, then that of the reload, then 10 s', () => {
+    const request = { method: 'POST', path: '/x' };
+    const timesOf = (reload: object) => {
+      const { timeoutMs, requests } = reloadSettings(withGateway(reload).spec);
+      return [timeoutMs, ...requests.map((call) => call.timeoutMs)];
+    };
+    assert.deepEqual(timesOf({ requests: [request] }), [10_000, 10_000]);
+    assert.deepEqual(
+      timesOf({ timeout: '1m30s', requests: [request, { ...request, timeout: '2s' }] }),
+      [90_000, 90_000, 2_000],
+    );
+  });
+
+  test('brings the path of a file to touch into normal form', () => {
+    assert.equal(reloadSettings(withGateway({ touchFile: './a//b' }).spec).touchFile, 'a/b');
+    assert.equal(reloadSettings(withGateway({}).spec).touchFile, undefined);
+  });
+});
+
+test('where the profile is missing, the defaults still say how a gateway may start', () => {
+  const sync = { defaults: { startPolicy: 'useLastGood' }, profiles: {} } as unknown as Spec['sync'];
+  const verdict = judgeResource(resource({}, { sync }), 'default');
+  assert.ok(verdict.kind === 'refused' && verdict.startPolicy === 'useLastGood');
 });
