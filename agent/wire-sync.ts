@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { getHeapStatistics } from 'node:v8';
 import type { Git } from '../shared/io/git/git.ts';
 import type { Logger } from '../shared/log.ts';
 import type { AgentConfig } from './config.ts';
@@ -48,6 +49,7 @@ export async function wireSync(config: AgentConfig, { git, log, onFetch }: Given
     baseline: new Baseline(),
     previews: new ContentPreviews(),
     lock: new VolumeLock(root, identity),
+    heapBytes: getHeapStatistics().heap_size_limit,
     log,
     onFetch,
   };

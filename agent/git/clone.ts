@@ -6,6 +6,7 @@ import type { Logger } from '../../shared/log.ts';
 import type { LfsPointer } from '../lfs/lfs-pointer.ts';
 import type { TreeChange, TreeEntry } from '../plan/plan-input.ts';
 import { BlobReader, findPointers, missingBlobs } from './blob-reader.ts';
+import { countTree, type TreeSize } from './count-tree.ts';
 import {
   type CommitSource,
   FETCHED_REF,
@@ -143,6 +144,11 @@ export class Clone {
   /** The files of a commit below the sources. */
   async tree(commit: string, sources: string[]): Promise<TreeEntry[]> {
     return await readTree(this.#git, { gitDir: this.#path, commit, sources });
+  }
+
+  /** How many files there are below the sources, and how long their paths are. */
+  async size(commit: string, sources: string[]): Promise<TreeSize> {
+    return await countTree(this.#git, { gitDir: this.#path, commit, sources });
   }
 
   /** The files below the sources that differ between two commits; undefined where the earlier one is gone. */

@@ -89,7 +89,13 @@ export interface TreePair {
 /** `:<mode> SP <mode> SP <object> SP <object> SP <status>`, each time before and after, then the path. */
 const header = /^:(\d{6}) (\d{6}) ([0-9a-f]+) ([0-9a-f]+) [A-Z]$/;
 
-/** Lists the files that differ between two commits, by git diff-tree(1); undefined where one of them is not there. */
+/** More differences than these are not worth telling apart, nor keeping in memory. */
+const MAX_CHANGES = 10_000;
+
+/**
+ * Lists the files that differ between two commits, by git diff-tree(1); undefined where one of them is not there, or
+ * where nearly everything differs.
+ */
 export async function diffTrees(git: Git, { gitDir, from, to, sources }: TreePair): Promise<TreeChange[] | undefined> {
   const paths = sources.includes('') ? [] : sources;
   const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', from, to, '--', ...paths];
@@ -103,6 +109,9 @@ export async function diffTrees(git: Git, { gitDir, from, to, sources }: TreePai
       changes.push(changeOf(decodeName(record), sides));
       sides = null;
     }
+    if (changes.length <= MAX_CHANGES) continue;
+    stream.kill();
+    return undefined;
   }
   return await stream.finish().then(
     () => changes,

@@ -1,6 +1,7 @@
 import { expandSubmodules } from '../git/expand-submodules.ts';
 import { desiredTree } from '../plan/desired-tree.ts';
 import { excludeFilter } from '../plan/exclude-filter.ts';
+import { type Load, memoryProblem } from '../plan/memory-need.ts';
 import { type NarrowedInput, narrowChange } from '../plan/narrow-change.ts';
 import { filesToPreview, type Plan, type PlanResult, planChanges } from '../plan/plan-changes.ts';
 import { isUntouched, scanTree } from '../volume/scan-tree.ts';
@@ -22,15 +23,29 @@ export async function planSync(aim: SyncAim, dependencies: SyncDependencies): Pr
   return whole.plan;
 }
 
+/** Of a path, where the paths are not counted. */
+const USUAL_PATH_BYTES = 60;
+
 async function layOut({ intent, mappings, manifest, signal }: SyncAim, dependencies: SyncDependencies) {
   const sources = mappings.map(({ source }) => source);
+  const { files, bytes: pathBytes } = await dependencies.clone.size(intent.commit, sources);
+  checkMemory({ files, pathBytes, leaving: 0 }, dependencies);
   const tree = await dependencies.clone.tree(intent.commit, sources);
   const isExcluded = excludeFilter(intent.profile.excludePatterns);
   const expansion = { intent, sources, isExcluded, signal };
   const entries = intent.submodules ? await expandSubmodules(tree, expansion, dependencies) : tree;
   const result = desiredTree({ mappings, entries, isExcluded, owned: manifest.files.values() });
   if (result.kind === 'problems') throw syncProblems('ProfileInvalid', result.problems);
+  let leaving = 0;
+  for (const path of manifest.files.keys()) if (!result.tree.files.has(path)) leaving += 1;
+  checkMemory({ files: entries.length, pathBytes, leaving }, dependencies);
   return result.tree;
+}
+
+/** An error that says what to do, where the process would otherwise run out of memory and end. */
+function checkMemory(load: Load, { heapBytes }: SyncDependencies): void {
+  const problem = memoryProblem(load, heapBytes);
+  if (problem) throw syncProblems('TooManyFiles', [problem]);
 }
 
 /**
@@ -69,10 +84,8 @@ async function planFor(
  * What a plan has to be made of where the manifest is known to tell the rest: the difference between two commits soon
  * after a look at all files, or after a look that finds them all untouched. Undefined where that is not so.
  */
-async function narrowSync(
-  aim: SyncAim,
-  { baseline, clone, root }: SyncDependencies,
-): Promise<NarrowedInput | undefined> {
+async function narrowSync(aim: SyncAim, dependencies: SyncDependencies): Promise<NarrowedInput | undefined> {
+  const { baseline, clone, root } = dependencies;
   const { intent, mappings, manifest, values } = aim;
   const { applied } = manifest;
   // What is in submodules does not show in the difference between two commits.
@@ -82,6 +95,8 @@ async function narrowSync(
   const sources = mappings.map(({ source }) => source);
   const changes = await clone.changes(applied.commit, intent.commit, sources);
   if (!changes) return undefined;
+  const files = manifest.files.size + changes.length;
+  checkMemory({ files, pathBytes: files * USUAL_PATH_BYTES, leaving: 0 }, dependencies);
   const isTrusted = !isSameCommit && baseline.isFresh(intent.profile.syncPeriod);
   if (!isTrusted) {
     if (!(await isUntouched(root, manifest))) return undefined;

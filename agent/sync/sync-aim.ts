@@ -32,6 +32,8 @@ export interface SyncDependencies {
   baseline: Baseline;
   previews: ContentPreviews;
   lock: VolumeLock;
+  /** What V8's heap may grow to. */
+  heapBytes: number;
   log: Logger;
   /** Called with how long each fetch took, in seconds. */
   onFetch: (seconds: number) => void;

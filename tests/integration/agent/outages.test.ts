@@ -44,7 +44,7 @@ suite('a gateway that starts on the files of an earlier sync', () => {
   test('may do so while the API server is unavailable, after ten seconds', async (t) => {
     const pod = await createUsedPod(t, 'no-api', useLastGood);
     const started = performance.now();
-    const agent = await pod.start({}, await nowhere());
+    const agent = await pod.start({}, { apiUrl: await nowhere() });
     await untilReady(agent);
     assert.ok(performance.now() - started > 9_000, 'the API server is given time to answer');
     assert.deepEqual(await pod.files(), { 'config/a': '1' });
@@ -63,7 +63,7 @@ suite('a gateway that starts on the files of an earlier sync', () => {
 
   test('may not under requireSync, whatever is missing', async (t) => {
     const pod = await createUsedPod(t, 'strict', {});
-    const blind = await pod.start({}, await nowhere());
+    const blind = await pod.start({}, { apiUrl: await nowhere() });
     await pod.client.delete(gatewaySyncPath(pod.namespace, 'gw'));
     await blind.waitForLog(/watch interrupted/);
     const seeing = await pod.start();
@@ -96,7 +96,7 @@ suite('the report never holds a sync up', () => {
     await pod.setSpec(repository.url, specOf({}));
     await pod.settle(commit);
     const link = await startSlowLink(t, (await connectCluster()).url);
-    await pod.start({}, link.url);
+    await pod.start({}, { apiUrl: link.url });
     await pod.untilSynced(commit);
     link.hold();
     const file = path.join(pod.data, 'config/a');

@@ -15,7 +15,7 @@ import {
 } from '../../../../shared/io/kubernetes/resource-path.ts';
 import { connectCluster, createNamespace } from '../../../support/cluster.ts';
 import { gatewaySync } from '../../../support/gateway-syncs.ts';
-import { type Program, startProgram } from '../../../support/program.ts';
+import { type Program, type ProgramOptions, startProgram } from '../../../support/program.ts';
 import { until } from '../../../support/until.ts';
 
 const BUNDLE = 'dist/agent.mjs';
@@ -46,8 +46,8 @@ export interface GatewayPod {
   bind(): Promise<void>;
   /** Takes the agent's rights away, as the collector does with those of a deleted GatewaySync. */
   unbind(): Promise<void>;
-  /** Starts the agent with no more than its rights; it reaches the API server at `apiUrl`, where that is given. */
-  start(env?: Record<string, string>, apiUrl?: string): Promise<RunningAgent>;
+  /** Starts the agent with no more than its rights. */
+  start(env?: Record<string, string>, how?: StartOptions): Promise<RunningAgent>;
   /** The agent's report. */
   report(): Promise<SyncReport>;
   /** Waits for a report that is as wanted. */
@@ -91,7 +91,7 @@ export async function createGatewayPod(t: TestContext, { bound = true } = {}): P
     },
     bind: () => bind(client, namespace),
     unbind: () => client.delete(groupPath('rbac.authorization.k8s.io/v1', 'rolebindings', namespace, 'sync-agent')),
-    start: (env = {}, apiUrl) => startAgent(t, pod, { env, apiUrl }),
+    start: (env = {}, how = {}) => startAgent(t, pod, { env, ...how }),
     report: () => client.get<SyncReport>(syncReportPath(namespace, POD)),
     untilReport: (describe, accept) => until(() => pod.report(), { describe, accept, interval: 10 }),
     untilSynced: (commit) =>
@@ -160,18 +160,24 @@ function settledStatus(generation: number, commit: string, ref: string): object 
   };
 }
 
-interface Start {
-  env: Record<string, string>;
-  apiUrl: string | undefined;
+/** How an agent is started, where that is not the usual way. */
+interface StartOptions extends Pick<ProgramOptions, 'nodeArgs' | 'cgroup'> {
+  /** Where it reaches the API server. */
+  apiUrl?: string;
 }
 
-async function startAgent(t: TestContext, pod: GatewayPod, { env, apiUrl }: Start): Promise<RunningAgent> {
+async function startAgent(
+  t: TestContext,
+  pod: GatewayPod,
+  { env, apiUrl, ...options }: StartOptions & { env: Record<string, string> },
+): Promise<RunningAgent> {
   const cluster = await connectCluster();
   const own = await cluster.kubeconfigFor({ namespace: pod.namespace, serviceAccount: 'gateway', pod: POD });
   const KUBECONFIG = apiUrl === undefined ? own : path.join(path.dirname(pod.data), 'kubeconfig');
   if (apiUrl) await writeFile(KUBECONFIG, (await readFile(own, 'utf8')).replaceAll(cluster.url, apiUrl));
   const [health, metrics] = [await freePort(), await freePort()];
   const program = startProgram(t, BUNDLE, {
+    ...options,
     env: {
       KUBECONFIG,
       POD_NAME: POD,
