@@ -41,7 +41,7 @@ async function main(): Promise<void> {
   const client = new KubernetesClient(ApiCredentials.load(), { userAgent: `sync-agent/${version}`, maxSockets: 4 });
   const identity = identityOf(config);
   const root = await DataRoot.open(config.DATA_PATH);
-  const manifestFile = new ManifestFile(root.agentFolder, log);
+  const manifestFile = new ManifestFile(root, log);
   const reportLog = log.child({ component: 'report' });
   const labelsFile = config.POD_LABELS_FILE;
   const reports = await Reports.start({ client, identity, labelsFile, manifestFile, log: reportLog });

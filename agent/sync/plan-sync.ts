@@ -11,6 +11,7 @@ import type { AccessFiles } from '../git/git-access.ts';
 import type { ModuleStore } from '../git/module-store.ts';
 import type { LfsStore } from '../lfs/lfs-store.ts';
 import { desiredTree } from '../plan/desired-tree.ts';
+import { RepairCounts } from '../plan/drift.ts';
 import { excludeFilter } from '../plan/exclude-filter.ts';
 import type { Manifest } from '../plan/manifest.ts';
 import { type NarrowedInput, narrowChange } from '../plan/narrow-change.ts';
@@ -65,7 +66,7 @@ export async function planSync(aim: SyncAim, dependencies: SyncDependencies): Pr
   if (result?.kind === 'plan') return result.plan;
   const everything = { desired: await layOut(aim, dependencies), manifest: aim.manifest, untouched: 0 };
   const whole = await planFor(everything, aim, dependencies);
-  if (whole.kind === 'conflicts') throw syncProblems('PathConflict', whole.conflicts);
+  if (whole.kind === 'refused') throw syncProblems(whole.reason, whole.problems);
   dependencies.baseline.onLook();
   return whole.plan;
 }
@@ -86,14 +87,17 @@ async function layOut({ intent, mappings, manifest, signal }: SyncAim, dependenc
  * is wrong with it shows, too.
  */
 async function planFor(
-  { desired, manifest, untouched }: NarrowedInput,
-  { intent, values, provide }: SyncAim,
+  { isPartial = false, ...narrowed }: NarrowedInput & { isPartial?: boolean },
+  aim: SyncAim,
   dependencies: SyncDependencies,
 ): Promise<PlanResult> {
-  const { root, previews } = dependencies;
+  const { intent, values, provide } = aim;
+  const { root, previews, baseline } = dependencies;
+  const { desired, manifest } = narrowed;
   const algorithm = intent.commit.length === 64 ? 'sha256' : 'sha1';
   const live = await scanTree(root, { desired, manifest, algorithm });
-  const input = { desired, manifest, untouched, live, values };
+  const [settings, whole, folding, repairs] = [intent.profile, aim.manifest, root.folding, baseline.repairs];
+  const input = { ...narrowed, whole, isPartial, live, values, settings, folding, repairs };
   const result = planChanges(input);
   const files = result.kind === 'plan' ? filesToPreview(result.plan, intent.profile.dryRun) : [];
   if (files.length === 0) return result;
@@ -108,7 +112,8 @@ async function planFor(
 
 /** Everything but the commit and the values in contents that decides on what must be where. */
 export function recipeOf({ intent, mappings }: SyncAim): string {
-  return JSON.stringify([mappings, intent.profile.excludePatterns, intent.submodules]);
+  const { excludePatterns, onConflict, drift, prune, groupWrite } = intent.profile;
+  return JSON.stringify([mappings, excludePatterns, intent.submodules, onConflict, drift, prune, groupWrite]);
 }
 
 /**
@@ -118,7 +123,7 @@ export function recipeOf({ intent, mappings }: SyncAim): string {
 async function narrowSync(
   aim: SyncAim,
   { baseline, clone, root }: SyncDependencies,
-): Promise<NarrowedInput | undefined> {
+): Promise<(NarrowedInput & { isPartial: boolean }) | undefined> {
   const { intent, mappings, manifest, values } = aim;
   const { applied } = manifest;
   // What is in submodules does not show in the difference between two commits.
@@ -128,18 +133,16 @@ async function narrowSync(
   const sources = mappings.map(({ source }) => source);
   const changes = await clone.changes(applied.commit, intent.commit, sources);
   if (!changes) return undefined;
+  // A new name may be one that is there already: that takes all of them to tell.
+  if ((root.folding.case || root.folding.unicode) && changes.some(({ before }) => !before)) return undefined;
   const isTrusted = !isSameCommit && baseline.isFresh(intent.profile.syncPeriod);
   if (!isTrusted) {
     if (!(await isUntouched(root, manifest))) return undefined;
     baseline.onLook();
   }
-  return narrowChange({
-    mappings,
-    changes,
-    manifest,
-    values,
-    isExcluded: excludeFilter(intent.profile.excludePatterns),
-  });
+  const isExcluded = excludeFilter(intent.profile.excludePatterns);
+  const narrowed = narrowChange({ mappings, changes, manifest, values, isExcluded });
+  return narrowed && { ...narrowed, isPartial: isTrusted };
 }
 
 /**
@@ -147,12 +150,15 @@ async function narrowSync(
  * manifest says what is in place, and the next check in time finds any drift.
  */
 export class Baseline {
+  /** How often files were put right in a row. */
+  readonly repairs = new RepairCounts();
   #recipe: string | undefined;
   #lookedAt = Number.NEGATIVE_INFINITY;
 
   /** The manifest says what this recipe (everything but the commit that decides on paths and patches) came to. */
-  onSynced(recipe: string): void {
+  onSynced(recipe: string, { drift, isPartial }: Plan): void {
     this.#recipe = recipe;
+    if (!isPartial) this.repairs.onLook(drift);
   }
 
   /** Every file was looked at. */

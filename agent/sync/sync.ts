@@ -105,19 +105,28 @@ async function verify(intent: Intent, dependencies: SyncDependencies, signal: Ab
 /** Carries the plan out, unless there is nothing to do and nothing to note. */
 async function bringAbout(plan: Plan, aim: SyncAim, dependencies: SyncDependencies): Promise<void> {
   const { intent, manifest, values, provide } = aim;
-  const { root, manifestFile, gateway, baseline, log } = dependencies;
+  const { root, lock, manifestFile, gateway, baseline, log } = dependencies;
   const isApplied = manifest.applied?.commit === intent.commit && manifest.applied.ref === intent.ref;
   if (!isApplied || plan.changes.length + plan.corrected.length + plan.disowned.length > 0) {
-    await provide(plan.changes.flatMap((change) => (change.kind === 'delete' ? [] : [change.file])));
+    await provide(plan.changes.flatMap((change) => ('file' in change ? [change.file] : [])));
     if (plan.changes.length > 0) await gateway.beforeChange(intent);
-    const target = { root, manifestFile, openContents: () => openContents(dependencies), values, log };
+    const { groupWrite } = intent.profile;
+    const target = {
+      root,
+      lock,
+      manifestFile,
+      openContents: () => openContents(dependencies),
+      values,
+      groupWrite,
+      log,
+    };
     const applied = { ref: intent.ref, commit: intent.commit, time: new Date().toISOString() };
     await applyChanges(plan, target, applied).catch((error) => {
       baseline.forget();
       throw error;
     });
   }
-  baseline.onSynced(recipeOf(aim));
+  baseline.onSynced(recipeOf(aim), plan);
 }
 
 /**

@@ -12,6 +12,11 @@ export interface ResolvedProfile {
   startPolicy: 'requireSync' | 'useLastGood';
   dryRun: boolean;
   paused: boolean;
+  onConflict: 'takeOver' | 'refuse';
+  drift: 'repair' | 'report' | 'ignore';
+  prune: boolean;
+  allowEmpty: boolean;
+  groupWrite: boolean;
 }
 
 /** What of `spec.sync` a profile is made of. */
@@ -37,5 +42,10 @@ export function resolveProfile({ defaults = {}, profiles }: ProfileSource, name:
     startPolicy: defaults.startPolicy ?? 'requireSync',
     dryRun: profile.dryRun ?? defaults.dryRun ?? false,
     paused: profile.paused ?? defaults.paused ?? false,
+    onConflict: profile.onConflict ?? defaults.onConflict ?? 'takeOver',
+    drift: profile.drift ?? defaults.drift ?? 'repair',
+    prune: profile.prune ?? defaults.prune ?? true,
+    allowEmpty: profile.allowEmpty ?? defaults.allowEmpty ?? false,
+    groupWrite: profile.groupWrite ?? defaults.groupWrite ?? false,
   };
 }

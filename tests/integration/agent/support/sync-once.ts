@@ -35,6 +35,11 @@ const settings = {
   startPolicy: 'requireSync' as const,
   dryRun: false,
   paused: false,
+  onConflict: 'takeOver' as const,
+  drift: 'repair' as const,
+  prune: true,
+  allowEmpty: false,
+  groupWrite: false,
 };
 
 /** One sync of an agent that is then gone: says `go` when it begins, and ends with status 0 when all is in place. */
@@ -71,7 +76,7 @@ async function syncOnce({ repo, commit, source, data, clone: path }: Order): Pro
     }),
     lock: new VolumeLock(root, identity),
     root,
-    manifestFile: new ManifestFile(root.agentFolder, log),
+    manifestFile: new ManifestFile(root, log),
     log,
     onFetch: () => {},
   };

@@ -104,7 +104,7 @@ export async function createSandbox(
         headersFolder: path.join(folder, 'headers'),
       }),
       lock: new VolumeLock(root, identity),
-      manifestFile: new ManifestFile(root.agentFolder, log),
+      manifestFile: new ManifestFile(root, log),
       log,
       onFetch: () => {
         fetches += 1;
@@ -155,6 +155,11 @@ function intentOf(target: Target): Intent {
       startPolicy: 'requireSync',
       dryRun: false,
       paused: false,
+      onConflict: 'takeOver',
+      drift: 'repair',
+      prune: true,
+      allowEmpty: false,
+      groupWrite: false,
       ...profile,
     },
     reload,
