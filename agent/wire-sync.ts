@@ -44,7 +44,7 @@ export async function wireSync(config: AgentConfig, { git, log, onFetch }: Given
     },
     signatures: new Signatures({ git, gitDir: config.REPO_PATH, keysFolder: config.GIT_VERIFY_KEYS_DIR }),
     root,
-    manifestFile: new ManifestFile(root.agentFolder, log),
+    manifestFile: new ManifestFile(root, log),
     gateway: gatewayOf(config, root),
     baseline: new Baseline(),
     previews: new ContentPreviews(),

@@ -26,7 +26,7 @@ export class Announcer {
     const { said, report: finding, log: line, figures } = news(this.#said, happening);
     this.#said = said;
     if (figures.sync) metrics.onSync(figures.sync.result, figures.sync.seconds);
-    if (figures.inLine) metrics.onInLine(figures.inLine.files, figures.inLine.drifted);
+    if (figures.inLine) metrics.onInLine(figures.inLine);
     if (line) log[line.level](line.fields, line.message);
     if (finding) await report(finding);
   }

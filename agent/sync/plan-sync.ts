@@ -18,7 +18,7 @@ export async function planSync(aim: SyncAim, dependencies: SyncDependencies): Pr
   if (result?.kind === 'plan') return result.plan;
   const everything = { desired: await layOut(aim, dependencies), manifest: aim.manifest, untouched: 0 };
   const whole = await planFor(everything, aim, dependencies);
-  if (whole.kind === 'conflicts') throw syncProblems('PathConflict', whole.conflicts);
+  if (whole.kind === 'refused') throw syncProblems(whole.reason, whole.problems);
   dependencies.baseline.onLook();
   return whole.plan;
 }
@@ -53,12 +53,13 @@ function checkMemory(load: Load, { heapBytes }: SyncDependencies): void {
  * is wrong with it shows, too.
  */
 async function planFor(
-  { desired, manifest, untouched }: NarrowedInput,
+  { isPartial = false, ...narrowed }: NarrowedInput & { isPartial?: boolean },
   aim: SyncAim,
   dependencies: SyncDependencies,
 ): Promise<PlanResult> {
-  const { root, previews } = dependencies;
   const { intent, values } = aim;
+  const { root, previews, baseline } = dependencies;
+  const { desired, manifest } = narrowed;
   const { touchFile } = intent.reload;
   if (touchFile !== undefined && desired.files.has(touchFile)) {
     throw syncProblems('ProfileInvalid', [
@@ -67,7 +68,8 @@ async function planFor(
   }
   const algorithm = intent.commit.length === 64 ? 'sha256' : 'sha1';
   const live = await scanTree(root, { desired, manifest, algorithm });
-  const input = { desired, manifest, untouched, live, values };
+  const [settings, whole, folding, repairs] = [intent.profile, aim.manifest, root.folding, baseline.repairs];
+  const input = { ...narrowed, whole, isPartial, live, values, settings, folding, repairs };
   const result = planChanges(input);
   const files = result.kind === 'plan' ? filesToPreview(result.plan, intent.profile.dryRun) : [];
   if (files.length === 0) return result;
@@ -84,7 +86,10 @@ async function planFor(
  * What a plan has to be made of where the manifest is known to tell the rest: the difference between two commits soon
  * after a look at all files, or after a look that finds them all untouched. Undefined where that is not so.
  */
-async function narrowSync(aim: SyncAim, dependencies: SyncDependencies): Promise<NarrowedInput | undefined> {
+async function narrowSync(
+  aim: SyncAim,
+  dependencies: SyncDependencies,
+): Promise<(NarrowedInput & { isPartial: boolean }) | undefined> {
   const { baseline, clone, root } = dependencies;
   const { intent, mappings, manifest, values } = aim;
   const { applied } = manifest;
@@ -95,6 +100,8 @@ async function narrowSync(aim: SyncAim, dependencies: SyncDependencies): Promise
   const sources = mappings.map(({ source }) => source);
   const changes = await clone.changes(applied.commit, intent.commit, sources);
   if (!changes) return undefined;
+  // A new name may be one that is there already: that takes all of them to tell.
+  if ((root.folding.case || root.folding.unicode) && changes.some(({ before }) => !before)) return undefined;
   const files = manifest.files.size + changes.length;
   checkMemory({ files, pathBytes: files * USUAL_PATH_BYTES, leaving: 0 }, dependencies);
   const isTrusted = !isSameCommit && baseline.isFresh(intent.profile.syncPeriod);
@@ -102,11 +109,7 @@ async function narrowSync(aim: SyncAim, dependencies: SyncDependencies): Promise
     if (!(await isUntouched(root, manifest))) return undefined;
     baseline.onLook();
   }
-  return narrowChange({
-    mappings,
-    changes,
-    manifest,
-    values,
-    isExcluded: excludeFilter(intent.profile.excludePatterns),
-  });
+  const isExcluded = excludeFilter(intent.profile.excludePatterns);
+  const narrowed = narrowChange({ mappings, changes, manifest, values, isExcluded });
+  return narrowed && { ...narrowed, isPartial: isTrusted };
 }

@@ -51,7 +51,18 @@ export interface SyncAim {
 
 /** Everything but the commit and the values in contents that decides on what must be where. */
 export function recipeOf({ intent, mappings }: SyncAim): string {
-  return JSON.stringify([mappings, intent.profile.excludePatterns, intent.submodules, intent.reload.touchFile]);
+  const { excludePatterns, onConflict, drift, prune, groupWrite } = intent.profile;
+  const { touchFile } = intent.reload;
+  return JSON.stringify([
+    mappings,
+    excludePatterns,
+    intent.submodules,
+    onConflict,
+    drift,
+    prune,
+    groupWrite,
+    touchFile,
+  ]);
 }
 
 /** One error for everything that stands in the way of a sync; the first few are named. */

@@ -30,6 +30,7 @@ export async function sync(intent: Intent, dependencies: SyncDependencies, signa
 
 async function attempt(intent: Intent, dependencies: SyncDependencies, signal: AbortSignal): Promise<SyncOutcome> {
   await holdVolume(intent, dependencies);
+  dependencies.baseline.onBegin(intent);
   const aim = await aimOf(intent, dependencies, signal);
   await provideCommit(aim, dependencies);
   await verifyCommit(aim, dependencies);
@@ -64,18 +65,20 @@ function mappingsOf({ profile }: Intent, values: TemplateValues): RenderedMappin
 /** Carries the plan out, unless there is nothing to do and nothing to note. */
 async function bringAbout(plan: Plan, aim: SyncAim, dependencies: SyncDependencies): Promise<void> {
   const { intent, manifest, values } = aim;
-  const { root, manifestFile, gateway, baseline, log } = dependencies;
+  const { root, lock, manifestFile, gateway, baseline, log } = dependencies;
   if (!isNoted(intent, manifest.applied) || plan.changes.length + plan.corrected.length + plan.disowned.length > 0) {
-    const files = plan.changes.flatMap((change) => (change.kind === 'delete' ? [] : [change.file]));
+    const files = plan.changes.flatMap((change) => ('file' in change ? [change.file] : []));
     await provideFiles(files, aim, dependencies);
     if (plan.changes.length > 0) await gateway.beforeChange(intent);
-    const target = { root, manifestFile, openContents: () => openContents(dependencies), values, log };
+    const { groupWrite } = intent.profile;
+    const source = { openContents: () => openContents(dependencies), values };
+    const target = { root, lock, manifestFile, groupWrite, log, ...source };
     await applyChanges(plan, target, appliedBy(intent)).catch((error) => {
       baseline.forget();
       throw error;
     });
   }
-  baseline.onSynced(recipeOf(aim));
+  baseline.onSynced(recipeOf(aim), plan);
 }
 
 function appliedBy({ ref, commit, profile: { startPolicy } }: Intent): Applied {

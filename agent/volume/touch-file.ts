@@ -1,9 +1,10 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { isAgentPath, isFilePath } from '../../shared/domain/relative-path.ts';
 import { TerminalError } from '../../shared/errors.ts';
 import type { DataRoot } from './data-root.ts';
+import type { Folder } from './folder.ts';
 
 /** What the agent writes into such a file: a commit and a time. */
 const marker = /^(?:[0-9a-f]{40,64} [-0-9T:.Z]+\n)?$/;
@@ -16,17 +17,16 @@ const MAX_MARKER_BYTES = 128;
  */
 export async function touchFile(root: DataRoot, path: string, text: string): Promise<void> {
   if (!isFilePath(path) || isAgentPath(path)) throw unusable(path, 'it is no path of a file');
-  const folder = dirname(path) === '.' ? '' : dirname(path);
-  await root.checkFolder(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') throw unusable(path, `there is no folder ${folder}`);
-    throw error;
-  });
   const { O_RDWR, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
+  const folder = openFolder(root, path);
   // A pipe would make the agent wait for whoever reads it.
-  const handle = await open(root.absolute(path), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o644).catch((error) => {
-    const isOccupied = ['ELOOP', 'EISDIR', 'ENXIO', 'EMLINK'].includes(error.code);
-    throw isOccupied ? unusable(path, 'what is there is no file') : error;
-  });
+  const opening = open(folder.at(basename(path)), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o644);
+  const handle = await opening
+    .finally(() => folder.close())
+    .catch((error) => {
+      const isOccupied = ['ELOOP', 'EISDIR', 'ENXIO', 'EMLINK'].includes(error.code);
+      throw isOccupied ? unusable(path, 'what is there is no file') : error;
+    });
   try {
     const { size, isFile } = await statOf(handle);
     if (!isFile) throw unusable(path, 'what is there is no file');
@@ -39,6 +39,16 @@ export async function touchFile(root: DataRoot, path: string, text: string): Pro
     await handle.sync();
   } finally {
     await handle.close();
+  }
+}
+
+function openFolder(root: DataRoot, path: string): Folder {
+  const folder = dirname(path) === '.' ? '' : dirname(path);
+  try {
+    return root.openFolder(folder);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    throw ['ENOENT', 'ENOTDIR'].includes(code) ? unusable(path, `there is no folder ${folder}`) : error;
   }
 }
 

@@ -65,6 +65,35 @@ const maxFailuresSchema = integer(
 const dryRunSchema = v.pipe(v.boolean(), v.description('Whether to report what would change, and change nothing.'));
 const pausedSchema = v.pipe(v.boolean(), v.description('Whether to leave the files as they are.'));
 
+const onConflictSchema = v.pipe(
+  v.picklist(['takeOver', 'refuse']),
+  v.description(
+    'What to do with a file that was there before, with other content. takeOver replaces it, keeps it in .sync-agent/taken-over, and gives it back once nothing is mapped there. refuse changes nothing and says which files are in the way.',
+  ),
+);
+const driftSchema = v.pipe(
+  v.picklist(['repair', 'report', 'ignore']),
+  v.description(
+    'What to do with a delivered file that somebody changed or removed. repair puts it right, at most three times in a row; report lists it; ignore leaves it without a word. A commit that changes the file delivers it in any case.',
+  ),
+);
+const pruneSchema = v.pipe(
+  v.boolean(),
+  v.description('Whether delivered files that are no longer mapped are deleted. If false, nothing is ever deleted.'),
+);
+const allowEmptySchema = v.pipe(
+  v.boolean(),
+  v.description(
+    'Whether a commit, or patterns, that leave no file at all may delete everything. If false, that is an error.',
+  ),
+);
+const groupWriteSchema = v.pipe(
+  v.boolean(),
+  v.description(
+    'Whether the group may write: files have mode 0664 or 0775, new folders 0775. For a gateway whose user shares only the fsGroup with the agent.',
+  ),
+);
+
 const defaultsSchema = v.pipe(
   v.object({
     excludePatterns: v.optional(excludePatternsSchema),
@@ -83,6 +112,11 @@ const defaultsSchema = v.pipe(
     maxFailures: v.optional(maxFailuresSchema, 0),
     dryRun: v.optional(dryRunSchema, false),
     paused: v.optional(pausedSchema, false),
+    onConflict: v.optional(onConflictSchema, 'takeOver'),
+    drift: v.optional(driftSchema, 'repair'),
+    prune: v.optional(pruneSchema, true),
+    allowEmpty: v.optional(allowEmptySchema, false),
+    groupWrite: v.optional(groupWriteSchema, false),
   }),
   v.description('What a profile uses where it says nothing itself.'),
 );
@@ -102,6 +136,11 @@ const profileSchema = v.pipe(
     designerSessionPolicy: v.optional(designerSessionPolicySchema),
     maxFailures: v.optional(maxFailuresSchema),
     paused: v.optional(pausedSchema),
+    onConflict: v.optional(onConflictSchema),
+    drift: v.optional(driftSchema),
+    prune: v.optional(pruneSchema),
+    allowEmpty: v.optional(allowEmptySchema),
+    groupWrite: v.optional(groupWriteSchema),
   }),
   v.description('One set of mappings, chosen by a pod with the annotation sync.io/profile.'),
 );

@@ -14,6 +14,11 @@ export interface ResolvedProfile {
   maxFailures: number;
   dryRun: boolean;
   paused: boolean;
+  onConflict: 'takeOver' | 'refuse';
+  drift: 'repair' | 'report' | 'ignore';
+  prune: boolean;
+  allowEmpty: boolean;
+  groupWrite: boolean;
 }
 
 /** What of `spec.sync` a profile is made of. */
@@ -40,5 +45,10 @@ export function resolveProfile({ defaults = {}, profiles }: ProfileSource, name:
     maxFailures: profile.maxFailures ?? defaults.maxFailures ?? 0,
     dryRun: profile.dryRun ?? defaults.dryRun ?? false,
     paused: profile.paused ?? defaults.paused ?? false,
+    onConflict: profile.onConflict ?? defaults.onConflict ?? 'takeOver',
+    drift: profile.drift ?? defaults.drift ?? 'repair',
+    prune: profile.prune ?? defaults.prune ?? true,
+    allowEmpty: profile.allowEmpty ?? defaults.allowEmpty ?? false,
+    groupWrite: profile.groupWrite ?? defaults.groupWrite ?? false,
   };
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import type { Drift } from '../../../../agent/plan/drift.ts';
 import type { Change, Plan } from '../../../../agent/plan/plan-changes.ts';
 import { type Happening, type News, NOTHING_SAID, news } from '../../../../agent/report/news.ts';
 import { type Intent, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
@@ -23,9 +24,9 @@ const intent: Intent = {
 const file = { path: 'a', source: 'a', blob: '', executable: false, template: false };
 const added: Change = { kind: 'add', path: 'a', reason: 'New', file };
 
-function planOf(changes: Change[] = []): Plan {
+function planOf(changes: Change[] = [], drift: Drift[] = [], isPartial = false): Plan {
   const folders = { create: [], clear: [], prune: [] };
-  return { changes, folders, unchanged: 2, corrected: [], disowned: [] };
+  return { changes, folders, unchanged: 2, corrected: [], disowned: [], dropped: [], drift, isPartial };
 }
 
 const done = (changes: Change[], more: Partial<Extract<Happening, { kind: 'done' }>> = {}): Happening => ({
@@ -88,6 +89,37 @@ suite('news', () => {
     assert.equal(only?.report?.state, 'Pending');
     assert.deepEqual(only?.figures, {});
     assert.equal(only?.log?.level, 'info');
+  });
+
+  test('files that are left as somebody else made them are named, until a look finds them right', () => {
+    const drift: Drift[] = [{ path: 'config/a', reason: 'Drifted', isRepaired: false }];
+    const withDrift = (found: Drift[], isPartial = false) =>
+      done([], { outcome: { kind: 'synced', plan: planOf([], found, isPartial) } });
+    const [first, again, partial, right] = tell(withDrift(drift), withDrift(drift), withDrift([], true), withDrift([]));
+    assert.equal(first?.report?.state, 'Synced');
+    assert.match(first?.report?.message ?? '', /^the gateway rewrites config\/a: put right 3 times in a row/);
+    assert.deepEqual(first?.report?.changes, ['differs config/a (Drifted)']);
+    assert.equal(first?.figures.inLine?.drifted, 1);
+    assert.equal(again?.report, undefined);
+    assert.equal(partial?.report, undefined, 'a look at some files says nothing of the others');
+    assert.equal(partial?.figures.inLine?.drifted, 1);
+    assert.equal(right?.report?.message, undefined);
+    assert.equal(right?.figures.inLine?.drifted, 0);
+  });
+
+  test('the list of what differs is bounded', () => {
+    const drift = Array.from(
+      { length: 500 },
+      (_, n): Drift => ({ path: `${n}`, reason: 'Missing', isRepaired: false }),
+    );
+    const reporting = { ...intent, profile: { ...intent.profile, drift: 'report' as const } };
+    const outcome = { kind: 'synced' as const, plan: planOf([], drift) };
+    const [only] = tell(done([], { intent: reporting, outcome }));
+    assert.equal(
+      only?.report?.message,
+      '500 files differ from what was delivered (drift: report): 0, 1, 2, 3, 4 and 495 more',
+    );
+    assert.equal(only?.report?.changes?.length, 100);
   });
 
   test('a dry run says what it would do', () => {

@@ -86,8 +86,14 @@ suite('judgeResource', () => {
 });
 
 test('a profile inherits the defaults key by key', () => {
-  const defaults = { excludePatterns: ['*.bak'], vars: { a: '1', b: '1' }, syncPeriod: 60, dryRun: true };
-  const profile = { mappings: [mapping], vars: { b: '2' }, dryRun: false } as never;
+  const defaults = {
+    excludePatterns: ['*.bak'],
+    vars: { a: '1', b: '1' },
+    syncPeriod: 60,
+    dryRun: true,
+    drift: 'report' as const,
+  };
+  const profile = { mappings: [mapping], vars: { b: '2' }, dryRun: false, prune: false, groupWrite: true } as never;
   assert.deepEqual(resolveProfile({ defaults, profiles: { x: profile } }, 'x'), {
     name: 'x',
     mappings: [mapping],
@@ -99,6 +105,11 @@ test('a profile inherits the defaults key by key', () => {
     maxFailures: 0,
     dryRun: false,
     paused: false,
+    onConflict: 'takeOver',
+    drift: 'report',
+    prune: false,
+    allowEmpty: false,
+    groupWrite: true,
   });
 });
 

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
-import { appendFile, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import { appendFile, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
 import type { Manifest, ManifestUpdate, OwnedFile } from '../../../../agent/plan/manifest.ts';
+import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
+import { Staging } from '../../../../agent/volume/staging.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 
 const log = pino({ level: 'silent' });
@@ -23,12 +25,14 @@ const summary = ({ applied, files, pending }: Manifest) => [applied?.commit, [..
 async function createManifest(t: TestContext) {
   const folder = await makeTemporaryFolder('manifest-');
   t.after(() => folder.remove());
-  const file = path.join(folder.path, 'manifest.jsonl');
+  const root = await DataRoot.open(folder.path);
+  root.staging = Staging.make(root, 1, 'uid');
   return {
-    file,
-    open: () => new ManifestFile(folder.path, log),
+    file: path.join(folder.path, '.sync-agent/manifest.jsonl'),
+    root,
+    open: () => new ManifestFile(root, log),
     /** What an agent that starts now knows. */
-    reread: async () => summary(await new ManifestFile(folder.path, log).read()),
+    reread: async () => summary(await new ManifestFile(root, log).read()),
   };
 }
 
@@ -49,7 +53,7 @@ suite('the manifest on disk', () => {
     const manifest = open();
     await manifest.append(update({ files: [owned('a')] }));
     await manifest.takeBack();
-    await assert.rejects(stat(file), { code: 'ENOENT' });
+    assert.deepEqual(await reread(), [undefined, [], []]);
     await manifest.append(update({ files: [owned('a')] }));
     await manifest.append(update({ applied }));
     const before = await readFile(file, 'utf8');
