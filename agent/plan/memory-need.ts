@@ -13,8 +13,9 @@ const MIB = 1024 ** 2;
 const HEAP = { base: 16 * MIB, file: 640, leaving: 1_000, pathByte: 6 };
 /** V8 has this share of a container's memory, by the flags of the image. */
 const HEAP_SHARE = 0.5;
-/** Memory is given out in such steps. */
+/** Memory is given out in such steps, and no less: what there is of code and of git counts more in small containers. */
 const STEP_MIB = 32;
+const LEAST_MIB = 128;
 
 /** Bytes of V8's heap that a sync takes at its worst moment. */
 export function heapFor({ files, pathBytes, leaving }: Load): number {
@@ -27,7 +28,7 @@ export function memoryProblem(load: Load, heapBytes: number): string | undefined
   const needed = heapFor(load);
   if (needed <= heapBytes) return undefined;
   const mib = Math.ceil(needed / HEAP_SHARE / MIB);
-  const limit = Math.ceil(mib / STEP_MIB) * STEP_MIB;
+  const limit = Math.max(LEAST_MIB, Math.ceil(mib / STEP_MIB) * STEP_MIB);
   const leaving = load.leaving > 0 ? `, and removes ${load.leaving}` : '';
   return `the profile maps ${load.files} files${leaving}, for which the agent needs about ${mib} MiB: set spec.agent.resources.limits.memory to ${limit}Mi and create the pod anew, or map fewer files`;
 }
