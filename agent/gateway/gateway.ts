@@ -1,4 +1,4 @@
-import { open, rm, stat } from 'node:fs/promises';
+import { lstat, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ResolvedProfile } from '../../shared/domain/resolve-profile.ts';
 import { TerminalError, TransientError, WaitingError } from '../../shared/errors.ts';
@@ -102,7 +102,7 @@ export class PendingReload {
   }
 
   async isPending(): Promise<boolean> {
-    return await stat(this.#file).then(
+    return await lstat(this.#file).then(
       () => true,
       () => false,
     );
@@ -111,7 +111,8 @@ export class PendingReload {
   /** To be called before the first file changes. */
   async mark(): Promise<void> {
     if (await this.isPending()) return;
-    const handle = await open(this.#file, 'w', 0o644);
+    // Made anew, never opened: a link in its place leads nowhere.
+    const handle = await open(this.#file, 'wx', 0o644);
     try {
       await handle.sync();
     } finally {
