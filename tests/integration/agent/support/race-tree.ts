@@ -12,8 +12,7 @@ export function treeOf(commit: string): Record<string, string> {
 }
 
 /** Long enough to show where one was written over another. */
-const contentOf = (name: string, commit: string): string =>
-  `${name} of ${commit}\n`.repeat(40 + (commit.length % 7));
+const contentOf = (name: string, commit: string): string => `${name} of ${commit}\n`.repeat(40 + (commit.length % 7));
 
 /** The commit that a file is of, if it is of exactly one. */
 export function commitOf(name: string, content: string): string | undefined {

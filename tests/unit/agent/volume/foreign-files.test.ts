@@ -237,6 +237,18 @@ suite('links lead nowhere:', () => {
   });
 });
 
+test('names that would be one on the volume are refused before anything is written', async (t) => {
+  const { sandbox, at, sync, again } = await prepare(t, { a: '1', 'd/x': '1' });
+  assert.deepEqual(sandbox.root.folding, { case: false, unicode: false }, 'probed when the lock was taken');
+  sandbox.root.folding = { case: true, unicode: true };
+  const refusal = { name: 'TerminalError', code: 'sync.NameCollision', message: /^a and A are one name/ };
+  await assert.rejects(sync({ A: '2' }), refusal);
+  await assert.rejects(again({ dryRun: true }), refusal);
+  await assert.rejects(sync({ A: null, 'D/y': '2' }), /^TerminalError: d and D are one name/);
+  assert.deepEqual(await sandbox.files(), { a: '1', 'd/x': '1' });
+  assert.deepEqual((await readdir(at('.sync-agent/lock'))).length, 1);
+});
+
 suite('settings of a profile', () => {
   test('onConflict: refuse changes nothing, as a dry run says; a template that comes to the same is no conflict', async (t) => {
     const { sandbox, at, sync, again } = await prepare(t, { z: '1' });
