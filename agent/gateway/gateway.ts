@@ -1,4 +1,4 @@
-import { open, rm, stat } from 'node:fs/promises';
+import { lstat, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ResolvedProfile } from '../../shared/domain/resolve-profile.ts';
 import { TerminalError, TransientError, WaitingError } from '../../shared/errors.ts';
@@ -106,7 +106,7 @@ export class PendingReload {
   }
 
   async isPending(): Promise<boolean> {
-    return await stat(this.#file).then(
+    return await lstat(this.#file).then(
       () => true,
       () => false,
     );
@@ -115,7 +115,8 @@ export class PendingReload {
   /** To be called before the first file changes. */
   async mark(): Promise<void> {
     if (await this.isPending()) return;
-    const handle = await open(this.#file, 'w', 0o644);
+    // Made anew, never opened: a link in its place leads nowhere.
+    const handle = await open(this.#file, 'wx', 0o644);
     try {
       await handle.sync();
     } finally {

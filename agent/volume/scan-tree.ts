@@ -104,7 +104,7 @@ function asRecorded({ inputs, patches, blob, executable, fingerprint, sha256 }: 
 }
 
 async function listBelow(root: DataRoot, folder: string): Promise<string[]> {
-  const entries = await readdir(root.absolute(folder), { withFileTypes: true });
+  const entries = (await readdir(root.absolute(folder), { withFileTypes: true }).catch(absent)) ?? [];
   const lists = entries.map(async (entry) => {
     const path = joinPath(folder, entry.name);
     return entry.isDirectory() ? [path, ...(await listBelow(root, path))] : [path];
