@@ -1,11 +1,15 @@
-import { userInfo } from 'node:os';
+import { lookup } from 'node:dns/promises';
+import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { ConfigError, readConfig } from '../shared/config.ts';
+import { AddressGuard } from '../shared/io/address-guard.ts';
 import { Git } from '../shared/io/git/git.ts';
+import { GuardedHttp } from '../shared/io/http/guarded-http.ts';
 import { serveOperations } from '../shared/io/http/serve-operations.ts';
 import { KubernetesClient } from '../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../shared/io/kubernetes/credentials.ts';
+import { deniedAddresses } from '../shared/io/local-address.ts';
 import { createLogger, type Logger } from '../shared/log.ts';
 import { version } from '../shared/version.ts';
 import { type AgentConfig, agentConfigSchema } from './config.ts';
@@ -15,6 +19,7 @@ import { GatewayClient } from './gateway/gateway-client.ts';
 import { Clone } from './git/clone.ts';
 import { ModuleStore } from './git/module-store.ts';
 import { nameUser, type User } from './git/name-user.ts';
+import { removeKeyCopies } from './git/ssh-key.ts';
 import { LfsStore } from './lfs/lfs-store.ts';
 import { AgentMetrics } from './metrics.ts';
 import type { Identity } from './plan/template-values.ts';
@@ -46,6 +51,7 @@ async function main(): Promise<void> {
   const labelsFile = config.POD_LABELS_FILE;
   const reports = await Reports.start({ client, identity, labelsFile, manifestFile, log: reportLog });
   const git = new Git({ ...process.env, ...(await nameUser(currentUser())) });
+  await removeKeyCopies([keyFolderOf(config), config.REPO_PATH]);
   const dependencies = syncDependencies(config, { git, identity, root, manifestFile, metrics, log });
   const syncLog = log.child({ component: 'sync', namespace: identity.namespace, name: identity.crName });
   const loop = new SyncLoop({
@@ -102,7 +108,7 @@ function identityOf(config: AgentConfig): Identity {
 async function tidy({ clone, lfs, manifestFile }: SyncDependencies): Promise<void> {
   await clone.tidy();
   const { files } = await manifestFile.read();
-  await lfs.tidy(() => new Set([...files.values()].map(({ sha256 }) => sha256)));
+  await lfs.tidy([...files.values()], (blobs) => clone.pointers(blobs));
 }
 
 type GivenDependencies = Pick<SyncDependencies, 'identity' | 'root' | 'manifestFile' | 'log'> & {
@@ -111,11 +117,12 @@ type GivenDependencies = Pick<SyncDependencies, 'identity' | 'root' | 'manifestF
 };
 
 function syncDependencies(config: AgentConfig, { metrics, git, ...given }: GivenDependencies): SyncDependencies {
+  const http = httpOf(config);
   return {
     ...given,
     labelsFile: config.POD_LABELS_FILE,
     clone: new Clone({ git, path: config.REPO_PATH, log: given.log.child({ component: 'clone' }) }),
-    lfs: new LfsStore({ git, path: join(config.REPO_PATH, 'sync-agent-lfs') }),
+    lfs: new LfsStore({ git, http, path: join(config.REPO_PATH, 'sync-agent-lfs') }),
     modules: new ModuleStore(git, config.REPO_PATH),
     signatures: new Signatures({ git, gitDir: config.REPO_PATH, keysFolder: config.GIT_VERIFY_KEYS_DIR }),
     accessFiles: {
@@ -123,7 +130,9 @@ function syncDependencies(config: AgentConfig, { metrics, git, ...given }: Given
       sshKeyFile: config.GIT_SSH_KEY_FILE,
       knownHostsFile: config.GIT_KNOWN_HOSTS_FILE,
       caFile: config.GIT_CA_FILE,
-      sshKeyCopy: join(config.REPO_PATH, 'sync-agent-ssh-key'),
+      keyFolder: keyFolderOf(config),
+      uid: currentUser().uid,
+      http,
     },
     gateway: gatewayOf(config, given.root),
     baseline: new Baseline(),
@@ -131,6 +140,15 @@ function syncDependencies(config: AgentConfig, { metrics, git, ...given }: Given
     lock: new VolumeLock(given.root, given.identity),
     onFetch: (seconds) => metrics.onFetch(seconds),
   };
+}
+
+/** The sidecar's folder for temporary files is in memory. */
+const keyFolderOf = (config: AgentConfig): string => config.GIT_KEY_DIR ?? tmpdir();
+
+function httpOf({ GIT_DENIED_NETWORKS, GIT_ALLOW_LOCAL }: AgentConfig): GuardedHttp {
+  const resolver = { resolve: (name: string) => lookup(name, { all: true }) };
+  const guard = new AddressGuard(resolver, deniedAddresses(GIT_DENIED_NETWORKS, GIT_ALLOW_LOCAL));
+  return new GuardedHttp({ guard, environment: process.env });
 }
 
 function gatewayOf(config: AgentConfig, root: DataRoot): Gateway {

@@ -1,7 +1,8 @@
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
-import type { Git, GitAccess } from '../../shared/io/git/git.ts';
+import type { Git } from '../../shared/io/git/git.ts';
+import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { LfsPointer } from '../lfs/lfs-pointer.ts';
 import type { TreeChange, TreeEntry } from '../plan/plan-input.ts';

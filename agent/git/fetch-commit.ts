@@ -1,6 +1,7 @@
 import { isCommitHash, isValidRefName } from '../../shared/domain/check-ref-name.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
-import type { Git, GitAccess } from '../../shared/io/git/git.ts';
+import type { Git } from '../../shared/io/git/git.ts';
+import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 
 /** Name of the remote that objects may be missing from the clone for; https://git-scm.com/docs/partial-clone. */
 export const PROMISOR = 'sync';

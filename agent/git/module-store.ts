@@ -39,14 +39,14 @@ export class ModuleStore {
     );
   }
 
-  /** Fetches one commit, with its files and without history. Redirects are not followed. */
+  /** Fetches one commit, with its files and without history. */
   async fetch(
     { repo, commit }: ModuleSource,
     { access, signal }: Pick<FetchOptions, 'access' | 'signal'>,
   ): Promise<void> {
     await healClone(this.#gitDir);
     // Another repository than the one that everything else is from, so nothing that is there can be of use.
-    const own = ['fetch.negotiationAlgorithm=noop', 'http.followRedirects=false'].flatMap((setting) => ['-c', setting]);
+    const own = ['-c', 'fetch.negotiationAlgorithm=noop'];
     const flags = [...TRANSFER_FLAGS, '--depth=1', '--force', '--no-filter', '--end-of-options', PROMISOR];
     const args = [...TRANSFER_SETTINGS, ...own, ...promisorSettings(repo), `--git-dir=${this.#gitDir}`];
     const options = { access, signal, timeoutMs: TRANSFER_TIMEOUT_MS };

@@ -39,6 +39,11 @@ const symptoms: Symptom[] = [
       'the git host knows no such repository, or hides it: check spec.git.repo, and spec.git.auth if it is private',
   },
   {
+    pattern: /error: 30\d/,
+    details: { code: 'git.redirect', reason: 'UnexpectedRedirect' },
+    message: 'the git host sends this URL elsewhere: set spec.git.repo to the address that it redirects to',
+  },
+  {
     pattern: /certificate|SSL|TLS/,
     details: { code: 'git.certificate', reason: 'CertificateNotTrusted' },
     message: 'the certificate of the git host is not trusted: name its CA in spec.git.caSecretRef',

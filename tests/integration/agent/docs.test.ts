@@ -12,7 +12,6 @@ import type { Intent } from '../../../agent/resource/judge-resource.ts';
 import type { FileChange } from '../../../scripts/testbed/fast-import.ts';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { resolveProfile } from '../../../shared/domain/resolve-profile.ts';
-import { provideGitLfs } from '../../support/git-lfs.ts';
 import { createLfsHost, type LfsHost } from '../../support/lfs-host.ts';
 import { createSandbox } from '../../unit/agent/support/sandbox.ts';
 
@@ -55,7 +54,6 @@ const blocks = [...text.matchAll(/^## (.+)$|^```yaml\n([\s\S]*?)^```$/gm)];
 let server: GitServer;
 let lfs: LfsHost;
 before(async () => {
-  await provideGitLfs();
   server = await startGitServer();
   lfs = createLfsHost(`${server.url}/any.git/info/lfs/objects`);
   server.lfs = lfs.listener;

@@ -172,6 +172,7 @@ async function startAgent(t: TestContext, pod: GatewayPod, env: Record<string, s
       REPO_PATH: pod.repo,
       HEALTH_PORT: String(health),
       METRICS_PORT: String(metrics),
+      GIT_ALLOW_LOCAL: 'true',
       LOG_LEVEL: 'debug',
       ...env,
     },

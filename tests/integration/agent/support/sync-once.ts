@@ -13,6 +13,7 @@ import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
 import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
+import { localHttp } from '../../../support/local-http.ts';
 
 /** What to sync, given as JSON in the first argument. */
 interface Order {
@@ -40,6 +41,7 @@ const settings = {
 /** One sync of an agent that is then gone: says `go` when it begins, and ends with status 0 when all is in place. */
 async function syncOnce({ repo, commit, source, data, clone: path }: Order): Promise<void> {
   const git = new Git(process.env);
+  const http = localHttp();
   const root = await DataRoot.open(data);
   const none = { tokenFile: undefined, sshKeyFile: undefined, knownHostsFile: undefined, caFile: undefined };
   const reload = { preset: 'none' as const, requests: [], readyPath: undefined };
@@ -58,9 +60,9 @@ async function syncOnce({ repo, commit, source, data, clone: path }: Order): Pro
     identity,
     labelsFile: undefined,
     clone: new Clone({ git, path, log }),
-    lfs: new LfsStore({ git, path: `${path}/sync-agent-lfs` }),
+    lfs: new LfsStore({ git, http, path: `${path}/sync-agent-lfs` }),
     modules: new ModuleStore(git, path),
-    accessFiles: { ...none, sshKeyCopy: `${path}/key` },
+    accessFiles: { ...none, keyFolder: '/dev/shm', uid: 0, http },
     signatures: new Signatures({ git, gitDir: path, keysFolder: undefined }),
     baseline: new Baseline(),
     previews: new ContentPreviews(),

@@ -19,6 +19,8 @@ import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
+import type { GuardedHttp } from '../../../../shared/io/http/guarded-http.ts';
+import { localHttp } from '../../../support/local-http.ts';
 
 const log = pino({ level: 'silent' });
 const identity = {
@@ -63,6 +65,7 @@ export interface Sandbox {
 
 interface SandboxOptions {
   git?: Git;
+  http?: GuardedHttp;
   files?: Partial<SyncDependencies['accessFiles']>;
   /** Port of the gateway. */
   port?: number;
@@ -71,10 +74,11 @@ interface SandboxOptions {
 /** Makes a sandbox that is removed after the test. */
 export async function createSandbox(
   t: TestContext,
-  { git = new Git(process.env), files = {}, port = 9 }: SandboxOptions = {},
+  { git = new Git(process.env), http = localHttp(), files = {}, port = 9 }: SandboxOptions = {},
 ): Promise<Sandbox> {
   const { path: folder, remove } = await makeTemporaryFolder('agent-');
   t.after(remove);
+  t.after(() => http.close());
   const [data, repo] = [path.join(folder, 'data'), path.join(folder, 'repo')];
   await mkdir(data);
   let fetches = 0;
@@ -84,14 +88,16 @@ export async function createSandbox(
       identity,
       labelsFile: undefined,
       clone: new Clone({ git, path: repo, log }),
-      lfs: new LfsStore({ git, path: path.join(repo, 'sync-agent-lfs') }),
+      lfs: new LfsStore({ git, http, path: path.join(repo, 'sync-agent-lfs') }),
       modules: new ModuleStore(git, repo),
       accessFiles: {
         tokenFile: undefined,
         sshKeyFile: undefined,
         knownHostsFile: undefined,
         caFile: undefined,
-        sshKeyCopy: path.join(repo, 'key'),
+        keyFolder: '/dev/shm',
+        uid: process.getuid?.() ?? 0,
+        http,
         ...files,
       },
       signatures: new Signatures({ git, gitDir: repo, keysFolder: path.join(folder, 'keys') }),
