@@ -42,16 +42,39 @@ export const FETCHED_REF = 'refs/sync/current';
 /** The ref that holds the tag object that was fetched last, where tags are verified. */
 export const FETCHED_TAG = 'refs/sync/tag';
 
+/**
+ * What git finds wrong with honest old repositories, and what does no harm here: nobody reads the authors but the log,
+ * and a mode with a zero in front is the mode.
+ */
+const HARMLESS = [
+  'badDate',
+  'badDateOverflow',
+  'badEmail',
+  'badFilemode',
+  'badName',
+  'badTimezone',
+  'missingEmail',
+  'missingNameBeforeEmail',
+  'missingSpaceBeforeDate',
+  'missingSpaceBeforeEmail',
+  'multipleAuthors',
+  'nulInCommit',
+  'zeroPaddedDate',
+  'zeroPaddedFilemode',
+];
+
 export const TRANSFER_TIMEOUT_MS = 300_000;
 /**
  * Ends a transfer that has all but stopped; has a pack for each fetch, which arrives as a whole or not at all; keeps
- * large files out of memory.
+ * large files out of memory; has git check all objects that arrive.
  */
 export const TRANSFER_SETTINGS = [
   'core.bigFileThreshold=4m',
   'http.lowSpeedLimit=1000',
   'http.lowSpeedTime=30',
   'fetch.unpackLimit=1',
+  'fetch.fsckObjects=true',
+  ...HARMLESS.map((problem) => `fetch.fsck.${problem}=ignore`),
 ].flatMap((setting) => ['-c', setting]);
 export const TRANSFER_FLAGS = [
   '--quiet',

@@ -54,8 +54,8 @@ export async function lfsServerOf(git: Git, transfer: LfsTransfer): Promise<LfsS
   if (/^git:/i.test(at)) throw lfsError('transport');
   if (!/^https?:/i.test(at)) return await askBySsh(git, transfer);
   const url = new URL(lfsEndpoint(at));
-  const headers: Record<string, string> = {};
-  if (access.authorization?.origin === url.origin) headers['Authorization'] = access.authorization.value;
+  const { origin, value } = access.authorization ?? {};
+  const headers: Record<string, string> = value !== undefined && origin === url.origin ? { Authorization: value } : {};
   return { url, headers, isSecure: url.protocol === 'https:' };
 }
 

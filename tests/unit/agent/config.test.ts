@@ -3,8 +3,8 @@ import { suite, test } from 'node:test';
 import { agentConfigSchema } from '../../../agent/config.ts';
 import { describeFailure } from '../../../agent/report/announcer.ts';
 import { readConfig } from '../../../shared/config.ts';
-import { DENIED_NETWORKS } from '../../../shared/io/local-address.ts';
 import { TerminalError, TransientError } from '../../../shared/errors.ts';
+import { DENIED_NETWORKS } from '../../../shared/io/local-address.ts';
 
 const required = { POD_NAME: 'p', POD_NAMESPACE: 'n', POD_UID: 'u', CR_NAME: 'c', DATA_PATH: '/data' };
 
