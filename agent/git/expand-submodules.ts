@@ -109,7 +109,9 @@ class Run {
     if (await modules.has(module.commit)) return module;
     if (!isTrusted) await refuseLocal(url, intent.repo);
     const files = isTrusted ? accessFiles : { ...accessFiles, ...NO_CREDENTIALS };
-    await withGitAccess(url, files, (access) => modules.fetch(module, { access, signal }));
+    const { fetchTimeoutMs } = intent;
+    const source = { ...module, ...(fetchTimeoutMs !== undefined && { fetchTimeoutMs }) };
+    await withGitAccess(url, files, (access) => modules.fetch(source, { access, signal }));
     return module;
   }
 

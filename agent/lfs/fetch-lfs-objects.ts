@@ -17,6 +17,7 @@ export interface LfsTools {
   folder: string;
 }
 
+const TIMEOUT_MS = 3_600_000;
 const BATCH_SIZE = 100;
 const PARALLEL = 4;
 
@@ -30,26 +31,30 @@ export const incompleteFolder = (folder: string): string => join(folder, 'lfs/in
 
 /** Fetches objects into the store. What was cut off goes on where it stopped. */
 export async function fetchLfsObjects(tools: LfsTools, pointers: LfsPointer[], transfer: LfsTransfer): Promise<void> {
-  const { access, signal } = transfer;
-  const ca = access.caFile && (await readFile(access.caFile, 'utf8'));
-  const failed = new AbortController();
-  const either = AbortSignal.any([failed.signal, ...(signal ? [signal] : [])]);
-  const server = await lfsServerOf(tools.git, transfer);
-  await mkdir(incompleteFolder(tools.folder), { recursive: true });
-  for (let start = 0; start < pointers.length; start += BATCH_SIZE) {
-    const batch = pointers.slice(start, start + BATCH_SIZE);
-    const offers = await offersOf(batch, { server, ca, http: tools.http, signal: either });
-    const queue = batch.values();
-    const work = async () => {
-      for (const pointer of queue) await download(pointer, offers, { ...tools, server, ca, signal: either });
-    };
-    try {
-      await Promise.all(Array.from({ length: PARALLEL }, work));
-    } catch (error) {
-      failed.abort();
-      throw error;
+  const { access, signal, fetchTimeoutMs = TIMEOUT_MS } = transfer;
+  const stopping = new AbortController();
+  const timer = setTimeout(() => stopping.abort(lfsError('timeout')), fetchTimeoutMs);
+  const either = AbortSignal.any([stopping.signal, ...(signal ? [signal] : [])]);
+  try {
+    const ca = access.caFile && (await readFile(access.caFile, 'utf8'));
+    const server = await lfsServerOf(tools.git, { ...transfer, signal: either });
+    await mkdir(incompleteFolder(tools.folder), { recursive: true });
+    for (let start = 0; start < pointers.length; start += BATCH_SIZE) {
+      await fetchBatch(pointers.slice(start, start + BATCH_SIZE), { ...tools, server, ca, signal: either });
     }
+  } finally {
+    clearTimeout(timer);
+    stopping.abort(); // the downloads that are left, where one failed
   }
+}
+
+async function fetchBatch(pointers: LfsPointer[], downloading: Downloading): Promise<void> {
+  const offers = await offersOf(pointers, downloading);
+  const queue = pointers.values();
+  const work = async () => {
+    for (const pointer of queue) await download(pointer, offers, downloading);
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, work));
 }
 
 interface Downloading extends LfsTools {
@@ -85,7 +90,9 @@ async function download(
   }
   const hash = createHash('sha256');
   if (isRest) await hashFile(file, hash);
-  await save(bytesOf(response, size - (isRest ? start : 0)), { file, hash, isRest });
+  await save(bytesOf(response, size - (isRest ? start : 0)), { file, hash, isRest }).catch((error) => {
+    throw signal.aborted ? signal.reason : explain(error);
+  });
   const isWhole = (await stat(file)).size === size;
   if (!isWhole) throw lfsError('cutOff');
   if (hash.digest('hex') !== oid) {
@@ -117,8 +124,6 @@ async function save(chunks: AsyncIterable<Buffer>, { file, hash, isRest }: Savin
       hash.update(chunk);
       await handle.appendFile(chunk);
     }
-  } catch (error) {
-    throw explain(error);
   } finally {
     await handle.close();
   }

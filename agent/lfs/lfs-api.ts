@@ -10,6 +10,8 @@ export interface LfsTransfer {
   repo: string;
   access: GitAccess;
   signal: AbortSignal | undefined;
+  /** Time for all of it, in milliseconds. */
+  fetchTimeoutMs?: number;
 }
 
 /** The batch API of a host; https://github.com/git-lfs/git-lfs/blob/main/docs/api/batch.md. */

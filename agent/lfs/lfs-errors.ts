@@ -39,6 +39,10 @@ const transient = {
     message: 'the Git LFS server cannot be reached or answered with an error: it is tried again',
   },
   cutOff: { reason: 'LfsUnavailable', message: 'the Git LFS server broke off: the rest is fetched at the next try' },
+  timeout: {
+    reason: 'GitTimeout',
+    message: 'files in Git LFS took longer to fetch than spec.git.timeout allows: the rest is fetched at the next try',
+  },
   damaged: { reason: 'LfsUnavailable', message: 'an object of Git LFS is damaged: it is fetched again' },
   noSpace: { reason: 'CloneUnusable', message: 'the volume of the clone (REPO_PATH) is full' },
 };

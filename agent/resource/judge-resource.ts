@@ -1,5 +1,6 @@
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
+import { parseDuration } from '../../shared/domain/duration.ts';
 import { type ResolvedProfile, resolveProfile } from '../../shared/domain/resolve-profile.ts';
 import type { WatchedResource } from './watch-resource.ts';
 
@@ -15,6 +16,8 @@ export interface Intent {
   verify: 'none' | 'head' | 'tag';
   /** Whether submodules are followed. */
   submodules: boolean;
+  /** Time for one fetch, in milliseconds; left out: an hour. */
+  fetchTimeoutMs?: number;
   reload: ReloadSettings;
 }
 
@@ -49,9 +52,13 @@ export function judgeResource(resource: WatchedResource | undefined, profileName
   const state = settled(resource);
   if (state.kind === 'unsettled') return { ...state, generation, startPolicy: profile.startPolicy };
   const { ref, commit } = state;
-  const { repo, verify, submodules = false } = spec.git;
+  const { repo, verify, submodules = false, timeout } = spec.git;
+  const fetchTimeoutMs = timeout === undefined ? undefined : parseDuration(timeout);
   const settings = { verify: verify?.mode ?? ('none' as const), submodules, reload: reloadSettings(spec) };
-  return { kind: 'act', intent: { generation, repo, ref, commit, profile, ...settings } };
+  return {
+    kind: 'act',
+    intent: { generation, repo, ref, commit, profile, ...settings, ...(fetchTimeoutMs && { fetchTimeoutMs }) },
+  };
 }
 
 function reloadSettings({ gateway }: WatchedResource['spec']): ReloadSettings {

@@ -7,7 +7,7 @@ import { readLabels } from '../content/read-labels.ts';
 import type { Clone } from '../git/clone.ts';
 import { tagNameOf } from '../git/fetch-commit.ts';
 import { withGitAccess } from '../git/git-access.ts';
-import { DamagedCloneError, MissingBlobError } from '../git/git-stream.ts';
+import { DamagedCloneError } from '../git/git-stream.ts';
 import type { Plan } from '../plan/plan-changes.ts';
 import type { DesiredFile } from '../plan/plan-input.ts';
 import { templateValues } from '../plan/template-values.ts';
@@ -33,7 +33,6 @@ export async function sync(intent: Intent, dependencies: SyncDependencies, signa
 /** Sees to it that another attempt finds what was missing. Throws the error where that is not what was wrong. */
 async function prepareForAnother(error: unknown, intent: Intent, { clone, lfs, log }: SyncDependencies): Promise<void> {
   if (error instanceof MissingLfsObjectError && lfs.expect()) return;
-  if (error instanceof MissingBlobError && clone.expectMissing()) return;
   if (!(error instanceof DamagedCloneError)) throw error;
   log.warn({ err: error }, 'clone cannot be read');
   await clone.recreate(intent.commit);
@@ -139,5 +138,5 @@ async function provideFiles(
   if (!lfs.isExpected) return;
   const pointers = await lfs.missing(await clone.pointers(blobs));
   if (pointers.length === 0) return;
-  await withGitAccess(repo, accessFiles, (access) => lfs.fetch(pointers, { repo, access, signal }));
+  await withGitAccess(repo, accessFiles, (access) => lfs.fetch(pointers, { ...intent, access, signal }));
 }

@@ -126,7 +126,7 @@ function collectOutput(
   let rest = '';
   child.stderr?.on('data', (chunk: Buffer) => {
     if (!onProgress) return keep(chunk.toString('utf8'));
-    const lines = `${rest}${chunk.toString('utf8')}`.split(/(?<=[\r\n])/);
+    const lines = `${rest}${chunk.toString('utf8')}`.split(/(?<=\n|\r(?!\n))/);
     rest = (lines.pop() ?? '').slice(-MAX_STDERR);
     for (const line of lines) {
       if (progress.test(line)) onProgress(line.trimEnd());
@@ -141,7 +141,8 @@ function collectOutput(
 }
 
 /** `Receiving objects:  12% (3/25), 1.2 MiB | 3.4 MiB/s`, what counts without an end, and the same from the host. */
-const progress = /^(?:remote: )*[A-Z][A-Za-z ]*: +(?:\d+%|\d+[ ,\r\n]|\d+$|done)|^remote: (?:Enumerating|Total) |\r$/;
+const progress =
+  /^(?:remote: )*[A-Z][A-Za-z ]*: +(?:\d+%|\d+[ ,\r\n]|\d+$|done)|^remote: (?:Enumerating|Total) |^From |^ [*+=-] |\r$/;
 
 /** Ends git and all that it started. */
 export function killGroup(child: ChildProcess): void {
