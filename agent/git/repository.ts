@@ -2,6 +2,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
+import { CLONE_VOLUME, onVolume } from '../../shared/io/volume-error.ts';
 import type { Logger } from '../../shared/log.ts';
 import { FETCHED_REF, fetchedCommit, OFFLINE_PROMISOR } from './fetch-commit.ts';
 import { emptyFolder, healClone } from './tidy-clone.ts';
@@ -47,7 +48,7 @@ export class Repository {
   /** Sees to it that there is a repository for commits of this kind, and says what is in it; asks git only once. */
   async open(commit: string): Promise<Contents> {
     if (this.#contents) return this.#contents;
-    await mkdir(this.path, { recursive: true });
+    await onVolume(CLONE_VOLUME, () => mkdir(this.path, { recursive: true }));
     await this.heal();
     await this.#init(commit).catch(() => this.recreate(commit));
     const packs = await readdir(join(this.path, 'objects/pack')).catch(() => []);

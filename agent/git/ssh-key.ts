@@ -1,6 +1,7 @@
 import { open, readdir, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TerminalError } from '../../shared/errors.ts';
+import { onVolume, TEMPORARY_VOLUME } from '../../shared/io/volume-error.ts';
 
 /** File systems in memory by the numbers of statfs(2): tmpfs and ramfs. */
 const MEMORY = [0x01021994, 0x858458f6];
@@ -24,7 +25,7 @@ export async function withSshKey<T>(key: string, mounted: MountedKey, run: (file
   if (!(await isInMemory(folder))) throw noMemory(folder);
   const copy = join(folder, COPY);
   try {
-    await writePrivate(copy, `${key.replaceAll('\r', '').trimEnd()}\n`);
+    await onVolume(TEMPORARY_VOLUME, () => writePrivate(copy, `${key.replaceAll('\r', '').trimEnd()}\n`));
     return await run(copy);
   } finally {
     await rm(copy, { force: true });

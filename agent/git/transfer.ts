@@ -1,8 +1,9 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { TransientError } from '../../shared/errors.ts';
+import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
+import { CLONE_VOLUME } from '../../shared/io/volume-error.ts';
 
 /** What ends a transfer, in milliseconds and bytes. */
 export interface TransferLimits {
@@ -119,7 +120,7 @@ export async function transfer(git: Git, args: string[], options: Transfer): Pro
       signal: AbortSignal.any([stopping.signal, ...(signal ? [signal] : [])]),
     });
   } catch (error) {
-    throw error instanceof TransientError && error.code === 'git.timeout' ? tooLong(timeoutMs) : error;
+    throw explain(error, timeoutMs);
   } finally {
     clearInterval(timer);
   }
@@ -145,6 +146,12 @@ const stalled = ({ bytes }: TransferView) =>
       : 'the git host sends nothing any more, or next to nothing: it is tried again',
     { code: 'git.stalled', reason: 'GitTimeout' },
   );
+
+function explain(error: unknown, timeoutMs: number): unknown {
+  if (error instanceof TransientError && error.code === 'git.timeout') return tooLong(timeoutMs);
+  if (!(error instanceof TerminalError && error.code === 'git.noSpace')) return error;
+  return new TransientError(`${CLONE_VOLUME} is full`, { code: 'git.noSpace', reason: 'CloneUnusable', cause: error });
+}
 
 const tooLong = (ms: number) =>
   new TransientError(

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import { bytesOf, type GuardedHttp } from '../../shared/io/http/guarded-http.ts';
+import { CLONE_VOLUME, volumeError } from '../../shared/io/volume-error.ts';
 import { type LfsDownload, type LfsServer, type LfsTransfer, lfsServerOf, offersOf } from './lfs-api.ts';
 import { errorOfStatus, lfsError } from './lfs-errors.ts';
 import type { LfsPointer } from './lfs-pointer.ts';
@@ -130,8 +131,8 @@ async function save(chunks: AsyncIterable<Buffer>, { file, hash, isRest }: Savin
 }
 
 function explain(error: unknown): unknown {
-  const { code } = error as NodeJS.ErrnoException;
-  if (code === 'ENOSPC' || code === 'EDQUOT') return lfsError('noSpace', error);
   if (error instanceof TransientError) return error;
+  const known = volumeError(CLONE_VOLUME, error);
+  if (known !== error) return known;
   return lfsError('cutOff', error);
 }

@@ -44,7 +44,6 @@ const transient = {
     message: 'files in Git LFS took longer to fetch than spec.git.timeout allows: the rest is fetched at the next try',
   },
   damaged: { reason: 'LfsUnavailable', message: 'an object of Git LFS is damaged: it is fetched again' },
-  noSpace: { reason: 'CloneUnusable', message: 'the volume of the clone (REPO_PATH) is full' },
 };
 
 /** An error by its code, `lfs.<kind>`. */

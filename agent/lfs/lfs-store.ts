@@ -4,6 +4,7 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
+import { CLONE_VOLUME, onVolume } from '../../shared/io/volume-error.ts';
 import { fetchLfsObjects, incompleteFolder, objectPath } from './fetch-lfs-objects.ts';
 import type { LfsTransfer } from './lfs-api.ts';
 import { lfsError } from './lfs-errors.ts';
@@ -64,7 +65,7 @@ export class LfsStore {
   /** Fetches content, all of it at once. Throws {@link TerminalError} where the server does not have it. */
   async fetch(pointers: LfsPointer[], transfer: LfsTransfer): Promise<void> {
     const { git, http, path: folder } = this.#options;
-    await fetchLfsObjects({ git, http, folder }, pointers, transfer);
+    await onVolume(CLONE_VOLUME, () => fetchLfsObjects({ git, http, folder }, pointers, transfer));
   }
 
   /**

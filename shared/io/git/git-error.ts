@@ -11,7 +11,7 @@ const symptoms: Symptom[] = [
   {
     pattern: /No space left on device|Disk quota exceeded/i,
     details: { code: 'git.noSpace', reason: 'CloneUnusable' },
-    message: 'the volume of the clone is full',
+    message: 'the volume that git writes to is full',
   },
   {
     pattern:

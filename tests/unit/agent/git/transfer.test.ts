@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { Clone } from '../../../../agent/git/clone.ts';
-import { TRANSFER_LIMITS, type TransferLimits, TransferWatch } from '../../../../agent/git/transfer.ts';
+import { TRANSFER_LIMITS, type TransferLimits, TransferWatch, transfer } from '../../../../agent/git/transfer.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
@@ -150,6 +152,18 @@ suite('a fetch', { concurrency: 2 }, () => {
       name: 'TransientError',
       code: 'git.timeout',
       message: /longer than 2 s \(spec\.git\.timeout\)/,
+    });
+  });
+
+  test('that fills the volume of the clone says that it is this one', async (t) => {
+    const folder = await makeTemporaryFolder('full-');
+    t.after(() => folder.remove());
+    const script = '#!/bin/sh\necho "fatal: write error: No space left on device" >&2\nexit 128\n';
+    await writeFile(path.join(folder.path, 'git'), script, { mode: 0o755 });
+    const git = new Git({ PATH: folder.path });
+    await assert.rejects(transfer(git, ['fetch'], { gitDir: folder.path, access: {}, signal: undefined }), {
+      code: 'git.noSpace',
+      message: 'the volume of the clone (REPO_PATH) is full',
     });
   });
 });
