@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { parseLfsPointer } from '../../../../agent/lfs/lfs-pointer.ts';
@@ -240,6 +240,20 @@ suite('files in Git LFS', () => {
     const [elsewhere] = beyond.lfs.requests;
     assert.equal(elsewhere?.headers.authorization, undefined);
     assert.equal(elsewhere?.headers['x-part'], undefined);
+  });
+
+  test('stay where the clone is made anew', async (t) => {
+    const { server, lfs } = await startWorld(t);
+    const { url: repo, commit } = await server.createRepository('x');
+    const sandbox = await createSandbox(t);
+    const target = { repo, commit: await commit({ files: { a: lfs.add('content') } }) };
+    await sandbox.sync(target);
+    const requests = lfs.requests.length;
+    await sandbox.clone.recreate(target.commit);
+    await rm(path.join(sandbox.data, 'a'));
+    await sandbox.sync(target);
+    assert.deepEqual(await sandbox.files(), { a: 'content' });
+    assert.equal(lfs.requests.length, requests);
   });
 
   test('go on where they were cut off', async (t) => {
