@@ -1,14 +1,19 @@
-import { userInfo } from 'node:os';
+import { lookup } from 'node:dns/promises';
+import { tmpdir, userInfo } from 'node:os';
 import process from 'node:process';
 import { ConfigError, readConfig } from '../shared/config.ts';
+import { AddressGuard } from '../shared/io/address-guard.ts';
 import { Git } from '../shared/io/git/git.ts';
+import { GuardedHttp } from '../shared/io/http/guarded-http.ts';
 import { serveOperations } from '../shared/io/http/serve-operations.ts';
 import { KubernetesClient } from '../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../shared/io/kubernetes/credentials.ts';
+import { deniedAddresses } from '../shared/io/local-address.ts';
 import { createLogger, type Logger } from '../shared/log.ts';
 import { version } from '../shared/version.ts';
 import { type AgentConfig, agentConfigSchema } from './config.ts';
 import { nameUser, type User } from './git/name-user.ts';
+import { removeKeyCopies } from './git/ssh-key.ts';
 import { AgentMetrics } from './metrics.ts';
 import { Announcer } from './report/announcer.ts';
 import { Reports } from './report/reports.ts';
@@ -27,8 +32,13 @@ async function main(): Promise<void> {
   const log = createLogger('agent', { level: config.LOG_LEVEL });
   const { stopping, fetchStopping } = stopOnSignals(log);
   const metrics = new AgentMetrics(version);
-  const git = new Git({ ...process.env, ...(await nameUser(currentUser())) });
-  const dependencies = await wireSync(config, { git, log, onFetch: (seconds) => metrics.onFetch(seconds) });
+  const user = currentUser();
+  const git = new Git({ ...process.env, ...(await nameUser(user)) });
+  const keyFolder = config.GIT_KEY_DIR ?? tmpdir(); // the sidecar's folder for temporary files is in memory
+  await removeKeyCopies([keyFolder, config.REPO_PATH]);
+  const onFetch = metrics.onFetch.bind(metrics);
+  const given = { git, http: httpOf(config), keyFolder, uid: user.uid, log, onFetch };
+  const dependencies = await wireSync(config, given);
   const { identity, labelsFile, manifestFile, gateway, lock } = dependencies;
   const client = new KubernetesClient(ApiCredentials.load(), { userAgent: `sync-agent/${version}`, maxSockets: 4 });
   const reportLog = log.child({ component: 'report' });
@@ -73,11 +83,17 @@ function currentUser(): User {
   }
 }
 
+function httpOf({ GIT_DENIED_NETWORKS, GIT_ALLOW_LOCAL }: AgentConfig): GuardedHttp {
+  const resolver = { resolve: (name: string) => lookup(name, { all: true }) };
+  const guard = new AddressGuard(resolver, deniedAddresses(GIT_DENIED_NETWORKS, GIT_ALLOW_LOCAL));
+  return new GuardedHttp({ guard, environment: process.env });
+}
+
 /** Housekeeping after the sync of another commit. */
 async function tidy({ clone, lfs, manifestFile }: SyncDependencies, signal: AbortSignal): Promise<void> {
   await clone.tidy(signal);
   const { files } = await manifestFile.read();
-  await lfs.tidy(() => new Set([...files.values()].map(({ sha256 }) => sha256)));
+  await lfs.tidy([...files.values()], (blobs) => clone.pointers(blobs));
 }
 
 interface Served {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { getHeapStatistics } from 'node:v8';
 import type { Git } from '../shared/io/git/git.ts';
+import type { GuardedHttp } from '../shared/io/http/guarded-http.ts';
 import type { Logger } from '../shared/log.ts';
 import type { AgentConfig } from './config.ts';
 import { ContentPreviews } from './content/deliver-content.ts';
@@ -20,27 +21,36 @@ import { VolumeLock } from './volume/volume-lock.ts';
 
 interface Given {
   git: Git;
+  /** Checks the addresses that git and Git LFS connect to. */
+  http: GuardedHttp;
+  /** Folder in memory, where a private copy of the SSH key may lie for the time of a fetch. */
+  keyFolder: string;
+  /** The user that git runs as. */
+  uid: number;
   log: Logger;
   /** Called with how long each fetch took, in seconds. */
   onFetch: (seconds: number) => void;
 }
 
 /** Makes everything that a sync works with, as the agent's environment says. */
-export async function wireSync(config: AgentConfig, { git, log, onFetch }: Given): Promise<SyncDependencies> {
+export async function wireSync(config: AgentConfig, given: Given): Promise<SyncDependencies> {
+  const { git, http, keyFolder, uid, log, onFetch } = given;
   const root = await DataRoot.open(config.DATA_PATH);
   const identity = identityOf(config);
   return {
     identity,
     labelsFile: config.POD_LABELS_FILE,
     clone: new Clone({ git, path: config.REPO_PATH, log: log.child({ component: 'clone' }) }),
-    lfs: new LfsStore({ git, path: join(config.REPO_PATH, 'sync-agent-lfs') }),
+    lfs: new LfsStore({ git, http, path: join(config.REPO_PATH, 'sync-agent-lfs') }),
     modules: new ModuleStore(git, config.REPO_PATH),
     accessFiles: {
       tokenFile: config.GIT_TOKEN_FILE,
       sshKeyFile: config.GIT_SSH_KEY_FILE,
       knownHostsFile: config.GIT_KNOWN_HOSTS_FILE,
       caFile: config.GIT_CA_FILE,
-      sshKeyCopy: join(config.REPO_PATH, 'sync-agent-ssh-key'),
+      keyFolder,
+      uid,
+      http,
     },
     signatures: new Signatures({ git, gitDir: config.REPO_PATH, keysFolder: config.GIT_VERIFY_KEYS_DIR }),
     root,

@@ -26,6 +26,9 @@ export interface ExpansionTools {
   accessFiles: AccessFiles;
 }
 
+/** What a host of its own gets to see. */
+const NO_CREDENTIALS = { tokenFile: undefined, sshKeyFile: undefined, knownHostsFile: undefined, caFile: undefined };
+
 const MAX_DEPTH = 4;
 const MAX_MODULES = 32;
 
@@ -104,12 +107,11 @@ class Run {
     const { url, isTrusted } = resolved;
     const module = { repo: url, commit: link.blob, path: link.path, depth: holder.depth + 1 };
     if (await modules.has(module.commit)) return module;
-    if (isTrusted) {
-      await withGitAccess(url, accessFiles, (access) => modules.fetch(module, { access, signal }));
-    } else {
-      await refuseLocal(url, intent.repo);
-      await modules.fetch(module, { access: {}, signal });
-    }
+    if (!isTrusted) await refuseLocal(url, intent.repo);
+    const files = isTrusted ? accessFiles : { ...accessFiles, ...NO_CREDENTIALS };
+    const { fetchTimeoutMs } = intent;
+    const source = { ...module, ...(fetchTimeoutMs !== undefined && { fetchTimeoutMs }) };
+    await withGitAccess(url, files, (access) => modules.fetch(source, { access, signal }));
     return module;
   }
 

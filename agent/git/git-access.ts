@@ -1,36 +1,34 @@
-import { open, readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { authorizationOf, parseRepository } from '../../shared/domain/repository.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
-import type { GitAccess } from '../../shared/io/git/git.ts';
+import type { GitAccess } from '../../shared/io/git/git-environment.ts';
+import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
+import { findRepository, targetOf } from './git-target.ts';
+import { withSshKey } from './ssh-key.ts';
 
-/** Where the credentials of the git host are mounted. */
+/** Where the credentials of the git host are mounted, and how it is reached. */
 export interface AccessFiles {
   tokenFile: string | undefined;
   sshKeyFile: string | undefined;
   knownHostsFile: string | undefined;
   caFile: string | undefined;
-  /** Where a private copy of the SSH key may lie for the time of a fetch. */
-  sshKeyCopy: string;
+  /** Folder in memory, where a private copy of the SSH key may lie for the time of a fetch. */
+  keyFolder: string;
+  /** The user that git runs as. */
+  uid: number;
+  /** Says which addresses may be connected to. */
+  http: GuardedHttp;
 }
 
-/** Reads the credentials as they are now, and gives them to the function. What it had to copy is gone afterwards. */
+/**
+ * Reads the credentials as they are now, looks up where to connect to, and gives both to the function; a second time
+ * where the host turns out to have moved the repository within itself. What had to be copied is gone afterwards.
+ */
 export async function withGitAccess<T>(
   repo: string,
   files: AccessFiles,
   run: (access: GitAccess) => Promise<T>,
 ): Promise<T> {
-  const { knownHostsFile, caFile } = files;
-  try {
-    const authorization = await readAuthorization(repo, files.tokenFile);
-    const sshKeyFile = files.sshKeyFile && (await copyKey(files.sshKeyFile, files.sshKeyCopy));
-    return await run({ authorization, sshKeyFile, knownHostsFile, caFile });
-  } finally {
-    if (files.sshKeyFile) await rm(files.sshKeyCopy, { force: true });
-  }
-}
-
-/** Credentials are for https alone, and for the repository's own origin alone. */
-async function readAuthorization(repo: string, tokenFile: string | undefined): Promise<GitAccess['authorization']> {
   const repository = parseRepository(repo);
   if (!repository) {
     throw new TerminalError('spec.git.repo is no URL that the agent knows', {
@@ -38,22 +36,38 @@ async function readAuthorization(repo: string, tokenFile: string | undefined): P
       reason: 'InvalidRepository',
     });
   }
-  if (!tokenFile || !repo.startsWith('https://')) return undefined;
-  const token = await readSecret(tokenFile);
-  return { origin: new URL(repo).origin, value: authorizationOf(repository.host, token) };
+  const { knownHostsFile, caFile, sshKeyFile, http } = files;
+  const authorization = await readAuthorization(repo, repository.host, files.tokenFile);
+  const common = { authorization, knownHostsFile, caFile };
+  if (repository.transport === 'ssh') {
+    const target = await targetOf(repository, http);
+    if (!sshKeyFile) return await run({ ...common, ...target });
+    return await withSshKey(
+      await readSecret(sshKeyFile),
+      { file: sshKeyFile, folder: files.keyFolder, uid: files.uid },
+      (key) => run({ ...common, ...target, sshKeyFile: key }),
+    );
+  }
+  try {
+    return await run({ ...common, ...(await targetOf(repository, http)) });
+  } catch (error) {
+    if (!(error instanceof TerminalError && error.code === 'git.redirect')) throw error;
+    const ca = caFile && (await readSecret(caFile));
+    const url = await findRepository(repo, { authorization, ca }, http);
+    const target = await targetOf({ ...repository, url }, http);
+    return await run({ ...common, ...target, rewrite: { from: repo, to: url } });
+  }
 }
 
-/** Ssh refuses a key that others may read, as a mounted Secret often is, and one without a final line feed. */
-async function copyKey(from: string, to: string): Promise<string> {
-  const key = (await readSecret(from)).trimEnd();
-  await rm(to, { force: true });
-  const handle = await open(to, 'wx', 0o600);
-  try {
-    await handle.writeFile(`${key}\n`);
-  } finally {
-    await handle.close();
-  }
-  return to;
+/** Credentials are for https alone, and for the repository's own origin alone. */
+async function readAuthorization(
+  repo: string,
+  host: string,
+  tokenFile: string | undefined,
+): Promise<GitAccess['authorization']> {
+  if (!tokenFile || !repo.startsWith('https://')) return undefined;
+  const token = await readSecret(tokenFile);
+  return { origin: new URL(repo).origin, value: authorizationOf(host, token) };
 }
 
 async function readSecret(file: string): Promise<string> {

@@ -20,9 +20,9 @@ async function removeLeftovers(folder: string, recursive: boolean): Promise<void
   }
 }
 
-/** Empties a folder that may be a mount point and can therefore not be removed itself. */
+/** Removes all of git's own from a folder that may be a mount point; what else the agent keeps there stays. */
 export async function emptyFolder(folder: string): Promise<void> {
-  const names = await readdir(folder).catch(() => []);
+  const names = (await readdir(folder).catch(() => [])).filter((name) => !name.startsWith('sync-agent-'));
   await Promise.all(names.map((name) => rm(join(folder, name), { recursive: true, force: true })));
 }
 

@@ -81,6 +81,7 @@ function layMissing(mapping: RenderedMapping, { entries, owned }: DesiredTreeInp
 }
 
 function notAFile({ path, kind }: TreeEntry): string {
+  if (kind === 'unreadable') return `the name of ${path} in the repository is not UTF-8: rename it, or exclude it`;
   return kind === 'link'
     ? `${path} is a symbolic link in the repository, which is never followed: exclude it, or commit the file itself`
     : `${path} is a submodule, which is followed only where spec.git.submodules is true: set that, exclude it, or leave it out of the mappings`;

@@ -7,7 +7,8 @@ import type { Fingerprint, Manifest, OwnedFile } from './manifest.ts';
 /** An entry of the commit's tree. */
 export interface TreeEntry {
   path: string;
-  kind: 'file' | 'link' | 'submodule';
+  /** `unreadable`: its name is no UTF-8, and the path shows what can be shown of it. */
+  kind: 'file' | 'link' | 'submodule' | 'unreadable';
   /** Git's id of the content. */
   blob: string;
   executable: boolean;

@@ -17,6 +17,8 @@ export interface Intent {
   verify: 'none' | 'head' | 'tag';
   /** Whether submodules are followed. */
   submodules: boolean;
+  /** Time for one fetch, in milliseconds; left out: an hour. */
+  fetchTimeoutMs?: number;
   reload: ReloadSettings;
 }
 
@@ -71,9 +73,13 @@ export function judgeResource(resource: WatchedResource | undefined, profileName
   const state = settled(resource);
   if (state.kind === 'unsettled') return { ...state, generation, startPolicy: profile.startPolicy };
   const { ref, commit } = state;
-  const { repo, verify, submodules = false } = spec.git;
+  const { repo, verify, submodules = false, timeout } = spec.git;
+  const fetchTimeoutMs = timeout === undefined ? undefined : parseDuration(timeout);
   const settings = { verify: verify?.mode ?? ('none' as const), submodules, reload: reloadSettings(spec) };
-  return { kind: 'act', intent: { generation, repo, ref, commit, profile, ...settings } };
+  return {
+    kind: 'act',
+    intent: { generation, repo, ref, commit, profile, ...settings, ...(fetchTimeoutMs && { fetchTimeoutMs }) },
+  };
 }
 
 /** What `spec.gateway` says, with what it leaves out. */

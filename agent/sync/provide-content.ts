@@ -53,7 +53,7 @@ export async function provideFiles(
   }
   const pointers = await lfs.missing(await clone.pointers(blobs));
   if (pointers.length === 0) return;
-  await withGitAccess(repo, accessFiles, (access) => lfs.fetch(pointers, { repo, access, signal }));
+  await withGitAccess(repo, accessFiles, (access) => lfs.fetch(pointers, { ...intent, access, signal }));
 }
 
 /** Starts to read the content of files; has to be closed. */

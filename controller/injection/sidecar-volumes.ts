@@ -53,7 +53,8 @@ export function sidecarVolumes(followed: Followed, taken: string[]): SidecarVolu
     hasVerifyKeys: verifyKeys !== undefined,
     volumes: [
       { name: names.repository, emptyDir: {} },
-      { name: names.scratch, emptyDir: {} },
+      // In memory, since a copy of a key may come to lie there; it counts as memory of the sidecar.
+      { name: names.scratch, emptyDir: { medium: 'Memory', sizeLimit: '16Mi' } },
       { name: names.pod, downwardAPI: { items: [{ path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } }] } },
       { name: names.token, projected: { sources: serviceAccountSources } },
       ...(credentials.length > 0 ? [{ name: names.credentials, projected: { sources: credentials } }] : []),

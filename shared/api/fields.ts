@@ -94,7 +94,7 @@ export const destinationPath = (description: string) =>
   );
 
 /** A Go duration string between 5s and 24h. */
-export const pollInterval = (description: string) =>
+export const duration = (description: string) =>
   v.pipe(
     v.string(),
     v.maxLength(32),

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { BOUNDS } from './bounds.ts';
-import { cel, destinationPath, durationBetween, integer, name, pollInterval, refGlob, secretKeyRef } from './fields.ts';
+import { cel, destinationPath, duration, durationBetween, integer, name, refGlob, secretKeyRef } from './fields.ts';
 import type { GatewaySyncStatus } from './gateway-sync-status.ts';
 import { gitSchema } from './git.ts';
 import type { ObjectMeta } from './object-meta.ts';
@@ -12,7 +12,7 @@ const pollingSchema = v.pipe(
       v.pipe(v.boolean(), v.description('Whether the repository is polled. False: webhooks only.')),
       true,
     ),
-    interval: v.optional(pollInterval('Time between two polls, 5s to 24h.'), '60s'),
+    interval: v.optional(duration('Time between two polls, 5s to 24h.'), '60s'),
   }),
   v.description('How often the repository is asked for changes.'),
 );

@@ -14,7 +14,6 @@ import type { FileChange } from '../../../scripts/testbed/fast-import.ts';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { gatewaySyncSpecSchema } from '../../../shared/api/gateway-sync.ts';
 import { resolveProfile } from '../../../shared/domain/resolve-profile.ts';
-import { provideGitLfs } from '../../support/git-lfs.ts';
 import { createLfsHost, type LfsHost } from '../../support/lfs-host.ts';
 import { createSandbox } from '../../unit/agent/support/sandbox.ts';
 
@@ -57,7 +56,6 @@ const blocks = [...text.matchAll(/^## (.+)$|^```yaml\n([\s\S]*?)^```$/gm)];
 let server: GitServer;
 let lfs: LfsHost;
 before(async () => {
-  await provideGitLfs();
   server = await startGitServer();
   lfs = createLfsHost(`${server.url}/any.git/info/lfs/objects`);
   server.lfs = lfs.listener;

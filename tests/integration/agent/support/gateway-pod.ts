@@ -188,6 +188,7 @@ async function startAgent(
       REPO_PATH: pod.repo,
       HEALTH_PORT: String(health),
       METRICS_PORT: String(metrics),
+      GIT_ALLOW_LOCAL: 'true',
       LOG_LEVEL: 'debug',
       ...env,
     },

@@ -7,6 +7,7 @@ import { sync } from '../../../../agent/sync/sync.ts';
 import { wireSync } from '../../../../agent/wire-sync.ts';
 import { resolveProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
+import { localHttp } from '../../../support/local-http.ts';
 
 /** What to sync, given as JSON in the first argument. */
 interface Order {
@@ -30,7 +31,9 @@ async function syncOnce({ repo, commit, source, data, clone }: Order): Promise<v
   };
   const config = v.parse(agentConfigSchema, environment);
   const log = pino({ level: 'silent' });
-  const dependencies = await wireSync(config, { git: new Git(process.env), log, onFetch: () => {} });
+  const git = new Git(process.env);
+  const given = { git, http: localHttp(), keyFolder: '/dev/shm', uid: 0, log, onFetch: () => {} };
+  const dependencies = await wireSync(config, given);
   const mappings = [{ source, destination: 'config', required: true, template: false }];
   const profile = resolveProfile({ profiles: { default: { mappings } } }, 'default');
   if (!profile) throw new Error('there is a profile named default');

@@ -130,7 +130,7 @@ suite('the clone', () => {
     const { url: repo, commit } = await server.createRepository('private');
     const folder = await createSandbox(t);
     const tokenFile = path.join(folder.folder, 'token');
-    const sandbox = await createSandbox(t, { environment: { GIT_TOKEN_FILE: tokenFile, GIT_CA_FILE: server.caFile } });
+    const sandbox = await createSandbox(t, { files: { tokenFile, caFile: server.caFile } });
     const first = await commit({ files: { a: '1' } });
     await assert.rejects(sandbox.sync({ repo, commit: first }), { name: 'TransientError', code: 'git.credentials' });
     await writeFile(tokenFile, 'first-secret\n');

@@ -25,7 +25,7 @@ suite('git over ssh', { skip: skipWithoutSshd }, () => {
     await writeFile(sshKeyFile, (await readFile(server.keyFile, 'utf8')).trimEnd(), { mode: 0o644 });
     await writeFile(knownHostsFile, server.knownHosts);
     const sandbox = await createSandbox(t, {
-      environment: { GIT_SSH_KEY_FILE: sshKeyFile, GIT_KNOWN_HOSTS_FILE: knownHostsFile },
+      files: { sshKeyFile, knownHostsFile },
     });
     const first = await commit({ files: { a: '1' } });
     await sandbox.sync({ repo, commit: first });
@@ -36,7 +36,7 @@ suite('git over ssh', { skip: skipWithoutSshd }, () => {
     );
     const second = await commit({ files: { a: '2' } });
     await assert.rejects(sandbox.sync({ repo, commit: second }), { code: 'git.hostKey' });
-    const trusting = await createSandbox(t, { environment: { GIT_SSH_KEY_FILE: sshKeyFile } });
+    const trusting = await createSandbox(t, { files: { sshKeyFile } });
     await trusting.sync({ repo, commit: second });
     assert.deepEqual(await trusting.files(), { a: '2' });
   });

@@ -13,7 +13,7 @@ async function startServer(t: TestContext, options: GitServerOptions = {}): Prom
 
 const gitmodules = (modules: Record<string, string>) =>
   Object.entries(modules)
-    .map(([at, url]) => `[submodule "${at} (name)"]\n\tpath = ${at}\n\turl = ${url}\n\tupdate = !touch /tmp/mark\n`)
+    .map(([at, url]) => `[submodule "${at} (name)"]\n\tpath = ${at}\n\turl = ${url}\n\tupdate = rebase\n`)
     .join('');
 
 const mapped = (...sources: string[]) => ({
@@ -34,7 +34,7 @@ suite('submodules', () => {
     const first = await lib.commit({ files: linked });
     const tokenFile = path.join((await createSandbox(t)).folder, 'token');
     await writeFile(tokenFile, 'secret');
-    const sandbox = await createSandbox(t, { environment: { GIT_TOKEN_FILE: tokenFile, GIT_CA_FILE: server.caFile } });
+    const sandbox = await createSandbox(t, { files: { tokenFile, caFile: server.caFile } });
     const files = { '.gitmodules': gitmodules({ 'libs/lib': '../lib.git' }), 'libs/lib': { submodule: first }, a: 'a' };
     const target = { repo: root.url, submodules: true };
     await sandbox.sync({ ...target, commit: await root.commit({ files }), profile: mapped('libs') });
@@ -67,7 +67,7 @@ suite('submodules', () => {
     const commit = await lib.commit({ files: { l: '1' } });
     const tokenFile = path.join((await createSandbox(t)).folder, 'token');
     await writeFile(tokenFile, 'secret');
-    const sandbox = await createSandbox(t, { environment: { GIT_TOKEN_FILE: tokenFile, GIT_CA_FILE: server.caFile } });
+    const sandbox = await createSandbox(t, { files: { tokenFile, caFile: server.caFile } });
     const files = { '.gitmodules': gitmodules({ lib: lib.url }), lib: { submodule: commit } };
     const target = { repo: root.url, commit: await root.commit({ files }), submodules: true };
     other.credentials = { password: 'secret' };
@@ -104,7 +104,9 @@ suite('submodules', () => {
       [{ '.gitmodules': gitmodules({ lib: `ext::touch ${sandbox.folder}/mark` }) }, /none that is allowed/],
       [{ '.gitmodules': gitmodules({ other: '../lib.git' }) }, /does not say where it comes from/],
       [{ '.gitmodules': null }, /no \.gitmodules/],
-      [{ '.gitmodules': { symlink: 'x' } }, /no \.gitmodules/],
+      // What git itself refuses to check out.
+      [{ '.gitmodules': { symlink: 'x' } }, /git's own check.*\(gitmodulesSymlink\)/],
+      [{ '.gitmodules': gitmodules({ lib: '-u/x' }) }, /none that is allowed/],
       [{ '.gitmodules': gitmodules({ lib: '../none.git' }) }, /submodule lib: the git host knows no such repository/],
       [{ '.gitmodules': gitmodules({ lib: '../root.git' }) }, /submodule lib: the repository has no such commit/],
     ];

@@ -13,6 +13,8 @@ import { wireSync } from '../../../../agent/wire-sync.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
+import type { GuardedHttp } from '../../../../shared/io/http/guarded-http.ts';
+import { localHttp } from '../../../support/local-http.ts';
 
 const log = pino({ level: 'silent' });
 
@@ -49,8 +51,9 @@ export interface Sandbox {
 
 interface SandboxOptions {
   git?: Git;
-  /** Further variables of the agent's environment. */
-  environment?: Record<string, string | undefined>;
+  http?: GuardedHttp;
+  /** Where credentials are mounted. */
+  files?: { tokenFile?: string; sshKeyFile?: string; knownHostsFile?: string; caFile?: string | undefined };
   /** Port of the gateway. */
   port?: number;
 }
@@ -58,10 +61,11 @@ interface SandboxOptions {
 /** Makes a sandbox that is removed after the test. */
 export async function createSandbox(
   t: TestContext,
-  { git = new Git(process.env), environment = {}, port = 9 }: SandboxOptions = {},
+  { git = new Git(process.env), http = localHttp(), files = {}, port = 9 }: SandboxOptions = {},
 ): Promise<Sandbox> {
   const { path: folder, remove } = await makeTemporaryFolder('agent-');
   t.after(remove);
+  t.after(() => http.close());
   const [data, repo] = [path.join(folder, 'data'), path.join(folder, 'repo')];
   await mkdir(data);
   let fetches = 0;
@@ -77,12 +81,16 @@ export async function createSandbox(
     API_KEY_FILE: path.join(folder, 'api-key'),
     RELOAD_HEADERS_DIR: path.join(folder, 'headers'),
     GIT_VERIFY_KEYS_DIR: path.join(folder, 'keys'),
-    ...environment,
+    GIT_TOKEN_FILE: files.tokenFile,
+    GIT_SSH_KEY_FILE: files.sshKeyFile,
+    GIT_KNOWN_HOSTS_FILE: files.knownHostsFile,
+    GIT_CA_FILE: files.caFile,
   });
   const onFetch = () => {
     fetches += 1;
   };
-  const start = () => wireSync(config, { git, log, onFetch });
+  const uid = process.getuid?.() ?? 0;
+  const start = () => wireSync(config, { git, http, keyFolder: '/dev/shm', uid, log, onFetch });
   let dependencies = await start();
   return {
     folder,
