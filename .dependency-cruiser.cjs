@@ -6,7 +6,7 @@ const rooms = {
   controller:
     'main → controller → reconcile → polling · binding → injection → intent → watch → certificates · leadership · metrics → config',
   agent:
-    'main → run-agent → sync → report → volume → content → git · gateway → lfs · signatures → resource · metrics → plan · config',
+    'main → run-agent · wire-sync → sync → report → volume → content → git · gateway → lfs · signatures → resource · metrics → plan · config',
 };
 
 /** What decides and does nothing else; biome.json keeps clock, chance and timers out of the same files. */

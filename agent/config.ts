@@ -1,5 +1,6 @@
 import * as v from 'valibot';
-import { flag, port } from '../shared/config.ts';
+import { flag, networks, port } from '../shared/config.ts';
+import { DENIED_NETWORKS } from '../shared/io/local-address.ts';
 import { LOG_LEVELS } from '../shared/log.ts';
 
 const path = v.pipe(v.string(), v.startsWith('/', 'must be an absolute path'));
@@ -33,6 +34,10 @@ export const agentConfigSchema = v.object({
   GIT_SSH_KEY_FILE: v.optional(path),
   GIT_KNOWN_HOSTS_FILE: v.optional(path),
   GIT_CA_FILE: v.optional(path),
+  /** Folder in memory for a private copy of the SSH key, where ssh does not take the mounted one. Left out: TMPDIR. */
+  /** Networks that no git host may be in, and whether local ones are allowed all the same. */
+  GIT_DENIED_NETWORKS: networks(DENIED_NETWORKS),
+  GIT_ALLOW_LOCAL: flag(false),
   /** Folder with the public keys that commits or tags must be signed with, a file each. */
   GIT_VERIFY_KEYS_DIR: v.optional(path),
   HEALTH_PORT: port(8082),

@@ -31,6 +31,11 @@ export class AgentMetrics {
     help: 'Files that somebody else changed or removed, and that were repaired.',
     ...this.#register,
   });
+  readonly #drifted = new Gauge({
+    name: 'sync_agent_drifted_files',
+    help: 'Files that somebody else changed or removed, and that are left so.',
+    ...this.#register,
+  });
   readonly #lastSuccess = new Gauge({
     name: 'sync_agent_last_success_timestamp_seconds',
     help: 'When the files were last known to be in line, in seconds since the epoch.',
@@ -66,14 +71,14 @@ export class AgentMetrics {
     this.#duration.observe(seconds);
   }
 
-  onFiles({ added, modified, deleted }: FileCounts, drifted: number): void {
+  /** Files are in place, after so many were changed; `repaired` of them, and `drifted` are left as somebody else made them. */
+  onInLine({ files, repaired, drifted }: { files: FileCounts; repaired: number; drifted: number }): void {
+    const { added, modified, deleted } = files;
     this.#files.inc({ change: 'added' }, added);
     this.#files.inc({ change: 'modified' }, modified);
     this.#files.inc({ change: 'deleted' }, deleted);
-    this.#drift.inc(drifted);
-  }
-
-  onInLine(): void {
+    this.#drift.inc(repaired);
+    this.#drifted.set(drifted);
     this.#lastSuccess.setToCurrentTime();
   }
 

@@ -8,12 +8,13 @@ export interface AgentParts {
   loop: SyncLoop;
 }
 
-/** Takes over the report, waits for the resource, and syncs until it is asked to stop; the last report is written then. */
+/**
+ * Follows the resource and syncs until it is asked to stop; the last report is written then. Nothing waits for the API
+ * server but what cannot do without it.
+ */
 export async function runAgent({ reports, reflector, loop }: AgentParts, signal: AbortSignal): Promise<void> {
-  const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-  await Promise.race([reports.ready, aborted]);
+  void reflector.firstSync.then(() => loop.onListed());
   const watching = reflector.run(signal);
-  await Promise.race([reflector.firstSync, aborted]);
   await loop.run(signal);
   await Promise.all([reports.stop(), watching]);
 }

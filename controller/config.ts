@@ -1,11 +1,7 @@
 import * as v from 'valibot';
-import { flag, list, port, wholeNumber } from '../shared/config.ts';
-import { LOCAL_NETWORKS } from '../shared/io/local-address.ts';
-import { isNetwork } from '../shared/io/networks.ts';
+import { flag, list, networks, port, wholeNumber } from '../shared/config.ts';
+import { DENIED_NETWORKS } from '../shared/io/local-address.ts';
 import { LOG_LEVELS } from '../shared/log.ts';
-
-/** Loopback, link-local, and where clouds tell a machine its secrets: AWS by IPv6, Alibaba, Azure. */
-const DENIED_NETWORKS = [...LOCAL_NETWORKS, 'fd00:ec2::254/128', '100.100.100.200/32', '168.63.129.16/32'];
 
 /** Environment of the controller; the reference in docs/configuration.md says the same. */
 export const configSchema = v.pipe(
@@ -25,13 +21,7 @@ export const configSchema = v.pipe(
     AGENT_IMAGE_ALLOWED_REPOSITORIES: list(),
     AUTO_BIND_AGENT: flag(true),
     GIT_ALLOW_LOCAL: flag(false),
-    GIT_DENIED_NETWORKS: v.optional(
-      v.pipe(
-        list(),
-        v.check((networks) => networks.every(isNetwork), 'must be networks such as 10.0.0.0/8, separated by commas'),
-      ),
-      DENIED_NETWORKS.join(','),
-    ),
+    GIT_DENIED_NETWORKS: networks(DENIED_NETWORKS),
     GIT_CONCURRENCY: wholeNumber(32, 1),
     GIT_CONCURRENCY_PER_NAMESPACE: wholeNumber(8, 1),
     GIT_CONCURRENCY_PER_HOST: wholeNumber(8, 1),

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../shared/config.ts';
+import { AddressGuard } from '../shared/io/address-guard.ts';
 import { Git } from '../shared/io/git/git.ts';
 import { createReadBody } from '../shared/io/http/read-body.ts';
 import { serveOperations } from '../shared/io/http/serve-operations.ts';
 import { KubernetesClient } from '../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../shared/io/kubernetes/credentials.ts';
-import { isLocalAddress } from '../shared/io/local-address.ts';
-import { Networks } from '../shared/io/networks.ts';
+import { deniedAddresses } from '../shared/io/local-address.ts';
 import { createLogger } from '../shared/log.ts';
 import { version } from '../shared/version.ts';
 import { renewSelfSigned } from './certificates/renew-certificates.ts';
@@ -24,7 +24,6 @@ import { LeaderLease } from './leadership/lease.ts';
 import { Liveness } from './leadership/liveness.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import { ScrapeAuthorizer, serveMetrics } from './metrics/serve-metrics.ts';
-import { AddressGuard } from './polling/address-guard.ts';
 import { GitHttp } from './polling/git-http.ts';
 import { GithubApps } from './polling/github-app.ts';
 import { HostResolver } from './polling/host-resolver.ts';
@@ -61,11 +60,7 @@ const clientOptions = {
 };
 /** For what every replica does, and for the lease, which must not wait behind a thousand writes. */
 const client = new KubernetesClient(credentials, clientOptions);
-const deniedNetworks = new Networks(config.GIT_DENIED_NETWORKS);
-const guard = new AddressGuard(
-  new HostResolver(),
-  (address) => deniedNetworks.has(address) && !(config.GIT_ALLOW_LOCAL && isLocalAddress(address)),
-);
+const guard = new AddressGuard(new HostResolver(), deniedAddresses(config.GIT_DENIED_NETWORKS, config.GIT_ALLOW_LOCAL));
 const http = new GitHttp(process.env, guard);
 const githubApps = config.GITHUB_APP ? new GithubApps(client, http) : undefined;
 const tools = {
@@ -183,7 +178,11 @@ async function startAdmission() {
       defaultImage: config.DEFAULT_AGENT_IMAGE ?? '',
       allowedRepositories: config.AGENT_IMAGE_ALLOWED_REPOSITORIES,
     },
-    proxy: proxyEnvironment(process.env),
+    proxy: {
+      ...proxyEnvironment(process.env),
+      GIT_DENIED_NETWORKS: config.GIT_DENIED_NETWORKS.join(','),
+      GIT_ALLOW_LOCAL: String(config.GIT_ALLOW_LOCAL),
+    },
     readBody: createReadBody({ maxBytes: MAX_REVIEW_BYTES, budgetBytes: 2 * MAX_REVIEW_BYTES }),
     log,
     onReview: (outcome, seconds) => {

@@ -15,7 +15,7 @@ const CONTROL_PLANE: BinaryName[] = ['etcd', 'kube-apiserver', 'kube-controller-
 /** The groups, in the order in which they run: folders of tests/, with the binaries that each needs. */
 const groups = new Map<string, BinaryName[]>([
   ['unit', []],
-  ['integration', [...CONTROL_PLANE, 'git-lfs']],
+  ['integration', CONTROL_PLANE],
   ['chart', [...CONTROL_PLANE, 'helm', 'kubeconform']],
   ['monitoring', [...CONTROL_PLANE, 'helm', 'promtool', 'prometheus']],
 ]);

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { isNetwork } from './io/networks.ts';
 
 /** One or more environment variables are wrong; the message lists all of them. */
 export class ConfigError extends Error {
@@ -69,4 +70,14 @@ export const list = () =>
       v.transform((value) => value.split(',').flatMap((part) => part.trim() || [])),
     ),
     '',
+  );
+
+/** A comma-separated list of networks. */
+export const networks = (fallback: readonly string[]) =>
+  v.optional(
+    v.pipe(
+      list(),
+      v.check((given) => given.every(isNetwork), 'must be networks such as 10.0.0.0/8, separated by commas'),
+    ),
+    fallback.join(','),
   );

@@ -4,13 +4,6 @@ import { isLfsPointer, MAX_POINTER_BYTES, parseLfsPointer } from '../lfs/lfs-poi
 import type { Content, LfsStore } from '../lfs/lfs-store.ts';
 import type { DesiredFile } from '../plan/plan-input.ts';
 
-/** The content of a file is in Git LFS, and was not fetched yet. */
-export class MissingLfsObjectError extends TransientError {
-  constructor(file: string) {
-    super(`the content of ${file} is in Git LFS, and not fetched`, { code: 'lfs.missing', reason: 'LfsUnavailable' });
-  }
-}
-
 /** Reads the content of files one after the other, be it in git or in Git LFS. A pointer is never given as content. */
 export class ContentReader {
   readonly #blobs: BlobReader;
@@ -26,7 +19,7 @@ export class ContentReader {
     this.#blobs.announce(files.map(({ blob }) => blob));
   }
 
-  /** Throws {@link MissingBlobError} or {@link MissingLfsObjectError} where the content is not on disk. */
+  /** Throws {@link TransientError} where the content is not on disk. */
   async open(file: DesiredFile): Promise<Content> {
     const blob = await this.#blobs.open(file.blob);
     if (blob.size >= MAX_POINTER_BYTES) return blob;
@@ -54,7 +47,13 @@ export class ContentReader {
       );
     }
     const object = await this.#lfs.open(pointer);
-    if (!object) throw new MissingLfsObjectError(source);
+    if (!object) throw notFetched(source);
     return object;
   }
 }
+
+const notFetched = (file: string) =>
+  new TransientError(`the content of ${file} is in Git LFS, and not fetched`, {
+    code: 'lfs.missing',
+    reason: 'LfsUnavailable',
+  });

@@ -1,5 +1,6 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { formatDuration } from '../../shared/domain/duration.ts';
 import { TransientError, WaitingError } from '../../shared/errors.ts';
 import { readSecretFile } from './read-secrets.ts';
 
@@ -12,6 +13,8 @@ export interface GatewayRequest {
   apiKeyHeader?: string;
   /** Status that means success; left out, any 2xx. */
   expectStatus?: number | undefined;
+  /** Time for the whole exchange, in milliseconds. */
+  timeoutMs?: number;
 }
 
 export interface GatewayAddress {
@@ -62,10 +65,10 @@ export class GatewayClient {
     });
   }
 
-  async #exchange({ method, path }: GatewayRequest, headers: Record<string, string>) {
+  async #exchange({ method, path, timeoutMs = TIMEOUT_MS }: GatewayRequest, headers: Record<string, string>) {
     const { port, tls } = this.#address;
     const open = tls ? httpsRequest : httpRequest;
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const signal = AbortSignal.timeout(timeoutMs);
     // Its certificate is for the name by which the world knows it; here there is no network in between.
     const options = { host: HOST, port, method, path, signal, agent: false, rejectUnauthorized: false };
     try {
@@ -76,7 +79,7 @@ export class GatewayClient {
       });
       return { status: response.statusCode ?? 0, body: await readBody(response) };
     } catch (error) {
-      throw explain(error as NodeJS.ErrnoException, port);
+      throw explain(error as NodeJS.ErrnoException, { port, method, path, timeoutMs });
     }
   }
 }
@@ -92,8 +95,23 @@ async function readBody(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function explain(cause: NodeJS.ErrnoException, port: number): Error {
-  const code = cause.name === 'TimeoutError' || cause.name === 'AbortError' ? 'ETIMEDOUT' : (cause.code ?? 'unknown');
+interface Call {
+  port: number;
+  method: string;
+  path: string;
+  timeoutMs: number;
+}
+
+function explain(cause: NodeJS.ErrnoException, { port, method, path, timeoutMs }: Call): Error {
+  if (cause.name === 'TimeoutError' || cause.name === 'AbortError') {
+    return new WaitingError(`the gateway did not answer ${method} ${path} within ${formatDuration(timeoutMs)}`, {
+      code: 'gateway.silent',
+      reason: 'GatewayAway',
+      retryAfterMs: 1_000,
+      cause,
+    });
+  }
+  const code = cause.code ?? 'unknown';
   if (away.has(code)) {
     return new WaitingError(`the gateway does not answer on port ${port} (${code})`, {
       code: code === 'ECONNREFUSED' ? 'gateway.down' : 'gateway.silent',

@@ -1,4 +1,4 @@
-import { open, rm, stat } from 'node:fs/promises';
+import { lstat, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ResolvedProfile } from '../../shared/domain/resolve-profile.ts';
 import { TerminalError, TransientError, WaitingError } from '../../shared/errors.ts';
@@ -12,6 +12,8 @@ export interface GatewayOptions {
   pending: PendingReload;
   /** Folder with the values of headers. */
   headersFolder: string | undefined;
+  /** Touches a file of the data volume, by its path there; one that it makes, or made before, holds the text. */
+  touch: (path: string, text: string) => Promise<void>;
 }
 
 /** Milliseconds between two looks at whether somebody still edits. */
@@ -28,29 +30,31 @@ export class Gateway {
   /** Comes before the first change of a file: may throw to hold the change back, and notes that there will be news. */
   async beforeChange({ reload, profile }: Intent): Promise<void> {
     await this.#checkEditors(reload, profile.designerSessionPolicy);
-    if (reload.preset !== 'none' || reload.requests.length > 0) await this.#options.pending.mark();
+    const isNotified = reload.preset !== 'none' || reload.requests.length > 0 || reload.touchFile !== undefined;
+    if (isNotified) await this.#options.pending.mark();
   }
 
   /**
-   * Tells the gateway of changes that it was not told of yet, and gives whether there were any. Throws what the client
-   * throws; everything is then sent again at the next call, also after a restart.
+   * Notifies the gateway of changes that it does not know of yet, and gives whether there were any. Throws what the
+   * client throws; everything is then sent again at the next call, also after a restart.
    */
-  async catchUp({ reload }: Intent): Promise<boolean> {
-    const { client, pending } = this.#options;
+  async catchUp({ reload, commit }: Intent): Promise<boolean> {
+    const { client, pending, headersFolder, touch } = this.#options;
     if (!(await pending.isPending())) return false;
-    if (reload.readyPath) await this.#checkReady(reload.readyPath);
-    await findPreset(reload.preset).reload(client);
+    if (reload.touchFile !== undefined) await touch(reload.touchFile, `${commit} ${new Date().toISOString()}\n`);
+    if (reload.readyPath) await this.#checkReady(reload.readyPath, reload.timeoutMs);
+    await findPreset(reload.preset).reload(client, reload.timeoutMs);
     for (const request of reload.requests) {
-      const { method, path, expectStatus } = request;
-      const headers = await readHeaders(request, this.#options.headersFolder);
-      await client.send({ method, path, expectStatus, headers });
+      const { method, path, expectStatus, timeoutMs } = request;
+      const headers = await readHeaders(request, headersFolder);
+      await client.send({ method, path, expectStatus, headers, timeoutMs });
     }
     await pending.clear();
     return true;
   }
 
-  async #checkReady(path: string): Promise<void> {
-    await this.#options.client.send({ method: 'GET', path }).catch((cause) => {
+  async #checkReady(path: string, timeoutMs: number): Promise<void> {
+    await this.#options.client.send({ method: 'GET', path, timeoutMs }).catch((cause) => {
       if (cause instanceof WaitingError) throw cause;
       throw new WaitingError(`the gateway is not ready yet: ${(cause as Error).message}`, {
         code: 'gateway.notReady',
@@ -93,7 +97,7 @@ export function reloadProblem(error: unknown): ReloadProblem {
   throw error;
 }
 
-/** A mark beside the manifest: files changed, and the gateway was not told yet. It outlives the agent. */
+/** A mark next to the manifest: files change or changed, and the gateway was not notified yet. It outlives the agent. */
 export class PendingReload {
   readonly #file: string;
 
@@ -102,7 +106,7 @@ export class PendingReload {
   }
 
   async isPending(): Promise<boolean> {
-    return await stat(this.#file).then(
+    return await lstat(this.#file).then(
       () => true,
       () => false,
     );
@@ -111,7 +115,8 @@ export class PendingReload {
   /** To be called before the first file changes. */
   async mark(): Promise<void> {
     if (await this.isPending()) return;
-    const handle = await open(this.#file, 'w', 0o644);
+    // Made anew, never opened: a link in its place leads nowhere.
+    const handle = await open(this.#file, 'wx', 0o644);
     try {
       await handle.sync();
     } finally {

@@ -26,6 +26,9 @@ export interface ExpansionTools {
   accessFiles: AccessFiles;
 }
 
+/** What a host of its own gets to see. */
+const NO_CREDENTIALS = { tokenFile: undefined, sshKeyFile: undefined, knownHostsFile: undefined, caFile: undefined };
+
 const MAX_DEPTH = 4;
 const MAX_MODULES = 32;
 
@@ -104,13 +107,12 @@ class Run {
     const { url, isTrusted } = resolved;
     const module = { repo: url, commit: link.blob, path: link.path, depth: holder.depth + 1 };
     if (await modules.has(module.commit)) return module;
-    if (isTrusted) {
-      const source = { ...intent, repo: url };
-      await withGitAccess(source, accessFiles, (access) => modules.fetch(module, { access, signal }));
-    } else {
-      await refuseLocal(url, intent.repo);
-      await modules.fetch(module, { access: {}, signal });
-    }
+    if (!isTrusted) await refuseLocal(url, intent.repo);
+    const files = isTrusted ? accessFiles : { ...accessFiles, ...NO_CREDENTIALS };
+    const { fetchTimeoutMs, ignoresHostKey } = intent;
+    const source = { ...module, ...(fetchTimeoutMs !== undefined && { fetchTimeoutMs }) };
+    const from = { repo: url, ignoresHostKey: isTrusted && ignoresHostKey };
+    await withGitAccess(from, files, (access) => modules.fetch(source, { access, signal }));
     return module;
   }
 

@@ -1,6 +1,8 @@
 import { isCommitHash, isValidRefName } from '../../shared/domain/check-ref-name.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
-import type { Git, GitAccess } from '../../shared/io/git/git.ts';
+import type { Git } from '../../shared/io/git/git.ts';
+import type { GitAccess } from '../../shared/io/git/git-environment.ts';
+import { type TransferLimits, transfer } from './transfer.ts';
 
 /** Name of the remote that objects may be missing from the clone for; https://git-scm.com/docs/partial-clone. */
 export const PROMISOR = 'sync';
@@ -21,6 +23,8 @@ export interface CommitSource {
   repo: string;
   ref: string;
   commit: string;
+  /** Time for one fetch, in milliseconds. */
+  fetchTimeoutMs?: number;
 }
 
 export interface FetchOptions {
@@ -33,6 +37,7 @@ export interface FetchOptions {
   filter: string | undefined;
   /** Whether the host is not told of what is there already, and sends everything. */
   isRefetch?: boolean;
+  limits?: TransferLimits | undefined;
 }
 
 /** The ref that holds what was fetched last: git sets it only when everything that belongs to the commit is there. */
@@ -41,19 +46,39 @@ export const FETCHED_REF = 'refs/sync/current';
 /** The ref that holds the tag object that was fetched last, where tags are verified. */
 export const FETCHED_TAG = 'refs/sync/tag';
 
-export const TRANSFER_TIMEOUT_MS = 300_000;
 /**
- * Ends a transfer that has all but stopped; has a pack for each fetch, which arrives as a whole or not at all; keeps
- * large files out of memory.
+ * What git finds wrong with honest old repositories, and what does no harm here: nobody reads the authors but the log,
+ * and a mode with a zero in front is the mode.
+ */
+const HARMLESS = [
+  'badDate',
+  'badDateOverflow',
+  'badEmail',
+  'badFilemode',
+  'badName',
+  'badTimezone',
+  'missingEmail',
+  'missingNameBeforeEmail',
+  'missingSpaceBeforeDate',
+  'missingSpaceBeforeEmail',
+  'multipleAuthors',
+  'nulInCommit',
+  'zeroPaddedDate',
+  'zeroPaddedFilemode',
+];
+
+/**
+ * Has a pack for each fetch, which arrives as a whole or not at all; keeps large files out of memory; has git check all
+ * objects that arrive.
  */
 export const TRANSFER_SETTINGS = [
   'core.bigFileThreshold=4m',
-  'http.lowSpeedLimit=1000',
-  'http.lowSpeedTime=30',
   'fetch.unpackLimit=1',
+  'fetch.fsckObjects=true',
+  ...HARMLESS.map((problem) => `fetch.fsck.${problem}=ignore`),
 ].flatMap((setting) => ['-c', setting]);
 export const TRANSFER_FLAGS = [
-  '--quiet',
+  '--progress',
   '--no-tags',
   '--no-write-fetch-head',
   '--no-recurse-submodules',
@@ -66,13 +91,13 @@ export const TRANSFER_FLAGS = [
  */
 export async function fetchCommit(git: Git, source: CommitSource, options: FetchOptions): Promise<void> {
   try {
-    return await fetchOne(git, { repo: source.repo, name: source.commit, to: FETCHED_REF }, options);
+    return await fetchOne(git, { ...source, name: source.commit, to: FETCHED_REF }, options);
   } catch (error) {
     if (!isRefused(error) || isCommitHash(source.ref) || !isValidRefName(source.ref)) throw error;
   }
   for (const name of qualifiedNames(source.ref)) {
     try {
-      await fetchOne(git, { repo: source.repo, name, to: FETCHED_REF }, options);
+      await fetchOne(git, { ...source, name, to: FETCHED_REF }, options);
     } catch (error) {
       if (isRefused(error)) continue;
       throw error;
@@ -95,30 +120,33 @@ export async function fetchedCommit(git: Git, gitDir: string): Promise<string | 
 }
 
 /** Fetches the object of a tag, which may be annotated, with the commit that it leads to. */
-export async function fetchTag(git: Git, { repo, ref }: CommitSource, options: FetchOptions): Promise<void> {
-  await fetchOne(git, { repo, name: `refs/tags/${tagNameOf(ref)}`, to: FETCHED_TAG }, options);
+export async function fetchTag(git: Git, source: CommitSource, options: FetchOptions): Promise<void> {
+  await fetchOne(git, { ...source, name: `refs/tags/${tagNameOf(source.ref)}`, to: FETCHED_TAG }, options);
 }
 
 /** The short name of a tag. */
 export const tagNameOf = (ref: string): string => ref.replace(/^refs\/tags\//, '');
 
-interface Wanted {
-  repo: string;
+interface Wanted extends Pick<CommitSource, 'repo' | 'fetchTimeoutMs'> {
   name: string;
   /** The ref that is to hold it. */
   to: string;
 }
 
-async function fetchOne(git: Git, { repo, name, to }: Wanted, options: FetchOptions): Promise<void> {
-  const { gitDir, access, signal, isPartial, filter, isRefetch } = options;
+async function fetchOne(
+  git: Git,
+  { repo, name, to, fetchTimeoutMs: timeoutMs }: Wanted,
+  options: FetchOptions,
+): Promise<void> {
+  const { gitDir, access, signal, limits, isPartial, filter, isRefetch } = options;
   const flags = [...TRANSFER_FLAGS, '--depth=1', '--force', ...(isRefetch ? ['--refetch'] : [])];
   const settings = [...TRANSFER_SETTINGS, ...(isPartial ? promisorSettings(repo, filter) : [])];
   // A remote that is configured as one with missing objects filters by itself.
   const origin = isPartial
     ? [...(filter ? [] : ['--no-filter']), '--end-of-options', PROMISOR]
     : ['--end-of-options', repo];
-  const args = [...settings, `--git-dir=${gitDir}`, 'fetch', ...flags, ...origin, `+${name}:${to}`];
-  await git.run(args, { access, signal, timeoutMs: TRANSFER_TIMEOUT_MS });
+  const args = [...settings, 'fetch', ...flags, ...origin, `+${name}:${to}`];
+  await transfer(git, args, { gitDir, access, signal, timeoutMs, limits });
 }
 
 /** A short name that is both a tag and a branch is the tag. */
@@ -131,23 +159,22 @@ const isRefused = (error: unknown): boolean => error instanceof TerminalError &&
 /** As many ids as fit into a request of 1 MiB, from where on git sends it in chunks, which not every proxy takes. */
 const MAX_BLOBS_PER_REQUEST = 10_000;
 
-export interface WantedBlobs {
-  repo: string;
+interface WantedBlobs extends Pick<CommitSource, 'repo' | 'fetchTimeoutMs'> {
   blobs: string[];
 }
 
 /** Fetches files that were left out of a fetch by their ids, in as few requests as can be. */
 export async function fetchBlobs(
   git: Git,
-  { repo, blobs }: WantedBlobs,
-  { gitDir, access, signal }: Pick<FetchOptions, 'gitDir' | 'access' | 'signal'>,
+  { repo, blobs, fetchTimeoutMs: timeoutMs }: WantedBlobs,
+  { gitDir, access, signal, limits }: Pick<FetchOptions, 'gitDir' | 'access' | 'signal' | 'limits'>,
 ): Promise<void> {
   // Nothing that is there already has to do with what is wanted.
   const settings = [...TRANSFER_SETTINGS, '-c', 'fetch.negotiationAlgorithm=noop', ...promisorSettings(repo)];
   const flags = [...TRANSFER_FLAGS, '--no-filter', '--stdin', '--end-of-options', PROMISOR];
-  const args = [...settings, `--git-dir=${gitDir}`, 'fetch', ...flags];
+  const args = [...settings, 'fetch', ...flags];
   for (let start = 0; start < blobs.length; start += MAX_BLOBS_PER_REQUEST) {
     const input = blobs.slice(start, start + MAX_BLOBS_PER_REQUEST).join('\n');
-    await git.run(args, { access, signal, input, timeoutMs: TRANSFER_TIMEOUT_MS });
+    await transfer(git, args, { gitDir, access, signal, input, timeoutMs, limits });
   }
 }

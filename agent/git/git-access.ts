@@ -1,16 +1,23 @@
-import { open, readFile, rm } from 'node:fs/promises';
-import { authorizationOf, parseRepository, type Repository } from '../../shared/domain/repository.ts';
+import { readFile } from 'node:fs/promises';
+import { authorizationOf, parseRepository } from '../../shared/domain/repository.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
-import type { GitAccess } from '../../shared/io/git/git.ts';
+import type { GitAccess } from '../../shared/io/git/git-environment.ts';
+import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
+import { findRepository, targetOf } from './git-target.ts';
+import { withSshKey } from './ssh-key.ts';
 
-/** Where the credentials of the git host are mounted. */
+/** Where the credentials of the git host are mounted, and how it is reached. */
 export interface AccessFiles {
   tokenFile: string | undefined;
   sshKeyFile: string | undefined;
   knownHostsFile: string | undefined;
   caFile: string | undefined;
-  /** Where a private copy of the SSH key may lie for the time of a fetch. */
-  sshKeyCopy: string;
+  /** Folder in memory, where a private copy of the SSH key may lie for the time of a fetch. */
+  keyFolder: string;
+  /** The user that git runs as. */
+  uid: number;
+  /** Says which addresses may be connected to. */
+  http: GuardedHttp;
 }
 
 /** What to fetch from. */
@@ -20,46 +27,50 @@ export interface GitSource {
   ignoresHostKey: boolean;
 }
 
-/** Reads the credentials as they are now, and gives them to the function. What it had to copy is gone afterwards. */
+/**
+ * Reads the credentials as they are now, looks up where to connect to, and gives both to the function; a second time
+ * where the host turns out to have moved the repository within itself. What had to be copied is gone afterwards.
+ */
 export async function withGitAccess<T>(
   { repo, ignoresHostKey }: GitSource,
   files: AccessFiles,
   run: (access: GitAccess) => Promise<T>,
 ): Promise<T> {
-  const { knownHostsFile, caFile } = files;
   const repository = parseRepository(repo);
   if (!repository) throw invalidRepository();
+  const { knownHostsFile, caFile, sshKeyFile, http } = files;
   if (repository.transport === 'ssh' && !knownHostsFile && !ignoresHostKey) throw knownHostsMissing();
+  const authorization = await readAuthorization(repo, repository.host, files.tokenFile);
+  const common = { authorization, knownHostsFile, ignoresHostKey, caFile };
+  if (repository.transport === 'ssh') {
+    const target = await targetOf(repository, http);
+    if (!sshKeyFile) return await run({ ...common, ...target });
+    return await withSshKey(
+      await readSecret(sshKeyFile),
+      { file: sshKeyFile, folder: files.keyFolder, uid: files.uid },
+      (key) => run({ ...common, ...target, sshKeyFile: key }),
+    );
+  }
   try {
-    const authorization = await readAuthorization(repository, files.tokenFile);
-    const sshKeyFile = files.sshKeyFile && (await copyKey(files.sshKeyFile, files.sshKeyCopy));
-    return await run({ authorization, sshKeyFile, knownHostsFile, ignoresHostKey, caFile });
-  } finally {
-    if (files.sshKeyFile) await rm(files.sshKeyCopy, { force: true });
+    return await run({ ...common, ...(await targetOf(repository, http)) });
+  } catch (error) {
+    if (!(error instanceof TerminalError && error.code === 'git.redirect')) throw error;
+    const ca = caFile && (await readSecret(caFile));
+    const url = await findRepository(repo, { authorization, ca }, http);
+    const target = await targetOf({ ...repository, url }, http);
+    return await run({ ...common, ...target, rewrite: { from: repo, to: url } });
   }
 }
 
 /** Credentials are for https alone, and for the repository's own origin alone. */
 async function readAuthorization(
-  { url, host }: Repository,
+  repo: string,
+  host: string,
   tokenFile: string | undefined,
 ): Promise<GitAccess['authorization']> {
-  if (!tokenFile || !url.startsWith('https://')) return undefined;
+  if (!tokenFile || !repo.startsWith('https://')) return undefined;
   const token = await readSecret(tokenFile);
-  return { origin: new URL(url).origin, value: authorizationOf(host, token) };
-}
-
-/** Ssh refuses a key that others may read, as a mounted Secret often is, and one without a final line feed. */
-async function copyKey(from: string, to: string): Promise<string> {
-  const key = (await readSecret(from)).trimEnd();
-  await rm(to, { force: true });
-  const handle = await open(to, 'wx', 0o600);
-  try {
-    await handle.writeFile(`${key}\n`);
-  } finally {
-    await handle.close();
-  }
-  return to;
+  return { origin: new URL(repo).origin, value: authorizationOf(host, token) };
 }
 
 async function readSecret(file: string): Promise<string> {

@@ -1,20 +1,16 @@
 import type { Git } from '../../shared/io/git/git.ts';
 import type { TreeEntry } from '../plan/plan-input.ts';
-import {
-  type FetchOptions,
-  PROMISOR,
-  promisorSettings,
-  TRANSFER_FLAGS,
-  TRANSFER_SETTINGS,
-  TRANSFER_TIMEOUT_MS,
-} from './fetch-commit.ts';
+import { type FetchOptions, PROMISOR, promisorSettings, TRANSFER_FLAGS, TRANSFER_SETTINGS } from './fetch-commit.ts';
 import { readTree } from './read-tree.ts';
 import { healClone } from './tidy-clone.ts';
+import { transfer } from './transfer.ts';
 
 /** A commit of a submodule, and where it comes from. */
 export interface ModuleSource {
   repo: string;
   commit: string;
+  /** Time for its fetch, in milliseconds. */
+  fetchTimeoutMs?: number;
 }
 
 const ROOT = 'refs/sync/modules';
@@ -39,18 +35,18 @@ export class ModuleStore {
     );
   }
 
-  /** Fetches one commit, with its files and without history. Redirects are not followed. */
+  /** Fetches one commit, with its files and without history. */
   async fetch(
-    { repo, commit }: ModuleSource,
+    { repo, commit, fetchTimeoutMs: timeoutMs }: ModuleSource,
     { access, signal }: Pick<FetchOptions, 'access' | 'signal'>,
   ): Promise<void> {
     await healClone(this.#gitDir);
     // Another repository than the one that everything else is from, so nothing that is there can be of use.
-    const own = ['fetch.negotiationAlgorithm=noop', 'http.followRedirects=false'].flatMap((setting) => ['-c', setting]);
+    const own = ['-c', 'fetch.negotiationAlgorithm=noop'];
     const flags = [...TRANSFER_FLAGS, '--depth=1', '--force', '--no-filter', '--end-of-options', PROMISOR];
-    const args = [...TRANSFER_SETTINGS, ...own, ...promisorSettings(repo), `--git-dir=${this.#gitDir}`];
-    const options = { access, signal, timeoutMs: TRANSFER_TIMEOUT_MS };
-    await this.#git.run([...args, 'fetch', ...flags, `+${commit}:${ROOT}/${commit}`], options);
+    const args = [...TRANSFER_SETTINGS, ...own, ...promisorSettings(repo), 'fetch', ...flags];
+    const options = { gitDir: this.#gitDir, access, signal, timeoutMs };
+    await transfer(this.#git, [...args, `+${commit}:${ROOT}/${commit}`], options);
   }
 
   /** The files of a commit below the sources; submodules among them. */

@@ -1,5 +1,5 @@
+import { isUtf8 } from 'node:buffer';
 import { foldersOf } from '../../shared/domain/relative-path.ts';
-import { TerminalError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { TreeChange, TreeEntry } from '../plan/plan-input.ts';
 import { DamagedCloneError, recordsOf, startGitStream } from './git-stream.ts';
@@ -18,7 +18,7 @@ const kinds: Record<string, TreeEntry['kind'] | undefined> = {
   '120000': 'link',
   '160000': 'submodule',
 };
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
  * Lists the files of a commit below the sources, by git ls-tree(1). Where a source is not there, links and submodules
@@ -53,28 +53,16 @@ function parseRecord(record: Buffer): TreeEntry | undefined {
   const tab = record.indexOf(9);
   const [mode = '', type, blob] = record.toString('latin1', 0, tab).split(' ');
   if (type === 'tree') return undefined;
-  return entryOf(decodeName(record.subarray(tab + 1)), mode, blob);
+  return entryOf(record.subarray(tab + 1), mode, blob);
 }
 
 /** An entry by what git says of it. */
-function entryOf(path: string, mode: string, blob: string | undefined): TreeEntry {
+function entryOf(name: Buffer, mode: string, blob: string | undefined): TreeEntry {
   const kind = kinds[mode];
   if (!kind || !blob) throw new DamagedCloneError(`an entry of mode ${mode} in the tree`);
-  return { path, kind, blob, executable: mode === '100755' };
-}
-
-/** Throws {@link TerminalError} for a name that is no UTF-8. */
-function decodeName(name: Buffer): string {
-  try {
-    return utf8.decode(name);
-  } catch (cause) {
-    const shown = name.toString('latin1');
-    throw new TerminalError(`the name of ${shown} in the repository is not UTF-8: rename it`, {
-      code: 'tree.name',
-      reason: 'InvalidPath',
-      cause,
-    });
-  }
+  const path = utf8.decode(name);
+  // Where it is excluded, or not mapped, its name does not matter.
+  return { path, kind: isUtf8(name) ? kind : 'unreadable', blob, executable: mode === '100755' };
 }
 
 export interface TreePair {
@@ -89,7 +77,13 @@ export interface TreePair {
 /** `:<mode> SP <mode> SP <object> SP <object> SP <status>`, each time before and after, then the path. */
 const header = /^:(\d{6}) (\d{6}) ([0-9a-f]+) ([0-9a-f]+) [A-Z]$/;
 
-/** Lists the files that differ between two commits, by git diff-tree(1); undefined where one of them is not there. */
+/** More differences than these are not worth telling apart, nor keeping in memory. */
+const MAX_CHANGES = 10_000;
+
+/**
+ * Lists the files that differ between two commits, by git diff-tree(1); undefined where one of them is not there, or
+ * where nearly everything differs.
+ */
 export async function diffTrees(git: Git, { gitDir, from, to, sources }: TreePair): Promise<TreeChange[] | undefined> {
   const paths = sources.includes('') ? [] : sources;
   const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', from, to, '--', ...paths];
@@ -100,9 +94,12 @@ export async function diffTrees(git: Git, { gitDir, from, to, sources }: TreePai
   for await (const record of recordsOf(stream.output)) {
     if (!sides) sides = header.exec(record.toString('latin1'));
     else {
-      changes.push(changeOf(decodeName(record), sides));
+      changes.push(changeOf(record, sides));
       sides = null;
     }
+    if (changes.length <= MAX_CHANGES) continue;
+    stream.kill();
+    return undefined;
   }
   return await stream.finish().then(
     () => changes,
@@ -110,10 +107,10 @@ export async function diffTrees(git: Git, { gitDir, from, to, sources }: TreePai
   );
 }
 
-function changeOf(path: string, [, before = '', after = '', oldBlob = '', newBlob = '']: RegExpExecArray): TreeChange {
-  return { path, before: sideOf(path, before, oldBlob), after: sideOf(path, after, newBlob) };
+function changeOf(name: Buffer, [, before = '', after = '', oldBlob = '', newBlob = '']: RegExpExecArray): TreeChange {
+  return { path: utf8.decode(name), before: sideOf(name, before, oldBlob), after: sideOf(name, after, newBlob) };
 }
 
-function sideOf(path: string, mode: string, blob: string): TreeEntry | undefined {
-  return mode === '000000' ? undefined : entryOf(path, mode, blob);
+function sideOf(name: Buffer, mode: string, blob: string): TreeEntry | undefined {
+  return mode === '000000' ? undefined : entryOf(name, mode, blob);
 }

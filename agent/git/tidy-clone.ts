@@ -20,9 +20,9 @@ async function removeLeftovers(folder: string, recursive: boolean): Promise<void
   }
 }
 
-/** Empties a folder that may be a mount point and can therefore not be removed itself. */
+/** Removes all of git's own from a folder that may be a mount point; what else the agent keeps there stays. */
 export async function emptyFolder(folder: string): Promise<void> {
-  const names = await readdir(folder).catch(() => []);
+  const names = (await readdir(folder).catch(() => [])).filter((name) => !name.startsWith('sync-agent-'));
   await Promise.all(names.map((name) => rm(join(folder, name), { recursive: true, force: true })));
 }
 
@@ -31,14 +31,21 @@ const MAX_PACKS = 30;
 const TIMEOUT_MS = 300_000;
 const SMALL = ['pack.threads=1', 'pack.windowMemory=16m', 'core.bigFileThreshold=1m'].flatMap((s) => ['-c', s]);
 
+interface TidyOptions {
+  isPartial: boolean;
+  /** Ends the git command under way; what it leaves is removed before the next fetch. */
+  signal: AbortSignal | undefined;
+}
+
 /** Merges the packs of many fetches and drops what no longer belongs to what was fetched last. */
-export async function tidyClone(git: Git, gitDir: string, { isPartial }: { isPartial: boolean }): Promise<void> {
+export async function tidyClone(git: Git, gitDir: string, { isPartial, signal }: TidyOptions): Promise<void> {
   const folder = join(gitDir, 'objects/pack');
   const names = await readdir(folder);
   if (names.filter((name) => name.endsWith('.pack')).length < MAX_PACKS) return;
   const run = (args: string[], input?: Buffer) =>
     git.run([...SMALL, ...OFFLINE_PROMISOR, `--git-dir=${gitDir}`, ...args], {
       timeoutMs: TIMEOUT_MS,
+      signal,
       ...(input && { input }),
     });
   if (isPartial) {

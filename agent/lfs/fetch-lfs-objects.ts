@@ -1,108 +1,138 @@
-import { mkdir, readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
-import { TerminalError, TransientError } from '../../shared/errors.ts';
-import type { Git, GitAccess } from '../../shared/io/git/git.ts';
+import { createHash, type Hash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { dirname, join } from 'node:path';
+import { TransientError } from '../../shared/errors.ts';
+import type { Git } from '../../shared/io/git/git.ts';
+import { bytesOf, type GuardedHttp } from '../../shared/io/http/guarded-http.ts';
+import { CLONE_VOLUME, volumeError } from '../../shared/io/volume-error.ts';
+import { type LfsDownload, type LfsServer, type LfsTransfer, lfsServerOf, offersOf } from './lfs-api.ts';
+import { errorOfStatus, lfsError } from './lfs-errors.ts';
 import type { LfsPointer } from './lfs-pointer.ts';
 
-export interface LfsTransfer {
-  repo: string;
-  access: GitAccess;
-  signal: AbortSignal | undefined;
+export interface LfsTools {
+  git: Git;
+  http: GuardedHttp;
+  /** Folder of the store. */
+  folder: string;
 }
 
-/** Objects may be large: it is silence that ends a transfer, after half a minute. */
 const TIMEOUT_MS = 3_600_000;
-const SETTINGS = [
-  'lfs.activityTimeout=30',
-  'lfs.dialTimeout=10',
-  'lfs.transfer.maxRetries=2',
-  'lfs.basicTransfersOnly=true',
-  'credential.helper=',
-];
-const WANTED = 'refs/heads/wanted';
+const BATCH_SIZE = 100;
+const PARALLEL = 4;
 
-/**
- * Fetches objects by git-lfs-fetch(1) into `<folder>/lfs/objects`, all in one go. git-lfs looks for pointers in a
- * commit: one that holds nothing but those that are wanted is made for it, in a repository of its own.
- */
-export async function fetchLfsObjects(
-  git: Git,
-  { folder, pointers }: { folder: string; pointers: LfsPointer[] },
-  { repo, access, signal }: LfsTransfer,
+/** Where an object is kept in a store. */
+export function objectPath(folder: string, oid: string): string {
+  return join(folder, 'lfs/objects', oid.slice(0, 2), oid.slice(2, 4), oid);
+}
+
+/** Where objects are kept that have not arrived completely. */
+export const incompleteFolder = (folder: string): string => join(folder, 'lfs/incomplete');
+
+/** Fetches objects into the store. What was cut off goes on where it stopped. */
+export async function fetchLfsObjects(tools: LfsTools, pointers: LfsPointer[], transfer: LfsTransfer): Promise<void> {
+  const { access, signal, fetchTimeoutMs = TIMEOUT_MS } = transfer;
+  const stopping = new AbortController();
+  const timer = setTimeout(() => stopping.abort(lfsError('timeout')), fetchTimeoutMs);
+  const either = AbortSignal.any([stopping.signal, ...(signal ? [signal] : [])]);
+  try {
+    const ca = access.caFile && (await readFile(access.caFile, 'utf8'));
+    const server = await lfsServerOf(tools.git, { ...transfer, signal: either });
+    await mkdir(incompleteFolder(tools.folder), { recursive: true });
+    for (let start = 0; start < pointers.length; start += BATCH_SIZE) {
+      await fetchBatch(pointers.slice(start, start + BATCH_SIZE), { ...tools, server, ca, signal: either });
+    }
+  } finally {
+    clearTimeout(timer);
+    stopping.abort(); // the downloads that are left, where one failed
+  }
+}
+
+async function fetchBatch(pointers: LfsPointer[], downloading: Downloading): Promise<void> {
+  const offers = await offersOf(pointers, downloading);
+  const queue = pointers.values();
+  const work = async () => {
+    for (const pointer of queue) await download(pointer, offers, downloading);
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, work));
+}
+
+interface Downloading extends LfsTools {
+  server: LfsServer;
+  ca: string | undefined;
+  signal: AbortSignal;
+}
+
+async function download(
+  { oid, size }: LfsPointer,
+  offers: ReadonlyMap<string, LfsDownload>,
+  { http, folder, server, ca, signal }: Downloading,
 ): Promise<void> {
-  await emptyRepository(folder);
-  await git.run(['init', '--quiet', '--bare', '--template=', folder]);
-  const at = [`--git-dir=${folder}`];
-  await git.run([...at, 'fast-import', '--quiet', '--done'], { input: commitOf(pointers) });
-  const endpoint = lfsEndpoint(repo);
-  const settings = [...SETTINGS, `remote.origin.url=${repo}`, ...(endpoint ? [`lfs.url=${endpoint}`] : [])];
-  const args = [...settings.flatMap((setting) => ['-c', setting]), ...at, 'lfs', 'fetch', 'origin', WANTED];
-  await git.run(args, { access, signal, timeoutMs: TIMEOUT_MS }).catch((error) => {
-    throw explain(error);
-  });
-}
-
-/** The host of the repository is there, and the content is not. */
-export const lfsObjectNotFound = (cause?: unknown): TerminalError =>
-  new TerminalError(
-    'the Git LFS server does not have the content of a mapped file: has it been pushed (git lfs push)?',
-    {
-      code: 'lfs.objectNotFound',
-      reason: 'LfsObjectNotFound',
-      cause,
-    },
+  const offer = offers.get(oid);
+  if (!offer) throw lfsError('objectNotFound');
+  const file = join(incompleteFolder(folder), oid);
+  const start = await stat(file).then(
+    (found) => (found.size < size ? found.size : 0),
+    () => 0,
   );
-
-/** Leaves the objects that were fetched. */
-async function emptyRepository(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true });
-  const names = (await readdir(folder)).filter((name) => name !== 'lfs');
-  await Promise.all(names.map((name) => rm(join(folder, name), { recursive: true, force: true })));
-}
-
-/** A commit of all pointers, in the language of git-fast-import(1). */
-function commitOf(pointers: LfsPointer[]): string {
-  const files = pointers.map(({ oid, size }) => {
-    const text = `version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize ${size}\n`;
-    return `M 100644 inline ${oid}\ndata ${text.length}\n${text}\n`;
+  const range: Record<string, string> = start > 0 ? { Range: `bytes=${start}-` } : {};
+  const { response } = await http.follow(offer.url, (url) => {
+    if (server.isSecure && url.protocol !== 'https:') throw lfsError('insecure');
+    // What the host says to send is for the place that it names, and not for wherever that leads.
+    const headers = url.origin === offer.url.origin ? offer.headers : {};
+    return { headers: { ...headers, ...range }, ca, signal };
   });
-  return `commit ${WANTED}\ncommitter sync-agent <> 0 +0000\ndata 0\n\n${files.join('')}done\n`;
+  const isRest = start > 0 && isRestFrom(response, start);
+  if (response.statusCode !== 200 && !isRest) {
+    response.destroy();
+    if (start > 0) await rm(file, { force: true });
+    throw errorOfStatus(response, 'object');
+  }
+  const hash = createHash('sha256');
+  if (isRest) await hashFile(file, hash);
+  await save(bytesOf(response, size - (isRest ? start : 0)), { file, hash, isRest }).catch((error) => {
+    throw signal.aborted ? signal.reason : explain(error);
+  });
+  const isWhole = (await stat(file)).size === size;
+  if (!isWhole) throw lfsError('cutOff');
+  if (hash.digest('hex') !== oid) {
+    await rm(file, { force: true });
+    throw lfsError('damaged');
+  }
+  await mkdir(dirname(objectPath(folder, oid)), { recursive: true });
+  await rename(file, objectPath(folder, oid));
 }
 
-/** Where git-lfs says something else than git does. */
+function isRestFrom({ statusCode, headers }: IncomingMessage, start: number): boolean {
+  return statusCode === 206 && (headers['content-range'] ?? '').startsWith(`bytes ${start}-`);
+}
+
+async function hashFile(file: string, hash: Hash): Promise<void> {
+  for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
+}
+
+interface Saving {
+  file: string;
+  hash: Hash;
+  isRest: boolean;
+}
+
+async function save(chunks: AsyncIterable<Buffer>, { file, hash, isRest }: Saving): Promise<void> {
+  const handle = await open(file, isRest ? 'a' : 'w');
+  try {
+    for await (const chunk of chunks) {
+      hash.update(chunk);
+      await handle.appendFile(chunk);
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
 function explain(error: unknown): unknown {
-  if (error instanceof TerminalError && error.code === 'git.repositoryNotFound') {
-    return new TerminalError(
-      'mapped files are kept in Git LFS, and the git host has no Git LFS for the repository, or hides it: only pointers would be delivered',
-      { code: 'lfs.noServer', reason: 'LfsUnavailable', cause: error },
-    );
-  }
-  if (!(error instanceof TransientError) || error.code !== 'git.unreachable') return error;
-  const complaint = String(error.cause);
-  if (/is not a git command/.test(complaint)) {
-    return new TerminalError(
-      'mapped files are kept in Git LFS, and the image of the agent has no git-lfs: use one that has, or exclude them',
-      { code: 'lfs.notInstalled', reason: 'LfsNotSupported', cause: error },
-    );
-  }
-  if (/authentication required|authorization error|credentials|\b40[13]\b/i.test(complaint)) {
-    return new TerminalError('the Git LFS server refused the credentials: check the Secret named in spec.git.auth', {
-      code: 'lfs.authentication',
-      reason: 'AuthenticationFailed',
-      cause: error,
-    });
-  }
-  if (/does not exist on the server|object not found|\[404\]/i.test(complaint)) return lfsObjectNotFound(error);
-  return error;
-}
-
-/**
- * The Git LFS server that belongs to a repository over http or https, by the rule of git-lfs. A `.lfsconfig` in the
- * repository has no say: it could send credentials elsewhere. Undefined for other transports, where the host is asked.
- */
-export function lfsEndpoint(repo: string): string | undefined {
-  if (!/^https?:\/\//.test(repo)) return undefined;
-  const url = withoutTrailingSlashes(repo);
-  return `${url}${url.endsWith('.git') ? '' : '.git'}/info/lfs`;
+  if (error instanceof TransientError) return error;
+  const known = volumeError(CLONE_VOLUME, error);
+  if (known !== error) return known;
+  return lfsError('cutOff', error);
 }

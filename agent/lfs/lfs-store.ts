@@ -2,9 +2,12 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
-import { fetchLfsObjects, type LfsTransfer, lfsObjectNotFound } from './fetch-lfs-objects.ts';
+import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
+import { CLONE_VOLUME, onVolume } from '../../shared/io/volume-error.ts';
+import { fetchLfsObjects, incompleteFolder, objectPath } from './fetch-lfs-objects.ts';
+import type { LfsTransfer } from './lfs-api.ts';
+import { lfsError } from './lfs-errors.ts';
 import type { LfsPointer } from './lfs-pointer.ts';
 
 /** The content of a file, from git or from Git LFS: `chunks` has to be read to its end before the next file is asked for. */
@@ -13,31 +16,25 @@ export interface Content {
   chunks: AsyncIterable<Buffer> | Iterable<Buffer>;
 }
 
+/** A file in the data volume, by git's id of what it was made from and the SHA-256 sum of what it came to. */
+interface DeliveredFile {
+  blob: string;
+  sha256: string;
+}
+
 export interface LfsStoreOptions {
   git: Git;
+  http: GuardedHttp;
   /** Folder of the store; it is the agent's alone. */
   path: string;
 }
 
-/** Content from Git LFS, on disk as git-lfs keeps it. */
+/** Content from Git LFS, on disk. */
 export class LfsStore {
   readonly #options: LfsStoreOptions;
-  /** Whether the repository is known to keep files in Git LFS: only then pointers are looked for. */
-  #isExpected = false;
 
   constructor(options: LfsStoreOptions) {
     this.#options = options;
-  }
-
-  get isExpected(): boolean {
-    return this.#isExpected;
-  }
-
-  /** An object was missing: has pointers looked for, and tells whether that may help. */
-  expect(): boolean {
-    const mayHelp = !this.#isExpected;
-    this.#isExpected = true;
-    return mayHelp;
   }
 
   /** The content that a pointer names, in pieces that are checked at the end; undefined where it is not there. */
@@ -54,19 +51,23 @@ export class LfsStore {
 
   /** Fetches content, all of it at once. Throws {@link TerminalError} where the server does not have it. */
   async fetch(pointers: LfsPointer[], transfer: LfsTransfer): Promise<void> {
-    const { git, path: folder } = this.#options;
-    await fetchLfsObjects(git, { folder, pointers }, transfer);
-    if ((await this.missing(pointers)).length > 0) throw lfsObjectNotFound();
+    const { git, http, path: folder } = this.#options;
+    await onVolume(CLONE_VOLUME, () => fetchLfsObjects({ git, http, folder }, pointers, transfer));
   }
 
-  /** Drops all content but that with the SHA-256 sums that `keep` gives; it is asked only where there is content. */
-  async tidy(keep: () => ReadonlySet<string>): Promise<void> {
+  /**
+   * Drops all content but what these files were made of. `pointersOf` gives the pointers among git's blobs: what a
+   * template or a patch made of an object has another sum than the object.
+   */
+  async tidy(files: DeliveredFile[], pointersOf: (blobs: string[]) => Promise<LfsPointer[]>): Promise<void> {
+    await rm(incompleteFolder(this.#options.path), { recursive: true, force: true });
     const root = join(this.#options.path, 'lfs/objects');
     const entries = await readdir(root, { recursive: true, withFileTypes: true }).catch(() => []);
-    const files = entries.filter((entry) => entry.isFile());
-    if (files.length === 0) return;
-    const kept = keep();
-    for (const entry of files) {
+    const objects = entries.filter((entry) => entry.isFile());
+    if (objects.length === 0) return;
+    const pointers = await pointersOf(files.map(({ blob }) => blob));
+    const kept = new Set([...files.map(({ sha256 }) => sha256), ...pointers.map(({ oid }) => oid)]);
+    for (const entry of objects) {
       if (!kept.has(entry.name)) await rm(join(entry.parentPath, entry.name), { force: true });
     }
   }
@@ -84,13 +85,10 @@ export class LfsStore {
     }
     if (hash.digest('hex') === oid) return;
     await rm(this.#pathOf(oid), { force: true });
-    throw new TransientError('an object of Git LFS is damaged: it is fetched again', {
-      code: 'lfs.damaged',
-      reason: 'LfsUnavailable',
-    });
+    throw lfsError('damaged');
   }
 
   #pathOf(oid: string): string {
-    return join(this.#options.path, 'lfs/objects', oid.slice(0, 2), oid.slice(2, 4), oid);
+    return objectPath(this.#options.path, oid);
   }
 }

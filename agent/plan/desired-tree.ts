@@ -1,6 +1,6 @@
-import { allFolders, isAgentPath, isFilePath, isWithin, joinPath } from '../../shared/domain/relative-path.ts';
+import { allFolders, isAgentPath, isFilePath, isWithin } from '../../shared/domain/relative-path.ts';
 import type { RenderedMapping } from '../../shared/domain/render-mappings.ts';
-import { patchesFor } from './file-patches.ts';
+import { desiredFile, placeOf } from './layering.ts';
 import type { OwnedFile } from './manifest.ts';
 import type { DesiredTree, TreeEntry } from './plan-input.ts';
 
@@ -29,55 +29,41 @@ function layMapping(mapping: RenderedMapping, input: DesiredTreeInput, tree: Des
   const single = input.entries.find(({ path }) => path === source);
   if (single) {
     if (type === 'dir' && single.kind === 'file') return [`${source} is a file, and type says dir`];
-    const destination = fileDestination(mapping);
-    if (isAgentPath(destination)) return [agentPath(destination)];
-    return [...layEntry(single, destination, { mapping, input, tree, inside: '' }), ...unusedPatches(mapping, [''])];
+    return [...layEntry(single, { mapping, input, tree }), ...unusedPatches(mapping, [single])];
   }
   const below = input.entries.filter(({ path }) => source === '' || path.startsWith(`${source}/`));
   if (below.length === 0 && source !== '') return layMissing(mapping, input, tree);
   if (type === 'file') return [`${source || '.'} is a folder, and type says file`];
-  const insideOf = ({ path }: TreeEntry) => (source === '' ? path : path.slice(source.length + 1));
-  const problems = below.flatMap((entry) => {
-    const inside = insideOf(entry);
-    return layEntry(entry, destinationOf(entry, mapping, inside), { mapping, input, tree, inside });
-  });
-  return mapping.patches.length === 0 ? problems : [...problems, ...unusedPatches(mapping, below.map(insideOf))];
+  const problems = below.flatMap((entry) => layEntry(entry, { mapping, input, tree }));
+  return [...problems, ...unusedPatches(mapping, below)];
 }
 
 /** A patch that fits no file is a slip of the pen, and not to be passed over. */
-function unusedPatches({ source, patches }: RenderedMapping, files: string[]): string[] {
+function unusedPatches(mapping: RenderedMapping, entries: TreeEntry[]): string[] {
+  const { source, patches } = mapping;
+  if (patches.length === 0) return [];
+  const files = entries.map(({ path }) => placeOf(path, mapping).inside);
   return patches.flatMap(({ file, matches }, index) =>
     files.some(matches) ? [] : [`patches[${index}].file: ${source || '.'} holds no ${file || 'such file'}`],
   );
-}
-
-/** Where nothing is moved, one string serves as both paths: there may be very many. */
-function destinationOf(entry: TreeEntry, { source, destination }: RenderedMapping, inside: string): string {
-  return source === destination ? entry.path : joinPath(destination, inside);
-}
-
-function fileDestination({ source, destination, intoFolder }: RenderedMapping): string {
-  return intoFolder ? joinPath(destination, source.slice(source.lastIndexOf('/') + 1)) : destination;
 }
 
 interface Layer {
   mapping: RenderedMapping;
   input: DesiredTreeInput;
   tree: DesiredTree;
-  /** Path of the entry relative to the mapping's source; `''` where that is the entry itself. */
-  inside: string;
 }
 
-function layEntry(entry: TreeEntry, path: string, { mapping, input, tree, inside }: Layer): string[] {
+function layEntry(entry: TreeEntry, { mapping, input, tree }: Layer): string[] {
+  const place = placeOf(entry.path, mapping);
+  const { destination } = place;
+  if (place.inside === '' && isAgentPath(destination)) return [agentPath(destination)];
   if (input.isExcluded(entry.path)) return [];
   if (entry.kind !== 'file') return [notAFile(entry)];
-  if (!isFilePath(path)) return [`${JSON.stringify(entry.path)} is no name for a file`];
-  if (isAgentPath(path)) return [agentPath(path)];
-  const { blob, executable } = entry;
-  const patches = patchesFor(mapping.patches, inside);
-  const file = { path, source: entry.path, blob, executable, template: mapping.template };
-  tree.files.set(path, patches ? { ...file, patches } : file);
-  tree.kept.delete(path);
+  if (!isFilePath(destination)) return [`${JSON.stringify(entry.path)} is no name for a file`];
+  if (isAgentPath(destination)) return [agentPath(destination)];
+  tree.files.set(destination, desiredFile(entry, place));
+  tree.kept.delete(destination);
   return [];
 }
 
@@ -95,6 +81,7 @@ function layMissing(mapping: RenderedMapping, { entries, owned }: DesiredTreeInp
 }
 
 function notAFile({ path, kind }: TreeEntry): string {
+  if (kind === 'unreadable') return `the name of ${path} in the repository is not UTF-8: rename it, or exclude it`;
   return kind === 'link'
     ? `${path} is a symbolic link in the repository, which is never followed: exclude it, or commit the file itself`
     : `${path} is a submodule, which is followed only where spec.git.submodules is true: set that, exclude it, or leave it out of the mappings`;

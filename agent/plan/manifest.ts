@@ -6,7 +6,13 @@ export interface Fingerprint {
   ino: number;
 }
 
-/** A file that the agent wrote. */
+/** A file of somebody else that made room for one of the agent's: its name in `.sync-agent/taken-over`, and its bytes. */
+export interface KeptFile {
+  name: string;
+  size: number;
+}
+
+/** A file that the agent wrote, or that it found to be right already. */
 export interface OwnedFile {
   path: string;
   /** Path in the repository that it came from. */
@@ -20,14 +26,25 @@ export interface OwnedFile {
   /** Of the content as delivered. */
   sha256: string;
   executable: boolean;
+  /** Whether it was written so that the group may write it. */
+  groupWrite?: boolean | undefined;
   fingerprint: Fingerprint;
+  /** Somebody else put it there, with the right content: it is looked after, and stays when nothing asks for it. */
+  found?: boolean | undefined;
+  /** What was there before, to be given back. */
+  kept?: KeptFile | undefined;
 }
+
+/** Whether a gateway may start on the files of an earlier sync. */
+export type StartPolicy = 'requireSync' | 'useLastGood';
 
 /** What is completely in place. */
 export interface Applied {
   ref: string;
   commit: string;
   time: string;
+  /** That of the profile; left out where it is `requireSync`. For starts at which nobody can say it. */
+  startPolicy?: StartPolicy | undefined;
 }
 
 /** What the agent owns in the data volume, by path: it deletes nothing else. */

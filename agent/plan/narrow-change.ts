@@ -1,14 +1,7 @@
-import {
-  allFolders,
-  foldersOf,
-  isAgentPath,
-  isFilePath,
-  isWithin,
-  joinPath,
-} from '../../shared/domain/relative-path.ts';
+import { allFolders, foldersOf, isAgentPath, isFilePath, isWithin } from '../../shared/domain/relative-path.ts';
 import type { RenderedMapping } from '../../shared/domain/render-mappings.ts';
 import { inputsHash, type TemplateValues } from '../../shared/domain/render-template.ts';
-import { patchesFor } from './file-patches.ts';
+import { desiredFile, type Place, placeOf } from './layering.ts';
 import type { Manifest, OwnedFile } from './manifest.ts';
 import type { DesiredFile, DesiredTree, TreeChange, TreeEntry } from './plan-input.ts';
 
@@ -53,12 +46,7 @@ export function narrowChange(input: NarrowInput): NarrowedInput | undefined {
 }
 
 /** A change as a mapping sees it. */
-interface MappedChange extends TreeChange {
-  mapping: RenderedMapping;
-  /** Path relative to the mapping's source; `''` where that is the file itself. */
-  inside: string;
-  destination: string;
-}
+type MappedChange = TreeChange & Place;
 
 /** What the changes come to so far. Its methods give false where one reaches further than to its own file. */
 class Draft {
@@ -75,14 +63,14 @@ class Draft {
   /** Takes a change that lies within the mapping's source. */
   take(change: TreeChange, mapping: RenderedMapping): boolean {
     const { path, before, after } = change;
-    const inside = mapping.source === '' ? path : path.slice(mapping.source.length + 1);
+    const place = placeOf(path, mapping);
+    const { inside, destination } = place;
     // A single file has a destination of its own kind, and what a patch is for may come or go, be it excluded.
     if (!(before && after) && (inside === '' || mapping.patches.length > 0)) return false;
     if (this.#input.isExcluded(path)) return true;
-    const destination = joinPath(mapping.destination, inside);
     const isFile = [before, after].every((entry) => !entry || entry.kind === 'file');
     if (!isFile || !isFilePath(destination) || isAgentPath(destination)) return false;
-    const mapped = { ...change, mapping, inside, destination };
+    const mapped = { ...change, ...place };
     if (!after) return this.#remove(mapped);
     return before ? this.#modify(mapped, after) : this.#add(mapped, after);
   }
@@ -110,11 +98,11 @@ class Draft {
     return mappings.every(({ source }) => source === '' || left.some((file) => isWithin(file.source, source)));
   }
 
-  #modify({ path, mapping, inside, destination }: MappedChange, after: TreeEntry): boolean {
-    const owned = this.#input.manifest.files.get(destination);
-    if (!owned || (inside === '' && mapping.intoFolder)) return false;
+  #modify({ path, ...place }: MappedChange, after: TreeEntry): boolean {
+    const owned = this.#input.manifest.files.get(place.destination);
+    if (!owned) return false;
     // Where another source is on top, this one does not show.
-    if (owned.source === path) this.files.set(destination, desiredFile(after, { mapping, inside, destination }));
+    if (owned.source === path) this.files.set(place.destination, desiredFile(after, place));
     return true;
   }
 
@@ -138,15 +126,6 @@ class Draft {
     this.gone.add(destination);
     return true;
   }
-}
-
-type Place = Pick<MappedChange, 'mapping' | 'inside' | 'destination'>;
-
-function desiredFile(entry: TreeEntry, { mapping, inside, destination }: Place): DesiredFile {
-  const { path: source, blob, executable } = entry;
-  const patches = patchesFor(mapping.patches, inside);
-  const file = { path: destination, source, blob, executable, template: mapping.template };
-  return patches ? { ...file, patches } : file;
 }
 
 /** Folders that the agent made and that hold none of its earlier files any more. */

@@ -1,24 +1,18 @@
 import { allFolders, foldersOf } from '../../shared/domain/relative-path.ts';
-import { inputsHash, type TemplateValues } from '../../shared/domain/render-template.ts';
-import type { OwnedFile } from './manifest.ts';
-import { findConflicts } from './plan-conflicts.ts';
-import type { DesiredFile, LiveFile, PlanInput, PreviewedContent } from './plan-input.ts';
+import type { Drift } from './drift.ts';
+import { judgeFile, type WriteReason } from './judge-file.ts';
+import type { KeptFile, OwnedFile } from './manifest.ts';
+import { findCollisions, foldName } from './name-collisions.ts';
+import { findConflicts, isRemovable } from './plan-conflicts.ts';
+import type { DesiredFile, DesiredTree, LiveEntry, LiveFile, LiveTree, PlanInput } from './plan-input.ts';
 
-/** Why a file is written. */
-type WriteReason =
-  | 'New'
-  | 'Missing'
-  | 'TakenOver'
-  | 'Drifted'
-  | 'ContentChanged'
-  | 'ValuesChanged'
-  | 'PatchesChanged'
-  | 'ModeChanged';
-
-/** One change of one file. */
+/** One change of one file. `was` is what was there when it was looked at: nothing else makes room. */
 export type Change =
-  | { kind: 'add' | 'modify'; path: string; reason: WriteReason; file: DesiredFile }
-  | { kind: 'delete'; path: string; reason: 'NoLongerMapped'; inTheWay: boolean };
+  | { kind: 'add'; path: string; reason: WriteReason; file: DesiredFile }
+  | { kind: 'modify'; path: string; reason: WriteReason; file: DesiredFile; was: LiveEntry }
+  | { kind: 'delete'; path: string; reason: 'NoLongerMapped'; inTheWay: boolean; was: LiveFile }
+  /** What was there before the agent's file comes back. */
+  | { kind: 'restore'; path: string; reason: 'NoLongerMapped'; kept: KeptFile; was: LiveFile | undefined };
 
 /** Everything that has to happen, in terms of the state of the disk that was looked at. */
 export interface Plan {
@@ -30,118 +24,150 @@ export interface Plan {
   corrected: OwnedFile[];
   /** Paths that the agent will own no longer. */
   disowned: string[];
+  /** Names in `.sync-agent/taken-over` that will be needed no longer. */
+  dropped: string[];
+  /** Files that are not as they were delivered, with `drift: ignore` none. Of a part of the files if the plan is partial. */
+  drift: Drift[];
+  /** Whether only a part of the files was looked at, since the rest is known not to concern it. */
+  isPartial: boolean;
 }
 
-export type PlanResult = { kind: 'plan'; plan: Plan } | { kind: 'conflicts'; conflicts: string[] };
+/** `reason` is what a report says why nothing is changed. */
+export type PlanResult = { kind: 'plan'; plan: Plan } | { kind: 'refused'; reason: RefusalReason; problems: string[] };
+type RefusalReason = 'PathConflict' | 'NameCollision' | 'NothingLeft' | 'TakenOverFull';
+
+/** How much of other people's files is kept aside at most. */
+const KEPT_LIMITS = { files: 10_000, bytes: 1024 ** 3 };
 
 /**
  * Compares what must be, what the agent owns and what is there, and gives the changes that lead from one to the other.
  * It is the only such algorithm: a dry run reports the plan, a sync applies it. Files that are neither desired nor
  * owned take no part in it.
  */
-export function planChanges(input: PlanInput): PlanResult {
-  const { desired, manifest } = input;
-  const conflicts = findConflicts(input);
-  if (conflicts.length > 0) return { kind: 'conflicts', conflicts };
-  const writes: Change[] = [];
-  const corrected: OwnedFile[] = [];
-  let unchanged = input.untouched ?? 0;
-  for (const file of desired.files.values()) {
-    const judged = judgeFile(file, input);
-    if (judged.kind === 'right') {
-      unchanged += 1;
-      const isRecorded = judged.record === manifest.files.get(file.path) && !manifest.pending.has(file.path);
-      if (!isRecorded) corrected.push(judged.record);
-    } else writes.push({ kind: judged.kind, path: file.path, reason: judged.reason, file });
-  }
-  const deletes = planDeletes(input);
+export function planChanges(given: PlanInput): PlanResult {
+  const input = withoutRenamed(given.settings.prune ? given : { ...given, desired: keepEverything(given) });
+  const { desired, manifest, settings } = input;
+  const collisions = input.folding ? findCollisions(desired, input.folding) : [];
+  if (collisions.length > 0) return refused('NameCollision', collisions);
+  const judged = judgeFiles(input);
+  const conflicts = [...findConflicts(input), ...judged.conflicts];
+  if (conflicts.length > 0) return refused('PathConflict', conflicts);
   const owned = [...manifest.files.keys()];
+  const disowned = owned.filter((path) => !desired.files.has(path) && !desired.kept.has(path));
+  const left = desired.files.size + desired.kept.size + (input.untouched ?? 0);
+  if (left === 0 && disowned.length > 0 && !settings.allowEmpty) return refused('NothingLeft', [nothingLeft(disowned)]);
+  const overflow = keptProblem(judged.writes, input);
+  if (overflow) return refused('TakenOverFull', [overflow]);
+  const deletes = planDeletes(input);
+  const isInTheWay = (change: Change) => change.kind === 'delete' && change.inTheWay;
+  const restored = deletes.flatMap((change) => (change.kind === 'restore' ? [change.kept.name] : []));
   return {
     kind: 'plan',
     plan: {
-      changes: [
-        ...deletes.filter((change) => change.inTheWay),
-        ...writes,
-        ...deletes.filter(({ inTheWay }) => !inTheWay),
-      ],
-      folders: planFolders(input),
-      unchanged: unchanged + owned.filter((path) => desired.kept.has(path)).length,
-      corrected,
-      disowned: owned.filter((path) => !desired.files.has(path) && !desired.kept.has(path)),
+      changes: [...deletes.filter(isInTheWay), ...judged.writes, ...deletes.filter((change) => !isInTheWay(change))],
+      folders: planFolders(input, judged.writes),
+      unchanged: judged.unchanged + (input.untouched ?? 0) + owned.filter((path) => desired.kept.has(path)).length,
+      corrected: judged.corrected,
+      disowned,
+      dropped: [...restored, ...needlessCopies(input, judged.corrected)],
+      drift: settings.drift === 'ignore' ? [] : judged.drift,
+      isPartial: input.isPartial ?? false,
     },
   };
 }
 
-type Judged = { kind: 'right'; record: OwnedFile } | { kind: 'add' | 'modify'; reason: WriteReason };
+const refused = (reason: RefusalReason, problems: string[]): PlanResult => ({ kind: 'refused', reason, problems });
 
-function judgeFile(file: DesiredFile, input: PlanInput): Judged {
-  const { path } = file;
-  const [owned, live, content] = [input.manifest.files.get(path), input.live.get(path), input.contents?.get(path)];
-  const isPending = input.manifest.pending.has(path);
-  if (live?.kind !== 'file') {
-    if (live?.kind === 'link' || live?.kind === 'other') return { kind: 'modify', reason: 'Drifted' };
-    return { kind: 'add', reason: owned && !isPending ? 'Missing' : 'New' };
+const nothingLeft = ({ length }: string[]) =>
+  `no file is left to deliver, and all ${length} files of the agent would go: the commit is empty or excludePatterns match everything (allowEmpty: true lets it happen)`;
+
+function judgeFiles(input: PlanInput) {
+  const { desired, manifest } = input;
+  const writes: Change[] = [];
+  const corrected: OwnedFile[] = [];
+  const drift: Drift[] = [];
+  const conflicts: string[] = [];
+  let unchanged = 0;
+  for (const file of desired.files.values()) {
+    const { path } = file;
+    const judged = judgeFile(file, input);
+    if (judged.kind === 'right') {
+      unchanged += 1;
+      const isRecorded = judged.record === manifest.files.get(path) && !manifest.pending.has(path);
+      if (!isRecorded) corrected.push(judged.record);
+    } else if (judged.kind === 'refused') conflicts.push(judged.problem);
+    else if (judged.kind !== 'left') writes.push({ path, file, ...judged });
+    if (!('reason' in judged)) continue;
+    const { kind, reason } = judged;
+    if (reason === 'Drifted' || reason === 'Missing') drift.push({ path, reason, isRepaired: kind !== 'left' });
   }
-  if (!owned) return isSameContent(file, live, content) ? right(file, live, { content }) : modify('TakenOver');
-  const sourceChange = compareSource(file, owned, input.values);
-  if (sourceChange)
-    return isSameContent(file, live, content) ? right(file, live, { owned, content }) : modify(sourceChange);
-  if (live.sha256 !== owned.sha256) return modify(isPending ? 'TakenOver' : 'Drifted');
-  return right(file, live, { owned, content: owned });
+  return { writes, corrected, drift, conflicts, unchanged };
 }
 
-const modify = (reason: WriteReason): Judged => ({ kind: 'modify', reason });
-
-function compareSource(file: DesiredFile, owned: OwnedFile, values: TemplateValues): WriteReason | undefined {
-  if (file.blob !== owned.blob || file.template !== Boolean(owned.inputs)) return 'ContentChanged';
-  if (file.patches?.hash !== owned.patches) return 'PatchesChanged';
-  const { inputs } = owned;
-  return inputs && inputsHash(inputs.keys, values) !== inputs.hash ? 'ValuesChanged' : undefined;
+/** With `prune: false` what is no longer mapped stays as if an optional source had left it. */
+function keepEverything({ desired, manifest }: PlanInput): DesiredTree {
+  const unmapped = [...manifest.files.keys()].filter((path) => !desired.files.has(path));
+  return { ...desired, kept: new Set([...desired.kept, ...unmapped]) };
 }
 
-/** Git's id tells it of a file that is delivered as it is; of a rendered one only its content does. */
-function isSameContent(file: DesiredFile, live: LiveFile, content: PreviewedContent | undefined): boolean {
-  if (content) return content.sha256 === live.sha256;
-  return !file.template && !file.patches && live.blob === file.blob;
+/** Where names are folded, a file that is renamed by case alone is there under both names: the new one counts as not there. */
+function withoutRenamed(input: PlanInput): PlanInput {
+  const { desired, manifest, live, folding } = input;
+  if (!folding?.case && !folding?.unicode) return input;
+  const unwanted = [...manifest.files.keys()].filter((path) => !desired.files.has(path) && !desired.kept.has(path));
+  const old = new Set(unwanted.map((path) => foldName(path, folding)));
+  const isNew = (path: string) => desired.files.has(path) && !manifest.files.has(path);
+  const get: LiveTree['get'] = (path) => (isNew(path) && old.has(foldName(path, folding)) ? undefined : live.get(path));
+  return { ...input, live: { get } };
 }
 
-interface Basis {
-  owned?: OwnedFile;
-  /** Of what the file holds; the record itself where it still applies. */
-  content: { inputs?: PreviewedContent['inputs'] } | undefined;
+function keptProblem(writes: Change[], { manifest, whole = manifest }: PlanInput): string | undefined {
+  const sizes = writes.flatMap((change) =>
+    change.kind === 'modify' && change.reason === 'TakenOver' && change.was.kind === 'file'
+      ? [change.was.fingerprint.size]
+      : [],
+  );
+  if (sizes.length === 0) return undefined;
+  for (const { kept } of whole.files.values()) if (kept) sizes.push(kept.size);
+  const bytes = sizes.reduce((sum, size) => sum + size, 0);
+  if (sizes.length <= KEPT_LIMITS.files && bytes <= KEPT_LIMITS.bytes) return undefined;
+  const size = `${sizes.length} files of other people, with ${Math.ceil(bytes / 1024 ** 2)} MiB,`;
+  return `${size} would have to be kept in .sync-agent/taken-over, which takes at most ${KEPT_LIMITS.files} files and ${KEPT_LIMITS.bytes / 1024 ** 2} MiB: remove from the data volume what is not needed, or exclude it`;
 }
 
-/** The content is right; what is left is the executable bit and the record of the file. */
-function right(file: DesiredFile, live: LiveFile, { owned, content }: Basis): Judged {
-  if (live.executable !== file.executable) {
-    return { kind: 'modify', reason: owned?.executable === file.executable ? 'Drifted' : 'ModeChanged' };
-  }
-  const { path, source, blob, executable } = file;
-  const { sha256, fingerprint } = live;
-  const inputs = content?.inputs;
-  const patches = file.patches?.hash;
-  const isRecorded =
-    owned === content &&
-    owned?.source === source &&
-    owned.executable === executable &&
-    owned.fingerprint === fingerprint;
-  if (isRecorded) return { kind: 'right', record: owned };
-  const recipe = { ...(inputs && { inputs }), ...(patches && { patches }) };
-  return { kind: 'right', record: { path, source, blob, ...recipe, sha256, executable, fingerprint } };
+/** Copies of files that are in their places after all: their takeover was cut off before it wrote. */
+function needlessCopies(input: PlanInput, corrected: OwnedFile[]): string[] {
+  const { desired, manifest, live } = input;
+  const found = new Set(corrected.flatMap((record) => (record.found ? [record.path] : [])));
+  return [...manifest.pending].flatMap((path) => {
+    const record = manifest.files.get(path);
+    const entry = live.get(path);
+    const isForeign = entry?.kind === 'file' && entry.sha256 !== record?.sha256;
+    const stays = found.has(path) || (!desired.files.has(path) && !desired.kept.has(path));
+    return record?.kept && isForeign && stays ? [record.kept.name] : [];
+  });
 }
 
-type Delete = Extract<Change, { kind: 'delete' }>;
+type Removal = Extract<Change, { kind: 'delete' | 'restore' }>;
 
 /** Only what the agent wrote, and only while it is still a file: what somebody put in its place is not the agent's. */
-function planDeletes({ desired, manifest, live }: PlanInput): Delete[] {
+function planDeletes(input: PlanInput): Removal[] {
+  const { desired, manifest, live, folding } = input;
+  const isFolded = folding?.case || folding?.unicode;
+  const renamed = new Set(isFolded ? [...desired.files.keys()].map((path) => foldName(path, folding)) : []);
   const unwanted = [...manifest.files.values()].filter(
     ({ path }) => !desired.files.has(path) && !desired.kept.has(path),
   );
-  return unwanted.flatMap(({ path, sha256 }) => {
-    const entry = live.get(path);
-    if (entry?.kind !== 'file' || (manifest.pending.has(path) && entry.sha256 !== sha256)) return [];
-    const inTheWay = desired.folders.has(path) || foldersOf(path).some((folder) => desired.files.has(folder));
-    return [{ kind: 'delete', path, reason: 'NoLongerMapped', inTheWay }];
+  return unwanted.flatMap(({ path, kept, found }): Removal[] => {
+    const was = live.get(path);
+    const isGone = was === undefined && !found;
+    if (!isGone && (was?.kind !== 'file' || !isRemovable(path, was, input))) return [];
+    const isInTheWay = desired.folders.has(path) || foldersOf(path).some((folder) => desired.files.has(folder));
+    const hasFolder = foldersOf(path).every((folder) => live.get(folder)?.kind === 'folder');
+    if (kept && hasFolder && !isInTheWay) return [{ kind: 'restore', path, reason: 'NoLongerMapped', kept, was }];
+    if (!was) return [];
+    const inTheWay = isInTheWay || (isFolded && renamed.has(foldName(path, folding))) || false;
+    return [{ kind: 'delete', path, reason: 'NoLongerMapped', inTheWay, was }];
   });
 }
 
@@ -156,15 +182,16 @@ interface FolderPlan {
 }
 
 /** Compares the folders that are needed with those that the agent made and those that are there. */
-function planFolders({ desired, manifest, live }: PlanInput): FolderPlan {
+function planFolders({ desired, manifest, live }: PlanInput, writes: Change[]): FolderPlan {
   const forKept = allFolders(desired.kept);
   const isInTheWay = (folder: string) => [...foldersOf(folder), folder].some((path) => desired.files.has(path));
   const unneeded = [...manifest.folders]
     .filter((folder) => !desired.folders.has(folder) && !forKept.has(folder))
     .sort(byDepth)
     .reverse();
+  const needed = allFolders(writes.map(({ path }) => path));
   return {
-    create: [...desired.folders].filter((folder) => live.get(folder)?.kind !== 'folder').sort(byDepth),
+    create: [...needed].filter((folder) => live.get(folder)?.kind !== 'folder').sort(byDepth),
     clear: unneeded.filter(isInTheWay),
     prune: unneeded.filter((folder) => !isInTheWay(folder)),
   };
@@ -181,7 +208,7 @@ const guesses = new Set(['TakenOver', 'ContentChanged', 'ValuesChanged', 'Patche
  */
 export function filesToPreview({ changes }: Plan, isDryRun: boolean): DesiredFile[] {
   return changes.flatMap((change) => {
-    if (change.kind === 'delete') return [];
+    if (!('file' in change)) return [];
     const isRendered = change.file.template || change.file.patches !== undefined;
     return isDryRun || (isRendered && guesses.has(change.reason)) ? [change.file] : [];
   });

@@ -1,4 +1,5 @@
-import type { LiveEntry, PlanInput } from './plan-input.ts';
+import { isOurs } from './judge-file.ts';
+import type { LiveEntry, LiveFile, PlanInput } from './plan-input.ts';
 
 /** Everything in the data volume that is not the agent's to remove and stands where it must write. */
 export function findConflicts(input: PlanInput): string[] {
@@ -16,6 +17,13 @@ export function findConflicts(input: PlanInput): string[] {
   return [...conflicts];
 }
 
+/** Whether a file that nothing asks for goes: the agent wrote it, nobody who may do so changed it since, and nothing came before it. */
+export function isRemovable(path: string, live: LiveFile, input: PlanInput): boolean {
+  const { manifest, settings } = input;
+  if (!isOurs(path, live, input)) return false;
+  return settings.drift === 'repair' || live.sha256 === manifest.files.get(path)?.sha256;
+}
+
 /** What the agent may remove. */
 class Claims {
   readonly #input: PlanInput;
@@ -28,16 +36,18 @@ class Claims {
   owns(path: string): boolean {
     const { manifest, live } = this.#input;
     const record = manifest.files.get(path);
-    if (!record || !manifest.pending.has(path)) return record !== undefined;
     const entry = live.get(path);
-    return entry?.kind === 'file' && entry.sha256 === record.sha256;
+    if (entry?.kind === 'file') return isOurs(path, entry, this.#input);
+    return record !== undefined && !record.found && !manifest.pending.has(path);
   }
 
-  /** Whether what is there now goes away when nothing asks for it any more. */
+  /** Whether what is there now goes away, and leaves room, when nothing asks for it any more. */
   canRemove(path: string): boolean {
     const { desired, manifest, live } = this.#input;
     if (manifest.folders.has(path)) return true;
-    return live.get(path)?.kind === 'file' && !desired.kept.has(path) && this.owns(path);
+    const entry = live.get(path);
+    if (entry?.kind !== 'file' || desired.kept.has(path) || manifest.files.get(path)?.kept) return false;
+    return isRemovable(path, entry, this.#input);
   }
 }
 

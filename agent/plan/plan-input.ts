@@ -1,11 +1,14 @@
 import type { TemplateValues } from '../../shared/domain/render-template.ts';
+import type { ResolvedProfile } from '../../shared/domain/resolve-profile.ts';
+import type { RepairCounts } from './drift.ts';
 import type { FilePatches } from './file-patches.ts';
 import type { Fingerprint, Manifest, OwnedFile } from './manifest.ts';
 
 /** An entry of the commit's tree. */
 export interface TreeEntry {
   path: string;
-  kind: 'file' | 'link' | 'submodule';
+  /** `unreadable`: its name is no UTF-8, and the path shows what can be shown of it. */
+  kind: 'file' | 'link' | 'submodule' | 'unreadable';
   /** Git's id of the content. */
   blob: string;
   executable: boolean;
@@ -60,12 +63,30 @@ export type LiveEntry =
 /** What is there, at the paths that matter and the folders that they lie in; a path that is not listed is free. */
 export type LiveTree = Pick<ReadonlyMap<string, LiveEntry>, 'get'>;
 
+/** What names a volume takes for one and the same: those that differ by case, or by the normal form of Unicode alone. */
+export interface NameFolding {
+  case: boolean;
+  unicode: boolean;
+}
+
+/** What a profile says of files that are not as they should be. */
+export type PlanSettings = Pick<ResolvedProfile, 'onConflict' | 'drift' | 'prune' | 'allowEmpty' | 'groupWrite'>;
+
 /** What a plan is made from: what must be, what the agent owns, what is there, and what templates are filled with. */
 export interface PlanInput {
   desired: DesiredTree;
   manifest: Manifest;
   live: LiveTree;
   values: TemplateValues;
+  settings: PlanSettings;
+  /** What names the volume takes for the same; left out, none. */
+  folding?: NameFolding;
+  /** How often files were put right; left out, never. */
+  repairs?: Pick<RepairCounts, 'of'>;
+  /** The manifest that the given one is a part of; left out, it is that. */
+  whole?: Manifest;
+  /** Whether owned files were left out without a look at them. */
+  isPartial?: boolean;
   /** Owned files that are known to be right, and that the above leaves out. */
   untouched?: number;
   /** What files will hold, by path, where it was found out: only then a file that is rendered is known to be right. */

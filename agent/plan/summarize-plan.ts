@@ -8,15 +8,15 @@ export function countFiles({ changes, unchanged }: Plan): FileCounts {
   const count = (kind: Change['kind']) => changes.filter((change) => change.kind === kind).length;
   return {
     added: count('add'),
-    modified: count('modify'),
+    modified: count('modify') + count('restore'),
     deleted: count('delete'),
     unchanged,
   };
 }
 
-/** How many files somebody else changed or removed since they were delivered. */
-export function countDrift({ changes }: Plan): number {
-  return changes.filter(({ reason }) => reason === 'Missing' || reason === 'Drifted').length;
+/** How many files are put right that somebody else changed or removed since they were delivered. */
+export function countDrift({ drift }: Plan): number {
+  return drift.filter(({ isRepaired }) => isRepaired).length;
 }
 
 /** The first changes, one line each, for people: `modify projects/a.json (Drifted)`. */

@@ -7,9 +7,8 @@ import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { Identity } from '../plan/template-values.ts';
+import { forbiddenDelay } from '../resource/forbidden-delay.ts';
 
-/** A right that is missing is expected to come: the controller binds it when it sees the pod. */
-const FORBIDDEN_RETRY_MS = 1_000;
 const BACKOFF_MS = { base: 500, max: 15_000 };
 /** A pod that ends has no more time than that for its last report. */
 const TIMEOUT_MS = 5_000;
@@ -44,7 +43,6 @@ export interface ReportWriterOptions {
 /** Keeps the pod's SyncReport as it was last told to be; of several statuses that come quickly only the last is written. */
 export class ReportWriter {
   readonly #options: ReportWriterOptions;
-  readonly #ready = Promise.withResolvers<void>();
   #wanted: SyncReportStatus;
   #written: SyncReportStatus | undefined;
   #news = new AbortController();
@@ -54,11 +52,6 @@ export class ReportWriter {
   constructor(first: SyncReportStatus, options: ReportWriterOptions) {
     this.#wanted = first;
     this.#options = options;
-  }
-
-  /** Resolves when the report is there and belongs to this pod. */
-  get ready(): Promise<void> {
-    return this.#ready.promise;
   }
 
   /** Says what the report has to hold. */
@@ -86,11 +79,10 @@ export class ReportWriter {
     } catch (error) {
       this.#failures += 1;
       this.#options.log.warn({ err: error }, 'report not written');
-      if (isApiError(error, 403)) return FORBIDDEN_RETRY_MS;
+      if (isApiError(error, 403)) return forbiddenDelay(this.#failures);
       return Math.random() * Math.min(BACKOFF_MS.max, BACKOFF_MS.base * 2 ** this.#failures);
     }
     this.#failures = 0;
-    this.#ready.resolve();
     return Math.max(0, this.#checkAt - performance.now());
   }
 
@@ -102,8 +94,9 @@ export class ReportWriter {
 
   async #isOurs(): Promise<boolean> {
     const { client, identity } = this.#options;
+    const path = syncReportPath(identity.namespace, identity.podName);
     try {
-      const { metadata } = await client.get<SyncReport>(syncReportPath(identity.namespace, identity.podName));
+      const { metadata } = await client.get<SyncReport>(path, { timeoutMs: TIMEOUT_MS });
       return metadata.ownerReferences?.some(({ uid }) => uid === identity.podUid) ?? false;
     } catch (error) {
       if (isApiError(error, 404)) return false;

@@ -76,11 +76,6 @@ export class Reports {
     return new Reports(new ReportWriter(first, options), options);
   }
 
-  /** Resolves when the report is there and belongs to this pod. */
-  get ready(): Promise<void> {
-    return this.#writer.ready;
-  }
-
   async say(finding: Finding): Promise<void> {
     this.#writer.set(await statusOf(finding, this.#options));
   }

@@ -1,5 +1,7 @@
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
+import { parseDuration } from '../../shared/domain/duration.ts';
+import { relativePath } from '../../shared/domain/relative-path.ts';
 import { type ResolvedProfile, resolveProfile } from '../../shared/domain/resolve-profile.ts';
 import type { WatchedResource } from './watch-resource.ts';
 
@@ -17,6 +19,8 @@ export interface Intent {
   verify: 'none' | 'head' | 'tag';
   /** Whether submodules are followed. */
   submodules: boolean;
+  /** Time for one fetch, in milliseconds; left out: an hour. */
+  fetchTimeoutMs?: number;
   reload: ReloadSettings;
 }
 
@@ -25,41 +29,74 @@ export interface ReloadSettings {
   preset: 'none' | 'ignition';
   requests: ReloadRequest[];
   readyPath: string | undefined;
+  /** A file in the data volume to touch, relative to its root. */
+  touchFile: string | undefined;
+  /** Time for each call, in milliseconds. */
+  timeoutMs: number;
 }
 
 type Reload = NonNullable<GatewaySyncSpec['gateway']['reload']>;
-/** A call that a person wrote down. */
-export type ReloadRequest = NonNullable<Reload['requests']>[number];
+/** A call that a person wrote down, with its time in milliseconds. */
+export type ReloadRequest = Omit<NonNullable<Reload['requests']>[number], 'timeout'> & { timeoutMs: number };
 
-/** What the resource asks of the agent. */
+const RELOAD_TIMEOUT_MS = 10_000;
+
+/** What the resource asks of the agent. Where `startPolicy` is left out nobody can say what it is. */
 export type Verdict =
+  | { kind: 'unknown'; message: string }
   | { kind: 'absent'; message: string }
   | { kind: 'paused'; message: string; generation: number }
-  | { kind: 'refused'; message: string; generation: number }
+  | { kind: 'refused'; message: string; generation: number; startPolicy: ResolvedProfile['startPolicy'] }
   | { kind: 'unsettled'; message: string; generation: number; startPolicy: ResolvedProfile['startPolicy'] }
   | { kind: 'act'; intent: Intent };
 
+/** Until the API server has said whether there is a GatewaySync. */
+export const UNKNOWN: Verdict = {
+  kind: 'unknown',
+  message: 'waiting for the API server to say what the GatewaySync asks for',
+};
+
 /** Judges a GatewaySync by the profile of this agent. A pause counts at once, also before the spec is settled. */
 export function judgeResource(resource: WatchedResource | undefined, profileName: string): Verdict {
-  if (!resource) return { kind: 'absent', message: 'waiting: there is no GatewaySync of that name' };
+  if (!resource)
+    return {
+      kind: 'absent',
+      message: 'there is no GatewaySync of that name: the files stay as they are until there is one',
+    };
   const { spec, generation } = resource;
   if (spec.paused) return { kind: 'paused', generation, message: 'the GatewaySync is paused (spec.paused)' };
   const profile = resolveProfile(spec.sync, profileName);
-  if (!profile)
-    return { kind: 'refused', generation, message: missingProfile(profileName, Object.keys(spec.sync.profiles)) };
+  if (!profile) {
+    const startPolicy = spec.sync.defaults?.startPolicy ?? 'requireSync';
+    const message = missingProfile(profileName, Object.keys(spec.sync.profiles));
+    return { kind: 'refused', generation, message, startPolicy };
+  }
   if (profile.paused) return { kind: 'paused', generation, message: `the profile ${profileName} is paused` };
   const state = settled(resource);
   if (state.kind === 'unsettled') return { ...state, generation, startPolicy: profile.startPolicy };
   const { ref, commit } = state;
-  const { repo, auth, verify, submodules = false } = spec.git;
-  const source = { repo, ignoresHostKey: auth?.sshKey?.insecureIgnoreHostKey ?? false, ref, commit };
+  const { repo, auth, verify, submodules = false, timeout } = spec.git;
+  const ignoresHostKey = auth?.sshKey?.insecureIgnoreHostKey ?? false;
+  const fetchTimeoutMs = timeout === undefined ? undefined : parseDuration(timeout);
+  const source = { repo, ignoresHostKey, ref, commit, ...(fetchTimeoutMs && { fetchTimeoutMs }) };
   const settings = { verify: verify?.mode ?? ('none' as const), submodules, reload: reloadSettings(spec) };
   return { kind: 'act', intent: { generation, ...source, profile, ...settings } };
 }
 
-function reloadSettings({ gateway }: WatchedResource['spec']): ReloadSettings {
-  const { preset = 'none', requests = [], readyPath } = gateway?.reload ?? {};
-  return { preset, requests, readyPath };
+/** What `spec.gateway` says, with what it leaves out. */
+export function reloadSettings({ gateway }: { gateway: GatewaySyncSpec['gateway'] | undefined }): ReloadSettings {
+  const { preset = 'none', requests = [], readyPath, touchFile, timeout = '' } = gateway?.reload ?? {};
+  const timeoutMs = parseDuration(timeout) ?? RELOAD_TIMEOUT_MS;
+  const timed = requests.map((request) => ({
+    ...request,
+    timeoutMs: parseDuration(request.timeout ?? '') ?? timeoutMs,
+  }));
+  return { preset, requests: timed, readyPath, touchFile: touchFile && normalForm(touchFile), timeoutMs };
+}
+
+function normalForm(path: string): string {
+  const relative = relativePath(path);
+  return relative.kind === 'path' ? relative.path : path;
 }
 
 function missingProfile(name: string, names: string[]): string {

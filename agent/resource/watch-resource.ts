@@ -5,6 +5,7 @@ import { Reflector } from '../../shared/io/kubernetes/reflector.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { Identity } from '../plan/template-values.ts';
+import { forbiddenDelay } from './forbidden-delay.ts';
 
 /** What the agent looks at in its GatewaySync. */
 export interface WatchedResource {
@@ -40,9 +41,6 @@ export interface WatchOptions {
   log: Logger;
 }
 
-/** A right that is missing is expected to come: the controller binds it when it sees the pod. */
-const FORBIDDEN_RETRY_MS = 1_000;
-
 /** Makes the mirror of the agent's one GatewaySync. */
 export function watchResource({
   client,
@@ -50,13 +48,21 @@ export function watchResource({
   onResource,
   log,
 }: WatchOptions): Reflector<GatewaySync, WatchedResource> {
+  let refusals = 0;
   return new Reflector<GatewaySync, WatchedResource>({
     client,
     path: gatewaySyncPath(identity.namespace),
     fieldSelector: `metadata.name=${identity.crName}`,
     project: projectResource,
-    onChange: (change) => onResource(change.type === 'upserted' ? change.object : undefined),
-    retryAfterMs: (error) => (isApiError(error, 403) ? FORBIDDEN_RETRY_MS : undefined),
+    onChange: (change) => {
+      refusals = 0;
+      onResource(change.type === 'upserted' ? change.object : undefined);
+    },
+    retryAfterMs: (error) => {
+      if (!isApiError(error, 403)) return undefined;
+      refusals += 1;
+      return forbiddenDelay(refusals);
+    },
     log,
   });
 }

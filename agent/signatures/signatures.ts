@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
+import { onVolume, TEMPORARY_VOLUME } from '../../shared/io/volume-error.ts';
 
 export interface SignatureOptions {
   git: Git;
@@ -40,12 +41,14 @@ export class Signatures {
       .update(JSON.stringify([object, ...values]))
       .digest('hex');
     if (key === this.#verified) return;
-    const folder = await mkdtemp(join(tmpdir(), 'sync-agent-keys-'));
-    try {
-      await this.#verify(object, result.keys, folder);
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
+    await onVolume(TEMPORARY_VOLUME, async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'sync-agent-keys-'));
+      try {
+        await this.#verify(object, result.keys, folder);
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    });
     this.#verified = key;
   }
 
@@ -79,6 +82,10 @@ function explain(what: string, cause: unknown): Error {
   if (/cannot run|No user exists|command not found|No such file/i.test(complaint)) {
     const message = `the signature of ${what} cannot be checked: the agent's image lacks ssh-keygen or gpg, or a user name`;
     return new TransientError(message, { code: 'git.signatureTool', reason: 'SignatureInvalid', cause });
+  }
+  if (/\bEXPKEYSIG\b/.test(complaint)) {
+    const message = `${what} is signed by a key that has expired: put the prolonged key, or another one, into the Secret of spec.git.verify.keysSecretRef`;
+    return new TerminalError(message, { code: 'git.signature', reason: 'SignatureInvalid', cause });
   }
   return new TerminalError(`${what} has no signature by a key of spec.git.verify.keysSecretRef: nothing is applied`, {
     code: 'git.signature',

@@ -2,50 +2,69 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { timerMs } from '../../shared/domain/duration.ts';
 import type { Logger } from '../../shared/log.ts';
 import { type ReloadProblem, reloadProblem } from '../gateway/gateway.ts';
-import { type Announcer, describeFailure, type SyncOutcome } from '../report/announcer.ts';
-import { type Intent, judgeResource, type Verdict } from '../resource/judge-resource.ts';
+import type { Applied, StartPolicy } from '../plan/manifest.ts';
+import type { Announcer } from '../report/announcer.ts';
+import { describeFailure } from '../report/describe-failure.ts';
+import type { SyncOutcome } from '../report/news.ts';
+import { type Intent, judgeResource, UNKNOWN, type Verdict } from '../resource/judge-resource.ts';
 import type { WatchedResource } from '../resource/watch-resource.ts';
 
 export interface SyncLoopOptions {
   profileName: string;
   sync: (intent: Intent) => Promise<SyncOutcome>;
-  /** Tells the gateway of changes that it does not know of, and gives whether there were any. */
+  /** Notifies the gateway of changes that it does not know of, and gives whether there were any. */
   reload: (intent: Intent) => Promise<boolean>;
-  /** After a sync of another commit: housekeeping that may take its time. */
-  tidy: () => Promise<void>;
-  /** Whether the data volume holds the complete outcome of an earlier sync. */
-  hasLastGood: () => Promise<boolean>;
+  /** After a sync of another commit: housekeeping that may take its time, and ends when the signal aborts. */
+  tidy: (signal: AbortSignal) => Promise<void>;
+  /** What the data volume holds completely, if anything. */
+  lastGood: () => Promise<Applied | undefined>;
   announcer: Announcer;
   log: Logger;
 }
 
 /** Until something changes; the loop may look in now and then. */
 const IDLE_MS = 3_600_000;
+/** The API server has so long to say what is wanted before a gateway may start without it. */
+const API_GRACE_MS = 10_000;
 
-const stateOf = { absent: 'Pending', unsettled: 'Pending', refused: 'Error', paused: 'Paused' } as const;
+const stateOf = {
+  unknown: 'Pending',
+  absent: 'Pending',
+  unsettled: 'Pending',
+  refused: 'Error',
+  paused: 'Paused',
+} as const;
 
 /** One sync at a time, for the latest state of the resource, and a check of the files in each period. */
 export class SyncLoop {
   readonly #options: SyncLoopOptions;
   #resource: WatchedResource | undefined;
-  #verdict: Verdict;
+  #verdict: Verdict = UNKNOWN;
   #key = '';
   /** The last settled one: it stays in force while a newer spec is not settled yet. */
   #intent: Intent | undefined;
   #commit = '';
+  /** In a row, of what is asked for now: they space the tries out. */
   #failures = 0;
   #reloadFailures = 0;
+  /** In a row, whatever was asked for. */
+  #failedSyncs = 0;
   #wake = new AbortController();
-  #isReady = false;
+  #mayStart = false;
 
   constructor(options: SyncLoopOptions) {
     this.#options = options;
-    this.#verdict = judgeResource(undefined, options.profileName);
   }
 
   /** Whether the gateway may start: the files are in place, or are left as they are on purpose. */
-  get isReady(): boolean {
-    return this.#isReady;
+  get mayStart(): boolean {
+    return this.#mayStart;
+  }
+
+  /** Whether the gateway may serve: false after as many failed syncs in a row as the profile allows. */
+  get mayServe(): boolean {
+    const { maxFailures = 0 } = this.#intent?.profile ?? {};
+    return maxFailures === 0 || this.#failedSyncs < maxFailures;
   }
 
   /** Takes note of the resource; wakes the loop if it asks for something else than before. */
@@ -59,6 +78,11 @@ export class SyncLoop {
     this.#failures = 0;
     this.#reloadFailures = 0;
     this.#wake.abort();
+  }
+
+  /** The API server listed what there is. */
+  onListed(): void {
+    if (this.#verdict.kind === 'unknown') this.onResource(undefined);
   }
 
   /** Runs until the signal aborts; the sync under way ends first. */
@@ -77,17 +101,23 @@ export class SyncLoop {
   /** Does what the verdict asks for, and gives the time until the next turn in milliseconds. */
   async #turn(signal: AbortSignal): Promise<number> {
     const verdict = this.#verdict;
-    if (verdict.kind === 'act') this.#intent = verdict.intent;
-    else if (verdict.kind !== 'unsettled') this.#intent = undefined;
+    this.#intent = intentAfter(verdict, this.#intent);
     if (this.#intent) return await this.#pursue(this.#intent, signal);
-    if (verdict.kind !== 'act') {
-      const { kind, message } = verdict;
-      const about = kind === 'absent' ? {} : { generation: verdict.generation };
-      await this.#options.announcer.say({ state: stateOf[kind], message, ...about });
+    if (verdict.kind !== 'act') await this.#wait(verdict, signal);
+    return verdict === this.#verdict ? IDLE_MS : 0;
+  }
+
+  /** There is nothing to sync: says why, and lets the gateway start where it may. */
+  async #wait(verdict: Exclude<Verdict, { kind: 'act' }>, signal: AbortSignal): Promise<void> {
+    const { kind, message } = verdict;
+    if (kind === 'unknown') {
+      await this.#pause(API_GRACE_MS, signal);
+      if (signal.aborted || verdict !== this.#verdict) return;
     }
-    if (verdict.kind === 'paused') this.#isReady = true;
-    if (verdict.kind === 'unsettled') await this.#startOnLastGood(verdict.startPolicy);
-    return IDLE_MS;
+    const about = 'generation' in verdict ? { generation: verdict.generation } : {};
+    await this.#options.announcer.announce({ kind: 'idle', finding: { state: stateOf[kind], message, ...about } });
+    if (kind === 'paused') this.#mayStart = true;
+    else await this.#startOnLastGood('startPolicy' in verdict ? verdict.startPolicy : undefined);
   }
 
   async #pursue(intent: Intent, signal: AbortSignal): Promise<number> {
@@ -98,16 +128,17 @@ export class SyncLoop {
     try {
       const outcome = await this.#options.sync(intent);
       const durationMs = performance.now() - started;
-      // The gateway may start now, and has to, before it can be told anything.
-      this.#isReady = true;
+      // The gateway may start now, and has to, before it can be notified of anything.
+      this.#mayStart = true;
       const problem = outcome.kind === 'synced' ? await this.#reload(intent) : undefined;
-      await this.#options.announcer.onOutcome(intent, { outcome, durationMs, problem });
+      await this.#options.announcer.announce({ kind: 'done', intent, outcome, durationMs, problem });
     } catch (error) {
       return await this.#onFailure(intent, error, performance.now() - started);
     }
     this.#failures = 0;
+    this.#failedSyncs = 0;
     this.#commit = intent.commit;
-    if (isNew) await this.#options.tidy().catch((error) => this.#options.log.warn({ err: error }, 'clone not tidied'));
+    if (isNew) await this.#tidy(signal);
     return this.#nextCheckMs(intent);
   }
 
@@ -125,7 +156,13 @@ export class SyncLoop {
     return undefined;
   }
 
-  /** A gateway that was not told is tried again soon, after another look at the files: it may have started meanwhile. */
+  async #tidy(signal: AbortSignal): Promise<void> {
+    await this.#options.tidy(signal).catch((error) => {
+      if (!signal.aborted) this.#options.log.warn({ err: error }, 'clone not tidied');
+    });
+  }
+
+  /** A gateway that was not notified is tried again soon, after another look at the files: it may have started meanwhile. */
   #nextCheckMs({ profile }: Intent): number {
     const periodMs = profile.syncPeriod * 1000;
     return this.#reloadFailures === 0 ? periodMs : Math.min(periodMs, retryDelay(this.#reloadFailures, Math.random()));
@@ -134,14 +171,26 @@ export class SyncLoop {
   async #onFailure(intent: Intent, error: unknown, durationMs: number): Promise<number> {
     const failure = describeFailure(error);
     this.#failures += 1;
-    await this.#options.announcer.onFailure(intent, { failure, error, durationMs });
+    if (!failure.isWaiting) this.#failedSyncs += 1;
+    await this.#options.announcer.announce({ kind: 'failed', intent, error, durationMs });
     await this.#startOnLastGood(intent.profile.startPolicy);
     return Math.max(failure.retryAfterMs, retryDelay(this.#failures, Math.random()));
   }
 
-  async #startOnLastGood(policy: Intent['profile']['startPolicy']): Promise<void> {
-    if (policy === 'useLastGood' && (await this.#options.hasLastGood())) this.#isReady = true;
+  /** Where nobody can say what the policy is, the one that the last sync was made under holds. */
+  async #startOnLastGood(policy: StartPolicy | undefined): Promise<void> {
+    if (this.#mayStart) return;
+    const lastGood = await this.#options.lastGood().catch(() => undefined); // the next sync says what is wrong with it
+    if (!lastGood || (policy ?? lastGood.startPolicy) !== 'useLastGood') return;
+    this.#options.log.info({ commit: lastGood.commit }, 'gateway may start on the files of an earlier sync');
+    this.#mayStart = true;
   }
+}
+
+/** A spec that is not settled leaves the last one that was in force. */
+function intentAfter(verdict: Verdict, before: Intent | undefined): Intent | undefined {
+  if (verdict.kind === 'act') return verdict.intent;
+  return verdict.kind === 'unsettled' ? before : undefined;
 }
 
 /** Bounds of the time before a failed sync is tried again, in milliseconds. */

@@ -1,64 +1,58 @@
 import { type RenderedMapping, renderMappings } from '../../shared/domain/render-mappings.ts';
 import type { TemplateValues } from '../../shared/domain/render-template.ts';
 import { excludeProblems } from '../../shared/domain/validate-profiles.ts';
-import { TerminalError } from '../../shared/errors.ts';
-import { MissingLfsObjectError } from '../content/content-reader.ts';
 import { readLabels } from '../content/read-labels.ts';
-import type { Clone } from '../git/clone.ts';
-import { tagNameOf } from '../git/fetch-commit.ts';
-import { withGitAccess } from '../git/git-access.ts';
-import { DamagedCloneError, MissingBlobError } from '../git/git-stream.ts';
+import { DamagedCloneError } from '../git/git-stream.ts';
+import type { Applied } from '../plan/manifest.ts';
 import type { Plan } from '../plan/plan-changes.ts';
-import type { DesiredFile } from '../plan/plan-input.ts';
 import { templateValues } from '../plan/template-values.ts';
-import type { SyncOutcome } from '../report/announcer.ts';
+import type { SyncOutcome } from '../report/news.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import { applyChanges } from '../volume/apply-changes.ts';
-import { openContents, planSync, recipeOf, type SyncAim, type SyncDependencies, syncProblems } from './plan-sync.ts';
+import { planSync } from './plan-sync.ts';
+import { openContents, provideCommit, provideFiles, verifyCommit } from './provide-content.ts';
+import { recipeOf, type SyncAim, type SyncDependencies, syncProblems } from './sync-aim.ts';
 
-/** Brings the data volume in line with the commit and the profile, or in a dry run says what that would mean. */
+/**
+ * Brings the data volume in line with the commit and the profile, or in a dry run says what that would mean. A clone
+ * that turns out to be damaged is made anew, once.
+ */
 export async function sync(intent: Intent, dependencies: SyncDependencies, signal: AbortSignal): Promise<SyncOutcome> {
   try {
     return await attempt(intent, dependencies, signal);
   } catch (error) {
-    await prepareForAnother(error, intent, dependencies);
-    return await attempt(intent, dependencies, signal).catch(async (again) => {
-      // Files that were left out may turn out to be pointers.
-      await prepareForAnother(again, intent, dependencies);
-      return await attempt(intent, dependencies, signal);
-    });
+    if (!(error instanceof DamagedCloneError)) throw error;
+    dependencies.log.warn({ err: error }, 'clone cannot be read');
+    await dependencies.clone.recreate(intent.commit);
+    return await attempt(intent, dependencies, signal);
   }
-}
-
-/** Sees to it that another attempt finds what was missing. Throws the error where that is not what was wrong. */
-async function prepareForAnother(error: unknown, intent: Intent, { clone, lfs, log }: SyncDependencies): Promise<void> {
-  if (error instanceof MissingLfsObjectError && lfs.expect()) return;
-  if (error instanceof MissingBlobError && clone.expectMissing()) return;
-  if (!(error instanceof DamagedCloneError)) throw error;
-  log.warn({ err: error }, 'clone cannot be read');
-  await clone.recreate(intent.commit);
 }
 
 async function attempt(intent: Intent, dependencies: SyncDependencies, signal: AbortSignal): Promise<SyncOutcome> {
-  const { clone, identity, manifestFile } = dependencies;
-  // A dry run leaves the volume alone, whoever's it is.
-  if (!intent.profile.dryRun && (await dependencies.lock.hold())) {
-    manifestFile.forget();
-    dependencies.baseline.forget();
-  }
-  const labels = await readLabels(dependencies.labelsFile);
-  const values = templateValues({ ...intent, vars: intent.profile.vars, identity, labels });
-  const mappings = mappingsOf(intent, values);
-  if (!(await clone.has(intent.commit))) await fetch({ intent, mappings, dependencies }, signal);
-  await verify(intent, dependencies, signal);
-  const manifest = await manifestFile.read();
-  const provide = (files: DesiredFile[]) => provideFiles(files, intent, { dependencies, signal });
-  const aim = { intent, mappings, manifest, values, provide, signal };
+  await holdVolume(intent, dependencies);
+  dependencies.baseline.onBegin(intent);
+  const aim = await aimOf(intent, dependencies, signal);
+  await provideCommit(aim, dependencies);
+  await verifyCommit(aim, dependencies);
   const plan = await planSync(aim, dependencies);
   if (intent.profile.dryRun) return { kind: 'planned', plan };
   await bringAbout(plan, aim, dependencies);
   if (plan.changes.length === 0) return { kind: 'synced', plan };
-  return { kind: 'synced', plan, author: await clone.author(intent.commit) };
+  return { kind: 'synced', plan, author: await authorOf(intent, dependencies) };
+}
+
+/** A dry run leaves the volume alone, whoever's it is. What another agent did there meanwhile is read again. */
+async function holdVolume({ profile }: Intent, { lock, manifestFile, baseline }: SyncDependencies): Promise<void> {
+  if (profile.dryRun || !(await lock.hold())) return;
+  manifestFile.forget();
+  baseline.forget();
+}
+
+async function aimOf(intent: Intent, dependencies: SyncDependencies, signal: AbortSignal): Promise<SyncAim> {
+  const { identity, labelsFile, manifestFile } = dependencies;
+  const labels = await readLabels(labelsFile);
+  const values = templateValues({ ...intent, vars: intent.profile.vars, identity, labels });
+  return { intent, mappings: mappingsOf(intent, values), manifest: await manifestFile.read(), values, signal };
 }
 
 function mappingsOf({ profile }: Intent, values: TemplateValues): RenderedMapping[] {
@@ -68,74 +62,41 @@ function mappingsOf({ profile }: Intent, values: TemplateValues): RenderedMappin
   return rendered.mappings;
 }
 
-interface Fetching {
-  intent: Intent;
-  mappings: RenderedMapping[];
-  dependencies: SyncDependencies;
-}
-
-async function fetch({ intent, mappings, dependencies }: Fetching, signal: AbortSignal): Promise<void> {
-  const started = performance.now();
-  const request = { ...intent, isWhole: mappings.some(({ source }) => source === '') };
-  await withGitAccess(intent, dependencies.accessFiles, (access) => dependencies.clone.fetch(request, access, signal));
-  dependencies.onFetch((performance.now() - started) / 1000);
-}
-
-/** Throws unless what must be signed is signed, and, in the case of a tag, is the tag that was asked for. */
-async function verify(intent: Intent, dependencies: SyncDependencies, signal: AbortSignal): Promise<void> {
-  const { clone, signatures, accessFiles } = dependencies;
-  const { commit, ref } = intent;
-  if (intent.verify === 'none') return;
-  if (intent.verify === 'head') return await signatures.check({ kind: 'commit', id: commit, name: commit });
-  const isWanted = (tag: Awaited<ReturnType<Clone['tag']>>) => tag?.commit === commit && tag.name === tagNameOf(ref);
-  if (!isWanted(await clone.tag())) {
-    await withGitAccess(intent, accessFiles, (access) => clone.fetchTag(intent, access, signal)).catch((error) => {
-      if (!(error instanceof TerminalError && error.code === 'git.refNotFound')) throw error;
-    });
-  }
-  const tag = await clone.tag();
-  if (tag && isWanted(tag)) return await signatures.check({ kind: 'tag', id: tag.id, name: tag.name });
-  throw syncProblems('SignatureInvalid', [
-    `${ref} is no annotated tag of that name on commit ${commit}: it cannot be signed`,
-  ]);
-}
-
 /** Carries the plan out, unless there is nothing to do and nothing to note. */
 async function bringAbout(plan: Plan, aim: SyncAim, dependencies: SyncDependencies): Promise<void> {
-  const { intent, manifest, values, provide } = aim;
-  const { root, manifestFile, gateway, baseline, log } = dependencies;
-  const isApplied = manifest.applied?.commit === intent.commit && manifest.applied.ref === intent.ref;
-  if (!isApplied || plan.changes.length + plan.corrected.length + plan.disowned.length > 0) {
-    await provide(plan.changes.flatMap((change) => (change.kind === 'delete' ? [] : [change.file])));
+  const { intent, manifest, values } = aim;
+  const { root, lock, manifestFile, gateway, baseline, log } = dependencies;
+  if (!isNoted(intent, manifest.applied) || plan.changes.length + plan.corrected.length + plan.disowned.length > 0) {
+    const files = plan.changes.flatMap((change) => ('file' in change ? [change.file] : []));
+    await provideFiles(files, aim, dependencies);
     if (plan.changes.length > 0) await gateway.beforeChange(intent);
-    const target = { root, manifestFile, openContents: () => openContents(dependencies), values, log };
-    const applied = { ref: intent.ref, commit: intent.commit, time: new Date().toISOString() };
-    await applyChanges(plan, target, applied).catch((error) => {
+    const { groupWrite } = intent.profile;
+    const source = { openContents: () => openContents(dependencies), values };
+    const target = { root, lock, manifestFile, groupWrite, log, ...source };
+    await applyChanges(plan, target, appliedBy(intent)).catch((error) => {
       baseline.forget();
       throw error;
     });
   }
-  baseline.onSynced(recipeOf(aim));
+  baseline.onSynced(recipeOf(aim), plan);
 }
 
-/**
- * Fetches the content of files that is not on disk, each kind of it at once: what the host was asked to leave out, and
- * what is in Git LFS.
- */
-async function provideFiles(
-  files: DesiredFile[],
-  intent: Intent,
-  { dependencies, signal }: { dependencies: SyncDependencies; signal: AbortSignal },
-): Promise<void> {
-  const { clone, lfs, accessFiles } = dependencies;
-  const { repo } = intent;
-  const blobs = files.map(({ blob }) => blob);
-  const missing = await clone.missing(blobs);
-  if (missing.length > 0) {
-    await withGitAccess(intent, accessFiles, (access) => clone.fetchBlobs(intent, missing, { access, signal }));
+function appliedBy({ ref, commit, profile: { startPolicy } }: Intent): Applied {
+  const time = new Date().toISOString();
+  return { ref, commit, time, ...(startPolicy !== 'requireSync' && { startPolicy }) };
+}
+
+function isNoted({ ref, commit, profile }: Intent, applied: Applied | undefined): boolean {
+  const { startPolicy = 'requireSync' } = applied ?? {};
+  return applied?.commit === commit && applied.ref === ref && startPolicy === profile.startPolicy;
+}
+
+/** Only for the log: files that are in place stay in place where git cannot say whose they are. */
+async function authorOf({ commit }: Intent, { clone, log }: SyncDependencies): Promise<string | undefined> {
+  try {
+    return await clone.author(commit);
+  } catch (error) {
+    log.warn({ err: error, commit }, 'author of the commit not read');
+    return undefined;
   }
-  if (!lfs.isExpected) return;
-  const pointers = await lfs.missing(await clone.pointers(blobs));
-  if (pointers.length === 0) return;
-  await withGitAccess(intent, accessFiles, (access) => lfs.fetch(pointers, { repo, access, signal }));
 }

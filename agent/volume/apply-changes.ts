@@ -1,56 +1,80 @@
+import { existsSync, renameSync } from 'node:fs';
 import type { TemplateValues } from '../../shared/domain/render-template.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { ContentReader } from '../content/content-reader.ts';
-import type { Applied, OwnedFile } from '../plan/manifest.ts';
-import { updateAfter, updateBefore, updateRecords } from '../plan/next-manifest.ts';
-import type { Plan } from '../plan/plan-changes.ts';
+import type { Applied, Manifest, OwnedFile } from '../plan/manifest.ts';
+import { keptName, updateAfter, updateBefore, updateRecords } from '../plan/next-manifest.ts';
+import type { Change, Plan } from '../plan/plan-changes.ts';
 import type { DataRoot } from './data-root.ts';
 import type { ManifestFile } from './manifest-file.ts';
-import { FileMover, UndoLog } from './move-files.ts';
+import { FileMover, type Placement } from './move-files.ts';
 import { stageFiles } from './stage-files.ts';
+import { type Move, undoMoves } from './undo-moves.ts';
+import type { VolumeLock } from './volume-lock.ts';
 
 export interface Target {
   root: DataRoot;
+  lock: VolumeLock;
   manifestFile: ManifestFile;
   openContents: () => ContentReader;
   values: TemplateValues;
+  groupWrite: boolean;
   log: Logger;
 }
 
 /**
  * Brings the plan about. Everything is written beside its place first; then the manifest says what will be the
  * agent's; then files move. A kill at any moment leaves a state from which the next plan leads to the same end, and an
- * error takes back what was done.
+ * error takes back what was done, unless another agent has taken over: then nothing can be moved any more.
  */
 export async function applyChanges(plan: Plan, target: Target, applied: Applied): Promise<void> {
-  const { root, manifestFile, log } = target;
-  if (isBookkeeping(plan)) return await manifestFile.append(updateRecords(plan, applied));
-  const staged = await stageAll(plan, target);
-  const update = updateBefore(plan, await manifestFile.read(), staged);
-  const undo = new UndoLog();
+  const { root, lock, manifestFile } = target;
+  if (isBookkeeping(plan)) {
+    lock.check();
+    await manifestFile.append(updateRecords(plan, applied));
+    return dropKept(plan, root);
+  }
+  const placements = await stageAll(plan, target);
+  const records = placements.map(({ record }) => record);
+  const moves: Move[] = [];
+  const mover = new FileMover(root, moves, target);
   try {
-    await manifestFile.append(update);
-    undo.push(() => manifestFile.takeBack());
-    const paths = staged.map(({ path }) => path);
-    await moveFiles(plan, paths, new FileMover(root, undo));
+    lock.check();
+    await manifestFile.append(updateBefore(plan, await manifestFile.read(), records));
+    lock.check();
+    await moveFiles(plan, placements, mover);
+    lock.check();
     await manifestFile.append(updateAfter(plan, applied));
   } catch (error) {
-    const errors = await undo.run();
-    log.warn({ undone: errors.length === 0, errors: errors.map(String).slice(0, 5) }, 'changes taken back');
+    await takeBack(moves, target);
     throw error;
+  } finally {
+    mover.close();
   }
   // What was replaced lies there still; the next sync would find it, too.
-  await root.emptyStaging().catch((error) => log.warn({ err: error }, 'staging folder not emptied'));
+  dropKept(plan, root);
+  await root.staging.empty().catch((error) => target.log.warn({ err: error }, 'staging folder not emptied'));
 }
 
-async function moveFiles(plan: Plan, staged: string[], mover: FileMover): Promise<void> {
-  const { changes, folders } = plan;
-  const deletes = changes.filter((change) => change.kind === 'delete');
-  await mover.remove(deletes.flatMap(({ path, inTheWay }) => (inTheWay ? [path] : [])));
+/** Throws, instead of the error that led here, that the volume is another agent's where that is so. */
+async function takeBack(moves: Move[], { root, lock, manifestFile, log }: Target): Promise<void> {
+  if (!lock.isHeld) manifestFile.forget();
+  lock.check();
+  const errors = await undoMoves(moves, root);
+  await manifestFile.takeBack();
+  log.warn({ undone: errors.length === 0, errors: errors.map(String).slice(0, 5) }, 'changes taken back');
+}
+
+type Delete = Extract<Change, { kind: 'delete' }>;
+
+async function moveFiles({ changes, folders }: Plan, placements: Placement[], mover: FileMover): Promise<void> {
+  const deletes = changes.filter((change): change is Delete => change.kind === 'delete');
+  await mover.remove(deletes.filter(({ inTheWay }) => inTheWay));
   await mover.removeFolders(folders.clear);
   await mover.makeFolders(folders.create);
-  await mover.place(staged);
-  await mover.remove(deletes.flatMap(({ path, inTheWay }) => (inTheWay ? [] : [path])));
+  await mover.place(placements);
+  for (const change of changes) if (change.kind === 'restore') await mover.giveBack(change);
+  await mover.remove(deletes.filter(({ inTheWay }) => !inTheWay));
   await mover.removeFolders(folders.prune);
 }
 
@@ -59,18 +83,68 @@ function isBookkeeping({ changes, folders }: Plan): boolean {
   return changes.length === 0 && folders.clear.length === 0 && folders.prune.length === 0;
 }
 
-async function stageAll(plan: Plan, { root, openContents, values }: Target): Promise<OwnedFile[]> {
-  const files = plan.changes.flatMap((change) => (change.kind === 'delete' ? [] : [change.file]));
-  const folder = await root.emptyStaging();
-  if (files.length === 0) return [];
+/** Through the staging folder, as all that is moved: so nothing is removed that a later owner of the lock keeps. */
+function dropKept({ dropped }: Plan, root: DataRoot): void {
+  if (dropped.length === 0) return;
+  const folder = root.openAgentFolder('taken-over');
+  for (const [index, name] of dropped.entries()) {
+    if (existsSync(folder.at(name))) renameSync(folder.at(name), root.staging.at(`dropped-${index}`));
+  }
+  folder.close();
+}
+
+async function stageAll(plan: Plan, target: Target): Promise<Placement[]> {
+  const { root, openContents } = target;
+  const writes = plan.changes.flatMap((change) => ('file' in change ? [change] : []));
+  await root.staging.empty();
+  if (writes.length === 0) return [];
   const contents = openContents();
   try {
-    return await stageFiles(files, { folder, contents, values });
+    const options = { ...target, folder: root.staging.path, fileSystem: root.agentFolder, contents };
+    const records = await stageFiles(
+      writes.map(({ file }) => file),
+      options,
+    );
+    const manifest = await target.manifestFile.read();
+    return records.map((record, index) =>
+      placement(record, { change: writes[index], staged: `${index}`, manifest, root }),
+    );
   } catch (error) {
     // A full disk is not to stay full because of what was not delivered.
-    await root.emptyStaging().catch(() => {});
+    await root.staging.empty().catch(() => {});
+    target.lock.check();
     throw error;
   } finally {
     await contents.close();
+  }
+}
+
+interface Staged {
+  change: Change | undefined;
+  staged: string;
+  manifest: Manifest;
+  root: DataRoot;
+}
+
+/** A file that is taken over is kept under a name that the record tells; so is what an earlier sync kept. */
+function placement(record: OwnedFile, { change, staged, manifest, root }: Staged): Placement {
+  const was = change?.kind === 'modify' ? change.was : undefined;
+  const known = manifest.files.get(record.path)?.kept;
+  if (change?.reason !== 'TakenOver' || was?.kind !== 'file') {
+    return { staged, record: known ? { ...record, kept: known } : record, was, keepAs: undefined };
+  }
+  const kept = { name: known?.name ?? freeName(record.path, root), size: was.fingerprint.size };
+  return { staged, record: { ...record, kept }, was, keepAs: kept.name };
+}
+
+function freeName(path: string, root: DataRoot): string {
+  const folder = root.openAgentFolder('taken-over');
+  try {
+    for (let number = 1; ; number += 1) {
+      const name = keptName(path, number);
+      if (!existsSync(folder.at(name))) return name;
+    }
+  } finally {
+    folder.close();
   }
 }

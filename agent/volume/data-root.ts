@@ -1,18 +1,24 @@
-import { lstat, mkdir, realpath, rm } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AGENT_FOLDER } from '../../shared/api/names.ts';
 import { TerminalError } from '../../shared/errors.ts';
+import type { NameFolding } from '../plan/plan-input.ts';
+import { Folder } from './folder.ts';
+import type { Staging } from './staging.ts';
 
 /** The root of the data volume, and the only place that turns relative paths into real ones. */
 export class DataRoot {
   readonly path: string;
   readonly agentFolder: string;
-  readonly stagingFolder: string;
+  /** What names the volume takes for the same; known from when its lock is held. */
+  folding: NameFolding = { case: false, unicode: false };
+  readonly #root: Folder;
+  #staging: Staging | undefined;
 
   private constructor(path: string) {
     this.path = path;
     this.agentFolder = join(path, AGENT_FOLDER);
-    this.stagingFolder = join(this.agentFolder, 'staging');
+    this.#root = Folder.openAt(path);
   }
 
   /** Resolves the root once; links in the path to it are the mount's business, links below it are not followed. */
@@ -20,37 +26,57 @@ export class DataRoot {
     return new DataRoot(await realpath(path));
   }
 
-  /** The real path of a relative one in normal form; says nothing about links on the way. */
+  /** The real path of a relative one in normal form; says nothing about links on the way: for looks, not for changes. */
   absolute(path: string): string {
     return path === '' ? this.path : `${this.path}/${path}`;
   }
 
-  /** Throws {@link TerminalError} unless the folder, with all links resolved, is where its path says. */
-  async checkFolder(folder: string): Promise<void> {
-    const expected = this.absolute(folder);
-    if ((await realpath(expected)) === expected) return;
-    throw new TerminalError(`${folder} leads through a symbolic link in the data volume: nothing is written there`, {
-      code: 'data.symbolicLink',
-      reason: 'PathConflict',
-    });
+  /** Opens a folder by a relative path in normal form, to be closed. Throws {@link TerminalError} for a link on the way. */
+  openFolder(path: string): Folder {
+    let folder = this.#root.open('');
+    for (const name of path === '' ? [] : path.split('/')) {
+      const above = folder;
+      try {
+        folder = above.open(name);
+      } finally {
+        above.close();
+      }
+    }
+    return folder;
   }
 
-  /** An empty staging folder on the data volume's own file system, so that files can be moved into place. */
-  async emptyStaging(): Promise<string> {
-    await makeRealFolder(this.agentFolder);
-    await rm(this.stagingFolder, { recursive: true, force: true });
-    await makeRealFolder(this.stagingFolder);
-    return this.stagingFolder;
+  /** Opens one of the folders with the agent's own files, and makes it if need be; `''` is the one that holds them. */
+  openAgentFolder(name: string): Folder {
+    const parent = openOwn(this.#root, AGENT_FOLDER);
+    if (name === '') return parent;
+    try {
+      return openOwn(parent, name);
+    } finally {
+      parent.close();
+    }
+  }
+
+  /** Where files are on their way: there from when the lock is taken. */
+  get staging(): Staging {
+    if (this.#staging) return this.#staging;
+    throw new Error('the data volume is not held: nothing can be staged');
+  }
+
+  set staging(staging: Staging | undefined) {
+    this.#staging?.close();
+    this.#staging = staging;
   }
 }
 
-async function makeRealFolder(path: string): Promise<void> {
-  await mkdir(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error;
-  });
-  if ((await lstat(path)).isDirectory()) return;
-  throw new TerminalError(`${path} must be a folder: it holds the agent's own files`, {
-    code: 'data.agentFolder',
-    reason: 'PathConflict',
-  });
+function openOwn(parent: Folder, name: string): Folder {
+  parent.make(name);
+  try {
+    return parent.open(name);
+  } catch (cause) {
+    throw new TerminalError(`${name} must be a folder: it holds the agent's own files`, {
+      code: 'data.agentFolder',
+      reason: 'PathConflict',
+      cause,
+    });
+  }
 }

@@ -1,6 +1,18 @@
-import { constants } from 'node:fs';
-import { type FileHandle, open, readFile, rename, rm, truncate } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import {
+  closeSync,
+  constants,
+  fdatasync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { TerminalError } from '../../shared/errors.ts';
 import type { Logger } from '../../shared/log.ts';
 import {
@@ -10,7 +22,8 @@ import {
   type MutableManifest,
   updateManifest,
 } from '../plan/manifest.ts';
-import { countLines, MANIFEST_HEADER, manifestText, parseManifest, updateText } from './manifest-text.ts';
+import type { DataRoot } from './data-root.ts';
+import { countLines, manifestText, parseManifest, updateText } from './manifest-text.ts';
 
 /** The file is written anew when it holds more than twice the lines that it needs, and so many more. */
 const SPARE_LINES = 1_000;
@@ -22,19 +35,27 @@ interface Content {
   lines: number;
 }
 
+const NAME = 'manifest.jsonl';
+const flush = promisify(fdatasync);
+
 /**
  * The manifest beside the data: a log to which each sync adds what it is about to change and, afterwards, that it did.
  * So its cost follows the size of the change. An update that was cut off does not count.
+ *
+ * Whoever holds the volume writes it anew before adding to it for the first time, and then adds to that file alone: what
+ * an agent that lost the volume still adds goes into a file without a name.
  */
 export class ManifestFile {
-  readonly #path: string;
+  readonly #root: DataRoot;
   readonly #log: Logger;
   #content: Content | undefined;
+  /** This agent's own file. */
+  #descriptor: number | undefined;
   /** Where the sync under way began to write. */
   #mark: number | undefined;
 
-  constructor(folder: string, log: Logger) {
-    this.#path = join(folder, 'manifest.jsonl');
+  constructor(root: DataRoot, log: Logger) {
+    this.#root = root;
     this.#log = log;
   }
 
@@ -46,41 +67,40 @@ export class ManifestFile {
   /** Another agent may have written it meanwhile: it is read again. */
   forget(): void {
     this.#content = undefined;
+    this.#mark = undefined;
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
+    this.#descriptor = undefined;
   }
 
-  /** Adds an update; it is on the disk when this resolves, and did not happen when this throws. */
+  /** Adds an update, while the volume is held; it is on the disk when this resolves, and did not happen when this throws. */
   async append(update: ManifestUpdate): Promise<void> {
     const content = await this.#read();
-    const handle = await this.#openEnd(content);
+    const descriptor = this.#openEnd(content);
     const start = content.length;
     try {
-      if (start === 0) content.length += await write(handle, [MANIFEST_HEADER]);
-      content.length += await write(handle, updateText(update));
-      await handle.datasync();
+      content.length += write(descriptor, updateText(update));
+      await flush(descriptor);
     } catch (error) {
       content.length = start;
-      await handle.truncate(start).catch(() => {}); // what is left of it does not count
+      tryTruncate(descriptor, start); // what is left of it does not count
       throw error;
-    } finally {
-      await handle.close();
     }
     updateManifest(content.manifest, update);
     content.lines += countLines(update);
     this.#mark = update.applied ? undefined : (this.#mark ?? start);
-    if (start === 0) await flushFolder(dirname(this.#path));
-    if (update.applied && content.lines > 2 * neededLines(content.manifest) + SPARE_LINES) {
-      await this.#rewrite(content).catch((err) => this.#log.warn({ err }, 'manifest not compacted'));
+    if (!update.applied || content.lines <= 2 * neededLines(content.manifest) + SPARE_LINES) return;
+    try {
+      this.#rewrite(content);
+    } catch (err) {
+      this.#log.warn({ err }, 'manifest not compacted');
     }
   }
 
   /** Takes back what was added since the last sync that ended. */
   async takeBack(): Promise<void> {
-    const length = this.#mark;
-    if (length === undefined) return;
+    const [descriptor, mark] = [this.#descriptor, this.#mark];
+    if (descriptor !== undefined && mark !== undefined) ftruncateSync(descriptor, mark);
     this.forget();
-    this.#mark = undefined;
-    if (length === 0) return await rm(this.#path, { force: true });
-    await truncate(this.#path, length);
   }
 
   async #read(): Promise<Content> {
@@ -90,20 +110,18 @@ export class ManifestFile {
 
   async #load(): Promise<Content> {
     const none = { manifest: emptyManifest(), length: 0, lines: 0 };
-    const bytes = await readFile(this.#path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return undefined;
-      throw error;
-    });
+    const path = join(this.#root.agentFolder, NAME);
+    const bytes = await readBytes(path);
     if (bytes === undefined) return none;
     const parsed = parseManifest(bytes);
     if (parsed.kind === 'manifest') {
       const { manifest, length, lines } = parsed;
       const ignored = bytes.length - length;
-      if (ignored > 0) this.#log.warn({ path: this.#path, ignored }, 'end of the manifest is cut off or damaged');
+      if (ignored > 0) this.#log.warn({ path, ignored }, 'end of the manifest is cut off or damaged');
       return { manifest, length, lines };
     }
     if (parsed.kind === 'damaged') {
-      this.#log.warn({ path: this.#path }, 'manifest is damaged: files of earlier syncs have no owner any more');
+      this.#log.warn({ path }, 'manifest is damaged: files of earlier syncs have no owner any more');
       return none;
     }
     throw new TerminalError(`the manifest has version ${parsed.version}, of a newer agent: use that or a newer image`, {
@@ -112,58 +130,76 @@ export class ManifestFile {
     });
   }
 
-  /** Opens the file at the end of what counts; one that somebody else removed or shortened is written anew before. */
-  async #openEnd(content: Content): Promise<FileHandle> {
-    const { O_WRONLY, O_APPEND, O_NOFOLLOW, O_CREAT, O_EXCL } = constants;
-    if (content.length === 0) {
-      await rm(this.#path, { force: true });
-      return await open(this.#path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL, 0o644);
+  /** The file at the end of what counts. It is written anew if it is not this agent's own yet, or if somebody else removed or shortened it. */
+  #openEnd(content: Content): number {
+    if (this.#descriptor !== undefined) {
+      const { nlink, size } = fstatSync(this.#descriptor);
+      if (nlink > 0 && size === content.length) return this.#descriptor;
+      if (nlink > 0 && size > content.length) {
+        ftruncateSync(this.#descriptor, content.length);
+        return this.#descriptor;
+      }
     }
-    const flags = O_WRONLY | O_APPEND | O_NOFOLLOW;
-    const handle = await open(this.#path, flags).catch(() => undefined);
-    const size = (await handle?.stat())?.size ?? 0;
-    if (handle && size >= content.length) {
-      if (size > content.length) await handle.truncate(content.length);
-      return handle;
-    }
-    await handle?.close();
-    await this.#rewrite(content);
-    return await open(this.#path, flags);
+    return this.#rewrite(content);
   }
 
-  async #rewrite(content: Content): Promise<void> {
-    const temporary = `${this.#path}.tmp`;
-    await rm(temporary, { force: true });
-    const handle = await open(temporary, 'wx', 0o644);
-    let length = 0;
+  /** From the staging folder: one who lost the volume has none any more, and cannot replace the file. */
+  #rewrite(content: Content): number {
+    const { O_WRONLY, O_APPEND, O_CREAT, O_EXCL } = constants;
+    const folder = this.#root.openAgentFolder('');
+    const temporary = this.#root.staging.at(NAME);
+    let descriptor: number | undefined;
     try {
-      length = await write(handle, manifestText(content.manifest));
-      await handle.sync();
+      rmSync(temporary, { force: true });
+      descriptor = openSync(temporary, O_WRONLY | O_APPEND | O_CREAT | O_EXCL, 0o644);
+      const length = write(descriptor, manifestText(content.manifest));
+      fsyncSync(descriptor);
+      renameSync(temporary, folder.at(NAME));
+      folder.flush();
+      content.length = length;
+      content.lines = neededLines(content.manifest);
+    } catch (error) {
+      if (descriptor !== undefined) closeSync(descriptor);
+      throw error;
     } finally {
-      await handle.close();
+      folder.close();
     }
-    await rename(temporary, this.#path);
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
     this.#mark = undefined;
-    content.length = length;
-    content.lines = neededLines(content.manifest);
+    this.#descriptor = descriptor;
+    return descriptor;
   }
 }
 
 const neededLines = ({ files, folders }: Manifest): number => files.size + folders.size;
 
 /** Writes one piece after the other, and gives the number of bytes. */
-async function write(handle: FileHandle, pieces: Iterable<string>): Promise<number> {
+function write(descriptor: number, pieces: Iterable<string>): number {
   let length = 0;
   for (const piece of pieces) {
     const bytes = Buffer.from(piece);
-    await handle.appendFile(bytes);
+    for (let from = 0; from < bytes.length; ) from += writeSync(descriptor, bytes, from);
     length += bytes.length;
   }
   return length;
 }
 
-/** So that the name of a new file is on the disk, too. */
-async function flushFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  await handle.sync().finally(() => handle.close());
+function tryTruncate(descriptor: number, length: number): void {
+  try {
+    ftruncateSync(descriptor, length);
+  } catch {}
+}
+
+/** Neither follows a link nor waits for a pipe. */
+async function readBytes(path: string): Promise<Buffer | undefined> {
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    return await handle.readFile();
+  } catch (error) {
+    if (['ENOENT', 'ELOOP'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    throw error;
+  } finally {
+    await handle?.close();
+  }
 }

@@ -22,6 +22,9 @@ const ownPath = v.pipe(
   v.check((path) => isFilePath(path) && !isAgentPath(path)),
 );
 
+/** Of a file in a folder of the agent's own: it leads nowhere else. */
+const keptName = v.pipe(v.string(), v.regex(/^[\w-][\w.-]{0,199}$/));
+
 /** What equals the path, is false or is empty is left out. */
 const fileLine = v.object({
   path: ownPath,
@@ -31,6 +34,10 @@ const fileLine = v.object({
   patches: v.optional(v.string()),
   sha256: v.string(),
   executable: v.optional(v.literal(true)),
+  groupWrite: v.optional(v.literal(true)),
+  found: v.optional(v.literal(true)),
+  /** Name and size of what was there before. */
+  kept: v.optional(v.tuple([keptName, v.number()])),
   /** Size, time and inode. */
   print: v.tuple([v.number(), v.number(), v.number()]),
   pending: v.optional(v.literal(true)),
@@ -38,7 +45,14 @@ const fileLine = v.object({
 const endLine = v.object({
   /** Of all lines since the last such line, see {@link checkOf}. */
   check: v.string(),
-  applied: v.optional(v.object({ ref: v.string(), commit: v.string(), time: v.string() })),
+  applied: v.optional(
+    v.object({
+      ref: v.string(),
+      commit: v.string(),
+      time: v.string(),
+      startPolicy: v.optional(v.picklist(['requireSync', 'useLastGood'])),
+    }),
+  ),
 });
 const otherLine = v.union([
   v.object({ folder: ownPath }),
@@ -83,7 +97,7 @@ const checkOf = (hash: Hash): string => hash.digest('hex').slice(0, 16);
 
 function* linesOf({ files, pending, ...other }: ManifestUpdate): Generator<string> {
   for (const file of files) {
-    const { path, source, blob, inputs, patches, sha256, executable, fingerprint } = file;
+    const { path, source, blob, inputs, patches, sha256, executable, groupWrite, fingerprint, found, kept } = file;
     yield JSON.stringify({
       path,
       source: source === path ? undefined : source,
@@ -92,6 +106,9 @@ function* linesOf({ files, pending, ...other }: ManifestUpdate): Generator<strin
       patches,
       sha256,
       executable: executable || undefined,
+      groupWrite: groupWrite || undefined,
+      found: found || undefined,
+      kept: kept && [kept.name, kept.size],
       print: [fingerprint.size, fingerprint.mtimeMs, fingerprint.ino],
       pending: pending.has(path) || undefined,
     });
@@ -167,9 +184,14 @@ function takeLine(json: unknown, update: ManifestUpdate, pending: Set<string>): 
 }
 
 function ownedFile(line: v.InferOutput<typeof fileLine>): OwnedFile {
-  const { path, source = path, blob, inputs, patches, sha256, executable = false } = line;
+  const { path, source = path, blob, inputs, patches, sha256, executable = false, groupWrite, found, kept } = line;
   const [size, mtimeMs, ino] = line.print;
-  return { path, source, blob, inputs, patches, sha256, executable, fingerprint: { size, mtimeMs, ino } };
+  const file = { path, source, blob, inputs, patches, sha256, executable, fingerprint: { size, mtimeMs, ino } };
+  // Of most files there is no more to say, and there may be very many.
+  const more = kept && { kept: { name: kept[0], size: kept[1] } };
+  return groupWrite || found || more
+    ? { ...file, ...(groupWrite && { groupWrite }), ...(found && { found }), ...more }
+    : file;
 }
 
 /** An update that changes nothing, and ends no sync. */

@@ -1,134 +1,225 @@
-import { linkSync, lstatSync, renameSync, unlinkSync } from 'node:fs';
-import { chmod, lstat, mkdir, rename, rmdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { dirname } from 'node:path/posix';
+import { lstatSync, renameSync } from 'node:fs';
+import { TransientError } from '../../shared/errors.ts';
+import type { KeptFile, OwnedFile } from '../plan/manifest.ts';
+import type { LiveEntry, LiveFile } from '../plan/plan-input.ts';
 import type { DataRoot } from './data-root.ts';
+import type { Folder } from './folder.ts';
 import { Pacer } from './pacer.ts';
-import { stagedPath } from './stage-files.ts';
+import { putNew, tryLink } from './put-new.ts';
+import { hashFile, isSameFingerprint } from './scan-tree.ts';
+import { type Move, type Saved, split } from './undo-moves.ts';
 
-/** Moves files in and out of their places, so that each move can be taken back until the staging folder is emptied. */
+/** A staged file that comes to its path. */
+export interface Placement {
+  /** Its name in the staging folder. */
+  staged: string;
+  record: OwnedFile;
+  /** What was there when the plan was made. */
+  was: LiveEntry | undefined;
+  /** Name for what was there, where that is somebody else's and has to be kept. */
+  keepAs: string | undefined;
+}
+
+/**
+ * Moves files in and out of their places. Each step is noted before it is done, so that it can be taken back until the
+ * staging folder is emptied. Nothing is replaced or removed but what the plan saw; paths lead through no link.
+ */
 export class FileMover {
   readonly #root: DataRoot;
-  readonly #undo: UndoLog;
+  readonly #moves: Move[];
+  readonly #folderMode: number | undefined;
   readonly #pacer = new Pacer();
+  #open: { path: string; folder: Folder } | undefined;
   #saved = 0;
 
-  constructor(root: DataRoot, undo: UndoLog) {
+  /** `groupWrite`: whether the group may write to new folders. */
+  constructor(root: DataRoot, moves: Move[], { groupWrite }: { groupWrite: boolean }) {
     this.#root = root;
-    this.#undo = undo;
+    this.#moves = moves;
+    this.#folderMode = groupWrite ? 0o775 : undefined;
   }
 
-  /** Puts staged files, in their order, into their places; what was there is replaced in one step and saved before. */
-  async place(paths: string[]): Promise<void> {
-    const placed: { target: string; saved: string | undefined }[] = [];
-    this.#undo.push(() => takeBack(placed));
-    const checked = new Set<string>();
-    for (const [index, path] of paths.entries()) {
-      const folder = folderOf(path);
-      if (!checked.has(folder)) await this.#root.checkFolder(folder);
-      checked.add(folder);
-      const target = this.#root.absolute(path);
-      const saved = this.#save(target);
-      renameSync(stagedPath(this.#root.stagingFolder, index), target);
-      placed.push({ target, saved });
+  /** Puts staged files into their places; what was there is replaced in one step. */
+  async place(placements: Placement[]): Promise<void> {
+    for (const { staged, record, was, keepAs } of placements) {
+      const source = this.#root.staging.at(staged);
+      await this.#put(source, { path: record.path, ino: record.fingerprint.ino, was, keepAs });
       if (this.#pacer.isDue) await this.#pacer.rest();
     }
   }
 
   /** Takes files away. One that is gone already is none of our business. */
-  async remove(paths: string[]): Promise<void> {
-    for (const path of paths) {
-      await this.#root.checkFolder(folderOf(path));
-      const place = this.#root.absolute(path);
+  async remove(files: { path: string; was: LiveFile }[]): Promise<void> {
+    for (const { path, was } of files) {
+      const target = this.#target(path);
+      if (!target || !this.#isThere(target, path)) continue;
       const saved = this.#nextSaved();
-      const isGone = await rename(place, saved).then(() => false, codes('ENOENT'));
-      if (!isGone) this.#undo.push(() => rename(saved, place));
+      this.#moves.push({ kind: 'removed', path, saved });
+      this.#takeAway(target, saved.name);
+      await this.#checkSaved(target, { path, saved, was });
+      if (this.#pacer.isDue) await this.#pacer.rest();
+    }
+  }
+
+  /** Gives back what was there before: in one step, where the agent's file is still there. */
+  async giveBack({ path, kept, was }: { path: string; kept: KeptFile; was: LiveFile | undefined }): Promise<void> {
+    const folder = this.#root.openAgentFolder('taken-over');
+    try {
+      const stats = lstatSync(folder.at(kept.name), { throwIfNoEntry: false });
+      // Somebody removed what was kept: then the agent's own file goes.
+      if (!stats) return await this.remove(was ? [{ path, was }] : []);
+      const staged = this.#root.staging.at(this.#nextSaved().name);
+      const isLinked = tryLink(folder.at(kept.name), staged);
+      const from: Saved | undefined = isLinked ? undefined : { folder: 'taken-over', name: kept.name };
+      const source = isLinked ? staged : folder.at(kept.name);
+      await this.#put(source, { path, ino: stats.ino, was, keepAs: undefined, from });
+    } finally {
+      folder.close();
     }
   }
 
   /** Makes folders; the outer ones come first in the list. */
   async makeFolders(folders: string[]): Promise<void> {
-    for (const folder of folders) {
-      await this.#root.checkFolder(folderOf(folder));
-      const path = this.#root.absolute(folder);
-      const wasThere = await mkdir(path, 0o755).then(() => false, codes('EEXIST'));
-      if (!wasThere) this.#undo.push(() => rmdir(path));
+    for (const path of folders) {
+      const [parent, name] = split(path);
+      const folder = this.#folder(parent);
+      if (!folder.make(name)) continue;
+      this.#moves.push({ kind: 'folderMade', path });
+      if (this.#folderMode !== undefined) widen(folder, name, this.#folderMode);
+      if (this.#pacer.isDue) await this.#pacer.rest();
     }
   }
 
   /** Removes folders, the inner ones first. What somebody else put in there stays, and the folder with it. */
   async removeFolders(folders: string[]): Promise<void> {
-    for (const folder of folders) {
-      const path = this.#root.absolute(folder);
-      const stats = await lstat(path).catch(() => undefined);
-      const stays = await rmdir(path).then(() => false, codes('ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR'));
-      if (stays || !stats) continue;
-      this.#undo.push(async () => {
-        await mkdir(path);
-        await chmod(path, stats.mode & 0o7777);
-      });
+    this.close();
+    for (const path of folders) {
+      const [parent, name] = split(path);
+      const stats = lstatSync(this.#target(path) ?? '', { throwIfNoEntry: false });
+      if (!stats?.isDirectory()) continue;
+      this.#moves.push({ kind: 'folderRemoved', path, mode: stats.mode & 0o7777 });
+      this.#folder(parent).removeFolder(name);
     }
   }
 
-  /** A second name for the file, where the file system has such; nothing, a link or a pipe is not worth saving. */
-  #save(place: string): string | undefined {
-    if (!lstatSync(place, { throwIfNoEntry: false })?.isFile()) return undefined;
+  /** Lets go of the folder that was last worked in. */
+  close(): void {
+    this.#open?.folder.close();
+    this.#open = undefined;
+  }
+
+  async #put(source: string, { path, ino, was, keepAs, from }: Put): Promise<void> {
+    const target = this.#folder(split(path)[0]).at(split(path)[1]);
+    if (!was || was.kind === 'folder' || !this.#isThere(target, path)) {
+      this.#moves.push({ kind: 'placed', path, ino, saved: undefined, ...(from && { from }) });
+      return meanwhile(path, () => putNew(source, target));
+    }
     const saved = this.#nextSaved();
+    const move: Move = { kind: 'placed', path, ino, saved, ...(from && { from }) };
+    this.#moves.push(move);
+    const isLinked = meanwhile(path, () => tryLink(target, this.#root.staging.at(saved.name)));
+    if (!isLinked) this.#takeAway(target, saved.name);
+    await this.#checkSaved(target, { path, saved, was });
+    if (keepAs) move.saved = this.#keep(saved, keepAs);
+    if (isLinked) renameSync(source, target);
+    else meanwhile(path, () => putNew(source, target));
+  }
+
+  /** Whether anything is at the path. A folder that somebody put there is left alone. */
+  #isThere(target: string, path: string): boolean {
+    const stats = lstatSync(target, { throwIfNoEntry: false });
+    if (stats?.isDirectory()) throw changed(path);
+    return stats !== undefined;
+  }
+
+  #takeAway(target: string, name: string): void {
+    renameSync(target, this.#root.staging.at(name));
+  }
+
+  /** Throws unless what was saved is what the plan saw; it is in its place again then. */
+  async #checkSaved(target: string, { path, saved, was }: { path: string; saved: Saved; was: LiveEntry }) {
+    const file = this.#root.staging.at(saved.name);
+    if (await isAsSeen(file, was)) return;
+    const isInPlace = lstatSync(target, { throwIfNoEntry: false })?.ino === lstatSync(file).ino;
+    if (!isInPlace) meanwhile(path, () => (lstatSync(file).isDirectory() ? renameSync : putNew)(file, target));
+    throw changed(path);
+  }
+
+  #keep({ name }: Saved, keepAs: string): Saved {
+    const folder = this.#root.openAgentFolder('taken-over');
     try {
-      linkSync(place, saved);
+      renameSync(this.#root.staging.at(name), folder.at(keepAs));
+      return { folder: 'taken-over', name: keepAs };
+    } finally {
+      folder.close();
+    }
+  }
+
+  /** The path of an entry in its folder; undefined where that is not there any more, or is a link. */
+  #target(path: string): string | undefined {
+    const [parent, name] = split(path);
+    try {
+      return this.#folder(parent).at(name);
     } catch (error) {
       const { code = '' } = error as NodeJS.ErrnoException;
-      if (code === 'ENOENT') return undefined;
-      if (!['EPERM', 'ENOSYS', 'EOPNOTSUPP', 'EMLINK'].includes(code)) throw error;
-      renameSync(place, saved);
+      if (['ENOENT', 'ENOTDIR', 'data.symbolicLink'].includes(code)) return undefined;
+      throw error;
     }
-    return saved;
   }
 
-  #nextSaved(): string {
+  #folder(path: string): Folder {
+    if (this.#open?.path === path) return this.#open.folder;
+    this.close();
+    const folder = this.#root.openFolder(path);
+    this.#open = { path, folder };
+    return folder;
+  }
+
+  #nextSaved(): Saved {
     this.#saved += 1;
-    return join(this.#root.stagingFolder, `saved-${this.#saved}`);
+    return { folder: 'staging', name: `saved-${this.#saved}` };
   }
 }
 
-async function takeBack(placed: { target: string; saved: string | undefined }[]): Promise<void> {
-  const errors: unknown[] = [];
-  for (const { target, saved } of placed.reverse()) {
-    try {
-      if (saved) renameSync(saved, target);
-      else unlinkSync(target);
-    } catch (error) {
-      errors.push(error);
-    }
-  }
-  if (errors.length > 0) throw new AggregateError(errors, `${errors.length} files are not back: ${errors[0]}`);
+interface Put extends Pick<Placement, 'was' | 'keepAs'> {
+  path: string;
+  /** Of the file that comes. */
+  ino: number;
+  /** Where it comes from, if that is no second name of it. */
+  from?: Saved | undefined;
 }
 
-const folderOf = (path: string): string => (dirname(path) === '.' ? '' : dirname(path));
+/** Whether a file is what was looked at: told by its fingerprint, or, where that differs, by its content. */
+async function isAsSeen(file: string, was: LiveEntry): Promise<boolean> {
+  const stats = lstatSync(file);
+  if (was.kind !== 'file') return !stats.isFile() && !stats.isDirectory();
+  if (!stats.isFile()) return false;
+  return isSameFingerprint(was.fingerprint, stats) || (await hashFile(file, 'sha256')).sha256 === was.sha256;
+}
 
-/** Gives true for what somebody else did in the meantime, and throws anything else. */
-const codes =
-  (...expected: string[]) =>
-  (error: NodeJS.ErrnoException): true => {
-    if (expected.includes(error.code ?? '')) return true;
+/** The group that a volume gives to new folders (setgid) stays. */
+function widen(parent: Folder, name: string, mode: number): void {
+  const folder = parent.open(name);
+  folder.chmod((folder.mode & 0o7000) | mode);
+  folder.close();
+}
+
+const changed = (path: string) =>
+  new TransientError(
+    `${path} was changed by somebody else during the sync: nothing is overwritten, and looked at again`,
+    {
+      code: 'data.changed',
+      reason: 'PathConflict',
+    },
+  );
+
+/** Runs a call; something at a path where nothing was, or a folder, came there meanwhile. */
+function meanwhile<T>(path: string, call: () => T): T {
+  try {
+    return call();
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' || code === 'EISDIR') throw changed(path);
     throw error;
-  };
-
-/** What has to be done to take back what was done so far. */
-export class UndoLog {
-  readonly #steps: (() => Promise<void>)[] = [];
-
-  /** Notes how to take back a step that was just done. */
-  push(step: () => Promise<void>): void {
-    this.#steps.push(step);
-  }
-
-  /** Takes everything back, the last step first; gives the errors of those that could not be. */
-  async run(): Promise<unknown[]> {
-    const errors: unknown[] = [];
-    for (let step = this.#steps.pop(); step; step = this.#steps.pop()) {
-      await step().catch((error) => errors.push(error));
-    }
-    return errors;
   }
 }

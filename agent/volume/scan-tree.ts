@@ -104,7 +104,7 @@ function asRecorded({ inputs, patches, blob, executable, fingerprint, sha256 }: 
 }
 
 async function listBelow(root: DataRoot, folder: string): Promise<string[]> {
-  const entries = await readdir(root.absolute(folder), { withFileTypes: true });
+  const entries = (await readdir(root.absolute(folder), { withFileTypes: true }).catch(absent)) ?? [];
   const lists = entries.map(async (entry) => {
     const path = joinPath(folder, entry.name);
     return entry.isDirectory() ? [path, ...(await listBelow(root, path))] : [path];
@@ -142,7 +142,7 @@ interface FileHashes {
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Reads a file in pieces and hashes it both ways; `algorithm` is that of the repository's object ids. */
-async function hashFile(path: string, algorithm: 'sha1' | 'sha256'): Promise<FileHashes> {
+export async function hashFile(path: string, algorithm: 'sha1' | 'sha256'): Promise<FileHashes> {
   const handle = await open(path, FLAGS);
   try {
     const { size } = await handle.stat();
@@ -166,7 +166,7 @@ export function fingerprintOf({ size, mtimeMs, ino }: Stats): Fingerprint {
 }
 
 /** Whether the file is the same, untouched one. */
-function isSameFingerprint(a: Fingerprint, { size, mtimeMs, ino }: Fingerprint): boolean {
+export function isSameFingerprint(a: Fingerprint, { size, mtimeMs, ino }: Fingerprint): boolean {
   return a.size === size && a.mtimeMs === mtimeMs && a.ino === ino;
 }
 

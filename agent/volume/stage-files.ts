@@ -11,7 +11,11 @@ import { forEachLimited, Pacer } from './pacer.ts';
 import { fingerprintOf } from './scan-tree.ts';
 
 export interface StagingOptions extends ContentSource {
+  /** The folder as a path of this process. */
   folder: string;
+  /** A path of the same file system that other processes know. */
+  fileSystem: string;
+  groupWrite: boolean;
 }
 
 /** So many bytes of a file are written at once; what follows goes through the thread pool, since a disk may be slow. */
@@ -20,7 +24,7 @@ const SYNCHRONOUS_BYTES = 256 * 1024;
 const writeLater = promisify(writeFile);
 
 /** The place of a staged file: its content, mode and time are final, and it lies on the data volume's file system. */
-export const stagedPath = (folder: string, index: number): string => `${folder}/${index}`;
+const stagedPath = (folder: string, index: number): string => `${folder}/${index}`;
 
 /**
  * Writes the content of every file to a temporary one and flushes it; gives what the manifest will say of each. Nothing
@@ -34,23 +38,24 @@ export async function stageFiles(files: DesiredFile[], options: StagingOptions):
     records.push(await stageFile(file, stagedPath(options.folder, records.length), options));
     if (pacer.isDue) await pacer.rest();
   }
-  await flushFiles(records.length, options.folder);
+  await flushFiles(records.length, options);
   return records;
 }
 
-async function stageFile(file: DesiredFile, temporary: string, source: ContentSource): Promise<OwnedFile> {
-  const mode = file.executable ? 0o755 : 0o644;
+async function stageFile(file: DesiredFile, temporary: string, options: StagingOptions): Promise<OwnedFile> {
+  const mode = (file.executable ? 0o755 : 0o644) | (options.groupWrite ? 0o020 : 0);
   const handle = openSync(temporary, 'wx', mode);
   try {
     let written = 0;
-    const delivered = await deliverContent(file, source, (chunk) => {
+    const delivered = await deliverContent(file, options, (chunk) => {
       written += chunk.length;
       return written > SYNCHRONOUS_BYTES ? writeLater(handle, chunk) : writeFileSync(handle, chunk);
     });
     const stats = fstatSync(handle);
     // The mask of the process may have taken bits away.
     if ((stats.mode & 0o777) !== mode) fchmodSync(handle, mode);
-    return recordOf(file, delivered, fingerprintOf(stats));
+    const record = recordOf(file, delivered, fingerprintOf(stats));
+    return options.groupWrite ? { ...record, groupWrite: true } : record;
   } finally {
     closeSync(handle);
   }
@@ -66,8 +71,8 @@ const CONCURRENCY = 16;
 const MANY = 64;
 
 /** Makes sure that the files `0`, `1` … of a folder are on the disk, and not in the system's memory alone. */
-async function flushFiles(count: number, folder: string): Promise<void> {
-  if (count >= MANY && (await flushFileSystem(folder))) return;
+async function flushFiles(count: number, { folder, fileSystem }: StagingOptions): Promise<void> {
+  if (count >= MANY && (await flushFileSystem(fileSystem))) return;
   await forEachLimited(Array(count).keys(), CONCURRENCY, async (index) => {
     const handle = await open(join(folder, String(index)), 'r+');
     try {

@@ -1,108 +1,216 @@
-import { open, readFile, rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { closeSync, constants, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
 import * as v from 'valibot';
 import { WaitingError } from '../../shared/errors.ts';
 import type { Identity } from '../plan/template-values.ts';
 import type { DataRoot } from './data-root.ts';
+import type { Folder } from './folder.ts';
+import { probeFolding } from './probe-folding.ts';
+import { removeEarlierStaging, Staging } from './staging.ts';
 
 export interface LockTimes {
   /** Milliseconds between two signs of life. */
   beatMs: number;
-  /** Milliseconds without one after which an agent counts as gone. */
+  /** Milliseconds that a lock has to be seen standing still before its owner counts as gone. */
   staleMs: number;
 }
 
 const TIMES: LockTimes = { beatMs: 10_000, staleMs: 35_000 };
+const MAX_TEXT_BYTES = 4096;
+const LOCK = 'lock';
 
-const ownerSchema = v.object({ podUid: v.string(), pod: v.string() });
+const ownerSchema = v.object({ podUid: v.string(), pod: v.string(), isReleased: v.optional(v.boolean(), false) });
+
+/** The lock as it is on the volume: the file with the highest number. */
+interface Latest {
+  generation: number;
+  text: string;
+}
+
+/** A lock of somebody else that is being watched. */
+interface Watched extends Latest {
+  seenAt: number;
+  stoodMs: number;
+}
 
 /**
- * Keeps a second agent away from a data volume: a file beside the manifest names the pod, and is written again and
- * again. An agent of the same pod takes over at once, since the earlier one must have ended; that of another pod when
- * the signs of life stop. Ages are told by the times of the volume's own file system, never by comparing clocks.
+ * Keeps a second agent away from a data volume. The lock is a row of files with rising numbers: who creates the next
+ * one, exclusively, has it, and writes to it again and again as a sign of life. An agent of the same pod follows at
+ * once, since the earlier one must have ended; that of another pod when it saw the lock standing still for long enough
+ * on its own clock. An owner who was held up for longer notices, and cannot move a file: see {@link Staging}.
  */
 export class VolumeLock {
   readonly #root: DataRoot;
-  readonly #file: string;
-  readonly #text: string;
-  readonly #podUid: string;
+  readonly #identity: Identity;
   readonly #times: LockTimes;
-  #timer: NodeJS.Timeout | undefined;
+  #held: { generation: number; descriptor: number; timer: NodeJS.Timeout } | undefined;
+  #watched: Watched | undefined;
+  #beats = 0;
 
-  constructor(root: DataRoot, { podUid, podName, namespace }: Identity, times = TIMES) {
+  constructor(root: DataRoot, identity: Identity, times = TIMES) {
     this.#root = root;
-    this.#file = join(root.agentFolder, 'owner.json');
-    this.#text = JSON.stringify({ podUid, pod: `${namespace}/${podName}` });
-    this.#podUid = podUid;
+    this.#identity = identity;
     this.#times = times;
   }
 
   /** Takes the lock, and gives whether it was not held before. Throws {@link WaitingError} where another pod has it. */
   async hold(): Promise<boolean> {
-    const owner = await this.#readOwner();
-    if (this.#timer && owner?.podUid === this.#podUid) return false;
-    this.#stopBeating();
-    if (owner && owner.podUid !== this.#podUid) await this.#checkAge(owner.pod);
-    await this.#root.emptyStaging();
-    await this.#take();
-    this.#timer = setInterval(() => void this.#beat().catch(() => {}), this.#times.beatMs).unref();
+    if (this.isHeld && this.#root.staging.isAlive) return false;
+    this.#drop();
+    const folder = this.#root.openAgentFolder(LOCK);
+    try {
+      await this.#take(folder);
+    } finally {
+      folder.close();
+    }
     return true;
+  }
+
+  /** Whether nobody has taken over. */
+  get isHeld(): boolean {
+    if (!this.#held) return false;
+    const folder = this.#root.openAgentFolder(LOCK);
+    try {
+      return latestGeneration(folder) === this.#held.generation;
+    } finally {
+      folder.close();
+    }
+  }
+
+  /** Throws {@link WaitingError} if somebody has taken over. */
+  check(): void {
+    if (this.isHeld) return;
+    throw this.#inUse('another agent took over the data volume while this one was held up', 'data.lost');
   }
 
   /** Lets the next agent in at once. */
   async release(): Promise<void> {
-    if (!this.#timer) return;
-    this.#stopBeating();
-    if ((await this.#readOwner())?.podUid === this.#podUid) await rm(this.#file, { force: true });
+    // Whatever is wrong with the volume by now, the agent ends; the next owner of the lock tidies up.
+    if (this.#held) await this.#root.staging.remove().catch(() => {});
+    this.#letGo();
   }
 
-  async #readOwner(): Promise<v.InferOutput<typeof ownerSchema> | undefined> {
-    const text = await readFile(this.#file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return '';
+  async #take(folder: Folder): Promise<void> {
+    const latest = readLatest(folder);
+    this.#checkFree(latest);
+    const generation = (latest?.generation ?? 0) + 1;
+    const descriptor = this.#create(folder, generation);
+    const timer = setInterval(() => this.#beat(), this.#times.beatMs).unref();
+    this.#held = { generation, descriptor, timer };
+    try {
+      writeSync(descriptor, this.#text(), 0);
+      await removeEarlierStaging(this.#root, generation);
+      this.#root.staging = Staging.make(this.#root, generation, this.#identity.podUid);
+      // Only now: an owner whose folder is made after a look at the lock would escape who takes over in between.
+      this.check();
+      for (const number of generationsIn(folder)) if (number < generation) folder.unlink(nameOf(number));
+      this.#root.folding = probeFolding(folder);
+    } catch (error) {
+      this.#letGo();
       throw error;
-    });
-    const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), ownerSchema), text);
-    return parsed.success ? parsed.output : undefined;
-  }
-
-  async #checkAge(pod: string): Promise<void> {
-    const probe = `${this.#file}.${this.#podUid.replace(/[^\w-]/g, '')}.probe`;
-    await rm(probe, { force: true });
-    await (await open(probe, 'wx', 0o644)).close();
-    const [now, then] = [await stat(probe), await stat(this.#file)];
-    await rm(probe, { force: true });
-    if (now.mtimeMs - then.mtimeMs > this.#times.staleMs) return;
-    throw new WaitingError(
-      `the data volume is in use by the agent of pod ${pod}: each gateway needs a volume, or a subPath, of its own`,
-      { code: 'data.inUse', reason: 'VolumeInUse', retryAfterMs: this.#times.beatMs / 2 },
-    );
-  }
-
-  async #take(): Promise<void> {
-    const temporary = `${this.#file}.${this.#podUid.replace(/[^\w-]/g, '')}.tmp`;
-    await rm(temporary, { force: true });
-    const handle = await open(temporary, 'wx', 0o644);
-    try {
-      await handle.writeFile(this.#text);
-    } finally {
-      await handle.close();
     }
-    await rename(temporary, this.#file);
+    this.#watched = undefined;
   }
 
-  /** Writes the same text again, unless somebody took over. */
-  async #beat(): Promise<void> {
-    if ((await this.#readOwner())?.podUid !== this.#podUid) return;
-    const handle = await open(this.#file, 'r+');
+  #checkFree(latest: Latest | undefined): void {
+    if (!latest) return;
+    const owner = parseOwner(latest.text);
+    if (owner?.isReleased || owner?.podUid === this.#identity.podUid || this.#standsStill(latest)) return;
+    const who = owner ? `the agent of pod ${owner.pod}` : 'another agent';
+    const message = `the data volume is in use by ${who}: each gateway needs a volume, or a subPath, of its own`;
+    throw this.#inUse(message, 'data.inUse');
+  }
+
+  /** Watches the lock on this machine's own clock; a long time between two looks counts for two signs of life only. */
+  #standsStill({ generation, text }: Latest): boolean {
+    const seenAt = performance.now();
+    const before = this.#watched;
+    const isSame = before?.generation === generation && before.text === text;
+    const passedMs = isSame ? Math.min(seenAt - before.seenAt, 2 * this.#times.beatMs) : 0;
+    const stoodMs = isSame ? before.stoodMs + passedMs : 0;
+    this.#watched = { generation, text, seenAt, stoodMs };
+    return stoodMs >= this.#times.staleMs;
+  }
+
+  /** Only one agent creates a file of that number. */
+  #create(folder: Folder, generation: number): number {
     try {
-      await handle.write(this.#text, 0);
-    } finally {
-      await handle.close();
+      return openSync(folder.at(nameOf(generation)), 'wx', 0o644);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      throw this.#inUse('another agent has just taken the data volume', 'data.inUse');
     }
   }
 
-  #stopBeating(): void {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+  /** Writes into this agent's own file, wherever its name may be by now. */
+  #beat(): void {
+    if (!this.#held) return;
+    this.#beats += 1;
+    try {
+      writeSync(this.#held.descriptor, this.#text(), 0);
+    } catch {} // a full or broken volume: the next write of a sync says so
   }
+
+  /** Into this agent's own file as well: who took over meanwhile has another one. */
+  #letGo(): void {
+    if (!this.#held) return;
+    const { descriptor } = this.#held;
+    try {
+      ftruncateSync(descriptor, writeSync(descriptor, this.#text({ isReleased: true }), 0));
+    } catch {} // others then wait until they saw it standing still
+    this.#drop();
+  }
+
+  #text(more: { isReleased?: true } = {}): string {
+    const { podUid, podName, namespace } = this.#identity;
+    const beat = String(this.#beats).padStart(12, '0');
+    return JSON.stringify({ podUid, pod: `${namespace}/${podName}`, beat, ...more });
+  }
+
+  #inUse(message: string, code: string): WaitingError {
+    return new WaitingError(message, { code, reason: 'VolumeInUse', retryAfterMs: this.#times.beatMs / 2 });
+  }
+
+  #drop(): void {
+    if (!this.#held) return;
+    clearInterval(this.#held.timer);
+    closeSync(this.#held.descriptor);
+    this.#held = undefined;
+    this.#root.staging = undefined;
+  }
+}
+
+const nameOf = (generation: number): string => `${generation}.json`;
+
+function generationsIn(folder: Folder): number[] {
+  return folder.list().flatMap((name) => Number(/^([1-9]\d{0,14})\.json$/.exec(name)?.[1] ?? Number.NaN) || []);
+}
+
+function latestGeneration(folder: Folder): number | undefined {
+  const generations = generationsIn(folder);
+  return generations.length === 0 ? undefined : Math.max(...generations);
+}
+
+function readLatest(folder: Folder): Latest | undefined {
+  const generation = latestGeneration(folder);
+  return generation === undefined ? undefined : { generation, text: readText(folder.at(nameOf(generation))) };
+}
+
+/** Neither follows a link nor waits for a pipe; what cannot be read says nothing, and may stand still. */
+function readText(path: string): string {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    const bytes = Buffer.alloc(MAX_TEXT_BYTES);
+    return bytes.toString('utf8', 0, readSync(descriptor, bytes));
+  } catch {
+    return '';
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+function parseOwner(text: string): v.InferOutput<typeof ownerSchema> | undefined {
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), ownerSchema), text);
+  return parsed.success ? parsed.output : undefined;
 }

@@ -16,7 +16,7 @@ export type Injection =
 
 /** A GatewaySync that a pod may belong to. */
 export interface InjectionCandidate extends Candidate {
-  spec: Omit<ObservedSpec, 'sync'>;
+  spec: ObservedSpec;
 }
 
 /** The GatewaySyncs of a namespace. */

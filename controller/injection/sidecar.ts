@@ -1,4 +1,5 @@
 import { AGENT_CONTAINER } from '../../shared/api/names.ts';
+import type { ObservedSpec } from '../watch/observed-gateway-sync.ts';
 import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';
 import {
   copiesCredentials,
@@ -37,6 +38,7 @@ export function sidecarContainer(input: SidecarInput) {
       { name: 'sync-metrics', containerPort: ports.metrics },
     ],
     ...probes,
+    ...(allowedFailures(input) > 0 ? { readinessProbe } : {}),
     // A pod with resources at its own level shares them out, and these must exceed the sum of its containers' ones.
     resources: spec.agent?.resources ?? (pod.spec.resources ? {} : defaultResources),
     securityContext: {
@@ -60,7 +62,6 @@ const probes = {
     timeoutSeconds: 2,
     failureThreshold: 86_400,
   },
-  // No readiness probe: a git host that is unavailable must not take a gateway out of service.
   livenessProbe: {
     httpGet: { path: '/healthz', port: 'sync-health' },
     periodSeconds: 10,
@@ -68,6 +69,16 @@ const probes = {
     failureThreshold: 6,
   },
 };
+
+/** Not there unless somebody asks for it: a git host that is unavailable must not take a gateway out of service. */
+const readinessProbe = {
+  httpGet: { path: '/servingz', port: 'sync-health' },
+  periodSeconds: 5,
+  timeoutSeconds: 2,
+  failureThreshold: 2,
+};
+
+const allowedFailures = ({ spec, profile }: AgentIdentity): number => spec.sync.profiles[profile]?.maxFailures ?? 0;
 
 /** The user that a container runs as: the agent writes files as the same one. */
 export function identityOf({ securityContext }: Container, pod: AdmittedPod) {
@@ -101,6 +112,7 @@ const podName = { valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } };
 
 /** What an agent needs to know about itself. */
 export interface AgentIdentity extends Followed {
+  spec: ObservedSpec;
   profile: string;
   /** Undefined: the pod's name, which is not known yet where it is generated. */
   gatewayName: string | undefined;

@@ -3,8 +3,8 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { gzipSync } from 'node:zlib';
 import { retryAfterMs } from '../../shared/domain/duration.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
+import type { AddressGuard } from '../../shared/io/address-guard.ts';
 import { gitErrorOf } from '../../shared/io/git/git-error.ts';
-import type { AddressGuard } from './address-guard.ts';
 import { answerTooLarge, apiAnswerTooLarge, timedOut } from './host-errors.ts';
 
 /** The most that is read of an answer: some 400,000 refs of a host that does not filter them, none of which is kept. */

@@ -1,7 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
-import type { Git, GitAccess, GitLimits } from '../../shared/io/git/git.ts';
+import type { Git, GitLimits } from '../../shared/io/git/git.ts';
+import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import { reportedError } from './host-errors.ts';
 import { prefixesToSend, type RefQuery, WantedRefs } from './wanted-refs.ts';

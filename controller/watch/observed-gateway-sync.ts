@@ -3,6 +3,7 @@ import type { GatewaySync, GatewaySyncSpec } from '../../shared/api/gateway-sync
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { ManagedFieldsEntry } from '../../shared/api/object-meta.ts';
+import type { Profile } from '../../shared/api/sync.ts';
 import { resolveProfile } from '../../shared/domain/resolve-profile.ts';
 import { validateProfiles } from '../../shared/domain/validate-profiles.ts';
 import { clip } from './observed-text.ts';
@@ -31,10 +32,12 @@ export interface Origin {
   notBefore?: number;
 }
 
+type KeptOfProfile = { [Key in 'paused' | 'dryRun' | 'maxFailures']?: Profile[Key] | undefined };
+
 /** What the controller uses of `spec.sync`, which may have a megabyte: agents read the rest themselves. */
 interface ObservedSync {
-  /** By name; whether the profile, or what it inherits, tells the agents to leave the files alone. */
-  profiles: Record<string, { paused?: boolean | undefined; dryRun?: boolean | undefined }>;
+  /** By name, with what each inherits: whether agents leave the files alone, and the failures that they put up with. */
+  profiles: Record<string, KeptOfProfile>;
   /** What is wrong with them beyond what the CRD refuses, the first few sentences. */
   problems?: string[];
 }
@@ -67,7 +70,8 @@ export function projectGatewaySync(
   previous?: ObservedGatewaySync,
 ): ObservedGatewaySync {
   const writtenAt = (field: string) => timeOf(ownerOfField(metadata.managedFields, ['f:spec', 'f:git', field]));
-  const isKnown = previous !== undefined && previous.uid === metadata.uid && previous.generation === metadata.generation;
+  const isKnown =
+    previous !== undefined && previous.uid === metadata.uid && previous.generation === metadata.generation;
   return {
     namespace: metadata.namespace,
     name: metadata.name,
@@ -91,8 +95,9 @@ export function projectSpec({ sync, ...rest }: GatewaySyncSpec): ObservedSpec {
 
 function projectSync(sync: GatewaySyncSpec['sync']): ObservedSync {
   const profiles = Object.keys(sync.profiles).map((name) => {
-    const { paused, dryRun } = resolveProfile(sync, name) ?? {};
-    return [name, { ...(paused ? { paused } : {}), ...(dryRun ? { dryRun } : {}) }] as const;
+    const { paused, dryRun, maxFailures } = resolveProfile(sync, name) ?? {};
+    const kept = { ...(paused && { paused }), ...(dryRun && { dryRun }), ...(maxFailures && { maxFailures }) };
+    return [name, kept] as const;
   });
   const problems = validateProfiles(sync)
     .slice(0, SHOWN_PROBLEMS)

@@ -21,7 +21,8 @@ const GRANTED_MIB = 128;
  * are what they come to in the memory that the chart grants.
  */
 export async function readNodeFlags(program: Program): Promise<string[]> {
-  const flags = (await readEntryPoint(program)).filter((argument) => argument.startsWith('--'));
+  const entryPoint = await readEntryPoint(program);
+  const flags = entryPoint.slice(entryPoint.indexOf('node')).filter((argument) => argument.startsWith('--'));
   return flags.map((flag) =>
     flag.replace(/^--max-old-space-size-percentage=(\d+)$/, (_, percentage) => {
       return `--max-old-space-size=${Math.floor((Number(percentage) * GRANTED_MIB) / 100)}`;

@@ -38,6 +38,8 @@ export interface GitServer {
   credentials: GitCredentials | undefined;
   /** How the server misbehaves from now on; undefined: not at all. */
   fault: GitFault | undefined;
+  /** Is asked first whether it answers a request; undefined: it does not. */
+  redirect: ((...request: Parameters<RequestListener>) => unknown) | undefined;
   /** Answers requests of Git LFS, once they are authorised; undefined: there is none. */
   lfs: RequestListener | undefined;
   createRepository(name: string): Promise<GitRepository>;
@@ -59,6 +61,7 @@ export async function startGitServer({
     requests: [],
     credentials,
     fault: undefined,
+    redirect: undefined,
     lfs: undefined,
     createRepository: (name) => createBareRepository(folder.path, name, gitServer.url),
     stop: async () => {
@@ -75,6 +78,8 @@ export async function startGitServer({
       entry.status = response.statusCode;
     });
     if (await misbehave(gitServer, response)) return;
+    gitServer.redirect?.(request, response);
+    if (response.headersSent) return;
     if (!entry.authorised) {
       response.writeHead(401, { 'www-authenticate': 'Basic realm="testbed"' }).end();
       return;

@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 /** Name of a binary that the test bed can provide. */
 export type BinaryName =
   | 'etcd'
-  | 'git-lfs'
   | 'helm'
   | 'kube-apiserver'
   | 'kube-controller-manager'
@@ -31,7 +30,6 @@ export const kubernetesVersion = '1.36.3';
 export const kubernetesStagingVersion = '0.36.3';
 
 const etcdVersion = '3.6.5';
-const gitLfsVersion = '3.8.1';
 const helmVersion = '4.3.1';
 const kubeconformVersion = '0.8.0';
 const prometheusVersion = '3.15.0';
@@ -66,12 +64,6 @@ const prometheusCommand = (name: string): Source => ({
 /** Where each binary comes from. */
 export const sources: Record<BinaryName, Source> = {
   etcd: { module: 'etcd', package: 'go.etcd.io/etcd/server/v3', version: etcdVersion, stamps: {} },
-  'git-lfs': {
-    module: 'git-lfs',
-    package: 'github.com/git-lfs/git-lfs/v3',
-    version: gitLfsVersion,
-    stamps: {},
-  },
   helm: {
     module: 'helm',
     package: 'helm.sh/helm/v4/cmd/helm',
@@ -117,12 +109,6 @@ const controllerManager = `https://dl.k8s.io/release/v${kubernetesVersion}/bin/l
 
 /** Where binaries are published for this platform. The rest of Kubernetes comes as one archive, which an index names. */
 export const releases: Partial<Record<BinaryName, Release>> = {
-  'git-lfs': onGitHub(
-    'git-lfs/git-lfs',
-    gitLfsVersion,
-    `git-lfs-${platform}-${arch}-v${gitLfsVersion}.${platform === 'darwin' ? 'zip' : 'tar.gz'}`,
-    'sha256sums.asc',
-  ),
   helm: { url: helmArchive, checksums: `${helmArchive}.sha256sum` },
   ...(platform === 'linux' && {
     'kube-controller-manager': { url: controllerManager, checksums: `${controllerManager}.sha512` },

@@ -94,13 +94,25 @@ export const destinationPath = (description: string) =>
   );
 
 /** A Go duration string between 5s and 24h. */
-export const pollInterval = (description: string) =>
+export const duration = (description: string) =>
   v.pipe(
     v.string(),
     v.maxLength(32),
     cel({
       rule: "self.matches('^([0-9]+(\\\\.[0-9]+)?(ms|s|m|h))+$') && duration(self) >= duration('5s') && duration(self) <= duration('24h')",
       message: 'must be a duration between 5s and 24h, such as 30s, 5m or 1h30m',
+    }),
+    v.description(description),
+  );
+
+/** A Go duration string within bounds, which are such strings themselves. */
+export const durationBetween = (min: string, max: string, description: string) =>
+  v.pipe(
+    v.string(),
+    v.maxLength(32),
+    cel({
+      rule: `self.matches('^([0-9]+(\\\\.[0-9]+)?(ms|s|m|h))+$') && duration(self) >= duration('${min}') && duration(self) <= duration('${max}')`,
+      message: `must be a duration between ${min} and ${max}, such as 1.5s or 1m30s`,
     }),
     v.description(description),
   );

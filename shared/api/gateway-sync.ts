@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { BOUNDS } from './bounds.ts';
-import { cel, integer, name, pollInterval, refGlob, secretKeyRef } from './fields.ts';
+import { cel, destinationPath, duration, durationBetween, integer, name, refGlob, secretKeyRef } from './fields.ts';
 import type { GatewaySyncStatus } from './gateway-sync-status.ts';
 import { gitSchema } from './git.ts';
 import type { ObjectMeta } from './object-meta.ts';
@@ -12,7 +12,7 @@ const pollingSchema = v.pipe(
       v.pipe(v.boolean(), v.description('Whether the repository is polled. False: webhooks only.')),
       true,
     ),
-    interval: v.optional(pollInterval('Time between two polls, 5s to 24h.'), '60s'),
+    interval: v.optional(duration('Time between two polls, 5s to 24h.'), '60s'),
   }),
   v.description('How often the repository is asked for changes.'),
 );
@@ -30,6 +30,8 @@ const webhookSchema = v.pipe(
   }),
   v.description('What a webhook may ask for.'),
 );
+
+const callTimeout = (description: string) => durationBetween('1s', '5m', description);
 
 const reloadRequestSchema = v.object({
   method: v.optional(v.pipe(v.picklist(['GET', 'POST', 'PUT']), v.description('HTTP method.')), 'POST'),
@@ -52,6 +54,7 @@ const reloadRequestSchema = v.object({
     ),
   ),
   expectStatus: v.optional(integer(100, 599, 'Status that means success. Left out: any 2xx.')),
+  timeout: v.optional(callTimeout('Time for this call, 1s to 5m. Left out: reload.timeout.')),
 });
 
 const readyPathSchema = v.pipe(
@@ -92,8 +95,14 @@ const gatewaySchema = v.pipe(
             ),
           ),
           readyPath: v.optional(readyPathSchema),
+          touchFile: v.optional(
+            destinationPath(
+              'File in the data volume to touch after a change, for gateways that watch a file: it then holds the commit and the time.',
+            ),
+          ),
+          timeout: v.optional(callTimeout('Time for each call to the gateway, 1s to 5m.'), '10s'),
         }),
-        v.description('How to tell the gateway that its files changed.'),
+        v.description('How to notify the gateway that its files changed.'),
       ),
     ),
   }),

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { BOUNDS } from './bounds.ts';
-import { cel, gitRef, name, secretKeyRef } from './fields.ts';
+import { cel, duration, gitRef, name, secretKeyRef } from './fields.ts';
 
 const tokenAuthSchema = v.pipe(
   v.object({ secretRef: secretKeyRef('The Secret that holds the token.') }),
@@ -125,6 +125,11 @@ export const gitSchema = v.pipe(
         v.description('Whether to fetch submodules. Without it a submodule in a mapped path is an error.'),
       ),
       false,
+    ),
+    timeout: v.optional(
+      duration(
+        'Time that an agent gives one fetch, 5s to 24h; left out, 1h. A fetch that moves goes on until then, one that has all but stopped ends before.',
+      ),
     ),
   }),
   cel(

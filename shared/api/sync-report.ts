@@ -37,7 +37,7 @@ export const syncReportStatusSchema = v.pipe(
       v.pipe(
         v.array(text('A path, with what would happen to it.', 1024)),
         v.maxLength(BOUNDS.changes),
-        v.description('First paths of a dry run.'),
+        v.description('First paths of a dry run, or those that differ from what was delivered and are left so.'),
       ),
     ),
     message: v.optional(text('What is wrong and what to do.', BOUNDS.message)),

@@ -57,8 +57,42 @@ const designerSessionPolicySchema = v.pipe(
   v.picklist(['proceed', 'wait', 'fail']),
   v.description('What to do while somebody edits on the gateway (preset ignition).'),
 );
+const maxFailuresSchema = integer(
+  0,
+  1_000,
+  'Failed syncs in a row after which the pod is not ready any more, until one succeeds. 0: it stays ready. A change from or to 0 takes effect when the pod is created anew.',
+);
 const dryRunSchema = v.pipe(v.boolean(), v.description('Whether to report what would change, and change nothing.'));
 const pausedSchema = v.pipe(v.boolean(), v.description('Whether to leave the files as they are.'));
+
+const onConflictSchema = v.pipe(
+  v.picklist(['takeOver', 'refuse']),
+  v.description(
+    'What to do with a file that was there before, with other content. takeOver replaces it, keeps it in .sync-agent/taken-over, and gives it back once nothing is mapped there. refuse changes nothing and says which files are in the way.',
+  ),
+);
+const driftSchema = v.pipe(
+  v.picklist(['repair', 'report', 'ignore']),
+  v.description(
+    'What to do with a delivered file that somebody changed or removed. repair puts it right, at most three times in a row; report lists it; ignore leaves it without a word. A commit that changes the file delivers it in any case.',
+  ),
+);
+const pruneSchema = v.pipe(
+  v.boolean(),
+  v.description('Whether delivered files that are no longer mapped are deleted. If false, nothing is ever deleted.'),
+);
+const allowEmptySchema = v.pipe(
+  v.boolean(),
+  v.description(
+    'Whether a commit, or patterns, that leave no file at all may delete everything. If false, that is an error.',
+  ),
+);
+const groupWriteSchema = v.pipe(
+  v.boolean(),
+  v.description(
+    'Whether the group may write: files have mode 0664 or 0775, new folders 0775. For a gateway whose user shares only the fsGroup with the agent.',
+  ),
+);
 
 const defaultsSchema = v.pipe(
   v.object({
@@ -70,13 +104,19 @@ const defaultsSchema = v.pipe(
       v.pipe(
         v.picklist(['requireSync', 'useLastGood']),
         v.description(
-          'Whether a starting gateway waits for the first sync, or starts on content of an earlier one if git is away.',
+          'Whether a starting gateway waits for the first sync, or starts on the files of an earlier one where that fails: while git or the API server is unavailable, or the GatewaySync or the profile is gone.',
         ),
       ),
       'requireSync',
     ),
+    maxFailures: v.optional(maxFailuresSchema, 0),
     dryRun: v.optional(dryRunSchema, false),
     paused: v.optional(pausedSchema, false),
+    onConflict: v.optional(onConflictSchema, 'takeOver'),
+    drift: v.optional(driftSchema, 'repair'),
+    prune: v.optional(pruneSchema, true),
+    allowEmpty: v.optional(allowEmptySchema, false),
+    groupWrite: v.optional(groupWriteSchema, false),
   }),
   v.description('What a profile uses where it says nothing itself.'),
 );
@@ -94,7 +134,13 @@ const profileSchema = v.pipe(
     syncPeriod: v.optional(syncPeriodSchema),
     dryRun: v.optional(dryRunSchema),
     designerSessionPolicy: v.optional(designerSessionPolicySchema),
+    maxFailures: v.optional(maxFailuresSchema),
     paused: v.optional(pausedSchema),
+    onConflict: v.optional(onConflictSchema),
+    drift: v.optional(driftSchema),
+    prune: v.optional(pruneSchema),
+    allowEmpty: v.optional(allowEmptySchema),
+    groupWrite: v.optional(groupWriteSchema),
   }),
   v.description('One set of mappings, chosen by a pod with the annotation sync.io/profile.'),
 );

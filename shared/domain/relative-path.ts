@@ -33,9 +33,25 @@ const problem = (message: string): RelativePath => ({ kind: 'problem', message }
 
 const emptyOrDots = /(?:^|\/)\.{0,2}(?:\/|$)/;
 
-/** Whether a normal path is one that a file can have: no empty, `.` or `..` part, no NUL. Git trees may hold others. */
+/**
+ * Whether a normal path is one that a file can have: no empty, `.` or `..` part, no NUL, and no `.git`, in which git
+ * would run what it finds. Git trees may hold others.
+ */
 export function isFilePath(path: string): boolean {
-  return !path.includes('\0') && !emptyOrDots.test(path);
+  return !path.includes('\0') && !emptyOrDots.test(path) && !isGitPath(path);
+}
+
+/** Code points that HFS+ passes over in names, by git's list (utf8.c). */
+const ignorable = '[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]*';
+const dotGit = ['\\.', 'g', 'i', 't', ''].join(ignorable);
+const gitPart = new RegExp(`(?:^|[/\\\\])(?:${ignorable}${dotGit}|git~1)[ .]*(?:$|[/\\\\:])`, 'i');
+
+/**
+ * Whether a part of the path is `.git` on any file system, as git's own check has it: in any case, with what HFS+
+ * passes over, or as NTFS takes it (`git~1`, dots and spaces at the end, streams after a colon, backslashes).
+ */
+function isGitPath(path: string): boolean {
+  return gitPart.test(path);
 }
 
 /** Whether `path` is `folder` or lies below it; `''` is the root. */

@@ -10,8 +10,15 @@ export interface ResolvedProfile {
   syncPeriod: number;
   designerSessionPolicy: 'proceed' | 'wait' | 'fail';
   startPolicy: 'requireSync' | 'useLastGood';
+  /** Failed syncs in a row after which the gateway may serve no more; 0: it always may. */
+  maxFailures: number;
   dryRun: boolean;
   paused: boolean;
+  onConflict: 'takeOver' | 'refuse';
+  drift: 'repair' | 'report' | 'ignore';
+  prune: boolean;
+  allowEmpty: boolean;
+  groupWrite: boolean;
 }
 
 /** What of `spec.sync` a profile is made of. */
@@ -35,7 +42,13 @@ export function resolveProfile({ defaults = {}, profiles }: ProfileSource, name:
     syncPeriod: profile.syncPeriod ?? defaults.syncPeriod ?? 30,
     designerSessionPolicy: profile.designerSessionPolicy ?? defaults.designerSessionPolicy ?? 'proceed',
     startPolicy: defaults.startPolicy ?? 'requireSync',
+    maxFailures: profile.maxFailures ?? defaults.maxFailures ?? 0,
     dryRun: profile.dryRun ?? defaults.dryRun ?? false,
     paused: profile.paused ?? defaults.paused ?? false,
+    onConflict: profile.onConflict ?? defaults.onConflict ?? 'takeOver',
+    drift: profile.drift ?? defaults.drift ?? 'repair',
+    prune: profile.prune ?? defaults.prune ?? true,
+    allowEmpty: profile.allowEmpty ?? defaults.allowEmpty ?? false,
+    groupWrite: profile.groupWrite ?? defaults.groupWrite ?? false,
   };
 }

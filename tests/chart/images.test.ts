@@ -28,7 +28,7 @@ for (const program of PROGRAMS) {
   test(`the image of ${program} holds its bundle, readable for everybody, and no more of ours`, async (t) => {
     const image = await assembleImage(program);
     t.after(() => image.remove());
-    const [command, ...flags] = image.entryPoint;
+    const [command, ...flags] = image.entryPoint.slice(image.entryPoint.indexOf('node'));
     const bundle = flags.pop();
     assert.equal(command, 'node');
     assert.ok(bundle && flags.every((flag) => flag.startsWith('--')));
@@ -86,7 +86,8 @@ test('the agent starts from exactly the files of its image, on a system with Nod
   const { health, variables } = await startVariables(folder('kubeconfig'));
   const pod = { POD_NAME: 'edge-0', POD_NAMESPACE: 'site', POD_UID: 'uid', CR_NAME: 'plant' };
   const env = { PATH: process.env.PATH, ...variables, ...pod, DATA_PATH: folder('data'), REPO_PATH: folder('repo') };
-  const args = image.entryPoint.slice(1).map((part) => (part.startsWith('/') ? path.join(image.path, part) : part));
+  const own = image.entryPoint.slice(image.entryPoint.indexOf('node') + 1);
+  const args = own.map((part) => (part.startsWith('/') ? path.join(image.path, part) : part));
   await expectStart(startGuarded(process.execPath, args, { env, cwd: image.path, output: 'pipe' }), health);
 });
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { IncomingMessage, RequestListener } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 
 /** A request that reached a Git LFS host. */
 interface LfsRequest {
   path: string;
-  authorization: string | undefined;
+  headers: IncomingHttpHeaders;
 }
 
 /** A Git LFS host: the batch API and basic transfers; https://github.com/git-lfs/git-lfs/tree/main/docs/api. */
@@ -15,6 +15,10 @@ export interface LfsHost {
   objects: Map<string, Buffer>;
   /** Where content is to be had: `<url>/<oid>`. */
   downloadUrl: string;
+  /** Headers that it says to send for a download. */
+  downloadHeaders: Record<string, string> | undefined;
+  /** Ends downloads after so many bytes. */
+  cutOffAt: number | undefined;
   /** Where downloads are sent on to, instead of being answered. */
   redirectUrl: string | undefined;
   /** Takes content in and gives the pointer to it. */
@@ -32,6 +36,8 @@ export function createLfsHost(downloadUrl: string): LfsHost {
     requests: [],
     objects: new Map(),
     downloadUrl,
+    downloadHeaders: undefined,
+    cutOffAt: undefined,
     redirectUrl: undefined,
     add: (given) => {
       const content = Buffer.from(given);
@@ -42,7 +48,7 @@ export function createLfsHost(downloadUrl: string): LfsHost {
   };
   const answer: (...args: Parameters<RequestListener>) => Promise<void> = async (request, response) => {
     const { url = '', headers } = request;
-    host.requests.push({ path: url, authorization: headers.authorization });
+    host.requests.push({ path: url, headers });
     if (url.endsWith('/objects/batch')) {
       const batch = JSON.parse(await textOf(request)) as Batch;
       response.setHeader('content-type', 'application/vnd.git-lfs+json');
@@ -51,15 +57,32 @@ export function createLfsHost(downloadUrl: string): LfsHost {
     }
     const oid = url.slice(url.lastIndexOf('/') + 1);
     if (host.redirectUrl) response.writeHead(307, { location: `${host.redirectUrl}/${oid}` }).end();
-    else if (host.objects.has(oid)) response.end(host.objects.get(oid));
-    else response.writeHead(404).end();
+    else serve(host.objects.get(oid), { range: headers.range, cutOffAt: host.cutOffAt }, response);
   };
   return host;
 }
 
-function offer({ objects, downloadUrl }: LfsHost, { oid, size }: Batch['objects'][number]): object {
+/** Serves an object, or the rest of it (RFC 9110, 14). */
+function serve(
+  object: Buffer | undefined,
+  { range, cutOffAt }: { range: string | undefined; cutOffAt: number | undefined },
+  response: ServerResponse,
+): void {
+  if (!object) return void response.writeHead(404).end();
+  const start = Number(/^bytes=(\d+)-$/.exec(range ?? '')?.[1] ?? 0);
+  const headers = { 'content-length': object.length - start };
+  if (range === undefined) response.writeHead(200, headers);
+  else response.writeHead(206, { ...headers, 'content-range': `bytes ${start}-${object.length - 1}/${object.length}` });
+  if (cutOffAt === undefined) response.end(object.subarray(start));
+  else response.write(object.subarray(start, cutOffAt), () => setTimeout(() => response.destroy(), 100));
+}
+
+function offer(
+  { objects, downloadUrl, downloadHeaders: header }: LfsHost,
+  { oid, size }: Batch['objects'][number],
+): object {
   if (!objects.has(oid)) return { oid, size, error: { code: 404, message: 'Object does not exist on the server' } };
-  return { oid, size, authenticated: true, actions: { download: { href: `${downloadUrl}/${oid}` } } };
+  return { oid, size, authenticated: true, actions: { download: { href: `${downloadUrl}/${oid}`, header } } };
 }
 
 async function textOf(request: IncomingMessage): Promise<string> {

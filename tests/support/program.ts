@@ -24,6 +24,8 @@ export interface ProgramOptions {
   /** Flags of Node itself. */
   nodeArgs?: string[];
   args?: string[];
+  /** File `cgroup.procs` of the cgroup to run in. */
+  cgroup?: string | undefined;
 }
 
 /**
@@ -35,10 +37,14 @@ export function startProgram(
   bundle: string,
   { env, ...options }: ProgramOptions & { env: Record<string, string> },
 ): Program {
-  const { cwd, nodeArgs = [], args = [] } = options;
+  const { cwd, nodeArgs = [], args = [], cgroup } = options;
   const { PATH, HOME } = process.env;
   const file = path.resolve(import.meta.dirname, '../..', bundle);
-  const guarded = startGuarded(process.execPath, [...nodeArgs, file, ...args], {
+  const command = [process.execPath, ...nodeArgs, file, ...args];
+  // Before Node starts: it looks at its memory then.
+  if (cgroup) command.unshift('sh', '-c', 'echo $$ > "$0" && exec "$@"', cgroup);
+  const [first = '', ...others] = command;
+  const guarded = startGuarded(first, others, {
     env: { PATH, HOME, ...env },
     output: 'pipe',
     ...(cwd && { cwd }),

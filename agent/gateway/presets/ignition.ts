@@ -8,9 +8,9 @@ import type { GatewayClient, GatewayRequest } from '../gateway-client.ts';
  */
 export const ignition = {
   /** Projects before configuration: what the configuration names has to be there. */
-  reload: async (client: GatewayClient) => {
-    await client.send(withKey({ method: 'POST', path: '/data/api/v1/scan/projects' }));
-    await client.send(withKey({ method: 'POST', path: '/data/api/v1/scan/config' }));
+  reload: async (client: GatewayClient, timeoutMs: number) => {
+    await client.send(withKey({ method: 'POST', path: '/data/api/v1/scan/projects', timeoutMs }));
+    await client.send(withKey({ method: 'POST', path: '/data/api/v1/scan/config', timeoutMs }));
   },
   listEditors: async (client: GatewayClient) => {
     const { body } = await client.send(withKey({ method: 'GET', path: '/data/api/v1/designers' }));

@@ -5,8 +5,8 @@ import { ignition } from './ignition.ts';
 export interface Preset {
   /** People who edit on the gateway now, one name each; undefined where the product has no such thing. */
   listEditors?(client: GatewayClient): Promise<string[]>;
-  /** Tells the gateway that its files changed. Throws what the client throws. */
-  reload(client: GatewayClient): Promise<void>;
+  /** Notifies the gateway that its files changed; `timeoutMs` is the time for each call. Throws what the client throws. */
+  reload(client: GatewayClient, timeoutMs: number): Promise<void>;
 }
 
 /** A gateway of which nothing is known. */

@@ -91,7 +91,13 @@ export async function startAgent(world: World, crName: string, podName: string):
   await mkdir(data, { recursive: true });
   const environment = {
     ...{ KUBECONFIG: world.cluster.kubeconfig, POD_NAME: podName, POD_NAMESPACE: NAMESPACE, POD_UID: metadata.uid },
-    ...{ CR_NAME: crName, DATA_PATH: data, REPO_PATH: path.join(own, 'repo'), LOG_LEVEL: 'warn' },
+    ...{
+      CR_NAME: crName,
+      DATA_PATH: data,
+      REPO_PATH: path.join(own, 'repo'),
+      GIT_ALLOW_LOCAL: 'true',
+      LOG_LEVEL: 'warn',
+    },
     METRICS_PORT: String(await freePort()),
   };
   return { program: await startProgram('agent', environment, own), data };

@@ -11,7 +11,7 @@ const symptoms: Symptom[] = [
   {
     pattern: /No space left on device|Disk quota exceeded/i,
     details: { code: 'git.noSpace', reason: 'CloneUnusable' },
-    message: 'the volume of the clone is full',
+    message: 'the volume that git writes to is full',
   },
   {
     pattern:
@@ -39,6 +39,16 @@ const symptoms: Symptom[] = [
       'the git host knows no such repository, or hides it: check spec.git.repo, and spec.git.auth if it is private',
   },
   {
+    pattern: /error: 30\d/,
+    details: { code: 'git.redirect', reason: 'UnexpectedRedirect' },
+    message: 'the git host sends this URL elsewhere: set spec.git.repo to the address that it redirects to',
+  },
+  {
+    pattern: /fsck error|: object [0-9a-f]{40,64}: [a-zA-Z0-9]+: |error in object/,
+    details: { code: 'git.unsafeObject', reason: 'UnsafeContent' },
+    message: "an object of the commit does not pass git's own check, and nothing of it is used: look at it by git fsck",
+  },
+  {
     pattern: /certificate|SSL|TLS/,
     details: { code: 'git.certificate', reason: 'CertificateNotTrusted' },
     message: 'the certificate of the git host is not trusted: name its CA in spec.git.caSecretRef',
@@ -60,6 +70,7 @@ export function gitErrorOf(stderr: string, cause?: unknown): TransientError | Te
       cause: cause ?? new Error(stderr.slice(0, 500)),
     });
   }
+  const problem = /: object [0-9a-f]{40,64}: ([a-zA-Z0-9]{1,40}): /.exec(stderr)?.[1];
   const details = { ...symptom.details, cause: cause ?? new Error(stderr.slice(0, 500)) };
-  return new TerminalError(symptom.message, details);
+  return new TerminalError(problem ? `${symptom.message} (${problem})` : symptom.message, details);
 }

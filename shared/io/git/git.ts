@@ -1,21 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { TransientError } from '../../errors.ts';
+import { type GitAccess, gitEnvironment, sshCommand } from './git-environment.ts';
 import { gitErrorOf } from './git-error.ts';
-
-/** How git gets in, by files and environment only. */
-export interface GitAccess {
-  /** Value of an HTTP `Authorization` header, sent to `origin` alone. */
-  authorization?: { origin: string; value: string } | undefined;
-  /** CA bundle (PEM) to trust beside nothing else. */
-  caFile?: string | undefined;
-  sshKeyFile?: string | undefined;
-  /** Host keys to trust. Without it no host is talked to by ssh. */
-  knownHostsFile?: string | undefined;
-  /** Talks to whoever answers by ssh, and looks at no known_hosts. */
-  ignoresHostKey?: boolean | undefined;
-  /** Where ssh connects to, whatever the URL says; `alias` is the host's name in known_hosts. */
-  sshHost?: { address: string; alias: string } | undefined;
-}
 
 export interface GitOptions {
   cwd?: string;
@@ -26,6 +12,8 @@ export interface GitOptions {
   input?: string | Buffer;
   /** Time before git and its children are killed, in milliseconds. */
   timeoutMs?: number;
+  /** Told of every line that says how far git is. What is told so is no part of an error. */
+  onProgress?: (line: string) => void;
   /** Output beyond this many bytes ends the run with an error. */
   maxOutputBytes?: number;
   limits?: GitLimits;
@@ -60,7 +48,16 @@ export class Git {
 
   /** Runs to the end and gives standard output. Throws {@link TerminalError} or {@link TransientError}. */
   async run(args: string[], options: GitOptions = {}): Promise<Buffer> {
-    const child = this.spawn(args, options);
+    return await this.#finish(this.spawn(args, options), options);
+  }
+
+  /** Runs a command on a host by ssh, in the way that git does. Throws as {@link Git.run} does. */
+  async runBySsh(args: string[], options: GitOptions): Promise<Buffer> {
+    const command = ['sh', '-c', `${sshCommand(options.access ?? {})} "$@"`, 'ssh', ...args];
+    return await this.#finish(this.#start(command, options), options);
+  }
+
+  async #finish(child: ChildProcess, options: GitOptions): Promise<Buffer> {
     const { timeoutMs = DEFAULT_TIMEOUT_MS, maxOutputBytes = DEFAULT_MAX_OUTPUT, signal } = options;
     let failure: Error | undefined;
     const fail = (error: Error) => {
@@ -75,7 +72,7 @@ export class Git {
     signal?.addEventListener('abort', onAbort, { once: true });
     if (signal?.aborted) onAbort();
     try {
-      const output = collectOutput(child, maxOutputBytes, fail);
+      const output = collectOutput(child, { maxBytes: maxOutputBytes, onProgress: options.onProgress }, fail);
       child.stdin?.on('error', () => {});
       child.stdin?.end(options.input);
       const code = await exitOf(child);
@@ -90,8 +87,10 @@ export class Git {
 
   /** Starts git in a process group of its own, so that its helpers end with it. */
   spawn(args: string[], options: Pick<GitOptions, 'cwd' | 'access' | 'environment' | 'limits'>): ChildProcess {
-    const { cwd, access = {}, environment, limits } = options;
-    const command = ['git', '-c', 'core.hooksPath=/dev/null', '-c', 'gc.auto=0', ...args];
+    return this.#start(['git', '-c', 'core.hooksPath=/dev/null', '-c', 'gc.auto=0', ...args], options);
+  }
+
+  #start(command: string[], { cwd, access = {}, environment, limits }: GitOptions): ChildProcess {
     const [program = '', ...rest] = limits ? ['sh', '-c', limitScript(limits), 'sh', ...command] : command;
     return spawn(program, rest, {
       cwd,
@@ -107,7 +106,16 @@ interface Output {
   stderr: string;
 }
 
-function collectOutput(child: ChildProcess, maxBytes: number, fail: (error: Error) => void): Output {
+interface Collecting {
+  maxBytes: number;
+  onProgress: GitOptions['onProgress'];
+}
+
+function collectOutput(
+  child: ChildProcess,
+  { maxBytes, onProgress }: Collecting,
+  fail: (error: Error) => void,
+): Output {
   const output: Output = { stdout: [], stderr: '' };
   let size = 0;
   child.stdout?.on('data', (chunk: Buffer) => {
@@ -115,11 +123,26 @@ function collectOutput(child: ChildProcess, maxBytes: number, fail: (error: Erro
     if (size > maxBytes) fail(tooMuchOutput(maxBytes));
     else output.stdout.push(chunk);
   });
+  let rest = '';
   child.stderr?.on('data', (chunk: Buffer) => {
-    if (output.stderr.length < MAX_STDERR) output.stderr += chunk.toString('utf8');
+    if (!onProgress) return keep(chunk.toString('utf8'));
+    const lines = `${rest}${chunk.toString('utf8')}`.split(/(?<=\n|\r(?!\n))/);
+    rest = (lines.pop() ?? '').slice(-MAX_STDERR);
+    for (const line of lines) {
+      if (progress.test(line)) onProgress(line.trimEnd());
+      else keep(line);
+    }
   });
+  child.stderr?.on('end', () => keep(rest));
+  const keep = (text: string) => {
+    if (output.stderr.length < MAX_STDERR) output.stderr += text;
+  };
   return output;
 }
+
+/** `Receiving objects:  12% (3/25), 1.2 MiB | 3.4 MiB/s`, what counts without an end, and the same from the host. */
+const progress =
+  /^(?:remote: )*[A-Z][A-Za-z ]*: +(?:\d+%|\d+[ ,\r\n]|\d+$|done)|^remote: (?:Enumerating|Total) |^From |^ [*+=-] |\r$/;
 
 /** Ends git and all that it started. */
 export function killGroup(child: ChildProcess): void {
@@ -142,44 +165,6 @@ function exitOf(child: ChildProcess): Promise<number | null> {
     child.once('close', resolve);
   });
 }
-
-function gitEnvironment(access: GitAccess): NodeJS.ProcessEnv {
-  const config: Record<string, string> = { 'safe.directory': '*', 'core.fsmonitor': 'false', 'protocol.version': '2' };
-  if (access.authorization) {
-    config[`http.${access.authorization.origin}/.extraHeader`] = `Authorization: ${access.authorization.value}`;
-  }
-  if (access.caFile) config['http.sslCAInfo'] = access.caFile;
-  const environment: Record<string, string> = {
-    GIT_CONFIG_NOSYSTEM: '1',
-    GIT_CONFIG_GLOBAL: '/dev/null',
-    GIT_TERMINAL_PROMPT: '0',
-    GIT_ALLOW_PROTOCOL: 'http:https:ssh:git',
-    GIT_SSH_COMMAND: sshCommand(access),
-    GIT_CONFIG_COUNT: String(Object.keys(config).length),
-    LC_ALL: 'C',
-  };
-  for (const [index, [key, value]] of Object.entries(config).entries()) {
-    environment[`GIT_CONFIG_KEY_${index}`] = key;
-    environment[`GIT_CONFIG_VALUE_${index}`] = value;
-  }
-  return environment;
-}
-
-function sshCommand({ sshKeyFile, knownHostsFile, ignoresHostKey, sshHost }: GitAccess): string {
-  const options = ['-F', '/dev/null', '-o', 'BatchMode=yes', '-o', 'ConnectTimeout=10'];
-  // A connection that went silent ends after half a minute.
-  options.push('-o', 'ServerAliveInterval=10', '-o', 'ServerAliveCountMax=3');
-  if (sshKeyFile) options.push('-o', 'IdentitiesOnly=yes', '-i', shellQuote(sshKeyFile));
-  const known = ignoresHostKey || !knownHostsFile ? '/dev/null' : shellQuote(knownHostsFile);
-  options.push('-o', `StrictHostKeyChecking=${ignoresHostKey ? 'no' : 'yes'}`);
-  options.push('-o', `UserKnownHostsFile=${known}`, '-o', 'GlobalKnownHostsFile=/dev/null');
-  if (sshHost) {
-    options.push('-o', `HostName=${shellQuote(sshHost.address)}`, '-o', `HostKeyAlias=${shellQuote(sshHost.alias)}`);
-  }
-  return ['ssh', ...options].join(' ');
-}
-
-const shellQuote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** The shell takes kibibytes for memory and blocks of 512 bytes for files; a limit that is lower already stays. */
 const limitScript = ({ memoryBytes, fileBytes }: GitLimits) =>

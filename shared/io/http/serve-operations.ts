@@ -13,19 +13,22 @@ export interface OperationsOptions {
   isAlive?: () => boolean;
   /** Whether the program can do its work now; false takes it out of its Service. */
   isReady?: () => boolean;
+  /** Whether what depends on the program may go on serving: a page of its own, only where it is given. */
+  isServing?: () => boolean;
   metrics?: MetricsPage;
 }
 
 /**
- * Serves `/healthz` and `/readyz` (200 or 503), and `/metrics` where a page is given, in plain HTTP.
+ * Serves `/healthz` and `/readyz` (200 or 503), `/servingz` likewise and `/metrics` where they are given, in plain HTTP.
  * Rejects if the port is taken.
  */
 export async function serveOperations(options: OperationsOptions): Promise<Server> {
-  const { isAlive = () => true, isReady = () => true, metrics } = options;
+  const { isAlive = () => true, isReady = () => true, isServing, metrics } = options;
   const server = createServer(async (request, response) => {
     const path = request.url?.split('?')[0];
     if (path === '/healthz') answer(response, isAlive() ? 200 : 503);
     else if (path === '/readyz') answer(response, isReady() ? 200 : 503);
+    else if (path === '/servingz' && isServing) answer(response, isServing() ? 200 : 503);
     else if (path === '/metrics' && metrics) await answerMetrics(response, metrics);
     else answer(response, 404);
   });

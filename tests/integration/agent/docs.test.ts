@@ -5,14 +5,15 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
+import * as v from 'valibot';
 import { parse } from 'yaml';
 import { AgentMetrics } from '../../../agent/metrics.ts';
 import { describeChanges } from '../../../agent/plan/summarize-plan.ts';
-import type { Intent } from '../../../agent/resource/judge-resource.ts';
+import { reloadSettings } from '../../../agent/resource/judge-resource.ts';
 import type { FileChange } from '../../../scripts/testbed/fast-import.ts';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { gatewaySyncSpecSchema } from '../../../shared/api/gateway-sync.ts';
 import { resolveProfile } from '../../../shared/domain/resolve-profile.ts';
-import { provideGitLfs } from '../../support/git-lfs.ts';
 import { createLfsHost, type LfsHost } from '../../support/lfs-host.ts';
 import { createSandbox } from '../../unit/agent/support/sandbox.ts';
 
@@ -30,7 +31,7 @@ interface Example {
   before?: Files;
   /** Done to the volume after a sync; another one follows then. */
   drift?: Record<string, string | null>;
-  gateway?: { reload: Intent['reload'] };
+  gateway?: unknown;
   /** What the last sync did, or would do. */
   changes?: string[];
   /** What the gateway was asked. */
@@ -55,7 +56,6 @@ const blocks = [...text.matchAll(/^## (.+)$|^```yaml\n([\s\S]*?)^```$/gm)];
 let server: GitServer;
 let lfs: LfsHost;
 before(async () => {
-  await provideGitLfs();
   server = await startGitServer();
   lfs = createLfsHost(`${server.url}/any.git/info/lfs/objects`);
   server.lfs = lfs.listener;
@@ -105,7 +105,7 @@ async function runExample(t: TestContext, name: string, example: Example): Promi
   const sandbox = await createSandbox(t, { port });
   const resolved = resolveProfile({ profiles: { default: profile } }, 'default');
   assert.ok(resolved);
-  const reload: Intent['reload'] = { preset: 'none', requests: [], readyPath: undefined, ...gateway?.reload };
+  const reload = reloadSettings({ gateway: v.parse(gatewaySyncSpecSchema.entries.gateway, gateway) });
   for (const { secretRef } of reload.requests.flatMap(({ headersFrom = [] }) => headersFrom)) {
     await write(path.join(sandbox.folder, 'headers'), { [`${secretRef.name}/${secretRef.key}`]: 'secret' });
   }

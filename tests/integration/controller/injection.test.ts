@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
+import { DENIED_NETWORKS } from '../../../shared/io/local-address.ts';
 import { kubectl } from '../../support/cluster.ts';
 import { gatewayPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
@@ -37,6 +38,8 @@ suite('a pod that asks for the sidecar', { concurrency: 4 }, () => {
       DATA_PATH: '/data',
       GATEWAY_PORT: '8088',
       GATEWAY_TLS: 'false',
+      GIT_ALLOW_LOCAL: 'true',
+      GIT_DENIED_NETWORKS: DENIED_NETWORKS.join(','),
       HEALTH_PORT: '8082',
       METRICS_PORT: '8083',
     });

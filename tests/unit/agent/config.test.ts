@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { agentConfigSchema } from '../../../agent/config.ts';
-import { describeFailure } from '../../../agent/report/announcer.ts';
+import { describeFailure } from '../../../agent/report/describe-failure.ts';
 import { readConfig } from '../../../shared/config.ts';
 import { TerminalError, TransientError } from '../../../shared/errors.ts';
+import { DENIED_NETWORKS } from '../../../shared/io/local-address.ts';
 
 const required = { POD_NAME: 'p', POD_NAMESPACE: 'n', POD_UID: 'u', CR_NAME: 'c', DATA_PATH: '/data' };
 
@@ -15,6 +16,8 @@ suite('the configuration', () => {
       REPO_PATH: '/repo',
       GATEWAY_PORT: 8088,
       GATEWAY_TLS: false,
+      GIT_DENIED_NETWORKS: DENIED_NETWORKS,
+      GIT_ALLOW_LOCAL: false,
       HEALTH_PORT: 8082,
       METRICS_PORT: 8083,
       LOG_LEVEL: 'info',

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { clientOf } from '../../../../scripts/testbed/client-of.ts';
@@ -16,7 +16,7 @@ import {
 } from '../../../../shared/io/kubernetes/resource-path.ts';
 import { connectCluster, createNamespace } from '../../../support/cluster.ts';
 import { gatewaySync } from '../../../support/gateway-syncs.ts';
-import { type Program, startProgram } from '../../../support/program.ts';
+import { type Program, type ProgramOptions, startProgram } from '../../../support/program.ts';
 import { until } from '../../../support/until.ts';
 
 const BUNDLE = 'dist/agent.mjs';
@@ -45,8 +45,10 @@ export interface GatewayPod {
   settle(commit: string, ref?: string): Promise<void>;
   /** Grants the agent's rights, as the controller does. */
   bind(): Promise<void>;
+  /** Takes the agent's rights away, as the collector does with those of a deleted GatewaySync. */
+  unbind(): Promise<void>;
   /** Starts the agent with no more than its rights. */
-  start(env?: Record<string, string>): Promise<RunningAgent>;
+  start(env?: Record<string, string>, how?: StartOptions): Promise<RunningAgent>;
   /** The agent's report. */
   report(): Promise<SyncReport>;
   /** Waits for a report that is as wanted. */
@@ -89,7 +91,8 @@ export async function createGatewayPod(t: TestContext, { bound = true } = {}): P
       await client.mergePatch(`${resource}/status`, { status: settledStatus(metadata.generation ?? 0, commit, ref) });
     },
     bind: () => bind(client, namespace),
-    start: (env = {}) => startAgent(t, pod, env),
+    unbind: () => client.delete(groupPath('rbac.authorization.k8s.io/v1', 'rolebindings', namespace, 'sync-agent')),
+    start: (env = {}, how = {}) => startAgent(t, pod, { env, ...how }),
     report: () => client.get<SyncReport>(syncReportPath(namespace, POD)),
     untilReport: (describe, accept) => until(() => pod.report(), { describe, accept, interval: 10 }),
     untilSynced: (commit) =>
@@ -158,11 +161,24 @@ function settledStatus(generation: number, commit: string, ref: string): object 
   };
 }
 
-async function startAgent(t: TestContext, pod: GatewayPod, env: Record<string, string>): Promise<RunningAgent> {
-  const { kubeconfigFor } = await connectCluster();
-  const KUBECONFIG = await kubeconfigFor({ namespace: pod.namespace, serviceAccount: 'gateway', pod: POD });
+/** How an agent is started, where that is not the usual way. */
+interface StartOptions extends Pick<ProgramOptions, 'nodeArgs' | 'cgroup'> {
+  /** Where it reaches the API server. */
+  apiUrl?: string;
+}
+
+async function startAgent(
+  t: TestContext,
+  pod: GatewayPod,
+  { env, apiUrl, ...options }: StartOptions & { env: Record<string, string> },
+): Promise<RunningAgent> {
+  const cluster = await connectCluster();
+  const own = await cluster.kubeconfigFor({ namespace: pod.namespace, serviceAccount: 'gateway', pod: POD });
+  const KUBECONFIG = apiUrl === undefined ? own : path.join(path.dirname(pod.data), 'kubeconfig');
+  if (apiUrl) await writeFile(KUBECONFIG, (await readFile(own, 'utf8')).replaceAll(cluster.url, apiUrl));
   const [health, metrics] = [await freePort(), await freePort()];
   const program = startProgram(t, BUNDLE, {
+    ...options,
     env: {
       KUBECONFIG,
       POD_NAME: POD,
@@ -173,6 +189,7 @@ async function startAgent(t: TestContext, pod: GatewayPod, env: Record<string, s
       REPO_PATH: pod.repo,
       HEALTH_PORT: String(health),
       METRICS_PORT: String(metrics),
+      GIT_ALLOW_LOCAL: 'true',
       LOG_LEVEL: 'debug',
       ...env,
     },

@@ -1,18 +1,13 @@
 import process from 'node:process';
 import { pino } from 'pino';
-import { ContentPreviews } from '../../../../agent/content/deliver-content.ts';
-import { Gateway, PendingReload } from '../../../../agent/gateway/gateway.ts';
-import { GatewayClient } from '../../../../agent/gateway/gateway-client.ts';
-import { Clone } from '../../../../agent/git/clone.ts';
-import { ModuleStore } from '../../../../agent/git/module-store.ts';
-import { LfsStore } from '../../../../agent/lfs/lfs-store.ts';
-import { Signatures } from '../../../../agent/signatures/signatures.ts';
-import { Baseline, type SyncDependencies } from '../../../../agent/sync/plan-sync.ts';
+import * as v from 'valibot';
+import { agentConfigSchema } from '../../../../agent/config.ts';
+import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import { sync } from '../../../../agent/sync/sync.ts';
-import { DataRoot } from '../../../../agent/volume/data-root.ts';
-import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
-import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
+import { wireSync } from '../../../../agent/wire-sync.ts';
+import { resolveProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
+import { localHttp } from '../../../support/local-http.ts';
 
 /** What to sync, given as JSON in the first argument. */
 interface Order {
@@ -24,58 +19,27 @@ interface Order {
   clone: string;
 }
 
-const log = pino({ level: 'silent' });
-const identity = { podName: 'p', podUid: 'u', namespace: 'n', crName: 'c', profile: 'd', gatewayName: undefined };
-const settings = {
-  name: 'd',
-  excludePatterns: [],
-  vars: {},
-  syncPeriod: 30,
-  designerSessionPolicy: 'proceed' as const,
-  startPolicy: 'requireSync' as const,
-  dryRun: false,
-  paused: false,
-};
-
 /** One sync of an agent that is then gone: says `go` when it begins, and ends with status 0 when all is in place. */
-async function syncOnce({ repo, commit, source, data, clone: path }: Order): Promise<void> {
+async function syncOnce({ repo, commit, source, data, clone }: Order): Promise<void> {
+  const environment = {
+    POD_NAME: 'p',
+    POD_UID: 'u',
+    POD_NAMESPACE: 'n',
+    CR_NAME: 'c',
+    DATA_PATH: data,
+    REPO_PATH: clone,
+  };
+  const config = v.parse(agentConfigSchema, environment);
+  const log = pino({ level: 'silent' });
   const git = new Git(process.env);
-  const root = await DataRoot.open(data);
-  const none = { tokenFile: undefined, sshKeyFile: undefined, knownHostsFile: undefined, caFile: undefined };
-  const reload = { preset: 'none' as const, requests: [], readyPath: undefined };
-  const profile = { ...settings, mappings: [{ source, destination: 'config', required: true, template: false }] };
-  const intent = {
-    generation: 1,
-    repo,
-    ignoresHostKey: false,
-    commit,
-    ref: 'main',
-    profile,
-    verify: 'none' as const,
-    submodules: false,
-    reload,
-  };
-  const dependencies: SyncDependencies = {
-    identity,
-    labelsFile: undefined,
-    clone: new Clone({ git, path, log }),
-    lfs: new LfsStore({ git, path: `${path}/sync-agent-lfs` }),
-    modules: new ModuleStore(git, path),
-    accessFiles: { ...none, sshKeyCopy: `${path}/key` },
-    signatures: new Signatures({ git, gitDir: path, keysFolder: undefined }),
-    baseline: new Baseline(),
-    previews: new ContentPreviews(),
-    gateway: new Gateway({
-      client: new GatewayClient({ port: 9, tls: false, apiKeyFile: undefined }),
-      pending: new PendingReload(root.agentFolder),
-      headersFolder: undefined,
-    }),
-    lock: new VolumeLock(root, identity),
-    root,
-    manifestFile: new ManifestFile(root.agentFolder, log),
-    log,
-    onFetch: () => {},
-  };
+  const given = { git, http: localHttp(), keyFolder: '/dev/shm', uid: 0, log, onFetch: () => {} };
+  const dependencies = await wireSync(config, given);
+  const mappings = [{ source, destination: 'config', required: true, template: false }];
+  const profile = resolveProfile({ profiles: { default: { mappings } } }, 'default');
+  if (!profile) throw new Error('there is a profile named default');
+  const reload = reloadSettings({ gateway: undefined });
+  const from = { repo, ignoresHostKey: false, commit, ref: 'main' };
+  const intent = { generation: 1, ...from, profile, verify: 'none' as const, submodules: false, reload };
   process.stdout.write('go\n');
   const { signal } = new AbortController();
   // What passes is tried again, as by the agent's loop.

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
-import type { Intent } from '../../../../agent/resource/judge-resource.ts';
+import { type Intent, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
 import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { type FakeIgnition, startFakeIgnition } from '../../../support/fake-ignition.ts';
@@ -16,7 +16,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-const none: Reload = { preset: 'none', requests: [], readyPath: undefined };
+const none = reloadSettings({ gateway: undefined });
 const ignition: Reload = { ...none, preset: 'ignition' };
 let repositories = 0;
 
@@ -112,12 +112,13 @@ suite('the preset ignition', () => {
 });
 
 suite('reload requests', () => {
-  const request = (fields: object) => ({ method: 'POST', path: '/reload', ...fields }) as Reload['requests'][number];
+  const request = (fields: object) =>
+    ({ method: 'POST', path: '/reload', timeoutMs: 10_000, ...fields }) as Reload['requests'][number];
 
   test('are sent in order, with headers from Secrets, after the gateway is ready', async (t) => {
     const secretRef = { name: 'gateway-key', key: 'token' };
     const reload: Reload = {
-      preset: 'none',
+      ...none,
       readyPath: '/ready',
       requests: [
         request({ headersFrom: [{ name: 'X-Own', secretRef }] }),
@@ -164,6 +165,41 @@ suite('reload requests', () => {
       assert.deepEqual(gateway.calls, []);
     });
   }
+
+  test('that take longer than their time are given up, each with its own', { timeout: 20_000 }, async (t) => {
+    const reload = { ...none, timeoutMs: 60_000, requests: [request({ timeoutMs: 150 })] };
+    const { gateway, sandbox, target } = await prepare(t, reload);
+    gateway.faults['/reload'] = 'hang';
+    const message = 'the gateway did not answer POST /reload within 150ms';
+    await assert.rejects(syncAndReload(sandbox, target), { name: 'WaitingError', code: 'gateway.silent', message });
+    const scanning = { ...target, reload: { ...ignition, timeoutMs: 150 } };
+    gateway.faults['/data/api/v1/scan/projects'] = 'hang';
+    await assert.rejects(sandbox.reload(scanning), { code: 'gateway.silent', message: /scan\/projects within 150ms/ });
+  });
+
+  test('a file is touched once for each change, before the calls', async (t) => {
+    const reload = { ...none, touchFile: 'synced', requests: [request({})] };
+    const { gateway, sandbox, repository, target } = await prepare(t, reload);
+    const synced = path.join(sandbox.data, 'synced');
+    gateway.faults['/reload'] = { status: 500 };
+    await assert.rejects(syncAndReload(sandbox, target), { code: 'gateway.refused' });
+    assert.ok((await readFile(synced, 'utf8')).startsWith(`${target.commit} `));
+    gateway.faults = {};
+    await sandbox.reload(target);
+    const first = await readFile(synced, 'utf8');
+    assert.equal(await syncAndReload(sandbox, target), false);
+    assert.equal(await readFile(synced, 'utf8'), first);
+    const commit = await repository.commit({ files: { a: 'changed' } });
+    assert.equal(await syncAndReload(sandbox, { ...target, commit }), true);
+    assert.ok((await readFile(synced, 'utf8')).startsWith(`${commit} `));
+  });
+
+  test('a file that is mapped cannot be the one to touch', async (t) => {
+    const { sandbox, target } = await prepare(t, none);
+    await sandbox.sync(target);
+    const touching = { ...target, reload: { ...none, touchFile: 'a' } };
+    await assert.rejects(sandbox.sync(touching), { code: 'sync.ProfileInvalid', message: /a is mapped/ });
+  });
 
   test('a change without anybody to tell leaves nothing to be done', async (t) => {
     const sandbox = await createSandbox(t, { port: await freePort() });

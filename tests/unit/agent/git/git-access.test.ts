@@ -1,57 +1,125 @@
 import assert from 'node:assert/strict';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { suite, test } from 'node:test';
-import { withGitAccess } from '../../../../agent/git/git-access.ts';
+import { suite, type TestContext, test } from 'node:test';
+import { type AccessFiles, withGitAccess } from '../../../../agent/git/git-access.ts';
+import { removeKeyCopies } from '../../../../agent/git/ssh-key.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { localHttp } from '../../../support/local-http.ts';
 
-const none = { tokenFile: undefined, sshKeyFile: undefined, knownHostsFile: undefined, caFile: undefined };
+const REPO = 'git@127.0.0.1:x';
+
+const anyHost = (repo: string) => ({ repo, ignoresHostKey: true });
+
+async function arrange(t: TestContext): Promise<{ folder: string; files: AccessFiles }> {
+  const { path: folder, remove } = await makeTemporaryFolder('access-');
+  t.after(remove);
+  const http = localHttp();
+  t.after(() => http.close());
+  const none = { tokenFile: undefined, sshKeyFile: undefined, knownHostsFile: undefined, caFile: undefined };
+  return { folder, files: { ...none, keyFolder: folder, uid: process.getuid?.() ?? 0, http } };
+}
 
 suite('withGitAccess', () => {
   test('gives a token to the origin of an https repository, and to no other transport', async (t) => {
-    const { path: folder, remove } = await makeTemporaryFolder('access-');
-    t.after(remove);
+    const { folder, files } = await arrange(t);
     const tokenFile = path.join(folder, 'token');
     await writeFile(tokenFile, 'secret\n');
-    const files = { ...none, tokenFile, sshKeyCopy: path.join(folder, 'copy') };
     const authorizationFor = (repo: string) =>
-      withGitAccess({ repo, ignoresHostKey: true }, files, async (access) => access.authorization);
-    assert.deepEqual(await authorizationFor('https://git.test:8443/org/x'), {
-      origin: 'https://git.test:8443',
+      withGitAccess(anyHost(repo), { ...files, tokenFile }, async (access) => access.authorization);
+    assert.deepEqual(await authorizationFor('https://127.0.0.1:8443/org/x'), {
+      origin: 'https://127.0.0.1:8443',
       value: `Basic ${Buffer.from('x-access-token:secret').toString('base64')}`,
     });
-    for (const repo of ['http://git.test/x', 'git://git.test/x', 'git@git.test:x']) {
+    for (const repo of ['http://127.0.0.1/x', 'git://127.0.0.1/x', REPO]) {
       assert.equal(await authorizationFor(repo), undefined);
     }
   });
 
-  test('copies an SSH key so that ssh takes it, for the time of the call alone', async (t) => {
-    const { path: folder, remove } = await makeTemporaryFolder('access-');
-    t.after(remove);
-    const [sshKeyFile, sshKeyCopy] = [path.join(folder, 'mounted'), path.join(folder, 'copy')];
-    await writeFile(sshKeyFile, 'KEY', { mode: 0o644 });
-    await writeFile(sshKeyCopy, 'of a killed agent', { mode: 0o644 });
-    await withGitAccess(
-      { repo: 'git@git.test:x', ignoresHostKey: true },
-      { ...none, sshKeyFile, sshKeyCopy },
-      async (access) => {
-        assert.equal(access.sshKeyFile, sshKeyCopy);
-        assert.equal(await readFile(sshKeyCopy, 'utf8'), 'KEY\n');
-        assert.equal((await stat(sshKeyCopy)).mode & 0o777, 0o600);
-      },
-    );
-    await assert.rejects(stat(sshKeyCopy), { code: 'ENOENT' });
+  test('names the address to connect to, by every transport', async (t) => {
+    const { files } = await arrange(t);
+    const targetOf = (repo: string) =>
+      withGitAccess(anyHost(repo), files, async ({ resolve, sshHost, rewrite, virtualHost }) => ({
+        ...{ resolve, sshHost, rewrite, virtualHost },
+      }));
+    const none = { resolve: undefined, sshHost: undefined, rewrite: undefined, virtualHost: undefined };
+    const address = await files.http.guard.addressOf('localhost');
+    const bracketed = address.includes(':') ? `[${address}]` : address;
+    assert.deepEqual(await targetOf('https://localhost/x'), { ...none, resolve: `localhost:443:${address}` });
+    assert.deepEqual(await targetOf('http://localhost:81/x'), { ...none, resolve: `localhost:81:${address}` });
+    assert.deepEqual(await targetOf('git@localhost:x'), { ...none, sshHost: { address, alias: 'localhost' } });
+    assert.deepEqual(await targetOf('ssh://localhost:23/x'), {
+      ...none,
+      sshHost: { address, alias: '[localhost]:23' },
+    });
+    assert.deepEqual(await targetOf('git://localhost:81/x'), {
+      ...none,
+      rewrite: { from: 'git://localhost:81/', to: `git://${bracketed}:81/` },
+      virtualHost: 'localhost:81',
+    });
+    assert.deepEqual(await targetOf('https://127.0.0.1/x'), none);
+  });
+});
+
+suite('the SSH key', () => {
+  test('is used as it is mounted where ssh takes it so', async (t) => {
+    const { folder, files } = await arrange(t);
+    const sshKeyFile = path.join(folder, 'mounted');
+    await writeFile(sshKeyFile, 'KEY\n', { mode: 0o600 });
+    const used = await withGitAccess(anyHost(REPO), { ...files, sshKeyFile }, async (access) => access.sshKeyFile);
+    assert.equal(used, sshKeyFile);
+    await chmod(sshKeyFile, 0o644);
+    // As a mounted Secret is: another user's.
+    const other = { ...files, sshKeyFile, uid: files.uid + 1 };
+    assert.equal(await withGitAccess(anyHost(REPO), other, async (access) => access.sshKeyFile), sshKeyFile);
   });
 
-  test('refuses ssh without known_hosts, unless the resource asks for that, and copies no key then', async (t) => {
-    const { path: folder, remove } = await makeTemporaryFolder('access-');
-    t.after(remove);
-    const [sshKeyFile, sshKeyCopy] = [path.join(folder, 'mounted'), path.join(folder, 'copy')];
-    await writeFile(sshKeyFile, 'KEY');
-    const files = { ...none, sshKeyFile, sshKeyCopy };
+  test('is never copied to a disk', async (t) => {
+    const { folder, files } = await arrange(t);
+    const sshKeyFile = path.join(folder, 'mounted');
+    await writeFile(sshKeyFile, 'KEY', { mode: 0o600 });
+    if ((await statfs(folder)).type === 0x01021994) return t.skip('temporary folders are in memory here');
+    await assert.rejects(
+      withGitAccess(anyHost(REPO), { ...files, sshKeyFile }, async () => {}),
+      { name: 'TerminalError', code: 'git.keyOnDisk' },
+    );
+    assert.deepEqual(await readdir(folder), ['mounted']);
+  });
+
+  test('is copied into memory where ssh would refuse it, for the time of the call alone', async (t) => {
+    const { folder, files } = await arrange(t);
+    const keyFolder = await mkdtemp('/dev/shm/access-').catch(() => undefined);
+    if (!keyFolder) return t.skip('there is no /dev/shm');
+    t.after(() => rm(keyFolder, { recursive: true }));
+    const sshKeyFile = path.join(folder, 'mounted');
+    const copy = path.join(keyFolder, 'sync-agent-ssh-key');
+    await writeFile(copy, 'of a killed agent', { mode: 0o644 });
+    for (const key of ['KEY', 'KEY\r\n']) {
+      await writeFile(sshKeyFile, key, { mode: 0o644 });
+      await withGitAccess(anyHost(REPO), { ...files, sshKeyFile, keyFolder }, async (access) => {
+        assert.equal(access.sshKeyFile, copy);
+        assert.equal(await readFile(copy, 'utf8'), 'KEY\n');
+        assert.equal((await stat(copy)).mode & 0o777, 0o600);
+      });
+      await assert.rejects(stat(copy), { code: 'ENOENT' });
+    }
+  });
+
+  test('that a killed agent left is removed', async (t) => {
+    const { folder } = await arrange(t);
+    await writeFile(path.join(folder, 'sync-agent-ssh-key'), 'KEY');
+    await writeFile(path.join(folder, 'HEAD'), '');
+    await removeKeyCopies([folder, path.join(folder, 'none')]);
+    assert.deepEqual(await readdir(folder), ['HEAD']);
+  });
+
+  test('is not used without known_hosts, unless the resource asks for that', async (t) => {
+    const { folder, files } = await arrange(t);
+    const sshKeyFile = path.join(folder, 'mounted');
+    await writeFile(sshKeyFile, 'KEY\n', { mode: 0o600 });
     const accessTo = (repo: string, ignoresHostKey: boolean, knownHostsFile?: string) =>
-      withGitAccess({ repo, ignoresHostKey }, { ...files, knownHostsFile }, async (access) => access);
-    for (const repo of ['git@git.test:x', 'ssh://git.test/x']) {
+      withGitAccess({ repo, ignoresHostKey }, { ...files, sshKeyFile, knownHostsFile }, async (access) => access);
+    for (const repo of ['git@127.0.0.1:x', 'ssh://127.0.0.1/x']) {
       await assert.rejects(accessTo(repo, false), {
         name: 'TerminalError',
         reason: 'KnownHostsMissing',
@@ -61,6 +129,6 @@ suite('withGitAccess', () => {
       const { knownHostsFile, ignoresHostKey } = await accessTo(repo, false, '/known');
       assert.deepEqual([knownHostsFile, ignoresHostKey], ['/known', false]);
     }
-    assert.equal((await accessTo('https://git.test/x', false)).ignoresHostKey, false);
+    assert.equal((await accessTo('https://127.0.0.1/x', false)).ignoresHostKey, false);
   });
 });

@@ -5,7 +5,8 @@ import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { nameUser } from '../../../../agent/git/name-user.ts';
 import { type SshServer, skipWithoutSshd, startSshServer } from '../../../../scripts/testbed/ssh-server.ts';
-import { Git, type GitAccess } from '../../../../shared/io/git/git.ts';
+import { Git } from '../../../../shared/io/git/git.ts';
+import type { GitAccess } from '../../../../shared/io/git/git-environment.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
 suite('git over ssh', { skip: skipWithoutSshd }, () => {
@@ -25,7 +26,9 @@ suite('git over ssh', { skip: skipWithoutSshd }, () => {
     // As a mounted Secret is: readable for others, and perhaps without the last line feed.
     await writeFile(sshKeyFile, (await readFile(server.keyFile, 'utf8')).trimEnd(), { mode: 0o644 });
     await writeFile(knownHostsFile, server.knownHosts);
-    const sandbox = await createSandbox(t, { files: { sshKeyFile, knownHostsFile } });
+    const sandbox = await createSandbox(t, {
+      files: { sshKeyFile, knownHostsFile },
+    });
     const first = await commit({ files: { a: '1' } });
     await sandbox.sync({ repo, commit: first });
     assert.deepEqual(await sandbox.files(), { a: '1' });

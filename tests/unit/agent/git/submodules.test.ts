@@ -13,7 +13,7 @@ async function startServer(t: TestContext, options: GitServerOptions = {}): Prom
 
 const gitmodules = (modules: Record<string, string>) =>
   Object.entries(modules)
-    .map(([at, url]) => `[submodule "${at} (name)"]\n\tpath = ${at}\n\turl = ${url}\n\tupdate = !touch /tmp/mark\n`)
+    .map(([at, url]) => `[submodule "${at} (name)"]\n\tpath = ${at}\n\turl = ${url}\n\tupdate = rebase\n`)
     .join('');
 
 const mapped = (...sources: string[]) => ({
@@ -104,7 +104,9 @@ suite('submodules', () => {
       [{ '.gitmodules': gitmodules({ lib: `ext::touch ${sandbox.folder}/mark` }) }, /none that is allowed/],
       [{ '.gitmodules': gitmodules({ other: '../lib.git' }) }, /does not say where it comes from/],
       [{ '.gitmodules': null }, /no \.gitmodules/],
-      [{ '.gitmodules': { symlink: 'x' } }, /no \.gitmodules/],
+      // What git itself refuses to check out.
+      [{ '.gitmodules': { symlink: 'x' } }, /git's own check.*\(gitmodulesSymlink\)/],
+      [{ '.gitmodules': gitmodules({ lib: '-u/x' }) }, /none that is allowed/],
       [{ '.gitmodules': gitmodules({ lib: '../none.git' }) }, /submodule lib: the git host knows no such repository/],
       [{ '.gitmodules': gitmodules({ lib: '../root.git' }) }, /submodule lib: the repository has no such commit/],
     ];

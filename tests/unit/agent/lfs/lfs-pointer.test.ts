@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { lfsEndpoint } from '../../../../agent/lfs/fetch-lfs-objects.ts';
+import { lfsEndpoint } from '../../../../agent/lfs/lfs-api.ts';
 import { parseLfsPointer } from '../../../../agent/lfs/lfs-pointer.ts';
 
 suite('the Git LFS server of a repository', () => {
-  const cases: [repo: string, endpoint: string | undefined][] = [
+  const cases: [repo: string, endpoint: string][] = [
     ['https://git.test/org/x', 'https://git.test/org/x.git/info/lfs'],
     ['https://git.test:8443/org/x.git', 'https://git.test:8443/org/x.git/info/lfs'],
     ['http://git.test/x.git/', 'http://git.test/x.git/info/lfs'],
-    ['git@git.test:org/x.git', undefined],
-    ['ssh://git@git.test/x', undefined],
   ];
   for (const [repo, endpoint] of cases) test(repo, () => assert.equal(lfsEndpoint(repo), endpoint));
 });

@@ -153,8 +153,8 @@ suite('planChanges', () => {
   for (const { name, before, meanwhile, desired, message } of conflicts) {
     test(`refuses ${name}`, () => {
       const result = prepare({ before, meanwhile }).plan(desiredFiles(desired));
-      assert.ok(result.kind === 'conflicts');
-      assert.match(result.conflicts.join('\n'), message);
+      assert.ok(result.kind === 'refused');
+      assert.match(result.problems.join('\n'), message);
     });
   }
 
@@ -209,7 +209,7 @@ suite('planChanges, for any trees', () => {
         }
         const theirs = Object.entries(volume.contents()).filter(([, text]) => text === 'foreign');
         const result = volume.plan(desiredFiles(second));
-        if (result.kind === 'conflicts') return;
+        if (result.kind === 'refused') return;
         volume.apply(result.plan);
         assert.deepEqual(volume.contents(), Object.fromEntries([...Object.entries(second), ...theirs].sort()));
         const again = volume.plan(desiredFiles(second));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { judgeResource } from '../../../../agent/resource/judge-resource.ts';
+import { judgeResource, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
 import { resolveProfile } from '../../../../shared/domain/resolve-profile.ts';
 
@@ -99,8 +99,14 @@ suite('judgeResource', () => {
 });
 
 test('a profile inherits the defaults key by key', () => {
-  const defaults = { excludePatterns: ['*.bak'], vars: { a: '1', b: '1' }, syncPeriod: 60, dryRun: true };
-  const profile = { mappings: [mapping], vars: { b: '2' }, dryRun: false } as never;
+  const defaults = {
+    excludePatterns: ['*.bak'],
+    vars: { a: '1', b: '1' },
+    syncPeriod: 60,
+    dryRun: true,
+    drift: 'report' as const,
+  };
+  const profile = { mappings: [mapping], vars: { b: '2' }, dryRun: false, prune: false, groupWrite: true } as never;
   assert.deepEqual(resolveProfile({ defaults, profiles: { x: profile } }, 'x'), {
     name: 'x',
     mappings: [mapping],
@@ -109,7 +115,39 @@ test('a profile inherits the defaults key by key', () => {
     syncPeriod: 60,
     designerSessionPolicy: 'proceed',
     startPolicy: 'requireSync',
+    maxFailures: 0,
     dryRun: false,
     paused: false,
+    onConflict: 'takeOver',
+    drift: 'report',
+    prune: false,
+    allowEmpty: false,
+    groupWrite: true,
   });
+});
+
+suite('reloadSettings', () => {
+  test('gives each call its time: its own, then that of the reload, then 10 s', () => {
+    const request = { method: 'POST', path: '/x' };
+    const timesOf = (reload: object) => {
+      const { timeoutMs, requests } = reloadSettings(withGateway(reload).spec);
+      return [timeoutMs, ...requests.map((call) => call.timeoutMs)];
+    };
+    assert.deepEqual(timesOf({ requests: [request] }), [10_000, 10_000]);
+    assert.deepEqual(
+      timesOf({ timeout: '1m30s', requests: [request, { ...request, timeout: '2s' }] }),
+      [90_000, 90_000, 2_000],
+    );
+  });
+
+  test('brings the path of a file to touch into normal form', () => {
+    assert.equal(reloadSettings(withGateway({ touchFile: './a//b' }).spec).touchFile, 'a/b');
+    assert.equal(reloadSettings(withGateway({}).spec).touchFile, undefined);
+  });
+});
+
+test('where the profile is missing, the defaults still say how a gateway may start', () => {
+  const sync = { defaults: { startPolicy: 'useLastGood' }, profiles: {} } as unknown as Spec['sync'];
+  const verdict = judgeResource(resource({}, { sync }), 'default');
+  assert.ok(verdict.kind === 'refused' && verdict.startPolicy === 'useLastGood');
 });

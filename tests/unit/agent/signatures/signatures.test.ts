@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
+import { gitEnvironment } from '../../../../scripts/testbed/git-command.ts';
 import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
 import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { runCommand } from '../../../../scripts/testbed/run-command.ts';
@@ -34,16 +35,19 @@ async function sshSigner(t: TestContext): Promise<Signer> {
   return { options, publicKey: await readFile(`${key}.pub`, 'utf8') };
 }
 
-async function gpgSigner(t: TestContext): Promise<Signer> {
+/** `clock` is a time that gpg is told, as `20200101T000000!`; its key is then good for a year. */
+async function gpgSigner(t: TestContext, clock?: string): Promise<Signer> {
   const { path: folder, remove } = await makeTemporaryFolder('gpg-');
   t.after(async () => {
     spawnSync('gpgconf', ['--homedir', folder, '--kill', 'all'], { stdio: 'ignore' });
     await remove();
   });
-  const gpg = (...args: string[]) => runCommand('gpg', ['--homedir', folder, '--batch', '--quiet', ...args]);
-  await gpg('--passphrase', '', '--quick-generate-key', 'Ann <ann@example.test>', 'ed25519', 'sign');
+  const time = clock ? ['--faked-system-time', clock] : [];
+  const gpg = (...args: string[]) => runCommand('gpg', ['--homedir', folder, '--batch', '--quiet', ...time, ...args]);
+  const lifetime = clock ? ['1y'] : [];
+  await gpg('--passphrase', '', '--quick-generate-key', 'Ann <ann@example.test>', 'ed25519', 'sign', ...lifetime);
   const program = path.join(folder, 'gpg.sh');
-  await writeFile(program, `#!/bin/sh\nexec gpg --homedir '${folder}' "$@"\n`, { mode: 0o755 });
+  await writeFile(program, `#!/bin/sh\nexec gpg --homedir '${folder}' ${time.join(' ')} "$@"\n`, { mode: 0o755 });
   const options = ['-c', `gpg.program=${program}`, '-c', 'user.signingKey=ann@example.test'];
   return { options, publicKey: await gpg('--armor', '--export') };
 }
@@ -62,8 +66,10 @@ async function prepare(t: TestContext) {
   return { repository, repo: repository.url, plain, sandbox: await createSandbox(t) };
 }
 
-async function signedCommit({ git }: GitRepository, { options }: Signer): Promise<string> {
-  const commit = await git(...options, 'commit-tree', '-S', 'main^{tree}', '-p', 'main', '-m', 'signed');
+async function signedCommit({ git, path: folder }: GitRepository, { options }: Signer, date?: string): Promise<string> {
+  const env = { ...gitEnvironment(), ...(date && { GIT_AUTHOR_DATE: date, GIT_COMMITTER_DATE: date }) };
+  const args = [...options, 'commit-tree', '-S', 'main^{tree}', '-p', 'main', '-m', 'signed'];
+  const commit = (await runCommand('git', args, { cwd: folder, env })).trim();
   await git('update-ref', 'refs/heads/main', commit);
   return commit;
 }
@@ -135,5 +141,34 @@ suite('signatures', { skip: skipSsh }, () => {
     await trust(sandbox, { all: `# people\n${ann.publicKey}bob@example.test namespaces="git" ${bob.publicKey}` });
     await sandbox.sync({ repo, commit: await signedCommit(repository, ann), verify: 'head' });
     await sandbox.sync({ repo, commit: await signedCommit(repository, bob), verify: 'head' });
+  });
+});
+
+suite('a key that has expired', () => {
+  test('by SSH is judged by the date of the commit, which its author chooses', { skip: skipSsh }, async (t) => {
+    const { repository, repo, sandbox } = await prepare(t);
+    const ann = await sshSigner(t);
+    const trustUntil = (day: string) =>
+      trust(sandbox, { ann: `ann@example.test namespaces="git",valid-before="${day}" ${ann.publicKey}` });
+    const now = await signedCommit(repository, ann);
+    await trustUntil('20200101');
+    await assert.rejects(sandbox.sync({ repo, commit: now, verify: 'head' }), { code: 'git.signature' });
+    const backdated = await signedCommit(repository, ann, '2019-12-01T00:00:00Z');
+    await sandbox.sync({ repo, commit: backdated, verify: 'head' });
+    await trustUntil('29991231');
+    await sandbox.sync({ repo, commit: now, verify: 'head' });
+  });
+
+  test('by OpenPGP verifies nothing any more, whenever it was signed', { skip: skipGpg }, async (t) => {
+    const { repository, repo, sandbox } = await prepare(t);
+    const ann = await gpgSigner(t, '20200101T000000!');
+    await trust(sandbox, { ann: ann.publicKey });
+    const commit = await signedCommit(repository, ann, '2020-01-01T00:00:00Z');
+    await assert.rejects(sandbox.sync({ repo, commit, verify: 'head' }), {
+      name: 'TerminalError',
+      code: 'git.signature',
+      message: /signed by a key that has expired/,
+    });
+    assert.deepEqual(await sandbox.files(), {});
   });
 });

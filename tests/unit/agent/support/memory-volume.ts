@@ -1,9 +1,24 @@
 import { emptyManifest, type OwnedFile, updateManifest } from '../../../../agent/plan/manifest.ts';
 import { updateAfter, updateBefore, updateRecords } from '../../../../agent/plan/next-manifest.ts';
-import { type Plan, planChanges } from '../../../../agent/plan/plan-changes.ts';
-import type { DesiredFile, DesiredTree, LiveEntry, LiveTree } from '../../../../agent/plan/plan-input.ts';
+import { type Plan, type PlanResult, planChanges } from '../../../../agent/plan/plan-changes.ts';
+import type {
+  DesiredFile,
+  DesiredTree,
+  LiveEntry,
+  LiveTree,
+  PlanInput,
+  PlanSettings,
+} from '../../../../agent/plan/plan-input.ts';
 import { allFolders, foldersOf } from '../../../../shared/domain/relative-path.ts';
 
+/** What a profile says by default, but that everything may go. */
+export const SETTINGS: PlanSettings = {
+  onConflict: 'takeOver',
+  drift: 'repair',
+  prune: true,
+  allowEmpty: true,
+  groupWrite: false,
+};
 const APPLIED = { ref: 'r', commit: 'c', time: 't' };
 
 interface MemoryFile {
@@ -20,6 +35,8 @@ export class MemoryVolume {
   readonly files = new Map<string, MemoryFile>();
   readonly folders = new Set<string>();
   readonly manifest = emptyManifest();
+  /** What was taken over, by path. */
+  readonly kept = new Map<string, MemoryFile>();
   #inodes = 0;
   #stepsLeft = Number.POSITIVE_INFINITY;
 
@@ -35,14 +52,28 @@ export class MemoryVolume {
   }
 
   /** Plans for these files; kept paths stay. */
-  plan(desired: DesiredTree): ReturnType<typeof planChanges> {
-    return planChanges({ desired, manifest: this.manifest, live: this.#scan(desired), values: new Map() });
+  plan(desired: DesiredTree, more: Partial<PlanInput> = {}): PlanResult {
+    const { manifest } = this;
+    return planChanges({
+      desired,
+      manifest,
+      live: this.#scan(desired),
+      values: new Map(),
+      settings: SETTINGS,
+      ...more,
+    });
   }
 
   /** Carries a plan out in the order of a sync; after so many steps it is killed. */
   apply(plan: Plan, killAfter = Number.POSITIVE_INFINITY): void {
     this.#stepsLeft = killAfter;
-    const staged = plan.changes.flatMap((change) => (change.kind === 'delete' ? [] : [this.#stage(change.file)]));
+    const staged = plan.changes.flatMap((change) => {
+      if (!('file' in change)) return [];
+      const known = this.manifest.files.get(change.path)?.kept;
+      const kept = known ?? (change.reason === 'TakenOver' ? { name: change.path, size: 1 } : undefined);
+      return [{ ...this.#stage(change.file), ...(kept && { kept }) }];
+    });
+    const takenOver = new Set(plan.changes.flatMap(({ path, reason }) => (reason === 'TakenOver' ? [path] : [])));
     const { clear, prune } = plan.folders;
     if (plan.changes.length + clear.length + prune.length === 0) {
       updateManifest(this.manifest, updateRecords(plan, APPLIED));
@@ -54,10 +85,28 @@ export class MemoryVolume {
     for (const change of deletes.filter(({ inTheWay }) => inTheWay)) remove(change);
     for (const folder of plan.folders.clear) this.#step(() => this.#removeFolder(folder));
     for (const folder of plan.folders.create) this.#step(() => this.folders.add(folder));
-    for (const file of staged) this.#step(() => this.#place(file));
+    for (const file of staged) {
+      if (takenOver.has(file.path)) this.#step(() => this.#keep(file.path));
+      this.#step(() => this.#place(file));
+    }
+    for (const change of plan.changes) {
+      if (change.kind === 'restore') this.#step(() => this.#giveBack(change.path, change.kept.name));
+    }
     for (const change of deletes.filter(({ inTheWay }) => !inTheWay)) remove(change);
     for (const folder of plan.folders.prune) this.#step(() => this.#removeFolder(folder));
     this.#step(() => updateManifest(this.manifest, updateAfter(plan, APPLIED)));
+    for (const name of plan.dropped) this.#step(() => this.kept.delete(name));
+  }
+
+  #keep(path: string): void {
+    const file = this.files.get(path);
+    if (file) this.kept.set(path, file);
+  }
+
+  #giveBack(path: string, name: string): void {
+    const file = this.kept.get(name);
+    if (file) this.files.set(path, file);
+    else this.files.delete(path);
   }
 
   #step(run: () => void): void {

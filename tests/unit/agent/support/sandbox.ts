@@ -2,33 +2,21 @@ import { mkdir, readdir, readFile, readlink } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { pino } from 'pino';
-import { ContentPreviews } from '../../../../agent/content/deliver-content.ts';
-import { Gateway, PendingReload } from '../../../../agent/gateway/gateway.ts';
-import { GatewayClient } from '../../../../agent/gateway/gateway-client.ts';
-import { Clone } from '../../../../agent/git/clone.ts';
-import { ModuleStore } from '../../../../agent/git/module-store.ts';
-import { LfsStore } from '../../../../agent/lfs/lfs-store.ts';
-import type { SyncOutcome } from '../../../../agent/report/announcer.ts';
-import type { Intent } from '../../../../agent/resource/judge-resource.ts';
-import { Signatures } from '../../../../agent/signatures/signatures.ts';
-import { Baseline, type SyncDependencies } from '../../../../agent/sync/plan-sync.ts';
+import * as v from 'valibot';
+import { agentConfigSchema } from '../../../../agent/config.ts';
+import type { Clone } from '../../../../agent/git/clone.ts';
+import type { SyncOutcome } from '../../../../agent/report/news.ts';
+import { type Intent, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import { sync } from '../../../../agent/sync/sync.ts';
-import { DataRoot } from '../../../../agent/volume/data-root.ts';
-import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
-import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
+import type { DataRoot } from '../../../../agent/volume/data-root.ts';
+import { wireSync } from '../../../../agent/wire-sync.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
+import type { GuardedHttp } from '../../../../shared/io/http/guarded-http.ts';
+import { localHttp } from '../../../support/local-http.ts';
 
 const log = pino({ level: 'silent' });
-const identity = {
-  podName: 'gateway-0',
-  podUid: 'uid',
-  namespace: 'ns',
-  crName: 'gw',
-  profile: 'default',
-  gatewayName: 'edge',
-};
 
 interface Target {
   repo: string;
@@ -64,7 +52,9 @@ export interface Sandbox {
 
 interface SandboxOptions {
   git?: Git;
-  files?: Partial<SyncDependencies['accessFiles']>;
+  http?: GuardedHttp;
+  /** Where credentials are mounted. */
+  files?: { tokenFile?: string; sshKeyFile?: string; knownHostsFile?: string; caFile?: string | undefined };
   /** Port of the gateway. */
   port?: number;
 }
@@ -72,46 +62,36 @@ interface SandboxOptions {
 /** Makes a sandbox that is removed after the test. */
 export async function createSandbox(
   t: TestContext,
-  { git = new Git(process.env), files = {}, port = 9 }: SandboxOptions = {},
+  { git = new Git(process.env), http = localHttp(), files = {}, port = 9 }: SandboxOptions = {},
 ): Promise<Sandbox> {
   const { path: folder, remove } = await makeTemporaryFolder('agent-');
   t.after(remove);
+  t.after(() => http.close());
   const [data, repo] = [path.join(folder, 'data'), path.join(folder, 'repo')];
   await mkdir(data);
   let fetches = 0;
-  const start = async (): Promise<SyncDependencies> => {
-    const root = await DataRoot.open(data);
-    return {
-      identity,
-      labelsFile: undefined,
-      clone: new Clone({ git, path: repo, log }),
-      lfs: new LfsStore({ git, path: path.join(repo, 'sync-agent-lfs') }),
-      modules: new ModuleStore(git, repo),
-      accessFiles: {
-        tokenFile: undefined,
-        sshKeyFile: undefined,
-        knownHostsFile: undefined,
-        caFile: undefined,
-        sshKeyCopy: path.join(repo, 'key'),
-        ...files,
-      },
-      signatures: new Signatures({ git, gitDir: repo, keysFolder: path.join(folder, 'keys') }),
-      root,
-      baseline: new Baseline(),
-      previews: new ContentPreviews(),
-      gateway: new Gateway({
-        client: new GatewayClient({ port, tls: false, apiKeyFile: path.join(folder, 'api-key') }),
-        pending: new PendingReload(root.agentFolder),
-        headersFolder: path.join(folder, 'headers'),
-      }),
-      lock: new VolumeLock(root, identity),
-      manifestFile: new ManifestFile(root.agentFolder, log),
-      log,
-      onFetch: () => {
-        fetches += 1;
-      },
-    };
+  const config = v.parse(agentConfigSchema, {
+    POD_NAME: 'gateway-0',
+    POD_NAMESPACE: 'ns',
+    POD_UID: 'uid',
+    CR_NAME: 'gw',
+    GATEWAY_NAME: 'edge',
+    GATEWAY_PORT: String(port),
+    DATA_PATH: data,
+    REPO_PATH: repo,
+    API_KEY_FILE: path.join(folder, 'api-key'),
+    RELOAD_HEADERS_DIR: path.join(folder, 'headers'),
+    GIT_VERIFY_KEYS_DIR: path.join(folder, 'keys'),
+    GIT_TOKEN_FILE: files.tokenFile,
+    GIT_SSH_KEY_FILE: files.sshKeyFile,
+    GIT_KNOWN_HOSTS_FILE: files.knownHostsFile,
+    GIT_CA_FILE: files.caFile,
+  });
+  const onFetch = () => {
+    fetches += 1;
   };
+  const uid = process.getuid?.() ?? 0;
+  const start = () => wireSync(config, { git, http, keyFolder: '/dev/shm', uid, log, onFetch });
   let dependencies = await start();
   return {
     folder,
@@ -136,7 +116,7 @@ export async function createSandbox(
   };
 }
 
-const noReload: Intent['reload'] = { preset: 'none', requests: [], readyPath: undefined };
+const noReload = reloadSettings({ gateway: undefined });
 
 function intentOf(target: Target): Intent {
   const { repo, commit, ref = 'main', profile = {}, reload = noReload, verify = 'none', submodules = false } = target;
@@ -156,8 +136,14 @@ function intentOf(target: Target): Intent {
       syncPeriod: 30,
       designerSessionPolicy: 'proceed',
       startPolicy: 'requireSync',
+      maxFailures: 0,
       dryRun: false,
       paused: false,
+      onConflict: 'takeOver',
+      drift: 'repair',
+      prune: true,
+      allowEmpty: false,
+      groupWrite: false,
       ...profile,
     },
     reload,

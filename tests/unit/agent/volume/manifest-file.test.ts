@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
-import { appendFile, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import { appendFile, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
 import type { Manifest, ManifestUpdate, OwnedFile } from '../../../../agent/plan/manifest.ts';
+import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
+import { removeEarlierStaging, Staging } from '../../../../agent/volume/staging.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 
 const log = pino({ level: 'silent' });
@@ -23,12 +25,14 @@ const summary = ({ applied, files, pending }: Manifest) => [applied?.commit, [..
 async function createManifest(t: TestContext) {
   const folder = await makeTemporaryFolder('manifest-');
   t.after(() => folder.remove());
-  const file = path.join(folder.path, 'manifest.jsonl');
+  const root = await DataRoot.open(folder.path);
+  root.staging = Staging.make(root, 1, 'uid');
   return {
-    file,
-    open: () => new ManifestFile(folder.path, log),
+    file: path.join(folder.path, '.sync-agent/manifest.jsonl'),
+    root,
+    open: () => new ManifestFile(root, log),
     /** What an agent that starts now knows. */
-    reread: async () => summary(await new ManifestFile(folder.path, log).read()),
+    reread: async () => summary(await new ManifestFile(root, log).read()),
   };
 }
 
@@ -49,7 +53,7 @@ suite('the manifest on disk', () => {
     const manifest = open();
     await manifest.append(update({ files: [owned('a')] }));
     await manifest.takeBack();
-    await assert.rejects(stat(file), { code: 'ENOENT' });
+    assert.deepEqual(await reread(), [undefined, [], []]);
     await manifest.append(update({ files: [owned('a')] }));
     await manifest.append(update({ applied }));
     const before = await readFile(file, 'utf8');
@@ -93,6 +97,27 @@ suite('the manifest on disk', () => {
     const lines = (await readFile(file, 'utf8')).split('\n').length;
     assert.ok(lines < 1_100, `${lines} lines`);
     assert.deepEqual(await reread(), ['c', ['a'], []]);
+  });
+
+  test('nor does it with the number of syncs that were cut off: it is compacted when it is loaded', async (t) => {
+    const { file, open, reread } = await createManifest(t);
+    for (let n = 0; n < 100; n += 1) await open().append(update({ files: [owned('a'), owned('b')] }));
+    const lines = (await readFile(file, 'utf8')).split('\n').length;
+    assert.ok(lines < 10, `${lines} lines`);
+    assert.deepEqual(await reread(), [undefined, ['a', 'b'], []]);
+  });
+
+  test('what an agent writes that lost the volume does not count', async (t) => {
+    const { root, open, reread } = await createManifest(t);
+    const lost = open();
+    await lost.append(update({ files: [owned('a')], applied }));
+    const follower = await DataRoot.open(root.path);
+    await removeEarlierStaging(follower, 2);
+    follower.staging = Staging.make(follower, 2, 'other');
+    await new ManifestFile(follower, log).append(update({ files: [owned('b')], applied }));
+    await assert.rejects(lost.append(update({ files: [owned('x')], applied })), { code: 'ENOENT' });
+    await lost.takeBack();
+    assert.deepEqual(await reread(), ['c', ['a', 'b'], []]);
   });
 
   test('one that is damaged owns nothing, and is replaced', async (t) => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,24 +13,43 @@ async function prepare(t: TestContext) {
   const { path: folder, remove } = await makeTemporaryFolder('lock-');
   const locks: VolumeLock[] = [];
   t.after(async () => {
-    for (const lock of locks) await lock.release();
+    for (const lock of locks) await lock.release().catch(() => {});
     await remove();
   });
-  const agentOf = async (podName: string) => {
+  const agentOf = async (podName: string, given = times) => {
     const identity = {
       podName,
-      podUid: `uid of ${podName}`,
+      podUid: `uid-of-${podName}`,
       namespace: 'ns',
       crName: 'gw',
       profile: 'default',
       gatewayName: undefined,
     };
-    const lock = new VolumeLock(await DataRoot.open(folder), identity, times);
+    const root = await DataRoot.open(folder);
+    const lock = new VolumeLock(root, identity, given);
     locks.push(lock);
-    return lock;
+    return { lock, root, hold: () => lock.hold() };
   };
-  return { agentOf, file: path.join(folder, '.sync-agent/owner.json') };
+  const own = path.join(folder, '.sync-agent');
+  return { agentOf, folder, own, file: (number: number) => path.join(own, `lock/${number}.json`) };
 }
+
+/** Holds as soon as that is possible, and gives how long it took in milliseconds. */
+async function holdInTime({ hold }: { hold: () => Promise<boolean> }): Promise<number> {
+  const started = performance.now();
+  for (;;) {
+    const isHeld = await hold().catch((error) => {
+      assert.equal(error.name, 'WaitingError', error.stack);
+      return false;
+    });
+    if (isHeld) return performance.now() - started;
+    assert.ok(performance.now() - started < 20_000, 'never given up');
+    await sleep(10);
+  }
+}
+
+/** One that gives no sign of life. */
+const silent = { ...times, beatMs: 60_000 };
 
 suite('two agents on one volume', () => {
   test('the second one waits, and says for whom', async (t) => {
@@ -39,50 +58,131 @@ suite('two agents on one volume', () => {
     assert.equal(await a.hold(), true);
     assert.equal(await a.hold(), false);
     const refusal = { name: 'WaitingError', code: 'data.inUse', message: /in use by the agent of pod ns\/a/ };
-    await assert.rejects(b.hold(), refusal);
-    await sleep(250);
-    await assert.rejects(b.hold(), refusal, 'the first one gives signs of life');
-    await a.release();
+    for (const started = performance.now(); performance.now() - started < 4 * times.staleMs; await sleep(10)) {
+      await assert.rejects(b.hold(), refusal);
+    }
+    await a.lock.release();
     assert.equal(await b.hold(), true);
     await assert.rejects(a.hold(), /ns\/b/);
   });
 
-  test('one that was killed is followed: at once by the same pod, by another when it counts as gone', async (t) => {
-    const { agentOf, file } = await prepare(t);
-    const killed = await agentOf('a');
-    await killed.hold();
-    const left = await readFile(file, 'utf8');
-    await killed.release();
-    await writeFile(file, left);
+  test('of many that begin at once, one has it', async (t) => {
+    for (let round = 0; round < 50; round += 1) {
+      const { agentOf } = await prepare(t);
+      const agents = await Promise.all(Array.from({ length: 5 }, (_, index) => agentOf(`${index}`)));
+      const held = await Promise.all(agents.map(({ hold }) => hold().catch(() => false)));
+      assert.equal(held.filter(Boolean).length, 1, `round ${round}`);
+      assert.equal(agents.filter(({ lock }) => lock.isHeld).length, 1);
+    }
+  });
+
+  test('one that gives no sign of life is followed at once by its own pod', async (t) => {
+    const { agentOf } = await prepare(t);
+    const gone = await agentOf('a', silent);
+    await gone.hold();
+    await assert.rejects((await agentOf('b')).hold(), /ns\/a/);
+    assert.equal(await (await agentOf('a')).hold(), true);
+    assert.equal(gone.lock.isHeld, false);
+  });
+
+  test('and by another pod when that saw it standing still for long enough, whatever the times of files say', async (t) => {
+    const { agentOf, own } = await prepare(t);
+    await (await agentOf('a', silent)).hold();
+    await sleep(2 * times.staleMs);
+    const b = await agentOf('b');
+    const waitedMs = await holdInTime(b);
+    assert.ok(waitedMs >= times.staleMs, `${waitedMs} ms`);
+    assert.deepEqual(await readdir(path.join(own, 'lock')), ['2.json']);
+    assert.deepEqual(await readdir(path.join(own, 'staging')), ['2.uid-of-b']);
+  });
+
+  test('a waiter that slept for long does not count that time', async (t) => {
+    const { agentOf } = await prepare(t);
+    await (await agentOf('a', silent)).hold();
     const b = await agentOf('b');
     await assert.rejects(b.hold(), /ns\/a/);
-    assert.equal(await (await agentOf('a')).hold(), true);
+    await sleep(2 * times.staleMs);
+    await assert.rejects(b.hold(), /ns\/a/);
   });
 
-  test('one that was killed for good is followed by another pod in time', async (t) => {
-    const { agentOf, file } = await prepare(t);
-    const killed = await agentOf('a');
-    await killed.hold();
-    const left = await readFile(file, 'utf8');
-    await killed.release();
-    await writeFile(file, left);
-    await sleep(200);
-    assert.equal(await (await agentOf('b')).hold(), true);
+  test('only one of several that wait follows', async (t) => {
+    const { agentOf } = await prepare(t);
+    await (await agentOf('gone', silent)).hold();
+    const agents = await Promise.all(Array.from({ length: 5 }, (_, index) => agentOf(`${index}`)));
+    const isHeld = () => agents.filter(({ lock }) => lock.isHeld).length;
+    for (const started = performance.now(); isHeld() === 0; await sleep(10)) {
+      await Promise.all(agents.map(({ hold }) => hold().catch(() => false)));
+      assert.ok(performance.now() - started < 20_000, 'never given up');
+    }
+    assert.equal(isHeld(), 1);
   });
 
-  test('one that lost the volume notices', async (t) => {
-    const { agentOf, file } = await prepare(t);
+  test('one that was held up can neither go on, nor stage, nor move, nor take the lock from its follower', async (t) => {
+    const { agentOf, folder, own } = await prepare(t);
+    const a = await agentOf('a', silent);
+    await a.hold();
+    const { staging } = a.root;
+    await writeFile(staging.at('0'), 'staged');
+    await writeFile(path.join(folder, 'x'), 'of b');
+    const b = await agentOf('b');
+    await holdInTime(b);
+    await assert.rejects(rename(staging.at('0'), path.join(folder, 'x')), { code: 'ENOENT' });
+    await assert.rejects(rename(path.join(folder, 'x'), staging.at('saved')), { code: 'ENOENT' });
+    await assert.rejects(writeFile(staging.at('1'), ''), { code: 'ENOENT' });
+    assert.throws(() => a.lock.check(), { name: 'WaitingError', code: 'data.lost' });
+    await a.lock.release();
+    assert.equal(b.lock.isHeld, true);
+    assert.equal(await b.hold(), false);
+    assert.equal(await readFile(path.join(folder, 'x'), 'utf8'), 'of b');
+    assert.deepEqual(await readdir(path.join(own, 'staging')), ['2.uid-of-b']);
+  });
+
+  test('one that somebody took the folder of the locks from takes it anew', async (t) => {
+    const { agentOf, own } = await prepare(t);
     const a = await agentOf('a');
     await a.hold();
-    await writeFile(file, JSON.stringify({ podUid: 'other', pod: 'ns/other' }));
-    await assert.rejects(a.hold(), /ns\/other/);
+    await rm(own, { recursive: true });
+    assert.equal(a.lock.isHeld, false);
+    assert.equal(await a.hold(), true);
+    assert.equal(a.root.staging.isAlive, true);
   });
 
-  test("a lock that nobody can read is nobody's", async (t) => {
+  test('a lock that nobody can read is given up as one that stands still', async (t) => {
     const { agentOf, file } = await prepare(t);
-    const a = await agentOf('a');
+    const a = await agentOf('a', silent);
     await a.hold();
-    await writeFile(file, '');
-    assert.equal(await (await agentOf('b')).hold(), true);
+    await writeFile(file(1), '');
+    const b = await agentOf('b');
+    await assert.rejects(b.hold(), /in use by another agent/);
+    await holdInTime(b);
+  });
+
+  test('links in the place of its folders and files lead nowhere', async (t) => {
+    const { agentOf, folder, own } = await prepare(t);
+    const outside = path.join(folder, 'outside');
+    await mkdir(outside);
+    await writeFile(path.join(outside, 'theirs'), 'theirs');
+    await mkdir(path.join(own, 'lock'), { recursive: true });
+    await symlink(path.join(outside, 'theirs'), path.join(own, 'lock/7.json'));
+    await symlink(outside, path.join(own, 'staging'));
+    const a = await agentOf('a');
+    for (const started = performance.now(); performance.now() - started < 2 * times.staleMs; await sleep(10)) {
+      await assert.rejects(a.hold());
+    }
+    await rm(path.join(own, 'staging'));
+    await mkdir(path.join(own, 'staging'));
+    await symlink(outside, path.join(own, 'staging/1.old'));
+    await holdInTime(a);
+    assert.equal(await readFile(path.join(outside, 'theirs'), 'utf8'), 'theirs');
+    assert.deepEqual(await readdir(outside), ['theirs']);
+    assert.match((await readdir(path.join(own, 'staging'))).join(), /^\d+\.uid-of-a$/);
+  });
+
+  test('a folder of somebody else in a staging folder is put aside', async (t) => {
+    const { agentOf, own } = await prepare(t);
+    await mkdir(path.join(own, 'staging/0.gone/saved-1'), { recursive: true });
+    await writeFile(path.join(own, 'staging/0.gone/saved-1/theirs'), 'theirs');
+    await (await agentOf('a')).hold();
+    assert.equal(await readFile(path.join(own, 'taken-over/0.gone.saved-1/theirs'), 'utf8'), 'theirs');
   });
 });

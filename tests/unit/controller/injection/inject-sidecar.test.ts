@@ -11,6 +11,7 @@ interface Sidecar {
   resources: object;
   securityContext: Record<string, unknown>;
   volumeMounts: { name: string; mountPath: string; subPath?: string; readOnly?: boolean }[];
+  readinessProbe?: { httpGet: object };
 }
 
 const images = { defaultImage: 'registry.test/agent:1', allowedRepositories: [] };
@@ -225,6 +226,15 @@ suite('a pod that is not injected', () => {
   });
 });
 
+test('a readiness probe is there only where the profile allows a number of failures', () => {
+  const withFailures = (maxFailures: number) => {
+    const profiles = { default: { mappings: [{ source: 'a', destination: 'b' }] } };
+    return sidecarOf(inject(pod(), gatewaySpec({ sync: { defaults: { maxFailures }, profiles } })));
+  };
+  assert.equal(withFailures(0).readinessProbe, undefined);
+  assert.deepEqual(withFailures(3).readinessProbe?.httpGet, { path: '/servingz', port: 'sync-health' });
+});
+
 suite('what a resource names', () => {
   test('is mounted: the values of headers by Secret and key, and the keys to trust', () => {
     const requests = [
@@ -232,7 +242,7 @@ suite('what a resource names', () => {
       { method: 'POST' as const, path: '/b', headersFrom: [{ name: 'X-B', secretRef: { name: 'api', key: 'two' } }] },
     ];
     const spec = gatewaySpec();
-    spec.gateway = { ...spec.gateway, reload: { preset: 'none', requests } };
+    spec.gateway = { ...spec.gateway, reload: { preset: 'none', timeout: '10s', requests } };
     spec.git = { ...spec.git, verify: { mode: 'head', keysSecretRef: { name: 'trusted' } } };
     const text = JSON.stringify(patchOf(inject(pod(), spec)));
     for (const part of [

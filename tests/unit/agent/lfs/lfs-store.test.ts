@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { before, suite, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
+import { parseLfsPointer } from '../../../../agent/lfs/lfs-pointer.ts';
 import { LfsStore } from '../../../../agent/lfs/lfs-store.ts';
 import { type GitServer, type GitServerOptions, startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
-import { provideGitLfs } from '../../../support/git-lfs.ts';
 import { createLfsHost, type LfsHost } from '../../../support/lfs-host.ts';
-import { createSandbox } from '../../../unit/agent/support/sandbox.ts';
-
-before(provideGitLfs);
+import { localHttp } from '../../../support/local-http.ts';
+import { createSandbox } from '../support/sandbox.ts';
 
 interface World {
   server: GitServer;
@@ -77,10 +76,35 @@ suite('files in Git LFS', () => {
     await sandbox.sync({ repo, commit: await commit({ files: { a: lfs.add('second') } }) });
     const store = path.join(sandbox.repo, 'sync-agent-lfs');
     const sums = ['second', 'same'].map((content) => createHash('sha256').update(content).digest('hex'));
-    await new LfsStore({ git: sandbox.git, path: store }).tidy(() => new Set(sums));
+    await new LfsStore({ git: sandbox.git, http: localHttp(), path: store }).tidy(
+      sums.map((sha256) => ({ sha256, blob: 'a'.repeat(40) })),
+      (blobs) => sandbox.clone.pointers(blobs),
+    );
     const entries = await readdir(path.join(store, 'lfs/objects'), { recursive: true, withFileTypes: true });
     const left = entries.flatMap((entry) => (entry.isFile() ? [entry.name] : []));
     assert.deepEqual(left.sort(), sums.sort());
+  });
+
+  test('stay where templates are made of them', async (t) => {
+    const { server, lfs } = await startWorld(t);
+    const repository = await server.createRepository('x');
+    const sandbox = await createSandbox(t);
+    const commit = await repository.commit({ files: { 'config/a': lfs.add('{{ .GatewayName }}') } });
+    const target = { repo: repository.url, commit, profile: mapped({ template: true }) };
+    await sandbox.sync(target);
+    const blob = await repository.git('rev-parse', `${commit}:config/a`);
+    const sha256 = createHash('sha256').update('edge').digest('hex');
+    const store = new LfsStore({
+      git: sandbox.git,
+      http: localHttp(),
+      path: path.join(sandbox.repo, 'sync-agent-lfs'),
+    });
+    await store.tidy([{ blob, sha256 }], (blobs) => sandbox.clone.pointers(blobs));
+    const downloads = lfs.requests.length;
+    await writeFile(path.join(sandbox.data, 'config/a'), 'drifted');
+    await sandbox.sync(target);
+    assert.deepEqual(await sandbox.files(), { 'config/a': 'edge' });
+    assert.equal(lfs.requests.length, downloads);
   });
 
   test('may be templates, and be patched', async (t) => {
@@ -109,8 +133,8 @@ suite('files in Git LFS', () => {
     const first = { a: lfs.add('first'), '.lfsconfig': config };
     await sandbox.sync({ repo, commit: await commit({ files: first }) });
     assert.equal((await sandbox.files()).a, 'first');
-    assert.deepEqual(elsewhere.lfs.requests, []);
-    assert.ok(lfs.requests.every(({ authorization }) => authorization?.startsWith('Basic ')));
+    assert.equal(elsewhere.lfs.requests.length, 0);
+    assert.ok(lfs.requests.every(({ headers }) => headers.authorization?.startsWith('Basic ')));
     lfs.downloadUrl = `${other}/objects`;
     await sandbox.sync({ repo, commit: await commit({ files: { a: lfs.add('second') } }) });
     lfs.downloadUrl = `${server.url}/x.git/info/lfs/objects`;
@@ -118,7 +142,7 @@ suite('files in Git LFS', () => {
     await sandbox.sync({ repo, commit: await commit({ files: { a: lfs.add('third') } }) });
     assert.equal((await sandbox.files()).a, 'third');
     assert.equal(elsewhere.lfs.requests.length, 2);
-    assert.ok(elsewhere.lfs.requests.every(({ authorization }) => authorization === undefined));
+    assert.ok(elsewhere.lfs.requests.every(({ headers }) => headers.authorization === undefined));
     const entries = await readdir(sandbox.repo, { recursive: true, withFileTypes: true });
     for (const entry of entries.filter((candidate) => candidate.isFile())) {
       const content = await readFile(path.join(entry.parentPath, entry.name), 'latin1');
@@ -164,30 +188,115 @@ suite('files in Git LFS', () => {
     assert.deepEqual(await sandbox.files(), {});
   });
 
-  test('are refused in words where there is no git-lfs', async (t) => {
+  test('never go by http where the repository is at https', async (t) => {
+    const { server, lfs } = await startWorld(t, { tls: true });
+    const plain = await startWorld(t);
+    plain.lfs.objects = lfs.objects;
+    const { url: repo, commit } = await server.createRepository('x');
+    const sandbox = await createSandbox(t, { files: { caFile: server.caFile } });
+    const target = { repo, commit: await commit({ files: { a: lfs.add('content') } }) };
+    lfs.downloadUrl = `${plain.server.url}/x.git/info/lfs/objects`;
+    await assert.rejects(sandbox.sync(target), { name: 'TerminalError', code: 'lfs.insecure' });
+    lfs.downloadUrl = `${server.url}/x.git/info/lfs/objects`;
+    lfs.redirectUrl = `${plain.server.url}/x.git/info/lfs/objects`;
+    await assert.rejects(sandbox.sync(target), { name: 'TerminalError', code: 'lfs.insecure' });
+    assert.deepEqual(plain.lfs.requests, []);
+  });
+
+  test('are not fetched from denied addresses, whoever sends the agent there', async (t) => {
+    const { server, lfs } = await startWorld(t);
+    const denied = await startWorld(t, { address: '127.0.0.2' });
+    denied.lfs.objects = lfs.objects;
+    const { url: repo, commit } = await server.createRepository('x');
+    const sandbox = await createSandbox(t, { http: localHttp((address) => address === '127.0.0.2') });
+    const target = { repo, commit: await commit({ files: { a: lfs.add('content') } }) };
+    const there = `${denied.server.url.replace('127.0.0.1', '127.0.0.2')}/x.git/info/lfs/objects`;
+    lfs.downloadUrl = there;
+    await assert.rejects(sandbox.sync(target), { name: 'TerminalError', code: 'git.deniedAddress' });
+    lfs.downloadUrl = `${server.url}/x.git/info/lfs/objects`;
+    lfs.redirectUrl = there;
+    await assert.rejects(sandbox.sync(target), { name: 'TerminalError', code: 'git.deniedAddress' });
+    assert.deepEqual(denied.lfs.requests, []);
+    assert.deepEqual(await sandbox.files(), {});
+  });
+
+  test('get the headers that the host names at the place that it names, and nowhere else', async (t) => {
+    const { server, lfs } = await startWorld(t);
+    const [store, beyond] = [await startWorld(t), await startWorld(t)];
+    store.lfs.objects = lfs.objects;
+    beyond.lfs.objects = lfs.objects;
+    const { url: repo, commit } = await server.createRepository('x');
+    const sandbox = await createSandbox(t);
+    lfs.downloadUrl = `${store.server.url}/x.git/info/lfs/objects`;
+    lfs.downloadHeaders = { Authorization: 'signed', 'X-Part': '1', Host: 'inner', 'Bad Name': 'x', Line: 'a\r\nb: c' };
+    store.lfs.redirectUrl = `${beyond.server.url}/x.git/info/lfs/objects`;
+    await sandbox.sync({ repo, commit: await commit({ files: { a: lfs.add('content') } }) });
+    assert.equal((await sandbox.files()).a, 'content');
+    const [asked] = store.lfs.requests;
+    assert.equal(asked?.headers.authorization, 'signed');
+    assert.equal(asked?.headers['x-part'], '1');
+    assert.equal(asked?.headers.host, new URL(store.server.url).host);
+    assert.equal(asked?.headers.line, undefined);
+    const [elsewhere] = beyond.lfs.requests;
+    assert.equal(elsewhere?.headers.authorization, undefined);
+    assert.equal(elsewhere?.headers['x-part'], undefined);
+  });
+
+  test('stay where the clone is made anew', async (t) => {
     const { server, lfs } = await startWorld(t);
     const { url: repo, commit } = await server.createRepository('x');
-    const { path: bin, remove } = await makeTemporaryFolder('no-lfs-');
+    const sandbox = await createSandbox(t);
+    const target = { repo, commit: await commit({ files: { a: lfs.add('content') } }) };
+    await sandbox.sync(target);
+    const requests = lfs.requests.length;
+    await sandbox.clone.recreate(target.commit);
+    await rm(path.join(sandbox.data, 'a'));
+    await sandbox.sync(target);
+    assert.deepEqual(await sandbox.files(), { a: 'content' });
+    assert.equal(lfs.requests.length, requests);
+  });
+
+  test('go on where they were cut off', async (t) => {
+    const { server, lfs } = await startWorld(t);
+    const { url: repo, commit } = await server.createRepository('x');
+    const sandbox = await createSandbox(t);
+    const content = randomBytes(1024 * 1024).toString('hex');
+    const target = { repo, commit: await commit({ files: { a: lfs.add(content) } }) };
+    lfs.cutOffAt = 1_500_000;
+    await assert.rejects(sandbox.sync(target), { name: 'TransientError', code: 'lfs.cutOff' });
+    lfs.cutOffAt = undefined;
+    await sandbox.restart();
+    await sandbox.sync(target);
+    assert.ok((await sandbox.files()).a === content, 'another content');
+    const ranges = lfs.requests.flatMap(({ headers }) => headers.range ?? []);
+    assert.equal(ranges.length, 1);
+    assert.ok(Number(/^bytes=(\d+)-$/.exec(ranges[0] ?? '')?.[1]) > 0, `asked for ${ranges}`);
+  });
+
+  test('of a repository behind ssh are asked for by ssh, and fetched with what that gives', async (t) => {
+    const { server, lfs } = await startWorld(t, { tls: true });
+    const { path: folder, remove } = await makeTemporaryFolder('ssh-');
     t.after(remove);
-    const git = (process.env.PATH ?? '').split(path.delimiter).map((folder) => path.join(folder, 'git'));
-    const real = await firstReadable(git);
-    await writeFile(path.join(bin, 'git'), `#!/bin/sh\nexec ${real} "$@"\n`, { mode: 0o755 });
-    const sandbox = await createSandbox(t, { git: new Git({ PATH: bin }) });
-    const target = { repo, commit: await commit({ files: { a: '1', 'config/b': lfs.add('content') } }) };
-    await assert.rejects(sandbox.sync(target), {
-      name: 'TerminalError',
-      code: 'lfs.notInstalled',
-      message: /no git-lfs/,
+    const content = lfs.add('content');
+    const answer = { href: `${server.url}/x.git/info/lfs`, header: { Authorization: 'RemoteAuth token' } };
+    await writeFile(path.join(folder, 'answer'), JSON.stringify(answer));
+    const script = `#!/bin/sh\nprintf '%s\\n' "$@" >"${folder}/arguments"\ncat "${folder}/answer"\n`;
+    await writeFile(path.join(folder, 'ssh'), script, { mode: 0o755 });
+    const git = new Git({ PATH: `${folder}:${process.env.PATH}` });
+    const store = new LfsStore({ git, http: localHttp(), path: path.join(folder, 'store') });
+    const pointer = parseLfsPointer(Buffer.from(content));
+    assert.ok(pointer);
+    const access = { caFile: server.caFile, sshHost: { address: '192.0.2.1', alias: 'git.test' } };
+    await store.fetch([pointer], { repo: 'git@git.test:org/x.git', access, signal: undefined });
+    assert.deepEqual(await store.missing([pointer]), []);
+    const given = (await readFile(path.join(folder, 'arguments'), 'utf8')).trim().split('\n');
+    assert.deepEqual(given.slice(-3), ['--', 'git@git.test', 'git-lfs-authenticate org/x.git download']);
+    assert.ok(given.includes('HostName=192.0.2.1'));
+    assert.ok(lfs.requests.every(({ headers }) => headers.authorization === 'RemoteAuth token'));
+    await writeFile(path.join(folder, 'answer'), JSON.stringify({ href: 'http://192.0.2.1/x' }));
+    const other = { ...pointer, oid: 'a'.repeat(64) };
+    await assert.rejects(store.fetch([other], { repo: 'git@git.test:x', access, signal: undefined }), {
+      code: 'lfs.insecure',
     });
-    assert.deepEqual(await sandbox.files(), {});
-    await sandbox.sync({ ...target, profile: { excludePatterns: ['config/'] } });
-    assert.deepEqual(await sandbox.files(), { a: '1' });
   });
 });
-
-async function firstReadable(files: string[]): Promise<string> {
-  for (const file of files) {
-    if (await readFile(file).catch(() => undefined)) return file;
-  }
-  throw new Error('git is not installed');
-}

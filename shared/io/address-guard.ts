@@ -1,18 +1,22 @@
 import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TerminalError } from '../../shared/errors.ts';
-import type { HostResolver } from './host-resolver.ts';
+import { TerminalError } from '../errors.ts';
+
+/** Gives all addresses of a name. */
+interface Resolver {
+  resolve(name: string): Promise<LookupAddress[]>;
+}
 
 /** Where a proxy connects, it knows names that we may not: so long is waited for them, in milliseconds. */
 const PROXIED_NAME_MS = 1_000;
 
 /** Keeps requests away from networks: looks names up, and lets nobody connect to another address than one that was checked. */
 export class AddressGuard {
-  readonly #resolver: Pick<HostResolver, 'resolve'>;
+  readonly #resolver: Resolver;
   readonly #isDenied: (address: string) => boolean;
 
-  constructor(resolver: Pick<HostResolver, 'resolve'>, isDenied: (address: string) => boolean) {
+  constructor(resolver: Resolver, isDenied: (address: string) => boolean) {
     this.#resolver = resolver;
     this.#isDenied = isDenied;
   }

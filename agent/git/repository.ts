@@ -1,0 +1,127 @@
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { TransientError } from '../../shared/errors.ts';
+import type { Git } from '../../shared/io/git/git.ts';
+import { CLONE_VOLUME, onVolume } from '../../shared/io/volume-error.ts';
+import type { Logger } from '../../shared/log.ts';
+import { FETCHED_REF, fetchedCommit, OFFLINE_PROMISOR } from './fetch-commit.ts';
+import { emptyFolder, healClone } from './tidy-clone.ts';
+
+export interface RepositoryOptions {
+  git: Git;
+  /** Its folder, which is the agent's alone. */
+  path: string;
+  log: Logger;
+}
+
+/** What is in the repository. */
+export interface Contents {
+  /** The commit of which everything is there that was not left out on purpose. */
+  readonly commit: string | undefined;
+  /** Whether files may have been left out. */
+  readonly isPartial: boolean;
+}
+
+const NOTHING: Contents = { commit: undefined, isPartial: false };
+const CHECK_TIMEOUT_MS = 300_000;
+
+/** What git says of a repository in which something is missing, be it that a killed git still wrote to it. */
+const damage =
+  /did not send all necessary objects|Failed to traverse|bad object|not a valid object|object .* corrupt|packfile .* (corrupt|cannot)|shallow file has changed/i;
+
+/** The folder with git's objects: opened, healed, made anew. */
+export class Repository {
+  readonly path: string;
+  readonly #git: Git;
+  readonly #log: Logger;
+  /** Undefined before it was opened. */
+  #contents: Contents | undefined;
+  /** `working` since it was found sound, or a fetch succeeded, until one fails. */
+  #record: 'working' | 'unknown' = 'unknown';
+
+  constructor({ git, path, log }: RepositoryOptions) {
+    this.#git = git;
+    this.path = path;
+    this.#log = log;
+  }
+
+  /** Sees to it that there is a repository for commits of this kind, and says what is in it; asks git only once. */
+  async open(commit: string): Promise<Contents> {
+    if (this.#contents) return this.#contents;
+    await onVolume(CLONE_VOLUME, () => mkdir(this.path, { recursive: true }));
+    await this.heal();
+    await this.#init(commit).catch(() => this.recreate(commit));
+    const packs = await readdir(join(this.path, 'objects/pack')).catch(() => []);
+    this.#contents = {
+      commit: await fetchedCommit(this.#git, this.path),
+      isPartial: packs.some((name) => name.endsWith('.promisor')),
+    };
+    return this.#contents;
+  }
+
+  /** What is in it, as far as it was opened. */
+  get contents(): Contents {
+    return this.#contents ?? NOTHING;
+  }
+
+  /** Removes what a killed git left; no other may run in it. */
+  async heal(): Promise<void> {
+    await healClone(this.path);
+  }
+
+  /** Deletes everything and starts from nothing. */
+  async recreate(commit: string): Promise<void> {
+    this.#log.warn({ path: this.path }, 'clone is made anew');
+    this.#contents = undefined;
+    await emptyFolder(this.path);
+    await this.#init(commit);
+    this.#contents = NOTHING;
+    this.#record = 'working';
+  }
+
+  /** A fetch begins: until it is complete nothing is certain. */
+  onFetch({ isPartial }: Pick<Contents, 'isPartial'>): void {
+    this.#contents = { commit: undefined, isPartial: isPartial || this.contents.isPartial };
+  }
+
+  /** A fetch succeeded. */
+  onFetched(commit: string): void {
+    this.#contents = { commit, isPartial: this.contents.isPartial };
+    this.#record = 'working';
+  }
+
+  /**
+   * Whether a fetch failed because of what is on disk: git says so, or it failed for a reason that nobody knows, for
+   * the second time in a row, and something turns out to be missing.
+   */
+  async isToBlame(error: unknown): Promise<boolean> {
+    if (!(error instanceof TransientError) || error.code !== 'git.unreachable') return false;
+    if (damage.test(String(error.cause))) return true;
+    if (this.#record === 'unknown' && !(await this.#isSound())) return true;
+    this.#record = this.#record === 'working' ? 'unknown' : 'working';
+    return false;
+  }
+
+  async #isSound(): Promise<boolean> {
+    if (!(await fetchedCommit(this.#git, this.path))) return false;
+    const bearing = this.contents.isPartial ? ['--missing=allow-promisor'] : [];
+    const args = [...OFFLINE_PROMISOR, `--git-dir=${this.path}`, 'rev-list', '--objects', '--quiet', ...bearing];
+    return await this.#git.run([...args, FETCHED_REF], { timeoutMs: CHECK_TIMEOUT_MS }).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** Does no harm where there is a repository already. */
+  async #init(commit: string): Promise<void> {
+    const format = commit.length === 64 ? 'sha256' : 'sha1';
+    const args = ['init', '--quiet', '--bare', '--template=', `--object-format=${format}`, this.path];
+    await this.#git.run(args).catch((cause) => {
+      const details = { code: 'clone.unusable', reason: 'CloneUnusable', cause };
+      throw new TransientError(
+        `no repository can be made in ${this.path} (REPO_PATH): is it full or read-only?`,
+        details,
+      );
+    });
+  }
+}

@@ -1,0 +1,69 @@
+import { open, readdir, rm, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { TerminalError } from '../../shared/errors.ts';
+import { onVolume, TEMPORARY_VOLUME } from '../../shared/io/volume-error.ts';
+
+/** File systems in memory by the numbers of statfs(2): tmpfs and ramfs. */
+const MEMORY = [0x01021994, 0x858458f6];
+const COPY = 'sync-agent-ssh-key';
+
+export interface MountedKey {
+  file: string;
+  /** Folder for a copy. */
+  folder: string;
+  /** The user that ssh runs as. */
+  uid: number;
+}
+
+/**
+ * Gives a file with the key that ssh takes: the mounted one, which is in memory, or a copy of it in the folder, which
+ * has to be in memory too. Throws {@link TerminalError} where a copy is needed and would come to lie on a disk.
+ */
+export async function withSshKey<T>(key: string, mounted: MountedKey, run: (file: string) => Promise<T>): Promise<T> {
+  const { file, folder } = mounted;
+  if (await isTakenBySsh(key, mounted)) return await run(file);
+  if (!(await isInMemory(folder))) throw noMemory(folder);
+  const copy = join(folder, COPY);
+  try {
+    await onVolume(TEMPORARY_VOLUME, () => writePrivate(copy, `${key.replaceAll('\r', '').trimEnd()}\n`));
+    return await run(copy);
+  } finally {
+    await rm(copy, { force: true });
+  }
+}
+
+/** Removes copies that a killed agent left, also where an earlier version made them. */
+export async function removeKeyCopies(folders: string[]): Promise<void> {
+  for (const folder of folders) {
+    const names = await readdir(folder).catch(() => []);
+    const copies = names.filter((name) => name.startsWith(COPY));
+    await Promise.all(copies.map((name) => rm(join(folder, name), { recursive: true, force: true })));
+  }
+}
+
+/** Ssh refuses a key of its own user that others may read (a mounted Secret is root's), and one without a last line feed. */
+async function isTakenBySsh(key: string, { file, uid }: MountedKey): Promise<boolean> {
+  const { mode, uid: owner } = await stat(file);
+  return ((mode & 0o077) === 0 || owner !== uid) && key.endsWith('\n') && !key.includes('\r');
+}
+
+async function isInMemory(folder: string): Promise<boolean> {
+  const { type } = await statfs(folder);
+  return MEMORY.includes(type);
+}
+
+async function writePrivate(file: string, content: string): Promise<void> {
+  await rm(file, { force: true });
+  const handle = await open(file, 'wx', 0o600);
+  try {
+    await handle.writeFile(content);
+  } finally {
+    await handle.close();
+  }
+}
+
+const noMemory = (folder: string) =>
+  new TerminalError(
+    `ssh does not take the mounted SSH key as it is, and ${folder}, where a copy of it would be made, is on a disk: let the key end with a line feed, or restart the pod so that its sidecar gets a volume in memory`,
+    { code: 'git.keyOnDisk', reason: 'CredentialsMissing' },
+  );

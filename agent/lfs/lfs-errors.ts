@@ -1,0 +1,73 @@
+import type { IncomingMessage } from 'node:http';
+import { retryAfterMs } from '../../shared/domain/duration.ts';
+import { TerminalError, TransientError } from '../../shared/errors.ts';
+
+const terminal = {
+  /** The host of the repository is there, and the content is not. */
+  objectNotFound: {
+    reason: 'LfsObjectNotFound',
+    message: 'the Git LFS server does not have the content of a mapped file: has it been pushed (git lfs push)?',
+  },
+  noServer: {
+    reason: 'LfsUnavailable',
+    message:
+      'mapped files are kept in Git LFS, and the git host has no Git LFS for the repository, or hides it: only pointers would be delivered',
+  },
+  authentication: {
+    reason: 'AuthenticationFailed',
+    message: 'the Git LFS server refused the credentials: check the Secret named in spec.git.auth',
+  },
+  insecure: {
+    reason: 'UnexpectedRedirect',
+    message:
+      'the Git LFS server wants content to be fetched by http, while the repository is at https or ssh: let it offer https',
+  },
+  redirect: {
+    reason: 'UnexpectedRedirect',
+    message: 'the Git LFS server sends the request elsewhere: set spec.git.repo to the address that it redirects to',
+  },
+  transport: {
+    reason: 'LfsUnavailable',
+    message: 'mapped files are kept in Git LFS, which is not to be had by git://: use https or ssh, or exclude them',
+  },
+};
+
+const transient = {
+  unusable: { reason: 'LfsUnavailable', message: 'the answer of the Git LFS server cannot be read: it is tried again' },
+  unreachable: {
+    reason: 'LfsUnavailable',
+    message: 'the Git LFS server cannot be reached or answered with an error: it is tried again',
+  },
+  cutOff: { reason: 'LfsUnavailable', message: 'the Git LFS server broke off: the rest is fetched at the next try' },
+  timeout: {
+    reason: 'GitTimeout',
+    message: 'files in Git LFS took longer to fetch than spec.git.timeout allows: the rest is fetched at the next try',
+  },
+  damaged: { reason: 'LfsUnavailable', message: 'an object of Git LFS is damaged: it is fetched again' },
+};
+
+/** An error by its code, `lfs.<kind>`. */
+export function lfsError(kind: keyof typeof terminal | keyof typeof transient, cause?: unknown) {
+  const code = `lfs.${kind}`;
+  if (kind in terminal) {
+    const { message, reason } = terminal[kind as keyof typeof terminal];
+    return new TerminalError(message, { code, reason, cause });
+  }
+  const { message, reason } = transient[kind as keyof typeof transient];
+  return new TransientError(message, { code, reason, cause });
+}
+
+/** What an answer means that is no success. */
+export function errorOfStatus({ statusCode = 0, headers }: IncomingMessage, what: 'server' | 'object') {
+  const cause = new Error(`the Git LFS server answered ${statusCode}`);
+  if (statusCode === 401 || statusCode === 403) return lfsError('authentication', cause);
+  if (statusCode === 404 || statusCode === 410)
+    return lfsError(what === 'server' ? 'noServer' : 'objectNotFound', cause);
+  const { message, reason } = transient.unreachable;
+  return new TransientError(message, {
+    code: 'lfs.unreachable',
+    reason,
+    cause,
+    retryAfterMs: retryAfterMs(headers['retry-after']),
+  });
+}

@@ -1,0 +1,142 @@
+import { inputsHash, type TemplateValues } from '../../shared/domain/render-template.ts';
+import { type Drift, MAX_REPAIRS } from './drift.ts';
+import type { OwnedFile } from './manifest.ts';
+import type { DesiredFile, LiveEntry, LiveFile, PlanInput, PreviewedContent } from './plan-input.ts';
+
+/** Why a file is written. */
+export type WriteReason =
+  | 'New'
+  | 'Missing'
+  | 'TakenOver'
+  | 'Drifted'
+  | 'ContentChanged'
+  | 'ValuesChanged'
+  | 'PatchesChanged'
+  | 'ModeChanged';
+
+/** What has to happen for one file. */
+export type Judged =
+  | { kind: 'right'; record: OwnedFile }
+  | { kind: 'add'; reason: WriteReason }
+  | { kind: 'modify'; reason: WriteReason; was: LiveEntry }
+  /** It is not as it was delivered, and stays so. */
+  | { kind: 'left'; reason: Drift['reason'] }
+  | { kind: 'refused'; problem: string };
+
+/** Compares what must be at a path with what the agent owns there and with what is there. */
+export function judgeFile(file: DesiredFile, input: PlanInput): Judged {
+  const { path } = file;
+  const { manifest, values } = input;
+  const [record, live] = [manifest.files.get(path), input.live.get(path)];
+  if (live?.kind !== 'file') return judgeMissing(file, live, input);
+  if (!record || !isOurs(path, live, input)) return judgeForeign(file, live, input);
+  const content = input.contents?.get(path);
+  const sourceChange = compareSource(file, record, values);
+  if (sourceChange) {
+    if (!isSameContent(file, live, content)) return { kind: 'modify', reason: sourceChange, was: live };
+    return right(file, live, { record, content, input });
+  }
+  if (live.sha256 !== record.sha256) return drifted(path, live, input);
+  return right(file, live, { record, content: record, input });
+}
+
+/** Whether the agent wrote what is at the path, or somebody changed what it wrote. */
+export function isOurs(path: string, live: LiveFile, { manifest }: Pick<PlanInput, 'manifest'>): boolean {
+  const record = manifest.files.get(path);
+  if (!record || record.found) return false;
+  return !manifest.pending.has(path) || live.sha256 === record.sha256;
+}
+
+/** No file is there: nothing, or what somebody put in the place of one. */
+function judgeMissing(file: DesiredFile, live: LiveEntry | undefined, input: PlanInput): Judged {
+  const { path } = file;
+  const record = input.manifest.files.get(path);
+  if (live?.kind === 'link' || live?.kind === 'other') return drifted(path, live, input);
+  const wasDelivered = record && !record.found && !input.manifest.pending.has(path);
+  if (!wasDelivered) return { kind: 'add', reason: 'New' };
+  if (staysDrifted(path, input) && !live && !compareSource(file, record, input.values)) {
+    return { kind: 'left', reason: 'Missing' };
+  }
+  return { kind: 'add', reason: 'Missing' };
+}
+
+/** A file of somebody else is there. With the right content it is looked after, and never deleted. */
+function judgeForeign(file: DesiredFile, live: LiveFile, { manifest, contents, values, settings }: PlanInput): Judged {
+  const { path } = file;
+  const found = manifest.files.get(path);
+  const content = contents?.get(path);
+  const isAsFound = found?.found && live.sha256 === found.sha256 && !compareSource(file, found, values);
+  const isRight = isAsFound || isSameContent(file, live, content);
+  if (isRight && live.executable === file.executable) {
+    const basis = isAsFound ? { record: found, content: found } : { record: undefined, content };
+    const record = recordOf(file, live, basis);
+    return { kind: 'right', record: record === found ? record : { ...record, found: true } };
+  }
+  // What a file that is rendered will hold has to be found out first.
+  const isKnown = content !== undefined || !isRendered(file);
+  if (settings.onConflict === 'refuse' && isKnown) return { kind: 'refused', problem: foreignProblem(path) };
+  return { kind: 'modify', reason: 'TakenOver', was: live };
+}
+
+const foreignProblem = (path: string) =>
+  `${path} is a file in the data volume that the agent did not write, with other content (onConflict: refuse): remove it, exclude it, or set onConflict to takeOver`;
+
+function drifted(path: string, was: LiveEntry, input: PlanInput): Judged {
+  return staysDrifted(path, input) ? { kind: 'left', reason: 'Drifted' } : { kind: 'modify', reason: 'Drifted', was };
+}
+
+function staysDrifted(path: string, { settings, repairs }: PlanInput): boolean {
+  return settings.drift !== 'repair' || (repairs?.of(path) ?? 0) >= MAX_REPAIRS;
+}
+
+function compareSource(file: DesiredFile, owned: OwnedFile, values: TemplateValues): WriteReason | undefined {
+  if (file.blob !== owned.blob || file.template !== Boolean(owned.inputs)) return 'ContentChanged';
+  if (file.patches?.hash !== owned.patches) return 'PatchesChanged';
+  const { inputs } = owned;
+  return inputs && inputsHash(inputs.keys, values) !== inputs.hash ? 'ValuesChanged' : undefined;
+}
+
+const isRendered = (file: DesiredFile): boolean => file.template || file.patches !== undefined;
+
+/** Git's id tells it of a file that is delivered as it is; of a rendered one only its content does. */
+function isSameContent(file: DesiredFile, live: LiveFile, content: PreviewedContent | undefined): boolean {
+  if (content) return content.sha256 === live.sha256;
+  return !isRendered(file) && live.blob === file.blob;
+}
+
+interface Basis {
+  record: OwnedFile | undefined;
+  /** Of what the file holds; the record itself where it still applies. */
+  content: { inputs?: PreviewedContent['inputs'] } | undefined;
+}
+
+/** The content is right; what is left is the mode and the record of the file. */
+function right(file: DesiredFile, live: LiveFile, { input, ...basis }: Basis & { input: PlanInput }): Judged {
+  const { record } = basis;
+  if (live.executable !== file.executable) {
+    if (record?.executable === file.executable) return drifted(file.path, live, input);
+    return { kind: 'modify', reason: 'ModeChanged', was: live };
+  }
+  if (Boolean(record?.groupWrite) !== input.settings.groupWrite) {
+    return { kind: 'modify', reason: 'ModeChanged', was: live };
+  }
+  return { kind: 'right', record: recordOf(file, live, basis) };
+}
+
+/** The same object where the record says so already. */
+function recordOf(file: DesiredFile, live: LiveFile, { record, content }: Basis): OwnedFile {
+  const { path, source, blob, executable } = file;
+  const { sha256, fingerprint } = live;
+  const isRecorded =
+    record &&
+    record === content &&
+    record.source === source &&
+    record.executable === executable &&
+    record.fingerprint === fingerprint;
+  if (isRecorded) return record;
+  const inputs = content?.inputs;
+  const patches = file.patches?.hash;
+  const recipe = { ...(inputs && { inputs }), ...(patches && { patches }) };
+  const more = { ...(record?.groupWrite && { groupWrite: true }), ...(record?.kept && { kept: record.kept }) };
+  return { path, source, blob, ...recipe, sha256, executable, fingerprint, ...more };
+}

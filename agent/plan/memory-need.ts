@@ -1,0 +1,34 @@
+/** What a sync has to hold in memory. */
+export interface Load {
+  /** Files of the commit that are mapped. */
+  files: number;
+  /** Of all their paths. */
+  pathBytes: number;
+  /** Files of the agent that are to go. */
+  leaving: number;
+}
+
+const MIB = 1024 ** 2;
+/** Measured by the smallest heap in which a sync succeeds, with 20,000 and 100,000 files; docs/agent.md shows the figures. */
+const HEAP = { base: 16 * MIB, file: 640, leaving: 1_000, pathByte: 6 };
+/** V8 has this share of a container's memory, by the flags of the image. */
+const HEAP_SHARE = 0.5;
+/** Memory is given out in such steps, and no less: what there is of code and of git counts more in small containers. */
+const STEP_MIB = 32;
+const LEAST_MIB = 128;
+
+/** Bytes of V8's heap that a sync takes at its worst moment. */
+export function heapFor({ files, pathBytes, leaving }: Load): number {
+  const leavingPathBytes = files > 0 ? leaving * (pathBytes / files) : 0;
+  return HEAP.base + files * HEAP.file + leaving * HEAP.leaving + (pathBytes + leavingPathBytes) * HEAP.pathByte;
+}
+
+/** Says what has to be done where a sync would not fit into a heap of so many bytes; undefined where it does. */
+export function memoryProblem(load: Load, heapBytes: number): string | undefined {
+  const needed = heapFor(load);
+  if (needed <= heapBytes) return undefined;
+  const mib = Math.ceil(needed / HEAP_SHARE / MIB);
+  const limit = Math.max(LEAST_MIB, Math.ceil(mib / STEP_MIB) * STEP_MIB);
+  const leaving = load.leaving > 0 ? `, and removes ${load.leaving}` : '';
+  return `the profile maps ${load.files} files${leaving}, for which the agent needs about ${mib} MiB: set spec.agent.resources.limits.memory to ${limit}Mi and create the pod anew, or map fewer files`;
+}

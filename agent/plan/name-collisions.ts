@@ -1,0 +1,23 @@
+import { AGENT_FOLDER } from '../../shared/api/names.ts';
+import type { DesiredTree, NameFolding } from './plan-input.ts';
+
+/** A name as the volume compares it. */
+export function foldName(name: string, folding: NameFolding): string {
+  const normal = folding.unicode ? name.normalize('NFC') : name;
+  // Both ways, for letters such as ß and ſ, which one of them leaves as they are.
+  return folding.case ? normal.toUpperCase().toLowerCase() : normal;
+}
+
+/** Files and folders that would be one on the volume, each with its other name. Costs nothing where names stay as they are. */
+export function findCollisions({ files, folders, kept }: DesiredTree, folding: NameFolding): string[] {
+  if (!folding.case && !folding.unicode) return [];
+  const seen = new Map([[AGENT_FOLDER, AGENT_FOLDER]]);
+  return [...folders, ...files.keys(), ...kept].flatMap((path) => {
+    const folded = foldName(path, folding);
+    const other = seen.get(folded) ?? path;
+    seen.set(folded, other);
+    if (other === path) return [];
+    const by = folding.case ? 'case' : 'the normal form of Unicode';
+    return [`${path} and ${other} are one name on this volume, which does not tell names apart by ${by}: rename one`];
+  });
+}

@@ -1,0 +1,51 @@
+import { RepairCounts } from '../plan/drift.ts';
+import type { Manifest } from '../plan/manifest.ts';
+import type { Plan } from '../plan/plan-changes.ts';
+import type { Intent } from '../resource/judge-resource.ts';
+
+/**
+ * What the last sync of this process came to. While it holds, a sync need not lay out and look at everything: the
+ * manifest says what is in place, and the next check in time finds any drift.
+ */
+export class Baseline {
+  /** How often files were put right in a row. */
+  readonly repairs = new RepairCounts();
+  #recipe: string | undefined;
+  /** Commit and generation that files are put right for. */
+  #cause = '';
+  #lookedAt = Number.NEGATIVE_INFINITY;
+
+  /** A sync begins: for another commit or spec files are put right again that were given up. */
+  onBegin({ commit, generation }: Pick<Intent, 'commit' | 'generation'>): void {
+    const cause = `${commit} ${generation}`;
+    if (cause !== this.#cause) this.repairs.forget();
+    this.#cause = cause;
+  }
+
+  /** The manifest says what this recipe (everything but the commit that decides on paths and patches) came to. */
+  onSynced(recipe: string, { drift, isPartial }: Plan): void {
+    this.#recipe = recipe;
+    if (!isPartial) this.repairs.onLook(drift);
+  }
+
+  /** Every file was looked at. */
+  onLook(): void {
+    this.#lookedAt = performance.now();
+  }
+
+  /** Nothing is known any more. */
+  forget(): void {
+    this.#recipe = undefined;
+    this.#lookedAt = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Whether the manifest is the outcome of the recipe for the commit that it names. */
+  holds(recipe: string, { applied, pending }: Manifest): boolean {
+    return applied !== undefined && pending.size === 0 && recipe === this.#recipe;
+  }
+
+  /** Whether every file was looked at within so many seconds. */
+  isFresh(seconds: number): boolean {
+    return performance.now() - this.#lookedAt < seconds * 1000;
+  }
+}

@@ -1,0 +1,123 @@
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fchmodSync,
+  fstatSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+  rmdirSync,
+  unlinkSync,
+} from 'node:fs';
+import { TerminalError } from '../../shared/errors.ts';
+
+const FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+/** Where Linux gives an open folder a path that leads to it and nowhere else: what openat(2) is for, which Node lacks. */
+const DESCRIPTORS = '/proc/self/fd';
+
+/**
+ * A folder that is held open: paths from {@link Folder.at} lead into it, whatever takes the place of its name or of a
+ * folder above it. Where there is no /proc (on a developer's machine), its real path is checked when it is opened.
+ */
+export class Folder {
+  readonly #descriptor: number;
+  readonly #path: string;
+  readonly #isHeldByPath: boolean;
+
+  private constructor(descriptor: number, path: string, isHeldByPath: boolean) {
+    this.#descriptor = descriptor;
+    this.#path = path;
+    this.#isHeldByPath = isHeldByPath;
+  }
+
+  /** Opens the folder at a real path. */
+  static openAt(path: string): Folder {
+    return new Folder(openSync(path, FLAGS), path, !existsSync(DESCRIPTORS));
+  }
+
+  /** The path of an entry, valid in this process as long as the folder is open. */
+  at(name: string): string {
+    return this.#isHeldByPath ? `${this.#path}/${name}` : `${DESCRIPTORS}/${this.#descriptor}/${name}`;
+  }
+
+  /** Opens a folder in this one, `''` being this one. Throws {@link TerminalError} where a link is in its place. */
+  open(name: string): Folder {
+    const path = name === '' ? this.#path : `${this.#path}/${name}`;
+    try {
+      const opened = new Folder(openSync(this.at(name || '.'), FLAGS), path, this.#isHeldByPath);
+      if (!this.#isHeldByPath || realpathSync(path) === path) return opened;
+      opened.close();
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== 'ELOOP' && code !== 'ENOTDIR') throw error;
+      if (!lstatSync(this.at(name), { throwIfNoEntry: false })?.isSymbolicLink()) throw error;
+    }
+    throw new TerminalError(`${path} is a symbolic link in the data volume: nothing is written through it`, {
+      code: 'data.symbolicLink',
+      reason: 'PathConflict',
+    });
+  }
+
+  /** Makes a folder in this one; gives false where something of that name is there. */
+  make(name: string, mode = 0o755): boolean {
+    try {
+      mkdirSync(this.at(name), mode);
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+      throw error;
+    }
+  }
+
+  /** Names of all entries; none where the folder was removed. */
+  list(): string[] {
+    return readdirSync(this.at('.'));
+  }
+
+  /** Removes a file or a link, never a folder; gives whether it was there. */
+  unlink(name: string): boolean {
+    return succeeds(() => unlinkSync(this.at(name)), ['ENOENT']);
+  }
+
+  /** Removes an empty folder, never a link to one; gives whether it did. */
+  removeFolder(name: string): boolean {
+    return succeeds(() => rmdirSync(this.at(name)), ['ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR']);
+  }
+
+  get mode(): number {
+    return fstatSync(this.#descriptor).mode & 0o7777;
+  }
+
+  chmod(mode: number): void {
+    fchmodSync(this.#descriptor, mode);
+  }
+
+  /** Whether the folder still has a name; in one that has not nothing can be made. */
+  get isAlive(): boolean {
+    return this.#isHeldByPath ? existsSync(this.#path) : fstatSync(this.#descriptor).nlink > 0;
+  }
+
+  /** Sees to it that the names in it are on the disk. */
+  flush(): void {
+    fsyncSync(this.#descriptor);
+  }
+
+  close(): void {
+    closeSync(this.#descriptor);
+  }
+}
+
+/** Runs a call, and gives false where it fails with one of these codes. */
+function succeeds(call: () => void, codes: string[]): boolean {
+  try {
+    call();
+    return true;
+  } catch (error) {
+    if (codes.includes((error as NodeJS.ErrnoException).code ?? '')) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,124 @@
+import { lstatSync, renameSync } from 'node:fs';
+import { TransientError } from '../../shared/errors.ts';
+import type { Folder } from './folder.ts';
+import { Pacer } from './pacer.ts';
+
+/** Opens a folder with the agent's own files. */
+interface AgentFolders {
+  openAgentFolder(name: string): Folder;
+}
+
+const STAGING = 'staging';
+const KEPT = 'taken-over';
+/** Times that a folder is emptied before it counts as one that somebody goes on filling. */
+const ATTEMPTS = 100;
+
+/**
+ * The folder, on the data volume's own file system, that every file of this agent passes on its way in or out. It has
+ * the number of the lock in its name. Whoever takes over the lock removes it first, so that no move of the earlier
+ * owner can succeed any more.
+ */
+export class Staging {
+  readonly #root: AgentFolders;
+  readonly #name: string;
+  readonly #folder: Folder;
+
+  private constructor(root: AgentFolders, name: string, folder: Folder) {
+    this.#root = root;
+    this.#name = name;
+    this.#folder = folder;
+  }
+
+  /** Makes the folder of an owner of the lock: `generation` is the number of the lock. */
+  static make(root: AgentFolders, generation: number, podUid: string): Staging {
+    const name = `${generation}.${podUid.replace(/[^\w-]/g, '').slice(0, 64)}`;
+    const all = root.openAgentFolder(STAGING);
+    try {
+      all.make(name);
+      return new Staging(root, name, all.open(name));
+    } finally {
+      all.close();
+    }
+  }
+
+  /** The folder as a path of this process. */
+  get path(): string {
+    return this.#folder.at('.');
+  }
+
+  at(name: string): string {
+    return this.#folder.at(name);
+  }
+
+  /** Whether nobody removed it. */
+  get isAlive(): boolean {
+    return this.#folder.isAlive;
+  }
+
+  async empty(): Promise<void> {
+    await emptyFolder(this.#root, this.#name, this.#folder);
+  }
+
+  /** Removes it with everything in it. */
+  async remove(): Promise<void> {
+    await this.empty();
+    const all = this.#root.openAgentFolder(STAGING);
+    all.removeFolder(this.#name);
+    all.close();
+  }
+
+  close(): void {
+    this.#folder.close();
+  }
+}
+
+/**
+ * Removes the folders of earlier owners. When this resolves, none of them can move a file any more: neither is
+ * anything left that could be moved in, nor a place to which something could be moved away.
+ */
+export async function removeEarlierStaging(root: AgentFolders, generation: number): Promise<void> {
+  const all = root.openAgentFolder(STAGING);
+  try {
+    for (const name of all.list()) {
+      // What a later owner made is not to be touched by one who was held up here.
+      const number = /^(\d{1,15})\./.exec(name)?.[1];
+      if (number && Number(number) >= generation) continue;
+      await removeFolder(root, all, name);
+    }
+  } finally {
+    all.close();
+  }
+}
+
+async function removeFolder(root: AgentFolders, all: Folder, name: string): Promise<void> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    if (!lstatSync(all.at(name), { throwIfNoEntry: false })?.isDirectory()) {
+      all.unlink(name);
+      return;
+    }
+    const folder = all.open(name);
+    try {
+      await emptyFolder(root, name, folder);
+    } finally {
+      folder.close();
+    }
+    if (all.removeFolder(name) || !lstatSync(all.at(name), { throwIfNoEntry: false })) return;
+  }
+  throw new TransientError(`somebody goes on writing to .sync-agent/${STAGING}/${name}`, {
+    code: 'data.staging',
+    reason: 'VolumeInUse',
+  });
+}
+
+/** A folder in it is nobody's but a stranger's, caught while it took the place of a file: it is put aside, never removed. */
+async function emptyFolder(root: AgentFolders, name: string, folder: Folder): Promise<void> {
+  const pacer = new Pacer();
+  for (const entry of folder.isAlive ? folder.list() : []) {
+    if (lstatSync(folder.at(entry), { throwIfNoEntry: false })?.isDirectory()) {
+      const kept = root.openAgentFolder(KEPT);
+      renameSync(folder.at(entry), kept.at(`${name}.${entry}`));
+      kept.close();
+    } else folder.unlink(entry);
+    if (pacer.isDue) await pacer.rest();
+  }
+}

@@ -1,0 +1,87 @@
+import { join } from 'node:path';
+import { getHeapStatistics } from 'node:v8';
+import type { Git } from '../shared/io/git/git.ts';
+import type { GuardedHttp } from '../shared/io/http/guarded-http.ts';
+import type { Logger } from '../shared/log.ts';
+import type { AgentConfig } from './config.ts';
+import { ContentPreviews } from './content/deliver-content.ts';
+import { Gateway, PendingReload } from './gateway/gateway.ts';
+import { GatewayClient } from './gateway/gateway-client.ts';
+import { Clone } from './git/clone.ts';
+import { ModuleStore } from './git/module-store.ts';
+import { LfsStore } from './lfs/lfs-store.ts';
+import type { Identity } from './plan/template-values.ts';
+import { Signatures } from './signatures/signatures.ts';
+import { Baseline } from './sync/baseline.ts';
+import type { SyncDependencies } from './sync/sync-aim.ts';
+import { DataRoot } from './volume/data-root.ts';
+import { ManifestFile } from './volume/manifest-file.ts';
+import { touchFile } from './volume/touch-file.ts';
+import { VolumeLock } from './volume/volume-lock.ts';
+
+interface Given {
+  git: Git;
+  /** Checks the addresses that git and Git LFS connect to. */
+  http: GuardedHttp;
+  /** Folder in memory, where a private copy of the SSH key may lie for the time of a fetch. */
+  keyFolder: string;
+  /** The user that git runs as. */
+  uid: number;
+  log: Logger;
+  /** Called with how long each fetch took, in seconds. */
+  onFetch: (seconds: number) => void;
+}
+
+/** Makes everything that a sync works with, as the agent's environment says. */
+export async function wireSync(config: AgentConfig, given: Given): Promise<SyncDependencies> {
+  const { git, http, keyFolder, uid, log, onFetch } = given;
+  const root = await DataRoot.open(config.DATA_PATH);
+  const identity = identityOf(config);
+  return {
+    identity,
+    labelsFile: config.POD_LABELS_FILE,
+    clone: new Clone({ git, path: config.REPO_PATH, log: log.child({ component: 'clone' }) }),
+    lfs: new LfsStore({ git, http, path: join(config.REPO_PATH, 'sync-agent-lfs') }),
+    modules: new ModuleStore(git, config.REPO_PATH),
+    accessFiles: {
+      tokenFile: config.GIT_TOKEN_FILE,
+      sshKeyFile: config.GIT_SSH_KEY_FILE,
+      knownHostsFile: config.GIT_KNOWN_HOSTS_FILE,
+      caFile: config.GIT_CA_FILE,
+      keyFolder,
+      uid,
+      http,
+    },
+    signatures: new Signatures({ git, gitDir: config.REPO_PATH, keysFolder: config.GIT_VERIFY_KEYS_DIR }),
+    root,
+    manifestFile: new ManifestFile(root, log),
+    gateway: gatewayOf(config, root),
+    baseline: new Baseline(),
+    previews: new ContentPreviews(),
+    lock: new VolumeLock(root, identity),
+    heapBytes: getHeapStatistics().heap_size_limit,
+    log,
+    onFetch,
+  };
+}
+
+function identityOf(config: AgentConfig): Identity {
+  return {
+    podName: config.POD_NAME,
+    podUid: config.POD_UID,
+    namespace: config.POD_NAMESPACE,
+    crName: config.CR_NAME,
+    profile: config.PROFILE,
+    gatewayName: config.GATEWAY_NAME,
+  };
+}
+
+function gatewayOf(config: AgentConfig, root: DataRoot): Gateway {
+  const { GATEWAY_PORT: port, GATEWAY_TLS: tls, API_KEY_FILE: apiKeyFile, RELOAD_HEADERS_DIR: headersFolder } = config;
+  return new Gateway({
+    client: new GatewayClient({ port, tls, apiKeyFile }),
+    pending: new PendingReload(root.agentFolder),
+    headersFolder,
+    touch: (path, text) => touchFile(root, path, text),
+  });
+}

@@ -1,0 +1,153 @@
+import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { TerminalError, TransientError } from '../../errors.ts';
+import type { AddressGuard } from '../address-guard.ts';
+import { gitErrorOf } from '../git/git-error.ts';
+
+export interface GuardedHttpOptions {
+  guard: AddressGuard;
+  /** Names proxies. */
+  environment: NodeJS.ProcessEnv;
+}
+
+export interface GuardedRequest {
+  method?: 'GET' | 'POST';
+  headers?: Record<string, string>;
+  body?: string;
+  /** CA bundle (PEM) to trust and nothing else. */
+  ca?: string | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** How often a request is sent on at most. */
+const MAX_REDIRECTS = 5;
+/** Silence that ends a connection, in milliseconds. */
+const SILENCE_MS = 30_000;
+/** Bytes that have to arrive within the time, in milliseconds: a host that trickles them would go on for ever. */
+const FLOOR = { bytes: 60_000, ms: 60_000 };
+
+/** HTTP to hosts that nobody vouches for: no denied address, and redirects only where the caller says so. */
+export class GuardedHttp {
+  readonly guard: AddressGuard;
+  readonly #environment: NodeJS.ProcessEnv;
+  readonly #plain: HttpAgent;
+  #secure: { ca: string | undefined; agent: HttpsAgent };
+
+  constructor({ guard, environment }: GuardedHttpOptions) {
+    this.guard = guard;
+    this.#environment = environment;
+    this.#plain = new HttpAgent(this.#agentOptions());
+    this.#secure = { ca: undefined, agent: new HttpsAgent(this.#agentOptions()) };
+  }
+
+  /** Whether a proxy connects in our place, at least to some hosts. */
+  hasProxyFor({ protocol }: URL): boolean {
+    const name = protocol === 'https:' ? 'https_proxy' : 'http_proxy';
+    return Boolean(this.#environment[name] || this.#environment[name.toUpperCase()]);
+  }
+
+  /** Sends one request and gives its answer, a redirect too; its body has to be read or destroyed. */
+  async send(url: URL, request: GuardedRequest): Promise<IncomingMessage> {
+    this.guard.check(url.hostname);
+    if (this.hasProxyFor(url)) await this.guard.checkProxied(url.hostname);
+    const { method = 'GET', headers = {}, body, ca, signal } = request;
+    return await new Promise<IncomingMessage>((resolve, reject) => {
+      const secure = url.protocol === 'https:';
+      const sent: ClientRequest = (secure ? httpsRequest : httpRequest)(
+        url,
+        {
+          method,
+          headers: { ...headers, ...(body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) }) },
+          agent: secure ? this.#agentFor(ca) : this.#plain,
+          lookup: this.guard.lookup,
+          timeout: SILENCE_MS,
+          ...(signal && { signal }),
+        },
+        resolve,
+      );
+      sent.once('timeout', () => sent.destroy(stalled()));
+      sent.once('error', reject);
+      sent.end(body);
+    }).catch((error: unknown) => {
+      throw connectionError(error, signal);
+    });
+  }
+
+  /**
+   * Sends a request, and again to where its answer leads. `next` says what to send there, which may differ with the
+   * place, or throws.
+   */
+  async follow(start: URL, next: (url: URL) => GuardedRequest): Promise<{ url: URL; response: IncomingMessage }> {
+    let url = start;
+    for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
+      const response = await this.send(url, next(url));
+      const { statusCode = 0, headers } = response;
+      if (statusCode < 300 || statusCode >= 400 || headers.location === undefined) return { url, response };
+      response.destroy();
+      if (!URL.canParse(headers.location, url)) break;
+      url = new URL(headers.location, url);
+      if (!/^https?:$/.test(url.protocol)) break;
+    }
+    throw new TransientError('the git host sends requests in circles', {
+      code: 'git.redirectLoop',
+      reason: 'UnexpectedRedirect',
+    });
+  }
+
+  close(): void {
+    this.#plain.destroy();
+    this.#secure.agent.destroy();
+  }
+
+  /** A CA changes when its Secret does, which is seldom. */
+  #agentFor(ca: string | undefined): HttpsAgent {
+    if (ca !== this.#secure.ca) {
+      this.#secure.agent.destroy();
+      this.#secure = { ca, agent: new HttpsAgent({ ...this.#agentOptions(), ...(ca && { ca }) }) };
+    }
+    return this.#secure.agent;
+  }
+
+  #agentOptions() {
+    return { keepAlive: true, maxSockets: 8, maxFreeSockets: 4, proxyEnv: this.#environment };
+  }
+}
+
+/** The bytes of an answer; throws {@link TransientError} where it says more than that or comes too slowly. */
+export async function* bytesOf(response: IncomingMessage, maxBytes: number): AsyncGenerator<Buffer> {
+  let [size, before] = [0, 0];
+  const timer = setInterval(() => {
+    if (size - before < FLOOR.bytes) response.destroy(stalled());
+    before = size;
+  }, FLOOR.ms);
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > maxBytes) throw tooLarge();
+      yield chunk;
+    }
+  } finally {
+    clearInterval(timer);
+    response.destroy();
+  }
+}
+
+/** Typed errors stay as they are, and so does the reason of whoever ended the request. */
+function connectionError(error: unknown, signal: AbortSignal | undefined): unknown {
+  if (error instanceof TerminalError || error instanceof TransientError) return error;
+  if (signal?.aborted) return signal.reason;
+  const code = String((error as NodeJS.ErrnoException).code ?? '');
+  return gitErrorOf(/CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO/.test(code) ? 'certificate' : '', error);
+}
+
+const stalled = () =>
+  new TransientError('the git host sends nothing any more, or next to nothing: it is tried again', {
+    code: 'git.stalled',
+    reason: 'GitTimeout',
+  });
+
+const tooLarge = () =>
+  new TransientError('the git host sends more than it said', {
+    code: 'git.answerTooLarge',
+    reason: 'GitAnswerTooLarge',
+  });

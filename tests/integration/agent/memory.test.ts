@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, type TestContext, test } from 'node:test';
+import { readEntryPoint } from '../../../scripts/images/read-entry-point.ts';
+import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { makeCgroup } from '../../support/cgroup.ts';
+import { createGatewayPod } from './support/gateway-pod.ts';
+
+const FILES = 36_000;
+
+let server: GitServer;
+before(async () => {
+  server = await startGitServer();
+});
+after(() => server.stop());
+
+/** The flags of the image, in a cgroup of so many MiB. */
+async function inContainer(t: TestContext, mib: number) {
+  const entryPoint = await readEntryPoint('agent');
+  const nodeArgs = entryPoint.slice(entryPoint.indexOf('node')).filter((argument) => argument.startsWith('--'));
+  return { nodeArgs, cgroup: await makeCgroup(t, mib) };
+}
+
+test('too many files for the memory are an error that names the limit to set, which then suffices', async (t) => {
+  const small = await inContainer(t, 80);
+  if (!small.cgroup) return t.skip('this machine lets nobody make cgroups');
+  const repository = await server.createRepository('many');
+  const files = Array.from({ length: FILES }, (_, n) => [`config/line-${n % 97}/views/${n}.json`, `{"n": ${n}}\n`]);
+  const commit = await repository.commit({ files: Object.fromEntries(files) });
+  const pod = await createGatewayPod(t);
+  await pod.setSpec(repository.url);
+  await pod.settle(commit);
+  const env = { MALLOC_ARENA_MAX: '1', LOG_LEVEL: 'info' };
+  const agent = await pod.start(env, small);
+  const { status } = await pod.untilReport('Error', (report) => report.status?.state === 'Error');
+  const words =
+    /maps 36000 files, for which the agent needs about \d+ MiB: set spec\.agent\.resources\.limits\.memory to (\d+)Mi/;
+  const [, limit] = words.exec(status?.message ?? '') ?? [];
+  assert.ok(limit, status?.message ?? 'no message');
+  assert.equal((await fetch(`${agent.healthUrl}/healthz`)).status, 200, 'the agent lives');
+  await agent.stop();
+  await pod.start(env, await inContainer(t, Number(limit)));
+  await pod.untilSynced(commit);
+  const delivered = await readdir(path.join(pod.data, 'config'), { recursive: true, withFileTypes: true });
+  assert.equal(delivered.filter((entry) => entry.isFile()).length, FILES);
+  t.diagnostic(`${FILES} files in ${limit} MiB`);
+});

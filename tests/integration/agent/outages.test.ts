@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import { freePort } from '../../../scripts/testbed/free-port.ts';
+import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { gatewaySyncPath, groupPath, syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { connectCluster } from '../../support/cluster.ts';
+import { until } from '../../support/until.ts';
+import { startSlowLink } from '../receiver/slow-link.ts';
+import { createGatewayPod, type GatewayPod } from './support/gateway-pod.ts';
+
+let server: GitServer;
+before(async () => {
+  server = await startGitServer();
+});
+after(() => server.stop());
+
+const mappings = [{ source: 'config', destination: 'config' }];
+const specOf = (defaults: object, profiles: object = { default: { mappings, syncPeriod: 5 } }) => ({
+  sync: { defaults, profiles },
+});
+const statusOf = async (url: string) => (await fetch(url)).status;
+const untilReady = ({ healthUrl }: { healthUrl: string }) =>
+  until(async () => (await statusOf(`${healthUrl}/readyz`)) === 200, { describe: 'readiness', timeout: 30_000 });
+
+/** A pod on whose volume an agent, which is gone, brought a commit in place. */
+async function createUsedPod(t: TestContext, name: string, defaults: object): Promise<GatewayPod> {
+  const repository = await server.createRepository(name);
+  const commit = await repository.commit({ files: { 'config/a': '1' } });
+  const pod = await createGatewayPod(t);
+  await pod.setSpec(repository.url, specOf(defaults));
+  await pod.settle(commit);
+  const agent = await pod.start();
+  await pod.untilSynced(commit);
+  await agent.stop();
+  return pod;
+}
+
+suite('a gateway that starts on the files of an earlier sync', () => {
+  const useLastGood = { startPolicy: 'useLastGood' };
+  const nowhere = async () => `https://127.0.0.1:${await freePort()}`;
+
+  test('may do so while the API server is unavailable, after ten seconds', async (t) => {
+    const pod = await createUsedPod(t, 'no-api', useLastGood);
+    const started = performance.now();
+    const agent = await pod.start({}, { apiUrl: await nowhere() });
+    await untilReady(agent);
+    assert.ok(performance.now() - started > 9_000, 'the API server is given time to answer');
+    assert.deepEqual(await pod.files(), { 'config/a': '1' });
+  });
+
+  test('may do so where its profile is missing, or the GatewaySync was deleted', async (t) => {
+    const pod = await createUsedPod(t, 'no-profile', useLastGood);
+    const agent = await pod.start({ PROFILE: 'other' });
+    await untilReady(agent);
+    await pod.untilReport('Error', ({ status }) => /no profile named other/.test(status?.message ?? ''));
+    await agent.stop();
+    await pod.client.delete(gatewaySyncPath(pod.namespace, 'gw'));
+    await untilReady(await pod.start());
+    await pod.untilReport('Pending', ({ status }) => /there is no GatewaySync/.test(status?.message ?? ''));
+  });
+
+  test('may not under requireSync, whatever is missing', async (t) => {
+    const pod = await createUsedPod(t, 'strict', {});
+    const blind = await pod.start({}, { apiUrl: await nowhere() });
+    await pod.client.delete(gatewaySyncPath(pod.namespace, 'gw'));
+    await blind.waitForLog(/watch interrupted/);
+    const seeing = await pod.start();
+    await pod.untilReport('Pending', ({ status }) => /there is no GatewaySync/.test(status?.message ?? ''));
+    assert.equal(await statusOf(`${seeing.healthUrl}/readyz`), 503);
+    await new Promise((resolve) => setTimeout(resolve, 12_000));
+    assert.equal(await statusOf(`${blind.healthUrl}/readyz`), 503);
+  });
+});
+
+suite('the report never holds a sync up', () => {
+  test('where it may not be written', async (t) => {
+    const repository = await server.createRepository('unreported');
+    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    const pod = await createGatewayPod(t);
+    await pod.client.mergePatch(groupPath('rbac.authorization.k8s.io/v1', 'roles', pod.namespace, 'sync-agent'), {
+      rules: [{ apiGroups: ['sync.io'], resources: ['gatewaysyncs'], verbs: ['get', 'list', 'watch'] }],
+    });
+    await pod.setSpec(repository.url);
+    await pod.settle(commit);
+    await pod.start();
+    await until(async () => (await pod.files())['config/a'] === '1', { describe: 'the file' });
+    await assert.rejects(pod.client.get(syncReportPath(pod.namespace, 'gateway-0')), { code: 'api.404' });
+  });
+
+  test('while the API server is silent', async (t) => {
+    const repository = await server.createRepository('silent');
+    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    const pod = await createGatewayPod(t);
+    await pod.setSpec(repository.url, specOf({}));
+    await pod.settle(commit);
+    const link = await startSlowLink(t, (await connectCluster()).url);
+    await pod.start({}, { apiUrl: link.url });
+    await pod.untilSynced(commit);
+    link.hold();
+    const file = path.join(pod.data, 'config/a');
+    for (const drift of ['x', 'y']) {
+      await writeFile(file, drift);
+      const repaired = async () => (await readFile(file, 'utf8')) === '1';
+      await until(repaired, { describe: `repair of ${drift}`, timeout: 20_000 });
+    }
+    link.release();
+    await pod.untilReport('the repair', ({ status }) => status?.files?.modified === 1);
+  });
+});
+
+test('a pod may not serve after as many failed syncs as the profile allows, until one succeeds', async (t) => {
+  const repository = await server.createRepository('failures');
+  const first = await repository.commit({ files: { 'config/a': '1' } });
+  const pod = await createGatewayPod(t);
+  await pod.setSpec(repository.url, specOf({ maxFailures: 2 }));
+  await pod.settle(first);
+  const agent = await pod.start();
+  await pod.untilSynced(first);
+  assert.equal(await statusOf(`${agent.healthUrl}/servingz`), 200);
+  server.fault = { status: 503 };
+  t.after(() => {
+    server.fault = undefined;
+  });
+  const second = await repository.commit({ files: { 'config/a': '2' } });
+  await pod.settle(second);
+  const servingIs = (status: number) =>
+    until(async () => (await statusOf(`${agent.healthUrl}/servingz`)) === status, { describe: `servingz ${status}` });
+  await servingIs(503);
+  assert.equal(await statusOf(`${agent.healthUrl}/readyz`), 200, 'whether a gateway may start is another question');
+  assert.equal(await statusOf(`${agent.healthUrl}/healthz`), 200);
+  server.fault = undefined;
+  await pod.untilSynced(second);
+  await servingIs(200);
+});

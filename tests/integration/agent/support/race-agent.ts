@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto';
+import process from 'node:process';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import type { ContentReader } from '../../../../agent/content/content-reader.ts';
+import { planChanges } from '../../../../agent/plan/plan-changes.ts';
+import type { DesiredFile, DesiredTree } from '../../../../agent/plan/plan-input.ts';
+import { applyChanges } from '../../../../agent/volume/apply-changes.ts';
+import { DataRoot } from '../../../../agent/volume/data-root.ts';
+import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
+import { scanTree } from '../../../../agent/volume/scan-tree.ts';
+import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
+import { allFolders } from '../../../../shared/domain/relative-path.ts';
+import { treeOf } from './race-tree.ts';
+
+/** Given as JSON in the first argument. */
+interface Order {
+  data: string;
+  name: string;
+  times: { beatMs: number; staleMs: number };
+}
+
+const { data, name, times } = JSON.parse(process.argv[2] ?? '') as Order;
+const log = pino({ level: 'silent' });
+const root = await DataRoot.open(data);
+const identity = { podName: name, podUid: name, namespace: 'n', crName: 'c', profile: 'd', gatewayName: undefined };
+const lock = new VolumeLock(root, identity, times);
+const manifestFile = new ManifestFile(root, log);
+const settings = {
+  onConflict: 'takeOver' as const,
+  drift: 'repair' as const,
+  prune: true,
+  allowEmpty: false,
+  groupWrite: false,
+};
+
+/** The round to settle in; 0 while there is none. */
+let round = 0;
+let commits = 0;
+
+function desiredTree(files: Record<string, string>): DesiredTree {
+  const entries = Object.entries(files).map(([path, text]) => {
+    const blob = createHash('sha1').update(`blob ${text.length}\0${text}`).digest('hex');
+    return [path, { path, source: path, blob, executable: false, template: false }] as const;
+  });
+  return { files: new Map(entries), folders: allFolders(Object.keys(files)), kept: new Set() };
+}
+
+async function sync(commit: string): Promise<void> {
+  const files = treeOf(commit);
+  const desired = desiredTree(files);
+  const manifest = await manifestFile.read();
+  const live = await scanTree(root, { desired, manifest, algorithm: 'sha1' });
+  const result = planChanges({ desired, manifest, live, values: new Map(), settings });
+  if (result.kind === 'refused') throw new Error(result.problems.join('; '));
+  const contents = {
+    announce: () => {},
+    open: async ({ path }: DesiredFile) => {
+      const content = Buffer.from(files[path] ?? '');
+      return { size: content.length, chunks: [content] };
+    },
+    close: async () => {},
+  } as unknown as ContentReader;
+  const target = { root, lock, manifestFile, openContents: () => contents, values: new Map(), log, groupWrite: false };
+  await applyChanges(result.plan, target, { ref: 'main', commit, time: 'now' });
+}
+
+/** Takes the volume if it can, brings a commit of its own in place, and in between lets others have it. */
+async function turn(): Promise<void> {
+  const settling = round;
+  try {
+    if (await lock.hold()) manifestFile.forget();
+    commits += 1;
+    const commit = `${name}-${commits}`;
+    await sync(commit);
+    lock.check();
+    if (settling > 0) {
+      process.stdout.write(`${JSON.stringify({ round: settling, commit })}\n`);
+      while (round === settling) await sleep(times.beatMs / 2);
+    } else if (Math.random() < 0.2) await lock.release();
+  } catch (error) {
+    manifestFile.forget();
+    const { name: kind, code } = error as { name: string; code: string };
+    const isExpected = kind === 'WaitingError' || code === 'data.changed' || code === 'data.staging';
+    if (!isExpected) process.stdout.write(`${JSON.stringify({ problem: (error as Error).stack })}\n`);
+    else if (settling > 0) process.stdout.write(`${JSON.stringify({ round: settling })}\n`);
+    await sleep(Math.random() * 10);
+  }
+}
+
+createInterface({ input: process.stdin }).on('line', (line) => {
+  round = Number(line);
+});
+process.stdin.on('end', () => process.exit(0));
+for (;;) await turn();

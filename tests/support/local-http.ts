@@ -1,0 +1,12 @@
+import { lookup } from 'node:dns/promises';
+import { AddressGuard } from '../../shared/io/address-guard.ts';
+import { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
+import { DENIED_NETWORKS, deniedAddresses } from '../../shared/io/local-address.ts';
+
+/** HTTP to the hosts of a test: local ones, and what `denied` names is kept from it all the same. */
+export function localHttp(denied: (address: string) => boolean = () => false): GuardedHttp {
+  const isDenied = deniedAddresses(DENIED_NETWORKS, true);
+  const resolver = { resolve: (name: string) => lookup(name, { all: true }) };
+  const guard = new AddressGuard(resolver, (address) => isDenied(address) || denied(address));
+  return new GuardedHttp({ guard, environment: {} });
+}

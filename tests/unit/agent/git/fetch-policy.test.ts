@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { filterFor, isMostOf } from '../../../../agent/git/fetch-policy.ts';
+
+const none = { commit: undefined, isPartial: false };
+const some = { commit: 'a'.repeat(40), isPartial: true };
+
+suite('what a fetch leaves out', () => {
+  for (const [name, isWhole, contents, host, filter] of [
+    ['nothing where every file is wanted', true, none, 'servesBlobs', undefined],
+    ['nothing where it could not be had later', false, none, 'commitsOnly', undefined],
+    ['all files at first', false, none, 'servesBlobs', 'blob:none'],
+    ['large files later on', false, some, 'servesBlobs', 'blob:limit=64k'],
+  ] as const) {
+    test(`is ${name}`, () => assert.equal(filterFor({ isWhole }, contents, host), filter));
+  }
+
+  test('comes with the commit where it is a quarter of its files or more', () => {
+    assert.equal(isMostOf(8_000, 1_500), false);
+    assert.equal(isMostOf(8_000, 2_001), true);
+  });
+});

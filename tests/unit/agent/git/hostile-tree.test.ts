@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { suite, type TestContext, test } from 'node:test';
+import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
+import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { createSandbox } from '../support/sandbox.ts';
+
+interface Entry {
+  mode: string;
+  name: string | Buffer;
+  id: string;
+}
+
+interface World {
+  repository: GitRepository;
+  /** Writes an object as it stands, whatever git thinks of it, and gives its id. */
+  write(type: 'blob' | 'tree' | 'commit', content: Buffer): Promise<string>;
+  /** Commits a tree of these entries. */
+  commitTree(entries: Entry[], author?: string): Promise<string>;
+}
+
+async function arrange(t: TestContext): Promise<World> {
+  const server = await startGitServer();
+  t.after(() => server.stop());
+  const repository = await server.createRepository('x');
+  const write: World['write'] = (type, content) =>
+    new Promise((resolve, reject) => {
+      const args = ['hash-object', '-w', '--literally', '--stdin', '-t', type];
+      const child = execFile('git', args, { cwd: repository.path }, (error, output) =>
+        error ? reject(error) : resolve(output.trim()),
+      );
+      child.stdin?.end(content);
+    });
+  const commitTree: World['commitTree'] = async (entries, author = 'A <a@b.test> 1700000000 +0000') => {
+    const parts = entries.flatMap(({ mode, name, id }) => [`${mode} `, name, '\0', Buffer.from(id, 'hex')]);
+    const tree = await write('tree', Buffer.concat(parts.map((part) => Buffer.from(part))));
+    const text = `tree ${tree}\nauthor ${author}\ncommitter ${author}\n\nx\n`;
+    const commit = await write('commit', Buffer.from(text));
+    await repository.git('update-ref', 'refs/heads/main', commit);
+    return commit;
+  };
+  return { repository, write, commitTree };
+}
+
+const mapped = (...sources: string[]) => ({
+  mappings: sources.map((source) => ({ source, destination: source, required: true, template: false })),
+});
+
+suite('a tree that nobody can have committed with git', () => {
+  for (const name of [
+    '.git',
+    '.GIT',
+    '.g\u200cit',
+    'git~1',
+    '.git ',
+    '.git...',
+    '.git::$INDEX_ALLOCATION',
+    '..',
+    '.',
+  ]) {
+    test(`is refused: ${JSON.stringify(name)}`, async (t) => {
+      const { repository, write, commitTree } = await arrange(t);
+      const id = await write('blob', Buffer.from('x'));
+      const inner = await write('tree', Buffer.concat([Buffer.from('100644 config\0'), Buffer.from(id, 'hex')]));
+      const commit = await commitTree([{ mode: '40000', name, id: inner }]);
+      const sandbox = await createSandbox(t);
+      await assert.rejects(sandbox.sync({ repo: repository.url, commit }), {
+        name: 'TerminalError',
+        code: 'git.unsafeObject',
+        message: /\((hasDot|hasDotdot|hasDotgit)\)/,
+      });
+      assert.deepEqual(await sandbox.files(), {});
+    });
+  }
+});
+
+suite('an old but honest history', () => {
+  test('works, though its modes have zeros in front and its authors no address', async (t) => {
+    const { repository, write, commitTree } = await arrange(t);
+    const id = await write('blob', Buffer.from('1'));
+    const inner = await write('tree', Buffer.concat([Buffer.from('100664 a\0'), Buffer.from(id, 'hex')]));
+    const entries = [{ mode: '040000', name: 'config', id: inner }];
+    const sandbox = await createSandbox(t);
+    for (const author of [
+      'A <a@b.test> 1700000000 +051800',
+      'A 1700000000 +0000',
+      '<a> 0000001 +0000',
+      'A <a<b>> 1 +0000',
+    ]) {
+      for (const source of ['.', 'config']) {
+        const commit = await commitTree(entries, author);
+        await sandbox.sync({ repo: repository.url, commit, profile: mapped(source) });
+        assert.deepEqual(await sandbox.files(), { 'config/a': '1' });
+      }
+    }
+  });
+});
+
+suite('a name that is no UTF-8', () => {
+  test('is no obstacle where it is excluded, and an error that shows it elsewhere', async (t) => {
+    const { repository, write, commitTree } = await arrange(t);
+    const id = await write('blob', Buffer.from('1'));
+    const other = await write('blob', Buffer.from('2'));
+    const name = Buffer.from('Stra\xdfe.txt', 'latin1');
+    const entries = (blob: string) => [
+      { mode: '100644', name, id: blob },
+      { mode: '100644', name: 'a', id: blob },
+    ];
+    const sandbox = await createSandbox(t);
+    const target = { repo: repository.url, commit: await commitTree(entries(id)) };
+    await assert.rejects(sandbox.sync(target), { name: 'TerminalError', message: /Stra.e\.txt .*not UTF-8/ });
+    const profile = { excludePatterns: ['Stra*'] };
+    await sandbox.sync({ ...target, profile });
+    assert.deepEqual(await sandbox.files(), { a: '1' });
+    await sandbox.sync({ ...target, commit: await commitTree(entries(other)), profile });
+    assert.deepEqual(await sandbox.files(), { a: '2' });
+  });
+});

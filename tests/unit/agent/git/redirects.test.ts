@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { localHttp } from '../../../support/local-http.ts';
+import { createSandbox } from '../support/sandbox.ts';
+
+interface EvilHost {
+  url: string;
+  /** What it heard: method, path and Authorization. */
+  heard: (string | undefined)[][];
+}
+
+/** A host that writes down what it hears, and answers as it likes. */
+async function startEvilHost(t: TestContext, answer: RequestListener, address = '127.0.0.1'): Promise<EvilHost> {
+  const heard: EvilHost['heard'] = [];
+  const server = createServer((request, response) => {
+    heard.push([request.method, request.url, request.headers.authorization]);
+    answer(request, response);
+  });
+  server.listen(0, address);
+  await once(server, 'listening');
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { url: `http://${address}:${(server.address() as AddressInfo).port}`, heard };
+}
+
+/** Sends every request on to the same path below a URL. */
+const sendTo =
+  (base: string, status = 302): RequestListener =>
+  (request: IncomingMessage, response) =>
+    void response.writeHead(status, { location: `${base}${request.url}` }).end();
+
+async function startServer(t: TestContext, tls = false): Promise<GitServer> {
+  const server = await startGitServer(tls ? { tls, credentials: { password: 'secret' } } : {});
+  t.after(() => server.stop());
+  return server;
+}
+
+async function withToken(t: TestContext, server: GitServer) {
+  const tokenFile = path.join((await createSandbox(t)).folder, 'token');
+  await writeFile(tokenFile, 'secret');
+  return { tokenFile, caFile: server.caFile };
+}
+
+suite('a redirect', () => {
+  test('takes credentials to no other origin, be it https or http', async (t) => {
+    const server = await startServer(t, true);
+    const { url: repo, commit } = await server.createRepository('x');
+    const target = { repo, commit: await commit({ files: { a: '1' } }) };
+    const evil = await startEvilHost(t, (_, response) => void response.writeHead(404).end());
+    const other = await startServer(t, true);
+    const sandbox = await createSandbox(t, { files: await withToken(t, server) });
+    for (const to of [evil.url, other.url, 'http://169.254.169.254/latest']) {
+      for (const status of [301, 302, 307, 308]) {
+        server.redirect = sendTo(to, status);
+        await assert.rejects(sandbox.sync(target), { name: 'TerminalError', code: 'git.redirect' });
+      }
+    }
+    assert.deepEqual(evil.heard, []);
+    assert.deepEqual(other.requests, []);
+    assert.deepEqual(await sandbox.files(), {});
+    server.redirect = undefined;
+    await sandbox.sync(target);
+    assert.deepEqual(await sandbox.files(), { a: '1' });
+  });
+
+  test('on the request that carries the pack is not followed', async (t) => {
+    const server = await startServer(t, true);
+    const { url: repo, commit } = await server.createRepository('x');
+    const target = { repo, commit: await commit({ files: { a: '1' } }) };
+    const evil = await startEvilHost(t, (_, response) => void response.writeHead(404).end());
+    const sandbox = await createSandbox(t, { files: await withToken(t, server) });
+    server.redirect = (request, response) => request.method === 'POST' && sendTo(evil.url, 307)(request, response);
+    await assert.rejects(sandbox.sync(target), { name: 'TerminalError', code: 'git.redirect' });
+    assert.deepEqual(evil.heard, []);
+  });
+
+  test('within the origin is followed, with credentials, as hosts move repositories', async (t) => {
+    const server = await startServer(t, true);
+    const { url, commit } = await server.createRepository('new/x');
+    const target = { repo: url.replace('/new/', '/old/'), commit: await commit({ files: { a: '1' } }) };
+    const sandbox = await createSandbox(t, { files: await withToken(t, server) });
+    server.redirect = ({ url: asked = '' }, response) =>
+      asked.startsWith('/old/') && response.writeHead(301, { location: asked.replace('/old/', '/new/') }).end();
+    await sandbox.sync(target);
+    assert.deepEqual(await sandbox.files(), { a: '1' });
+  });
+
+  test('without credentials is followed within the host, and nowhere else', async (t) => {
+    const server = await startServer(t);
+    const { url, commit } = await server.createRepository('x');
+    const target = { commit: await commit({ files: { a: '1' } }) };
+    const door = await startEvilHost(t, sendTo(server.url));
+    const repo = url.replace(server.url, door.url);
+    const sandbox = await createSandbox(t);
+    await sandbox.sync({ ...target, repo });
+    assert.deepEqual(await sandbox.files(), { a: '1' });
+    const elsewhere = await startEvilHost(t, sendTo(server.url), '127.0.0.2');
+    const before = server.requests.length;
+    const fresh = await createSandbox(t);
+    await assert.rejects(fresh.sync({ ...target, repo: `${elsewhere.url}/x.git` }), { code: 'git.redirect' });
+    assert.equal(server.requests.length, before);
+  });
+
+  test('in circles, or to what is no repository, ends', async (t) => {
+    const sandbox = await createSandbox(t);
+    const commit = 'a'.repeat(40);
+    const circle = await startEvilHost(t, (request, response) => sendTo('')(request, response));
+    await assert.rejects(sandbox.sync({ repo: `${circle.url}/x`, commit }), { code: 'git.redirectLoop' });
+    assert.ok(circle.heard.length < 10, `${circle.heard.length} requests`);
+    const astray = await startEvilHost(t, (_, response) => void response.writeHead(302, { location: '/login' }).end());
+    await assert.rejects(sandbox.sync({ repo: `${astray.url}/x`, commit }));
+  });
+});
+
+suite('a denied address', () => {
+  const http = localHttp((address) => address === '127.0.0.2');
+
+  test('is not connected to by any transport', async (t) => {
+    const evil = await startEvilHost(t, (_, response) => void response.writeHead(404).end(), '127.0.0.2');
+    const { host } = new URL(evil.url);
+    const sandbox = await createSandbox(t, { http });
+    for (const repo of [`${evil.url}/x`, `git://${host}/x`, `ssh://git@${host}/x`]) {
+      await assert.rejects(sandbox.sync({ repo, commit: 'a'.repeat(40) }), {
+        name: 'TerminalError',
+        code: 'git.deniedAddress',
+      });
+    }
+    assert.deepEqual(evil.heard, []);
+  });
+
+  test('is not connected to where a submodule is said to be there', async (t) => {
+    const evil = await startEvilHost(t, (_, response) => void response.writeHead(404).end(), '127.0.0.2');
+    const server = await startServer(t);
+    const { url: repo, commit } = await server.createRepository('x');
+    const modules = `[submodule "lib"]\n\tpath = lib\n\turl = ${evil.url}/lib.git\n`;
+    const files = { '.gitmodules': modules, lib: { submodule: 'a'.repeat(40) } };
+    const sandbox = await createSandbox(t, { http });
+    await assert.rejects(sandbox.sync({ repo, commit: await commit({ files }), submodules: true }), {
+      name: 'TerminalError',
+      message: /^submodule lib: /,
+    });
+    assert.deepEqual(evil.heard, []);
+  });
+});

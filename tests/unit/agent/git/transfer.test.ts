@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import { Clone } from '../../../../agent/git/clone.ts';
+import { TRANSFER_LIMITS, type TransferLimits, TransferWatch, transfer } from '../../../../agent/git/transfer.ts';
+import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { Git } from '../../../../shared/io/git/git.ts';
+
+const SECOND = 1_000;
+
+/** Looks once a second at what `view` shows, and gives the second at which the transfer is given up. */
+function secondsOf(view: (second: number) => Partial<Parameters<TransferWatch['look']>[0]>, until = 7_200) {
+  const watch = new TransferWatch(TRANSFER_LIMITS, 0);
+  for (let second = 1; second <= until; second += 1) {
+    const now = { bytes: 0, remoteStep: '', localStep: '', ...view(second) };
+    if (watch.look(now, second * SECOND) === 'stalled') return second;
+  }
+  return undefined;
+}
+
+suite('a transfer', () => {
+  test('goes on for as long as bytes come, however slow the link is', () => {
+    const steady = secondsOf((second) => ({ bytes: second * 600 }));
+    assert.equal(steady, undefined);
+    // Git takes them in pieces of 64 KB, so that there may be nothing for most of two minutes.
+    const inPieces = secondsOf((second) => ({ bytes: Math.ceil(second / 110) * 65_000 }));
+    assert.equal(inPieces, undefined);
+  });
+
+  test('ends where next to nothing comes', () => {
+    const trickle = secondsOf((second) => ({ bytes: second * 100 }));
+    assert.ok(trickle && trickle <= 122, `${trickle} s`);
+    const silent = secondsOf((second) => ({ bytes: Math.min(second, 600) * 50_000 }));
+    assert.ok(silent && silent > 600 && silent <= 600 + 240, `${silent} s`);
+  });
+
+  test('ends where the host says nothing, or says much and sends nothing', () => {
+    assert.equal(
+      secondsOf(() => ({})),
+      60,
+    );
+    assert.equal(
+      secondsOf((second) => ({ remoteStep: `remote: Counting objects: ${second}` })),
+      300,
+    );
+    const chatty = secondsOf((second) => ({ bytes: 1 + second, remoteStep: `remote: Compressing objects: ${second}` }));
+    assert.ok(chatty && chatty <= 122, `${chatty} s`);
+  });
+
+  test('goes on while git works through what came, and ends where that hangs', () => {
+    const steps = (second: number) => `Resolving deltas: ${Math.floor(second / 200)}%`;
+    assert.equal(
+      secondsOf((second) => (second < 5 ? { bytes: 9_000_000 } : { bytes: 9_000_000, localStep: steps(second) })),
+      undefined,
+    );
+    assert.ok((secondsOf((second) => ({ bytes: second < 5 ? 9_000_000 : 0 })) ?? 0) <= 310);
+  });
+});
+
+const limits: TransferLimits = {
+  totalMs: 60_000,
+  preparingMs: 3_000,
+  silenceMs: 2_000,
+  floor: { bytes: 20_000, ms: 2_000 },
+  finishingMs: 3_000,
+  lookMs: 50,
+};
+
+interface Pace {
+  /** Bytes a tenth of a second. */
+  bytes: number;
+  /** Nothing comes any more after so many. */
+  end?: number;
+}
+
+/** Passes requests on to a git server, and its packs back at a pace. */
+async function startSlowHost(t: TestContext, to: string, pace: Pace): Promise<string> {
+  const server = createServer((incoming, outgoing) => {
+    const headers = { ...incoming.headers, host: new URL(to).host };
+    const passed = request(`${to}${incoming.url}`, { method: incoming.method ?? 'GET', headers }, async (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
+      const chunks: Buffer[] = [];
+      for await (const chunk of answer) chunks.push(chunk as Buffer);
+      const body = Buffer.concat(chunks);
+      if (body.length < 20_000) return void outgoing.end(body);
+      for (let at = 0; at < body.length && !outgoing.destroyed; at += pace.bytes) {
+        if (at >= (pace.end ?? Number.POSITIVE_INFINITY)) return;
+        outgoing.write(body.subarray(at, at + pace.bytes));
+        await sleep(100);
+      }
+      outgoing.end();
+    });
+    incoming.pipe(passed);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function arrange(t: TestContext, pace: Pace) {
+  const server = await startGitServer();
+  t.after(() => server.stop());
+  const { url, commit } = await server.createRepository('x');
+  const files = { a: randomBytes(300_000).toString('base64') };
+  const folder = await makeTemporaryFolder('transfer-');
+  t.after(() => folder.remove());
+  const host = await startSlowHost(t, server.url, pace);
+  const source = { repo: url.replace(server.url, host), ref: 'main', commit: await commit({ files }), isWhole: true };
+  const git = new Git(process.env);
+  const clone = new Clone({ git, path: folder.path, log: pino({ level: 'silent' }), limits });
+  return { clone, source };
+}
+
+suite('a fetch', { concurrency: 2 }, () => {
+  test('that moves goes on, though it takes longer than any silence may', async (t) => {
+    const { clone, source } = await arrange(t, { bytes: 6_000 });
+    const began = performance.now();
+    await clone.fetch(source, {});
+    assert.ok(performance.now() - began > limits.preparingMs, 'the host was too fast for this test');
+    assert.equal(await clone.has(source.commit), true);
+  });
+
+  for (const [name, pace] of [
+    ['trickles', { bytes: 100 }],
+    ['falls silent', { bytes: 6_000, end: 100_000 }],
+    ['never sends anything', { bytes: 6_000, end: 0 }],
+  ] as const) {
+    test(`from a host that ${name} ends soon, and is no damage of the clone`, async (t) => {
+      const { clone, source } = await arrange(t, pace);
+      const began = performance.now();
+      await assert.rejects(clone.fetch(source, {}), { name: 'TransientError', code: 'git.stalled' });
+      assert.ok(performance.now() - began < 15_000);
+      assert.equal(await clone.has(source.commit), false);
+    });
+  }
+
+  test('ends when the time of spec.git.timeout is over', async (t) => {
+    const { clone, source } = await arrange(t, { bytes: 6_000 });
+    await assert.rejects(clone.fetch({ ...source, fetchTimeoutMs: 2_000 }, {}), {
+      name: 'TransientError',
+      code: 'git.timeout',
+      message: /longer than 2 s \(spec\.git\.timeout\)/,
+    });
+  });
+
+  test('that fills the volume of the clone says that it is this one', async (t) => {
+    const folder = await makeTemporaryFolder('full-');
+    t.after(() => folder.remove());
+    const script = '#!/bin/sh\necho "fatal: write error: No space left on device" >&2\nexit 128\n';
+    await writeFile(path.join(folder.path, 'git'), script, { mode: 0o755 });
+    const git = new Git({ PATH: folder.path });
+    await assert.rejects(transfer(git, ['fetch'], { gitDir: folder.path, access: {}, signal: undefined }), {
+      code: 'git.noSpace',
+      message: 'the volume of the clone (REPO_PATH) is full',
+    });
+  });
+});

@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import fc from 'fast-check';
+import { type Drift, RepairCounts } from '../../../../agent/plan/drift.ts';
+import type { Plan } from '../../../../agent/plan/plan-changes.ts';
+import type { PlanInput, PlanSettings } from '../../../../agent/plan/plan-input.ts';
+import { desiredFiles, Killed, MemoryVolume, SETTINGS } from '../support/memory-volume.ts';
+
+type Files = Record<string, string>;
+const CASELESS = { case: true, unicode: false };
+
+const plan = (
+  volume: MemoryVolume,
+  files: Files,
+  { kept = [] as string[], ...more }: Partial<PlanInput> & { kept?: string[] } = {},
+) => {
+  const result = volume.plan(desiredFiles(files, kept), more);
+  return result.kind === 'plan' ? result.plan : assert.fail(result.problems.join('; '));
+};
+const refusal = (volume: MemoryVolume, files: Files, more: Partial<PlanInput> = {}) => {
+  const result = volume.plan(desiredFiles(files), more);
+  return result.kind === 'refused' ? `${result.reason}: ${result.problems.join('; ')}` : assert.fail('was not refused');
+};
+const settings = (more: Partial<PlanSettings>) => ({ settings: { ...SETTINGS, ...more } });
+const describe = ({ changes }: Plan) => changes.map(({ kind, path, reason }) => `${kind} ${path} ${reason}`);
+
+function volumeWith({ theirs = {}, ours = {} }: { theirs?: Files; ours?: Files }): MemoryVolume {
+  const volume = new MemoryVolume();
+  for (const [path, content] of Object.entries(theirs)) volume.write(path, content);
+  volume.apply(plan(volume, ours));
+  return volume;
+}
+
+suite('what was there before', () => {
+  test('with the same content it is not written, and stays when nothing asks for it any more', () => {
+    const volume = volumeWith({ theirs: { a: '1' }, ours: { a: '1', b: '1' } });
+    assert.equal(volume.manifest.files.get('a')?.found, true);
+    assert.deepEqual(describe(plan(volume, { a: '1', b: '1' })), []);
+    assert.deepEqual(plan(volume, { a: '1', b: '1' }).corrected, []);
+    volume.apply(plan(volume, { b: '1' }));
+    assert.deepEqual(volume.contents(), { a: '1', b: '1' });
+    assert.deepEqual([...volume.manifest.files.keys()], ['b']);
+  });
+
+  test('with other content it is kept, and comes back when nothing asks for it any more', () => {
+    const volume = volumeWith({ theirs: { a: 'theirs' }, ours: { a: '1', b: '1' } });
+    assert.deepEqual(volume.contents(), { a: '1', b: '1' });
+    volume.apply(plan(volume, { a: '2', b: '1' }));
+    const unmapped = plan(volume, { b: '1' });
+    assert.deepEqual(describe(unmapped), ['restore a NoLongerMapped']);
+    volume.apply(unmapped);
+    assert.deepEqual(volume.contents(), { a: 'theirs', b: '1' });
+    assert.deepEqual([...volume.kept], []);
+  });
+
+  test('it is taken over as well when a commit changes what was found to be right', () => {
+    const volume = volumeWith({ theirs: { a: '1' }, ours: { a: '1', b: '1' } });
+    const next = plan(volume, { a: '2', b: '1' });
+    assert.deepEqual(describe(next), ['modify a TakenOver']);
+    volume.apply(next);
+    volume.apply(plan(volume, { b: '1' }));
+    assert.deepEqual(volume.contents(), { a: '1', b: '1' });
+  });
+
+  test('a mode that is not right is a difference, too', () => {
+    const volume = volumeWith({ theirs: { a: '#!x' } });
+    const file = { path: 'a', source: 'a', blob: '#!x', executable: true, template: false };
+    volume.write('a', '#!x', false);
+    const result = volume.plan({ files: new Map([['a', file]]), folders: new Set(), kept: new Set() });
+    assert.deepEqual(result.kind === 'plan' && describe(result.plan), ['modify a TakenOver']);
+  });
+
+  test('onConflict: refuse names every file that is in the way, and lets what is right be', () => {
+    const volume = volumeWith({ theirs: { a: 'theirs', b: '1', c: 'theirs' } });
+    const refused = refusal(volume, { a: '1', b: '1', c: '1' }, settings({ onConflict: 'refuse' }));
+    assert.match(refused, /^PathConflict: a is a file .* \(onConflict: refuse\).*; c is a file/);
+    assert.deepEqual(describe(plan(volume, { b: '1' }, settings({ onConflict: 'refuse' }))), []);
+  });
+
+  test('it stands where a folder is needed: that is refused', () => {
+    const volume = volumeWith({ theirs: { a: 'theirs' }, ours: { a: '1' } });
+    assert.match(refusal(volume, { 'a/b': '1' }), /^PathConflict: a is a file/);
+  });
+
+  test('no more is kept than has room', () => {
+    const volume = volumeWith({ theirs: { a: 'x' }, ours: {} });
+    const file = volume.manifest.files;
+    file.set('large', {
+      ...{ path: 'large', source: 'large', blob: '1', sha256: 'sha256 of 1', executable: false },
+      fingerprint: { size: 1, mtimeMs: 0, ino: 99 },
+      kept: { name: 'k', size: 1024 ** 3 },
+    });
+    volume.write('large', '1');
+    assert.match(refusal(volume, { a: '1', large: '1' }), /^TakenOverFull: 2 files of other people, with 1025 MiB/);
+  });
+
+  test('for any trees and a kill after any step, everything of others is there in the end as it was', () => {
+    const name = fc.constantFrom('a', 'b', 'c', 'd');
+    const files = fc.dictionary(name, fc.constantFrom('1', '2', '3'), { maxKeys: 4 });
+    fc.assert(
+      fc.property(files, files, files, fc.nat(20), (theirs, first, second, steps) => {
+        const volume = volumeWith({ theirs, ours: first });
+        try {
+          volume.apply(plan(volume, second), steps);
+        } catch (error) {
+          assert.ok(error instanceof Killed);
+        }
+        volume.apply(plan(volume, second));
+        assert.deepEqual(volume.contents(), { ...theirs, ...second });
+        volume.apply(plan(volume, {}));
+        assert.deepEqual(volume.contents(), { ...theirs });
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+suite('a plan that would leave nothing', () => {
+  test('is refused, unless it is allowed', () => {
+    const volume = volumeWith({ ours: { a: '1', b: '1' } });
+    assert.match(
+      refusal(volume, {}, settings({ allowEmpty: false })),
+      /^NothingLeft: .* all 2 files .*allowEmpty: true/,
+    );
+    assert.deepEqual(describe(plan(volume, {})), ['delete a NoLongerMapped', 'delete b NoLongerMapped']);
+  });
+
+  test('is none where an optional source keeps files, where nothing was owned, or where nothing is pruned', () => {
+    const strict = settings({ allowEmpty: false });
+    const volume = volumeWith({ ours: { a: '1', b: '1' } });
+    assert.deepEqual(describe(plan(volume, {}, { ...strict, kept: ['a'] })), ['delete b NoLongerMapped']);
+    assert.deepEqual(describe(plan(new MemoryVolume(), {}, strict)), []);
+    assert.deepEqual(describe(plan(volume, {}, settings({ allowEmpty: false, prune: false }))), []);
+  });
+});
+
+suite('prune: false', () => {
+  const kept = settings({ prune: false });
+
+  test('deletes nothing, and goes on owning it: with prune it goes', () => {
+    const volume = volumeWith({ ours: { a: '1', 'd/b': '1' } });
+    volume.apply(plan(volume, { a: '2' }, kept));
+    assert.deepEqual(volume.contents(), { a: '2', 'd/b': '1' });
+    volume.apply(plan(volume, { a: '2' }));
+    assert.deepEqual([volume.contents(), [...volume.folders]], [{ a: '2' }, []]);
+  });
+
+  test('refuses what needs the room of a file or a folder', () => {
+    assert.match(refusal(volumeWith({ ours: { a: '1' } }), { 'a/b': '1' }, kept), /^PathConflict: a is a file/);
+    assert.match(refusal(volumeWith({ ours: { 'a/b': '1' } }), { a: '1' }, kept), /^PathConflict: a is a folder/);
+  });
+});
+
+suite('drift', () => {
+  const drifted = () => {
+    const volume = volumeWith({ ours: { a: '1', b: '1', 'd/c': '1', ok: '1' } });
+    volume.write('a', 'x');
+    volume.files.delete('b');
+    volume.files.delete('d/c');
+    volume.folders.delete('d');
+    return volume;
+  };
+  const desired = { a: '1', b: '1', 'd/c': '1', ok: '1' };
+  const listed = (isRepaired: boolean): Drift[] => [
+    { path: 'a', reason: 'Drifted', isRepaired },
+    { path: 'b', reason: 'Missing', isRepaired },
+    { path: 'd/c', reason: 'Missing', isRepaired },
+  ];
+
+  test('repair puts it right, and lists it', () => {
+    const repair = plan(drifted(), desired);
+    assert.deepEqual(describe(repair), ['modify a Drifted', 'add b Missing', 'add d/c Missing']);
+    assert.deepEqual(repair.drift, listed(true));
+  });
+
+  test('report lists it and changes nothing, ignore does not even list it', () => {
+    const report = plan(drifted(), desired, settings({ drift: 'report' }));
+    assert.deepEqual([describe(report), report.folders.create, report.drift], [[], [], listed(false)]);
+    const ignore = plan(drifted(), desired, settings({ drift: 'ignore' }));
+    assert.deepEqual([describe(ignore), ignore.folders.create, ignore.drift], [[], [], []]);
+  });
+
+  test('a commit that changes such a file delivers it', () => {
+    const next = plan(drifted(), { ...desired, a: '2', b: '2' }, settings({ drift: 'report' }));
+    assert.deepEqual(describe(next), ['modify a ContentChanged', 'add b Missing']);
+  });
+
+  test('where it is not repaired, a changed file that is no longer mapped stays', () => {
+    const volume = drifted();
+    volume.apply(plan(volume, { ok: '1' }, settings({ drift: 'ignore' })));
+    assert.deepEqual(volume.contents(), { a: 'x', ok: '1' });
+  });
+
+  test('a file that was put right three times in a row is told, and left', () => {
+    const volume = volumeWith({ ours: { a: '1' } });
+    const repairs = new RepairCounts();
+    const look = (isDrifted: boolean) => {
+      if (isDrifted) volume.write('a', 'x');
+      const next = plan(volume, { a: '1' }, { repairs });
+      volume.apply(next);
+      repairs.onLook(next.drift);
+      return next.drift.map(({ isRepaired }) => isRepaired);
+    };
+    assert.deepEqual([look(true), look(true), look(false)], [[true], [true], []]);
+    assert.deepEqual([look(true), look(true), look(true), look(true)], [[true], [true], [true], [false]]);
+    assert.deepEqual(look(true), [false]);
+    assert.deepEqual(volume.contents(), { a: 'x' });
+    volume.write('a', '1');
+    assert.deepEqual([look(false), look(true)], [[], [true]]);
+  });
+});
+
+suite('a volume that does not tell case apart', () => {
+  test('refuses names that would be one, and the folder of the agent, before anything is written', () => {
+    const folding = CASELESS;
+    const volume = new MemoryVolume();
+    assert.match(
+      refusal(volume, { 'x/Name': '1', 'x/name': '2' }, { folding }),
+      /^NameCollision: x\/name and x\/Name are one/,
+    );
+    assert.match(refusal(volume, { 'A/x': '1', 'a/y': '2' }, { folding }), /^NameCollision: a and A are one/);
+    assert.match(
+      refusal(volume, { '.Sync-Agent/x': '1' }, { folding }),
+      /^NameCollision: \.Sync-Agent and \.sync-agent/,
+    );
+    assert.match(refusal(volume, { straße: '1', STRASSE: '2' }, { folding }), /^NameCollision/);
+    assert.deepEqual(describe(plan(volume, { 'x/Name': '1', 'x/name': '2' })).length, 2);
+  });
+
+  test('or the normal form of Unicode', () => {
+    const [composed, decomposed] = ['é'.normalize('NFC'), 'é'.normalize('NFD')];
+    const folding = { case: false, unicode: true };
+    assert.match(
+      refusal(new MemoryVolume(), { [composed]: '1', [decomposed]: '2' }, { folding }),
+      /normal form of Unicode/,
+    );
+  });
+
+  test('renames a file by case alone: the old name goes first', () => {
+    const volume = volumeWith({ ours: { name: '1', other: '1' } });
+    const next = plan(volume, { Name: '1', other: '1' }, { folding: CASELESS });
+    assert.deepEqual(describe(next), ['delete name NoLongerMapped', 'add Name New']);
+  });
+});
+
+test('files that the group may write are written anew where they were not, and the other way round', () => {
+  const volume = volumeWith({ ours: { a: '1' } });
+  const wide = plan(volume, { a: '1' }, settings({ groupWrite: true }));
+  assert.deepEqual(describe(wide), ['modify a ModeChanged']);
+  const record = volume.manifest.files.get('a') ?? assert.fail();
+  volume.manifest.files.set('a', { ...record, groupWrite: true });
+  assert.deepEqual(describe(plan(volume, { a: '1' }, settings({ groupWrite: true }))), []);
+  assert.deepEqual(describe(plan(volume, { a: '1' })), ['modify a ModeChanged']);
+});

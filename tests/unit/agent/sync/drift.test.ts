@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
+import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { createSandbox } from '../support/sandbox.ts';
+
+let server: GitServer;
+before(async () => {
+  server = await startGitServer();
+});
+after(() => server.stop());
+
+/** A gateway that writes its own file again at each reload. */
+async function startStubbornGateway(t: TestContext) {
+  const gateway = { reloads: 0, file: '' };
+  const listener = createServer((_, response) => {
+    gateway.reloads += 1;
+    writeFileSync(gateway.file, `of the gateway, ${gateway.reloads}`);
+    response.writeHead(204).end();
+  }).listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  t.after(() => listener.close().closeAllConnections());
+  return Object.assign(gateway, { port: (listener.address() as AddressInfo).port });
+}
+
+const reload = {
+  ...reloadSettings({ gateway: undefined }),
+  requests: [{ method: 'POST' as const, path: '/reload', timeoutMs: 5_000 }],
+};
+
+suite('a gateway that rewrites a file after each reload', () => {
+  test('is fought three times, then told, and again for another commit', async (t) => {
+    const gateway = await startStubbornGateway(t);
+    const { url: repo, commit } = await server.createRepository('stubborn');
+    const sandbox = await createSandbox(t, { port: gateway.port });
+    gateway.file = path.join(sandbox.data, 'a');
+    const target = { repo, commit: await commit({ files: { a: '1', b: '1' } }), reload };
+    const repairs: boolean[] = [];
+    for (let look = 0; look < 6; look += 1) {
+      const { plan } = await sandbox.sync(target);
+      repairs.push(...plan.drift.map(({ isRepaired }) => isRepaired));
+      await sandbox.reload(target);
+    }
+    assert.deepEqual(repairs, [true, true, true, false, false]);
+    assert.equal(gateway.reloads, 4, 'one for the commit, one for each repair');
+    assert.equal(await readFile(gateway.file, 'utf8'), 'of the gateway, 4');
+    const next = { ...target, commit: await commit({ files: { b: '2' } }) };
+    await sandbox.sync(next);
+    const { plan } = await sandbox.sync(next);
+    assert.deepEqual(plan.drift, [{ path: 'a', reason: 'Drifted', isRepaired: true }]);
+    assert.equal(await readFile(gateway.file, 'utf8'), '1');
+  });
+
+  test('is left alone from the start with drift: report', async (t) => {
+    const { url: repo, commit } = await server.createRepository('reporting');
+    const sandbox = await createSandbox(t);
+    const target = { repo, commit: await commit({ files: { a: '1' } }), profile: { drift: 'report' as const } };
+    await sandbox.sync(target);
+    await writeFile(path.join(sandbox.data, 'a'), 'x');
+    const { plan } = await sandbox.sync(target);
+    assert.deepEqual(plan.drift, [{ path: 'a', reason: 'Drifted', isRepaired: false }]);
+    assert.deepEqual(await sandbox.files(), { a: 'x' });
+  });
+});

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import type { ChildProcess } from 'node:child_process';
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
+import { createSandbox } from '../support/sandbox.ts';
+
+let server: GitServer;
+before(async () => {
+  server = await startGitServer();
+});
+after(() => server.stop());
+
+/** The real git, but for one of its commands. */
+class TroubledGit extends Git {
+  readonly #command: string;
+  readonly #instead: string[];
+
+  constructor(command: string, instead: string[]) {
+    super(process.env);
+    this.#command = command;
+    this.#instead = instead;
+  }
+
+  override spawn(args: string[], options: GitOptions): ChildProcess {
+    return super.spawn(args.includes(this.#command) ? this.#instead : args, options);
+  }
+}
+
+suite('a sync', () => {
+  test('succeeds where git cannot say who wrote the commit', async (t) => {
+    const { url: repo, commit } = await server.createRepository('author');
+    const sandbox = await createSandbox(t, { git: new TroubledGit('log', ['no-such-command']) });
+    const outcome = await sandbox.sync({ repo, commit: await commit({ files: { a: '1' } }) });
+    assert.deepEqual([outcome.kind, outcome.author], ['synced', undefined]);
+    assert.deepEqual(await sandbox.files(), { a: '1' });
+  });
+
+  test('makes a clone anew that lost its objects, once', async (t) => {
+    const { url: repo, commit } = await server.createRepository('damage');
+    const sandbox = await createSandbox(t);
+    const target = { repo, commit: await commit({ files: { a: '1', b: '2' } }) };
+    await sandbox.sync(target);
+    await rm(path.join(sandbox.repo, 'objects/pack'), { recursive: true });
+    await rm(path.join(sandbox.data, 'a'));
+    await sandbox.sync(target);
+    assert.deepEqual(await sandbox.files(), { a: '1', b: '2' });
+    assert.equal(sandbox.fetches, 2);
+  });
+
+  test('fetches what was left out of a fetch in one request', async (t) => {
+    const { url: repo, commit } = await server.createRepository('left-out');
+    const sandbox = await createSandbox(t);
+    const large = 'x'.repeat(100_000);
+    const profile = { mappings: [{ source: 'a', destination: 'a', required: true, template: false }] };
+    await sandbox.sync({ repo, commit: await commit({ files: { 'a/x': '1' } }), profile });
+    const second = await commit({ files: { 'a/x': large, 'a/y': `${large}y` } });
+    await sandbox.sync({ repo, commit: second, profile });
+    assert.deepEqual(await sandbox.files(), { 'a/x': large, 'a/y': `${large}y` });
+    assert.equal(sandbox.fetches, 2, 'nothing was found out by failing');
+  });
+});
+
+test('a stop ends housekeeping at once', { timeout: 60_000 }, async (t) => {
+  const { url: repo, commit } = await server.createRepository('stopped');
+  const git = new TroubledGit('repack', ['-c', 'alias.wait=!sleep 300', 'wait']);
+  const sandbox = await createSandbox(t, { git });
+  for (let n = 0; n < 31; n += 1) await sandbox.sync({ repo, commit: await commit({ files: { n: `${n}` } }) });
+  const stopping = new AbortController();
+  setTimeout(() => stopping.abort(), 200);
+  const started = performance.now();
+  await assert.rejects(sandbox.clone.tidy(stopping.signal), { name: 'AbortError' });
+  assert.ok(performance.now() - started < 5_000);
+});

@@ -1,0 +1,331 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import { mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+import path from 'node:path';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import { createSandbox, type Sandbox } from '../support/sandbox.ts';
+
+let server: GitServer;
+before(async () => {
+  server = await startGitServer();
+});
+after(() => server.stop());
+
+let repositories = 0;
+
+type Changes = Record<string, string | null>;
+
+async function prepare(t: TestContext, files: Changes) {
+  const { url: repo, commit } = await server.createRepository(`foreign-${++repositories}`);
+  const sandbox = await createSandbox(t);
+  const at = (name: string) => path.join(sandbox.data, name);
+  let last = '';
+  const sync = async (changes: Changes, profile: Partial<ResolvedProfile> = {}) => {
+    last = await commit({ files: changes });
+    return await sandbox.sync({ repo, commit: last, profile });
+  };
+  const again = (profile: Partial<ResolvedProfile> = {}) => sandbox.sync({ repo, commit: last, profile });
+  await sync(files);
+  return { sandbox, at, sync, again };
+}
+
+/** Runs something once, after the plan was made and before the first file moves. */
+function meanwhile(t: TestContext, { root }: Sandbox, act: () => void): void {
+  const open = root.openFolder.bind(root);
+  const mock = t.mock.method(root, 'openFolder', (folder: string) => {
+    mock.mock.restore();
+    act();
+    return open(folder);
+  });
+}
+
+/** Runs something once, after a number of openings of folders, and fails then. */
+function failAfter(
+  t: TestContext,
+  { root }: Sandbox,
+  { openings, act = () => {} }: { openings: number; act?: () => void },
+) {
+  const open = root.openFolder.bind(root);
+  let left = openings;
+  const mock = t.mock.method(root, 'openFolder', (folder: string) => {
+    left -= 1;
+    if (left > 0) return open(folder);
+    mock.mock.restore();
+    act();
+    throw Object.assign(new Error('EIO: played'), { code: 'EIO' });
+  });
+}
+
+/** A file system without hard links, as some of FUSE and SMB. */
+function withoutLinks(t: TestContext, code = 'EPERM'): void {
+  const mock = t.mock.method(fs, 'linkSync', () => {
+    throw Object.assign(new Error(`${code}: played`), { code });
+  });
+  syncBuiltinESMExports();
+  t.after(() => {
+    mock.mock.restore();
+    syncBuiltinESMExports();
+  });
+}
+
+const changed = (name: string) => ({
+  name: 'TransientError',
+  message: new RegExp(`^${name} was changed by somebody else`),
+});
+
+const volumes = { 'with hard links': () => {}, 'without hard links': (t: TestContext) => withoutLinks(t) };
+for (const [kind, make] of Object.entries(volumes)) {
+  suite(`between the look and the move, ${kind}:`, () => {
+    test('a file that appears where one is added stays, and is then taken over and given back', async (t) => {
+      make(t);
+      const { sandbox, at, sync, again } = await prepare(t, { a: '1' });
+      meanwhile(t, sandbox, () => fs.writeFileSync(at('new'), 'theirs'));
+      await assert.rejects(sync({ new: '1', z: '1' }), changed('new'));
+      assert.deepEqual(await sandbox.files(), { a: '1', new: 'theirs' });
+      assert.deepEqual(
+        (await again()).plan.changes.map(({ reason }) => reason),
+        ['TakenOver', 'New'],
+      );
+      assert.deepEqual(await sandbox.files(), { a: '1', new: '1', z: '1' });
+      await sync({ new: null });
+      assert.deepEqual(await sandbox.files(), { a: '1', new: 'theirs', z: '1' });
+      assert.deepEqual(await readdir(at('.sync-agent/taken-over')), []);
+    });
+
+    test('a file that somebody changes, or replaces, is neither replaced nor removed', async (t) => {
+      make(t);
+      const { sandbox, at, sync, again } = await prepare(t, { a: '1', b: '1', c: '1', keep: '1' });
+      meanwhile(t, sandbox, () => fs.appendFileSync(at('a'), ' of theirs'));
+      await assert.rejects(sync({ a: '2' }), changed('a'));
+      assert.equal(await readFile(at('a'), 'utf8'), '1 of theirs');
+      await again();
+      meanwhile(t, sandbox, () => {
+        fs.writeFileSync(at('mine'), 'theirs');
+        fs.renameSync(at('mine'), at('b'));
+      });
+      await assert.rejects(sync({ b: null, c: null }), changed('b'));
+      assert.deepEqual(await sandbox.files(), { a: '2', b: 'theirs', c: '1', keep: '1' });
+    });
+
+    test('a file that somebody wrote again with the same content is the same', async (t) => {
+      make(t);
+      const { sandbox, at, sync } = await prepare(t, { a: '1' });
+      meanwhile(t, sandbox, () => {
+        fs.rmSync(at('a'));
+        fs.writeFileSync(at('a'), '1');
+      });
+      await sync({ a: '2' });
+      assert.deepEqual(await sandbox.files(), { a: '2' });
+    });
+
+    test('a folder of somebody else in the place of a file of the agent stays with all that is in it', async (t) => {
+      make(t);
+      const { sandbox, at, sync } = await prepare(t, { a: '1', b: '1', c: '1' });
+      const exchange = (name: string) => {
+        fs.rmSync(at(name));
+        fs.mkdirSync(at(name));
+        fs.writeFileSync(at(`${name}/theirs`), 'theirs');
+      };
+      meanwhile(t, sandbox, () => exchange('a'));
+      await assert.rejects(sync({ a: null }), changed('a'));
+      meanwhile(t, sandbox, () => exchange('b'));
+      await assert.rejects(sync({ b: '2' }), changed('b'));
+      assert.deepEqual(await sandbox.files(), { 'a/theirs': 'theirs', 'b/theirs': 'theirs', c: '1' });
+    });
+
+    test('what somebody puts in the place of a new file is not taken back with it', async (t) => {
+      make(t);
+      const { sandbox, at, sync, again } = await prepare(t, { 'a/x': '1', 'b/x': '1' });
+      const act = () => {
+        fs.writeFileSync(at('mine'), 'theirs');
+        fs.renameSync(at('mine'), at('a/x'));
+      };
+      failAfter(t, sandbox, { openings: 2, act });
+      await assert.rejects(sync({ 'a/x': '2', 'b/x': '2' }), /EIO: played/);
+      assert.deepEqual(await sandbox.files(), { 'a/x': 'theirs', 'b/x': '1' });
+      await again();
+      assert.deepEqual(await sandbox.files(), { 'a/x': '2', 'b/x': '2' });
+    });
+  });
+
+  suite(`what was there before, ${kind},`, () => {
+    test('is back in its place when a sync fails, be it a takeover or the giving back', async (t) => {
+      make(t);
+      const { sandbox, at, sync, again } = await prepare(t, { z: '1' });
+      await mkdir(at('d'));
+      await mkdir(at('e'));
+      await writeFile(at('d/a'), 'theirs');
+      const theirs = await stat(at('d/a'));
+      failAfter(t, sandbox, { openings: 2 });
+      await assert.rejects(sync({ 'd/a': '1', 'e/b': '1' }), /EIO: played/);
+      assert.deepEqual(await sandbox.files(), { 'd/a': 'theirs', z: '1' });
+      await again();
+      assert.deepEqual(await sandbox.files(), { 'd/a': '1', 'e/b': '1', z: '1' });
+      failAfter(t, sandbox, { openings: 2 });
+      await assert.rejects(sync({ 'd/a': null, 'e/b': null }), /EIO: played/);
+      assert.deepEqual(await sandbox.files(), { 'd/a': '1', 'e/b': '1', z: '1' });
+      await again();
+      assert.deepEqual(await sandbox.files(), { 'd/a': 'theirs', z: '1' });
+      const { mtimeMs, ino } = await stat(at('d/a'));
+      assert.deepEqual([mtimeMs, ino], [theirs.mtimeMs, theirs.ino], 'the very same file');
+    });
+
+    test('outlives a restart and a kept name that is taken', async (t) => {
+      make(t);
+      const { sandbox, at, sync } = await prepare(t, { z: '1' });
+      await writeFile(at('a'), 'theirs');
+      await sync({ a: '1' });
+      const [kept = ''] = await readdir(at('.sync-agent/taken-over'));
+      assert.match(kept, /^[0-9a-f]{16}-a$/);
+      await sandbox.restart();
+      await rename(at(`.sync-agent/taken-over/${kept}`), at('.sync-agent/taken-over/other'));
+      await writeFile(at(`.sync-agent/taken-over/${kept}`), 'kept');
+      await sync({ a: null });
+      assert.deepEqual(await sandbox.files(), { a: 'kept', z: '1' });
+      await writeFile(at(`.sync-agent/taken-over/${kept}`), 'of an earlier time');
+      await sync({ a: '2' });
+      assert.deepEqual((await readdir(at('.sync-agent/taken-over'))).sort(), [kept.replace('-', '-2-'), kept, 'other']);
+      await rm(at(`.sync-agent/taken-over/${kept.replace('-', '-2-')}`));
+      await sync({ a: null });
+      assert.deepEqual(await sandbox.files(), { z: '1' }, 'what somebody removed cannot be given back');
+    });
+  });
+}
+
+suite('links lead nowhere:', () => {
+  test('in the place of a folder, after the plan was made', async (t) => {
+    const { sandbox, at, sync } = await prepare(t, { 'd/a': '1', 'e/a': '1', 'f/g/a': '1', z: '1' });
+    const outside = path.join(sandbox.folder, 'outside');
+    const exchange = (name: string) => {
+      fs.renameSync(at(name), outside);
+      fs.symlinkSync(outside, at(name));
+    };
+    meanwhile(t, sandbox, () => exchange('d'));
+    await assert.rejects(sync({ 'd/a': '2' }), /d is a symbolic link in the data volume/);
+    assert.equal(await readFile(path.join(outside, 'a'), 'utf8'), '1');
+    await rm(at('d'));
+    await rename(outside, at('d'));
+    meanwhile(t, sandbox, () => exchange('e'));
+    await sync({ 'e/a': null });
+    assert.deepEqual(await readdir(outside), ['a']);
+    await rm(outside, { recursive: true });
+    await rm(path.join(at('f/g/a')));
+    meanwhile(t, sandbox, () => exchange('f'));
+    await sync({ 'f/g/a': null });
+    assert.deepEqual(await readdir(outside), ['g'], 'not even an empty folder goes');
+  });
+
+  test('in the place of the folders and files of the agent', async (t) => {
+    const { sandbox, at, sync, again } = await prepare(t, { a: '1' });
+    const outside = path.join(sandbox.folder, 'outside');
+    await mkdir(outside);
+    await writeFile(path.join(outside, '0'), 'theirs');
+    for (const name of ['staging/1.uid', 'staging', 'lock', 'taken-over']) {
+      await rm(at(`.sync-agent/${name}`), { recursive: true, force: true });
+      await symlink(outside, at(`.sync-agent/${name}`));
+      await writeFile(at('b'), `theirs ${name}`);
+      await sync({ a: name, b: name }).catch((error) => assert.match(error.message, /must be a folder|took over/));
+      await rm(at(`.sync-agent/${name}`), { recursive: true, force: true });
+      await again();
+      assert.deepEqual(await sandbox.files(), { a: name, b: name });
+      assert.deepEqual(await readdir(outside), ['0']);
+      assert.equal(await readFile(path.join(outside, '0'), 'utf8'), 'theirs');
+    }
+  });
+});
+
+test('names that would be one on the volume are refused before anything is written', async (t) => {
+  const { sandbox, at, sync, again } = await prepare(t, { a: '1', 'd/x': '1' });
+  assert.deepEqual(sandbox.root.folding, { case: false, unicode: false }, 'probed when the lock was taken');
+  sandbox.root.folding = { case: true, unicode: true };
+  const refusal = { name: 'TerminalError', code: 'sync.NameCollision', message: /^a and A are one name/ };
+  await assert.rejects(sync({ A: '2' }), refusal);
+  await assert.rejects(again({ dryRun: true }), refusal);
+  await assert.rejects(sync({ A: null, 'D/y': '2' }), /^TerminalError: d and D are one name/);
+  assert.deepEqual(await sandbox.files(), { a: '1', 'd/x': '1' });
+  assert.deepEqual((await readdir(at('.sync-agent/lock'))).length, 1);
+});
+
+suite('settings of a profile', () => {
+  test('onConflict: refuse changes nothing, as a dry run says; a template that comes to the same is no conflict', async (t) => {
+    const { sandbox, at, sync, again } = await prepare(t, { z: '1' });
+    await writeFile(at('a'), 'theirs');
+    await writeFile(at('b'), 'edge');
+    const template = { mappings: [{ source: '.', destination: '.', required: true, template: true }] };
+    const refuse = { ...template, onConflict: 'refuse' as const };
+    const refusal = {
+      name: 'TerminalError',
+      code: 'sync.PathConflict',
+      message: /^a is a file .*\(onConflict: refuse\)/,
+    };
+    await assert.rejects(sync({ a: '1', b: '{{ .GatewayName }}' }, refuse), refusal);
+    await assert.rejects(again({ ...refuse, dryRun: true }), refusal);
+    assert.deepEqual(await sandbox.files(), { a: 'theirs', b: 'edge', z: '1' });
+    await again(template);
+    assert.deepEqual(await sandbox.files(), { a: '1', b: 'edge', z: '1' });
+    await sync({ a: null, b: null }, template);
+    assert.deepEqual(await sandbox.files(), { a: 'theirs', b: 'edge', z: '1' });
+  });
+
+  test('an empty commit, and excludes that match everything, are errors; allowEmpty lets them happen', async (t) => {
+    const { sandbox, sync, again } = await prepare(t, { a: '1', 'b/c': '1' });
+    const refusal = { name: 'TerminalError', code: 'sync.NothingLeft' };
+    await assert.rejects(again({ excludePatterns: ['*'] }), refusal);
+    await assert.rejects(again({ excludePatterns: ['*'], dryRun: true }), refusal);
+    await assert.rejects(sync({ a: null, 'b/c': null }), refusal);
+    assert.deepEqual(await sandbox.files(), { a: '1', 'b/c': '1' });
+    await again({ prune: false });
+    assert.deepEqual(await sandbox.files(), { a: '1', 'b/c': '1' });
+    await again({ allowEmpty: true });
+    assert.deepEqual(await sandbox.files(), {});
+  });
+
+  test('drift: report lists what differs at each look, also after a restart', async (t) => {
+    const { sandbox, at, again } = await prepare(t, { a: '1', b: '1', c: '1' });
+    await writeFile(at('a'), 'theirs');
+    await rm(at('b'));
+    const left = [
+      { path: 'a', reason: 'Drifted', isRepaired: false },
+      { path: 'b', reason: 'Missing', isRepaired: false },
+    ];
+    for (let look = 0; look < 3; look += 1) {
+      const { plan } = await again({ drift: 'report' });
+      assert.deepEqual([plan.changes, plan.drift, plan.isPartial], [[], left, false]);
+      await sandbox.restart();
+    }
+    assert.deepEqual((await again({ drift: 'ignore' })).plan.drift, []);
+    assert.deepEqual(await sandbox.files(), { a: 'theirs', c: '1' });
+    await again();
+    assert.deepEqual(await sandbox.files(), { a: '1', b: '1', c: '1' });
+  });
+
+  test('drift: repair gives in after three times in a row', async (t) => {
+    const { at, again } = await prepare(t, { a: '1' });
+    const repaired: boolean[] = [];
+    for (let look = 0; look < 5; look += 1) {
+      await writeFile(at('a'), `of the gateway ${look}`);
+      repaired.push(...(await again()).plan.drift.map(({ isRepaired }) => isRepaired));
+    }
+    assert.deepEqual(repaired, [true, true, true, false, false]);
+    assert.equal(await readFile(at('a'), 'utf8'), 'of the gateway 4');
+  });
+
+  test('groupWrite makes files and folders that the group may write, and keeps the group of the volume', async (t) => {
+    const { sandbox, at, sync, again } = await prepare(t, { a: '1' });
+    await sync({ 'd/e/f': '1' }, { groupWrite: true });
+    const mode = async (name: string) => ((await stat(at(name))).mode & 0o7777).toString(8);
+    assert.deepEqual(
+      [await mode('a'), await mode('d'), await mode('d/e'), await mode('d/e/f')],
+      ['664', '775', '775', '664'],
+    );
+    fs.chmodSync(sandbox.data, 0o2775);
+    await sync({ 'g/h': '1' }, { groupWrite: true });
+    assert.deepEqual([await mode('g'), await mode('g/h')], ['2775', '664']);
+    assert.deepEqual((await again({ groupWrite: true })).plan.changes, []);
+    await again();
+    assert.deepEqual([await mode('a'), await mode('g/h')], ['644', '644']);
+  });
+});

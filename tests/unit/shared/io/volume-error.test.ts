@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { suite, test } from 'node:test';
+import { TerminalError } from '../../../../shared/errors.ts';
+import { CLONE_VOLUME, onVolume, volumeError } from '../../../../shared/io/volume-error.ts';
+
+suite('an error of a volume', () => {
+  test('names it', async (t) => {
+    if (!existsSync('/dev/full')) return t.skip('there is no /dev/full');
+    await assert.rejects(
+      onVolume(CLONE_VOLUME, () => writeFile('/dev/full', 'x')),
+      {
+        name: 'TransientError',
+        code: 'volume.ENOSPC',
+        message: /^the volume of the clone \(REPO_PATH\) is full \(ENOSPC/,
+      },
+    );
+  });
+
+  test('is told from any other error, which stays as it is', () => {
+    const typed = new TerminalError('x', { code: 'git.url', reason: 'R' });
+    for (const error of [new Error('x'), Object.assign(new Error('x'), { code: 'ENOENT' }), typed, 'text']) {
+      assert.equal(volumeError(CLONE_VOLUME, error), error);
+    }
+  });
+});
