@@ -1,10 +1,14 @@
 import { isIP } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
 import type { Repository } from '../../shared/domain/repository.ts';
 import { TerminalError } from '../../shared/errors.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { gitErrorOf } from '../../shared/io/git/git-error.ts';
 import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
+
+/** So long is waited for a name that a proxy may have to look up, in milliseconds. */
+const PROXIED_NAME_MS = 1_000;
 
 /** The part of an access that says where git connects to. */
 type Target = Pick<GitAccess, 'resolve' | 'rewrite' | 'sshHost' | 'virtualHost'>;
@@ -15,14 +19,9 @@ type Target = Pick<GitAccess, 'resolve' | 'rewrite' | 'sshHost' | 'virtualHost'>
  */
 export async function targetOf(repository: Repository, http: GuardedHttp): Promise<Target> {
   const { url, host, transport } = repository;
-  if (transport === 'http' && http.hasProxyFor(new URL(url))) {
-    await http.guard.checkProxied(host);
-    return {};
-  }
-  const address = await http.guard.addressOf(host).catch((error: unknown) => {
-    throw error instanceof TerminalError ? error : gitErrorOf('', error);
-  });
-  if (address === host) return {};
+  const isProxied = transport === 'http' && http.hasProxyFor(new URL(url));
+  const address = isProxied ? await proxiedAddressOf(host, http) : await addressOf(host, http);
+  if (address === undefined || address === host) return {};
   const { port = '', protocol = '' } = URL.canParse(url) ? new URL(url) : {};
   if (transport === 'http') return { resolve: `${host}:${port || (protocol === 'https:' ? 443 : 80)}:${address}` };
   // As ssh itself writes a host in known_hosts: the port is named unless it is the usual one.
@@ -31,6 +30,21 @@ export async function targetOf(repository: Repository, http: GuardedHttp): Promi
   const to = `git://${isIP(address) === 6 ? `[${address}]` : address}${port && `:${port}`}/`;
   // The host still has to be told its name: it may serve several.
   return { rewrite: { from: /^git:\/\/[^/]*\//i.exec(url)?.[0] ?? url, to }, virtualHost: name };
+}
+
+async function addressOf(host: string, { guard }: GuardedHttp): Promise<string> {
+  return await guard.addressOf(host).catch((error: unknown) => {
+    throw error instanceof TerminalError ? error : gitErrorOf('', error);
+  });
+}
+
+/** A proxy may know names that we do not. Where it is passed over for a host (no_proxy), that is one that we know. */
+async function proxiedAddressOf(host: string, { guard }: GuardedHttp): Promise<string | undefined> {
+  await guard.checkProxied(host);
+  const known = guard.addressOf(host).catch((error: unknown) => (error instanceof TerminalError ? error : undefined));
+  const address = await Promise.race([known, sleep(PROXIED_NAME_MS, undefined, { ref: false })]);
+  if (address instanceof TerminalError) throw address;
+  return address;
 }
 
 const DISCOVERY = '/info/refs?service=git-upload-pack';

@@ -5,6 +5,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { type AccessFiles, withGitAccess } from '../../../../agent/git/git-access.ts';
 import { removeKeyCopies } from '../../../../agent/git/ssh-key.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { GuardedHttp } from '../../../../shared/io/http/guarded-http.ts';
 import { localHttp } from '../../../support/local-http.ts';
 
 const REPO = 'git@127.0.0.1:x';
@@ -59,6 +60,17 @@ suite('withGitAccess', () => {
     });
     assert.deepEqual(await targetOf('https://127.0.0.1/x'), none);
   });
+});
+
+test('behind a proxy a name that only the proxy knows is no error, and any other is connected to as it was checked', async (t) => {
+  const { files } = await arrange(t);
+  const http = new GuardedHttp({ guard: files.http.guard, environment: { https_proxy: 'http://127.0.0.1:9' } });
+  t.after(() => http.close());
+  const resolveOf = (repo: string) => withGitAccess(repo, { ...files, http }, async ({ resolve }) => resolve);
+  assert.equal(await resolveOf('https://git.invalid/x'), undefined);
+  assert.match((await resolveOf('https://localhost/x')) ?? '', /^localhost:443:/);
+  await assert.rejects(resolveOf('https://100.100.100.200/x'), { code: 'git.deniedAddress' });
+  await assert.rejects(resolveOf('http://git.invalid/x'), { name: 'TransientError' });
 });
 
 suite('the SSH key', () => {
