@@ -40,7 +40,7 @@ export async function applyChanges(plan: Plan, target: Target, applied: Applied)
   const mover = new FileMover(root, moves, target);
   try {
     lock.check();
-    await manifestFile.append(updateBefore(plan, await manifestFile.read(), records));
+    await manifestFile.append(updateBefore(plan, records, await manifestFile.read()));
     lock.check();
     await moveFiles(plan, placements, mover);
     lock.check();

@@ -60,15 +60,20 @@ class Agent {
   }
 
   async kill(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const closed = once(this.#child, 'close');
     this.#child.kill('SIGKILL');
     await closed;
   }
 }
 
-/** Everything in the volume but the agents' own. */
+/** Everything in the volume but the agents' own; folders may come and go meanwhile. */
 async function readFiles(folder: string): Promise<Record<string, string>> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
+    throw error;
+  });
+  if (!entries) return await readFiles(folder);
   const files: [string, string][] = [];
   for (const entry of entries) {
     const file = path.join(entry.parentPath, entry.name);
