@@ -188,7 +188,7 @@ class Lane {
   }
 
   #checkProblems(): void {
-    for (const { name, problems } of this.#agents) assert.deepEqual(problems, [], name);
+    for (const { name, problems } of this.#agents) assert.deepEqual([...problems], [], name);
   }
 
   async end(): Promise<void> {
@@ -201,7 +201,6 @@ suite('agents on one volume, killed and stopped at random', { concurrency: LANES
     test(`${count} of them: every file is of exactly one commit, and in the end all of one`, async (t) => {
       const deadline = performance.now() + TIME_MS;
       const folder = await makeTemporaryFolder('race-');
-      t.after(() => folder.remove());
       const program = path.join(folder.path, 'race-agent.mjs');
       const banner = {
         js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
@@ -214,7 +213,10 @@ suite('agents on one volume, killed and stopped at random', { concurrency: LANES
       const theirs = { 'own.db': 'of the gateway', 'd1/own': 'of the gateway, too' };
       for (const [name, text] of Object.entries(theirs)) await writeFile(path.join(data, name), text);
       const lane = new Lane(program, data, theirs);
-      t.after(() => lane.end());
+      t.after(async () => {
+        await lane.end();
+        await folder.remove();
+      });
       lane.start(count);
       await lane.settle(1);
       let rounds = 0;
