@@ -36,7 +36,11 @@ export function judgeFile(file: DesiredFile, input: PlanInput): Judged {
     if (!isSameContent(file, live, content)) return { kind: 'modify', reason: sourceChange, was: live };
     return right(file, live, { record, content, input });
   }
-  if (live.sha256 !== record.sha256) return drifted(path, live, input);
+  if (live.sha256 !== record.sha256) {
+    // It was about to be written when a sync was cut off.
+    if (manifest.pending.has(path)) return { kind: 'modify', reason: 'ContentChanged', was: live };
+    return drifted(path, live, input);
+  }
   return right(file, live, { record, content: record, input });
 }
 
@@ -44,7 +48,7 @@ export function judgeFile(file: DesiredFile, input: PlanInput): Judged {
 export function isOurs(path: string, live: LiveFile, { manifest }: Pick<PlanInput, 'manifest'>): boolean {
   const record = manifest.files.get(path);
   if (!record || record.found) return false;
-  return !manifest.pending.has(path) || live.sha256 === record.sha256;
+  return !manifest.pending.has(path) || live.sha256 === record.sha256 || live.sha256 === record.earlier;
 }
 
 /** No file is there: nothing, or what somebody put in the place of one. */

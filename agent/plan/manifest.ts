@@ -33,6 +33,8 @@ export interface OwnedFile {
   found?: boolean | undefined;
   /** What was there before, to be given back. */
   kept?: KeptFile | undefined;
+  /** While the file is about to be written: the content of what is the agent's until then. */
+  earlier?: string | undefined;
 }
 
 /** Whether a gateway may start on the files of an earlier sync. */
@@ -54,7 +56,7 @@ export interface Manifest {
   readonly files: ReadonlyMap<string, OwnedFile>;
   /** Folders that the agent made. */
   readonly folders: ReadonlySet<string>;
-  /** Files about to be written for the first time: each is the agent's only if it has the recorded content. */
+  /** Files about to be written: each is the agent's only if it has the recorded content, or that which it had earlier. */
   readonly pending: ReadonlySet<string>;
 }
 
@@ -62,7 +64,7 @@ export interface Manifest {
 export interface ManifestUpdate {
   /** New records, and those that replace one. */
   files: OwnedFile[];
-  /** Which of them are about to be written for the first time. */
+  /** Which of them are about to be written. */
   pending: ReadonlySet<string>;
   folders: string[];
   /** Paths that the agent owns no longer. */

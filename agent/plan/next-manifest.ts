@@ -1,25 +1,34 @@
 import { createHash } from 'node:crypto';
 import type { Applied, Manifest, ManifestUpdate, OwnedFile } from './manifest.ts';
-import type { Plan } from './plan-changes.ts';
+import type { Change, Plan } from './plan-changes.ts';
 
 /**
  * What the manifest has to say before the first change: it then covers what is there and what is about to be written,
- * so that whatever a kill leaves behind has an owner. Files that the agent never owned before count only with the new
- * content.
+ * so that whatever a kill leaves behind has an owner. A file counts as the agent's with the new content, or with what it
+ * had when it was looked at, if that was the agent's, too. One that is about to go is announced as well: that it is
+ * missing then is no drift, and what comes in its place is somebody else's.
  */
-export function updateBefore(plan: Plan, manifest: Manifest, staged: OwnedFile[]): ManifestUpdate {
-  const isNew = (path: string) => {
-    const record = manifest.files.get(path);
-    return !record || record.found || manifest.pending.has(path);
-  };
+export function updateBefore(plan: Plan, staged: OwnedFile[], { files }: Manifest): ManifestUpdate {
+  const earlier = new Map(plan.changes.map((change) => [change.path, ownContent(change)]));
+  const leaving = plan.changes.flatMap((change) => ('file' in change ? [] : (files.get(change.path) ?? [])));
+  const announced = [...staged, ...leaving].map((record) => {
+    const sha256 = earlier.get(record.path);
+    return sha256 === undefined ? record : { ...record, earlier: sha256 };
+  });
   return {
-    files: [...plan.corrected, ...staged],
-    pending: new Set(staged.flatMap(({ path }) => (isNew(path) ? [path] : []))),
+    files: [...plan.corrected, ...announced],
+    pending: new Set(announced.map(({ path }) => path)),
     folders: plan.folders.create,
     forgottenFiles: [],
     forgottenFolders: [],
     applied: undefined,
   };
+}
+
+/** Hash of the content that is there, if it is the agent's. */
+function ownContent(change: Change): string | undefined {
+  if (change.kind === 'add' || change.reason === 'TakenOver') return undefined;
+  return change.was?.kind === 'file' ? change.was.sha256 : undefined;
 }
 
 /** What is to be said after the last change. */

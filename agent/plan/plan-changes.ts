@@ -1,6 +1,6 @@
 import { allFolders, foldersOf } from '../../shared/domain/relative-path.ts';
 import type { Drift } from './drift.ts';
-import { judgeFile, type WriteReason } from './judge-file.ts';
+import { isOurs, judgeFile, type WriteReason } from './judge-file.ts';
 import type { KeptFile, OwnedFile } from './manifest.ts';
 import { findCollisions, foldName } from './name-collisions.ts';
 import { findConflicts, isRemovable } from './plan-conflicts.ts';
@@ -142,7 +142,7 @@ function needlessCopies(input: PlanInput, corrected: OwnedFile[]): string[] {
   return [...manifest.pending].flatMap((path) => {
     const record = manifest.files.get(path);
     const entry = live.get(path);
-    const isForeign = entry?.kind === 'file' && entry.sha256 !== record?.sha256;
+    const isForeign = entry?.kind === 'file' && !isOurs(path, entry, input);
     const stays = found.has(path) || (!desired.files.has(path) && !desired.kept.has(path));
     return record?.kept && isForeign && stays ? [record.kept.name] : [];
   });

@@ -21,7 +21,8 @@ export function findConflicts(input: PlanInput): string[] {
 export function isRemovable(path: string, live: LiveFile, input: PlanInput): boolean {
   const { manifest, settings } = input;
   if (!isOurs(path, live, input)) return false;
-  return settings.drift === 'repair' || live.sha256 === manifest.files.get(path)?.sha256;
+  const isAsDelivered = manifest.pending.has(path) || live.sha256 === manifest.files.get(path)?.sha256;
+  return isAsDelivered || settings.drift === 'repair';
 }
 
 /** What the agent may remove. */

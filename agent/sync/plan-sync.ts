@@ -18,7 +18,11 @@ export async function planSync(aim: SyncAim, dependencies: SyncDependencies): Pr
   if (result?.kind === 'plan') return result.plan;
   const everything = { desired: await layOut(aim, dependencies), manifest: aim.manifest, untouched: 0 };
   const whole = await planFor(everything, aim, dependencies);
-  if (whole.kind === 'refused') throw syncProblems(whole.reason, whole.problems);
+  if (whole.kind === 'refused') {
+    // What is in the way may be what another agent delivered that has the volume by now.
+    if (!aim.intent.profile.dryRun) dependencies.lock.check();
+    throw syncProblems(whole.reason, whole.problems);
+  }
   dependencies.baseline.onLook();
   return whole.plan;
 }

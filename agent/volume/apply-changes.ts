@@ -40,7 +40,7 @@ export async function applyChanges(plan: Plan, target: Target, applied: Applied)
   const mover = new FileMover(root, moves, target);
   try {
     lock.check();
-    await manifestFile.append(updateBefore(plan, await manifestFile.read(), records));
+    await manifestFile.append(updateBefore(plan, records, await manifestFile.read()));
     lock.check();
     await moveFiles(plan, placements, mover);
     lock.check();
@@ -60,7 +60,7 @@ export async function applyChanges(plan: Plan, target: Target, applied: Applied)
 async function takeBack(moves: Move[], { root, lock, manifestFile, log }: Target): Promise<void> {
   if (!lock.isHeld) manifestFile.forget();
   lock.check();
-  const errors = await undoMoves(moves, root);
+  const errors = await undoMoves(moves, root, lock);
   await manifestFile.takeBack();
   log.warn({ undone: errors.length === 0, errors: errors.map(String).slice(0, 5) }, 'changes taken back');
 }

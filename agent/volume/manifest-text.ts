@@ -41,6 +41,7 @@ const fileLine = v.object({
   /** Size, time and inode. */
   print: v.tuple([v.number(), v.number(), v.number()]),
   pending: v.optional(v.literal(true)),
+  earlier: v.optional(v.string()),
 });
 const endLine = v.object({
   /** Of all lines since the last such line, see {@link checkOf}. */
@@ -97,7 +98,8 @@ const checkOf = (hash: Hash): string => hash.digest('hex').slice(0, 16);
 
 function* linesOf({ files, pending, ...other }: ManifestUpdate): Generator<string> {
   for (const file of files) {
-    const { path, source, blob, inputs, patches, sha256, executable, groupWrite, fingerprint, found, kept } = file;
+    const { path, source, blob, inputs, patches, sha256, executable, groupWrite, fingerprint, found, kept, earlier } =
+      file;
     yield JSON.stringify({
       path,
       source: source === path ? undefined : source,
@@ -110,7 +112,7 @@ function* linesOf({ files, pending, ...other }: ManifestUpdate): Generator<strin
       found: found || undefined,
       kept: kept && [kept.name, kept.size],
       print: [fingerprint.size, fingerprint.mtimeMs, fingerprint.ino],
-      pending: pending.has(path) || undefined,
+      ...(pending.has(path) && { pending: true, earlier }),
     });
   }
   for (const folder of other.folders) yield JSON.stringify({ folder });
@@ -184,14 +186,30 @@ function takeLine(json: unknown, update: ManifestUpdate, pending: Set<string>): 
 }
 
 function ownedFile(line: v.InferOutput<typeof fileLine>): OwnedFile {
-  const { path, source = path, blob, inputs, patches, sha256, executable = false, groupWrite, found, kept } = line;
+  const {
+    path,
+    source = path,
+    blob,
+    inputs,
+    patches,
+    sha256,
+    executable = false,
+    groupWrite,
+    found,
+    kept,
+    earlier,
+  } = line;
   const [size, mtimeMs, ino] = line.print;
   const file = { path, source, blob, inputs, patches, sha256, executable, fingerprint: { size, mtimeMs, ino } };
   // Of most files there is no more to say, and there may be very many.
-  const more = kept && { kept: { name: kept[0], size: kept[1] } };
-  return groupWrite || found || more
-    ? { ...file, ...(groupWrite && { groupWrite }), ...(found && { found }), ...more }
-    : file;
+  if (!groupWrite && !found && !kept && !earlier) return file;
+  return {
+    ...file,
+    ...(groupWrite && { groupWrite }),
+    ...(found && { found }),
+    ...(kept && { kept: { name: kept[0], size: kept[1] } }),
+    ...(earlier && { earlier }),
+  };
 }
 
 /** An update that changes nothing, and ends no sync. */

@@ -8,6 +8,7 @@ import { Pacer } from './pacer.ts';
 import { putNew, tryLink } from './put-new.ts';
 import { hashFile, isSameFingerprint } from './scan-tree.ts';
 import { type Move, type Saved, split } from './undo-moves.ts';
+import type { VolumeLock } from './volume-lock.ts';
 
 /** A staged file that comes to its path. */
 export interface Placement {
@@ -27,13 +28,15 @@ export interface Placement {
 export class FileMover {
   readonly #root: DataRoot;
   readonly #moves: Move[];
+  readonly #lock: VolumeLock;
   readonly #folderMode: number | undefined;
   readonly #pacer = new Pacer();
   #open: { path: string; folder: Folder } | undefined;
   #saved = 0;
 
-  /** `groupWrite`: whether the group may write to new folders. */
-  constructor(root: DataRoot, moves: Move[], { groupWrite }: { groupWrite: boolean }) {
+  /** `groupWrite`: whether the group may write to new folders. `lock` is looked at where the staging folder stops nobody. */
+  constructor(root: DataRoot, moves: Move[], { groupWrite, lock }: { groupWrite: boolean; lock: VolumeLock }) {
+    this.#lock = lock;
     this.#root = root;
     this.#moves = moves;
     this.#folderMode = groupWrite ? 0o775 : undefined;
@@ -83,6 +86,7 @@ export class FileMover {
     for (const path of folders) {
       const [parent, name] = split(path);
       const folder = this.#folder(parent);
+      this.#lock.check();
       if (!folder.make(name)) continue;
       this.#moves.push({ kind: 'folderMade', path });
       if (this.#folderMode !== undefined) widen(folder, name, this.#folderMode);
@@ -98,7 +102,9 @@ export class FileMover {
       const stats = lstatSync(this.#target(path) ?? '', { throwIfNoEntry: false });
       if (!stats?.isDirectory()) continue;
       this.#moves.push({ kind: 'folderRemoved', path, mode: stats.mode & 0o7777 });
-      this.#folder(parent).removeFolder(name);
+      const folder = this.#folder(parent);
+      this.#lock.check();
+      folder.removeFolder(name);
     }
   }
 

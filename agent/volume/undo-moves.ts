@@ -4,6 +4,7 @@ import type { DataRoot } from './data-root.ts';
 import type { Folder } from './folder.ts';
 import { Pacer } from './pacer.ts';
 import { putNew } from './put-new.ts';
+import type { VolumeLock } from './volume-lock.ts';
 
 /** Where something lies that can be given back: in the staging folder, or in the one with what was taken over. */
 export interface Saved {
@@ -19,11 +20,12 @@ export type Move =
   | { kind: 'folderMade'; path: string }
   | { kind: 'folderRemoved'; path: string; mode: number };
 
-/** Takes all steps back, the last one first; gives the errors of those that could not be. */
-export async function undoMoves(moves: Move[], root: DataRoot): Promise<unknown[]> {
+/** Takes all steps back, the last one first; gives the errors of those that could not be. Throws if the lock is lost. */
+export async function undoMoves(moves: Move[], root: DataRoot, lock: VolumeLock): Promise<unknown[]> {
   const pacer = new Pacer();
   const errors: unknown[] = [];
   for (const [index, move] of [...moves.entries()].reverse()) {
+    if (move.kind === 'folderMade' || move.kind === 'folderRemoved') lock.check();
     try {
       undoMove(move, index, root);
     } catch (error) {

@@ -60,15 +60,20 @@ class Agent {
   }
 
   async kill(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const closed = once(this.#child, 'close');
     this.#child.kill('SIGKILL');
     await closed;
   }
 }
 
-/** Everything in the volume but the agents' own. */
+/** Everything in the volume but the agents' own; folders may come and go meanwhile. */
 async function readFiles(folder: string): Promise<Record<string, string>> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
+    throw error;
+  });
+  if (!entries) return await readFiles(folder);
   const files: [string, string][] = [];
   for (const entry of entries) {
     const file = path.join(entry.parentPath, entry.name);
@@ -183,7 +188,7 @@ class Lane {
   }
 
   #checkProblems(): void {
-    for (const { name, problems } of this.#agents) assert.deepEqual(problems, [], name);
+    for (const { name, problems } of this.#agents) assert.deepEqual([...problems], [], name);
   }
 
   async end(): Promise<void> {
@@ -196,7 +201,6 @@ suite('agents on one volume, killed and stopped at random', { concurrency: LANES
     test(`${count} of them: every file is of exactly one commit, and in the end all of one`, async (t) => {
       const deadline = performance.now() + TIME_MS;
       const folder = await makeTemporaryFolder('race-');
-      t.after(() => folder.remove());
       const program = path.join(folder.path, 'race-agent.mjs');
       const banner = {
         js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
@@ -209,7 +213,10 @@ suite('agents on one volume, killed and stopped at random', { concurrency: LANES
       const theirs = { 'own.db': 'of the gateway', 'd1/own': 'of the gateway, too' };
       for (const [name, text] of Object.entries(theirs)) await writeFile(path.join(data, name), text);
       const lane = new Lane(program, data, theirs);
-      t.after(() => lane.end());
+      t.after(async () => {
+        await lane.end();
+        await folder.remove();
+      });
       lane.start(count);
       await lane.settle(1);
       let rounds = 0;

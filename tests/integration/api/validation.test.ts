@@ -191,6 +191,11 @@ suite('the API server', () => {
       startPolicy: 'requireSync',
       dryRun: false,
       paused: false,
+      onConflict: 'takeOver',
+      drift: 'repair',
+      prune: true,
+      allowEmpty: false,
+      groupWrite: false,
     });
     assert.deepEqual(stored.sync.profiles.default.mappings[0], {
       source: 'config',

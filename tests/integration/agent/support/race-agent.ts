@@ -82,7 +82,9 @@ async function turn(): Promise<void> {
   } catch (error) {
     manifestFile.forget();
     const { name: kind, code } = error as { name: string; code: string };
-    const isExpected = kind === 'WaitingError' || code === 'data.changed' || code === 'data.staging';
+    // What one sees that was held up, and has not noticed yet, is of no matter.
+    const isLost = !lock.isHeld;
+    const isExpected = isLost || kind === 'WaitingError' || code === 'data.changed' || code === 'data.staging';
     if (!isExpected) process.stdout.write(`${JSON.stringify({ problem: (error as Error).stack })}\n`);
     else if (settling > 0) process.stdout.write(`${JSON.stringify({ round: settling })}\n`);
     await sleep(Math.random() * 10);

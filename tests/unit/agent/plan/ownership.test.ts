@@ -94,21 +94,33 @@ suite('what was there before', () => {
     assert.match(refusal(volume, { a: '1', large: '1' }), /^TakenOverFull: 2 files of other people, with 1025 MiB/);
   });
 
-  test('for any trees and a kill after any step, everything of others is there in the end as it was', () => {
+  test('for any trees, and kills after any steps of several syncs, everything of others is there in the end as it was', () => {
     const name = fc.constantFrom('a', 'b', 'c', 'd');
     const files = fc.dictionary(name, fc.constantFrom('1', '2', '3'), { maxKeys: 4 });
+    const syncs = fc.array(fc.tuple(files, fc.nat(20), fc.constantFrom('repair', 'report', 'ignore')), {
+      maxLength: 5,
+    });
     fc.assert(
-      fc.property(files, files, files, fc.nat(20), (theirs, first, second, steps) => {
+      fc.property(files, files, syncs, (theirs, first, later) => {
         const volume = volumeWith({ theirs, ours: first });
-        try {
-          volume.apply(plan(volume, second), steps);
-        } catch (error) {
-          assert.ok(error instanceof Killed);
+        for (const [wanted, steps, drift] of later) {
+          try {
+            volume.apply(plan(volume, wanted, settings({ drift })), steps);
+          } catch (error) {
+            assert.ok(error instanceof Killed);
+          }
+          for (const [path, content] of Object.entries(theirs)) {
+            const isThere = [volume.files.get(path), volume.kept.get(path)].some((file) => file?.content === content);
+            assert.ok(isThere, `${path} of others is lost`);
+          }
         }
-        volume.apply(plan(volume, second));
-        assert.deepEqual(volume.contents(), { ...theirs, ...second });
+        const [wanted = first] = later.at(-1) ?? [];
+        volume.apply(plan(volume, wanted, settings({ drift: 'report' })));
+        assert.deepEqual(volume.contents(), { ...theirs, ...wanted }, 'what a kill left is no drift');
         volume.apply(plan(volume, {}));
         assert.deepEqual(volume.contents(), { ...theirs });
+        // A kill may leave a copy of what is in its place, never a file of the agent's own.
+        for (const [path, { content }] of volume.kept) assert.equal(content, theirs[path], path);
       }),
       { numRuns: 1000 },
     );

@@ -77,9 +77,10 @@ export class MemoryVolume {
     const { clear, prune } = plan.folders;
     if (plan.changes.length + clear.length + prune.length === 0) {
       updateManifest(this.manifest, updateRecords(plan, APPLIED));
+      for (const name of plan.dropped) this.kept.delete(name);
       return;
     }
-    this.#step(() => updateManifest(this.manifest, updateBefore(plan, this.manifest, staged)));
+    this.#step(() => updateManifest(this.manifest, updateBefore(plan, staged, this.manifest)));
     const deletes = plan.changes.filter((change) => change.kind === 'delete');
     const remove = ({ path }: { path: string }) => this.#step(() => this.files.delete(path));
     for (const change of deletes.filter(({ inTheWay }) => inTheWay)) remove(change);
