@@ -66,7 +66,7 @@ test('behind a proxy a name that only the proxy knows is no error, and any other
   const { files } = await arrange(t);
   const http = new GuardedHttp({ guard: files.http.guard, environment: { https_proxy: 'http://127.0.0.1:9' } });
   t.after(() => http.close());
-  const resolveOf = (repo: string) => withGitAccess(repo, { ...files, http }, async ({ resolve }) => resolve);
+  const resolveOf = (repo: string) => withGitAccess(anyHost(repo), { ...files, http }, async ({ resolve }) => resolve);
   assert.equal(await resolveOf('https://git.invalid/x'), undefined);
   assert.match((await resolveOf('https://localhost/x')) ?? '', /^localhost:443:/);
   await assert.rejects(resolveOf('https://100.100.100.200/x'), { code: 'git.deniedAddress' });

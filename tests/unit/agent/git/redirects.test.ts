@@ -128,7 +128,7 @@ suite('a denied address', () => {
     const { host } = new URL(evil.url);
     const sandbox = await createSandbox(t, { http });
     for (const repo of [`${evil.url}/x`, `git://${host}/x`, `ssh://git@${host}/x`]) {
-      await assert.rejects(sandbox.sync({ repo, commit: 'a'.repeat(40) }), {
+      await assert.rejects(sandbox.sync({ repo, commit: 'a'.repeat(40), ignoresHostKey: true }), {
         name: 'TerminalError',
         code: 'git.deniedAddress',
       });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { AdmittedPod } from '../../../../controller/injection/admitted-pod.ts';
 import { type Injection, injectSidecar, type PatchOperation } from '../../../../controller/injection/inject-sidecar.ts';
+import { projectSpec } from '../../../../controller/watch/observed-gateway-sync.ts';
 import { gatewaySpec } from '../support/gateway-specs.ts';
 
 interface Sidecar {
@@ -229,7 +230,7 @@ suite('a pod that is not injected', () => {
 test('a readiness probe is there only where the profile allows a number of failures', () => {
   const withFailures = (maxFailures: number) => {
     const profiles = { default: { mappings: [{ source: 'a', destination: 'b' }] } };
-    return sidecarOf(inject(pod(), gatewaySpec({ sync: { defaults: { maxFailures }, profiles } })));
+    return sidecarOf(inject(pod(), projectSpec(gatewaySpec({ sync: { defaults: { maxFailures }, profiles } }))));
   };
   assert.equal(withFailures(0).readinessProbe, undefined);
   assert.deepEqual(withFailures(3).readinessProbe?.httpGet, { path: '/servingz', port: 'sync-health' });
