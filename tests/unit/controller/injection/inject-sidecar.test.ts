@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { AdmittedPod } from '../../../../controller/injection/admitted-pod.ts';
 import { type Injection, injectSidecar, type PatchOperation } from '../../../../controller/injection/inject-sidecar.ts';
-import { projectSpec } from '../../../../controller/watch/observed-gateway-sync.ts';
+import { type ObservedSpec, projectSpec } from '../../../../controller/watch/observed-gateway-sync.ts';
 import { gatewaySpec } from '../support/gateway-specs.ts';
 
 interface Sidecar {
@@ -29,7 +29,7 @@ function pod(spec: Partial<AdmittedPod['spec']> = {}, metadata: AdmittedPod['met
   };
 }
 
-function inject(given: AdmittedPod, spec = gatewaySpec()): Injection {
+function inject(given: AdmittedPod, spec: ObservedSpec = gatewaySpec()): Injection {
   const candidates = [{ name: 'app', profiles: Object.keys(spec.sync.profiles), spec }];
   return injectSidecar({ pod: given, namespace: 'plant', candidates, images });
 }
