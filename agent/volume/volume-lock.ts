@@ -5,6 +5,7 @@ import type { Identity } from '../plan/template-values.ts';
 import type { DataRoot } from './data-root.ts';
 import type { Folder } from './folder.ts';
 import { probeFolding } from './probe-folding.ts';
+import { putNew } from './put-new.ts';
 import { removeEarlierStaging, Staging } from './staging.ts';
 
 export interface LockTimes {
@@ -97,7 +98,6 @@ export class VolumeLock {
     const timer = setInterval(() => this.#beat(), this.#times.beatMs).unref();
     this.#held = { generation, descriptor, timer };
     try {
-      writeSync(descriptor, this.#text(), 0);
       await removeEarlierStaging(this.#root, generation);
       this.#root.staging = Staging.make(this.#root, generation, this.#identity.podUid);
       // Only now: an owner whose folder is made after a look at the lock would escape who takes over in between.
@@ -131,13 +131,21 @@ export class VolumeLock {
     return stoodMs >= this.#times.staleMs;
   }
 
-  /** Only one agent creates a file of that number. */
+  /** Only one agent creates a file of that number. It says whose it is from the first moment on, even if a kill comes next. */
   #create(folder: Folder, generation: number): number {
+    const draft = `${this.#identity.podUid}.new`;
+    folder.unlink(draft);
+    const descriptor = openSync(folder.at(draft), 'wx', 0o644);
     try {
-      return openSync(folder.at(nameOf(generation)), 'wx', 0o644);
+      writeSync(descriptor, this.#text(), 0);
+      putNew(folder.at(draft), folder.at(nameOf(generation)));
+      return descriptor;
     } catch (error) {
+      closeSync(descriptor);
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
       throw this.#inUse('another agent has just taken the data volume', 'data.inUse');
+    } finally {
+      folder.unlink(draft);
     }
   }
 

@@ -8,7 +8,8 @@ const checkout = path.join(import.meta.dirname, '../..');
 
 /**
  * Puts the files of a program's image into a folder that is the root of its file system, and prints the entry point as
- * JSON, for builders that do not read the Dockerfile. `npm run build` comes first.
+ * JSON, for builders that do not read the Dockerfile. It begins with Node: another base has no init, or one of its own.
+ * `npm run build` comes first.
  */
 async function assembleRoot(programName: string | undefined, root: string | undefined): Promise<void> {
   const program = parseProgram(programName);
@@ -22,7 +23,8 @@ async function assembleRoot(programName: string | undefined, root: string | unde
     await chmod(path.dirname(target), 0o755);
   }
   await chmod(root, 0o755);
-  process.stdout.write(`${JSON.stringify(await readEntryPoint(program))}\n`);
+  const entryPoint = await readEntryPoint(program);
+  process.stdout.write(`${JSON.stringify(entryPoint.slice(entryPoint.indexOf('node')))}\n`);
 }
 
 await assembleRoot(process.argv[2], process.argv[3]);

@@ -196,6 +196,7 @@ suite('the API server', () => {
       prune: true,
       allowEmpty: false,
       groupWrite: false,
+      maxFailures: 0,
     });
     assert.deepEqual(stored.sync.profiles.default.mappings[0], {
       source: 'config',

@@ -53,7 +53,7 @@ export async function startGithubApi(
     const body = JSON.parse(Buffer.concat(chunks).toString('utf8'));
     calls.push({ url: request.url ?? '', issuer: verified?.payload.iss, body });
     jwts.push(jwt);
-    await sleep(delayMs);
+    await sleep(delayMs, undefined, { ref: false });
     const answer = verified
       ? { token: mint(), expires_at: new Date(Date.now() + lifetimeMs).toISOString() }
       : { message: 'A JSON web token could not be decoded' };

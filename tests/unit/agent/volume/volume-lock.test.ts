@@ -157,6 +157,16 @@ suite('two agents on one volume', () => {
     await holdInTime(b);
   });
 
+  test('what a kill left of a file of the lock is taken away', async (t) => {
+    const { agentOf, own, file } = await prepare(t);
+    await mkdir(path.join(own, 'lock'), { recursive: true });
+    await writeFile(path.join(own, 'lock/uid-of-a.new'), 'half a te');
+    const a = await agentOf('a');
+    await a.hold();
+    assert.deepEqual(await readdir(path.join(own, 'lock')), ['1.json']);
+    assert.equal(JSON.parse(await readFile(file(1), 'utf8')).podUid, 'uid-of-a');
+  });
+
   test('links in the place of its folders and files lead nowhere', async (t) => {
     const { agentOf, folder, own } = await prepare(t);
     const outside = path.join(folder, 'outside');
