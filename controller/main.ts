@@ -178,7 +178,7 @@ async function startAdmission() {
       defaultImage: config.DEFAULT_AGENT_IMAGE ?? '',
       allowedRepositories: config.AGENT_IMAGE_ALLOWED_REPOSITORIES,
     },
-    proxy: {
+    gitVariables: {
       ...proxyEnvironment(process.env),
       GIT_DENIED_NETWORKS: config.GIT_DENIED_NETWORKS.join(','),
       GIT_ALLOW_LOCAL: String(config.GIT_ALLOW_LOCAL),

@@ -15,8 +15,8 @@ import { type Review, readReview, reviewResponse } from './review.ts';
 export interface MutatePodOptions {
   candidates: CandidateSource;
   images: AgentImages;
-  /** Variables that name the proxy to git hosts, if there is one. */
-  proxy?: Record<string, string>;
+  /** Variables that say how agents may reach git hosts: proxies, denied networks. */
+  gitVariables?: Record<string, string>;
   readBody: ReadBody;
   log: Logger;
   /** Called for every review, for metrics. */
@@ -88,17 +88,17 @@ async function inject(options: MutatePodOptions, { namespace, pod }: Review): Pr
 
 /** What the cache says may be out of date, so it never denies a pod by itself. */
 async function decide(
-  { candidates, images, proxy = {} }: MutatePodOptions,
+  { candidates, images, gitVariables = {} }: MutatePodOptions,
   namespace: string,
   pod: AdmittedPod,
 ): Promise<Injection> {
   const cached = candidates.cached(namespace);
   if (cached) {
-    const injection = injectSidecar({ pod, namespace, images, proxy, candidates: cached });
+    const injection = injectSidecar({ pod, namespace, images, gitVariables, candidates: cached });
     if (injection.kind !== 'denied' || injection.because === 'pod') return injection;
   }
   const known = await candidates.live(namespace, pod.metadata.annotations?.[POD_ANNOTATIONS.crName]);
-  return injectSidecar({ pod, namespace, images, proxy, ...known });
+  return injectSidecar({ pod, namespace, images, gitVariables, ...known });
 }
 
 function logInjection(

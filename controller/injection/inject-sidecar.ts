@@ -30,13 +30,13 @@ export interface InjectionInput extends Known {
   pod: AdmittedPod;
   namespace: string;
   images: AgentImages;
-  /** Variables that name the proxy to git hosts, if there is one. */
-  proxy?: Record<string, string>;
+  /** Variables that say how agents may reach git hosts: proxies, denied networks. */
+  gitVariables?: Record<string, string>;
 }
 
 /** Decides what a pod becomes; a second call for the same pod changes nothing. */
 export function injectSidecar(input: InjectionInput): Injection {
-  const { pod, namespace, candidates, others, images, proxy = {} } = input;
+  const { pod, namespace, candidates, others, images, gitVariables = {} } = input;
   if (!asksForSidecar(pod)) return { kind: 'unchanged' };
   const present = sidecarOf(pod);
   if (present) return completeMetadata(pod, present);
@@ -47,21 +47,24 @@ export function injectSidecar(input: InjectionInput): Injection {
   if (choice.kind === 'denied') return { ...choice, because: 'resource' };
   const image = chooseAgentImage(choice.gatewaySync.spec, images);
   if (image.kind === 'denied') return { ...image, because: 'resource' };
-  return addSidecar(pod, { ...choice, proxy, image: image.image });
+  return addSidecar(pod, { ...choice, gitVariables, image: image.image });
 }
 
 interface Chosen {
   gatewaySync: InjectionCandidate;
   profile: string;
   image: string;
-  proxy: Record<string, string>;
+  gitVariables: Record<string, string>;
 }
 
 /**
  * The sidecar comes after the pod's own init containers: these prepare what it needs, such as the owner of the data or
  * a mesh's proxy, and would wait for it for ever if it came before them and could not work without.
  */
-function addSidecar(pod: AdmittedPod, { gatewaySync: { name, spec }, profile, image, proxy }: Chosen): Injection {
+function addSidecar(
+  pod: AdmittedPod,
+  { gatewaySync: { name, spec }, profile, image, gitVariables }: Chosen,
+): Injection {
   const { annotations, labels } = pod.metadata;
   const data = findDataVolume(pod);
   if (data.kind === 'denied') return { ...data, because: 'pod' };
@@ -70,7 +73,7 @@ function addSidecar(pod: AdmittedPod, { gatewaySync: { name, spec }, profile, im
   const taken = (pod.spec.volumes ?? []).map((volume) => volume.name);
   const volumes = sidecarVolumes({ crName: name, spec }, taken);
   const container = sidecarContainer({
-    ...{ pod, crName: name, profile, spec, image, proxy, identity, volumes, dataMount: data.mount },
+    ...{ pod, crName: name, profile, spec, image, gitVariables, identity, volumes, dataMount: data.mount },
     gatewayName: annotations?.[POD_ANNOTATIONS.gatewayName] ?? labels?.['app.kubernetes.io/name'],
   });
   return {

@@ -116,12 +116,12 @@ export interface AgentIdentity extends Followed {
   profile: string;
   /** Undefined: the pod's name, which is not known yet where it is generated. */
   gatewayName: string | undefined;
-  /** Variables that name the proxy to git hosts. */
-  proxy: Record<string, string>;
+  /** Variables that say how agents may reach git hosts: proxies, denied networks. */
+  gitVariables: Record<string, string>;
 }
 
 /** Environment variables of the sidecar; the agent's own reference says what they mean. */
-function sidecarEnvironment({ crName, profile, gatewayName, proxy, spec }: AgentIdentity, ports: AgentPorts) {
+function sidecarEnvironment({ crName, profile, gatewayName, gitVariables, spec }: AgentIdentity, ports: AgentPorts) {
   const { gateway } = spec;
   return [
     { name: 'POD_NAME', ...podName },
@@ -142,7 +142,7 @@ function sidecarEnvironment({ crName, profile, gatewayName, proxy, spec }: Agent
     ...(copiesCredentials(spec) ? [{ name: 'MEMORY_PATH', value: SIDECAR_PATHS.memory }] : []),
     ...(headerSources(spec).length > 0 ? [{ name: 'RELOAD_HEADERS_DIR', value: SIDECAR_PATHS.headers }] : []),
     ...(verifyKeysSecret(spec) ? [{ name: 'GIT_VERIFY_KEYS_DIR', value: SIDECAR_PATHS.verifyKeys }] : []),
-    ...Object.entries(proxy).map(([name, value]) => ({ name, value: literal(value) })),
+    ...Object.entries(gitVariables).map(([name, value]) => ({ name, value: literal(value) })),
     { name: 'HEALTH_PORT', value: String(ports.health) },
     { name: 'METRICS_PORT', value: String(ports.metrics) },
   ];
