@@ -80,7 +80,7 @@ function gatewayOf(config: AgentConfig, root: DataRoot): Gateway {
   const { GATEWAY_PORT: port, GATEWAY_TLS: tls, API_KEY_FILE: apiKeyFile, RELOAD_HEADERS_DIR: headersFolder } = config;
   return new Gateway({
     client: new GatewayClient({ port, tls, apiKeyFile }),
-    pending: new PendingReload(root.agentFolder),
+    pending: new PendingReload(() => root.openAgentFolder('')),
     headersFolder,
     touch: (path, text) => touchFile(root, path, text),
   });

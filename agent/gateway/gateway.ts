@@ -1,5 +1,4 @@
-import { lstat, open, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { closeSync, fsyncSync, lstatSync, openSync } from 'node:fs';
 import type { ResolvedProfile } from '../../shared/domain/resolve-profile.ts';
 import { TerminalError, TransientError, WaitingError } from '../../shared/errors.ts';
 import type { Intent, ReloadSettings } from '../resource/judge-resource.ts';
@@ -31,7 +30,7 @@ export class Gateway {
   async beforeChange({ reload, profile }: Intent): Promise<void> {
     await this.#checkEditors(reload, profile.designerSessionPolicy);
     const isNotified = reload.preset !== 'none' || reload.requests.length > 0 || reload.touchFile !== undefined;
-    if (isNotified) await this.#options.pending.mark();
+    if (isNotified) this.#options.pending.mark();
   }
 
   /**
@@ -40,7 +39,7 @@ export class Gateway {
    */
   async catchUp({ reload, commit }: Intent): Promise<boolean> {
     const { client, pending, headersFolder, touch } = this.#options;
-    if (!(await pending.isPending())) return false;
+    if (!pending.isPending()) return false;
     if (reload.touchFile !== undefined) await touch(reload.touchFile, `${commit} ${new Date().toISOString()}\n`);
     if (reload.readyPath) await this.#checkReady(reload.readyPath, reload.timeoutMs);
     await findPreset(reload.preset).reload(client, reload.timeoutMs);
@@ -49,7 +48,7 @@ export class Gateway {
       const headers = await readHeaders(request, headersFolder);
       await client.send({ method, path, expectStatus, headers, timeoutMs });
     }
-    await pending.clear();
+    pending.clear();
     return true;
   }
 
@@ -97,34 +96,51 @@ export function reloadProblem(error: unknown): ReloadProblem {
   throw error;
 }
 
+/** The agent's own folder in the data volume, held open: nothing that takes the place of its name gets in between. */
+interface OwnFolder {
+  at(name: string): string;
+  unlink(name: string): boolean;
+  close(): void;
+}
+
+const MARK = 'reload-pending';
+
 /** A mark next to the manifest: files change or changed, and the gateway was not notified yet. It outlives the agent. */
 export class PendingReload {
-  readonly #file: string;
+  readonly #openFolder: () => OwnFolder;
 
-  constructor(folder: string) {
-    this.#file = join(folder, 'reload-pending');
+  constructor(openFolder: () => OwnFolder) {
+    this.#openFolder = openFolder;
   }
 
-  async isPending(): Promise<boolean> {
-    return await lstat(this.#file).then(
-      () => true,
-      () => false,
-    );
+  isPending(): boolean {
+    return this.#inFolder((folder) => lstatSync(folder.at(MARK), { throwIfNoEntry: false }) !== undefined);
   }
 
   /** To be called before the first file changes. */
-  async mark(): Promise<void> {
-    if (await this.isPending()) return;
-    // Made anew, never opened: a link in its place leads nowhere.
-    const handle = await open(this.#file, 'wx', 0o644);
-    try {
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
+  mark(): void {
+    if (this.isPending()) return;
+    this.#inFolder((folder) => {
+      // Made anew, never opened: a link in its place leads nowhere.
+      const descriptor = openSync(folder.at(MARK), 'wx', 0o644);
+      try {
+        fsyncSync(descriptor);
+      } finally {
+        closeSync(descriptor);
+      }
+    });
   }
 
-  async clear(): Promise<void> {
-    await rm(this.#file, { force: true });
+  clear(): void {
+    this.#inFolder((folder) => folder.unlink(MARK));
+  }
+
+  #inFolder<T>(work: (folder: OwnFolder) => T): T {
+    const folder = this.#openFolder();
+    try {
+      return work(folder);
+    } finally {
+      folder.close();
+    }
   }
 }

@@ -7,30 +7,21 @@ import type { DataRoot } from './data-root.ts';
 import type { Folder } from './folder.ts';
 
 /** What the agent writes into such a file: a commit and a time. */
-const marker = /^(?:[0-9a-f]{40,64} [-0-9T:.Z]+\n)?$/;
+const marker = /^[0-9a-f]{40,64} [-0-9T:.Z]+\n$/;
 const MAX_MARKER_BYTES = 128;
 
 /**
  * Touches a file of the data volume, so that a gateway that watches it sees that the others changed. A file that the
- * agent made holds the text, a commit and a time; one with other content keeps it. Throws {@link TerminalError} where
+ * agent made holds the text, a commit and a time; one of somebody else keeps its content, also if it has none. Throws {@link TerminalError} where
  * the path is no place for a file.
  */
 export async function touchFile(root: DataRoot, path: string, text: string): Promise<void> {
   if (!isFilePath(path) || isAgentPath(path)) throw unusable(path, 'it is no path of a file');
-  const { O_RDWR, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
-  const folder = openFolder(root, path);
-  // A pipe would make the agent wait for whoever reads it.
-  const opening = open(folder.at(basename(path)), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o644);
-  const handle = await opening
-    .finally(() => folder.close())
-    .catch((error) => {
-      const isOccupied = ['ELOOP', 'EISDIR', 'ENXIO', 'EMLINK'].includes(error.code);
-      throw isOccupied ? unusable(path, 'what is there is no file') : error;
-    });
+  const { handle, isNew } = await openFile(root, path);
   try {
     const { size, isFile } = await statOf(handle);
     if (!isFile) throw unusable(path, 'what is there is no file');
-    if (await isMarker(handle, size)) {
+    if (isNew || (await isMarker(handle, size))) {
       await handle.write(text, 0);
       await handle.truncate(Buffer.byteLength(text));
     }
@@ -39,6 +30,25 @@ export async function touchFile(root: DataRoot, path: string, text: string): Pro
     await handle.sync();
   } finally {
     await handle.close();
+  }
+}
+
+/** Opens the file, or makes it. A pipe would make the agent wait for whoever reads it. */
+async function openFile(root: DataRoot, path: string): Promise<{ handle: FileHandle; isNew: boolean }> {
+  const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK } = constants;
+  const folder = openFolder(root, path);
+  const file = folder.at(basename(path));
+  try {
+    return { handle: await open(file, O_RDWR | O_CREAT | O_EXCL, 0o644), isNew: true };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    const handle = await open(file, O_RDWR | O_NOFOLLOW | O_NONBLOCK).catch((cause) => {
+      const isOccupied = ['ELOOP', 'EISDIR', 'ENXIO', 'EMLINK'].includes(cause.code);
+      throw isOccupied ? unusable(path, 'what is there is no file') : cause;
+    });
+    return { handle, isNew: false };
+  } finally {
+    folder.close();
   }
 }
 

@@ -30,14 +30,16 @@ suite('touchFile', () => {
     assert.ok((await stat(at('config/synced'))).mtimeMs > 0);
   });
 
-  test('keeps what else a file holds, and touches it', async (t) => {
-    const { root, at } = await makeRoot(t);
-    await writeFile(at('gateway.xml'), '<config/>');
-    await utimes(at('gateway.xml'), 0, 0);
-    await touchFile(root, 'gateway.xml', marker('1'));
-    assert.equal(await readFile(at('gateway.xml'), 'utf8'), '<config/>');
-    assert.ok((await stat(at('gateway.xml'))).mtimeMs > 0);
-  });
+  for (const content of ['<config/>', '']) {
+    test(`keeps what a file of somebody else holds ('${content}'), and touches it`, async (t) => {
+      const { root, at } = await makeRoot(t);
+      await writeFile(at('gateway.xml'), content);
+      await utimes(at('gateway.xml'), 0, 0);
+      await touchFile(root, 'gateway.xml', marker('1'));
+      assert.equal(await readFile(at('gateway.xml'), 'utf8'), content);
+      assert.ok((await stat(at('gateway.xml'))).mtimeMs > 0);
+    });
+  }
 
   test('follows no link, be it the file or a folder', async (t) => {
     const { folder, root, at } = await makeRoot(t);

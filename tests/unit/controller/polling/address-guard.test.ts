@@ -43,7 +43,14 @@ suite('denied by default', () => {
   for (const address of [
     ...['127.0.0.1', '127.9.9.9', '169.254.169.254', '0.0.0.0', '100.100.100.200', '168.63.129.16'],
     ...['::1', '::', 'fe80::1', 'fe80::1%eth0', 'fd00:ec2::254', '::ffff:169.254.169.254', '::ffff:7f00:1'],
-    ...['64:ff9b::a9fe:a9fe', '64:ff9b::6464:64c8'],
+    ...[
+      '64:ff9b::a9fe:a9fe',
+      '64:ff9b::6464:64c8',
+      '64:ff9b:1::a9fe:a9fe',
+      '2002:a9fe:a9fe::1',
+      '::169.254.169.254',
+      '::6464:64c8',
+    ],
   ]) {
     test(address, () => assert.ok(denied.has(address)));
   }
@@ -56,6 +63,8 @@ suite('denied by default', () => {
       'fd00::1',
       '2001:db8::1',
       '64:ff9b::a00:1',
+      '2002:a00:1::1',
+      '::10.0.0.1',
       'x',
     ])
       assert.ok(!denied.has(address), address);

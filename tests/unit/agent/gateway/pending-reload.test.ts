@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { lstat, mkdir, readdir, rename, symlink } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { PendingReload } from '../../../../agent/gateway/gateway.ts';
+import { DataRoot } from '../../../../agent/volume/data-root.ts';
+import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+
+async function arrange(t: TestContext) {
+  const { path: folder, remove } = await makeTemporaryFolder('pending-');
+  t.after(remove);
+  const [data, outside] = [path.join(folder, 'data'), path.join(folder, 'outside')];
+  await mkdir(data);
+  await mkdir(outside);
+  const root = await DataRoot.open(data);
+  return { data, outside, pending: new PendingReload(() => root.openAgentFolder('')) };
+}
+
+suite('the mark of changes that the gateway does not know of', () => {
+  test('is there from when it is set until it is cleared', async (t) => {
+    const { data, pending } = await arrange(t);
+    assert.equal(pending.isPending(), false);
+    pending.mark();
+    pending.mark();
+    assert.equal(pending.isPending(), true);
+    assert.ok((await lstat(path.join(data, '.sync-agent/reload-pending'))).isFile());
+    pending.clear();
+    assert.equal(pending.isPending(), false);
+  });
+
+  test('never gets out of the volume by a link in the place of its folder', async (t) => {
+    const { data, outside, pending } = await arrange(t);
+    pending.isPending();
+    await rename(path.join(data, '.sync-agent'), path.join(data, 'moved'));
+    await symlink(outside, path.join(data, '.sync-agent'));
+    assert.throws(() => pending.mark(), { name: 'TerminalError' });
+    assert.deepEqual(await readdir(outside), []);
+  });
+});
