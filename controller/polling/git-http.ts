@@ -1,10 +1,11 @@
-import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { gzipSync } from 'node:zlib';
 import { retryAfterMs } from '../../shared/domain/duration.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { AddressGuard } from '../../shared/io/address-guard.ts';
 import { gitErrorOf } from '../../shared/io/git/git-error.ts';
+import { answerTo } from '../../shared/io/http/answer-to.ts';
 import { answerTooLarge, apiAnswerTooLarge, timedOut } from './host-errors.ts';
 
 /** The most that is read of an answer: some 400,000 refs of a host that does not filter them, none of which is kept. */
@@ -114,27 +115,21 @@ export class GitHttp {
     if (this.#hasProxy) await this.#guard?.checkProxied(url.hostname);
     const secure = url.protocol === 'https:';
     const agent = options.ca ? this.#agentWithCa(options.ca) : secure ? this.#secureAgent : this.#agent;
-    return new Promise<IncomingMessage>((resolve, reject) => {
-      const request: ClientRequest = (secure ? httpsRequest : httpRequest)(
-        url,
-        {
-          method: payload ? 'POST' : 'GET',
-          agent,
-          signal: options.signal,
-          ...(this.#guard ? { lookup: this.#guard.lookup } : {}),
-          headers: {
-            'User-Agent': 'git/2 (stoker-operator)',
-            'Git-Protocol': 'version=2',
-            Accept: '*/*',
-            ...headers,
-            ...(options.authorization ? { Authorization: options.authorization } : {}),
-          },
-        },
-        resolve,
-      );
-      request.once('error', reject);
-      request.end(payload);
-    }).catch((error: unknown) => {
+    const request = (secure ? httpsRequest : httpRequest)(url, {
+      method: payload ? 'POST' : 'GET',
+      agent,
+      signal: options.signal,
+      ...(this.#guard ? { lookup: this.#guard.lookup } : {}),
+      headers: {
+        'User-Agent': 'git/2 (stoker-operator)',
+        'Git-Protocol': 'version=2',
+        Accept: '*/*',
+        ...headers,
+        ...(options.authorization ? { Authorization: options.authorization } : {}),
+      },
+    });
+    request.end(payload);
+    return await answerTo(request, options.signal).catch((error: unknown) => {
       throw connectionError(error, options.signal);
     });
   }

@@ -65,7 +65,7 @@ export class RepositoryClient {
     const deadline = AbortSignal.timeout(this.#tools.deadlineMs ?? DEADLINE_MS);
     try {
       const ask = repository.transport === 'http' ? this.#byHttp : this.#byGit;
-      const refs = new Map(await ask.call(this, repository, query, deadline));
+      const refs = new Map(await within(deadline, ask.call(this, repository, query, deadline)));
       for (const commit of query.commits) if (this.#known.has(commit)) refs.set(commit, commit);
       return refs;
     } catch (error) {

@@ -1,8 +1,9 @@
-import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { TerminalError, TransientError } from '../../errors.ts';
 import type { AddressGuard } from '../address-guard.ts';
 import { gitErrorOf } from '../git/git-error.ts';
+import { answerTo } from './answer-to.ts';
 
 export interface GuardedHttpOptions {
   guard: AddressGuard;
@@ -23,6 +24,8 @@ export interface GuardedRequest {
 const MAX_REDIRECTS = 5;
 /** Silence that ends a connection, in milliseconds. */
 const SILENCE_MS = 30_000;
+/** Time until an answer begins, in milliseconds, however lively its headers trickle. */
+const HEAD_MS = 60_000;
 /** Bytes that have to arrive within the time, in milliseconds: a host that trickles them would go on for ever. */
 const FLOOR = { bytes: 60_000, ms: 60_000 };
 
@@ -51,26 +54,23 @@ export class GuardedHttp {
     this.guard.check(url.hostname);
     if (this.hasProxyFor(url)) await this.guard.checkProxied(url.hostname);
     const { method = 'GET', headers = {}, body, ca, signal } = request;
-    return await new Promise<IncomingMessage>((resolve, reject) => {
-      const secure = url.protocol === 'https:';
-      const sent: ClientRequest = (secure ? httpsRequest : httpRequest)(
-        url,
-        {
-          method,
-          headers: { ...headers, ...(body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) }) },
-          agent: secure ? this.#agentFor(ca) : this.#plain,
-          lookup: this.guard.lookup,
-          timeout: SILENCE_MS,
-          ...(signal && { signal }),
-        },
-        resolve,
-      );
-      sent.once('timeout', () => sent.destroy(stalled()));
-      sent.once('error', reject);
-      sent.end(body);
-    }).catch((error: unknown) => {
-      throw connectionError(error, signal);
+    const secure = url.protocol === 'https:';
+    const sent = (secure ? httpsRequest : httpRequest)(url, {
+      method,
+      headers: { ...headers, ...(body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) }) },
+      agent: secure ? this.#agentFor(ca) : this.#plain,
+      lookup: this.guard.lookup,
+      timeout: SILENCE_MS,
+      ...(signal && { signal }),
     });
+    sent.once('timeout', () => sent.destroy(stalled()));
+    sent.end(body);
+    const timer = setTimeout(() => sent.destroy(stalled()), HEAD_MS);
+    return await answerTo(sent, signal)
+      .catch((error: unknown) => {
+        throw connectionError(error, signal);
+      })
+      .finally(() => clearTimeout(timer));
   }
 
   /**

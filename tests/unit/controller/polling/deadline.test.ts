@@ -113,6 +113,25 @@ suite('a query has one deadline, where', { concurrency: 4 }, () => {
   });
 });
 
+suite('a query ends, where the host', { concurrency: 2 }, () => {
+  for (const [what, answer, repeats] of [
+    ['changes to another protocol', 'HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n', 1],
+    ['sends hints and never an answer', 'HTTP/1.1 103 Early Hints\r\n\r\n', 100],
+  ] as const) {
+    test(what, { timeout: 20_000 }, async (t) => {
+      const port = await startServer(t, (socket) => socket.once('data', () => socket.write(answer.repeat(repeats))));
+      const tools = { ...queryTools(), deadlineMs: 10_000 };
+      t.after(() => tools.http.close());
+      const git = { repo: `http://127.0.0.1:${port}/app.git` };
+      const query = new RepositoryClient(tools, { namespace: 'default', git }).query({
+        prefixes: ['HEAD'],
+        commits: [],
+      });
+      await assert.rejects(query, { name: 'TransientError', reason: 'GitUnreachable' });
+    });
+  }
+});
+
 /** Expects that git and its helpers are gone; `mark` is a part of their arguments. */
 async function assertNothingRuns(mark: string): Promise<void> {
   const processes = async () => (await promisify(execFile)('ps', ['-eo', 'args'])).stdout.split('\n');
