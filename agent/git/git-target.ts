@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
-import type { Repository } from '../../shared/domain/repository.ts';
+import { type Repository, sshHostOf } from '../../shared/domain/repository.ts';
 import { TerminalError } from '../../shared/errors.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { gitErrorOf } from '../../shared/io/git/git-error.ts';
@@ -21,11 +21,10 @@ export async function targetOf(repository: Repository, http: GuardedHttp): Promi
   const { url, host, transport } = repository;
   const isProxied = transport === 'http' && http.hasProxyFor(new URL(url));
   const address = isProxied ? await proxiedAddressOf(host, http) : await addressOf(host, http);
+  if (transport === 'ssh' && address !== undefined) return { sshHost: sshHostOf(repository, address) };
   if (address === undefined || address === host) return {};
   const { port = '', protocol = '' } = URL.canParse(url) ? new URL(url) : {};
   if (transport === 'http') return { resolve: `${host}:${port || (protocol === 'https:' ? 443 : 80)}:${address}` };
-  // As ssh itself writes a host in known_hosts: the port is named unless it is the usual one.
-  if (transport === 'ssh') return { sshHost: { address, alias: /^(22)?$/.test(port) ? host : `[${host}]:${port}` } };
   const name = port ? `${host}:${port}` : host;
   const to = `git://${isIP(address) === 6 ? `[${address}]` : address}${port && `:${port}`}/`;
   // The host still has to be told its name: it may serve several.

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
-import { authorizationOf, parseRepository, type Repository } from '../../shared/domain/repository.ts';
+import { authorizationOf, parseRepository, type Repository, sshHostOf } from '../../shared/domain/repository.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { AddressGuard } from '../../shared/io/address-guard.ts';
 import type { Git } from '../../shared/io/git/git.ts';
@@ -154,16 +154,15 @@ export class RepositoryClient {
 }
 
 /** Makes git connect to an address that was checked, and to no other that the name may have a moment later. */
-async function connectTo({ url, host, transport }: Repository, guard: AddressGuard) {
+async function connectTo(repository: Repository, guard: AddressGuard) {
+  const { url, host, transport } = repository;
   const address = await guard.addressOf(host).catch((error: unknown) => {
     throw error instanceof TerminalError ? error : gitErrorOf('', error);
   });
+  if (transport === 'ssh') return { url, sshHost: sshHostOf(repository, address) };
   if (address === host) return { url };
-  const port = URL.canParse(url) ? new URL(url).port : '';
-  // As ssh itself writes a host in known_hosts: the port is named unless it is the usual one.
-  if (transport === 'ssh')
-    return { url, sshHost: { address, alias: /^(22)?$/.test(port) ? host : `[${host}]:${port}` } };
   const target = new URL(url);
+  const { port } = target;
   target.hostname = isIP(address) === 6 ? `[${address}]` : address;
   // The host still has to be told its name: it may serve several.
   return { url: target.href, environment: { GIT_OVERRIDE_VIRTUAL_HOST: port ? `${host}:${port}` : host } };

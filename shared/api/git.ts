@@ -82,6 +82,11 @@ const repositorySchema = v.pipe(
       rule: "!self.matches('[\\\\x00-\\\\x20\\\\x7f]') && !self.matches('^ssh://-|@-|^[^/]*://-')",
       message: 'must not hold spaces or control characters, and neither user nor host may begin with a hyphen',
     },
+    {
+      rule: "!self.matches('^[^/]*://[^/]*([%?#\\\\\\\\]|@[^/]*@)')",
+      message:
+        'must not hold %, ?, #, a backslash or a second @ before the path: programs differ in what they read there',
+    },
   ),
   v.description('URL of the repository: https://…, http://…, ssh://…, git://… or user@host:path.'),
 );

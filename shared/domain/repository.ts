@@ -9,17 +9,37 @@ export interface Repository {
   host: string;
 }
 
-const scpLike = /^(?:[^@/]+@)([^:/]+):/;
+const scpLike = /^[^@/:\s]+@([^@:/\s]+):/;
+/**
+ * A URL in which git, ssh and curl find the host that we find. They decode what comes before the path or end it
+ * elsewhere, so an escape, a question mark, a number sign, a backslash or a second @ there could hide another host.
+ */
+const plainUrl = /^[a-z]+:\/\/(?:[^/\\%?#@\s]*@)?[^/\\%?#@\s]+(?:\/|$)/i;
+const hasSpace = /[\s\p{Cc}]/u;
 
-/** Reads a repository URL, or the form `user@host:path`. Undefined for anything else, `file:` and `ext:` included. */
+/**
+ * Reads a repository URL, or the form `user@host:path`. Undefined for anything else, `file:` and `ext:` included, and
+ * for a URL that leaves doubts about its host.
+ */
 export function parseRepository(url: string): Repository | undefined {
+  if (hasSpace.test(url)) return undefined;
   const host = scpLike.exec(url)?.[1];
   if (host && !url.includes('://')) return { url, transport: 'ssh', host: host.toLowerCase() };
-  if (!URL.canParse(url)) return undefined;
+  if (!plainUrl.test(url) || !URL.canParse(url)) return undefined;
   const { protocol, hostname } = new URL(url);
   const transport = transports[protocol];
   if (!transport || hostname === '') return undefined;
   return { url, transport, host: hostname.toLowerCase().replace(/^\[|\]$/g, '') };
+}
+
+/** Where ssh connects to for a repository whose host has that address, and the name of the host in known_hosts. */
+export function sshHostOf(
+  { url, host }: Repository,
+  address: string,
+): { address: string; port: number; alias: string } {
+  const port = Number((URL.canParse(url) && new URL(url).port) || 22);
+  // As ssh itself writes it: the port is named unless it is the usual one.
+  return { address, port, alias: port === 22 ? host : `[${host}]:${port}` };
 }
 
 const transports: Record<string, Transport> = { 'https:': 'http', 'http:': 'http', 'ssh:': 'ssh', 'git:': 'git' };

@@ -10,7 +10,7 @@ export interface GitAccess {
   /** Talks to whoever answers by ssh, and looks at no known_hosts. */
   ignoresHostKey?: boolean | undefined;
   /** Where ssh connects to, whatever the URL says; `alias` is the host's name in known_hosts. */
-  sshHost?: { address: string; alias: string } | undefined;
+  sshHost?: { address: string; port: number; alias: string } | undefined;
   /** The same for http and https, as `http.curloptResolve` has it: `HOST:PORT:ADDRESS`. */
   resolve?: string | undefined;
   /** URLs that begin like `from` are taken to begin like `to`. */
@@ -61,7 +61,9 @@ export function sshCommand({ sshKeyFile, knownHostsFile, ignoresHostKey, sshHost
   options.push('-o', `StrictHostKeyChecking=${ignoresHostKey ? 'no' : 'yes'}`);
   options.push('-o', `UserKnownHostsFile=${known}`, '-o', 'GlobalKnownHostsFile=/dev/null');
   if (sshHost) {
-    options.push('-o', `HostName=${shellQuote(sshHost.address)}`, '-o', `HostKeyAlias=${shellQuote(sshHost.alias)}`);
+    // What ssh is told first counts, so the host and the port that git reads in the URL do not.
+    options.push('-o', `HostName=${shellQuote(sshHost.address)}`, '-o', `Port=${sshHost.port}`);
+    options.push('-o', `HostKeyAlias=${shellQuote(sshHost.alias)}`);
   }
   return ['ssh', ...options].join(' ');
 }

@@ -47,6 +47,10 @@ const refused: [what: string, changes: Record<string, unknown>, words: RegExp][]
   ['a user in a URL', { 'git.repo': 'https://me@git.test/app.git' }, /put them into a Secret/],
   ['a password in an ssh URL', { 'git.repo': 'ssh://git:secret@git.test/app.git' }, /put them into a Secret/],
   ['an option for a host', { 'git.repo': 'ssh://-oProxyCommand=x/app.git' }, /hyphen/],
+  ['a host behind an escape', { 'git.repo': 'ssh://a%40127.0.0.1%2f@git.test/app.git' }, /before the path/],
+  ['a host behind a question mark', { 'git.repo': 'ssh://git.test?@127.0.0.1/app.git' }, /before the path/],
+  ['a host behind a backslash', { 'git.repo': 'ssh://git.test\\@127.0.0.1/app.git' }, /before the path/],
+  ['two users in a URL', { 'git.repo': 'ssh://a@127.0.0.1@git.test/app.git' }, /before the path/],
   ['white space in a URL', { 'git.repo': 'https://git.test/a b.git' }, /spaces/],
   ['an option for a ref', { 'git.ref': '--upload-pack=x' }, /no leading '-'/],
   ['an empty ref', { 'git.ref': '' }, /at least 1 chars/],
@@ -117,6 +121,7 @@ const refused: [what: string, changes: Record<string, unknown>, words: RegExp][]
 const accepted: [what: string, changes: Record<string, unknown>][] = [
   ['the least', {}],
   ['an ssh URL', { 'git.repo': 'ssh://git@git.test:2222/app.git', 'git.auth': sshKey }],
+  ['an escape in the path', { 'git.repo': 'ssh://git@git.test/a%20b@c.git', 'git.auth': sshKey }],
   ['the scp form', { 'git.repo': 'git@git.test:team/app.git', 'git.auth': sshKey }],
   [
     'a host whose key is known',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { authorizationOf, isSameRepository } from '../../../shared/domain/repository.ts';
+import { authorizationOf, isSameRepository, parseRepository } from '../../../shared/domain/repository.ts';
 
 const basic = (credentials: string) => `Basic ${Buffer.from(credentials).toString('base64')}`;
 
@@ -38,4 +38,29 @@ suite('two URLs', () => {
     test(`${one} and ${other} name ${same ? 'one repository' : 'two repositories'}`, () => {
       assert.deepEqual([isSameRepository(one, other), isSameRepository(other, one)], [same, same]);
     });
+});
+
+suite('a URL in which git could find another host is none', () => {
+  for (const url of [
+    'ssh://a%40127.0.0.1%3a22%2f@8.8.8.8/x',
+    'git://a%40127.0.0.1:22%2f@8.8.8.8/x',
+    'https://127%2e0.0.1/x',
+    'ssh://8.8.8.8?@127.0.0.1/x',
+    'ssh://8.8.8.8#@127.0.0.1/x',
+    'http://8.8.8.8\\@127.0.0.1/x',
+    'ssh://a@127.0.0.1@8.8.8.8/x',
+    'https:///127.0.0.1/x',
+    'https:127.0.0.1/x',
+    'ssh://127.0.0.1\t.example.com/x',
+    'a:b@127.0.0.1:x',
+    'a@b@127.0.0.1:x',
+  ])
+    test(JSON.stringify(url), () => assert.equal(parseRepository(url), undefined));
+
+  test('and any other one is', () => {
+    const hostOf = (url: string) => parseRepository(url)?.host;
+    assert.equal(hostOf('ssh://git@Git.test:2222/a%20b@c?d#e'), 'git.test');
+    assert.equal(hostOf('https://[2001:db8::1]:8443/a'), '2001:db8::1');
+    assert.equal(hostOf('git@git.test:a%20b@c:d'), 'git.test');
+  });
 });

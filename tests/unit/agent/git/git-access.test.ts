@@ -48,11 +48,19 @@ suite('withGitAccess', () => {
     const bracketed = address.includes(':') ? `[${address}]` : address;
     assert.deepEqual(await targetOf('https://localhost/x'), { ...none, resolve: `localhost:443:${address}` });
     assert.deepEqual(await targetOf('http://localhost:81/x'), { ...none, resolve: `localhost:81:${address}` });
-    assert.deepEqual(await targetOf('git@localhost:x'), { ...none, sshHost: { address, alias: 'localhost' } });
+    assert.deepEqual(await targetOf('git@localhost:x'), {
+      ...none,
+      sshHost: { address, port: 22, alias: 'localhost' },
+    });
     assert.deepEqual(await targetOf('ssh://localhost:23/x'), {
       ...none,
-      sshHost: { address, alias: '[localhost]:23' },
+      sshHost: { address, port: 23, alias: '[localhost]:23' },
     });
+    assert.deepEqual(await targetOf('ssh://127.0.0.1:23/x'), {
+      ...none,
+      sshHost: { address: '127.0.0.1', port: 23, alias: '[127.0.0.1]:23' },
+    });
+    await assert.rejects(targetOf('ssh://a%40127.0.0.1%3a22%2f@192.0.2.1/x'), { reason: 'InvalidRepository' });
     assert.deepEqual(await targetOf('git://localhost:81/x'), {
       ...none,
       rewrite: { from: 'git://localhost:81/', to: `git://${bracketed}:81/` },

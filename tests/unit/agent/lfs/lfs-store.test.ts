@@ -286,7 +286,7 @@ suite('files in Git LFS', () => {
     const store = new LfsStore({ git, http: localHttp(), path: path.join(folder, 'store') });
     const pointer = parseLfsPointer(Buffer.from(content));
     assert.ok(pointer);
-    const access = { caFile: server.caFile, sshHost: { address: '192.0.2.1', alias: 'git.test' } };
+    const access = { caFile: server.caFile, sshHost: { address: '192.0.2.1', port: 22, alias: 'git.test' } };
     await store.fetch([pointer], { repo: 'git@git.test:org/x.git', access, signal: undefined });
     assert.deepEqual(await store.missing([pointer]), []);
     const given = (await readFile(path.join(folder, 'arguments'), 'utf8')).trim().split('\n');

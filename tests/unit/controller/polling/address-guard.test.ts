@@ -147,20 +147,47 @@ suite('a name is looked up once for each connection, and that address is connect
   });
 });
 
-test('ssh looks a host up in known_hosts as it does without an address', async (t) => {
+test('ssh is told where to connect to, and looks the host up in known_hosts as it does by itself', async (t) => {
   const seen: unknown[] = [];
   class Recorder extends Git {
     override async run(_: string[], { access }: GitOptions = {}): Promise<Buffer> {
-      seen.push(access?.sshHost?.alias);
+      seen.push(access?.sshHost);
       return Buffer.alloc(0);
     }
   }
   const guard = new AddressGuard({ resolve: async () => [{ address: '192.0.2.1', family: 4 }] }, () => false);
   const tools = { ...sshTools(), guard, git: new Recorder({}) };
   t.after(() => tools.http.close());
-  for (const repo of ['git@Git.test:app', 'ssh://git.test/app', 'ssh://git.test:22/app', 'ssh://git.test:2222/app'])
+  for (const [repo, sshHost] of [
+    ['git@Git.test:app', { address: '192.0.2.1', port: 22, alias: 'git.test' }],
+    ['ssh://git.test/app', { address: '192.0.2.1', port: 22, alias: 'git.test' }],
+    ['ssh://git.test:22/app', { address: '192.0.2.1', port: 22, alias: 'git.test' }],
+    ['ssh://git.test:2222/app', { address: '192.0.2.1', port: 2222, alias: '[git.test]:2222' }],
+    ['ssh://192.0.2.9:2222/app', { address: '192.0.2.9', port: 2222, alias: '[192.0.2.9]:2222' }],
+    ['ssh://[2001:db8::1]/app', { address: '2001:db8::1', port: 22, alias: '2001:db8::1' }],
+  ] as const) {
     await new RepositoryClient(tools, { namespace: 'default', git: { repo, auth: sshAuth } }).query(main);
-  assert.deepEqual(seen, ['git.test', 'git.test', 'git.test', '[git.test]:2222']);
+    assert.deepEqual(seen.pop(), sshHost, repo);
+  }
+});
+
+test('ssh connects to where it is told, whatever host and port git reads in the URL', async (t) => {
+  const { port, received } = await startListener(t);
+  const elsewhere = await startListener(t);
+  const access = { sshHost: { address: '127.0.0.1', port, alias: 'git.test' }, ignoresHostKey: true };
+  const { git } = queryTools();
+  await assert.rejects(git.run(['ls-remote', `ssh://git@localhost:${elsewhere.port}/app.git`], { access }));
+  assert.match(received(), /^SSH-2\.0-/);
+  assert.equal(elsewhere.received(), '');
+});
+
+test('a URL in which git could find another host than the one that was checked is refused', async (t) => {
+  const { port, received } = await startListener(t);
+  for (const scheme of ['ssh', 'git']) {
+    const { client } = arrange(t, `${scheme}://a%40127.0.0.1%3a${port}%2f@192.0.2.1/app.git`, {});
+    await assert.rejects(client.query(main), { name: 'TerminalError', reason: 'InvalidRepository' });
+  }
+  assert.equal(received(), '');
 });
 
 test('an SSH key may have 64 KiB, since it is in memory while the host is asked', async (t) => {
