@@ -30,7 +30,10 @@ export async function discover(
   const url = new URL(answer.url.href.replace(/\/info\/refs(\?.*)?$/, '/git-upload-pack'));
   const advertisement = new Advertisement(query);
   try {
-    for await (const line of readPackets(answer.body)) advertisement.read(line);
+    for await (const line of readPackets(answer.body)) {
+      if (advertisement.isComplete) break; // whatever else the host has to say
+      advertisement.read(line);
+    }
   } catch (error) {
     if (!(error instanceof MalformedPackets)) throw error;
     throw answer.contentType === ADVERTISEMENT || advertisement.hasBegun ? brokenAnswer(error) : notARepository(error);
@@ -61,8 +64,10 @@ export async function lsRefs(
   let isComplete = false;
   try {
     for await (const line of readPackets(answer.body)) {
+      if (isComplete) break;
       if (typeof line !== 'string') readRef(line, wanted);
       else if (line === 'flush') isComplete = true;
+      else throw brokenAnswer();
     }
   } catch (error) {
     throw error instanceof MalformedPackets ? brokenAnswer(error) : error;
@@ -124,7 +129,6 @@ class Advertisement {
 
   read(line: Buffer | string): void {
     this.hasBegun = true;
-    if (this.isComplete) return;
     if (typeof line === 'string') {
       this.isComplete = line === 'flush' && this.#lines > 0;
       return;

@@ -1,7 +1,7 @@
 /** A line of git's wire format: a payload, or one of the markers flush, delimiter and response end. */
 export type Packet = Buffer | 'flush' | 'delimiter' | 'end';
 
-/** An answer that is not in git's wire format, or that ends in the middle of a line. */
+/** An answer that is not in git's wire format, that ends in the middle of a line, or that says next to nothing by many lines. */
 export class MalformedPackets extends Error {
   constructor() {
     super('malformed pkt-line');
@@ -13,6 +13,9 @@ const markers: Record<string, Packet> = { '0000': 'flush', '0001': 'delimiter', 
 const PREFIX_BYTES = 4;
 /** The longest line that the format allows, its prefix included. */
 const MAX_LINE_BYTES = 65_520;
+/** A line that names a commit is longer; each line costs time, so few of the others are read. */
+const SHORT_LINE_BYTES = PREFIX_BYTES + 40;
+const MAX_SHORT_LINES = 1_000;
 
 /** One line in pkt-line format; https://git-scm.com/docs/gitprotocol-common#_pkt_line_format. */
 export function packet(text: string): string {
@@ -30,10 +33,16 @@ export async function* readPackets(chunks: AsyncIterable<Buffer>): AsyncGenerato
   // A line that comes in pieces is put together here: no host makes it wait in memory more than once, however small they are.
   const line = Buffer.allocUnsafe(MAX_LINE_BYTES);
   let held = 0;
+  let short = 0;
+  const count = (length: number) => {
+    if (length < SHORT_LINE_BYTES) short += 1;
+    if (short > MAX_SHORT_LINES) throw new MalformedPackets();
+  };
   for await (const chunk of chunks) {
     for (let offset = 0; offset < chunk.length; ) {
       const length = held === 0 ? lengthAt(chunk, offset, chunk.length) : lengthAt(line, 0, held);
       if (held === 0 && offset + length <= chunk.length) {
+        count(length);
         yield packetAt(chunk, offset, length);
         offset += length;
         continue;
@@ -42,6 +51,7 @@ export async function* readPackets(chunks: AsyncIterable<Buffer>): AsyncGenerato
       held += copied;
       offset += copied;
       if (held < PREFIX_BYTES || held < lengthAt(line, 0, held)) continue;
+      count(held);
       yield packetAt(line, 0, held);
       held = 0;
     }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
 import { packet } from '../../../../controller/polling/pkt-line.ts';
@@ -82,6 +83,20 @@ suite('a host', () => {
     assert.equal(refs.size, 0);
   });
 
+  test('that goes on after the end of its answer is not listened to any more', { timeout: 30_000 }, async (t) => {
+    const { url, sent } = await startFlood(t, '0000');
+    const refs = await clientFor(t, url).query(main);
+    assert.deepEqual(Object.fromEntries(refs), { 'refs/heads/main': first });
+    assert.ok(sent() < 8 * 1024 * 1024, `${sent()} bytes were taken`);
+  });
+
+  test('that sends marks and never a word is left', { timeout: 30_000 }, async (t) => {
+    const url = await startHost(t, (_, response) => {
+      flood(response.writeHead(200, { 'Content-Type': ADVERTISEMENT }), '0000');
+    });
+    await assertTriedAgain(clientFor(t, url).query(main));
+  });
+
   test('that says it does not serve a commit is believed', async (t) => {
     for (const words of [`upload-pack: not our ref ${first}`, `want ${first} not valid`]) {
       const client = clientFor(t, await startLyingHost(t, packet(`ERR ${words}`)));
@@ -136,6 +151,30 @@ suite('a host', () => {
     assert.deepEqual(Object.fromEntries(more), { HEAD: tip, 'refs/heads/main': tip });
   });
 });
+
+/** Writes the same text for as long as somebody takes it; gives the bytes so far. */
+function flood(response: ServerResponse, text: string): () => number {
+  const batch = text.repeat(16_384 / text.length);
+  let bytes = 0;
+  const write = () => {
+    do bytes += batch.length;
+    while (response.write(batch));
+  };
+  response.on('drain', write).on('error', () => {});
+  write();
+  return () => bytes;
+}
+
+/** Starts a host whose advertisement and refs are right, each with a flood of the same text behind it. */
+async function startFlood(t: TestContext, text: string): Promise<{ url: string; sent: () => number }> {
+  const floods: (() => number)[] = [];
+  const url = await startHost(t, (request, response) => {
+    const answer = request.url?.includes('/info/refs') ? VERSION_2 : `${packet(`${first} refs/heads/main\n`)}0000`;
+    response.writeHead(200, { 'Content-Type': ADVERTISEMENT }).write(answer);
+    floods.push(flood(response, text));
+  });
+  return { url, sent: () => floods.reduce((sum, bytes) => sum + bytes(), 0) };
+}
 
 /** Starts a server for git:// that gives each caller the same bytes. */
 async function startGitHost(t: TestContext, answer: string): Promise<string> {

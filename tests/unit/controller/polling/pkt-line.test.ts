@@ -44,6 +44,14 @@ suite('pkt-line', () => {
     );
   });
 
+  test('is refused where line after line says next to nothing', async () => {
+    for (const line of ['0000', '0001', '0004', '0005a', '0006a\n']) {
+      assert.equal((await read(line.repeat(1_000))).length, 1_000);
+      await assert.rejects(read(line.repeat(1_001)), /malformed/, line);
+    }
+    assert.equal((await read(packet('a'.repeat(40)).repeat(5_000))).length, 5_000);
+  });
+
   test('costs no more than its length, also where a host sends it byte by byte', async () => {
     const longest = packet('x'.repeat(65_516));
     const began = performance.now();
