@@ -8,7 +8,7 @@ import type { Metrics } from './metrics/metrics.ts';
 import { renderResources } from './metrics/resource-metrics.ts';
 import { GitTokenKeeper } from './polling/git-token-keeper.ts';
 import type { GithubApps } from './polling/github-app.ts';
-import { HostLimiter, type QuestionLimits } from './polling/host-limiter.ts';
+import { gitLimitsOf, HostLimiter, type QuestionLimits } from './polling/host-limiter.ts';
 import type { RepositorySource } from './polling/query-repository.ts';
 import { Repositories, type RepositoriesOptions } from './polling/repositories.ts';
 import { lookOver } from './reconcile/look-over.ts';
@@ -74,6 +74,7 @@ export class Controller {
     this.#repositories = new Repositories({
       connect: options.connect,
       limiter,
+      gitLimiter: new HostLimiter(gitLimitsOf(options.limits)),
       onAnswer: lookAgain,
       onQuery: (outcome, seconds) => {
         metrics.gitQueries.inc({ outcome });

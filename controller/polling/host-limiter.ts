@@ -42,6 +42,13 @@ interface Host {
 }
 
 export const DEFAULT_LIMITS: QuestionLimits = { total: 32, perNamespace: 8, perHost: 8, perSecond: 15 };
+/** Processes of git under way at a time: what they may use in all has to fit next to the controller. */
+const MAX_GIT_PROCESSES = 2;
+/** The limits for questions that the git binary asks, by ssh and git://. */
+export const gitLimitsOf = (limits: QuestionLimits): QuestionLimits => ({
+  ...limits,
+  total: Math.min(limits.total, MAX_GIT_PROCESSES),
+});
 /** So many urgent questions of a host in a row, and another one has its turn. */
 const URGENT_IN_A_ROW = 7;
 /** More begins than ends, until all places are taken again. */

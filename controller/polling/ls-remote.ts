@@ -8,8 +8,11 @@ import { reportedError } from './host-errors.ts';
 import { prefixesToSend, type RefQuery, WantedRefs } from './wanted-refs.ts';
 
 const MIB = 1024 * 1024;
-/** What git may use for one query: it keeps every ref that a host names, in three times the bytes that came. */
-const LIMITS: GitLimits = { memoryBytes: 32 * MIB, fileBytes: 32 * MIB };
+/**
+ * What a process of git may use: it keeps every ref that a host names, in three times the bytes that came. Two of them
+ * at a time have to fit into a container of 128 MiB, of which the controller itself has needed up to 86.
+ */
+const LIMITS: GitLimits = { memoryBytes: 20 * MIB, fileBytes: 32 * MIB };
 const MAX_OUTPUT_BYTES = 4 * MIB;
 /** An end for git by itself, in milliseconds, should nobody end it before: the signal of the query does. */
 const TIMEOUT_MS = 60_000;
@@ -50,7 +53,8 @@ export async function fetchesCommit(git: Git, remote: RemoteAccess, commit: stri
   const folder = await mkdtemp(join(remote.scratch, 'probe-'));
   try {
     await git.run(['init', '--quiet', '--bare', folder], { signal: remote.signal });
-    const settings = ['-c', 'fetch.unpackLimit=1']; // one file, so that its size is what came
+    // One file, so that its size is what came; and one thread, since each takes 8 MiB of what may be used.
+    const settings = ['-c', 'fetch.unpackLimit=1', '-c', 'pack.threads=1'];
     const args = ['fetch', '--quiet', '--depth=1', '--no-tags', '--filter=tree:0', '--end-of-options'];
     await git.run([...settings, ...args, remote.url, commit], { ...optionsOf(remote), cwd: folder });
     return true;

@@ -8,6 +8,8 @@ import { SharedRepository, type Subscription } from './shared-repository.ts';
 export interface RepositoriesOptions {
   connect: (source: RepositorySource) => Pick<RepositoryClient, 'query'>;
   limiter: HostLimiter;
+  /** The same for hosts that the git binary asks. */
+  gitLimiter: HostLimiter;
   /** Told of the resources that have something to look at: the answer that they wait for, or refs that moved. */
   onAnswer: (key: string) => void;
   /** Told of every query that ended: for metrics. */
@@ -31,7 +33,9 @@ export class Repositories {
   /** Time for which some query or poll has made no progress, in milliseconds. */
   get stuckForMs(): number {
     const repositories = Array.from(this.#repositories.values(), ({ stuckForMs }) => stuckForMs);
-    return repositories.reduce((most, each) => Math.max(most, each), this.#options.limiter.stuckForMs);
+    const { limiter, gitLimiter } = this.#options;
+    const ofLimiters = Math.max(limiter.stuckForMs, gitLimiter.stuckForMs);
+    return repositories.reduce((most, each) => Math.max(most, each), ofLimiters);
   }
 
   /** Makes the next query of the repository, whoever needs it, ask for this resource as well. */
@@ -76,12 +80,14 @@ export class Repositories {
   }
 
   #make(id: string, source: RepositorySource): SharedRepository {
-    const { connect, limiter, onAnswer, onQuery } = this.#options;
+    const { connect, limiter, gitLimiter, onAnswer, onQuery } = this.#options;
+    const repository = parseRepository(source.git.repo);
+    const isByGit = repository !== undefined && repository.transport !== 'http';
     return new SharedRepository({
       id,
-      host: parseRepository(source.git.repo)?.host ?? '',
+      host: repository?.host ?? '',
       client: connect(source),
-      limiter,
+      limiter: isByGit ? gitLimiter : limiter,
       budget: this.#budget,
       onAnswer,
       ...(onQuery ? { onQuery } : {}),

@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test';
 import type { Answer } from '../../../../controller/intent/resolution.ts';
 import { refPrefixes } from '../../../../controller/intent/resolve-ref.ts';
-import { HostLimiter } from '../../../../controller/polling/host-limiter.ts';
+import { DEFAULT_LIMITS, gitLimitsOf, HostLimiter } from '../../../../controller/polling/host-limiter.ts';
 import { RepositoryClient } from '../../../../controller/polling/query-repository.ts';
 import { Repositories } from '../../../../controller/polling/repositories.ts';
 import type { RefQuery } from '../../../../controller/polling/wanted-refs.ts';
@@ -31,6 +31,7 @@ export async function arrange(t: TestContext, deadlineMs?: number) {
   const repositories = new Repositories({
     connect: (source) => new RepositoryClient(tools, source),
     limiter: new HostLimiter(),
+    gitLimiter: new HostLimiter(gitLimitsOf(DEFAULT_LIMITS)),
     onAnswer: (key) => told.push(key),
   });
   t.after(async () => {

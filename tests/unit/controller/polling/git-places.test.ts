@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { test } from 'node:test';
+import { until } from '../../../support/until.ts';
+import { arrange } from './repositories-world.ts';
+
+test('two processes of git ask at a time, one of them for a namespace, and HTTP waits for neither', async (t) => {
+  const { ask, first, untilAnswered } = await arrange(t, 1_000);
+  let [open, most] = [0, 0];
+  const server = createServer((socket) => {
+    open += 1;
+    most = Math.max(most, open);
+    socket
+      .on('error', () => {})
+      .on('close', () => {
+        open -= 1;
+      });
+    socket.resume();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const repo = (name: string) => `git://127.0.0.1:${(server.address() as AddressInfo).port}/${name}.git`;
+  const all = ['a/1', 'a/2', 'a/3', 'b/1', 'c/1'];
+  for (const key of all) ask(key, { repo: repo(key) });
+  const answer = await untilAnswered('a/http');
+  assert.equal(answer.kind === 'refs' && answer.refs.get('refs/heads/main'), first);
+  await until(() => all.every((key) => ask(key, { repo: repo(key) }).kind !== 'asking'), {
+    describe: 'each had its turn',
+    timeout: 20_000,
+  });
+  assert.equal(most, 2);
+});
