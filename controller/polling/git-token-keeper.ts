@@ -10,7 +10,7 @@ import { backoff } from './back-off.ts';
 import { type GithubApps, RENEW_BEFORE_MS, type TokenRequest, tokenHostOf, tokenKeyOf } from './github-app.ts';
 import type { HostLimiter, Question } from './host-limiter.ts';
 
-/** A token is looked after no sooner, in milliseconds. */
+/** A token is looked after no sooner, nor another one asked for, in milliseconds: one may end as soon as it comes. */
 const LEAST_WAIT_MS = 60_000;
 
 export interface GitTokenKeeperOptions {
@@ -22,10 +22,13 @@ export interface GitTokenKeeperOptions {
   log: Logger;
 }
 
-/** A token that GitHub is asked for on behalf of some resources, or that could not be had. Times are in milliseconds. */
+/**
+ * A token that GitHub is asked for on behalf of some resources, or when it may be asked for another one. Times are in
+ * milliseconds; `failingSince` is undefined where a token came.
+ */
 type Attempt =
   | { kind: 'asking'; failingSince: number | undefined; waiting: Set<ObjectKey>; question: Question }
-  | { kind: 'failed'; failingSince: number; retryAt: number };
+  | { kind: 'asked'; failingSince: number | undefined; retryAt: number };
 
 /** What a resource has been given, or is to be given. */
 interface Supplied {
@@ -100,7 +103,7 @@ export class GitTokenKeeper {
     return supplied;
   }
 
-  /** Has GitHub asked, unless it is being asked or has just failed; gives the milliseconds until it may be asked again. */
+  /** Has GitHub asked, unless it is being asked or has just answered; gives the milliseconds until it may be asked again. */
   #ask(key: ObjectKey, { tokenKey, request }: Supplied): number | undefined {
     const before = this.#attempts.get(tokenKey);
     if (before?.kind === 'asking') {
@@ -128,12 +131,15 @@ export class GitTokenKeeper {
       (error: Error) => error,
     );
     if (attempt?.kind !== 'asking' || this.#attempts.get(tokenKey) !== attempt) return; // nobody needs it any more
-    if (failure) {
-      const failingSince = attempt.failingSince ?? startedAt;
-      const retryAt = performance.now() + backoff(failure, startedAt - failingSince);
-      this.#attempts.set(tokenKey, { kind: 'failed', failingSince, retryAt });
-      this.#options.log.warn({ err: failure, namespace: request.namespace }, 'no token for the agents');
-    } else this.#attempts.delete(tokenKey);
+    const failingSince = failure && (attempt.failingSince ?? startedAt);
+    const waitMs = failure ? backoff(failure, startedAt - (failingSince ?? startedAt)) : LEAST_WAIT_MS;
+    this.#attempts.set(tokenKey, { kind: 'asked', failingSince, retryAt: performance.now() + waitMs });
+    if (failure) this.#options.log.warn({ err: failure, namespace: request.namespace }, 'no token for the agents');
+    else if (!this.#options.apps.known(request))
+      this.#options.log.warn(
+        { namespace: request.namespace },
+        'the token for the agents ends too soon: check the clock',
+      );
     for (const key of attempt.waiting) this.#options.onToken(key);
   }
 }

@@ -85,6 +85,19 @@ suite('the keeper of tokens', () => {
     assert.equal(calls(), 1);
   });
 
+  test('asks for no other token within a minute, however soon the first one ends', async (t) => {
+    const { supply, told, calls } = await arrange(t, (_, response) => {
+      const expires = new Date(Date.now() + 60_000).toISOString();
+      response.writeHead(201).end(JSON.stringify({ token: 'token', expires_at: expires }));
+    });
+    for (let round = 1; round <= 3; round += 1) {
+      const waitMs = await supply('a');
+      if (round > 1) assert.ok(waitMs !== undefined && waitMs > 50_000 && waitMs <= 60_000, String(waitMs));
+      await until(() => told.length === 1, { describe: 'told of the token' });
+    }
+    assert.equal(calls(), 1);
+  });
+
   test('forgets the token of a resource that names another one, unless somebody shares it', async (t) => {
     const { supply, told, calls } = await arrange(t, answerWithToken);
     for (const name of ['a', 'b']) await supply(name);
