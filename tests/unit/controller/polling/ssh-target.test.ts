@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { RepositoryClient } from '../../../../controller/polling/query-repository.ts';
+import { AddressGuard } from '../../../../shared/io/address-guard.ts';
+import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
+import { sshAuth, sshTools } from './query-world.ts';
+
+const main = { prefixes: ['refs/heads/main'], commits: [] };
+
+test('ssh is told where to connect to, and looks the host up in known_hosts as it does by itself', async (t) => {
+  const seen: unknown[] = [];
+  class Recorder extends Git {
+    override async run(_: string[], { access }: GitOptions = {}): Promise<Buffer> {
+      seen.push(access?.sshHost);
+      return Buffer.alloc(0);
+    }
+  }
+  const guard = new AddressGuard({ resolve: async () => [{ address: '192.0.2.1', family: 4 }] }, () => false);
+  const tools = { ...sshTools(), guard, git: new Recorder({}) };
+  t.after(() => tools.http.close());
+  for (const [repo, sshHost] of [
+    ['git@Git.test:app', { address: '192.0.2.1', port: 22, alias: 'git.test' }],
+    ['ssh://git.test/app', { address: '192.0.2.1', port: 22, alias: 'git.test' }],
+    ['ssh://git.test:22/app', { address: '192.0.2.1', port: 22, alias: 'git.test' }],
+    ['ssh://git.test:2222/app', { address: '192.0.2.1', port: 2222, alias: '[git.test]:2222' }],
+    ['ssh://192.0.2.9:2222/app', { address: '192.0.2.9', port: 2222, alias: '[192.0.2.9]:2222' }],
+    ['ssh://[2001:db8::1]/app', { address: '2001:db8::1', port: 22, alias: '2001:db8::1' }],
+  ] as const) {
+    await new RepositoryClient(tools, { namespace: 'default', git: { repo, auth: sshAuth } }).query(main);
+    assert.deepEqual(seen.pop(), sshHost, repo);
+  }
+});
+
+test('an SSH key may have 64 KiB, since it is in memory while the host is asked', async (t) => {
+  const ask = (key: string) => {
+    const tools = sshTools(key);
+    t.after(() => tools.http.close());
+    const git = { repo: 'ssh://git@127.0.0.1:1/app.git', auth: sshAuth };
+    return new RepositoryClient(tools, { namespace: 'default', git }).query(main);
+  };
+  await assert.rejects(ask('x'.repeat(64 * 1024 + 1)), { name: 'TerminalError', reason: 'SecretTooLarge' });
+  await assert.rejects(ask('x'.repeat(64 * 1024)), { name: 'TransientError' });
+});
