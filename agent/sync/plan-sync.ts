@@ -121,7 +121,8 @@ async function narrowSync(
     if (!(await isUntouched(root, manifest))) return undefined;
     baseline.onLook();
   }
-  const isExcluded = excludeFilter(intent.profile.excludePatterns);
-  const narrowed = narrowChange({ mappings, changes, manifest, values, isExcluded });
+  const { excludePatterns, prune } = intent.profile;
+  const isExcluded = excludeFilter(excludePatterns);
+  const narrowed = narrowChange({ mappings, changes, manifest, values, isExcluded, prune });
   return narrowed && { ...narrowed, isPartial: isTrusted };
 }
