@@ -35,23 +35,23 @@ async function layOut({ intent, mappings, manifest, signal }: SyncAim, dependenc
   const sources = mappings.map(({ source }) => source);
   const { commit } = intent;
   const isEnough = (size: TreeSize) => isFarTooMuch(size, dependencies.heapBytes);
-  const size = await dependencies.clone.size({ commit, sources, signal }, isEnough);
-  checkSize(size, dependencies);
+  const load = { files: 0, pathBytes: 0, leaving: 0 };
+  const onSize = (size: TreeSize) => {
+    if (!size.isComplete) throw syncProblems('TooManyFiles', [farTooMuch(size, dependencies.heapBytes)]);
+    load.files += size.files;
+    load.pathBytes += size.bytes;
+    checkMemory(load, dependencies);
+  };
+  onSize(await dependencies.clone.size({ commit, sources, signal }, isEnough));
   const tree = await dependencies.clone.tree(commit, sources, signal);
   const isExcluded = excludeFilter(intent.profile.excludePatterns);
-  const expansion = { intent, sources, isExcluded, signal };
+  const expansion = { intent, sources, isExcluded, signal, isEnough, onSize };
   const entries = intent.submodules ? await expandSubmodules(tree, expansion, dependencies) : tree;
   const result = desiredTree({ mappings, entries, isExcluded, owned: manifest.files.values() });
   if (result.kind === 'problems') throw syncProblems('ProfileInvalid', result.problems);
-  let leaving = 0;
-  for (const path of manifest.files.keys()) if (!result.tree.files.has(path)) leaving += 1;
-  checkMemory({ files: entries.length, pathBytes: size.bytes, leaving }, dependencies);
+  for (const path of manifest.files.keys()) if (!result.tree.files.has(path)) load.leaving += 1;
+  checkMemory(load, dependencies);
   return result.tree;
-}
-
-function checkSize(size: TreeSize, dependencies: SyncDependencies): void {
-  if (!size.isComplete) throw syncProblems('TooManyFiles', [farTooMuch(size, dependencies.heapBytes)]);
-  checkMemory({ files: size.files, pathBytes: size.bytes, leaving: 0 }, dependencies);
 }
 
 /** An error that says what to do, where the process would otherwise run out of memory and end. */
