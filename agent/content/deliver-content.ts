@@ -16,7 +16,7 @@ export interface ContentSource {
 /** Takes content piece by piece; what it gives is awaited. */
 export type ContentSink = (chunk: Buffer) => unknown;
 
-/** Templates are rendered, and JSON is patched, in memory. */
+/** Templates are rendered, and JSON is patched, in memory: what comes in and, in characters, what goes out. */
 const MAX_RENDERED_BYTES = 8 * 1024 * 1024;
 
 /** Hands the content that a file must have to the sink. Throws {@link TerminalError} where it cannot be made. */
@@ -97,7 +97,7 @@ export type DeliverableContent =
 /** Renders text as a template; binary content, and text that is not UTF-8, stays as it is. */
 export function renderContent(content: Buffer, values: TemplateValues): DeliverableContent {
   if (isBinary(content) || !isUtf8(content)) return { kind: 'content', content, keys: [] };
-  const rendered = renderTemplate(content.toString('utf8'), values);
+  const rendered = renderTemplate(content.toString('utf8'), values, MAX_RENDERED_BYTES);
   if (rendered.kind === 'problem') return rendered;
   return { kind: 'content', content: Buffer.from(rendered.text), keys: rendered.keys };
 }

@@ -14,7 +14,7 @@ import {
   fetchTag,
 } from './fetch-commit.ts';
 import { filterFor, type Host, isMostOf, LIMIT_FILTER, MANY_BLOBS } from './fetch-policy.ts';
-import { diffTrees, readTree } from './read-tree.ts';
+import { diffTrees, readTree, type TreePair, type TreeRequest } from './read-tree.ts';
 import { Repository, type RepositoryOptions } from './repository.ts';
 import { tidyClone } from './tidy-clone.ts';
 import type { TransferLimits } from './transfer.ts';
@@ -81,7 +81,7 @@ export class Clone {
    */
   async fetchBlobs(source: CommitSource, blobs: string[], way: Way): Promise<void> {
     await this.#repository.heal();
-    const isMost = blobs.length > MANY_BLOBS && isMostOf(await this.#countFiles(source.commit), blobs.length);
+    const isMost = blobs.length > MANY_BLOBS && (await this.#areMost(blobs.length, source.commit, way.signal));
     if (isMost) await this.#refetch(source, { ...way, filter: LIMIT_FILTER });
     const left = isMost ? await this.missing(blobs) : blobs;
     try {
@@ -114,18 +114,18 @@ export class Clone {
   }
 
   /** The files of a commit below the sources. */
-  async tree(commit: string, sources: string[]): Promise<TreeEntry[]> {
-    return await readTree(this.#git, { gitDir: this.#repository.path, commit, sources });
+  async tree(commit: string, sources: string[], signal?: AbortSignal): Promise<TreeEntry[]> {
+    return await readTree(this.#git, { gitDir: this.#repository.path, commit, sources, signal });
   }
 
-  /** How many files there are below the sources, and how long their paths are. */
-  async size(commit: string, sources: string[]): Promise<TreeSize> {
-    return await countTree(this.#git, { gitDir: this.#repository.path, commit, sources });
+  /** How many files there are below the sources, and how long their paths are; counted until it is enough. */
+  async size(request: Omit<TreeRequest, 'gitDir'>, isEnough: (size: TreeSize) => boolean): Promise<TreeSize> {
+    return await countTree(this.#git, { gitDir: this.#repository.path, ...request }, isEnough);
   }
 
   /** The files below the sources that differ between two commits; undefined where the earlier one is gone. */
-  async changes(from: string, to: string, sources: string[]): Promise<TreeChange[] | undefined> {
-    return from === to ? [] : await diffTrees(this.#git, { gitDir: this.#repository.path, from, to, sources });
+  async changes({ from, to, ...rest }: Omit<TreePair, 'gitDir'>): Promise<TreeChange[] | undefined> {
+    return from === to ? [] : await diffTrees(this.#git, { gitDir: this.#repository.path, from, to, ...rest });
   }
 
   /** The pointers of Git LFS among blobs. */
@@ -164,9 +164,10 @@ export class Clone {
     return { gitDir: path, access, signal, isPartial: contents.isPartial, limits: this.#limits };
   }
 
-  async #countFiles(commit: string): Promise<number> {
-    const args = [`--git-dir=${this.#repository.path}`, 'ls-tree', '-r', '--object-only', '--full-tree', commit];
-    return (await this.#git.run(args, { maxOutputBytes: Number.POSITIVE_INFINITY })).length / (commit.length + 1);
+  /** Whether so many files are most of a commit's. */
+  async #areMost(wanted: number, commit: string, signal: AbortSignal | undefined): Promise<boolean> {
+    const isEnough = ({ files, folders }: TreeSize) => !isMostOf(files + folders, wanted);
+    return (await this.size({ commit, sources: [''], signal }, isEnough)).isComplete;
   }
 
   async #read(args: string[]): Promise<string> {

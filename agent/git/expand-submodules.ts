@@ -7,6 +7,7 @@ import { isLocalAddress } from '../../shared/io/local-address.ts';
 import type { TreeEntry } from '../plan/plan-input.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import type { Clone } from './clone.ts';
+import type { TreeSize } from './count-tree.ts';
 import { type AccessFiles, withGitAccess } from './git-access.ts';
 import type { ModuleStore } from './module-store.ts';
 import { submoduleUrl } from './submodule-url.ts';
@@ -17,6 +18,10 @@ export interface Expansion {
   sources: string[];
   isExcluded: (path: string) => boolean;
   signal: AbortSignal;
+  /** Whether what a submodule lists need not be counted any further. */
+  isEnough: (size: TreeSize) => boolean;
+  /** Is told of what each submodule lists before it is listed, and throws where that is too much. */
+  onSize: (size: TreeSize) => void;
 }
 
 /** Where submodules are fetched to, and with whose credentials. */
@@ -58,6 +63,8 @@ class Run {
   readonly commits = new Set<string>();
   readonly #expansion: Expansion;
   readonly #tools: ExpansionTools;
+  /** Links, be it to the same commit. */
+  #followed = 0;
 
   constructor(expansion: Expansion, tools: ExpansionTools) {
     this.#expansion = expansion;
@@ -73,18 +80,27 @@ class Run {
       const module = await this.#provide(link, urls, holder).catch((error) => {
         throw named(link.path, error);
       });
-      const below = await this.#tools.modules.tree(module.commit, this.#sourcesIn(module));
+      const below = await this.#list(module);
       const placed = below.map((entry) => ({ ...entry, path: joinPath(module.path, entry.path) }));
       for (const entry of await this.expand(placed, module)) expanded.push(entry);
     }
     return expanded;
   }
 
+  async #list(module: Holder): Promise<TreeEntry[]> {
+    const { modules } = this.#tools;
+    const { signal, isEnough, onSize } = this.#expansion;
+    const request = { commit: module.commit, sources: this.#sourcesIn(module), signal };
+    const size = await modules.size(request, isEnough);
+    onSize({ ...size, bytes: size.bytes + size.files * (module.path.length + 1) });
+    return await modules.tree(request);
+  }
+
   /** URLs of the submodules of a commit, by their paths in it. */
   async #urls({ commit, path }: Holder): Promise<Map<string, string>> {
     const { clone, modules, accessFiles } = this.#tools;
     const { intent, signal } = this.#expansion;
-    const [file] = await modules.tree(commit, ['.gitmodules']);
+    const [file] = await modules.tree({ commit, sources: ['.gitmodules'], signal });
     if (file?.kind !== 'file') throw noGitmodules(path);
     const missing = await clone.missing([file.blob]);
     if (missing.length > 0) {
@@ -98,8 +114,9 @@ class Run {
     const { modules, accessFiles } = this.#tools;
     const { intent, signal } = this.#expansion;
     this.commits.add(link.blob);
+    this.#followed += 1;
     if (holder.depth >= MAX_DEPTH) throw refused(`submodules are followed ${MAX_DEPTH} deep at most`);
-    if (this.commits.size > MAX_MODULES) throw refused(`at most ${MAX_MODULES} submodules are followed`);
+    if (this.#followed > MAX_MODULES) throw refused(`at most ${MAX_MODULES} submodules are followed`);
     const given = urls.get(holder.path === '' ? link.path : link.path.slice(holder.path.length + 1));
     if (given === undefined) throw refused('.gitmodules does not say where it comes from');
     const resolved = submoduleUrl(given, { parent: holder.repo, root: intent.repo });

@@ -68,11 +68,13 @@ const HARMLESS = [
 ];
 
 /**
- * Has a pack for each fetch, which arrives as a whole or not at all; keeps large files out of memory; has git check all
- * objects that arrive.
+ * Has a pack for each fetch, which arrives as a whole or not at all; keeps large files out of memory, and what each
+ * further thread would take; has git check all objects that arrive.
  */
 export const TRANSFER_SETTINGS = [
   'core.bigFileThreshold=4m',
+  'core.deltaBaseCacheLimit=16m',
+  'pack.threads=1',
   'fetch.unpackLimit=1',
   'fetch.fsckObjects=true',
   ...HARMLESS.map((problem) => `fetch.fsck.${problem}=ignore`),

@@ -28,8 +28,9 @@ export interface GitStream {
   kill(): void;
 }
 
-/** Starts a git command that reads the local repository. */
-export function startGitStream(git: Git, gitDir: string, args: string[]): GitStream {
+/** Starts a git command that reads the local repository. The signal ends it, and its output with the signal's reason. */
+export function startGitStream(git: Git, gitDir: string, args: string[], signal?: AbortSignal): GitStream {
+  signal?.throwIfAborted();
   const child = git.spawn([`--git-dir=${gitDir}`, '--literal-pathspecs', ...args], {});
   const { stdout, stderr, stdin } = child;
   if (!stdout || !stderr || !stdin) throw new Error('git was started without pipes');
@@ -39,12 +40,19 @@ export function startGitStream(git: Git, gitDir: string, args: string[]): GitStr
   });
   stdin.on('error', () => {}); // git ended early: its exit status tells
   const closed = once(child, 'close') as Promise<[number | null]>;
-  closed.catch(() => {});
+  const onAbort = () => {
+    stdout.destroy(signal?.reason instanceof Error ? signal.reason : new Error('aborted'));
+    killGroup(child);
+  };
+  signal?.addEventListener('abort', onAbort, { once: true });
+  const forget = () => signal?.removeEventListener('abort', onAbort);
+  closed.then(forget, forget);
   return {
     child,
     output: stdout,
     finish: async () => {
       const [code] = await closed;
+      signal?.throwIfAborted();
       if (code !== 0) throw new DamagedCloneError(complaint);
     },
     kill: () => {

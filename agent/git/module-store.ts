@@ -1,7 +1,8 @@
 import type { Git } from '../../shared/io/git/git.ts';
 import type { TreeEntry } from '../plan/plan-input.ts';
+import { countTree, type TreeSize } from './count-tree.ts';
 import { type FetchOptions, PROMISOR, promisorSettings, TRANSFER_FLAGS, TRANSFER_SETTINGS } from './fetch-commit.ts';
-import { readTree } from './read-tree.ts';
+import { readTree, type TreeRequest } from './read-tree.ts';
 import { healClone } from './tidy-clone.ts';
 import { transfer } from './transfer.ts';
 
@@ -50,8 +51,13 @@ export class ModuleStore {
   }
 
   /** The files of a commit below the sources; submodules among them. */
-  async tree(commit: string, sources: string[]): Promise<TreeEntry[]> {
-    return await readTree(this.#git, { gitDir: this.#gitDir, commit, sources });
+  async tree(request: Omit<TreeRequest, 'gitDir'>): Promise<TreeEntry[]> {
+    return await readTree(this.#git, { gitDir: this.#gitDir, ...request });
+  }
+
+  /** How many files there are below the sources; counted until it is enough. */
+  async size(request: Omit<TreeRequest, 'gitDir'>, isEnough: (size: TreeSize) => boolean): Promise<TreeSize> {
+    return await countTree(this.#git, { gitDir: this.#gitDir, ...request }, isEnough);
   }
 
   /** URLs of submodules by their paths, as the content of a `.gitmodules` has them (gitmodules(5)). */

@@ -2,13 +2,14 @@ import { isUtf8 } from 'node:buffer';
 import { foldersOf } from '../../shared/domain/relative-path.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { TreeChange, TreeEntry } from '../plan/plan-input.ts';
-import { DamagedCloneError, recordsOf, startGitStream } from './git-stream.ts';
+import { DamagedCloneError, type GitStream, recordsOf, startGitStream } from './git-stream.ts';
 
 export interface TreeRequest {
   gitDir: string;
   commit: string;
   /** Paths to list with everything below; `''` is the whole tree. */
   sources: string[];
+  signal?: AbortSignal | undefined;
 }
 
 const kinds: Record<string, TreeEntry['kind'] | undefined> = {
@@ -24,20 +25,20 @@ const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
  * Lists the files of a commit below the sources, by git ls-tree(1). Where a source is not there, links and submodules
  * on the way to it are listed too: they may be the reason.
  */
-export async function readTree(git: Git, { gitDir, commit, sources }: TreeRequest): Promise<TreeEntry[]> {
+export async function readTree(git: Git, { gitDir, commit, sources, signal }: TreeRequest): Promise<TreeEntry[]> {
+  const list = (args: string[]) => listEntries(startGitStream(git, gitDir, ['ls-tree', '-z', ...args], signal));
   const paths = sources.includes('') ? [] : sources;
-  const entries = await list(git, gitDir, ['-r', '--full-tree', commit, '--', ...paths]);
+  const entries = await list(['-r', '--full-tree', commit, '--', ...paths]);
   const missing = paths.filter(
     (path) => !entries.some((entry) => entry.path === path || entry.path.startsWith(`${path}/`)),
   );
   const above = [...new Set(missing.flatMap(foldersOf))];
   if (above.length === 0) return entries;
-  const obstacles = await list(git, gitDir, ['--full-tree', commit, '--', ...above]);
+  const obstacles = await list(['--full-tree', commit, '--', ...above]);
   return [...entries, ...obstacles.filter(({ kind }) => kind !== 'file')];
 }
 
-async function list(git: Git, gitDir: string, args: string[]): Promise<TreeEntry[]> {
-  const stream = startGitStream(git, gitDir, ['ls-tree', '-z', ...args]);
+async function listEntries(stream: GitStream): Promise<TreeEntry[]> {
   stream.child.stdin?.end();
   const entries: TreeEntry[] = [];
   for await (const record of recordsOf(stream.output)) {
@@ -72,6 +73,7 @@ export interface TreePair {
   to: string;
   /** Paths to compare with everything below; `''` is the whole tree. */
   sources: string[];
+  signal?: AbortSignal | undefined;
 }
 
 /** `:<mode> SP <mode> SP <object> SP <object> SP <status>`, each time before and after, then the path. */
@@ -84,33 +86,47 @@ const MAX_CHANGES = 10_000;
  * Lists the files that differ between two commits, by git diff-tree(1); undefined where one of them is not there, or
  * where nearly everything differs.
  */
-export async function diffTrees(git: Git, { gitDir, from, to, sources }: TreePair): Promise<TreeChange[] | undefined> {
+export async function diffTrees(
+  git: Git,
+  { gitDir, from, to, sources, signal }: TreePair,
+): Promise<TreeChange[] | undefined> {
   const paths = sources.includes('') ? [] : sources;
-  const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', from, to, '--', ...paths];
-  const stream = startGitStream(git, gitDir, args);
+  // Folders count, too: git may go through any number of them and find no file.
+  const args = ['diff-tree', '-r', '-t', '-z', '--raw', '--no-renames', '--no-abbrev', from, to, '--', ...paths];
+  const stream = startGitStream(git, gitDir, args, signal);
   stream.child.stdin?.end();
   const changes: TreeChange[] = [];
   let sides: RegExpExecArray | null = null;
+  let seen = 0;
   for await (const record of recordsOf(stream.output)) {
     if (!sides) sides = header.exec(record.toString('latin1'));
     else {
-      changes.push(changeOf(record, sides));
+      changes.push(...changesOf(record, sides));
       sides = null;
+      seen += 1;
     }
-    if (changes.length <= MAX_CHANGES) continue;
+    if (seen <= MAX_CHANGES) continue;
     stream.kill();
     return undefined;
   }
   return await stream.finish().then(
     () => changes,
-    () => undefined,
+    () => {
+      signal?.throwIfAborted();
+      return undefined;
+    },
   );
 }
 
-function changeOf(name: Buffer, [, before = '', after = '', oldBlob = '', newBlob = '']: RegExpExecArray): TreeChange {
-  return { path: utf8.decode(name), before: sideOf(name, before, oldBlob), after: sideOf(name, after, newBlob) };
+/** A folder counts as nothing: what changes in it is listed by itself. */
+function changesOf(
+  name: Buffer,
+  [, before = '', after = '', oldBlob = '', newBlob = '']: RegExpExecArray,
+): TreeChange[] {
+  const [was, is] = [sideOf(name, before, oldBlob), sideOf(name, after, newBlob)];
+  return was || is ? [{ path: utf8.decode(name), before: was, after: is }] : [];
 }
 
 function sideOf(name: Buffer, mode: string, blob: string): TreeEntry | undefined {
-  return mode === '000000' ? undefined : entryOf(name, mode, blob);
+  return mode === '000000' || mode === '040000' ? undefined : entryOf(name, mode, blob);
 }

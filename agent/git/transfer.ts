@@ -1,5 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { getHeapStatistics } from 'node:v8';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
@@ -18,6 +19,8 @@ export interface TransferLimits {
   finishingMs: number;
   /** Between two looks. */
   lookMs: number;
+  /** What git and each of its helpers may take of memory. */
+  memoryBytes: number;
 }
 
 /** Git takes what comes in pieces of 64 KB, so the floor is one of them each two minutes: half a KB/s. */
@@ -28,6 +31,8 @@ export const TRANSFER_LIMITS: TransferLimits = {
   floor: { bytes: 60_000, ms: 120_000 },
   finishingMs: 300_000,
   lookMs: 2_000,
+  // V8's heap may take half of the container; git gets as much.
+  memoryBytes: getHeapStatistics().heap_size_limit,
 };
 
 /** What a look at a transfer shows. */
@@ -116,11 +121,12 @@ export async function transfer(git: Git, args: string[], options: Transfer): Pro
   }, limits.lookMs);
   try {
     await git.run([`--git-dir=${gitDir}`, ...args], {
+      limits: { memoryBytes: limits.memoryBytes },
       ...{ access, timeoutMs, onProgress, ...(input === undefined ? {} : { input }) },
       signal: AbortSignal.any([stopping.signal, ...(signal ? [signal] : [])]),
     });
   } catch (error) {
-    throw explain(error, timeoutMs);
+    throw explain(error, { timeoutMs, memoryBytes: limits.memoryBytes });
   } finally {
     clearInterval(timer);
   }
@@ -147,11 +153,18 @@ const stalled = ({ bytes }: TransferView) =>
     { code: 'git.stalled', reason: 'GitTimeout' },
   );
 
-function explain(error: unknown, timeoutMs: number): unknown {
+function explain(error: unknown, { timeoutMs, memoryBytes }: { timeoutMs: number; memoryBytes: number }): unknown {
   if (error instanceof TransientError && error.code === 'git.timeout') return tooLong(timeoutMs);
+  if (error instanceof TransientError && error.code === 'git.answerTooLarge') return tooLarge(memoryBytes, error);
   if (!(error instanceof TerminalError && error.code === 'git.noSpace')) return error;
   return new TransientError(`${CLONE_VOLUME} is full`, { code: 'git.noSpace', reason: 'CloneUnusable', cause: error });
 }
+
+const tooLarge = (bytes: number, cause: Error) =>
+  new TransientError(
+    `git needs more than ${Math.floor(bytes / 1024 ** 2)} MiB for what the git host sent: set a larger spec.agent.resources.limits.memory and create the pod anew, or keep such files in Git LFS`,
+    { code: 'git.answerTooLarge', reason: 'GitAnswerTooLarge', cause },
+  );
 
 const tooLong = (ms: number) =>
   new TransientError(

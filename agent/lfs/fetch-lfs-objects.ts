@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { dirname, join } from 'node:path';
 import { TransientError } from '../../shared/errors.ts';
@@ -40,6 +40,7 @@ export async function fetchLfsObjects(tools: LfsTools, pointers: LfsPointer[], t
     const ca = access.caFile && (await readFile(access.caFile, 'utf8'));
     const server = await lfsServerOf(tools.git, { ...transfer, signal: either });
     await mkdir(incompleteFolder(tools.folder), { recursive: true });
+    await dropOthers(tools.folder, pointers);
     for (let start = 0; start < pointers.length; start += BATCH_SIZE) {
       await fetchBatch(pointers.slice(start, start + BATCH_SIZE), { ...tools, server, ca, signal: either });
     }
@@ -47,6 +48,13 @@ export async function fetchLfsObjects(tools: LfsTools, pointers: LfsPointer[], t
     clearTimeout(timer);
     stopping.abort(); // the downloads that are left, where one failed
   }
+}
+
+/** What had not arrived when another commit came is in the way of what is wanted now. */
+async function dropOthers(folder: string, pointers: LfsPointer[]): Promise<void> {
+  const wanted = new Set(pointers.map(({ oid }) => oid));
+  const names = await readdir(incompleteFolder(folder));
+  for (const name of names) if (!wanted.has(name)) await rm(join(incompleteFolder(folder), name), { force: true });
 }
 
 async function fetchBatch(pointers: LfsPointer[], downloading: Downloading): Promise<void> {

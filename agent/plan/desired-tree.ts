@@ -1,4 +1,4 @@
-import { allFolders, isAgentPath, isFilePath, isWithin } from '../../shared/domain/relative-path.ts';
+import { allFolders, foldersOf, isAgentPath, isFilePath, isWithin } from '../../shared/domain/relative-path.ts';
 import type { RenderedMapping } from '../../shared/domain/render-mappings.ts';
 import { desiredFile, placeOf } from './layering.ts';
 import type { OwnedFile } from './manifest.ts';
@@ -90,10 +90,12 @@ function notAFile({ path, kind }: TreeEntry): string {
 const agentPath = (path: string) => `${path} is the place of the agent's own files: exclude it`;
 
 /** A file cannot lie where another file needs a folder. */
-function overlaps({ files, folders, kept }: DesiredTree): string[] {
-  return [...new Set([...folders, ...allFolders(kept)])].flatMap((folder) => {
-    if (!files.has(folder) && !kept.has(folder)) return [];
-    const inside = [...files.keys(), ...kept].find((path) => path.startsWith(`${folder}/`));
-    return [`${folder} would have to be a file and, for ${inside}, a folder`];
-  });
+function overlaps({ files, kept }: DesiredTree): string[] {
+  const inside = new Map<string, string>();
+  for (const path of [...files.keys(), ...kept]) {
+    for (const folder of foldersOf(path)) {
+      if ((files.has(folder) || kept.has(folder)) && !inside.has(folder)) inside.set(folder, path);
+    }
+  }
+  return [...inside].map(([folder, path]) => `${folder} would have to be a file and, for ${path}, a folder`);
 }

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
+import { isBoundedJson } from '../../shared/domain/is-bounded-json.ts';
 import { type EditTree, editTree, type JsonEdit, jsonOf } from '../../shared/domain/json-edits.ts';
 import type { RenderedPatch } from '../../shared/domain/render-patch.ts';
 import { elementsAt, type Member, membersAt, type Span, valueAt } from './json-scanner.ts';
@@ -11,6 +12,9 @@ export interface FilePatches {
   /** Tells whether a file went through exactly these. */
   hash: string;
 }
+
+/** What is parsed takes many times the room of its text: eight megabytes of brackets would not fit. */
+const BOUNDS = { depth: Number.POSITIVE_INFINITY, parts: 500_000 };
 
 /** The patches that are meant for a file, named relative to the mapping's source; undefined where there is none. */
 export function patchesFor(patches: RenderedPatch[], file: string): FilePatches | undefined {
@@ -26,6 +30,9 @@ export function applyPatches(
   { steps }: FilePatches,
 ): { kind: 'content'; content: Buffer } | { kind: 'problem'; message: string } {
   if (!isUtf8(content)) return { kind: 'problem', message: 'cannot be patched: it is no UTF-8' };
+  if (!isBoundedJson(content, BOUNDS)) {
+    return { kind: 'problem', message: `cannot be patched: it holds more than ${BOUNDS.parts} keys and values` };
+  }
   let text = content.toString('utf8');
   for (const edits of steps) {
     const result = patchJson(text, edits);

@@ -8,6 +8,14 @@ export interface Load {
   leaving: number;
 }
 
+/** What is counted of a commit before it is listed. */
+interface Count {
+  files: number;
+  folders: number;
+  /** Of the paths of all files. */
+  bytes: number;
+}
+
 const MIB = 1024 ** 2;
 /** Measured by the smallest heap in which a sync succeeds, with 20,000 and 100,000 files; docs/agent.md shows the figures. */
 const HEAP = { base: 16 * MIB, file: 640, leaving: 1_000, pathByte: 6 };
@@ -16,12 +24,23 @@ const HEAP_SHARE = 0.5;
 /** Memory is given out in such steps, and no less: what there is of code and of git counts more in small containers. */
 const STEP_MIB = 32;
 const LEAST_MIB = 128;
+/** A commit is counted up to so many times of what fits, to say what would be needed. */
+const COUNTED_HEAPS = 8;
 
 /** Bytes of V8's heap that a sync takes at its worst moment. */
 export function heapFor({ files, pathBytes, leaving }: Load): number {
   const leavingPathBytes = files > 0 ? leaving * (pathBytes / files) : 0;
   return HEAP.base + files * HEAP.file + leaving * HEAP.leaving + (pathBytes + leavingPathBytes) * HEAP.pathByte;
 }
+
+/** Whether a commit is so much too large for a heap that the rest of it need not be counted. */
+export function isFarTooMuch({ files, folders, bytes }: Count, heapBytes: number): boolean {
+  return heapFor({ files: files + folders, pathBytes: bytes, leaving: 0 }) > COUNTED_HEAPS * heapBytes;
+}
+
+/** Says what has to be done where the rest was not counted. */
+export const farTooMuch = ({ files, folders }: Count, heapBytes: number): string =>
+  `the profile maps more than ${files} files in ${folders} folders, for which the agent would need more than ${COUNTED_HEAPS} times its memory of ${Math.round(heapBytes / HEAP_SHARE / MIB)} MiB: map fewer files`;
 
 /** Says what has to be done where a sync would not fit into a heap of so many bytes; undefined where it does. */
 export function memoryProblem(load: Load, heapBytes: number): string | undefined {

@@ -13,6 +13,8 @@ export interface NarrowInput {
   /** What the same mappings and excludes came to, for the earlier commit. */
   manifest: Manifest;
   values: TemplateValues;
+  /** Whether files go that are no longer mapped. */
+  prune: boolean;
 }
 
 /** The part of a plan's input that a change concerns. */
@@ -75,13 +77,14 @@ class Draft {
     return before ? this.#modify(mapped, after) : this.#add(mapped, after);
   }
 
-  /** Takes the files whose content depends on a value that changed. */
+  /** Takes the files whose content depends on a value that changed. One that an earlier commit left has no source any more. */
   takeTemplates(): boolean {
-    const { manifest, values } = this.#input;
+    const { manifest, mappings, values, prune } = this.#input;
+    const mayBeLeft = !prune || mappings.some(({ required }) => !required);
     for (const { path, source, blob, executable, inputs, patches } of manifest.files.values()) {
       if (!inputs || this.files.has(path) || this.gone.has(path)) continue;
       if (inputsHash(inputs.keys, values) === inputs.hash) continue;
-      if (patches) return false;
+      if (patches || mayBeLeft) return false;
       this.files.set(path, { path, source, blob, executable, template: true });
     }
     return true;

@@ -1,7 +1,8 @@
+import type { TreeSize } from '../git/count-tree.ts';
 import { expandSubmodules } from '../git/expand-submodules.ts';
 import { desiredTree } from '../plan/desired-tree.ts';
 import { excludeFilter } from '../plan/exclude-filter.ts';
-import { type Load, memoryProblem } from '../plan/memory-need.ts';
+import { farTooMuch, isFarTooMuch, type Load, memoryProblem } from '../plan/memory-need.ts';
 import { type NarrowedInput, narrowChange } from '../plan/narrow-change.ts';
 import { filesToPreview, type Plan, type PlanResult, planChanges } from '../plan/plan-changes.ts';
 import { isUntouched, scanTree } from '../volume/scan-tree.ts';
@@ -32,17 +33,24 @@ const USUAL_PATH_BYTES = 60;
 
 async function layOut({ intent, mappings, manifest, signal }: SyncAim, dependencies: SyncDependencies) {
   const sources = mappings.map(({ source }) => source);
-  const { files, bytes: pathBytes } = await dependencies.clone.size(intent.commit, sources);
-  checkMemory({ files, pathBytes, leaving: 0 }, dependencies);
-  const tree = await dependencies.clone.tree(intent.commit, sources);
+  const { commit } = intent;
+  const isEnough = (size: TreeSize) => isFarTooMuch(size, dependencies.heapBytes);
+  const load = { files: 0, pathBytes: 0, leaving: 0 };
+  const onSize = (size: TreeSize) => {
+    if (!size.isComplete) throw syncProblems('TooManyFiles', [farTooMuch(size, dependencies.heapBytes)]);
+    load.files += size.files;
+    load.pathBytes += size.bytes;
+    checkMemory(load, dependencies);
+  };
+  onSize(await dependencies.clone.size({ commit, sources, signal }, isEnough));
+  const tree = await dependencies.clone.tree(commit, sources, signal);
   const isExcluded = excludeFilter(intent.profile.excludePatterns);
-  const expansion = { intent, sources, isExcluded, signal };
+  const expansion = { intent, sources, isExcluded, signal, isEnough, onSize };
   const entries = intent.submodules ? await expandSubmodules(tree, expansion, dependencies) : tree;
   const result = desiredTree({ mappings, entries, isExcluded, owned: manifest.files.values() });
   if (result.kind === 'problems') throw syncProblems('ProfileInvalid', result.problems);
-  let leaving = 0;
-  for (const path of manifest.files.keys()) if (!result.tree.files.has(path)) leaving += 1;
-  checkMemory({ files: entries.length, pathBytes, leaving }, dependencies);
+  for (const path of manifest.files.keys()) if (!result.tree.files.has(path)) load.leaving += 1;
+  checkMemory(load, dependencies);
   return result.tree;
 }
 
@@ -95,14 +103,14 @@ async function narrowSync(
   dependencies: SyncDependencies,
 ): Promise<(NarrowedInput & { isPartial: boolean }) | undefined> {
   const { baseline, clone, root } = dependencies;
-  const { intent, mappings, manifest, values } = aim;
+  const { intent, mappings, manifest, values, signal } = aim;
   const { applied } = manifest;
   // What is in submodules does not show in the difference between two commits.
   if (intent.submodules) return undefined;
   if (intent.profile.dryRun || !applied || !baseline.holds(recipeOf(aim), manifest)) return undefined;
   const isSameCommit = applied.commit === intent.commit;
   const sources = mappings.map(({ source }) => source);
-  const changes = await clone.changes(applied.commit, intent.commit, sources);
+  const changes = await clone.changes({ from: applied.commit, to: intent.commit, sources, signal });
   if (!changes) return undefined;
   // A new name may be one that is there already: that takes all of them to tell.
   if ((root.folding.case || root.folding.unicode) && changes.some(({ before }) => !before)) return undefined;
@@ -113,7 +121,8 @@ async function narrowSync(
     if (!(await isUntouched(root, manifest))) return undefined;
     baseline.onLook();
   }
-  const isExcluded = excludeFilter(intent.profile.excludePatterns);
-  const narrowed = narrowChange({ mappings, changes, manifest, values, isExcluded });
+  const { excludePatterns, prune } = intent.profile;
+  const isExcluded = excludeFilter(excludePatterns);
+  const narrowed = narrowChange({ mappings, changes, manifest, values, isExcluded, prune });
   return narrowed && { ...narrowed, isPartial: isTrusted };
 }

@@ -1,4 +1,4 @@
-import { TerminalError } from '../../shared/errors.ts';
+import { TerminalError, TransientError } from '../../shared/errors.ts';
 import { ContentReader } from '../content/content-reader.ts';
 import type { Clone } from '../git/clone.ts';
 import { tagNameOf } from '../git/fetch-commit.ts';
@@ -7,13 +7,24 @@ import type { DesiredFile } from '../plan/plan-input.ts';
 import { type SyncAim, type SyncDependencies, syncProblems } from './sync-aim.ts';
 
 /** Fetches the commit unless it is on disk. */
-export async function provideCommit({ intent, mappings, signal }: SyncAim, dependencies: SyncDependencies) {
+export async function provideCommit(aim: SyncAim, dependencies: SyncDependencies) {
+  const { intent, mappings, signal } = aim;
   const { clone, accessFiles, onFetch } = dependencies;
   if (await clone.has(intent.commit)) return;
   const started = performance.now();
   const request = { ...intent, isWhole: mappings.some(({ source }) => source === '') };
-  await withGitAccess(intent, accessFiles, (access) => clone.fetch(request, access, signal));
+  await withGitAccess(intent, accessFiles, (access) => clone.fetch(request, access, signal)).catch(async (error) => {
+    if (isFull(error)) await makeRoom(aim, dependencies);
+    throw error;
+  });
   onFetch((performance.now() - started) / 1000);
+}
+
+const isFull = (error: unknown) => error instanceof TransientError && error.code === 'git.noSpace';
+
+/** Drops what is kept of Git LFS for commits that were never applied: the next try has its room. */
+async function makeRoom({ manifest }: SyncAim, { clone, lfs }: SyncDependencies): Promise<void> {
+  await lfs.tidy([...manifest.files.values()], (blobs) => clone.pointers(blobs));
 }
 
 /** Throws unless what must be signed is signed, and, in the case of a tag, is the tag that was asked for. */

@@ -8,13 +8,22 @@ export type Rendered = { kind: 'rendered'; text: string; keys: string[] } | { ki
 
 const field = /^\.(\S+)$/;
 
+/** So many pieces are joined at once: V8 would keep a node in memory for each that is appended to a string. */
+const PIECES_AT_ONCE = 4_096;
+
 /**
  * Renders `{{ .Key }}` and `{{ "literal" }}`. A key without a value and any other expression is a problem: nothing is
- * left out in silence.
+ * left out in silence. So is what would be longer than `maxLength` characters.
  */
-export function renderTemplate(text: string, values: TemplateValues): Rendered {
+export function renderTemplate(
+  text: string,
+  values: TemplateValues,
+  maxLength: number = Number.POSITIVE_INFINITY,
+): Rendered {
   const keys = new Set<string>();
-  let rendered = '';
+  const joined: string[] = [];
+  let pieces: string[] = [];
+  let length = 0;
   let end = 0;
   for (let start = text.indexOf('{{'); start !== -1; start = text.indexOf('{{', end)) {
     const close = text.indexOf('}}', start + 2);
@@ -24,10 +33,17 @@ export function renderTemplate(text: string, values: TemplateValues): Rendered {
     const value = key === undefined ? literal(inner) : values.get(key);
     if (value === undefined) return problemAt(text, start, complaint(text.slice(start, close + 2), key));
     if (key !== undefined) keys.add(key);
-    rendered += text.slice(end, start) + value;
+    length += start - end + value.length;
+    if (length > maxLength) return problemAt(text, start, tooLong(maxLength));
+    pieces.push(text.slice(end, start), value);
+    if (pieces.length >= PIECES_AT_ONCE) {
+      joined.push(pieces.join(''));
+      pieces = [];
+    }
     end = close + 2;
   }
-  return { kind: 'rendered', text: rendered + text.slice(end), keys: [...keys].sort() };
+  if (length + text.length - end > maxLength) return problemAt(text, end, tooLong(maxLength));
+  return { kind: 'rendered', text: [...joined, ...pieces, text.slice(end)].join(''), keys: [...keys].sort() };
 }
 
 /** What is between the braces, without white space and the hyphens next to the braces. */
@@ -73,6 +89,10 @@ function complaint(expression: string, key: string | undefined): string {
   return `${whole} has no value`;
 }
 
+const tooLong = (maxLength: number) => `what is rendered would be longer than ${maxLength} characters`;
+
 function problemAt(text: string, offset: number, what: string): Rendered {
-  return { kind: 'problem', message: `line ${text.slice(0, offset).split('\n').length}: ${what}` };
+  let line = 1;
+  for (let at = text.indexOf('\n'); at !== -1 && at < offset; at = text.indexOf('\n', at + 1)) line += 1;
+  return { kind: 'problem', message: `line ${line}: ${what}` };
 }

@@ -23,7 +23,8 @@ export interface GitOptions {
 /** What git and each of its helpers may use; beyond that they end with an error. */
 export interface GitLimits {
   memoryBytes: number;
-  fileBytes: number;
+  /** Left out, files may be as large as they are. */
+  fileBytes?: number;
 }
 
 const DEFAULT_TIMEOUT_MS = 60_000;
@@ -168,7 +169,7 @@ function exitOf(child: ChildProcess): Promise<number | null> {
 
 /** The shell takes kibibytes for memory and blocks of 512 bytes for files; a limit that is lower already stays. */
 const limitScript = ({ memoryBytes, fileBytes }: GitLimits) =>
-  `ulimit -d ${memoryBytes / 1024} || :; ulimit -f ${fileBytes / 512} || :; exec "$@"`;
+  `ulimit -d ${Math.floor(memoryBytes / 1024)} || :; ${fileBytes === undefined ? '' : `ulimit -f ${fileBytes / 512} || :; `}exec "$@"`;
 
 function limitErrorOf(stderr: string): TransientError | undefined {
   const isFile = /died of signal 25|File too large/.test(stderr);

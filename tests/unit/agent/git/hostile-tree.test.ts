@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { suite, type TestContext, test } from 'node:test';
 import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { createSandbox } from '../support/sandbox.ts';
+import { objectWriter } from './support/write-object.ts';
 
 interface Entry {
   mode: string;
@@ -23,14 +23,7 @@ async function arrange(t: TestContext): Promise<World> {
   const server = await startGitServer();
   t.after(() => server.stop());
   const repository = await server.createRepository('x');
-  const write: World['write'] = (type, content) =>
-    new Promise((resolve, reject) => {
-      const args = ['hash-object', '-w', '--literally', '--stdin', '-t', type];
-      const child = execFile('git', args, { cwd: repository.path }, (error, output) =>
-        error ? reject(error) : resolve(output.trim()),
-      );
-      child.stdin?.end(content);
-    });
+  const write = objectWriter(repository.path);
   const commitTree: World['commitTree'] = async (entries, author = 'A <a@b.test> 1700000000 +0000') => {
     const parts = entries.flatMap(({ mode, name, id }) => [`${mode} `, name, '\0', Buffer.from(id, 'hex')]);
     const tree = await write('tree', Buffer.concat(parts.map((part) => Buffer.from(part))));

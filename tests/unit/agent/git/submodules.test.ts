@@ -141,4 +141,30 @@ suite('submodules', () => {
     await assert.rejects(sandbox.sync(many), /at most 32 submodules/);
     assert.deepEqual(await sandbox.files(), {});
   });
+
+  test('count each time that they are linked, and fit into memory before they are listed', async (t) => {
+    const server = await startServer(t);
+    const [leaf, root] = await Promise.all(['leaf', 'root'].map(server.createRepository));
+    assert.ok(leaf && root);
+    const files = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`d/${n}`, '']));
+    const link = { submodule: await leaf.commit({ files }) };
+    const linked = async (links: number) => {
+      const paths = Array.from({ length: links }, (_, n) => `m${n}`);
+      const modules = gitmodules(Object.fromEntries(paths.map((at) => [at, '../leaf.git'])));
+      const entries = Object.fromEntries(paths.map((at) => [at, link]));
+      return await root.commit({ files: { '.gitmodules': modules, ...entries } });
+    };
+    const target = { repo: root.url, submodules: true };
+    const sandbox = await createSandbox(t, { heapBytes: 19 * 1024 ** 2 });
+    await sandbox.sync({ ...target, commit: await linked(2) });
+    assert.equal(Object.keys(await sandbox.files()).length, 1_001);
+    const commit = await linked(20);
+    await assert.rejects(sandbox.sync({ ...target, commit }), {
+      code: 'sync.TooManyFiles',
+      // It is noticed at the first link that is too many.
+      message: /maps [45]\d{3} files/,
+    });
+    const roomy = await createSandbox(t);
+    await assert.rejects(roomy.sync({ ...target, commit: await linked(33) }), /at most 32 submodules/);
+  });
 });

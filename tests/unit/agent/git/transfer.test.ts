@@ -13,6 +13,7 @@ import { TRANSFER_LIMITS, type TransferLimits, TransferWatch, transfer } from '.
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
+import { objectWriter } from './support/write-object.ts';
 
 const SECOND = 1_000;
 
@@ -72,6 +73,7 @@ const limits: TransferLimits = {
   floor: { bytes: 20_000, ms: 2_000 },
   finishingMs: 3_000,
   lookMs: 50,
+  memoryBytes: 2 ** 30,
 };
 
 interface Pace {
@@ -160,10 +162,34 @@ suite('a fetch', { concurrency: 2 }, () => {
     t.after(() => folder.remove());
     const script = '#!/bin/sh\necho "fatal: write error: No space left on device" >&2\nexit 128\n';
     await writeFile(path.join(folder.path, 'git'), script, { mode: 0o755 });
-    const git = new Git({ PATH: folder.path });
+    const git = new Git({ PATH: `${folder.path}:${process.env.PATH}` });
     await assert.rejects(transfer(git, ['fetch'], { gitDir: folder.path, access: {}, signal: undefined }), {
       code: 'git.noSpace',
       message: 'the volume of the clone (REPO_PATH) is full',
+    });
+  });
+
+  test('takes no more memory than it may, however large an object is; files pass through', async (t) => {
+    const server = await startGitServer();
+    t.after(() => server.stop());
+    const { url: repo, path: at, git, commit } = await server.createRepository('x');
+    const folder = await makeTemporaryFolder('transfer-');
+    t.after(() => folder.remove());
+    const small = { ...limits, memoryBytes: 64 * 1024 ** 2 };
+    const log = pino({ level: 'silent' });
+    const clone = new Clone({ git: new Git(process.env), path: folder.path, log, limits: small });
+    const large = await commit({ files: { a: '1', b: 'x'.repeat(150 * 1024 ** 2) } });
+    await clone.fetch({ repo, ref: 'main', commit: large, isWhole: true }, {});
+    assert.equal(await clone.has(large), true);
+    const tree = await git('rev-parse', 'main^{tree}');
+    const author = 'A <a@b.test> 1700000000 +0000';
+    const message = Buffer.alloc(150 * 1024 ** 2, 'x');
+    const head = Buffer.from(`tree ${tree}\nauthor ${author}\ncommitter ${author}\n\n`);
+    const bomb = await objectWriter(at)('commit', Buffer.concat([head, message]));
+    await git('update-ref', 'refs/heads/main', bomb);
+    await assert.rejects(clone.fetch({ repo, ref: 'main', commit: bomb, isWhole: true }, {}), {
+      code: 'git.answerTooLarge',
+      message: /more than 64 MiB for what the git host sent: set a larger spec\.agent\.resources/,
     });
   });
 });

@@ -273,6 +273,47 @@ suite('files in Git LFS', () => {
     assert.ok(Number(/^bytes=(\d+)-$/.exec(ranges[0] ?? '')?.[1]) > 0, `asked for ${ranges}`);
   });
 
+  test('give up what has not arrived where another commit needs the room', async (t) => {
+    const { server, lfs } = await startWorld(t);
+    const { url: repo, commit } = await server.createRepository('x');
+    const { path: folder, remove } = await makeTemporaryFolder('full-');
+    t.after(remove);
+    const git = new Git({ ...process.env, PATH: `${folder}:${process.env.PATH}` });
+    const sandbox = await createSandbox(t, { git });
+    const incomplete = path.join(sandbox.repo, 'sync-agent-lfs/lfs/incomplete');
+    const first = await commit({ files: { a: lfs.add(randomBytes(1024 * 1024).toString('hex')) } });
+    lfs.cutOffAt = 1_500_000;
+    await assert.rejects(sandbox.sync({ repo, commit: first }), { code: 'lfs.cutOff' });
+    assert.equal((await readdir(incomplete)).length, 1);
+    const script = `#!/bin/sh
+PATH=\${PATH#*:}
+case " $* " in *" fetch "*) [ -z "$(ls ${incomplete})" ] || { echo "fatal: write error: No space left on device" >&2; exit 128; } ;; esac
+exec git "$@"
+`;
+    await writeFile(path.join(folder, 'git'), script, { mode: 0o755 });
+    const target = { repo, commit: await commit({ files: { a: 'small' } }) };
+    await assert.rejects(sandbox.sync(target), { code: 'git.noSpace' });
+    await sandbox.sync(target);
+    assert.deepEqual(await sandbox.files(), { a: 'small' });
+  });
+
+  test('give up what has not arrived where others are fetched', async (t) => {
+    const { server, lfs } = await startWorld(t);
+    const { url: repo, commit } = await server.createRepository('x');
+    const sandbox = await createSandbox(t);
+    const fail = async (content: string) => {
+      lfs.cutOffAt = 1_500_000;
+      await assert.rejects(sandbox.sync({ repo, commit: await commit({ files: { a: lfs.add(content) } }) }), {
+        code: 'lfs.cutOff',
+      });
+      return await readdir(path.join(sandbox.repo, 'sync-agent-lfs/lfs/incomplete'));
+    };
+    const contents = [1, 2].map(() => randomBytes(1024 * 1024).toString('hex'));
+    for (const content of contents) {
+      assert.deepEqual(await fail(content), [createHash('sha256').update(content).digest('hex')]);
+    }
+  });
+
   test('of a repository behind ssh are asked for by ssh, and fetched with what that gives', async (t) => {
     const { server, lfs } = await startWorld(t, { tls: true });
     const { path: folder, remove } = await makeTemporaryFolder('ssh-');

@@ -179,6 +179,18 @@ suite('desiredTree', () => {
     assert.match(result.problems?.join('\n') ?? '', /p would have to be a file and, for p\/x, a folder/);
   });
 
+  test('many files where folders are needed are refused in no time', () => {
+    const names = Array.from({ length: 20_000 }, (_, n) => `${n}`);
+    const entries = names.flatMap((name) => [file(`a/${name}`), file(`b/${name}/x`)]);
+    const began = performance.now();
+    const { problems = [] } = build(entries, [
+      { source: 'a', destination: 'p' },
+      { source: 'b', destination: 'p' },
+    ]);
+    assert.equal(problems.length, 20_000);
+    assert.ok(performance.now() - began < 3_000, `${performance.now() - began} ms`);
+  });
+
   test('a missing optional source keeps what it brought, and only that', () => {
     const files = [owned('p/x', 'gone/x'), owned('p/y', 'other/y'), owned('q/x', 'gone/x')];
     const result = build(repository, [{ source: 'gone', destination: 'p', required: false }], { files });

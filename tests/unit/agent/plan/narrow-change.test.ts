@@ -51,10 +51,11 @@ interface Step {
   after: Files;
   mappings: GivenMapping[];
   excludes?: readonly string[];
+  prune?: boolean;
 }
 
 /** Lays out both commits as a whole, and narrows the second to its difference from the first. */
-function narrow({ before, after, mappings, excludes = [] }: Step) {
+function narrow({ before, after, mappings, excludes = [], prune = true }: Step) {
   const given = mappings.map((mapping) => ({ required: true, template: false, ...mapping }));
   const rendered = renderMappings(given, new Map());
   assert.ok(rendered.kind === 'mappings');
@@ -64,7 +65,8 @@ function narrow({ before, after, mappings, excludes = [] }: Step) {
   if (first.kind === 'problems') return undefined;
   const manifest = manifestOf(first.tree, 'first');
   const second = desiredTree({ ...common, entries: entriesOf(after), owned: manifest.files.values() });
-  const narrowed = narrowChange({ ...common, changes: diff(before, after), manifest, values: valuesAt('second') });
+  const changes = diff(before, after);
+  const narrowed = narrowChange({ ...common, changes, manifest, values: valuesAt('second'), prune });
   return { manifest, second, narrowed };
 }
 
@@ -198,6 +200,22 @@ const whole: (Step & { name: string })[] = [
     mappings: [
       { source: '.', destination: '.' },
       { source: '.', destination: 'a' },
+    ],
+  },
+  {
+    name: 'a template changes that prune: false may have kept from an earlier commit',
+    before: { 'a/x': '1', 'a/y': '1' },
+    after: { 'a/x': '1', 'a/y': '2' },
+    mappings: [{ source: 'a', destination: 'a', template: true }],
+    prune: false,
+  },
+  {
+    name: 'a template changes that an optional source may have left behind',
+    before: { 'a/x': '1', 'b/y': '1' },
+    after: { 'a/x': '1', 'b/y': '2' },
+    mappings: [
+      { source: 'a', destination: 'a', template: true, required: false },
+      { source: 'b', destination: 'b' },
     ],
   },
   {

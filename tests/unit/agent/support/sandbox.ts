@@ -41,7 +41,7 @@ export interface Sandbox {
   readonly root: DataRoot;
   /** How often it fetched. */
   readonly fetches: number;
-  sync(target: Target): Promise<SyncOutcome>;
+  sync(target: Target, signal?: AbortSignal): Promise<SyncOutcome>;
   /** Tells the gateway of what it does not know yet. */
   reload(target: Target): Promise<boolean>;
   /** Forgets what is in memory, as a restart does. */
@@ -57,12 +57,14 @@ interface SandboxOptions {
   files?: { tokenFile?: string; sshKeyFile?: string; knownHostsFile?: string; caFile?: string | undefined };
   /** Port of the gateway. */
   port?: number;
+  /** Of V8's heap, as the agent takes it to be. */
+  heapBytes?: number;
 }
 
 /** Makes a sandbox that is removed after the test. */
 export async function createSandbox(
   t: TestContext,
-  { git = new Git(process.env), http = localHttp(), files = {}, port = 9 }: SandboxOptions = {},
+  { git = new Git(process.env), http = localHttp(), files = {}, port = 9, heapBytes }: SandboxOptions = {},
 ): Promise<Sandbox> {
   const { path: folder, remove } = await makeTemporaryFolder('agent-');
   t.after(remove);
@@ -91,7 +93,10 @@ export async function createSandbox(
     fetches += 1;
   };
   const uid = process.getuid?.() ?? 0;
-  const start = () => wireSync(config, { git, http, keyFolder: '/dev/shm', uid, log, onFetch });
+  const start = async () => ({
+    ...(await wireSync(config, { git, http, keyFolder: '/dev/shm', uid, log, onFetch })),
+    ...(heapBytes && { heapBytes }),
+  });
   let dependencies = await start();
   return {
     folder,
@@ -107,7 +112,7 @@ export async function createSandbox(
     get fetches() {
       return fetches;
     },
-    sync: (target) => sync(intentOf(target), dependencies, new AbortController().signal),
+    sync: (target, signal = new AbortController().signal) => sync(intentOf(target), dependencies, signal),
     reload: (target) => dependencies.gateway.catchUp(intentOf(target)),
     restart: async () => {
       dependencies = await start();

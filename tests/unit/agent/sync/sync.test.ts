@@ -78,6 +78,31 @@ suite('sync', () => {
     assert.deepEqual(await sandbox.files(), { a: '1', b: '2' });
   });
 
+  for (const kept of ['prune: false', 'an optional source'] as const) {
+    test(`a template that ${kept} keeps stays as it was rendered, though the commit is another`, async (t) => {
+      const { url: repo, commit } = await createRepository();
+      const sandbox = await createSandbox(t);
+      const mapping = { required: true, template: true };
+      const profile = {
+        prune: kept !== 'prune: false',
+        mappings: [
+          { ...mapping, source: 'a', destination: 'a' },
+          { ...mapping, source: 'b', destination: 'b', required: false },
+        ],
+      };
+      const gone = kept === 'prune: false' ? 'a/t' : 'b/t';
+      const first = await commit({ files: { [gone]: '{{ .Commit }}', 'a/k': '1' } });
+      await sandbox.sync({ repo, profile, commit: first });
+      await sandbox.sync({ repo, profile, commit: await commit({ files: { [gone]: null, 'a/k': '2' } }) });
+      const { plan } = await sandbox.sync({ repo, profile, commit: await commit({ files: { 'a/k': '3' } }) });
+      assert.deepEqual(
+        plan.changes.map((change) => change.path),
+        ['a/k'],
+      );
+      assert.deepEqual(await sandbox.files(), { [gone]: first, 'a/k': '3' });
+    });
+  }
+
   test('files that come, go and move soon after a check take their folders along', async (t) => {
     const { url: repo, commit } = await createRepository();
     const sandbox = await createSandbox(t);

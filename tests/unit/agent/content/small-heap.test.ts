@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { suite, test } from 'node:test';
+import { promisify } from 'node:util';
+
+const MIB = 1024 ** 2;
+const run = promisify(execFile);
+
+/** Makes content from `text` in a process with the heap of a container of 128 MiB, and gives what it says. */
+async function makeContent(text: string, way: 'template' | 'patch'): Promise<string> {
+  const at = (file: string) => JSON.stringify(new URL(`../../../../agent/${file}`, import.meta.url).href);
+  const script = `
+    import { renderContent } from ${at('content/deliver-content.ts')};
+    import { applyPatches } from ${at('plan/file-patches.ts')};
+    const content = Buffer.from(${text});
+    const value = { get: () => 'x'.repeat(300) };
+    const steps = [[{ path: ['0'], json: '"x"' }]];
+    const result = ${way === 'template' ? 'renderContent(content, value)' : "applyPatches(content, { steps, hash: '' })"};
+    console.log(result.kind, result.message ?? result.content.length);`;
+  const flags = ['--max-old-space-size=64', '--max-semi-space-size=1', '--input-type=module'];
+  return (await run(process.execPath, [...flags, '--eval', script])).stdout.trim();
+}
+
+/** As an expression: the piece, so often that a few bytes are left of 8 MiB. */
+const filled = (piece: string) => `'${piece}'.repeat(${Math.floor((8 * MIB - 16) / Buffer.byteLength(piece))})`;
+
+suite('content of 8 MiB, in the heap of a small container', () => {
+  const templates: [name: string, text: string, outcome: RegExp][] = [
+    ['a value that makes it longer', filled('{{.Vars.a}}'), /^problem line 1: .* longer than 8388608 characters$/],
+    ['many expressions that make it shorter', filled('{{"a"}}'), /^content 1198370$/],
+    ['an error after many lines', `${filled('\\n')} + '{{ x }}'`, /^problem line 4194297: /],
+    ['characters of three bytes', filled('\u20ac{{"a"}}'), /^content 3355436$/],
+  ];
+  for (const [name, text, outcome] of templates) {
+    test(`a template, ${name}`, async () => assert.match(await makeContent(text, 'template'), outcome));
+  }
+
+  const json: [name: string, text: string, outcome: RegExp][] = [
+    ['of brackets', `'[' + ${filled('{},')} + '1]'`, /^problem cannot be patched: .* more than 500000 /],
+    ['of as many objects as can be', "'[' + '{},'.repeat(249990) + '1]'", /^content /],
+    ['of as many keys as can be', `'[{' + '"a":0,'.repeat(249980) + '"b":1}]'`, /^content /],
+    ['of text', `'[1, "' + ${filled('\u20ac')} + '"]'`, /^content /],
+  ];
+  for (const [name, text, outcome] of json) {
+    test(`a JSON patch, ${name}`, async () => assert.match(await makeContent(text, 'patch'), outcome));
+  }
+});

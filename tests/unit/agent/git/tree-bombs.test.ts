@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { createSandbox } from '../support/sandbox.ts';
+import { objectWriter } from './support/write-object.ts';
+
+const MIB = 1024 ** 2;
+
+/** A commit whose tree holds thirty times the same tree, twelve levels deep; at the bottom is a file, or nothing. */
+async function commitBomb(t: TestContext, { isEmpty = false } = {}) {
+  const server = await startGitServer();
+  t.after(() => server.stop());
+  const { url: repo, path, git } = await server.createRepository('x');
+  const write = objectWriter(path);
+  const file = await write('blob', Buffer.from('x'));
+  const entry = (mode: string, name: string, id: string) =>
+    Buffer.concat([Buffer.from(`${mode} ${name}\0`), Buffer.from(id, 'hex')]);
+  let tree = await write('tree', isEmpty ? Buffer.alloc(0) : entry('100644', 'f', file));
+  for (let level = 0; level < 12; level += 1) {
+    const names = Array.from({ length: 30 }, (_, index) => String(10 + index));
+    tree = await write('tree', Buffer.concat(names.map((name) => entry('40000', name, tree))));
+  }
+  const root = await write('tree', Buffer.concat([entry('40000', 'bomb', tree), entry('100644', 'ok', file)]));
+  const author = 'A <a@b.test> 1700000000 +0000';
+  const commit = await write('commit', Buffer.from(`tree ${root}\nauthor ${author}\ncommitter ${author}\n\nx\n`));
+  await git('update-ref', 'refs/heads/main', commit);
+  return { repo, commit };
+}
+
+const mapped = (source: string) => ({ mappings: [{ source, destination: source, required: true, template: false }] });
+
+suite('a commit that lists more than can be counted', { timeout: 60_000 }, () => {
+  for (const isEmpty of [false, true]) {
+    test(`is refused in words, ${isEmpty ? 'of folders alone' : 'be it excluded'}`, async (t) => {
+      const target = await commitBomb(t, { isEmpty });
+      const sandbox = await createSandbox(t, { heapBytes: 32 * MIB });
+      await assert.rejects(sandbox.sync({ ...target, profile: { excludePatterns: ['bomb/'] } }), {
+        code: 'sync.TooManyFiles',
+        message: /more than \d+ files in \d+ folders.*map fewer files/,
+      });
+      await sandbox.sync({ ...target, profile: mapped('ok') });
+      assert.deepEqual(await sandbox.files(), { ok: 'x' });
+    });
+  }
+
+  test('stops to be counted when the agent is told to stop', async (t) => {
+    const target = await commitBomb(t);
+    const sandbox = await createSandbox(t, { heapBytes: 2 ** 50 });
+    await sandbox.sync({ ...target, profile: mapped('ok') });
+    const reason = new Error('another commit came');
+    await assert.rejects(sandbox.sync({ ...target, profile: mapped('bomb') }, AbortSignal.abort(reason)), reason);
+    const stopping = new AbortController();
+    const syncing = sandbox.sync({ ...target, profile: mapped('bomb') }, stopping.signal);
+    setTimeout(() => stopping.abort(reason), 500);
+    await assert.rejects(syncing, reason);
+  });
+});
