@@ -1,7 +1,8 @@
-import { lstatSync, renameSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { TransientError } from '../../shared/errors.ts';
 import type { Folder } from './folder.ts';
 import { Pacer } from './pacer.ts';
+import { isExpendable, putAside } from './set-aside.ts';
 
 /** Opens a folder with the agent's own files. */
 interface AgentFolders {
@@ -110,15 +111,20 @@ async function removeFolder(root: AgentFolders, all: Folder, name: string): Prom
   });
 }
 
-/** A folder in it is nobody's but a stranger's, caught while it took the place of a file: it is put aside, never removed. */
+/** Only what is known to be the agent's is removed. Anything else was caught while it took the place of a file: it is put aside. */
 async function emptyFolder(root: AgentFolders, name: string, folder: Folder): Promise<void> {
   const pacer = new Pacer();
   for (const entry of folder.isAlive ? folder.list() : []) {
-    if (lstatSync(folder.at(entry), { throwIfNoEntry: false })?.isDirectory()) {
+    const stats = lstatSync(folder.at(entry), { throwIfNoEntry: false });
+    if (stats && isExpendable(entry, stats)) folder.unlink(entry);
+    else if (stats) {
       const kept = root.openAgentFolder(KEPT);
-      renameSync(folder.at(entry), kept.at(`${name}.${entry}`));
-      kept.close();
-    } else folder.unlink(entry);
+      try {
+        putAside(folder.at(entry), { staging: name, name: entry, kept });
+      } finally {
+        kept.close();
+      }
+    }
     if (pacer.isDue) await pacer.rest();
   }
 }
