@@ -30,10 +30,11 @@ export function isExpendable(name: string, stats: Stats): boolean {
 
 /** Moves what is somebody else's to the folder with what was taken over, under the name that the manifest has for it. */
 export function putAside(
-  source: string,
+  source: Buffer,
   { staging, name, kept }: { staging: string; name: string; kept: Folder },
 ): void {
-  const wanted = KEPT.exec(name)?.[1] ?? `${staging}.${name.replace(/[^\w.-]/g, '_').slice(0, 100)}`;
+  const given = KEPT.exec(name)?.[1] ?? `${staging}.${name}`;
+  const wanted = given.replace(/[^\w.-]/g, '_').slice(0, 200);
   const stats = lstatSync(source);
   let [number, target] = [1, kept.at(wanted)];
   for (let there = statOf(target); there; there = statOf(target)) {

@@ -9,6 +9,9 @@ interface AgentFolders {
   openAgentFolder(name: string): Folder;
 }
 
+/** The highest number of a lock. Nobody has counted to it: what has it is no lock, and would end the row. */
+export const LAST_GENERATION = 999_999_999_999_999;
+
 const STAGING = 'staging';
 const KEPT = 'taken-over';
 /** Times that a folder is emptied before it counts as one that somebody goes on filling. */
@@ -73,6 +76,22 @@ export class Staging {
   }
 }
 
+/** The highest number of an owner whose folder is there; 0 without any. */
+export function highestStaging(root: AgentFolders): number {
+  const all = root.openAgentFolder(STAGING);
+  try {
+    return Math.max(0, ...all.list().map(numberOf));
+  } finally {
+    all.close();
+  }
+}
+
+/** That of the lock that its owner had; 0 for what no owner made. */
+function numberOf(name: string): number {
+  const number = Number(/^(\d{1,15})\./.exec(name)?.[1] ?? 0);
+  return number < LAST_GENERATION ? number : 0;
+}
+
 /**
  * Removes the folders of earlier owners. When this resolves, none of them can move a file any more: neither is
  * anything left that could be moved in, nor a place to which something could be moved away.
@@ -82,8 +101,7 @@ export async function removeEarlierStaging(root: AgentFolders, generation: numbe
   try {
     for (const name of all.list()) {
       // What a later owner made is not to be touched by one who was held up here.
-      const number = /^(\d{1,15})\./.exec(name)?.[1];
-      if (number && Number(number) >= generation) continue;
+      if (numberOf(name) >= generation) continue;
       await removeFolder(root, all, name);
     }
   } finally {
@@ -114,13 +132,14 @@ async function removeFolder(root: AgentFolders, all: Folder, name: string): Prom
 /** Only what is known to be the agent's is removed. Anything else was caught while it took the place of a file: it is put aside. */
 async function emptyFolder(root: AgentFolders, name: string, folder: Folder): Promise<void> {
   const pacer = new Pacer();
-  for (const entry of folder.isAlive ? folder.list() : []) {
-    const stats = lstatSync(folder.at(entry), { throwIfNoEntry: false });
+  for (const path of folder.isAlive ? folder.paths() : []) {
+    const entry = path.toString().slice(folder.at('').length);
+    const stats = lstatSync(path, { throwIfNoEntry: false });
     if (stats && isExpendable(entry, stats)) folder.unlink(entry);
     else if (stats) {
       const kept = root.openAgentFolder(KEPT);
       try {
-        putAside(folder.at(entry), { staging: name, name: entry, kept });
+        putAside(path, { staging: name, name: entry, kept });
       } finally {
         kept.close();
       }
