@@ -67,7 +67,7 @@ export function planChanges(given: PlanInput): PlanResult {
     kind: 'plan',
     plan: {
       changes: [...deletes.filter(isInTheWay), ...judged.writes, ...deletes.filter((change) => !isInTheWay(change))],
-      folders: planFolders(input, judged.writes),
+      folders: planFolders(input, [...judged.writes, ...deletes.filter(({ kind }) => kind === 'restore')]),
       unchanged: judged.unchanged + (input.untouched ?? 0) + owned.filter((path) => desired.kept.has(path)).length,
       corrected: judged.corrected,
       disowned,
@@ -165,8 +165,8 @@ function planDeletes(input: PlanInput): Removal[] {
     const isGone = was === undefined && !found;
     if (!isGone && (was?.kind !== 'file' || !isRemovable(path, was, input))) return [];
     const isInTheWay = desired.folders.has(path) || foldersOf(path).some((folder) => desired.files.has(folder));
-    const hasFolder = foldersOf(path).every((folder) => live.get(folder)?.kind === 'folder');
-    if (kept && hasFolder && !isInTheWay) return [{ kind: 'restore', path, reason: 'NoLongerMapped', kept, was }];
+    const canHaveFolder = foldersOf(path).every((folder) => (live.get(folder)?.kind ?? 'folder') === 'folder');
+    if (kept && canHaveFolder && !isInTheWay) return [{ kind: 'restore', path, reason: 'NoLongerMapped', kept, was }];
     if (!was) return [];
     const inTheWay = isInTheWay || (isFolded && renamed.has(foldName(path, folding))) || false;
     return [{ kind: 'delete', path, reason: 'NoLongerMapped', inTheWay, was }];

@@ -63,7 +63,9 @@ async function takeBack(moves: Move[], { root, lock, manifestFile, log }: Target
   if (!lock.isHeld) manifestFile.forget();
   lock.check();
   const errors = await undoMoves(moves, root, lock);
-  await manifestFile.takeBack();
+  // Where something could not be taken back, the manifest has to cover what is there, as after a kill.
+  if (errors.length === 0) await manifestFile.takeBack();
+  else manifestFile.forget();
   log.warn({ undone: errors.length === 0, errors: errors.map(String).slice(0, 5) }, 'changes taken back');
 }
 
