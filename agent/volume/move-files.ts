@@ -212,7 +212,8 @@ async function isAsSeen(file: string, was: LiveEntry): Promise<boolean> {
   const stats = lstatSync(file);
   if (was.kind !== 'file') return !stats.isFile() && !stats.isDirectory();
   if (!stats.isFile()) return false;
-  return isSameFingerprint(was.fingerprint, stats) || (await hashFile(file, 'sha256')).sha256 === was.sha256;
+  if (isSameFingerprint(was.fingerprint, stats)) return true;
+  return stats.size === was.fingerprint.size && (await hashFile(file, 'sha256')).sha256 === was.sha256;
 }
 
 /** The group that a volume gives to new folders (setgid) stays. */

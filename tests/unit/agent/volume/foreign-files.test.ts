@@ -110,6 +110,14 @@ for (const [kind, make] of Object.entries(volumes)) {
       assert.deepEqual(await sandbox.files(), { a: '2', b: 'theirs', c: '1', keep: '1' });
     });
 
+    test('a file that became too large to be read in time is told by its size', async (t) => {
+      make(t);
+      const { sandbox, at, sync } = await prepare(t, { a: '1', z: '1' });
+      meanwhile(t, sandbox, () => fs.truncateSync(at('a'), 8e12));
+      await assert.rejects(sync({ a: null }), changed('a'));
+      assert.equal((await stat(at('a'))).size, 8e12);
+    });
+
     test('a file that somebody wrote again with the same content is the same', async (t) => {
       make(t);
       const { sandbox, at, sync } = await prepare(t, { a: '1' });
