@@ -48,7 +48,9 @@ export function judgeFile(file: DesiredFile, input: PlanInput): Judged {
 export function isOurs(path: string, live: LiveFile, { manifest }: Pick<PlanInput, 'manifest'>): boolean {
   const record = manifest.files.get(path);
   if (!record || record.found) return false;
-  return !manifest.pending.has(path) || live.sha256 === record.sha256 || live.sha256 === record.earlier;
+  if (!manifest.pending.has(path) || live.sha256 === record.sha256 || live.sha256 === record.earlier) return true;
+  // Empty, in the place of what is kept and was not: without hard links a kill leaves it so.
+  return live.fingerprint.size === 0 && (record.kept?.size ?? 0) > 0;
 }
 
 /** No file is there: nothing, or what somebody put in the place of one. */

@@ -24,8 +24,8 @@ export interface Plan {
   corrected: OwnedFile[];
   /** Paths that the agent will own no longer. */
   disowned: string[];
-  /** Names in `.sync-agent/taken-over` that will be needed no longer. */
-  dropped: string[];
+  /** Names in `.sync-agent/taken-over` that are needed no longer once what they hold is at the path. */
+  dropped: { path: string; name: string }[];
   /** Files that are not as they were delivered, with `drift: ignore` none. Of a part of the files if the plan is partial. */
   drift: Drift[];
   /** Whether only a part of the files was looked at, since the rest is known not to concern it. */
@@ -60,12 +60,14 @@ export function planChanges(given: PlanInput): PlanResult {
   if (overflow) return refused('TakenOverFull', [overflow]);
   const deletes = planDeletes(input);
   const isInTheWay = (change: Change) => change.kind === 'delete' && change.inTheWay;
-  const restored = deletes.flatMap((change) => (change.kind === 'restore' ? [change.kept.name] : []));
+  const restored = deletes.flatMap((change) =>
+    change.kind === 'restore' ? [{ path: change.path, name: change.kept.name }] : [],
+  );
   return {
     kind: 'plan',
     plan: {
       changes: [...deletes.filter(isInTheWay), ...judged.writes, ...deletes.filter((change) => !isInTheWay(change))],
-      folders: planFolders(input, judged.writes),
+      folders: planFolders(input, [...judged.writes, ...deletes.filter(({ kind }) => kind === 'restore')]),
       unchanged: judged.unchanged + (input.untouched ?? 0) + owned.filter((path) => desired.kept.has(path)).length,
       corrected: judged.corrected,
       disowned,
@@ -135,8 +137,8 @@ function keptProblem(writes: Change[], { manifest, whole = manifest }: PlanInput
   return `${size} would have to be kept in .sync-agent/taken-over, which takes at most ${KEPT_LIMITS.files} files and ${KEPT_LIMITS.bytes / 1024 ** 2} MiB: remove from the data volume what is not needed, or exclude it`;
 }
 
-/** Copies of files that are in their places after all: their takeover was cut off before it wrote. */
-function needlessCopies(input: PlanInput, corrected: OwnedFile[]): string[] {
+/** Copies of files that may be in their places after all: their takeover was cut off before it wrote. */
+function needlessCopies(input: PlanInput, corrected: OwnedFile[]): Plan['dropped'] {
   const { desired, manifest, live } = input;
   const found = new Set(corrected.flatMap((record) => (record.found ? [record.path] : [])));
   return [...manifest.pending].flatMap((path) => {
@@ -144,7 +146,7 @@ function needlessCopies(input: PlanInput, corrected: OwnedFile[]): string[] {
     const entry = live.get(path);
     const isForeign = entry?.kind === 'file' && !isOurs(path, entry, input);
     const stays = found.has(path) || (!desired.files.has(path) && !desired.kept.has(path));
-    return record?.kept && isForeign && stays ? [record.kept.name] : [];
+    return record?.kept && isForeign && stays ? [{ path, name: record.kept.name }] : [];
   });
 }
 
@@ -163,8 +165,8 @@ function planDeletes(input: PlanInput): Removal[] {
     const isGone = was === undefined && !found;
     if (!isGone && (was?.kind !== 'file' || !isRemovable(path, was, input))) return [];
     const isInTheWay = desired.folders.has(path) || foldersOf(path).some((folder) => desired.files.has(folder));
-    const hasFolder = foldersOf(path).every((folder) => live.get(folder)?.kind === 'folder');
-    if (kept && hasFolder && !isInTheWay) return [{ kind: 'restore', path, reason: 'NoLongerMapped', kept, was }];
+    const canHaveFolder = foldersOf(path).every((folder) => (live.get(folder)?.kind ?? 'folder') === 'folder');
+    if (kept && canHaveFolder && !isInTheWay) return [{ kind: 'restore', path, reason: 'NoLongerMapped', kept, was }];
     if (!was) return [];
     const inTheWay = isInTheWay || (isFolded && renamed.has(foldName(path, folding))) || false;
     return [{ kind: 'delete', path, reason: 'NoLongerMapped', inTheWay, was }];

@@ -1,13 +1,15 @@
-import { existsSync, renameSync } from 'node:fs';
+import { lstatSync, renameSync } from 'node:fs';
 import type { TemplateValues } from '../../shared/domain/render-template.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { ContentReader } from '../content/content-reader.ts';
 import type { Applied, Manifest, OwnedFile } from '../plan/manifest.ts';
 import { keptName, updateAfter, updateBefore, updateRecords } from '../plan/next-manifest.ts';
 import type { Change, Plan } from '../plan/plan-changes.ts';
+import type { LiveFile } from '../plan/plan-input.ts';
 import type { DataRoot } from './data-root.ts';
 import type { ManifestFile } from './manifest-file.ts';
 import { FileMover, type Placement } from './move-files.ts';
+import { isSameFingerprint } from './scan-tree.ts';
 import { stageFiles } from './stage-files.ts';
 import { type Move, undoMoves } from './undo-moves.ts';
 import type { VolumeLock } from './volume-lock.ts';
@@ -61,7 +63,9 @@ async function takeBack(moves: Move[], { root, lock, manifestFile, log }: Target
   if (!lock.isHeld) manifestFile.forget();
   lock.check();
   const errors = await undoMoves(moves, root, lock);
-  await manifestFile.takeBack();
+  // Where something could not be taken back, the manifest has to cover what is there, as after a kill.
+  if (errors.length === 0) await manifestFile.takeBack();
+  else manifestFile.forget();
   log.warn({ undone: errors.length === 0, errors: errors.map(String).slice(0, 5) }, 'changes taken back');
 }
 
@@ -83,12 +87,18 @@ function isBookkeeping({ changes, folders }: Plan): boolean {
   return changes.length === 0 && folders.clear.length === 0 && folders.prune.length === 0;
 }
 
-/** Through the staging folder, as all that is moved: so nothing is removed that a later owner of the lock keeps. */
+/**
+ * Removes copies of what is in its place again, and no others. Through the staging folder, as all that is moved: so
+ * nothing is removed that a later owner of the lock keeps.
+ */
 function dropKept({ dropped }: Plan, root: DataRoot): void {
   if (dropped.length === 0) return;
   const folder = root.openAgentFolder('taken-over');
-  for (const [index, name] of dropped.entries()) {
-    if (existsSync(folder.at(name))) renameSync(folder.at(name), root.staging.at(`dropped-${index}`));
+  for (const [index, { path, name }] of dropped.entries()) {
+    const [copy, live] = [folder.at(name), root.absolute(path)].map((file) =>
+      lstatSync(file, { throwIfNoEntry: false }),
+    );
+    if (copy && live && isSameFingerprint(copy, live)) renameSync(folder.at(name), root.staging.at(`dropped-${index}`));
   }
   folder.close();
 }
@@ -133,18 +143,24 @@ function placement(record: OwnedFile, { change, staged, manifest, root }: Staged
   if (change?.reason !== 'TakenOver' || was?.kind !== 'file') {
     return { staged, record: known ? { ...record, kept: known } : record, was, keepAs: undefined };
   }
-  const kept = { name: known?.name ?? freeName(record.path, root), size: was.fingerprint.size };
+  const kept = { name: freeName(record.path, was, root), size: was.fingerprint.size };
   return { staged, record: { ...record, kept }, was, keepAs: kept.name };
 }
 
-function freeName(path: string, root: DataRoot): string {
+/** A name that nothing has, or that the very file has already since a kill came between: nothing that is kept is replaced. */
+function freeName(path: string, was: LiveFile, root: DataRoot): string {
   const folder = root.openAgentFolder('taken-over');
   try {
     for (let number = 1; ; number += 1) {
       const name = keptName(path, number);
-      if (!existsSync(folder.at(name))) return name;
+      if (isFree(folder.at(name), was)) return name;
     }
   } finally {
     folder.close();
   }
+}
+
+function isFree(file: string, { fingerprint }: LiveFile): boolean {
+  const stats = lstatSync(file, { throwIfNoEntry: false });
+  return stats === undefined || isSameFingerprint(fingerprint, stats);
 }

@@ -78,6 +78,12 @@ export class Folder {
     return readdirSync(this.at('.'));
   }
 
+  /** Paths of all entries, as {@link Folder.at} gives them; for names that are no UTF-8 as well. */
+  paths(): Buffer[] {
+    const folder = Buffer.from(this.at(''));
+    return readdirSync(folder, { encoding: 'buffer' }).map((name) => Buffer.concat([folder, name]));
+  }
+
   /** Removes a file or a link, never a folder; gives whether it was there. */
   unlink(name: string): boolean {
     return succeeds(() => unlinkSync(this.at(name)), ['ENOENT']);

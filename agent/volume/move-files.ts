@@ -6,7 +6,8 @@ import type { DataRoot } from './data-root.ts';
 import type { Folder } from './folder.ts';
 import { Pacer } from './pacer.ts';
 import { putNew, tryLink } from './put-new.ts';
-import { hashFile, isSameFingerprint } from './scan-tree.ts';
+import { fingerprintOf, hashFile, isSameFingerprint } from './scan-tree.ts';
+import { keepName, replacedName } from './set-aside.ts';
 import { type Move, type Saved, split } from './undo-moves.ts';
 import type { VolumeLock } from './volume-lock.ts';
 
@@ -56,7 +57,7 @@ export class FileMover {
     for (const { path, was } of files) {
       const target = this.#target(path);
       if (!target || !this.#isThere(target, path)) continue;
-      const saved = this.#nextSaved();
+      const saved = this.#savedAs((number) => replacedName(number, was));
       this.#moves.push({ kind: 'removed', path, saved });
       this.#takeAway(target, saved.name);
       await this.#checkSaved(target, { path, saved, was });
@@ -71,7 +72,7 @@ export class FileMover {
       const stats = lstatSync(folder.at(kept.name), { throwIfNoEntry: false });
       // Somebody removed what was kept: then the agent's own file goes.
       if (!stats) return await this.remove(was ? [{ path, was }] : []);
-      const staged = this.#root.staging.at(this.#nextSaved().name);
+      const staged = this.#root.staging.at(this.#savedAs((number) => `back-${number}`).name);
       const isLinked = tryLink(folder.at(kept.name), staged);
       const from: Saved | undefined = isLinked ? undefined : { folder: 'taken-over', name: kept.name };
       const source = isLinked ? staged : folder.at(kept.name);
@@ -120,7 +121,7 @@ export class FileMover {
       this.#moves.push({ kind: 'placed', path, ino, saved: undefined, ...(from && { from }) });
       return meanwhile(path, () => putNew(source, target));
     }
-    const saved = this.#nextSaved();
+    const saved = this.#savedAs((number) => (keepAs ? keepName(keepAs) : replacedName(number, was)));
     const move: Move = { kind: 'placed', path, ino, saved, ...(from && { from }) };
     this.#moves.push(move);
     const isLinked = meanwhile(path, () => tryLink(target, this.#root.staging.at(saved.name)));
@@ -145,12 +146,23 @@ export class FileMover {
   /** Throws unless what was saved is what the plan saw; it is in its place again then. */
   async #checkSaved(target: string, { path, saved, was }: { path: string; saved: Saved; was: LiveEntry }) {
     const file = this.#root.staging.at(saved.name);
-    if (await isAsSeen(file, was)) return;
+    if (await isAsSeen(file, was)) return this.#noteSeen(saved, was);
     const isInPlace = lstatSync(target, { throwIfNoEntry: false })?.ino === lstatSync(file).ino;
     if (!isInPlace) meanwhile(path, () => (lstatSync(file).isDirectory() ? renameSync : putNew)(file, target));
     throw changed(path);
   }
 
+  /** The same content in another file: from now on it is known by that one's fingerprint. */
+  #noteSeen(saved: Saved, was: LiveEntry): void {
+    if (was.kind !== 'file' || saved.name.startsWith(keepName(''))) return;
+    const file = this.#root.staging.at(saved.name);
+    const fingerprint = fingerprintOf(lstatSync(file));
+    if (isSameFingerprint(was.fingerprint, fingerprint)) return;
+    saved.name = replacedName(this.#saved, { ...was, fingerprint });
+    renameSync(file, this.#root.staging.at(saved.name));
+  }
+
+  /** Nothing is there, or another name of the very file, see `freeName`. */
   #keep({ name }: Saved, keepAs: string): Saved {
     const folder = this.#root.openAgentFolder('taken-over');
     try {
@@ -181,9 +193,9 @@ export class FileMover {
     return folder;
   }
 
-  #nextSaved(): Saved {
+  #savedAs(name: (number: number) => string): Saved {
     this.#saved += 1;
-    return { folder: 'staging', name: `saved-${this.#saved}` };
+    return { folder: 'staging', name: name(this.#saved) };
   }
 }
 
@@ -200,7 +212,8 @@ async function isAsSeen(file: string, was: LiveEntry): Promise<boolean> {
   const stats = lstatSync(file);
   if (was.kind !== 'file') return !stats.isFile() && !stats.isDirectory();
   if (!stats.isFile()) return false;
-  return isSameFingerprint(was.fingerprint, stats) || (await hashFile(file, 'sha256')).sha256 === was.sha256;
+  if (isSameFingerprint(was.fingerprint, stats)) return true;
+  return stats.size === was.fingerprint.size && (await hashFile(file, 'sha256')).sha256 === was.sha256;
 }
 
 /** The group that a volume gives to new folders (setgid) stays. */

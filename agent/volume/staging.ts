@@ -1,12 +1,16 @@
-import { lstatSync, renameSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { TransientError } from '../../shared/errors.ts';
 import type { Folder } from './folder.ts';
 import { Pacer } from './pacer.ts';
+import { isExpendable, putAside } from './set-aside.ts';
 
 /** Opens a folder with the agent's own files. */
 interface AgentFolders {
   openAgentFolder(name: string): Folder;
 }
+
+/** The highest number of a lock. Nobody has counted to it: what has it is no lock, and would end the row. */
+export const LAST_GENERATION = 999_999_999_999_999;
 
 const STAGING = 'staging';
 const KEPT = 'taken-over';
@@ -72,6 +76,22 @@ export class Staging {
   }
 }
 
+/** The highest number of an owner whose folder is there; 0 without any. */
+export function highestStaging(root: AgentFolders): number {
+  const all = root.openAgentFolder(STAGING);
+  try {
+    return Math.max(0, ...all.list().map(numberOf));
+  } finally {
+    all.close();
+  }
+}
+
+/** That of the lock that its owner had; 0 for what no owner made. */
+function numberOf(name: string): number {
+  const number = Number(/^(\d{1,15})\./.exec(name)?.[1] ?? 0);
+  return number < LAST_GENERATION ? number : 0;
+}
+
 /**
  * Removes the folders of earlier owners. When this resolves, none of them can move a file any more: neither is
  * anything left that could be moved in, nor a place to which something could be moved away.
@@ -81,8 +101,7 @@ export async function removeEarlierStaging(root: AgentFolders, generation: numbe
   try {
     for (const name of all.list()) {
       // What a later owner made is not to be touched by one who was held up here.
-      const number = /^(\d{1,15})\./.exec(name)?.[1];
-      if (number && Number(number) >= generation) continue;
+      if (numberOf(name) >= generation) continue;
       await removeFolder(root, all, name);
     }
   } finally {
@@ -110,15 +129,21 @@ async function removeFolder(root: AgentFolders, all: Folder, name: string): Prom
   });
 }
 
-/** A folder in it is nobody's but a stranger's, caught while it took the place of a file: it is put aside, never removed. */
+/** Only what is known to be the agent's is removed. Anything else was caught while it took the place of a file: it is put aside. */
 async function emptyFolder(root: AgentFolders, name: string, folder: Folder): Promise<void> {
   const pacer = new Pacer();
-  for (const entry of folder.isAlive ? folder.list() : []) {
-    if (lstatSync(folder.at(entry), { throwIfNoEntry: false })?.isDirectory()) {
+  for (const path of folder.isAlive ? folder.paths() : []) {
+    const entry = path.toString().slice(folder.at('').length);
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    if (stats && isExpendable(entry, stats)) folder.unlink(entry);
+    else if (stats) {
       const kept = root.openAgentFolder(KEPT);
-      renameSync(folder.at(entry), kept.at(`${name}.${entry}`));
-      kept.close();
-    } else folder.unlink(entry);
+      try {
+        putAside(path, { staging: name, name: entry, kept });
+      } finally {
+        kept.close();
+      }
+    }
     if (pacer.isDue) await pacer.rest();
   }
 }

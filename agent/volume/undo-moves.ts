@@ -1,4 +1,4 @@
-import { lstatSync, renameSync } from 'node:fs';
+import { lstatSync, renameSync, unlinkSync } from 'node:fs';
 import type { Fingerprint } from '../plan/manifest.ts';
 import type { DataRoot } from './data-root.ts';
 import type { Folder } from './folder.ts';
@@ -68,12 +68,13 @@ function undoPlaced(target: string, { move, index }: Placed, root: DataRoot): vo
   else if (saved) giveBack(target, saved, root);
 }
 
-/** Where nothing was moved, what is saved is still in its place under its own name. */
+/** Where nothing was moved, what is saved is a further name of what is in its place: that goes. */
 function giveBack(target: string, saved: Saved, root: DataRoot): void {
   withSaved(saved, root, (source) => {
     const stats = lstatSync(source, { throwIfNoEntry: false });
-    if (!stats || lstatSync(target, { throwIfNoEntry: false })?.ino === stats.ino) return;
-    if (stats.isDirectory()) renameSync(source, target);
+    if (!stats) return;
+    if (lstatSync(target, { throwIfNoEntry: false })?.ino === stats.ino) unlinkSync(source);
+    else if (stats.isDirectory()) renameSync(source, target);
     else putNew(source, target);
   });
 }

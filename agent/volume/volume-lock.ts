@@ -6,7 +6,7 @@ import type { DataRoot } from './data-root.ts';
 import type { Folder } from './folder.ts';
 import { probeFolding } from './probe-folding.ts';
 import { putNew } from './put-new.ts';
-import { removeEarlierStaging, Staging } from './staging.ts';
+import { highestStaging, LAST_GENERATION, removeEarlierStaging, Staging } from './staging.ts';
 
 export interface LockTimes {
   /** Milliseconds between two signs of life. */
@@ -91,9 +91,11 @@ export class VolumeLock {
   }
 
   async #take(folder: Folder): Promise<void> {
+    folder.unlink(nameOf(LAST_GENERATION));
     const latest = readLatest(folder);
     this.#checkFree(latest);
-    const generation = (latest?.generation ?? 0) + 1;
+    // Somebody may have taken the locks away: an owner that is held up still has its folder.
+    const generation = Math.max(latest?.generation ?? 0, highestStaging(this.#root)) + 1;
     const descriptor = this.#create(folder, generation);
     const timer = setInterval(() => this.#beat(), this.#times.beatMs).unref();
     this.#held = { generation, descriptor, timer };

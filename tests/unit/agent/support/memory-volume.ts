@@ -77,7 +77,7 @@ export class MemoryVolume {
     const { clear, prune } = plan.folders;
     if (plan.changes.length + clear.length + prune.length === 0) {
       updateManifest(this.manifest, updateRecords(plan, APPLIED));
-      for (const name of plan.dropped) this.kept.delete(name);
+      for (const copy of plan.dropped) this.#drop(copy);
       return;
     }
     this.#step(() => updateManifest(this.manifest, updateBefore(plan, staged, this.manifest)));
@@ -96,7 +96,11 @@ export class MemoryVolume {
     for (const change of deletes.filter(({ inTheWay }) => !inTheWay)) remove(change);
     for (const folder of plan.folders.prune) this.#step(() => this.#removeFolder(folder));
     this.#step(() => updateManifest(this.manifest, updateAfter(plan, APPLIED)));
-    for (const name of plan.dropped) this.#step(() => this.kept.delete(name));
+    for (const copy of plan.dropped) this.#step(() => this.#drop(copy));
+  }
+
+  #drop({ path, name }: Plan['dropped'][number]): void {
+    if (this.files.get(path)?.ino === this.kept.get(name)?.ino) this.kept.delete(name);
   }
 
   #keep(path: string): void {

@@ -110,6 +110,14 @@ for (const [kind, make] of Object.entries(volumes)) {
       assert.deepEqual(await sandbox.files(), { a: '2', b: 'theirs', c: '1', keep: '1' });
     });
 
+    test('a file that became too large to be read in time is told by its size', async (t) => {
+      make(t);
+      const { sandbox, at, sync } = await prepare(t, { a: '1', z: '1' });
+      meanwhile(t, sandbox, () => fs.truncateSync(at('a'), 8e12));
+      await assert.rejects(sync({ a: null }), changed('a'));
+      assert.equal((await stat(at('a'))).size, 8e12);
+    });
+
     test('a file that somebody wrote again with the same content is the same', async (t) => {
       make(t);
       const { sandbox, at, sync } = await prepare(t, { a: '1' });
@@ -171,6 +179,41 @@ for (const [kind, make] of Object.entries(volumes)) {
       assert.deepEqual(await sandbox.files(), { 'd/a': 'theirs', z: '1' });
       const { mtimeMs, ino } = await stat(at('d/a'));
       assert.deepEqual([mtimeMs, ino], [theirs.mtimeMs, theirs.ino], 'the very same file');
+    });
+
+    test('comes back although somebody removed the folder that it was in', async (t) => {
+      make(t);
+      const { sandbox, at, sync } = await prepare(t, { z: '1' });
+      await mkdir(at('d'));
+      await writeFile(at('d/a'), 'theirs');
+      await sync({ 'd/a': '1' });
+      await rm(at('d'), { recursive: true });
+      await sync({ 'd/a': null });
+      assert.deepEqual(await sandbox.files(), { 'd/a': 'theirs', z: '1' });
+      await sync({ z: '2' });
+      assert.deepEqual(await sandbox.files(), { 'd/a': 'theirs', z: '2' });
+      assert.deepEqual(await readdir(at('.sync-agent/taken-over')), []);
+    });
+
+    test('comes back later where a sync fails and cannot take everything back', async (t) => {
+      make(t);
+      const { sandbox, at, sync, again } = await prepare(t, { z: '1' });
+      await mkdir(at('d'));
+      await mkdir(at('e'));
+      await writeFile(at('d/a'), 'theirs');
+      const open = sandbox.root.openFolder.bind(sandbox.root);
+      let openings = 0;
+      const mock = t.mock.method(sandbox.root, 'openFolder', (folder: string) => {
+        openings += 1;
+        if (openings > 1) throw Object.assign(new Error('EIO: played'), { code: 'EIO' });
+        return open(folder);
+      });
+      await assert.rejects(sync({ 'd/a': '1', 'e/b': '1' }), /EIO: played/);
+      mock.mock.restore();
+      await again();
+      assert.deepEqual(await sandbox.files(), { 'd/a': '1', 'e/b': '1', z: '1' });
+      await sync({ 'd/a': null, 'e/b': null });
+      assert.deepEqual(await sandbox.files(), { 'd/a': 'theirs', z: '1' });
     });
 
     test('outlives a restart and a kept name that is taken', async (t) => {

@@ -147,6 +147,39 @@ suite('two agents on one volume', () => {
     assert.equal(a.root.staging.isAlive, true);
   });
 
+  test('one that was held up stays out, even if somebody took the folder of the locks from both', async (t) => {
+    const { agentOf, folder, own } = await prepare(t);
+    const a = await agentOf('a', silent);
+    await mkdir(path.join(own, 'lock'), { recursive: true });
+    await writeFile(path.join(own, 'lock/2.json'), JSON.stringify({ podUid: 'uid-of-a', pod: 'ns/a' }));
+    await a.hold();
+    const { staging } = a.root;
+    await writeFile(staging.at('0'), 'staged');
+    await rm(path.join(own, 'lock'), { recursive: true });
+    await (await agentOf('b')).hold();
+    assert.deepEqual(await readdir(path.join(own, 'staging')), ['4.uid-of-b']);
+    await assert.rejects(rename(staging.at('0'), path.join(folder, 'x')), { code: 'ENOENT' });
+  });
+
+  test('numbers that nobody can have counted to do not end the row', async (t) => {
+    const { agentOf, own } = await prepare(t);
+    await mkdir(path.join(own, 'lock'), { recursive: true });
+    await mkdir(path.join(own, 'staging/999999999999999.uid'), { recursive: true });
+    await writeFile(path.join(own, 'lock/999999999999999.json'), '{"podUid":"other","pod":"x"}');
+    await (await agentOf('a')).hold();
+    assert.deepEqual(await readdir(path.join(own, 'lock')), ['1.json']);
+    assert.deepEqual(await readdir(path.join(own, 'staging')), ['1.uid-of-a']);
+  });
+
+  test('a file in a staging folder whose name is no UTF-8 is put aside', async (t) => {
+    const { agentOf, own } = await prepare(t);
+    await mkdir(path.join(own, 'staging/0.gone'), { recursive: true });
+    const name = Buffer.concat([Buffer.from(path.join(own, 'staging/0.gone/')), Buffer.from([0xff, 0xfe])]);
+    await writeFile(name, 'theirs');
+    await (await agentOf('a')).hold();
+    assert.deepEqual(await readdir(path.join(own, 'taken-over')), ['0.gone.__']);
+  });
+
   test('a lock that nobody can read is given up as one that stands still', async (t) => {
     const { agentOf, file } = await prepare(t);
     const a = await agentOf('a', silent);

@@ -1,0 +1,49 @@
+import { lstatSync, renameSync, type Stats, unlinkSync } from 'node:fs';
+import type { Fingerprint } from '../plan/manifest.ts';
+import type { LiveEntry } from '../plan/plan-input.ts';
+import type { Folder } from './folder.ts';
+
+/**
+ * Names of files in the staging folder say what may become of them, since a kill leaves nothing else that could: a
+ * number and the others of these are what the agent wrote, or a further name of what is in its place.
+ */
+const OWN = /^(?:\d+|manifest\.jsonl|(?:back|undone|dropped)-\d+)$/;
+const REPLACED = /^saved-\d+\.(.+)$/;
+const KEPT = /^keep\.(.+)$/;
+
+/** For what makes room and may go: the name holds what the plan saw there, so that anything else is told from it. */
+export function replacedName(number: number, was: LiveEntry): string {
+  return `saved-${number}.${was.kind === 'file' ? print(was.fingerprint) : 'none'}`;
+}
+
+/** For what makes room, and has to come to this name in `.sync-agent/taken-over`. */
+export const keepName = (name: string): string => `keep.${name}`;
+
+const print = ({ size, mtimeMs, ino }: Fingerprint): string => `${size}-${mtimeMs}-${ino}`;
+
+/** Whether nobody but the agent needs what lies in a staging folder under this name. */
+export function isExpendable(name: string, stats: Stats): boolean {
+  if (stats.isDirectory()) return false;
+  const expected = REPLACED.exec(name)?.[1];
+  return expected === undefined ? OWN.test(name) : expected === (stats.isFile() ? print(stats) : 'none');
+}
+
+/** Moves what is somebody else's to the folder with what was taken over, under the name that the manifest has for it. */
+export function putAside(
+  source: Buffer,
+  { staging, name, kept }: { staging: string; name: string; kept: Folder },
+): void {
+  const given = KEPT.exec(name)?.[1] ?? `${staging}.${name}`;
+  const wanted = given.replace(/[^\w.-]/g, '_').slice(0, 200);
+  const stats = lstatSync(source);
+  let [number, target] = [1, kept.at(wanted)];
+  for (let there = statOf(target); there; there = statOf(target)) {
+    if (there.isFile() && print(there) === print(stats)) break;
+    number += 1;
+    target = kept.at(`${number}.${wanted}`);
+  }
+  if (statOf(target)) unlinkSync(source);
+  else renameSync(source, target);
+}
+
+const statOf = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false });
