@@ -5,7 +5,13 @@ import type { Logger } from '../../shared/log.ts';
 export type Priority = 'high' | 'low';
 
 /** What a handler wants next: nothing, or to be called again after so many milliseconds. */
-export type Outcome = { requeueAfterMs?: number } | undefined;
+export type Outcome =
+  | {
+      requeueAfterMs?: number;
+      /** The work itself is still to be done: failures before this one and after it are in a row. */
+      isPutOff?: boolean;
+    }
+  | undefined;
 
 export interface QueueOptions {
   /** Reconciles one key; what it throws leads to a retry with back-off. */
@@ -139,7 +145,7 @@ export class KeyedQueue {
   async #work(key: string): Promise<void> {
     try {
       const outcome = await this.#options.handle(key);
-      this.#failures.delete(key);
+      if (!outcome?.isPutOff) this.#failures.delete(key);
       if (outcome?.requeueAfterMs !== undefined) this.addAfter(key, outcome.requeueAfterMs);
     } catch (error) {
       const failures = (this.#failures.get(key) ?? 0) + 1;

@@ -72,6 +72,24 @@ suite('a keyed queue', () => {
     assert.deepEqual(asked, [1, 2, 3]);
   });
 
+  test('counts on where a handler only put its work off between two failures', async () => {
+    const asked: number[] = [];
+    let runs = 0;
+    const queue = makeQueue(
+      async () => {
+        runs += 1;
+        if (runs % 2 === 0) return { requeueAfterMs: 1, isPutOff: true };
+        throw new Error('not yet');
+      },
+      { backoffMs: (failures) => asked.push(failures) },
+    );
+    queue.start();
+    queue.add('a');
+    await until(() => asked.length >= 3, { describe: 'three failures' });
+    await queue.stop();
+    assert.deepEqual(asked.slice(0, 3), [1, 2, 3]);
+  });
+
   test('does not let a back-off stand in the way of a request', async () => {
     let runs = 0;
     const queue = makeQueue(
