@@ -178,6 +178,19 @@ suite('a keyed queue', () => {
     assert.ok(handled.indexOf('poll-9') < 100, `the last poll came as number ${handled.indexOf('poll-9')}`);
   });
 
+  test('lets namespaces take turns, however many keys one of them has', async () => {
+    for (const priority of ['high', 'low'] as const) {
+      const handled: string[] = [];
+      const queue = makeQueue(async (key) => void handled.push(key), { concurrency: 1 });
+      for (let index = 0; index < 1_000; index += 1) queue.add(`busy/${index}`, priority);
+      for (const key of ['calm/a', 'calm/b', 'quiet/a']) queue.add(key, priority);
+      queue.start();
+      await until(() => handled.length === 1_003, { describe: 'all runs' });
+      await queue.stop();
+      assert.deepEqual(handled.slice(0, 6), ['busy/0', 'calm/a', 'quiet/a', 'busy/1', 'calm/b', 'busy/2']);
+    }
+  });
+
   test('tells how long a key waited for a worker, from the first time it was added', async () => {
     let clock = 0;
     const waited: number[] = [];
