@@ -329,6 +329,27 @@ suite('with', () => {
   });
 });
 
+suite('a request for a commit', () => {
+  const hash = '9'.repeat(40);
+  const tips = (...names: string[]) => new Map([...refs, [hash, hash], ...names.map((name) => [name, hash] as const)]);
+  const cases: [tips: string[], allowedRefs: string[], outcome: string][] = [
+    [['refs/heads/dev', 'refs/tags/v9'], ['dev'], 'Applied'],
+    [['refs/tags/v9', 'refs/heads/dev'], ['v*'], 'Applied'],
+    [['refs/heads/dev', 'refs/tags/v9'], [], 'Applied'],
+    [['refs/heads/main', 'refs/tags/v9'], ['v1'], 'Applied'],
+    [['refs/heads/dev', 'refs/tags/v9'], ['v1', 'other'], 'Ignored'],
+    [['refs/heads/dev', 'refs/pull/1/head'], [], 'Ignored'],
+    [[], ['dev'], 'Ignored'],
+  ];
+  for (const [names, allowedRefs, outcome] of cases) {
+    test(`at ${names.join(' and ') || 'no tip'} is ${outcome} where ${JSON.stringify(allowedRefs)} is allowed`, () => {
+      const asked = resourceOf({ request: { ref: hash, at: at(10) }, allowedRefs });
+      const { status } = decideFor(asked, { answer: { kind: 'refs', refs: tips(...names) } });
+      assert.equal(status.lastRequest?.outcome, outcome);
+    });
+  }
+});
+
 suite('a push', () => {
   const branches: [branch: string, allowedRefs: string[], outcome: string][] = [
     ['refs/heads/dev', [], 'Ignored'],
