@@ -29,14 +29,14 @@ const CHECK_MS = 10_000;
 /** Reviews keep coming until every node knows that this pod ends. Each one that fails is a pod without a sidecar. */
 const LINGER_MS = 3_000;
 const RETRY_MS = 2_000;
-/** API servers need a handful; each connection costs memory before the client is known. */
-const MAX_CONNECTIONS = 500;
+/** API servers need a handful each, in a burst some dozens; a connection costs memory before the client is known. */
+const LIMITS = { maxConnections: 500, maxConnectionsPerAddress: 100 };
 
 /** Serves admission reviews over TLS, and loads new certificates without a restart. */
 export async function serveAdmission(options: AdmissionOptions): Promise<Listening> {
   const { tls, certificate } = await firstCertificate(options);
   const { handler, port } = options;
-  const listening = await listen({ handler, port, tls, host: '0.0.0.0', maxConnections: MAX_CONNECTIONS });
+  const listening = await listen({ handler, port, tls, host: '0.0.0.0', ...LIMITS });
   options.onCertificate?.(certificate);
   void keepCertificate(options, certificate, listening);
   return {

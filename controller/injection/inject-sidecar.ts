@@ -41,7 +41,7 @@ export function injectSidecar(input: InjectionInput): Injection {
   const present = sidecarOf(pod);
   if (present) return completeMetadata(pod, present);
   const annotations = pod.metadata.annotations ?? {};
-  const problem = checkAnnotations(annotations) ?? checkSystem(pod);
+  const problem = checkAnnotations(annotations) ?? checkSystem(pod) ?? checkSize(pod);
   if (problem) return { kind: 'denied', because: 'pod', message: problem };
   const choice = chooseGatewaySync(annotations, candidates, { namespace, others });
   if (choice.kind === 'denied') return { ...choice, because: 'resource' };
@@ -110,6 +110,16 @@ function checkSystem({ spec }: AdmittedPod): string | undefined {
   return place
     ? `the agent runs on Linux only: remove the annotation ${POD_ANNOTATIONS.inject} from pods with ${place} windows`
     : undefined;
+}
+
+/** Far more than a node runs; what gets here has not been checked yet, and may be made to take time. */
+const MAX_PARTS = 1_000;
+
+function checkSize({ spec }: AdmittedPod): string | undefined {
+  const containers = spec.containers.length + (spec.initContainers?.length ?? 0);
+  const volumes = spec.volumes?.length ?? 0;
+  const much = containers > MAX_PARTS ? `${containers} containers` : volumes > MAX_PARTS && `${volumes} volumes`;
+  return much ? `the pod has ${much}: a pod with the sidecar may have ${MAX_PARTS} at most` : undefined;
 }
 
 /** Labels of nodes that tell their system; https://kubernetes.io/docs/reference/labels-annotations-taints/#kubernetes-io-os. */

@@ -56,20 +56,19 @@ export class MissingSidecars {
   }
 
   async #sweepAll(signal: AbortSignal): Promise<void> {
-    const names = new Map<string, string[]>();
-    for (const { namespace, name } of this.#options.gatewaySyncs())
-      names.set(namespace, [...(names.get(namespace) ?? []), name]);
+    const resourcesOf = Map.groupBy(this.#options.gatewaySyncs(), ({ namespace }) => namespace);
     for (const key of this.#pods.keys()) {
-      if (!names.has(key.slice(0, key.indexOf('/')))) this.#pods.delete(key);
+      if (!resourcesOf.has(key.slice(0, key.indexOf('/')))) this.#pods.delete(key);
     }
     const labelled = Map.groupBy(this.#withoutSidecar(), ({ namespace }) => namespace);
-    for (const [namespace, resources] of names) {
+    for (const [namespace, gatewaySyncs] of resourcesOf) {
       if (signal.aborted) return;
       try {
         const swept = await sweepMissing(this.#options.client, namespace);
         // Who gets the label between the two looks is in both.
         const pods = new Map([...swept, ...(labelled.get(namespace) ?? [])].map((pod) => [pod.uid, pod]));
-        this.#store(namespace, resources, [...pods.values()]);
+        const names = gatewaySyncs.map(({ name }) => name);
+        this.#store(namespace, groupByResource(names, [...pods.values()]));
       } catch (error) {
         this.#options.log.warn({ err: error, namespace }, 'pods without sidecar not looked for');
       }
@@ -80,16 +79,22 @@ export class MissingSidecars {
     for (const pod of this.#options.labelledPods()) if (pod.sidecar === 'missing' && pod.live) yield pod;
   }
 
-  #store(namespace: string, resources: string[], pods: ObservedPod[]): void {
-    for (const name of resources) {
+  #store(namespace: string, podsOf: Map<string, ObservedPod[]>): void {
+    for (const [name, own] of podsOf) {
       const key = `${namespace}/${name}`;
-      const own = pods.filter(({ crName }) => crName === name || (crName === undefined && resources.length === 1));
       const before = this.podsOf(key);
       if (own.length > 0) this.#pods.set(key, own);
       else this.#pods.delete(key);
       if (uidsOf(before) !== uidsOf(own)) this.#options.onChange(key);
     }
   }
+}
+
+/** The pods of each resource of a namespace: those that name it, and those that name none where it is the only one. */
+export function groupByResource(resources: string[], pods: ObservedPod[]): Map<string, ObservedPod[]> {
+  const only = resources.length === 1 ? resources[0] : undefined;
+  const named = Map.groupBy(pods, ({ crName }) => crName ?? only);
+  return new Map(resources.map((name) => [name, named.get(name) ?? []]));
 }
 
 function uidsOf(pods: ObservedPod[]): string {

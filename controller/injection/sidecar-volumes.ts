@@ -45,8 +45,9 @@ export interface Followed {
 
 /** Makes the volumes of a sidecar. A name that the pod already uses gets a number. */
 export function sidecarVolumes(followed: Followed, taken: string[]): SidecarVolumes {
+  const all = new Set(taken);
   const names = Object.fromEntries(
-    Object.entries(NAMES).map(([key, name]) => [key, freeName(name, taken)]),
+    Object.entries(NAMES).map(([key, name]) => [key, freeName(name, all)]),
   ) as unknown as typeof NAMES;
   const credentials = [
     ...credentialSources(followed).map(({ projection }) => projection),
@@ -122,9 +123,9 @@ const serviceAccountSources = [
   { downwardAPI: { items: [{ path: 'namespace', fieldRef: { fieldPath: 'metadata.namespace' } }] } },
 ];
 
-function freeName(name: string, taken: string[]): string {
+function freeName(name: string, taken: ReadonlySet<string>): string {
   for (let number = 1; ; number += 1) {
     const candidate = number === 1 ? name : `${name}-${number}`;
-    if (!taken.includes(candidate)) return candidate;
+    if (!taken.has(candidate)) return candidate;
   }
 }

@@ -8,6 +8,7 @@ import type {
   RequestAnnotations,
 } from '../watch/observed-gateway-sync.ts';
 import { refPrefixes } from './resolve-ref.ts';
+import { LAST_TIME, readStatedTime } from './stated-time.ts';
 
 export type Target = NonNullable<GatewaySyncStatus['target']>;
 
@@ -78,11 +79,11 @@ function editOf({ spec, status, createdAt, refWrittenAt, repoWrittenAt }: Observ
     return { target, of, at: writtenAt > createdAt ? writtenAt : NEVER };
   }
   if (of === 'spec.git.ref' && observedRef === spec.git.ref)
-    return { target, of, at: observedRefTime ? Date.parse(observedRefTime) : NEVER };
+    return { target, of, at: readStatedTime(observedRefTime ?? '') ?? NEVER };
   const times = [of === 'spec.git.repo' && repoWrittenAt, observedRef !== spec.git.ref && refWrittenAt];
   const known = times.filter((time) => typeof time === 'number');
   // An edit comes after all that was done without it, also where that was in the same second.
-  return { target, of, at: Math.max(createdAt, keptAt(status) + 1, ...known) };
+  return { target, of, at: Math.min(Math.max(createdAt, keptAt(status) + 1, ...known), LAST_TIME) };
 }
 
 /** A tag or a branch that was asked for in one repository means nothing in another. */
@@ -93,7 +94,7 @@ function keptOf({ spec, status }: Pick<ObservedGatewaySync, 'spec' | 'status'>):
 }
 
 function keptAt({ targetTime }: GatewaySyncStatus): number {
-  return targetTime ? Date.parse(targetTime) : NEVER;
+  return readStatedTime(targetTime ?? '') ?? NEVER;
 }
 
 function isOtherRepository({ spec, status }: Pick<ObservedGatewaySync, 'spec' | 'status'>): boolean {
@@ -112,8 +113,6 @@ function open<TAnnotations extends RequestAnnotations>(
   return { ...asked, madeAt, ignored: asked.applied ? applied : isStale ? stale : undefined };
 }
 
-/** RFC 3339. */
-const stamp = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
 /** The API server keeps whole seconds. */
 const SECOND_MS = 1_000;
 
@@ -123,8 +122,7 @@ const SECOND_MS = 1_000;
  */
 function timeOf({ at = '', writtenAt, notBefore = NEVER }: RequestAnnotations & Origin, createdAt: number): number {
   if (writtenAt === undefined) return createdAt;
-  const stated = stamp.test(at) ? Date.parse(at) : Number.NaN;
-  const made = Number.isNaN(stated) ? writtenAt : stated;
+  const made = readStatedTime(at) ?? writtenAt;
   return Math.min(Math.max(made, notBefore), writtenAt + SECOND_MS - 1);
 }
 

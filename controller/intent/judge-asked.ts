@@ -2,7 +2,7 @@ import { isCommitHash, isValidRefName } from '../../shared/domain/check-ref-name
 import { compileGlob } from '../../shared/domain/glob.ts';
 import type { PushAnnotations, RequestAnnotations } from '../watch/observed-gateway-sync.ts';
 import type { Open, Wish } from './intents.ts';
-import { type AdvertisedRefs, type ResolvedRef, resolveRef } from './resolve-ref.ts';
+import { type AdvertisedRefs, resolveRef } from './resolve-ref.ts';
 
 /** What a request or a push is worth by itself, before it is held against others. */
 export type Verdict =
@@ -30,10 +30,11 @@ export function judgeRequest(request: Open<RequestAnnotations>, policy: RefPolic
   const { ref, id, madeAt } = request;
   if (request.ignored) return ignored(request.ignored);
   if (!isValidRefName(ref)) return { kind: 'refused', outcome: 'Failed', message: 'this is no valid git ref' };
-  const resolved = resolveRequested(ref, refs);
-  if (!resolved) return { kind: 'missing', message: `the repository has no ref ${ref}` };
-  if (!mayFollow(ref, resolved, policy))
-    return ignored(`${resolved.qualifiedRef} is not allowed: see spec.webhook.allowedRefs`);
+  const names = namesOf(ref, refs);
+  const [first] = names;
+  if (first === undefined) return { kind: 'missing', message: `the repository has no ref ${ref}` };
+  if (!names.some((name) => mayFollow(ref, name, policy)))
+    return ignored(`${first} is not allowed: see spec.webhook.allowedRefs`);
   return {
     kind: 'accepted',
     wish: { target: { ref, source: 'Request', ...(id ? { requestId: id } : {}) }, at: madeAt },
@@ -69,23 +70,22 @@ function ignored(message: string): Verdict {
   return { kind: 'refused', outcome: 'Ignored', message };
 }
 
-/** A bare commit counts as the ref that has it as its tip, so that no commit of a fork gets in by its hash. */
-function resolveRequested(ref: string, refs: AdvertisedRefs): ResolvedRef | undefined {
-  if (!isCommitHash(ref)) return resolveRef(ref, refs);
-  const tips = [...refs].filter(([name, commit]) => commit === ref && name !== ref).map(([name]) => name);
-  const tip = tips.find((name) => name.startsWith('refs/tags/')) ?? tips[0];
-  return tip ? { commit: ref, qualifiedRef: tip, ambiguous: false } : resolveRef(ref, refs);
+/**
+ * Full names of what was asked for. A bare commit counts as each ref that has it as its tip, so that no commit of a fork
+ * gets in by its hash.
+ */
+function namesOf(ref: string, refs: AdvertisedRefs): string[] {
+  const tips = isCommitHash(ref) ? [...refs].filter(([name, commit]) => commit === ref && name !== ref) : [];
+  if (tips.length > 0) return tips.map(([name]) => name);
+  const resolved = resolveRef(ref, refs);
+  return resolved ? [resolved.qualifiedRef] : [];
 }
 
 /**
  * Whether a request may move the gateways to what it resolved to. Names such as `refs/pull/1/head` and bare commits
  * always need a match: hosts serve commits of forks under them.
  */
-function mayFollow(
-  asked: string,
-  { qualifiedRef }: ResolvedRef,
-  { allowedRefs, specRef, keptRef }: RefPolicy,
-): boolean {
+function mayFollow(asked: string, qualifiedRef: string, { allowedRefs, specRef, keptRef }: RefPolicy): boolean {
   if (qualifiedRef === specRef || qualifiedRef === keptRef) return true;
   if (allowedRefs.length > 0) return matchesAllowedRefs(allowedRefs, qualifiedRef, asked);
   return qualifiedRef.startsWith('refs/tags/');

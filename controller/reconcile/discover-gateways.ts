@@ -101,7 +101,7 @@ function gatewayOf(pod: ObservedPod, report: ObservedReport | undefined, wanted:
     ...identityOf(pod),
     syncStatus: stateOf(status, pod.profile, wanted),
     ...(Object.fromEntries(Object.entries(optional).filter(([, value]) => value)) as Partial<DiscoveredGateway>),
-    ...(status.files ? { filesChanged: added + modified + deleted } : {}),
+    ...(status.files ? { filesChanged: Math.min(added + modified + deleted, BOUNDS.count) } : {}),
   };
 }
 

@@ -1,11 +1,18 @@
 import { timerMs } from '../../shared/domain/duration.ts';
 import type { Logger } from '../../shared/log.ts';
+import { Turns } from '../polling/turns.ts';
 
 /** Requests go before polls. */
 export type Priority = 'high' | 'low';
 
 /** What a handler wants next: nothing, or to be called again after so many milliseconds. */
-export type Outcome = { requeueAfterMs?: number } | undefined;
+export type Outcome =
+  | {
+      requeueAfterMs?: number;
+      /** The work itself is still to be done: failures before this one and after it are in a row. */
+      isPutOff?: boolean;
+    }
+  | undefined;
 
 export interface QueueOptions {
   /** Reconciles one key; what it throws leads to a retry with back-off. */
@@ -25,13 +32,14 @@ const HIGH_IN_A_ROW = 7;
 
 /**
  * A queue of keys: at most one handler a key, keys that are added while theirs runs are handled once more after it,
- * and a key that waits is there once. Modelled on client-go's workqueue.
+ * and a key that waits is there once. Namespaces take turns within each priority. Modelled on client-go's workqueue.
  */
 export class KeyedQueue {
   readonly #options: QueueOptions;
   readonly #now: () => number;
-  /** Keys, and since when they wait; insertion order is the order of work. */
+  /** Keys, and since when they wait, the oldest first. */
   readonly #waiting: Record<Priority, Map<string, number>> = { high: new Map(), low: new Map() };
+  readonly #turns: Record<Priority, Turns<string>> = { high: new Turns(), low: new Turns() };
   /** In the order in which they began. */
   readonly #running = new Map<string, { since: number; done: Promise<void> }>();
   readonly #dirty = new Map<string, Priority>();
@@ -83,7 +91,8 @@ export class KeyedQueue {
     const { high, low } = this.#waiting;
     if (high.has(key) || (priority === 'low' && low.has(key))) return;
     this.#waiting[priority].set(key, low.get(key) ?? this.#now());
-    if (priority === 'high') low.delete(key);
+    this.#turns[priority].add(namespaceOf(key), key);
+    if (priority === 'high' && low.delete(key)) this.#turns.low.delete(key);
     this.#dispatch();
   }
 
@@ -126,12 +135,12 @@ export class KeyedQueue {
   #take(): string | undefined {
     const { high, low } = this.#waiting;
     const isTurnOfHigh = low.size === 0 || this.#highInARow < HIGH_IN_A_ROW;
-    const queue = high.size > 0 && isTurnOfHigh ? high : low;
-    const first = firstOf(queue);
-    if (!first) return undefined;
-    const [key, since] = first;
-    queue.delete(key);
-    this.#highInARow = queue === high ? this.#highInARow + 1 : 0;
+    const priority = high.size > 0 && isTurnOfHigh ? 'high' : 'low';
+    const key = this.#turns[priority].take(() => true)?.item;
+    if (key === undefined) return undefined;
+    const since = this.#waiting[priority].get(key) ?? this.#now();
+    this.#waiting[priority].delete(key);
+    this.#highInARow = priority === 'high' ? this.#highInARow + 1 : 0;
     this.#options.onTaken?.((this.#now() - since) / 1000);
     return key;
   }
@@ -139,7 +148,7 @@ export class KeyedQueue {
   async #work(key: string): Promise<void> {
     try {
       const outcome = await this.#options.handle(key);
-      this.#failures.delete(key);
+      if (!outcome?.isPutOff) this.#failures.delete(key);
       if (outcome?.requeueAfterMs !== undefined) this.addAfter(key, outcome.requeueAfterMs);
     } catch (error) {
       const failures = (this.#failures.get(key) ?? 0) + 1;
@@ -154,6 +163,11 @@ export class KeyedQueue {
     if (again && this.#started) this.add(key, again);
     this.#dispatch();
   }
+}
+
+/** Of a key such as `namespace/name`. */
+function namespaceOf(key: string): string {
+  return key.split('/', 1)[0] as string;
 }
 
 function firstOf<K, V>(map: Map<K, V>): [K, V] | undefined {

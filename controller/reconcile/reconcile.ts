@@ -86,9 +86,9 @@ export class Reconciler {
     const { status, holdForMs, retryAfterMs, lookAgainInMs } = decision;
     if (observed.answer?.kind !== 'asking')
       this.#looks.plan(key, lookAgainInMs === undefined ? undefined : performance.now() + lookAgainInMs);
-    if (holdForMs > 0) return earliest(...accessRetries, holdForMs);
+    if (holdForMs > 0) return { ...earliest(...accessRetries, holdForMs), isPutOff: true };
     const waitMs = this.#throttle.waitFor(key, gatewaySync.status, status, performance.now());
-    if (waitMs > 0) return { requeueAfterMs: waitMs };
+    if (waitMs > 0) return { requeueAfterMs: waitMs, isPutOff: true };
     await this.#statuses.write(key, status);
     this.#announce(gatewaySync, decision, log);
     return earliest(...accessRetries, retryAfterMs, lookAgainInMs);

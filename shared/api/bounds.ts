@@ -26,6 +26,8 @@ export const BOUNDS = {
   changes: 100,
   /** Characters of a message in status. */
   message: 1024,
+  /** Of anything that is counted: an int32. */
+  count: 2_147_483_647,
   headers: 16,
   reloadRequests: 8,
 } as const;

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { BOUNDS } from './bounds.ts';
 import { integer, text, timestamp } from './fields.ts';
 
-const count = (description: string) => integer(0, 2_147_483_647, description);
+const count = (description: string) => integer(0, BOUNDS.count, description);
 const message = (description: string) => text(description, BOUNDS.message);
 
 /** Conditions of a GatewaySync. */

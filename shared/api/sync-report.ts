@@ -4,7 +4,7 @@ import { integer, text, timestamp } from './fields.ts';
 import { SYNC_STATUSES } from './gateway-sync-status.ts';
 import type { ObjectMeta } from './object-meta.ts';
 
-const count = (description: string) => integer(0, 2_147_483_647, description);
+const count = (description: string) => integer(0, BOUNDS.count, description);
 
 /** What one agent says of itself; the agent of the pod of the same name is its only writer. */
 export const syncReportStatusSchema = v.pipe(

@@ -3,8 +3,14 @@ import { Networks } from './networks.ts';
 /** Loopback, link-local (cloud metadata among them) and unspecified addresses, which no repository is behind. */
 const LOCAL_NETWORKS = ['127.0.0.0/8', '169.254.0.0/16', '0.0.0.0/8', '::1/128', '::/128', 'fe80::/10'];
 
-/** Local networks, and where clouds tell a machine its secrets: AWS by IPv6, Alibaba, Azure. Git may not ask there. */
-export const DENIED_NETWORKS = [...LOCAL_NETWORKS, 'fd00:ec2::254/128', '100.100.100.200/32', '168.63.129.16/32'];
+/** Where clouds tell a machine or a pod its secrets: AWS (EC2, EKS) and Google by IPv6, Alibaba, Azure. */
+const METADATA_NETWORKS = [
+  ...['fd00:ec2::254/128', 'fd00:ec2::23/128', 'fd20:ce::254/128'],
+  ...['100.100.100.200/32', '168.63.129.16/32'],
+];
+
+/** Git may not ask there. */
+export const DENIED_NETWORKS = [...LOCAL_NETWORKS, ...METADATA_NETWORKS];
 
 const local = new Networks(LOCAL_NETWORKS);
 

@@ -1,4 +1,5 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { ConnectionLimiter } from './connection-limiter.ts';
 
 /** A page of a program's own: its path, its type and how it is made. */
 export interface MetricsPage {
@@ -18,22 +19,27 @@ export interface OperationsOptions {
   metrics?: MetricsPage;
 }
 
+/** Kubelets and Prometheus need a handful each; an address that holds all must not keep them out. */
+const LIMITS = { max: 100, maxPerAddress: 20, headTimeoutMs: 10_000, onDrop: () => {} };
+
 /**
  * Serves `/healthz` and `/readyz` (200 or 503), `/servingz` likewise and `/metrics` where they are given, in plain HTTP.
  * Rejects if the port is taken.
  */
 export async function serveOperations(options: OperationsOptions): Promise<Server> {
   const { isAlive = () => true, isReady = () => true, isServing, metrics } = options;
-  const server = createServer(async (request, response) => {
+  const limiter = new ConnectionLimiter(LIMITS);
+  const handle = async (request: IncomingMessage, response: ServerResponse) => {
     const path = request.url?.split('?')[0];
     if (path === '/healthz') answer(response, isAlive() ? 200 : 503);
     else if (path === '/readyz') answer(response, isReady() ? 200 : 503);
     else if (path === '/servingz' && isServing) answer(response, isServing() ? 200 : 503);
     else if (path === '/metrics' && metrics) await answerMetrics(response, metrics);
     else answer(response, 404);
-  });
+  };
+  const server = createServer(limiter.guard(handle));
   server.requestTimeout = 10_000;
-  server.maxConnections = 100;
+  limiter.watch(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port, options.host ?? '0.0.0.0', resolve);

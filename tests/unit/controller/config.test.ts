@@ -23,7 +23,7 @@ suite('the configuration of the controller', () => {
       GIT_ALLOW_LOCAL: false,
       GIT_DENIED_NETWORKS: [
         ...['127.0.0.0/8', '169.254.0.0/16', '0.0.0.0/8', '::1/128', '::/128', 'fe80::/10'],
-        ...['fd00:ec2::254/128', '100.100.100.200/32', '168.63.129.16/32'],
+        ...['fd00:ec2::254/128', 'fd00:ec2::23/128', 'fd20:ce::254/128', '100.100.100.200/32', '168.63.129.16/32'],
       ],
       GIT_CONCURRENCY: 32,
       GIT_CONCURRENCY_PER_NAMESPACE: 8,

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { serveOperations } from '../../../shared/io/http/serve-operations.ts';
+import { holdConnections } from '../../support/hold-connections.ts';
 
 test('a page of metrics that cannot be made is answered 503, and ends nothing', async (t) => {
   let isBroken = true;
@@ -17,3 +19,22 @@ test('a page of metrics that cannot be made is answered 503, and ends nothing', 
   isBroken = false;
   assert.equal(await (await get()).text(), 'up 1\n');
 });
+
+test('an address that holds all connections keeps nobody else from asking', async (t) => {
+  const server = await serveOperations({ host: '127.0.0.1', port: 0 });
+  t.after(() => server.close().closeAllConnections());
+  const { port } = server.address() as AddressInfo;
+  await holdConnections(t, { port, from: '127.0.0.2', count: 100 });
+  for (let probe = 0; probe < 20; probe += 1) assert.equal(await statusOf(port), 200);
+});
+
+/** Of a probe by a connection of its own. */
+function statusOf(port: number): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ host: '127.0.0.1', port, path: '/healthz', agent: false }, (response) => {
+      response.resume().once('end', () => resolve(response.statusCode));
+    });
+    sent.once('error', reject).setTimeout(2_000, () => sent.destroy(new Error('no answer')));
+    sent.end();
+  });
+}

@@ -15,6 +15,7 @@ import { serveAdmission } from '../../../../controller/certificates/serve-admiss
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 import { createLogger } from '../../../../shared/log.ts';
+import { holdConnections } from '../../../support/hold-connections.ts';
 import { until } from '../../../support/until.ts';
 import { type ForeignKey, foreignServing, type KeyForm } from './foreign-certificates.ts';
 
@@ -149,6 +150,15 @@ suite('the certificate of the admission endpoint', () => {
     });
     const { port, taken } = await serve(t, volume.folder);
     assert.equal(await shakeHands(port, root), taken[0]);
+  });
+
+  test('is shown to API servers, however many connections another address holds', async (t) => {
+    const volume = await secretVolume(t);
+    await volume.write(serving());
+    const { port, taken } = await serve(t, volume.folder);
+    const held = await holdConnections(t, { port, from: '127.0.0.2', count: 500 });
+    for (let review = 0; review < 20; review += 1) assert.equal(await shakeHands(port), taken[0]);
+    held.release();
   });
 
   test('serves for a while after it is told to close, until nobody calls any more', async (t) => {

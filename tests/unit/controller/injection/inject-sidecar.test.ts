@@ -75,6 +75,15 @@ suite('an injected pod', () => {
     assert.equal(variable(sidecarOf(inject(pod({}, { annotations }))), 'GATEWAY_NAME')?.value, '$$(POD_UID)');
   });
 
+  test('is denied where it has more parts than any pod that runs', () => {
+    const many = (length: number) => Array.from({ length }, (_, index) => ({ name: `part-${index}` }));
+    const volumes = inject(pod({ volumes: [...many(1_000), { name: 'data' }] }));
+    assert.match(volumes.kind === 'denied' ? volumes.message : '', /1001 volumes.*1000 at most/);
+    const containers = inject(pod({ containers: [gateway, ...many(600)], initContainers: many(400) }));
+    assert.match(containers.kind === 'denied' ? containers.message : '', /1001 containers.*1000 at most/);
+    patchOf(inject(pod({ volumes: [...many(999), { name: 'data' }], initContainers: many(999) })));
+  });
+
   test('is changed once only, whoever removed the metadata or wrote it before', () => {
     const sidecar = { name: 'sync-agent', env: [{ name: 'CR_NAME', value: 'app' }] };
     const injected = { 'sync.io/injected': 'true', 'sync.io/cr-name': 'app' };

@@ -280,6 +280,25 @@ suite('with', () => {
     });
   }
 
+  for (const time of ['0000-01-01T00:00:00Z', '0000-01-01T00:00:00+23:59', '0001-01-01T00:00:00+00:01']) {
+    test(`a time that no API server stores, ${time}, that of its storing counts`, () => {
+      const { status } = decideFor(resourceOf({ request: { at: time }, status: followsMain }));
+      assert.equal(status.lastRequest?.outcome, 'Applied');
+      assert.equal(status.targetTime, at(10_000));
+    });
+  }
+
+  for (const targetTime of ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59-23:59', '0000-01-01T00:00:00+23:59']) {
+    test(`a status that somebody gave the time ${targetTime}, an edit has one that can be stored`, () => {
+      const { status } = decideFor(resourceOf({ ref: 'next', refWritten: 20, status: { ...followsV1, targetTime } }));
+      assert.match(status.observedRefTime ?? '', /^\d{4}-/);
+    });
+    test(`a status that somebody gave the time ${targetTime} for its edit, it stays one that can be stored`, () => {
+      const { status } = decideFor(resourceOf({ status: { ...followsMain, observedRefTime: targetTime } }));
+      assert.match(status.observedRefTime ?? '1970-', /^\d{4}-/);
+    });
+  }
+
   test('something newer, the message says what that is', () => {
     const messageOf = (given: Asked) => {
       const { lastRequest, lastPush } = decideFor(resourceOf(given)).status;
@@ -308,6 +327,27 @@ suite('with', () => {
     assert.deepEqual([status.target?.ref, status.lastRequest?.outcome], ['v1', 'Applied']);
     assert.equal(status.refResolutionStatus, 'Error');
   });
+});
+
+suite('a request for a commit', () => {
+  const hash = '9'.repeat(40);
+  const tips = (...names: string[]) => new Map([...refs, [hash, hash], ...names.map((name) => [name, hash] as const)]);
+  const cases: [tips: string[], allowedRefs: string[], outcome: string][] = [
+    [['refs/heads/dev', 'refs/tags/v9'], ['dev'], 'Applied'],
+    [['refs/tags/v9', 'refs/heads/dev'], ['v*'], 'Applied'],
+    [['refs/heads/dev', 'refs/tags/v9'], [], 'Applied'],
+    [['refs/heads/main', 'refs/tags/v9'], ['v1'], 'Applied'],
+    [['refs/heads/dev', 'refs/tags/v9'], ['v1', 'other'], 'Ignored'],
+    [['refs/heads/dev', 'refs/pull/1/head'], [], 'Ignored'],
+    [[], ['dev'], 'Ignored'],
+  ];
+  for (const [names, allowedRefs, outcome] of cases) {
+    test(`at ${names.join(' and ') || 'no tip'} is ${outcome} where ${JSON.stringify(allowedRefs)} is allowed`, () => {
+      const asked = resourceOf({ request: { ref: hash, at: at(10) }, allowedRefs });
+      const { status } = decideFor(asked, { answer: { kind: 'refs', refs: tips(...names) } });
+      assert.equal(status.lastRequest?.outcome, outcome);
+    });
+  }
 });
 
 suite('a push', () => {

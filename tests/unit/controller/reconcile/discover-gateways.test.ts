@@ -77,6 +77,11 @@ suite('a gateway is shown as what it is:', () => {
     });
   }
 
+  test('no sum of what its report says is more than the API server stores', () => {
+    const files = { added: 2 ** 31 - 1, modified: 2 ** 31 - 1, deleted: 1, unchanged: 0 };
+    assert.equal(fleetOf({ state: 'Synced', commit: wanted, files }).gateways[0]?.filesChanged, 2 ** 31 - 1);
+  });
+
   test('what an earlier pod of the name reported is not its state', () => {
     assert.equal(
       fleetOf({ state: 'Synced', commit: wanted }, { podUID: 'another' }).gateways[0]?.syncStatus,

@@ -72,6 +72,24 @@ suite('a keyed queue', () => {
     assert.deepEqual(asked, [1, 2, 3]);
   });
 
+  test('counts on where a handler only put its work off between two failures', async () => {
+    const asked: number[] = [];
+    let runs = 0;
+    const queue = makeQueue(
+      async () => {
+        runs += 1;
+        if (runs % 2 === 0) return { requeueAfterMs: 1, isPutOff: true };
+        throw new Error('not yet');
+      },
+      { backoffMs: (failures) => asked.push(failures) },
+    );
+    queue.start();
+    queue.add('a');
+    await until(() => asked.length >= 3, { describe: 'three failures' });
+    await queue.stop();
+    assert.deepEqual(asked.slice(0, 3), [1, 2, 3]);
+  });
+
   test('does not let a back-off stand in the way of a request', async () => {
     let runs = 0;
     const queue = makeQueue(
@@ -158,6 +176,19 @@ suite('a keyed queue', () => {
     await until(() => handled.length === 5_010, { describe: 'all runs' });
     await queue.stop();
     assert.ok(handled.indexOf('poll-9') < 100, `the last poll came as number ${handled.indexOf('poll-9')}`);
+  });
+
+  test('lets namespaces take turns, however many keys one of them has', async () => {
+    for (const priority of ['high', 'low'] as const) {
+      const handled: string[] = [];
+      const queue = makeQueue(async (key) => void handled.push(key), { concurrency: 1 });
+      for (let index = 0; index < 1_000; index += 1) queue.add(`busy/${index}`, priority);
+      for (const key of ['calm/a', 'calm/b', 'quiet/a']) queue.add(key, priority);
+      queue.start();
+      await until(() => handled.length === 1_003, { describe: 'all runs' });
+      await queue.stop();
+      assert.deepEqual(handled.slice(0, 6), ['busy/0', 'calm/a', 'quiet/a', 'busy/1', 'calm/b', 'busy/2']);
+    }
   });
 
   test('tells how long a key waited for a worker, from the first time it was added', async () => {

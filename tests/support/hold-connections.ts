@@ -1,0 +1,36 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import type { TestContext } from 'node:test';
+
+export interface Held {
+  port: number;
+  /** An address of this machine, which the connections come from. */
+  from: string;
+  count: number;
+}
+
+/**
+ * Holds so many connections until they are released, at the end of the test at the latest: each that is closed is opened
+ * anew, and none ever sends a head.
+ */
+export async function holdConnections(t: TestContext, { port, from, count }: Held): Promise<{ release(): void }> {
+  const open = new Set<Socket>();
+  let isOver = false;
+  const hold = () => {
+    const socket = connect({ host: '127.0.0.1', port, localAddress: from });
+    open.add(socket.on('error', () => {}));
+    socket.once('close', () => {
+      open.delete(socket);
+      if (!isOver) setTimeout(hold, 5);
+    });
+    return socket;
+  };
+  const release = () => {
+    isOver = true;
+    for (const socket of open) socket.destroy();
+  };
+  t.after(release);
+  // One after the other: the kernel drops some of a burst, and they take seconds to try again.
+  for (let index = 0; index < count; index += 1) await once(hold(), 'connect');
+  return { release };
+}

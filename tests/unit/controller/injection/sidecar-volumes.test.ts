@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sidecarVolumes } from '../../../../controller/injection/sidecar-volumes.ts';
+import { assertLinear } from '../../../support/assert-linear.ts';
+import { gatewaySpec } from '../support/gateway-specs.ts';
+
+const followed = { crName: 'app', spec: gatewaySpec() };
+
+test('a free name is found in time in proportion to the names that are taken', () => {
+  const taken = (size: number) => [
+    ...Array.from({ length: size - 1 }, (_, index) => `sync-agent-repo-${size - index}`),
+    'sync-agent-repo',
+  ];
+  assertLinear(2_000, taken, (names) => {
+    assert.equal(sidecarVolumes(followed, names).names.repository, `sync-agent-repo-${names.length + 1}`);
+  });
+});
