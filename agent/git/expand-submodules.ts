@@ -143,7 +143,7 @@ class Run {
   }
 }
 
-/** The repository says where a submodule is, and may not send the agent to the gateway beside it or to the node. */
+/** The repository says where a submodule is, and may not send the agent to the gateway next to it or to the node. */
 async function refuseLocal(url: string, root: string): Promise<void> {
   const host = parseRepository(url)?.host ?? '';
   if (host === parseRepository(root)?.host) return;

@@ -25,7 +25,7 @@ export interface Target {
 }
 
 /**
- * Brings the plan about. Everything is written beside its place first; then the manifest says what will be the
+ * Brings the plan about. Everything is written next to its place first; then the manifest says what will be the
  * agent's; then files move. A kill at any moment leaves a state from which the next plan leads to the same end, and an
  * error takes back what was done, unless another agent has taken over: then nothing can be moved any more.
  */

@@ -39,7 +39,7 @@ const NAME = 'manifest.jsonl';
 const flush = promisify(fdatasync);
 
 /**
- * The manifest beside the data: a log to which each sync adds what it is about to change and, afterwards, that it did.
+ * The manifest next to the data: a log to which each sync adds what it is about to change and, afterwards, that it did.
  * So its cost follows the size of the change. An update that was cut off does not count.
  *
  * Whoever holds the volume writes it anew before adding to it for the first time, and then adds to that file alone: what

@@ -5,7 +5,7 @@ import { type Intents, isMentioned, type Target, type Wish } from './intents.ts'
 import { type Echo, pendingEcho } from './outcomes.ts';
 import { type AdvertisedRefs, type ResolvedRef, resolveRef } from './resolve-ref.ts';
 
-/** What a repository answered last; beside an error what it said before, if anything. */
+/** What a repository answered last; with an error also what it said before, if anything. */
 export type Answer =
   | { kind: 'refs'; refs: AdvertisedRefs }
   | {
@@ -80,7 +80,7 @@ export function resolve(
   return { kind: 'failed', ...noSuchRef(winner.target), ...failure, echo, lookAgainInMs };
 }
 
-/** While the host is away, what it said before serves for what needs no new answer. */
+/** While the host is unavailable, what it said before serves for what needs no new answer. */
 function failureOf(
   gatewaySync: ObservedGatewaySync,
   intents: Intents,

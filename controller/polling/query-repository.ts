@@ -178,7 +178,7 @@ function within<T>(deadline: AbortSignal, work: Promise<T>): Promise<T> {
   });
 }
 
-/** By git:// a host says nothing but 'access denied or repository not exported', be it a typo or a disk that is away. */
+/** By git:// a host says nothing but 'access denied or repository not exported', be it a typo or a disk that is unavailable. */
 function mayPass(error: unknown): unknown {
   if (!(error instanceof TerminalError && error.code === 'git.repositoryNotFound')) return error;
   const { message, code, reason, cause } = error;

@@ -50,7 +50,7 @@ export function judgeConditions(facts: Facts): Verdicts {
 }
 
 /**
- * True while the commit in status is good for this generation: a host that is away later does not change that, since
+ * True while the commit in status is good for this generation: a host that is unavailable later does not change that, since
  * agents act only where it is True, and pods must be able to restart meanwhile.
  */
 function judgeRefResolved({ gatewaySync, resolution }: Facts): Verdict {

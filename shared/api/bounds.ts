@@ -20,7 +20,7 @@ export const BOUNDS = {
   ref: 255,
   /** Characters of a repository URL. */
   url: 1024,
-  /** Gateways listed in status; the counts beside the list cover all. */
+  /** Gateways listed in status; the counts next to the list cover all. */
   discoveredGateways: 200,
   /** Paths listed in the report of a dry run. */
   changes: 100,

@@ -44,7 +44,7 @@ export function sshHostOf(
 
 const transports: Record<string, Transport> = { 'https:': 'http', 'http:': 'http', 'ssh:': 'ssh', 'git:': 'git' };
 
-/** User name that hosts expect beside a token; a value `user:password` in the Secret says so itself. */
+/** User name that hosts expect with a token; a value `user:password` in the Secret says so itself. */
 function basicCredentials(host: string, secret: string): { username: string; password: string } {
   const value = secret.trim();
   const colon = value.indexOf(':');

@@ -33,7 +33,7 @@ export interface ApiRequest {
 
 export interface ClientOptions {
   userAgent: string;
-  /** Connections at most, beside those of watches. */
+  /** Connections at most, apart from those of watches. */
   maxSockets?: number;
   /** Told of every call that ended: for metrics. `code` is the HTTP status, or 0 where no answer came. */
   onCall?: (method: string, code: number, seconds: number) => void;
