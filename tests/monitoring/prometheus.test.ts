@@ -62,10 +62,12 @@ test('dashboards and alerts find what they ask for in a Prometheus that scrapes 
   });
 
   await t.test('of the alerts, those are pending that have a cause', async () => {
-    const pending = await listPending(prometheus, alerts);
-    for (const alert of ['SyncNotReady', 'SyncGatewaysNotSynced', 'SyncFilesDrift']) {
-      assert.ok(pending.includes(alert), `${alert} is not among ${pending.join(', ')}`);
-    }
+    const caused = ['SyncNotReady', 'SyncGatewaysNotSynced', 'SyncFilesDrift'];
+    const pending = await until(() => listPending(prometheus, alerts), {
+      describe: `${caused.join(', ')} among the alerts`,
+      accept: (names) => caused.every((alert) => names.includes(alert)),
+      timeout: 30_000,
+    });
     for (const alert of [
       'SyncControllerHasNoLeader',
       'SyncWebhookCertificateExpires',
