@@ -36,8 +36,8 @@ test('the alerts name reasons that the receiver gives', () => {
   for (const reason of serverErrors) assert.ok(notStored?.expr.includes(reason), reason);
 });
 
-test('docs/monitoring.md has a runbook for each alert, and for no other', async () => {
-  const text = await readFile(path.join(chart, '../docs/monitoring.md'), 'utf8');
+test('docs/how-to/monitoring.md has a runbook for each alert, and for no other', async () => {
+  const text = await readFile(path.join(chart, '../docs/how-to/monitoring.md'), 'utf8');
   const headings = [...text.matchAll(/^### (Sync\w+)$/gm)].map(([, heading]) => heading);
   assert.deepEqual(
     headings,

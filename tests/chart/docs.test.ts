@@ -7,7 +7,9 @@ import { connectCluster } from '../support/cluster.ts';
 import { blocksOf, commandsOf, type Page, proseOf, readPages, wordsOf } from '../support/markdown.ts';
 import { chart, helm, render } from './support/render.ts';
 
-const pages = (await readPages()).filter(({ file }) => !['CHANGELOG.md', 'docs/api-reference.md'].includes(file));
+const pages = (await readPages()).filter(
+  ({ file }) => !['CHANGELOG.md', 'docs/reference/api-reference.md'].includes(file),
+);
 
 /** Options of helm that take a value, and whether rendering needs them. */
 const OPTIONS: Record<string, 'needed' | 'left out'> = {

@@ -21,7 +21,7 @@ const docs = path.join(import.meta.dirname, '../../../docs');
 
 type Files = Record<string, string>;
 
-/** An example of docs/agent.md. */
+/** An example of docs/reference/agent.md. */
 interface Example {
   repository: Record<string, string | { submodule: string } | { lfs: string }>;
   /** Repositories beside it, by name. */
@@ -51,7 +51,7 @@ const TOPICS = [
   'Git LFS',
 ];
 
-const text = await readFile(path.join(docs, 'agent.md'), 'utf8');
+const text = await readFile(path.join(docs, 'reference/agent.md'), 'utf8');
 const blocks = [...text.matchAll(/^## (.+)$|^```yaml\n([\s\S]*?)^```$/gm)];
 let server: GitServer;
 let lfs: LfsHost;
@@ -123,7 +123,7 @@ async function runExample(t: TestContext, name: string, example: Example): Promi
   assert.deepEqual(received, requests ?? []);
 }
 
-suite('docs/agent.md', () => {
+suite('docs/reference/agent.md', () => {
   let [heading, examples] = ['', 0];
   const headings = new Set<string>();
   for (const [, title, yaml] of blocks) {
@@ -141,8 +141,8 @@ suite('docs/agent.md', () => {
   }
 });
 
-test('docs/metrics.md names every metric of the agent, and no other', async () => {
-  const metrics = await readFile(path.join(docs, 'metrics.md'), 'utf8');
+test('docs/reference/metrics.md names every metric of the agent, and no other', async () => {
+  const metrics = await readFile(path.join(docs, 'reference/metrics.md'), 'utf8');
   const documented = [...metrics.matchAll(/^\| `(sync_agent_\w+)`/gm)].map(([, name]) => name).sort();
   const registered = (await new AgentMetrics('1').registry.getMetricsAsJSON()).map(({ name }) => name).sort();
   assert.deepEqual(documented, registered);
