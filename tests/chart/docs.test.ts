@@ -39,6 +39,13 @@ function templateArguments(command: string): string[] {
   return ['template', release, chart, ...kept!];
 }
 
+test('every upgrade names its version, since Helm takes the newest chart otherwise', () => {
+  for (const page of pages) {
+    const upgrades = commandsOf(page).filter((line) => /^helm upgrade .*oci:/.test(line));
+    for (const command of upgrades) assert.match(command, / --version \d/, `${page.file}: ${command}`);
+  }
+});
+
 interface Document {
   apiVersion?: string;
   kind?: string;
