@@ -3,7 +3,7 @@ import { flag, list, networks, port, wholeNumber } from '../shared/config.ts';
 import { DENIED_NETWORKS } from '../shared/io/local-address.ts';
 import { LOG_LEVELS } from '../shared/log.ts';
 
-/** Environment of the controller; the reference in docs/configuration.md says the same. */
+/** Environment of the controller; the reference in docs/reference/configuration.md says the same. */
 export const configSchema = v.pipe(
   v.object({
     POD_NAME: v.optional(v.string(), 'controller'),

@@ -17,7 +17,7 @@ interface Count {
 }
 
 const MIB = 1024 ** 2;
-/** Measured by the smallest heap in which a sync succeeds, with 20,000 and 100,000 files; docs/agent.md shows the figures. */
+/** Measured by the smallest heap in which a sync succeeds, with 20,000 and 100,000 files; docs/how-to/sizing.md shows the figures. */
 const HEAP = { base: 16 * MIB, file: 640, leaving: 1_000, pathByte: 6 };
 /** V8 has this share of a container's memory, by the flags of the image. */
 const HEAP_SHARE = 0.5;

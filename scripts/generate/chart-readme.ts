@@ -44,11 +44,11 @@ export async function generateChartReadme(): Promise<Record<string, string>> {
   const text = [
     '<!-- Made by `npm run generate` from values.yaml: change it there. -->',
     '# stoker-operator',
-    'Keeps gateway pods in sync with git. `helm install stoker-operator oci://ghcr.io/stoker-operator/charts/stoker-operator --namespace stoker-system --create-namespace`. [Installation](../docs/installation.md) says what to choose.',
+    'Keeps gateway pods in sync with git. `helm install stoker-operator oci://ghcr.io/stoker-operator/charts/stoker-operator --namespace stoker-system --create-namespace`. [Installation](../docs/how-to/installation.md) says what to choose.',
     'Values that are not in this table are refused (`values.schema.json`).',
     ['| value | default | meaning |', '|---|---|---|', ...lines].join('\n'),
     '## Custom resource definitions',
-    'An upgrade of the release upgrades its CRDs, and an uninstall keeps them together with every GatewaySync, unless `crds.keep` is false. See [upgrading](../docs/upgrading.md#crds) for CRDs that are there already, and for installing them apart from the release.',
+    'An upgrade of the release upgrades its CRDs, and an uninstall keeps them together with every GatewaySync, unless `crds.keep` is false. See [upgrading](../docs/how-to/upgrading.md#crds) for CRDs that are there already, and for installing them apart from the release.',
   ];
   return { 'chart/README.md': `${text.join('\n\n')}\n` };
 }
