@@ -1,7 +1,7 @@
 import { access, constants } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
-import { buildBinary, hasGo } from './build-binaries.ts';
+import { buildBinary, estimateBuilds, hasGo } from './build-binaries.ts';
 import { withCacheLock } from './cache-lock.ts';
 import { downloadBinaries } from './download-binaries.ts';
 import { type BinaryName, cacheKey, kubernetesVersion } from './versions.ts';
@@ -65,7 +65,7 @@ async function provide(names: BinaryName[]): Promise<void> {
   if (!(await hasGo()))
     throw new Error(advice(missing, [...problems, 'There is no Go on the PATH to build them with.']));
   process.stderr.write(
-    `No download (${problems[0]}). Building with Go, once for this machine: ${missing.join(', ')}\n`,
+    `No download (${problems[0]}). Building with Go, once for this machine, which takes ${estimateBuilds(missing)}: ${missing.join(', ')}\n`,
   );
   try {
     for (const name of missing) await buildBinary(name, path.join(cacheFolder(), 'build'), cachedFile(name));
