@@ -30,6 +30,10 @@ const deliveries = (reason: string) => `sync_receiver_deliveries_total{${ours}, 
 const certificate = `sync_controller_admission_certificate_expiry_timestamp_seconds{${ours}}`;
 const open = `sync_receiver_open{${ours}}`;
 const dropped = `sync_receiver_dropped_connections_total{${ours}}`;
+const replicas = (deployment: string, metric: string) =>
+  `kube_deployment_${metric}{namespace="operator", deployment="${deployment}", job="kube-state-metrics"}`;
+const lastSuccess = `sync_agent_last_success_timestamp_seconds{${agent}}`;
+const period = `sync_agent_sync_period_seconds{${agent}}`;
 const syncs = `sync_agent_syncs_total{${agent}, result="error"}`;
 const reloads = (result: string) => `sync_agent_reloads_total{${agent}, result="${result}"}`;
 const drift = `sync_agent_drift_total{${agent}}`;
@@ -38,19 +42,62 @@ const DAY = 86_400;
 const noLeader = 'No controller of the sync operator leads.';
 const notReady = { labels: site, summary: 'GatewaySync team/site is not ready.' };
 
+/** What kube-state-metrics says of a Deployment that has no ready pod. */
+function isDown(program: string, deployment: string): AlertCase {
+  const series = (available: string, wanted: string) => ({
+    [replicas(deployment, 'status_replicas_available')]: available,
+    [replicas(deployment, 'spec_replicas')]: wanted,
+  });
+  const labels = { namespace: 'operator', deployment };
+  const summary = `No ${program} of the sync operator is ready.`;
+  return {
+    firing: [{ at: '10m', series: series('1x2 0x30', '2x30'), labels, summary }],
+    quiet: [
+      { at: '10m', series: series('1x30', '2x30') },
+      { at: '10m', series: series('0x30', '0x30') },
+      { at: '4m', series: series('0x30', '2x30') },
+      { at: '10m', series: {} },
+    ],
+  };
+}
+
+/** Prometheus sees nothing of a program, by a series that it always has. */
+function isNotScraped(program: string, always: string): AlertCase {
+  const labels = { namespace: 'operator' };
+  const summary = `Prometheus sees no ${program} of the sync operator.`;
+  const elsewhere = always.replace('namespace="operator"', 'namespace="other"');
+  return {
+    firing: [
+      { at: '15m', series: {}, labels, summary },
+      { at: '15m', series: { [elsewhere]: '1x30' }, labels, summary },
+    ],
+    quiet: [
+      { at: '15m', series: { [always]: '0x30' } },
+      { at: '8m', series: {} },
+    ],
+  };
+}
+
 /** By the name of the alert. */
 export const ALERT_CASES: Record<string, AlertCase> = {
   SyncControllerHasNoLeader: {
     firing: [
       { at: '10m', series: { [leader('a')]: '0x30' }, summary: noLeader },
-      { at: '10m', series: {}, summary: noLeader },
-      { at: '10m', series: { 'sync_controller_leader{namespace="other"}': '1x30' }, summary: noLeader },
+      {
+        at: '10m',
+        series: { [leader('a')]: '0x30', 'sync_controller_leader{namespace="other"}': '1x30' },
+        summary: noLeader,
+      },
     ],
     quiet: [
+      // Prometheus may not reach it: a network policy, a missing label.
+      { at: '10m', series: {} },
       { at: '10m', series: { [leader('a')]: '0x30', [leader('b')]: '1x30' } },
       { at: '12m', series: { [leader('a')]: '1x5 stale', [leader('b')]: '0x9 1x30' } },
     ],
   },
+  SyncControllerIsDown: isDown('controller', 'test-stoker-operator'),
+  SyncControllerIsNotScraped: isNotScraped('controller', leader('a')),
   SyncReconcilesFail: {
     firing: [{ at: '30m', series: { [reconciles('failure')]: '0+1x60' }, summary: 'Reconciles of GatewaySyncs fail.' }],
     quiet: [{ at: '30m', series: { [reconciles('failure')]: '3x60', [reconciles('success')]: '0+9x60' } }],
@@ -87,7 +134,7 @@ export const ALERT_CASES: Record<string, AlertCase> = {
         at: '30m',
         series: { [certificate]: `${6 * DAY}x60` },
         labels: { namespace: 'operator', pod: 'a' },
-        summary: 'The certificate of the admission endpoint ends within a week and was not renewed.',
+        summary: 'The certificate of the admission endpoint ends in 5d 23h 30m 0s and was not renewed.',
       },
     ],
     quiet: [
@@ -143,17 +190,8 @@ export const ALERT_CASES: Record<string, AlertCase> = {
     ],
     quiet: [{ at: '20m', series: { [gateways('missingSidecar')]: '2x5 stale', [gateways('synced')]: '2x60' } }],
   },
-  SyncReceiverIsDown: {
-    firing: [
-      {
-        at: '10m',
-        series: {},
-        labels: { namespace: 'operator' },
-        summary: 'No receiver of the sync operator answers.',
-      },
-    ],
-    quiet: [{ at: '10m', series: { [open]: '0x30' } }],
-  },
+  SyncReceiverIsDown: isDown('receiver', 'test-stoker-operator-receiver'),
+  SyncReceiverIsNotScraped: isNotScraped('receiver', open),
   SyncReceiverIsOpen: {
     firing: [{ at: '20m', series: { [open]: '1x60' }, summary: 'The receiver accepts webhooks from anybody.' }],
     quiet: [{ at: '20m', series: { [open]: '0x60' } }],
@@ -226,5 +264,23 @@ export const ALERT_CASES: Record<string, AlertCase> = {
       },
     ],
     quiet: [{ at: '90m', series: { [drift]: '0x70 9x60' } }],
+  },
+  SyncAgentOutOfTouch: {
+    firing: [
+      {
+        // In line until the first minute; half an hour and two periods of 30 s are over at 32 minutes.
+        at: '45m',
+        series: { [lastSuccess]: '60x60', [period]: '30x60' },
+        labels: gateway,
+        summary: 'Nobody knows whether the files of pod team/gateway-0 are in line.',
+      },
+    ],
+    quiet: [
+      { at: '41m', series: { [lastSuccess]: '60x60', [period]: '30x60' } },
+      { at: '60m', series: { [lastSuccess]: '0+60x60', [period]: '30x60' } },
+      { at: '60m', series: { [lastSuccess]: '60x60', [period]: '3600x60' } },
+      // Paused, or a dry run.
+      { at: '60m', series: { [lastSuccess]: '60x60', [period]: '0x60' } },
+    ],
   },
 };
