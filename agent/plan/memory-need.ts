@@ -49,5 +49,5 @@ export function memoryProblem(load: Load, heapBytes: number): string | undefined
   const mib = Math.ceil(needed / HEAP_SHARE / MIB);
   const limit = Math.max(LEAST_MIB, Math.ceil(mib / STEP_MIB) * STEP_MIB);
   const leaving = load.leaving > 0 ? `, and removes ${load.leaving}` : '';
-  return `the profile maps ${load.files} files${leaving}, for which the agent needs about ${mib} MiB: set spec.agent.resources.limits.memory to ${limit}Mi and create the pod anew, or map fewer files`;
+  return `the profile maps ${load.files} files${leaving}, for which the agent needs about ${mib} MiB: set spec.agent.resources.limits.memory to ${limit}Mi and recreate the pod, or map fewer files`;
 }
