@@ -1,4 +1,4 @@
-// Who may import whom: docs/architecture.md draws the rooms and says why.
+// Who may import whom: docs/explanation/architecture.md draws the rooms and says why.
 
 /** From the top down: a room (a folder, or a file of that name) imports only rooms to the right of the next arrow. */
 const rooms = {

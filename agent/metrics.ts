@@ -43,7 +43,7 @@ export class AgentMetrics {
   });
   readonly #period = new Gauge({
     name: 'sync_agent_sync_period_seconds',
-    help: 'Seconds between two checks that the files are in line; 0 while they need not be: paused, held back, or a dry run.',
+    help: 'Seconds between two checks that the files are in line; 0 while the agent leaves them alone: paused, held back, or a dry run.',
     ...this.#register,
   });
   readonly #reloads = new Counter({

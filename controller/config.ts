@@ -10,7 +10,7 @@ const quantities = v.optional(
 /** As a container has them. */
 const resources = v.strictObject({ requests: quantities, limits: quantities }, 'must have requests and limits at most');
 
-/** Environment of the controller; the reference in docs/configuration.md says the same. */
+/** Environment of the controller; the reference in docs/reference/configuration.md says the same. */
 export const configSchema = v.pipe(
   v.object({
     POD_NAME: v.optional(v.string(), 'controller'),

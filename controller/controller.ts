@@ -122,7 +122,7 @@ export class Controller {
         new GitTokenKeeper({ client, apps: options.githubApps, limiter, onToken: lookAgain, log }),
       onApplied: (seconds) => metrics.requestSeconds.observe(seconds),
       onForeignStatus: (key) => {
-        log.warn({ key }, 'somebody else changed the status: it is put right');
+        log.warn({ key }, 'somebody else changed the status: it is repaired');
         this.#queue.addAfter(key, PUT_RIGHT_AFTER_MS);
       },
       onTransition: (reason) => metrics.transitions.inc({ reason }),

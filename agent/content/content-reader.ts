@@ -39,7 +39,7 @@ export class ContentReader {
     const pointer = parseLfsPointer(content);
     if (!pointer) {
       throw new TerminalError(
-        `${source} is a pointer of Git LFS that is damaged or asks for an extension: commit the file anew, or exclude it`,
+        `${source} is a pointer of Git LFS that is damaged or asks for an extension: commit the file again, or exclude it`,
         {
           code: 'lfs.pointer',
           reason: 'ContentInvalid',

@@ -7,7 +7,7 @@ import { type Git, killGroup } from '../../shared/io/git/git.ts';
 /** The repository on disk cannot be read: it is deleted and fetched anew. */
 export class DamagedCloneError extends TransientError {
   constructor(complaint: string) {
-    super('the clone on disk cannot be read: it is made anew', {
+    super('the clone on disk cannot be read: it is made again', {
       code: 'clone.damaged',
       reason: 'CloneDamaged',
       cause: new Error(complaint.slice(0, 500)),

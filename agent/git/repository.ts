@@ -71,7 +71,7 @@ export class Repository {
 
   /** Deletes everything and starts from nothing. */
   async recreate(commit: string): Promise<void> {
-    this.#log.warn({ path: this.path }, 'clone is made anew');
+    this.#log.warn({ path: this.path }, 'clone is made again');
     this.#contents = undefined;
     await emptyFolder(this.path);
     await this.#init(commit);

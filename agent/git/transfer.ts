@@ -162,7 +162,7 @@ function explain(error: unknown, { timeoutMs, memoryBytes }: { timeoutMs: number
 
 const tooLarge = (bytes: number, cause: Error) =>
   new TransientError(
-    `git needs more than ${Math.floor(bytes / 1024 ** 2)} MiB for what the git host sent: set a larger spec.agent.resources.limits.memory and create the pod anew, or keep such files in Git LFS`,
+    `git needs more than ${Math.floor(bytes / 1024 ** 2)} MiB for what the git host sent: set a larger spec.agent.resources.limits.memory and recreate the pod, or keep such files in Git LFS`,
     { code: 'git.answerTooLarge', reason: 'GitAnswerTooLarge', cause },
   );
 

@@ -17,7 +17,7 @@ interface Count {
 }
 
 const MIB = 1024 ** 2;
-/** Measured by the smallest heap in which a sync succeeds, with 20,000 and 100,000 files; docs/agent.md shows the figures. */
+/** Measured by the smallest heap in which a sync succeeds, with 20,000 and 100,000 files; docs/how-to/sizing.md shows the figures. */
 const HEAP = { base: 16 * MIB, file: 640, leaving: 1_000, pathByte: 6 };
 /** V8 has this share of a container's memory, by the flags of the image. */
 const HEAP_SHARE = 0.5;
@@ -49,5 +49,5 @@ export function memoryProblem(load: Load, heapBytes: number): string | undefined
   const mib = Math.ceil(needed / HEAP_SHARE / MIB);
   const limit = Math.max(LEAST_MIB, Math.ceil(mib / STEP_MIB) * STEP_MIB);
   const leaving = load.leaving > 0 ? `, and removes ${load.leaving}` : '';
-  return `the profile maps ${load.files} files${leaving}, for which the agent needs about ${mib} MiB: set spec.agent.resources.limits.memory to ${limit}Mi and create the pod anew, or map fewer files`;
+  return `the profile maps ${load.files} files${leaving}, for which the agent needs about ${mib} MiB: set spec.agent.resources.limits.memory to ${limit}Mi and recreate the pod, or map fewer files`;
 }

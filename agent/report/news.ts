@@ -157,7 +157,7 @@ function driftFinding(
   const message =
     policy === 'report'
       ? `${drift.length} files differ from what was delivered (drift: report): ${names}${more}`
-      : `the gateway rewrites ${names}${more}: put right ${MAX_REPAIRS} times in a row, and left as it is until the commit or the spec changes`;
+      : `the gateway rewrites ${names}${more}: repaired ${MAX_REPAIRS} times in a row, and left as it is until the commit or the spec changes`;
   const changes = drift.slice(0, BOUNDS.changes).map(({ path, reason }) => `differs ${path} (${reason})`.slice(-1024));
   return { message, changes };
 }

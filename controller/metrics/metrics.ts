@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Metrics of the controller; docs/metrics.md lists them. */
+/** Metrics of the controller; docs/reference/metrics.md lists them. */
 export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];

@@ -8,7 +8,7 @@ export interface SampledResource {
   status: GatewaySyncStatus;
 }
 
-/** The metrics that each resource has; docs/metrics.md lists them. */
+/** The metrics that each resource has; docs/reference/metrics.md lists them. */
 export const RESOURCE_METRICS = {
   sync_controller_conditions: 'GatewaySyncs by the state of each condition; on the leader only.',
   sync_controller_gatewaysync_ready:

@@ -70,5 +70,5 @@ export function generateApiReference(): Record<string, string> {
     'The agent of the pod of the same name is the only writer.',
     tableOf(toStructuralSchema(syncReportStatusSchema)),
   ];
-  return { 'docs/api-reference.md': `${sections.join('\n\n')}\n` };
+  return { 'docs/reference/api-reference.md': `${sections.join('\n\n')}\n` };
 }

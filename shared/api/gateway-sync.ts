@@ -53,7 +53,7 @@ const reloadRequestSchema = v.object({
       v.description('Headers whose values come from Secrets.'),
     ),
   ),
-  expectStatus: v.optional(integer(100, 599, 'Status that means success. Left out: any 2xx.')),
+  expectStatus: v.optional(integer(100, 599, 'Status that means success. By default any 2xx.')),
   timeout: v.optional(callTimeout('Time for this call, 1s to 5m. Left out: reload.timeout.')),
 });
 

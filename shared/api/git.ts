@@ -5,7 +5,7 @@ import { cel, duration, gitRef, name, secretKeyRef } from './fields.ts';
 const tokenAuthSchema = v.pipe(
   v.object({ secretRef: secretKeyRef('The Secret that holds the token.') }),
   v.description(
-    'An access token, sent over https: as the password of HTTP basic authentication, or as it stands where it begins with "Bearer ".',
+    'An access token, sent over https: as the password of HTTP basic authentication, or as it is if it begins with "Bearer ".',
   ),
 );
 
@@ -22,7 +22,7 @@ const sshKeyAuthSchema = v.pipe(
       v.pipe(
         v.boolean(),
         v.description(
-          'Whether to talk to whoever answers in place of the host, instead of naming its keys in knownHosts. A condition says so.',
+          'Whether to skip the check of the host key, so that whoever answers counts as the host. A condition says so.',
         ),
       ),
       false,
@@ -133,7 +133,7 @@ export const gitSchema = v.pipe(
     ),
     timeout: v.optional(
       duration(
-        'Time that an agent gives one fetch, 5s to 24h; left out, 1h. A fetch that moves goes on until then, one that has all but stopped ends before.',
+        'Most time for one fetch, 5s to 24h, by default 1h. A fetch that receives data continues until then; one that stalls ends earlier.',
       ),
     ),
   }),

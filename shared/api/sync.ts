@@ -4,9 +4,7 @@ import { cel, destinationPath, integer, sourcePath, text } from './fields.ts';
 
 const patchSchema = v.pipe(
   v.object({
-    file: text(
-      'File to patch, or a glob, relative to the mapping; empty or left out where the mapping is a single file.',
-    ),
+    file: text('File to patch, or a glob, relative to the mapping; empty if the mapping is a single file.'),
     set: v.pipe(
       v.record(v.string(), text('New value: a JSON value, else taken as a string. May hold templates.')),
       v.minEntries(1),
@@ -60,7 +58,7 @@ const designerSessionPolicySchema = v.pipe(
 const maxFailuresSchema = integer(
   0,
   1_000,
-  'Failed syncs in a row after which the pod is not ready any more, until one succeeds. 0: it stays ready. A change from or to 0 takes effect when the pod is created anew.',
+  'Failed syncs in a row after which the pod is not ready any more, until one succeeds. 0: it stays ready. A change from or to 0 takes effect when the pod is recreated.',
 );
 const dryRunSchema = v.pipe(v.boolean(), v.description('Whether to report what would change, and change nothing.'));
 const pausedSchema = v.pipe(v.boolean(), v.description('Whether to leave the files as they are.'));
@@ -68,13 +66,13 @@ const pausedSchema = v.pipe(v.boolean(), v.description('Whether to leave the fil
 const onConflictSchema = v.pipe(
   v.picklist(['takeOver', 'refuse']),
   v.description(
-    'What to do with a file that was there before, with other content. takeOver replaces it, keeps it in .sync-agent/taken-over, and gives it back once nothing is mapped there. refuse changes nothing and says which files are in the way.',
+    'What to do with a file that was there before, with other content. takeOver replaces it, keeps it in .sync-agent/taken-over, and restores it when nothing is mapped there any more. refuse changes nothing and lists such files.',
   ),
 );
 const driftSchema = v.pipe(
   v.picklist(['repair', 'report', 'ignore']),
   v.description(
-    'What to do with a delivered file that somebody changed or removed. repair puts it right, at most three times in a row; report lists it; ignore leaves it without a word. A commit that changes the file delivers it in any case.',
+    'What to do with a delivered file that somebody changed or removed. repair writes it again, at most three times in a row; report lists it; ignore does nothing. A commit that changes the file delivers it in any case.',
   ),
 );
 const pruneSchema = v.pipe(
@@ -104,7 +102,7 @@ const defaultsSchema = v.pipe(
       v.pipe(
         v.picklist(['requireSync', 'useLastGood']),
         v.description(
-          'Whether a starting gateway waits for the first sync, or starts on the files of an earlier one where that fails: while git or the API server is unavailable, or the GatewaySync or the profile is gone.',
+          'Whether a starting gateway waits for the first sync, or starts with the files of an earlier one if that fails: while git or the API server is unavailable, or the GatewaySync or the profile is missing.',
         ),
       ),
       'requireSync',

@@ -36,13 +36,19 @@ test('the alerts name reasons that the receiver gives', () => {
   for (const reason of serverErrors) assert.ok(notStored?.expr.includes(reason), reason);
 });
 
-test('docs/monitoring.md has a runbook for each alert, and for no other', async () => {
-  const text = await readFile(path.join(chart, '../docs/monitoring.md'), 'utf8');
-  const headings = [...text.matchAll(/^### (Sync\w+)$/gm)].map(([, heading]) => heading);
+test('docs/reference/alerts.md has a runbook for each alert, and for no other', async () => {
+  const text = await readFile(path.join(chart, '../docs/reference/alerts.md'), 'utf8');
+  const runbooks = text.split(/^## /m).slice(1);
+  // `runbook_url` leads to the headings.
   assert.deepEqual(
-    headings,
+    runbooks.map((runbook) => runbook.split('\n', 1)[0]),
     alerts.map(({ alert }) => alert),
   );
+  for (const runbook of runbooks) {
+    const [alert = ''] = runbook.split('\n', 1);
+    const parts = [...runbook.matchAll(/^\*\*(.+?)\.\*\*/gm)].map(([, part]) => part);
+    assert.deepEqual(parts, ['Meaning', 'Impact', 'Diagnosis', 'What to do'], alert);
+  }
 });
 
 test('each alert says where its runbook is, and by default that is the heading of its name', async () => {

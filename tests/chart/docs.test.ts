@@ -7,7 +7,9 @@ import { connectCluster } from '../support/cluster.ts';
 import { blocksOf, commandsOf, type Page, proseOf, readPages, wordsOf } from '../support/markdown.ts';
 import { chart, helm, render } from './support/render.ts';
 
-const pages = (await readPages()).filter(({ file }) => !['CHANGELOG.md', 'docs/api-reference.md'].includes(file));
+const pages = (await readPages()).filter(
+  ({ file }) => !['CHANGELOG.md', 'docs/reference/api-reference.md'].includes(file),
+);
 
 /** Options of helm that take a value, and whether rendering needs them. */
 const OPTIONS: Record<string, 'needed' | 'left out'> = {
@@ -36,6 +38,13 @@ function templateArguments(command: string): string[] {
   assert.ok(release && CHARTS.includes(reference ?? ''), `${command}: which chart?`);
   return ['template', release, chart, ...kept!];
 }
+
+test('every upgrade names its version, since Helm takes the newest chart otherwise', () => {
+  for (const page of pages) {
+    const upgrades = commandsOf(page).filter((line) => /^helm upgrade .*oci:/.test(line));
+    for (const command of upgrades) assert.match(command, / --version \d/, `${page.file}: ${command}`);
+  }
+});
 
 interface Document {
   apiVersion?: string;

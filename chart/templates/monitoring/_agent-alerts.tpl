@@ -14,7 +14,7 @@
   labels:
     severity: warning
   annotations:
-    summary: {{ `'The gateway in pod {{ $labels.namespace }}/{{ $labels.pod }} cannot be told of changes.'` }}
+    summary: {{ `'The gateway in pod {{ $labels.namespace }}/{{ $labels.pod }} cannot be notified of changes.'` }}
     description: The files are in place, and the gateway does not know of them yet. The SyncReport of the pod says why.
 - alert: SyncFilesDrift
   expr: sum by (namespace, pod) (increase(sync_agent_drift_total[15m])) > 0

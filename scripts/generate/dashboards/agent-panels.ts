@@ -38,8 +38,8 @@ export const agentPanels = (matchers: Matchers, by: 'namespace' | 'pod'): Panel[
     unit: 'ops',
   }),
   timeSeries({
-    title: 'Gateways told of changes',
-    description: 'Attempts a second to tell a gateway of changed files, by result.',
+    title: 'Gateways notified of changes',
+    description: 'Attempts a second to notify a gateway of changed files, by result.',
     queries: [rateBy('sync_agent_reloads_total', 'result', matchers)],
     unit: 'ops',
     hasOutcomes: true,

@@ -84,8 +84,8 @@ export const controller: Row = {
       width: 12,
     }),
     timeSeries({
-      title: 'Watches begun anew',
-      description: 'Watches that ended and began anew, by kind. A few an hour are normal: the API server ends them.',
+      title: 'Watches that started again',
+      description: 'Watches that ended and started again, by kind. A few an hour are normal: the API server ends them.',
       queries: [
         {
           expr: rate('sync_controller_watch_restarts_total', ['kind', 'reason']),

@@ -168,7 +168,7 @@ const agents: Row = {
     }),
     timeSeries({
       title: 'Versions',
-      description: 'Agents by their version: pods keep theirs until they are created anew.',
+      description: 'Agents by their version: pods keep theirs until they are recreated.',
       queries: [{ expr: `count by (version) (sync_agent_info{${NAMESPACE}})`, legend: '{{version}}' }],
       isStacked: true,
     }),

@@ -113,7 +113,7 @@ const gateways: Row = {
     }),
     table({
       title: 'Agents',
-      description: 'The agents and their versions: pods keep theirs until they are created anew.',
+      description: 'The agents and their versions: pods keep theirs until they are recreated.',
       queries: [{ expr: `max by (pod, version) (sync_agent_info{${PODS}})` }],
       columns: { pod: 'Pod', version: 'Version' },
       sortBy: { displayName: 'Pod', desc: false },

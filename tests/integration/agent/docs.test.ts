@@ -21,10 +21,10 @@ const docs = path.join(import.meta.dirname, '../../../docs');
 
 type Files = Record<string, string>;
 
-/** An example of docs/agent.md. */
+/** An example of a page. */
 interface Example {
   repository: Record<string, string | { submodule: string } | { lfs: string }>;
-  /** Repositories beside it, by name. */
+  /** Repositories next to it, by name. */
   submodules?: Record<string, Files>;
   profile: Parameters<typeof resolveProfile>[0]['profiles'][string];
   /** In the volume before the sync. */
@@ -39,20 +39,12 @@ interface Example {
   volume: Files;
 }
 
-const TOPICS = [
-  'Mappings',
-  'Templates',
-  'Patches',
-  'Excludes',
-  'Dry run',
-  'Drift, failures, kills',
-  'Telling the gateway',
-  'Submodules',
-  'Git LFS',
-];
+/** The pages with examples, and the headings that have to have one. */
+const TOPICS = {
+  'reference/agent.md': ['Mappings', 'Templates', 'Patches', 'Excludes', 'Dry run', 'Drift', 'Submodules', 'Git LFS'],
+  'how-to/notify-gateways.md': ['By HTTP'],
+};
 
-const text = await readFile(path.join(docs, 'agent.md'), 'utf8');
-const blocks = [...text.matchAll(/^## (.+)$|^```yaml\n([\s\S]*?)^```$/gm)];
 let server: GitServer;
 let lfs: LfsHost;
 before(async () => {
@@ -62,7 +54,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-/** Makes the repository of an example, and those beside it; gives its commit. */
+/** Makes the repository of an example, and those next to it; gives its commit. */
 async function commitExample(name: string, { repository, submodules = {} }: Example) {
   const { url, commit } = await server.createRepository(`${name}/root`);
   const files: Record<string, FileChange> = {};
@@ -123,26 +115,28 @@ async function runExample(t: TestContext, name: string, example: Example): Promi
   assert.deepEqual(received, requests ?? []);
 }
 
-suite('docs/agent.md', () => {
-  let [heading, examples] = ['', 0];
-  const headings = new Set<string>();
-  for (const [, title, yaml] of blocks) {
-    heading = title ?? heading;
-    const example = yaml === undefined ? undefined : (parse(yaml) as Partial<Example>);
-    if (!example?.volume || !example.repository || !example.profile) continue;
-    examples += 1;
-    headings.add(heading);
-    const name = `example-${examples}`;
-    test(`${heading}: ${name}`, (t) => runExample(t, name, example as Example));
-  }
+for (const [page, topics] of Object.entries(TOPICS)) {
+  const text = await readFile(path.join(docs, page), 'utf8');
+  suite(`docs/${page}`, () => {
+    let heading = '';
+    const headings: string[] = [];
+    for (const [, title, yaml] of text.matchAll(/^## (.+)$|^```yaml\n([\s\S]*?)^```$/gm)) {
+      heading = title ?? heading;
+      const example = yaml === undefined ? undefined : (parse(yaml) as Partial<Example>);
+      if (!example?.volume || !example.repository || !example.profile) continue;
+      headings.push(heading);
+      const name = `${path.basename(page, '.md')}-${headings.length}`;
+      test(`${heading}: ${name}`, (t) => runExample(t, name, example as Example));
+    }
 
-  for (const topic of TOPICS) {
-    test(`${topic} has an example`, () => assert.ok(headings.has(topic)));
-  }
-});
+    for (const topic of topics) {
+      test(`${topic} has an example`, () => assert.ok(headings.includes(topic)));
+    }
+  });
+}
 
-test('docs/metrics.md names every metric of the agent, and no other', async () => {
-  const metrics = await readFile(path.join(docs, 'metrics.md'), 'utf8');
+test('docs/reference/metrics.md names every metric of the agent, and no other', async () => {
+  const metrics = await readFile(path.join(docs, 'reference/metrics.md'), 'utf8');
   const documented = [...metrics.matchAll(/^\| `(sync_agent_\w+)`/gm)].map(([, name]) => name).sort();
   const registered = (await new AgentMetrics('1').registry.getMetricsAsJSON()).map(({ name }) => name).sort();
   assert.deepEqual(documented, registered);

@@ -249,7 +249,7 @@ export const ALERT_CASES: Record<string, AlertCase> = {
         at: '40m',
         series: { [reloads('error')]: '0+1x60', [reloads('success')]: '0+1x60' },
         labels: gateway,
-        summary: 'The gateway in pod team/gateway-0 cannot be told of changes.',
+        summary: 'The gateway in pod team/gateway-0 cannot be notified of changes.',
       },
     ],
     quiet: [{ at: '40m', series: { [reloads('error')]: '5x60', [reloads('success')]: '0+1x60' } }],

@@ -10,8 +10,8 @@ import { gatewaySyncStatusSchema } from '../../../shared/api/gateway-sync-status
 const checkout = path.join(import.meta.dirname, '../../..');
 const read = (file: string) => readFile(path.join(checkout, file), 'utf8');
 
-test('docs/metrics.md names every metric of the controller, and no other', async () => {
-  const text = await read('docs/metrics.md');
+test('docs/reference/metrics.md names every metric of the controller, and no other', async () => {
+  const text = await read('docs/reference/metrics.md');
   const documented = [...text.matchAll(/^\| `(sync_controller_\w+)`/gm)].map(([, name]) => name).sort();
   const registered = (await createMetrics().registry.getMetricsAsJSON()).map(({ name }) => name);
   const served = [...registered, ...Object.keys(RESOURCE_METRICS)];
@@ -41,10 +41,10 @@ async function reasonsInCode(): Promise<string[]> {
 
 const wordsIn = (text: string) => [...text.matchAll(/`([A-Z]\w+)`/g)].map(([, word = '']) => word);
 
-suite('docs/conditions.md', () => {
+suite('docs/reference/conditions.md', () => {
   /** The first two columns of each row. */
   const rows = async () =>
-    [...(await read('docs/conditions.md')).matchAll(/^\| (`[^|]+) \| ([^|]+) \|/gm)].map(
+    [...(await read('docs/reference/conditions.md')).matchAll(/^\| (`[^|]+) \| ([^|]+) \|/gm)].map(
       ([, types = '', reasons = '']) => ({ types: wordsIn(types), reasons: wordsIn(reasons) }),
     );
   const sorted = (words: string[]) => [...new Set(words)].sort();
@@ -60,7 +60,8 @@ suite('docs/conditions.md', () => {
   });
 
   test('names every event of a request and of a push, and no other', async () => {
-    const [, listed = ''] = /^Written on transitions only: (.*)$/m.exec(await read('docs/conditions.md')) ?? [];
+    const [, listed = ''] =
+      /^Written on transitions only: (.*)$/m.exec(await read('docs/reference/conditions.md')) ?? [];
     const { outcome } = gatewaySyncStatusSchema.entries.lastRequest.wrapped.entries;
     const written = outcome.options.flatMap((each) => {
       const handled = { ref: 'v1', outcome: each };

@@ -18,12 +18,12 @@ async function sectionsOf(page: string): Promise<Map<string, string>> {
 const reasonsIn = (text: string) => [...text.matchAll(/^\| `([A-Za-z]+)` \|/gm)].map(([, reason]) => reason ?? '');
 
 test('the troubleshooting page explains every reason of the code, and no other', async () => {
-  const explained = reasonsIn(await read('troubleshooting-webhooks.md'));
+  const explained = reasonsIn(await read('how-to/troubleshooting-webhooks.md'));
   assert.deepEqual(explained.toSorted(), [...IGNORED_REASONS, ...Object.keys(REFUSALS)].toSorted());
 });
 
 test('each reason stands under its status', async () => {
-  const sections = await sectionsOf('troubleshooting-webhooks.md');
+  const sections = await sectionsOf('how-to/troubleshooting-webhooks.md');
   for (const [heading, text] of sections) {
     for (const reason of reasonsIn(text)) {
       const status = String(REFUSALS[reason as keyof typeof REFUSALS]?.status ?? 200);
@@ -35,7 +35,7 @@ test('each reason stands under its status', async () => {
 
 test('each page of a sender has the URL, a curl line and a way to authenticate', async () => {
   const pages: string[] = [];
-  for await (const page of glob('senders/*.md', { cwd: docs })) pages.push(page);
+  for await (const page of glob('how-to/senders/*.md', { cwd: docs })) pages.push(page);
   assert.ok(pages.length >= 8);
   for (const page of pages.filter((name) => !name.endsWith('README.md'))) {
     const text = await read(page);
@@ -52,6 +52,8 @@ test('the page of metrics lists those of the receiver, and no other', async () =
   const names = [...String(await metrics.page.metrics()).matchAll(/^# HELP (sync_receiver_\w+) /gm)].map(
     ([, name]) => name,
   );
-  const listed = [...(await read('metrics.md')).matchAll(/^\| `(sync_receiver_\w+)` \|/gm)].map(([, name]) => name);
+  const listed = [...(await read('reference/metrics.md')).matchAll(/^\| `(sync_receiver_\w+)` \|/gm)].map(
+    ([, name]) => name,
+  );
   assert.deepEqual(listed.toSorted(), names.toSorted());
 });

@@ -98,7 +98,7 @@ suite('news', () => {
       done([], { outcome: { kind: 'synced', plan: planOf([], found, isPartial) } });
     const [first, again, partial, right] = tell(withDrift(drift), withDrift(drift), withDrift([], true), withDrift([]));
     assert.equal(first?.report?.state, 'Synced');
-    assert.match(first?.report?.message ?? '', /^the gateway rewrites config\/a: put right 3 times in a row/);
+    assert.match(first?.report?.message ?? '', /^the gateway rewrites config\/a: repaired 3 times in a row/);
     assert.deepEqual(first?.report?.changes, ['differs config/a (Drifted)']);
     assert.equal(first?.figures.inLine?.drifted, 1);
     assert.equal(again?.report, undefined);
