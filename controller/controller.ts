@@ -190,6 +190,7 @@ export class Controller {
     if (change.type === 'deleted') {
       this.#queue.forget(change.key);
       this.#reconciler.forget(change.key);
+      this.#missing.forget(change.key);
     } else {
       this.#reconciler.observe(change.key, change.object, change.previous);
       const wakes = wakesOfGatewaySync(change);

@@ -41,6 +41,11 @@ export class MissingSidecars {
     return new Set(pods.map(({ uid }) => uid)).size;
   }
 
+  /** Drops what is kept of a resource that is gone. */
+  forget(key: ObjectKey): void {
+    this.#pods.delete(key);
+  }
+
   /** Sweeps until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
@@ -56,18 +61,18 @@ export class MissingSidecars {
   }
 
   async #sweepAll(signal: AbortSignal): Promise<void> {
-    const resourcesOf = Map.groupBy(this.#options.gatewaySyncs(), ({ namespace }) => namespace);
-    for (const key of this.#pods.keys()) {
-      if (!resourcesOf.has(key.slice(0, key.indexOf('/')))) this.#pods.delete(key);
-    }
+    const gatewaySyncs = [...this.#options.gatewaySyncs()];
+    const keys = new Set(gatewaySyncs.map(({ namespace, name }) => `${namespace}/${name}`));
+    for (const key of this.#pods.keys()) if (!keys.has(key)) this.#pods.delete(key);
+    const resourcesOf = Map.groupBy(gatewaySyncs, ({ namespace }) => namespace);
     const labelled = Map.groupBy(this.#withoutSidecar(), ({ namespace }) => namespace);
-    for (const [namespace, gatewaySyncs] of resourcesOf) {
+    for (const [namespace, own] of resourcesOf) {
       if (signal.aborted) return;
       try {
         const swept = await sweepMissing(this.#options.client, namespace);
         // Who gets the label between the two looks is in both.
         const pods = new Map([...swept, ...(labelled.get(namespace) ?? [])].map((pod) => [pod.uid, pod]));
-        const names = gatewaySyncs.map(({ name }) => name);
+        const names = own.map(({ name }) => name);
         this.#store(namespace, groupByResource(names, [...pods.values()]));
       } catch (error) {
         this.#options.log.warn({ err: error, namespace }, 'pods without sidecar not looked for');

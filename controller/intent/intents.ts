@@ -127,9 +127,8 @@ function timeOf({ at = '', writtenAt, notBefore = NEVER }: RequestAnnotations & 
 }
 
 /** Whether the status already says what came of this spec, request and push: nobody waits for it. */
-export function isSettled(gatewaySync: ObservedGatewaySync): boolean {
-  const { request, push } = readIntents(gatewaySync);
-  return gatewaySync.status.observedGeneration === gatewaySync.generation && !request && !push;
+export function isSettled({ generation, status }: ObservedGatewaySync, { request, push }: Intents): boolean {
+  return status.observedGeneration === generation && !request && !push;
 }
 
 /** Whether the status says at least that this spec, request and push wait for the host: a retry is no news. */

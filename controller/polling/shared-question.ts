@@ -1,5 +1,5 @@
 import { timerMs } from '../../shared/domain/duration.ts';
-import type { TerminalError, TransientError } from '../../shared/errors.ts';
+import { TerminalError, TransientError } from '../../shared/errors.ts';
 import { gitErrorOf } from '../../shared/io/git/git-error.ts';
 import type { Answer, Asking } from '../intent/resolution.ts';
 import { backoff } from './back-off.ts';
@@ -219,7 +219,5 @@ function suffices(answer: Known, { query, event, eventAt, need }: Subscriber): b
 }
 
 function typed(error: unknown): TransientError | TerminalError {
-  return error instanceof Error && 'reason' in error && 'code' in error
-    ? (error as TransientError | TerminalError)
-    : gitErrorOf('', error);
+  return error instanceof TransientError || error instanceof TerminalError ? error : gitErrorOf('', error);
 }

@@ -111,10 +111,15 @@ export class KeyedQueue {
     this.#timers.set(key, { timer, due });
   }
 
-  /** Forgets a key that is gone for good. */
+  /** Forgets a key that is gone for good: a queue that is not started, as a spare's, would keep it. */
   forget(key: string): void {
     this.#cancelTimer(key);
     this.#failures.delete(key);
+    this.#dirty.delete(key);
+    for (const priority of ['high', 'low'] as const) {
+      this.#waiting[priority].delete(key);
+      this.#turns[priority].delete(key);
+    }
   }
 
   #cancelTimer(key: string): void {

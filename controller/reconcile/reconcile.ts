@@ -162,7 +162,7 @@ export class Reconciler {
       query: neededRefs(intents),
       intervalMs: enabled ? (parseDuration(interval) ?? DEFAULT_INTERVAL_MS) : undefined,
       event: event && `${event}${this.#looks.take(key, performance.now())}`,
-      isUrgent: !isSettled(gatewaySync),
+      isUrgent: !isSettled(gatewaySync, intents),
     };
   }
 

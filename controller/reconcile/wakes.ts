@@ -1,6 +1,6 @@
 import { agentRoleBindingName } from '../../shared/api/names.ts';
 import type { Change, ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
-import { isSettled } from '../intent/intents.ts';
+import { isSettled, readIntents } from '../intent/intents.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod, ObservedReport } from '../watch/observed-pod.ts';
 import type { ObservedRoleBinding } from '../watch/observed-role-binding.ts';
@@ -48,7 +48,7 @@ export function wakesOfRoleBinding(change: Change<ObservedRoleBinding>): Wake[] 
 
 /** Somebody waits for what is not settled; the rest is polls, and what a new leader looks over. */
 export function priorityOf(gatewaySync: ObservedGatewaySync | undefined): Priority {
-  return gatewaySync && !isSettled(gatewaySync) ? 'high' : 'low';
+  return gatewaySync && !isSettled(gatewaySync, readIntents(gatewaySync)) ? 'high' : 'low';
 }
 
 function intentOf({ uid, generation, request, push, deleting }: ObservedGatewaySync): string {

@@ -18,7 +18,14 @@ const OPTIONS: Record<string, 'needed' | 'left out'> = {
   '--version': 'left out',
   '--values': 'left out',
 };
-const FLAGS = ['--create-namespace', '--install', '--reset-then-reuse-values', '--take-ownership', '--force-conflicts'];
+const FLAGS = [
+  '--create-namespace',
+  '--install',
+  '--wait',
+  '--reset-then-reuse-values',
+  '--take-ownership',
+  '--force-conflicts',
+];
 const CHARTS = ['oci://ghcr.io/stoker-operator/charts/stoker-operator', './chart'];
 
 /** Turns `helm install|upgrade|template …` into the arguments that render the checkout's chart the same way. */

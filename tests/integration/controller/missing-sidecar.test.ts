@@ -50,6 +50,18 @@ async function arrange(t: TestContext, ref = 'main') {
 }
 
 suite('a pod that was created while the webhook was away', () => {
+  test('counts no longer when its resource is gone, though another one stays', async (t) => {
+    const { address, repository } = await arrange(t);
+    const { namespace } = address;
+    await applyGatewaySync({ ...address, name: 'stays' }, { repo: repository.url });
+    await createPod(gatewayPod(namespace, 'slipped', { 'sync.io/cr-name': 'app' }));
+    const metricsPort = await freePort();
+    await startController(t, namespace, { METRICS_PORT: String(metricsPort), METRICS_SECURE: 'false' });
+    await until(() => gauge(metricsPort), { describe: 'one pod', accept: (count) => count === 1, timeout: 30_000 });
+    await kubectl('delete', 'gatewaysync/app', '--namespace', namespace);
+    await until(() => gauge(metricsPort), { describe: 'no pod', accept: (count) => count === 0, timeout: 30_000 });
+  });
+
   test('shows in the status, in one event and in a metric', async (t) => {
     const { address, repository } = await arrange(t);
     const { namespace } = address;

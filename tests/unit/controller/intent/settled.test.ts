@@ -55,7 +55,7 @@ suite('what a status says', () => {
       const intents = readIntents(gatewaySync);
       assert.deepEqual(
         {
-          settled: isSettled(gatewaySync),
+          settled: isSettled(gatewaySync, intents),
           mentioned: isMentioned(gatewaySync, intents),
           event: eventOf(gatewaySync, intents) !== undefined,
         },

@@ -225,6 +225,18 @@ suite('a keyed queue', () => {
     assert.equal(queue.stuckForMs, 0);
   });
 
+  test('keeps nothing of keys that are gone before it starts, as that of a spare', async () => {
+    const handled: string[] = [];
+    const queue = makeQueue(async (key) => void handled.push(key));
+    for (const priority of ['high', 'low'] as const) queue.add(`gone/${priority}`, priority);
+    queue.add('stays/a');
+    for (const key of ['gone/high', 'gone/low']) queue.forget(key);
+    assert.equal(queue.depth, 1);
+    queue.start();
+    await queue.stop();
+    assert.deepEqual(handled, ['stays/a']);
+  });
+
   test('waits at its end for what runs, and begins nothing more', async () => {
     const handled: string[] = [];
     const queue = makeQueue(async (key) => {
