@@ -6,7 +6,8 @@ import { findBinaries } from '../../scripts/testbed/find-binaries.ts';
 import { runCommand } from '../../scripts/testbed/run-command.ts';
 import { makeTemporaryFolder } from '../../scripts/testbed/temporary-folder.ts';
 import { listAlerts } from '../chart/support/list-alerts.ts';
-import { ALERT_CASES, type AlertCase } from './support/alert-cases.ts';
+import type { AlertCase } from './support/alert-case.ts';
+import { ALERT_CASES } from './support/alert-cases.ts';
 
 const alerts = await listAlerts({ webhookReceiver: { enabled: true } });
 

@@ -1,22 +1,8 @@
-/** Series, a value a minute, in promtool's notation: `0+1x60` counts up by one for an hour. */
-type Series = Record<string, string>;
-
-interface Moment {
-  /** When the rules are looked at, such as `20m`. */
-  at: string;
-  series: Series;
-}
-
-/** What sets an alert off, and what must not. The release is in the namespace `operator`. */
-export interface AlertCase {
-  firing: (Moment & { labels?: Record<string, string>; summary: string })[];
-  quiet: Moment[];
-}
+import { AGENT_ALERT_CASES } from './agent-alert-cases.ts';
+import type { AlertCase } from './alert-case.ts';
 
 const ours = 'namespace="operator", pod="a"';
-const agent = 'namespace="team", name="site", pod="gateway-0"';
 const site = { namespace: 'team', name: 'site' };
-const gateway = { namespace: 'team', pod: 'gateway-0' };
 
 const ready = (reason: string) =>
   `sync_controller_gatewaysync_ready{namespace="team", name="site", reason="${reason}"}`;
@@ -32,11 +18,6 @@ const open = `sync_receiver_open{${ours}}`;
 const dropped = `sync_receiver_dropped_connections_total{${ours}}`;
 const replicas = (deployment: string, metric: string) =>
   `kube_deployment_${metric}{namespace="operator", deployment="${deployment}", job="kube-state-metrics"}`;
-const lastSuccess = `sync_agent_last_success_timestamp_seconds{${agent}}`;
-const period = `sync_agent_sync_period_seconds{${agent}}`;
-const syncs = `sync_agent_syncs_total{${agent}, result="error"}`;
-const reloads = (result: string) => `sync_agent_reloads_total{${agent}, result="${result}"}`;
-const drift = `sync_agent_drift_total{${agent}}`;
 
 const DAY = 86_400;
 const noLeader = 'No controller of the sync operator leads.';
@@ -229,58 +210,5 @@ export const ALERT_CASES: Record<string, AlertCase> = {
     ],
     quiet: [{ at: '30m', series: { [dropped]: '7x60' } }],
   },
-  SyncAgentFails: {
-    firing: [
-      {
-        at: '40m',
-        series: { [syncs]: '0+1x60' },
-        labels: gateway,
-        summary: 'The sync agent of pod team/gateway-0 fails.',
-      },
-    ],
-    quiet: [
-      { at: '21m', series: { [syncs]: '0x5 1x60' } },
-      { at: '40m', series: { [syncs]: '5x60' } },
-    ],
-  },
-  SyncReloadsFail: {
-    firing: [
-      {
-        at: '40m',
-        series: { [reloads('error')]: '0+1x60', [reloads('success')]: '0+1x60' },
-        labels: gateway,
-        summary: 'The gateway in pod team/gateway-0 cannot be notified of changes.',
-      },
-    ],
-    quiet: [{ at: '40m', series: { [reloads('error')]: '5x60', [reloads('success')]: '0+1x60' } }],
-  },
-  SyncFilesDrift: {
-    firing: [
-      {
-        at: '90m',
-        series: { [drift]: '0+1x120' },
-        labels: gateway,
-        summary: 'Synced files in pod team/gateway-0 keep being changed.',
-      },
-    ],
-    quiet: [{ at: '90m', series: { [drift]: '0x70 9x60' } }],
-  },
-  SyncAgentOutOfTouch: {
-    firing: [
-      {
-        // In line until the first minute; half an hour and two periods of 30 s are over at 32 minutes.
-        at: '45m',
-        series: { [lastSuccess]: '60x60', [period]: '30x60' },
-        labels: gateway,
-        summary: 'Nobody knows whether the files of pod team/gateway-0 are in line.',
-      },
-    ],
-    quiet: [
-      { at: '41m', series: { [lastSuccess]: '60x60', [period]: '30x60' } },
-      { at: '60m', series: { [lastSuccess]: '0+60x60', [period]: '30x60' } },
-      { at: '60m', series: { [lastSuccess]: '60x60', [period]: '3600x60' } },
-      // Paused, or a dry run.
-      { at: '60m', series: { [lastSuccess]: '60x60', [period]: '0x60' } },
-    ],
-  },
+  ...AGENT_ALERT_CASES,
 };
