@@ -101,6 +101,16 @@ suite('what is true of', () => {
   }
 });
 
+test('values of a page that let few read the metrics say where Prometheus is: it would be blind', () => {
+  const limiting = pages
+    .flatMap((page) => documentsOf(page).values as { networkPolicy?: { enabled?: boolean; metricsFrom?: object[] } }[])
+    .filter(({ networkPolicy }) => networkPolicy?.enabled);
+  assert.ok(limiting.length > 1);
+  for (const { networkPolicy } of limiting) {
+    assert.match(JSON.stringify(networkPolicy?.metricsFrom), /"kubernetes\.io\/metadata\.name":"monitoring"/);
+  }
+});
+
 interface Schema {
   $ref?: string;
   $defs?: Record<string, Schema>;
