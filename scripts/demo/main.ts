@@ -7,16 +7,17 @@ const usage = `usage: npm run demo [-- --once] [-- --context NAME]
   --once          show everything, then end: status 0 if all was seen, else 1
   --context NAME  use the cluster of this kubeconfig context instead of an embedded one`;
 
-/** Ends the demo on Ctrl-C; what it started ends with the process. */
-process.once('SIGINT', () => process.exit(130));
-
 try {
   const { values } = parseArgs({
     options: { once: { type: 'boolean', default: false }, context: { type: 'string' }, help: { type: 'boolean' } },
   });
   if (values.help) console.log(usage);
   else if (values.context) await runOnContext({ context: values.context, once: values.once });
-  else await runEmbedded({ once: values.once });
+  else {
+    // What it started ends with the process.
+    process.once('SIGINT', () => process.exit(130));
+    await runEmbedded({ once: values.once });
+  }
   process.exit(0);
 } catch (error) {
   console.error(`\nThe demo failed: ${error instanceof Error ? error.message : String(error)}`);

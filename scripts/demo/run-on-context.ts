@@ -1,16 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { KubeConfig } from '@kubernetes/client-node';
-import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../../shared/io/kubernetes/credentials.ts';
-import { corePath, gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
+import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { freePort } from '../testbed/free-port.ts';
 import { type GitServer, startGitServer } from '../testbed/git-server.ts';
-import { installCrds } from '../testbed/install-crds.ts';
 import { step } from '../testbed/step.ts';
 import { makeTemporaryFolder, type TemporaryFolder } from '../testbed/temporary-folder.ts';
 import { applyObject } from './apply-object.ts';
+import { type Borrowed, borrowCluster, giveBack } from './borrow-cluster.ts';
 import { buildBundles } from './build-bundles.ts';
 import { bold, dim, headline, say, show, timeline } from './console.ts';
 import { GatewaySyncFollower } from './follow-gateway-sync.ts';
@@ -31,17 +30,23 @@ export async function runOnContext({ context, once }: { context: string; once: b
   const folder = await makeTemporaryFolder('stoker-demo-');
   const { client, kubeconfig } = await writeKubeconfig(config, folder);
   const server = await startGitServer();
+  let borrowed: Borrowed | undefined;
+  const end = async () => {
+    if (borrowed) say(await giveBack(client, borrowed));
+    await Promise.all([server.stop(), folder.remove()]);
+  };
+  // Once: whoever presses Ctrl-C again does not want to wait.
+  process.once('SIGINT', () => void end().finally(() => process.exit(130)));
   try {
-    await step('Installing the CRDs', () => installCrds({ kubeconfig }));
+    borrowed = await step('Installing the CRDs, where there are none', () => borrowCluster(client, kubeconfig));
     await applyObject(client, namespaceObject);
     await show202(client, { kubeconfig, folder, server });
     if (!once) {
-      say(bold('Ctrl-C ends everything but the namespace and the CRDs.'));
+      say(bold('Ctrl-C ends everything, and leaves the cluster as it was.'));
       await new Promise(() => setInterval(() => {}, 1 << 30));
     }
   } finally {
-    await step('Removing the namespace', () => removeNamespace(client));
-    await Promise.all([server.stop(), folder.remove()]);
+    await end();
   }
 }
 
@@ -100,12 +105,6 @@ async function show202(client: KubernetesClient, { kubeconfig, folder, server }:
   show(`kubectl get gatewaysyncs -n ${NAMESPACE}`, await readTable(client, gatewaySyncPath(NAMESPACE)));
   following.abort();
   await Promise.all([receiver.stop(), controller.stop()]);
-}
-
-async function removeNamespace(client: KubernetesClient): Promise<void> {
-  await client.delete(corePath('namespaces', undefined, NAMESPACE)).catch((error) => {
-    if (!isApiError(error, 404)) throw error;
-  });
 }
 
 function chooseContext(context: string): KubeConfig {
