@@ -41,6 +41,11 @@ export class AgentMetrics {
     help: 'When the files were last known to be in line, in seconds since the epoch.',
     ...this.#register,
   });
+  readonly #period = new Gauge({
+    name: 'sync_agent_sync_period_seconds',
+    help: 'Seconds between two checks that the files are in line; 0 while the agent leaves them alone: paused, held back, or a dry run.',
+    ...this.#register,
+  });
   readonly #reloads = new Counter({
     name: 'sync_agent_reloads_total',
     help: 'Attempts to tell the gateway of changes, by result: success or error.',
@@ -80,6 +85,11 @@ export class AgentMetrics {
     this.#drift.inc(repaired);
     this.#drifted.set(drifted);
     this.#lastSuccess.setToCurrentTime();
+  }
+
+  /** Files are checked each so many seconds; 0: they are not. */
+  onPeriod(seconds: number): void {
+    this.#period.set(seconds);
   }
 
   onReload(result: 'success' | 'error'): void {

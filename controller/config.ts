@@ -1,7 +1,14 @@
 import * as v from 'valibot';
-import { flag, list, networks, port, wholeNumber } from '../shared/config.ts';
+import { flag, json, list, networks, port, wholeNumber } from '../shared/config.ts';
 import { DENIED_NETWORKS } from '../shared/io/local-address.ts';
 import { LOG_LEVELS } from '../shared/log.ts';
+
+const logLevel = v.picklist(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`);
+const quantities = v.optional(
+  v.record(v.string(), v.union([v.string(), v.number()], 'must be an amount such as 64Mi'), 'must name resources'),
+);
+/** As a container has them. */
+const resources = v.strictObject({ requests: quantities, limits: quantities }, 'must have requests and limits at most');
 
 /** Environment of the controller; the reference in docs/reference/configuration.md says the same. */
 export const configSchema = v.pipe(
@@ -19,6 +26,8 @@ export const configSchema = v.pipe(
     METRICS_HOSTS: v.optional(list(), 'localhost'),
     DEFAULT_AGENT_IMAGE: v.optional(v.string()),
     AGENT_IMAGE_ALLOWED_REPOSITORIES: list(),
+    AGENT_LOG_LEVEL: v.optional(logLevel, 'info'),
+    AGENT_RESOURCES: json(resources, 'the resources of a container'),
     AUTO_BIND_AGENT: flag(true),
     GIT_ALLOW_LOCAL: flag(false),
     GIT_DENIED_NETWORKS: networks(DENIED_NETWORKS),
@@ -28,7 +37,7 @@ export const configSchema = v.pipe(
     GIT_RATE_PER_HOST: wholeNumber(15, 1),
     GITHUB_APP: flag(false),
     MEMORY_PATH: v.optional(v.string()),
-    LOG_LEVEL: v.optional(v.picklist(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`), 'info'),
+    LOG_LEVEL: v.optional(logLevel, 'info'),
     LOG_DEV_MODE: flag(false),
   }),
   v.forward(

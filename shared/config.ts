@@ -62,6 +62,10 @@ const number = (min: number) =>
     v.minValue(min, `must be at least ${min}`),
   );
 
+/** JSON of a shape that a schema describes; without a default. */
+export const json = <const TSchema extends v.GenericSchema>(schema: TSchema, shape: string) =>
+  v.optional(v.pipe(v.string(), v.parseJson(undefined, `must be ${shape} in JSON`), schema));
+
 /** A comma-separated list; empty parts are left out. */
 export const list = () =>
   v.optional(

@@ -27,6 +27,7 @@ export class Announcer {
     this.#said = said;
     if (figures.sync) metrics.onSync(figures.sync.result, figures.sync.seconds);
     if (figures.inLine) metrics.onInLine(figures.inLine);
+    if (figures.syncPeriod !== undefined) metrics.onPeriod(figures.syncPeriod);
     if (line) log[line.level](line.fields, line.message);
     if (finding) await report(finding);
   }

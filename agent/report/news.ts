@@ -48,6 +48,8 @@ export interface News {
   figures: {
     sync?: { result: SyncResult; seconds: number };
     inLine?: { files: FileCounts; repaired: number; drifted: number };
+    /** In seconds; 0 where the files are left as they are. */
+    syncPeriod?: number;
   };
 }
 
@@ -55,7 +57,8 @@ export interface News {
 export function news(before: Said, happening: Happening): News {
   if (happening.kind === 'idle') {
     const { finding } = happening;
-    return { ...judge(before, finding, before), log: undefined, figures: {} };
+    const figures = finding.state === 'Paused' ? { syncPeriod: 0 } : {};
+    return { ...judge(before, finding, before), log: undefined, figures };
   }
   return happening.kind === 'done' ? newsOfSync(before, happening) : newsOfFailure(before, happening);
 }
@@ -84,6 +87,7 @@ function newsOfSync(before: Said, { intent, outcome, durationMs, problem }: Of<'
     figures: {
       ...(report && { sync: { result, seconds: durationMs / 1000 } }),
       ...(kind === 'synced' && { inLine: { files, repaired: countDrift(plan), drifted: drift.length } }),
+      syncPeriod: checkPeriod(intent),
     },
   };
 }
@@ -95,14 +99,17 @@ function newsOfFailure(before: Said, { intent, error, durationMs }: Of<'failed'>
   const judged = judge(before, { state, message }, { ...before, intent });
   if (isWaiting) {
     const log = { level: 'info' as const, message: 'sync held back', fields: { ...fields, result: 'waiting' } };
-    return { ...judged, log, figures: {} };
+    return { ...judged, log, figures: { syncPeriod: 0 } };
   }
   return {
     ...judged,
     log: { level: 'warn', message: 'sync failed', fields: { ...fields, result: 'error' } },
-    figures: { sync: { result: 'error', seconds: durationMs / 1000 } },
+    figures: { sync: { result: 'error', seconds: durationMs / 1000 }, syncPeriod: checkPeriod(intent) },
   };
 }
+
+/** A dry run looks at the files, and leaves them as they are. */
+const checkPeriod = ({ profile }: Intent): number => (profile.dryRun ? 0 : profile.syncPeriod);
 
 interface Circumstances {
   intent?: Intent;

@@ -10,6 +10,11 @@
 {{- default $full .Values.fullnameOverride | trunc 46 | trimSuffix "-" -}}
 {{- end -}}
 
+{{/* Namespace of the release's objects. */}}
+{{- define "stoker-operator.namespace" -}}
+{{- default .Release.Namespace .Values.namespaceOverride -}}
+{{- end -}}
+
 {{/* Labels by which a selector finds a component. Takes {context, component}. */}}
 {{- define "stoker-operator.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "stoker-operator.name" .context }}
@@ -17,17 +22,53 @@ app.kubernetes.io/instance: {{ .context.Release.Name }}
 app.kubernetes.io/component: {{ .component }}
 {{- end -}}
 
-{{/* Labels of every object. Takes {context, component}. */}}
+{{/*
+Labels of an object: those by which it is found and told where it is from, then those that its values add, then those of
+commonLabels; an earlier one wins. Takes {context, component, labels}; `labels` may be left out.
+*/}}
 {{- define "stoker-operator.labels" -}}
-{{ include "stoker-operator.selectorLabels" . }}
-app.kubernetes.io/version: {{ .context.Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .context.Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .context.Chart.Name .context.Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{- $own := include "stoker-operator.selectorLabels" . | fromYaml -}}
+{{- $chart := printf "%s-%s" .context.Chart.Name .context.Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" -}}
+{{- $origin := dict "app.kubernetes.io/version" .context.Chart.AppVersion "app.kubernetes.io/managed-by" .context.Release.Service "helm.sh/chart" $chart -}}
+{{- merge $own $origin (deepCopy (default (dict) .labels)) (deepCopy .context.Values.commonLabels) | toYaml -}}
 {{- end -}}
 
-{{/* Reference of an image. Takes {context, image}. */}}
+{{/*
+Metadata of an object in the namespace of the release. Takes {context, component, name}, and where there are any
+`labels`, `annotations` and another `namespace`.
+*/}}
+{{- define "stoker-operator.metadata" -}}
+name: {{ .name }}
+namespace: {{ default (include "stoker-operator.namespace" .context) .namespace }}
+labels:
+  {{- include "stoker-operator.labels" . | nindent 2 }}
+{{- with .annotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* Reference of an image: by its digest where there is one, else by its tag. Takes {context, image}. */}}
 {{- define "stoker-operator.image" -}}
-{{- printf "%s:%s" .image.repository (default .context.Chart.AppVersion .image.tag) -}}
+{{- $parts := splitList "/" .image.repository -}}
+{{- with .image.registry -}}
+{{- if regexMatch "[.:]|^localhost$" (first $parts) -}}
+{{- $parts = rest $parts -}}
+{{- end -}}
+{{- $parts = prepend $parts (trimSuffix "/" .) -}}
+{{- end -}}
+{{- $version := ternary (printf "@%s" .image.digest) (printf ":%s" (default .context.Chart.AppVersion .image.tag)) (ne .image.digest "") -}}
+{{- printf "%s%s" (join "/" $parts) $version -}}
+{{- end -}}
+
+{{/* Whole seconds of a Go duration such as 1h30m. */}}
+{{- define "stoker-operator.seconds" -}}
+{{- $seconds := dict "h" 3600 "m" 60 "s" 1 "ms" 0 -}}
+{{- $sum := 0 -}}
+{{- range regexFindAll "[0-9]+(ms|s|m|h)" . -1 -}}
+{{- $sum = add $sum (mul (regexFind "[0-9]+" . | int64) (get $seconds (regexFind "[a-z]+" .))) -}}
+{{- end -}}
+{{- $sum -}}
 {{- end -}}
 
 {{/* Names of the objects that more than one template refers to. */}}
@@ -71,5 +112,5 @@ helm.sh/chart: {{ printf "%s-%s" .context.Chart.Name .context.Chart.Version | re
 
 {{/* Name by which the API server knows a service account of the release namespace. Takes {context, name}. */}}
 {{- define "stoker-operator.userName" -}}
-system:serviceaccount:{{ .context.Release.Namespace }}:{{ .name }}
+system:serviceaccount:{{ include "stoker-operator.namespace" .context }}:{{ .name }}
 {{- end -}}

@@ -1,24 +1,21 @@
-{{/* Labels of a pod: those of the values, and over them those by which it is found. Takes {context, component, labels}. */}}
-{{- define "stoker-operator.podLabels" -}}
-{{- $own := include "stoker-operator.labels" . | fromYaml -}}
-{{- merge $own (deepCopy .labels) | toYaml -}}
-{{- end -}}
-
-{{/* Environment of a container. Takes {own, extra}: the chart's variables as YAML, and further ones, which may not repeat them. */}}
-{{- define "stoker-operator.env" -}}
-{{- $names := list -}}
-{{- range fromYamlArray .own -}}
-{{- $names = append $names .name -}}
+{{/*
+Entries that the chart sets, and those of a value, which may not set them again. Takes {own, extra, key, value}: YAML, a
+list, the key by which entries are told apart, and the name of the value.
+*/}}
+{{- define "stoker-operator.entries" -}}
+{{- $own := fromYamlArray .own -}}
+{{- $taken := list -}}
+{{- range $own -}}
+{{- $taken = append $taken (get . $.key) -}}
 {{- end -}}
 {{- range .extra -}}
-{{- if has .name $names -}}
-{{- fail (printf "extraEnv must not set %s: the chart sets it" .name) -}}
+{{- if has (get . $.key) $taken -}}
+{{- fail (printf "%s must not set %s: the chart sets it" $.value (get . $.key)) -}}
 {{- end -}}
 {{- end -}}
-{{ .own }}
-{{- with .extra }}
-{{ toYaml . }}
-{{- end }}
+{{- with concat $own .extra -}}
+{{- toYaml . -}}
+{{- end -}}
 {{- end -}}
 
 {{/* Variables of the logger. */}}
@@ -29,8 +26,36 @@
   value: {{ .Values.controller.logDevMode | quote }}
 {{- end -}}
 
+{{/* Metadata of a component's pods. Takes {context, component, values}. */}}
+{{- define "stoker-operator.podMetadata" -}}
+labels:
+  {{- include "stoker-operator.labels" (merge (dict "labels" .values.podLabels) .) | nindent 2 }}
+annotations:
+  {{- merge (dict "kubectl.kubernetes.io/default-container" .component) .values.podAnnotations | toYaml | nindent 2 }}
+{{- end -}}
+
+{{/*
+What the container of a component has, besides its name and its ports. Takes {context, values, env, mounts}: the
+chart's own environment and mounts as YAML.
+*/}}
+{{- define "stoker-operator.container" -}}
+image: {{ include "stoker-operator.image" (dict "context" .context "image" .values.image) }}
+imagePullPolicy: {{ .values.image.pullPolicy }}
+securityContext:
+  {{- toYaml .values.securityContext | nindent 2 }}
+env:
+  {{- include "stoker-operator.entries" (dict "own" .env "extra" .values.extraEnv "key" "name" "value" "extraEnv") | nindent 2 }}
+{{- include "stoker-operator.probes" . }}
+resources:
+  {{- toYaml .values.resources | nindent 2 }}
+{{- with include "stoker-operator.entries" (dict "own" .mounts "extra" .values.extraVolumeMounts "key" "mountPath" "value" "extraVolumeMounts") }}
+volumeMounts:
+  {{- . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
 {{/* Probes on the health port that all programs have; it speaks plain http also where the program itself does not. */}}
-{{- define "stoker-operator.probes" -}}
+{{- define "stoker-operator.probes" }}
 livenessProbe:
   httpGet:
     path: /healthz
@@ -47,10 +72,43 @@ readinessProbe:
 {{- end -}}
 
 {{/*
-Where the pods of a component may run, from values that have the same names for each. Takes {context, component, values}.
-A spread that says nothing of the pods that it counts counts those of the component.
+What the pods of a component have, besides their containers. Takes {context, component, values, serviceAccount, volumes}:
+the chart's own volumes as YAML.
 */}}
-{{- define "stoker-operator.scheduling" -}}
+{{- define "stoker-operator.podSpec" -}}
+serviceAccountName: {{ .serviceAccount }}
+automountServiceAccountToken: true
+enableServiceLinks: false
+{{- with .context.Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+securityContext:
+  {{- toYaml .values.podSecurityContext | nindent 2 }}
+{{- $hostNetwork := default false .values.hostNetwork }}
+{{- if $hostNetwork }}
+hostNetwork: true
+{{- end }}
+{{- /* By default a pod on the host's network resolves no Service. */}}
+{{- with default (ternary "ClusterFirstWithHostNet" "" $hostNetwork) .values.dnsPolicy }}
+dnsPolicy: {{ . }}
+{{- end }}
+{{- with .values.dnsConfig }}
+dnsConfig:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with include "stoker-operator.entries" (dict "own" .volumes "extra" .values.extraVolumes "key" "name" "value" "extraVolumes") }}
+volumes:
+  {{- . | nindent 2 }}
+{{- end }}
+{{- include "stoker-operator.scheduling" . | trimSuffix "\n" }}
+{{- end -}}
+
+{{/*
+Where the pods of a component may run. Takes {context, component, values}. A spread that says nothing of the pods that it
+counts counts those of the component.
+*/}}
+{{- define "stoker-operator.scheduling" }}
 {{- with .values.priorityClassName }}
 priorityClassName: {{ . }}
 {{- end }}
@@ -80,10 +138,7 @@ topologySpreadConstraints:
 apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata:
-  name: {{ .name }}
-  namespace: {{ .context.Release.Namespace }}
-  labels:
-    {{- include "stoker-operator.labels" . | nindent 4 }}
+  {{- include "stoker-operator.metadata" . | nindent 2 }}
 spec:
   {{- if eq (toString .values.minAvailable) "" }}
   maxUnavailable: {{ .values.maxUnavailable }}
@@ -102,13 +157,6 @@ spec:
 apiVersion: v1
 kind: ServiceAccount
 metadata:
-  name: {{ .name }}
-  namespace: {{ .context.Release.Namespace }}
-  labels:
-    {{- include "stoker-operator.labels" . | nindent 4 }}
-  {{- with .values.annotations }}
-  annotations:
-    {{- toYaml . | nindent 4 }}
-  {{- end }}
+  {{- include "stoker-operator.metadata" (merge (dict "annotations" .values.annotations) .) | nindent 2 }}
 automountServiceAccountToken: false
 {{- end -}}

@@ -11,12 +11,14 @@ import type { CandidateSource } from './candidates.ts';
 import type { AgentImages } from './choose-agent-image.ts';
 import { type Injection, injectSidecar } from './inject-sidecar.ts';
 import { type Review, readReview, reviewResponse } from './review.ts';
+import type { SidecarDefaults } from './sidecar.ts';
 
 export interface MutatePodOptions {
   candidates: CandidateSource;
   images: AgentImages;
   /** Variables that say how agents may reach git hosts: proxies, denied networks. */
   gitVariables?: Record<string, string>;
+  defaults?: SidecarDefaults;
   readBody: ReadBody;
   log: Logger;
   /** Called for every review, for metrics. */
@@ -88,17 +90,18 @@ async function inject(options: MutatePodOptions, { namespace, pod }: Review): Pr
 
 /** What the cache says may be out of date, so it never denies a pod by itself. */
 async function decide(
-  { candidates, images, gitVariables = {} }: MutatePodOptions,
+  { candidates, images, gitVariables, defaults }: MutatePodOptions,
   namespace: string,
   pod: AdmittedPod,
 ): Promise<Injection> {
+  const given = { pod, namespace, images, gitVariables, defaults };
   const cached = candidates.cached(namespace);
   if (cached) {
-    const injection = injectSidecar({ pod, namespace, images, gitVariables, candidates: cached });
+    const injection = injectSidecar({ ...given, candidates: cached });
     if (injection.kind !== 'denied' || injection.because === 'pod') return injection;
   }
   const known = await candidates.live(namespace, pod.metadata.annotations?.[POD_ANNOTATIONS.crName]);
-  return injectSidecar({ pod, namespace, images, gitVariables, ...known });
+  return injectSidecar({ ...given, ...known });
 }
 
 function logInjection(

@@ -5,7 +5,7 @@ import type { AdmittedPod, Container } from './admitted-pod.ts';
 import { type AgentImages, chooseAgentImage } from './choose-agent-image.ts';
 import { type Candidate, checkAnnotations, chooseGatewaySync } from './choose-gateway-sync.ts';
 import { findDataVolume } from './find-data-volume.ts';
-import { identityOf, sidecarContainer } from './sidecar.ts';
+import { identityOf, type SidecarDefaults, sidecarContainer } from './sidecar.ts';
 import { sidecarVolumes } from './sidecar-volumes.ts';
 
 export type Injection =
@@ -31,12 +31,13 @@ export interface InjectionInput extends Known {
   namespace: string;
   images: AgentImages;
   /** Variables that say how agents may reach git hosts: proxies, denied networks. */
-  gitVariables?: Record<string, string>;
+  gitVariables?: Record<string, string> | undefined;
+  defaults?: SidecarDefaults | undefined;
 }
 
 /** Decides what a pod becomes; a second call for the same pod changes nothing. */
 export function injectSidecar(input: InjectionInput): Injection {
-  const { pod, namespace, candidates, others, images, gitVariables = {} } = input;
+  const { pod, namespace, candidates, others, images, gitVariables = {}, defaults = {} } = input;
   if (!asksForSidecar(pod)) return { kind: 'unchanged' };
   const present = sidecarOf(pod);
   if (present) return completeMetadata(pod, present);
@@ -47,7 +48,7 @@ export function injectSidecar(input: InjectionInput): Injection {
   if (choice.kind === 'denied') return { ...choice, because: 'resource' };
   const image = chooseAgentImage(choice.gatewaySync.spec, images);
   if (image.kind === 'denied') return { ...image, because: 'resource' };
-  return addSidecar(pod, { ...choice, gitVariables, image: image.image });
+  return addSidecar(pod, { ...choice, gitVariables, defaults, image: image.image });
 }
 
 interface Chosen {
@@ -55,6 +56,7 @@ interface Chosen {
   profile: string;
   image: string;
   gitVariables: Record<string, string>;
+  defaults: SidecarDefaults;
 }
 
 /**
@@ -63,7 +65,7 @@ interface Chosen {
  */
 function addSidecar(
   pod: AdmittedPod,
-  { gatewaySync: { name, spec }, profile, image, gitVariables }: Chosen,
+  { gatewaySync: { name, spec }, profile, image, gitVariables, defaults }: Chosen,
 ): Injection {
   const { annotations, labels } = pod.metadata;
   const data = findDataVolume(pod);
@@ -73,7 +75,7 @@ function addSidecar(
   const taken = (pod.spec.volumes ?? []).map((volume) => volume.name);
   const volumes = sidecarVolumes({ crName: name, spec }, taken);
   const container = sidecarContainer({
-    ...{ pod, crName: name, profile, spec, image, gitVariables, identity, volumes, dataMount: data.mount },
+    ...{ pod, crName: name, profile, spec, image, gitVariables, defaults, identity, volumes, dataMount: data.mount },
     gatewayName: annotations?.[POD_ANNOTATIONS.gatewayName] ?? labels?.['app.kubernetes.io/name'],
   });
   return {

@@ -21,11 +21,18 @@ export interface SidecarInput extends AgentIdentity {
   volumes: SidecarVolumes;
 }
 
+/** What a sidecar gets whose resource says nothing of it. */
+export interface SidecarDefaults {
+  logLevel?: string | undefined;
+  /** As a container has them. */
+  resources?: object | undefined;
+}
+
 const defaultResources = { requests: { cpu: '10m', memory: '64Mi' }, limits: { memory: '256Mi' } };
 
 /** The sidecar as a native one: an init container that starts, stays, and ends after the containers. */
 export function sidecarContainer(input: SidecarInput) {
-  const { pod, spec, image, identity } = input;
+  const { pod, spec, image, identity, defaults } = input;
   const ports = chooseAgentPorts(pod, spec.gateway.port);
   return {
     name: AGENT_CONTAINER,
@@ -40,7 +47,7 @@ export function sidecarContainer(input: SidecarInput) {
     ...probes,
     ...(allowedFailures(input) > 0 ? { readinessProbe } : {}),
     // A pod with resources at its own level shares them out, and these must exceed the sum of its containers' ones.
-    resources: spec.agent?.resources ?? (pod.spec.resources ? {} : defaultResources),
+    resources: spec.agent?.resources ?? (pod.spec.resources ? {} : (defaults.resources ?? defaultResources)),
     securityContext: {
       allowPrivilegeEscalation: false,
       capabilities: { drop: ['ALL'] },
@@ -118,10 +125,12 @@ export interface AgentIdentity extends Followed {
   gatewayName: string | undefined;
   /** Variables that say how agents may reach git hosts: proxies, denied networks. */
   gitVariables: Record<string, string>;
+  defaults: SidecarDefaults;
 }
 
 /** Environment variables of the sidecar; the agent's own reference says what they mean. */
-function sidecarEnvironment({ crName, profile, gatewayName, gitVariables, spec }: AgentIdentity, ports: AgentPorts) {
+function sidecarEnvironment(identity: AgentIdentity, ports: AgentPorts) {
+  const { crName, profile, gatewayName, gitVariables, defaults, spec } = identity;
   const { gateway } = spec;
   return [
     { name: 'POD_NAME', ...podName },
@@ -145,6 +154,7 @@ function sidecarEnvironment({ crName, profile, gatewayName, gitVariables, spec }
     ...Object.entries(gitVariables).map(([name, value]) => ({ name, value: literal(value) })),
     { name: 'HEALTH_PORT', value: String(ports.health) },
     { name: 'METRICS_PORT', value: String(ports.metrics) },
+    { name: 'LOG_LEVEL', value: defaults.logLevel ?? 'info' },
   ];
 }
 

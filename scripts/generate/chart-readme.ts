@@ -1,8 +1,11 @@
-import { readFile } from 'node:fs/promises';
+import { glob, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isMap, isScalar, type Pair, parseDocument, type YAMLMap } from 'yaml';
 
-const chart = path.join(import.meta.dirname, '../../chart');
+const checkout = path.join(import.meta.dirname, '../..');
+const chart = path.join(checkout, 'chart');
+const REPOSITORY = 'https://github.com/stoker-operator/stoker-operator';
+const REFERENCE = 'oci://ghcr.io/stoker-operator/charts/stoker-operator';
 
 interface Row {
   key: string;
@@ -33,6 +36,12 @@ function toPlain(node: unknown): unknown {
 
 const escapeCell = (text: string) => text.replaceAll('|', '\\|');
 
+/** The address of a page of the docs: registries show this README, where no path leads to the checkout. */
+async function addressOf(name: string): Promise<string> {
+  for await (const file of glob(`docs/**/${name}`, { cwd: checkout })) return `${REPOSITORY}/blob/main/${file}`;
+  throw new Error(`there is no page docs/**/${name}`);
+}
+
 /** The reference of all values, from the comments in values.yaml. */
 export async function generateChartReadme(): Promise<Record<string, string>> {
   const document = parseDocument(await readFile(path.join(chart, 'values.yaml'), 'utf8'));
@@ -41,14 +50,21 @@ export async function generateChartReadme(): Promise<Record<string, string>> {
   const lines = rows.map(
     ({ key, fallback, meaning }) => `| \`${key}\` | \`${escapeCell(fallback)}\` | ${escapeCell(meaning)} |`,
   );
+  const pages = ['installation', 'hardening', 'monitoring', 'upgrading', 'gitops'];
+  const [installation, hardening, monitoring, upgrading, gitops] = await Promise.all(
+    pages.map((page) => addressOf(`${page}.md`)),
+  );
   const text = [
     '<!-- Made by `npm run generate` from values.yaml: change it there. -->',
     '# stoker-operator',
-    'Keeps gateway pods in sync with git. `helm install stoker-operator oci://ghcr.io/stoker-operator/charts/stoker-operator --namespace stoker-system --create-namespace`. [Installation](../docs/how-to/installation.md) says what to choose.',
-    'Values that are not in this table are refused (`values.schema.json`).',
+    `[stoker-operator](${REPOSITORY}) keeps gateway pods in sync with git: a sidecar brings the files of a repository into place, triggered by signed webhooks and by polling.`,
+    `\`\`\`console\n$ helm install stoker-operator ${REFERENCE} \\\n    --namespace stoker-system --create-namespace\n\`\`\``,
+    `It needs Kubernetes 1.30 or newer, and [cert-manager](https://cert-manager.io) unless you set \`certManager.enabled=false\`. [Installation](${installation}) says what to choose, [Argo CD and Flux](${gitops}) how to install it from git; then see [hardening](${hardening}), [monitoring](${monitoring}) and [upgrading](${upgrading}).`,
+    '## Values',
+    'The chart refuses values that are not in this table (`values.schema.json`).',
     ['| value | default | meaning |', '|---|---|---|', ...lines].join('\n'),
     '## Custom resource definitions',
-    'An upgrade of the release upgrades its CRDs, and an uninstall keeps them together with every GatewaySync, unless `crds.keep` is false. See [upgrading](../docs/how-to/upgrading.md#crds) for CRDs that are there already, and for installing them apart from the release.',
+    `An upgrade of the release upgrades its CRDs, and an uninstall keeps them together with every GatewaySync, unless \`crds.keep\` is false. See [upgrading](${upgrading}#crds) for CRDs that are there already, and for installing them apart from the release.`,
   ];
   return { 'chart/README.md': `${text.join('\n\n')}\n` };
 }

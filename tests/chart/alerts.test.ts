@@ -19,7 +19,7 @@ test('what is not installed sets no alert off', async () => {
   const ofReceiver = await names({}).then((without) => all.filter((alert) => !without.includes(alert)));
   assert.ok(ofReceiver.includes('SyncReceiverIsDown') && !ofReceiver.includes('SyncControllerHasNoLeader'));
   const ofAgents = await names({ metrics: { enabled: false }, webhookReceiver: { enabled: true } });
-  assert.deepEqual(ofAgents, ['SyncAgentFails', 'SyncReloadsFail', 'SyncFilesDrift']);
+  assert.deepEqual(ofAgents, ['SyncAgentFails', 'SyncReloadsFail', 'SyncFilesDrift', 'SyncAgentOutOfTouch']);
 });
 
 test('the alerts name reasons that the receiver gives', () => {
@@ -49,4 +49,24 @@ test('docs/reference/alerts.md has a runbook for each alert, and for no other', 
     const parts = [...runbook.matchAll(/^\*\*(.+?)\.\*\*/gm)].map(([, part]) => part);
     assert.deepEqual(parts, ['Meaning', 'Impact', 'Diagnosis', 'What to do'], alert);
   }
+});
+
+test('each alert says where its runbook is, and by default that is the heading of its name', async () => {
+  const page = 'https://github.com/stoker-operator/stoker-operator/blob/main/docs/reference/alerts.md';
+  for (const { alert, annotations } of alerts) {
+    // GitHub makes the anchor of a heading in lower case.
+    assert.equal(annotations?.runbook_url, `${page}#${alert.toLowerCase()}`);
+  }
+  const none = await listAlerts({ 'prometheusRule.runbookBaseUrl': '' });
+  for (const { annotations } of none) assert.equal(annotations?.runbook_url, undefined);
+});
+
+test('an alert that is turned off is left out, and no other', async () => {
+  const receiver = { webhookReceiver: { enabled: true } };
+  const disabled = { SyncFilesDrift: true, SyncNotReady: true, SyncAgentFails: false };
+  const names = (await listAlerts({ ...receiver, 'prometheusRule.disabled': disabled })).map(({ alert }) => alert);
+  assert.deepEqual(
+    alerts.map(({ alert }) => alert).filter((alert) => !names.includes(alert)),
+    ['SyncNotReady', 'SyncFilesDrift'],
+  );
 });

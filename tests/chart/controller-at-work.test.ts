@@ -24,7 +24,7 @@ test('the controller does all its work with the rights and the environment that 
   const configuration = pick(objects, 'MutatingWebhookConfiguration');
   // Nobody could reach the controller at the name of its Service.
   configuration.webhooks[0].namespaceSelector.matchLabels = { 'test.sync.io/webhook': namespace };
-  await apply([configuration, pick(objects, 'Secret', '-certificate'), pick(objects, 'Lease')]);
+  await apply([configuration, pick(objects, 'Secret', '-certificate')]);
   t.after(() => kubectl('delete', 'mutatingwebhookconfiguration', configuration.metadata.name));
   const server = await startGitServer();
   t.after(() => server.stop());

@@ -73,6 +73,27 @@ function checkStructure(dashboard: Dashboard): void {
       }
     });
 
+    test('no number is made up, and none is of an earlier moment', () => {
+      for (const { expr, where, panel, instant } of queriesOf(dashboard)) {
+        assert.doesNotMatch(expr, /vector\(/, where);
+        if (panel.type === 'stat') assert.ok(instant, where);
+      }
+      for (const { title, type, fieldConfig } of shown) {
+        if (type !== 'stat') continue;
+        const absent = fieldConfig?.defaults.mappings?.find(({ options }) => options.match === 'null+nan');
+        assert.ok(absent?.options.result?.text, `${title} does not say that there is no data`);
+      }
+    });
+
+    test('no leader is red', () => {
+      const leaders = shown.find(({ title }) => title === 'Leaders')?.fieldConfig?.defaults;
+      if (!leaders) return assert.notEqual(file, 'fleet-overview.json');
+      assert.deepEqual(leaders.thresholds?.steps[0], { color: 'red', value: null });
+      for (const { options } of leaders.mappings ?? []) {
+        assert.equal((options.result ?? options['0'])?.color, 'red');
+      }
+    });
+
     test('the series of one panel can be told apart', () => {
       for (const { title, type, targets = [] } of shown) {
         if (type === 'table' || targets.length < 2) continue;

@@ -18,7 +18,14 @@ const OPTIONS: Record<string, 'needed' | 'left out'> = {
   '--version': 'left out',
   '--values': 'left out',
 };
-const FLAGS = ['--create-namespace', '--install', '--reset-then-reuse-values', '--take-ownership', '--force-conflicts'];
+const FLAGS = [
+  '--create-namespace',
+  '--install',
+  '--wait',
+  '--reset-then-reuse-values',
+  '--take-ownership',
+  '--force-conflicts',
+];
 const CHARTS = ['oci://ghcr.io/stoker-operator/charts/stoker-operator', './chart'];
 
 /** Turns `helm install|upgrade|template …` into the arguments that render the checkout's chart the same way. */
@@ -91,6 +98,16 @@ suite('what is true of', () => {
         await kubectlWith(placed, 'create', '--dry-run=server', '--validate=strict', '--filename', '-');
       }
     });
+  }
+});
+
+test('values of a page that let few read the metrics say where Prometheus is: it would be blind', () => {
+  const limiting = pages
+    .flatMap((page) => documentsOf(page).values as { networkPolicy?: { enabled?: boolean; metricsFrom?: object[] } }[])
+    .filter(({ networkPolicy }) => networkPolicy?.enabled);
+  assert.ok(limiting.length > 1);
+  for (const { networkPolicy } of limiting) {
+    assert.match(JSON.stringify(networkPolicy?.metricsFrom), /"kubernetes\.io\/metadata\.name":"monitoring"/);
   }
 });
 

@@ -4,14 +4,17 @@ import { connectCluster, createNamespace } from '../support/cluster.ts';
 import { listValuesFiles, renderFile } from './support/render.ts';
 
 /** Kinds of operators that the test's API server does not know. */
-const isForeign = (apiVersion: string) => /^(cert-manager\.io|monitoring\.coreos\.com)\//.test(apiVersion);
+const isForeign = (apiVersion: string) =>
+  /^(cert-manager\.io|gateway\.networking\.k8s\.io|monitoring\.coreos\.com)\//.test(apiVersion);
 
 for (const file of await listValuesFiles()) {
   test(`the API server accepts every object of ${path.basename(file)}, to the last field`, async (t) => {
     const namespace = await createNamespace(t);
     const objects = (await renderFile(file, { namespace })).filter(({ apiVersion }) => !isForeign(apiVersion));
-    // The dashboards may go into a namespace that is not there.
-    for (const { kind, metadata } of objects) if (kind === 'ConfigMap') metadata.namespace = namespace;
+    // Some may go into a namespace that is not there.
+    for (const { metadata } of objects) {
+      if (['gitops', 'grafana', 'prometheus'].includes(metadata.namespace ?? '')) metadata.namespace = namespace;
+    }
     const { kubectl, kubectlWith } = await connectCluster();
     // A control plane that has just started makes its own namespaces a moment later.
     const places = new Set(objects.flatMap(({ metadata }) => metadata.namespace ?? []));

@@ -10,7 +10,7 @@ import { writeObjectSchemas } from './support/object-schemas.ts';
 import { chart, helm, listValuesFiles } from './support/render.ts';
 
 /** Kinds of operators that the test's API server does not know. */
-const foreign = ['Certificate', 'Issuer', 'PodMonitor', 'PrometheusRule', 'ServiceMonitor'];
+const foreign = ['Certificate', 'HTTPRoute', 'Issuer', 'PodMonitor', 'PrometheusRule', 'ServiceMonitor'];
 
 let folder: TemporaryFolder;
 

@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import { apply, createNamespace, kubectl } from '../support/cluster.ts';
+import { until } from '../support/until.ts';
+import { connectAdministrator } from './support/client-for.ts';
 import { pick, type Rendered, render } from './support/render.ts';
 
 /** Whether a monitor selects a Service, and the port that it names. */
@@ -51,7 +55,6 @@ suite('the ServiceMonitor', () => {
     const monitors = async (given: object) =>
       namesOf((await render({ ...values, ...given })).filter(({ kind }) => kind === 'ServiceMonitor'));
     assert.deepEqual(await monitors({ webhookReceiver: { enabled: false } }), ['test-stoker-operator']);
-    assert.deepEqual(await monitors({ metrics: { enabled: false } }), []);
     assert.deepEqual(await monitors({ serviceMonitor: { enabled: false } }), []);
   });
 });
@@ -80,6 +83,108 @@ suite('the PodMonitor', () => {
     const some = pick(await render({ podMonitor: { enabled: true }, controller }), 'PodMonitor').spec;
     assert.deepEqual(some.namespaceSelector, { matchNames: ['a', 'b'] });
   });
+});
+
+suite('a Prometheus that may not use its own token in a ServiceMonitor', () => {
+  test('reads the metrics with the token of an account that may do nothing else', async (t) => {
+    const namespace = await createNamespace(t);
+    const serviceMonitor = { enabled: true, tokenSecret: { create: true } };
+    const objects = await render({ fullnameOverride: namespace, serviceMonitor }, { namespace });
+    const monitor = pick(objects, 'ServiceMonitor');
+    const [{ authorization, bearerTokenFile }] = monitor.spec.endpoints;
+    assert.equal(bearerTokenFile, undefined);
+    const { name, key } = authorization.credentials;
+    assert.equal(pick(objects, 'Secret', name).metadata.namespace, monitor.metadata.namespace);
+    await apply(objects.filter(({ metadata }) => metadata.name.startsWith(`${namespace}-metrics-reader`)));
+    t.after(() => kubectl('delete', `clusterrole/${namespace}-metrics-reader`, `clusterrolebinding/${name}`));
+
+    const token = await until(
+      () => kubectl('get', 'secret', name, `--namespace=${namespace}`, `--output=jsonpath={.data.${key}}`),
+      { describe: 'a token in the Secret', accept: Boolean, timeout: 30_000 },
+    );
+    const client = await connectAdministrator();
+    const user = await userOf(client, Buffer.from(token, 'base64').toString());
+    assert.equal(user.username, `system:serviceaccount:${namespace}:${name}`);
+    const may = (attributes: object) => isUserAllowed(client, user, attributes);
+    assert.equal(await may({ nonResourceAttributes: { path: '/metrics', verb: 'get' } }), true);
+    assert.equal(await may({ nonResourceAttributes: { path: '/logs', verb: 'get' } }), false);
+    assert.equal(await may({ resourceAttributes: { resource: 'secrets', verb: 'get', namespace } }), false);
+  });
+
+  test('may be given a Secret that is there already', async () => {
+    const serviceMonitor = { enabled: true, namespace: 'prometheus', tokenSecret: { name: 'mine', key: 'value' } };
+    const objects = await render({ serviceMonitor });
+    const [{ authorization }] = pick(objects, 'ServiceMonitor').spec.endpoints;
+    assert.deepEqual(authorization, { credentials: { name: 'mine', key: 'value' } });
+    assert.deepEqual(namesOf(objects.filter(({ kind }) => kind === 'Secret')), []);
+  });
+});
+
+interface User {
+  username: string;
+  groups: string[];
+}
+
+/** Whom the API server takes the bearer of a token for. */
+async function userOf(client: KubernetesClient, token: string): Promise<User> {
+  const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } };
+  const { status } = await client.create<{ status: { user: User } }>(
+    '/apis/authentication.k8s.io/v1/tokenreviews',
+    review,
+  );
+  return status.user;
+}
+
+async function isUserAllowed(client: KubernetesClient, user: User, attributes: object): Promise<boolean> {
+  const spec = { user: user.username, groups: user.groups, ...attributes };
+  const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec };
+  const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
+  const { status } = await client.create<{ status: { allowed: boolean } }>(path, review);
+  return status.allowed;
+}
+
+test('monitors in another namespace look for the Services of the release, and their token is there', async () => {
+  const serviceMonitor = { enabled: true, namespace: 'prometheus', tokenSecret: { create: true } };
+  const objects = await render({ serviceMonitor, webhookReceiver: { enabled: true } });
+  for (const { metadata, spec } of objects.filter(({ kind }) => kind === 'ServiceMonitor')) {
+    assert.equal(metadata.namespace, 'prometheus');
+    assert.deepEqual(spec.namespaceSelector, { matchNames: ['operator'] });
+  }
+  const { name } = pick(objects, 'Secret').metadata;
+  assert.equal(pick(objects, 'Secret').metadata.namespace, 'prometheus');
+  assert.equal(pick(objects, 'ServiceAccount', name).metadata.namespace, 'prometheus');
+  assert.equal(pick(objects, 'ClusterRoleBinding', name).subjects[0].namespace, 'prometheus');
+});
+
+test('relabelings of the values come after those that the dashboards need', async () => {
+  const relabeling = { targetLabel: 'cluster', replacement: 'plant' };
+  const objects = await render({ podMonitor: { enabled: true, relabelings: [relabeling] } });
+  const [{ relabelings }] = pick(objects, 'PodMonitor').spec.podMetricsEndpoints;
+  assert.equal(relabelings[0].targetLabel, 'name');
+  assert.deepEqual(relabelings[1], relabeling);
+});
+
+test('the NetworkPolicy of the receiver leaves senders, Prometheus and the kubelet, each at its port', async () => {
+  const from = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'ingress' } } }];
+  const metricsFrom = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }];
+  const policyOf = async (networkPolicy: object, webhookReceiver: object = {}) => {
+    const values = { enabled: true, networkPolicy: { enabled: true, ...networkPolicy }, ...webhookReceiver };
+    return pick(await render({ webhookReceiver: values, networkPolicy: { metricsFrom } }), 'NetworkPolicy').spec;
+  };
+  const walled = await policyOf({ from });
+  assert.equal(walled.podSelector.matchLabels['app.kubernetes.io/component'], 'receiver');
+  assert.deepEqual(walled.policyTypes, ['Ingress']);
+  assert.deepEqual(walled.ingress, [
+    { ports: [{ port: 'http' }], from },
+    { ports: [{ port: 'metrics' }], from: metricsFrom },
+    { ports: [{ port: 'health' }] },
+  ]);
+  const open = await policyOf({}, { tls: { secretName: 'tls' } });
+  assert.deepEqual(open.ingress[0], { ports: [{ port: 'https' }] });
+  const egress = [{ to: [{ ipBlock: { cidr: '192.0.2.10/32' } }], ports: [{ port: 6443 }] }];
+  const outward = await policyOf({ egress });
+  assert.deepEqual(outward.policyTypes, ['Ingress', 'Egress']);
+  assert.deepEqual(outward.egress, egress);
 });
 
 test('the NetworkPolicy leaves the webhook and the probes reachable, and does not touch the receiver', async () => {

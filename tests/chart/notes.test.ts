@@ -66,6 +66,20 @@ test('the notes say where the receiver answers', async () => {
   assert.match(notes, /https:\/\/hooks\.test\/webhook\//);
 });
 
+test('the notes say the host names of an HTTPRoute', async () => {
+  const route = ['httpRoute.enabled=true', 'httpRoute.parentRefs[0].name=public', 'httpRoute.hostnames={hooks.test}'];
+  const notes = await notesOf(receiver, hmac, ...route.map((value) => `webhookReceiver.${value}`));
+  assert.match(notes, /https:\/\/hooks\.test\/webhook\//);
+  assert.doesNotMatch(notes, /port-forward/);
+});
+
+test('the notes say whom a NetworkPolicy lets read the metrics, since nobody alerts without them', async () => {
+  const words = /The metrics answer only to the peers in networkPolicy\.metricsFrom[\s\S]*metrics: enabled/;
+  assert.match(await notesOf('networkPolicy.enabled=true'), words);
+  assert.doesNotMatch(await notesOf(), words);
+  assert.doesNotMatch(await notesOf('networkPolicy.enabled=true', 'metrics.enabled=false'), words);
+});
+
 test('the notes say which namespaces need a label, if they do', async () => {
   const words = /label their namespace/;
   assert.doesNotMatch(await notesOf(), words);

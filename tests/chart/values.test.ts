@@ -123,9 +123,29 @@ const mistakes = {
   'serviceAccount.create=false': /serviceAccount.name must be set where serviceAccount.create is false/,
   'webhookReceiver.port=8080': /webhookReceiver.port must not be 8080: the receiver serves metrics at 8080/,
   'webhook.port=8443': /webhook.port must not be 8443: the controller serves .* metrics at 8443/,
-  'fullnameOverride=My_Op': /at '\/fullnameOverride': 'My_Op' does not match pattern/,
-  'nameOverride=op.': /at '\/nameOverride': 'op.' does not match pattern/,
-  'controller.watchNamespaces={Team_A}': /at '\/controller\/watchNamespaces\/0': 'Team_A' does not match pattern/,
+  'fullnameOverride=My_Op': /fullnameOverride must be a name of at most 63 lower-case letters, .*: it is "My_Op"/,
+  'nameOverride=op.': /nameOverride must be a name of at most 63 lower-case letters, .*: it is "op\."/,
+  'namespaceOverride=My_Ns': /namespaceOverride must be the name of a namespace, .*: it is "My_Ns"/,
+  'serviceMonitor.namespace=a.b': /serviceMonitor\.namespace must be the name of a namespace, .*: it is "a\.b"/,
+  'controller.watchNamespaces={ok,Team_A}':
+    /controller\.watchNamespaces\[1\] must be the name of a namespace, .*: it is "Team_A"/,
+  'image.digest=sha256:abc': /image\.digest must be sha256: and 64 digits .*: it is "sha256:abc"/,
+  'controller.healthPort=9443': /webhook\.port must not be 9443: the controller serves its health at 9443/,
+  'metrics.port=8081': /controller\.healthPort and metrics\.port must not both be 8081/,
+  'hostNetwork=true,networkPolicy.enabled=true': /networkPolicy\.enabled has no effect with hostNetwork/,
+  'serviceMonitor.enabled=true,metrics.enabled=false': /serviceMonitor\.enabled needs metrics\.enabled/,
+  'webhookReceiver.enabled=true,webhookReceiver.httpRoute.enabled=true':
+    /webhookReceiver\.httpRoute\.parentRefs must name the Gateway/,
+  'prometheusRule.enabled=true,prometheusRule.disabled.SyncDrift=true':
+    /prometheusRule\.disabled names SyncDrift, which is no alert of the chart: they are SyncControllerHasNoLeader, /,
+  'webhook.timeoutSeconds=60': /at '\/webhook\/timeoutSeconds': maximum: got 60, want 30/,
+  'agent.logLevel=loud': /at '\/agent\/logLevel': value must be one of 'trace', 'debug'/,
+  'agent.resources.limit.cpu=1': /at '\/agent\/resources': additional properties 'limit' not allowed/,
+  'dnsPolicy=Cluster': /at '\/dnsPolicy': value must be one of '', 'ClusterFirst'/,
+  'extraVolumes[0].name=tmp,extraVolumes[0].emptyDir.medium=Memory': /extraVolumes must not set tmp: the chart sets it/,
+  'extraVolumeMounts[0].name=x,extraVolumeMounts[0].mountPath=/tmp':
+    /extraVolumeMounts must not set \/tmp: the chart sets it/,
+  'extraVolumeMounts[0].name=x': /at '\/extraVolumeMounts\/0': missing property 'mountPath'/,
   'webhookReceiver.autoscaling.enabled=true,webhookReceiver.autoscaling.minReplicas=99':
     /autoscaling.minReplicas \(99\) must not be more than maxReplicas/,
   'webhookReceiver.autoscaling.enabled=true': /requests.cpu is 10m, .* set it to 100m or more/,

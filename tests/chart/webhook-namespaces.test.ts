@@ -19,6 +19,30 @@ async function callsWebhook(namespace: string, label: string): Promise<boolean> 
   );
 }
 
+test('the webhook of the chart is called for what the further conditions of the values let through', async (t) => {
+  const [wanted, sandbox, otherwise] = await Promise.all([
+    createNamespace(t, { team: 'plant', stage: 'live' }),
+    createNamespace(t, { team: 'plant', stage: 'sandbox' }),
+    createNamespace(t, { stage: 'live' }),
+  ]);
+  const namespaceSelector = {
+    matchLabels: { team: 'plant' },
+    matchExpressions: [{ key: 'stage', operator: 'NotIn', values: ['sandbox'] }],
+  };
+  const objectSelector = { matchLabels: { 'test.sync.io/only': wanted } };
+  const webhookValues = { failurePolicy: 'Fail', timeoutSeconds: 3, namespaceSelector, objectSelector };
+  const values = { certManager: { enabled: false }, fullnameOverride: wanted, webhook: webhookValues };
+  const configuration = pick(await render(values, { namespace: wanted }), 'MutatingWebhookConfiguration');
+  await apply(configuration);
+  t.after(() => kubectl('delete', 'mutatingwebhookconfiguration', configuration.metadata.name));
+  await until(() => callsWebhook(wanted, wanted), { describe: 'the webhook to be in effect', timeout: 30_000 });
+  const calls = (namespace: string, label: string) =>
+    until(async () => ({ called: await callsWebhook(namespace, label) }), { describe: `a pod in ${namespace}` });
+  assert.equal((await calls(wanted, 'another')).called, false, 'a pod without the label');
+  assert.equal((await calls(sandbox, wanted)).called, false, 'a namespace that an expression excludes');
+  assert.equal((await calls(otherwise, wanted)).called, false, 'a namespace without the label');
+});
+
 suite('the webhook of the chart is called', () => {
   const settings: [requireLabel: boolean, plain: boolean, labelled: boolean][] = [
     [false, true, true],

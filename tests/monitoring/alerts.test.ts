@@ -6,9 +6,30 @@ import { findBinaries } from '../../scripts/testbed/find-binaries.ts';
 import { runCommand } from '../../scripts/testbed/run-command.ts';
 import { makeTemporaryFolder } from '../../scripts/testbed/temporary-folder.ts';
 import { listAlerts } from '../chart/support/list-alerts.ts';
-import { ALERT_CASES, type AlertCase } from './support/alert-cases.ts';
+import type { AlertCase } from './support/alert-case.ts';
+import { ALERT_CASES } from './support/alert-cases.ts';
 
 const alerts = await listAlerts({ webhookReceiver: { enabled: true } });
+
+/** Reads from the alert on the certificate how many seconds before its end it fires, and after how long. */
+async function certificateAlert(certManager: object): Promise<{ seconds: number; after: string | undefined }> {
+  const found = (await listAlerts({ certManager })).find(({ alert }) => alert === 'SyncWebhookCertificateExpires');
+  return { seconds: Number(found?.expr.split(' < ')[1]), after: found?.for };
+}
+
+test('the alert on the certificate follows its lifetime', async () => {
+  const week = { seconds: 7 * 86_400, after: '900s' };
+  assert.deepEqual(await certificateAlert({}), week);
+  assert.deepEqual(await certificateAlert({ enabled: false }), week);
+  assert.deepEqual(await certificateAlert({ enabled: false, duration: '1h' }), week, 'its own is for 90 days');
+  // cert-manager renews at two thirds of the lifetime.
+  assert.deepEqual(await certificateAlert({ duration: '24h' }), { seconds: 4 * 3600, after: '900s' });
+  assert.deepEqual(await certificateAlert({ duration: '1h' }), { seconds: 600, after: '150s' });
+  assert.deepEqual(await certificateAlert({ duration: '720h', renewBefore: '48h30m' }), {
+    seconds: 48.5 * 1800,
+    after: '900s',
+  });
+});
 
 test('promtool accepts the alerts', async () => {
   const output = await withRules(alerts, async ({ promtool, file }) => runCommand(promtool, ['check', 'rules', file]));

@@ -1,13 +1,68 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { findBinaries } from '../../scripts/testbed/find-binaries.ts';
 import { runCommand } from '../../scripts/testbed/run-command.ts';
 import { makeTemporaryFolder } from '../../scripts/testbed/temporary-folder.ts';
-import { interpolate, queriesOf, readDashboards } from '../chart/support/dashboards.ts';
+import { interpolate, type PanelQuery, queriesOf, readDashboards } from '../chart/support/dashboards.ts';
 
 const dashboards = await readDashboards();
+const stats = dashboards.flatMap(queriesOf).filter(({ panel }) => panel.type === 'stat');
+const chosen = { namespace: 'team', name: 'site', pod: '.*' };
+const seen = 'namespace="operator", job="controller", instance="a"';
+
+/** Evaluates queries at the tenth minute, by what they are expected to give, and fails where one gives something else. */
+async function expectOf(t: TestContext, series: string[], expected: [query: PanelQuery, values: number[]][]) {
+  const folder = await makeTemporaryFolder('queries-');
+  t.after(() => folder.remove());
+  const promql_expr_test = expected.map(([{ expr }, values]) => ({
+    expr: interpolate(expr, chosen),
+    eval_time: '10m',
+    exp_samples: values.map((value) => ({ labels: '{}', value })),
+  }));
+  const input_series = series.map((each) => ({
+    series: each.slice(0, each.lastIndexOf(' ')),
+    values: `${each.split(' ').at(-1)}x20`,
+  }));
+  const file = path.join(folder.path, 'test.json');
+  await writeFile(file, JSON.stringify({ tests: [{ interval: '1m', input_series, promql_expr_test }] }));
+  await runCommand((await findBinaries('promtool')).promtool, ['test', 'rules', file]);
+}
+
+test('a number is shown only where it is known: blind is not zero', async (t) => {
+  assert.ok(stats.length > 10);
+  const spare = `sync_controller_leader{${seen}} 0`;
+  const unled = `sync_controller_pods_missing_sidecar{${seen}} 0`;
+  const isLeaders = ({ panel }: PanelQuery) => panel.title === 'Leaders';
+  await t.test('with nothing that is scraped there is no data', (t) =>
+    expectOf(
+      t,
+      [],
+      stats.map((query) => [query, []]),
+    ),
+  );
+  await t.test('with no leader there is no data but that', (t) =>
+    expectOf(
+      t,
+      [spare, unled],
+      stats.map((query) => [query, isLeaders(query) ? [0] : []]),
+    ),
+  );
+});
+
+test('what is counted is zero where a leader says so', async (t) => {
+  const counts = stats.filter(({ panel }) =>
+    /^(GatewaySyncs|Not ready|Gateways|Pods without sidecar)$/.test(panel.title),
+  );
+  assert.ok(counts.length >= 4);
+  const leading = [`sync_controller_leader{${seen}} 1`, `sync_controller_pods_missing_sidecar{${seen}} 0`];
+  await expectOf(
+    t,
+    leading,
+    counts.map((query) => [query, [0]]),
+  );
+});
 
 test('promtool parses every query', async (t) => {
   const folder = await makeTemporaryFolder('queries-');

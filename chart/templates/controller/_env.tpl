@@ -24,17 +24,21 @@
 {{- end }}
 {{- end }}
 - name: HEALTH_PORT
-  value: "8081"
+  value: {{ .Values.controller.healthPort | quote }}
 - name: METRICS_PORT
-  value: {{ ternary "8443" "0" .Values.metrics.enabled | quote }}
+  value: {{ ternary .Values.metrics.port 0 .Values.metrics.enabled | quote }}
 - name: METRICS_SECURE
   value: "true"
 - name: METRICS_HOSTS
-  value: {{ printf "%[1]s.%[2]s.svc,%[1]s.%[2]s.svc.cluster.local" (include "stoker-operator.metricsName" .) .Release.Namespace }}
+  value: {{ printf "%[1]s.%[2]s.svc,%[1]s.%[2]s.svc.cluster.local" (include "stoker-operator.metricsName" .) (include "stoker-operator.namespace" .) }}
 - name: DEFAULT_AGENT_IMAGE
   value: {{ include "stoker-operator.image" (dict "context" . "image" .Values.agentImage) }}
 - name: AGENT_IMAGE_ALLOWED_REPOSITORIES
   value: {{ join "," .Values.agentImage.allowedRepositories | quote }}
+- name: AGENT_LOG_LEVEL
+  value: {{ .Values.agent.logLevel | quote }}
+- name: AGENT_RESOURCES
+  value: {{ .Values.agent.resources | toJson | quote }}
 - name: GIT_ALLOW_LOCAL
   value: {{ .Values.controller.git.allowLocal | quote }}
 - name: GIT_DENIED_NETWORKS

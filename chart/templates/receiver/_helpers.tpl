@@ -30,6 +30,23 @@ tls: {{ . }}
 {{- end }}
 {{- end -}}
 
+{{/* Their volumes, and where the receiver finds them. Whole Secrets, not single files: a mounted file would never change, and keys of single GatewaySyncs lie next to it. */}}
+{{- define "stoker-operator.receiverVolumes" -}}
+{{- range $folder, $secret := include "stoker-operator.receiverFolders" . | fromYaml }}
+- name: {{ $folder }}
+  secret:
+    secretName: {{ $secret }}
+{{- end }}
+{{- end -}}
+
+{{- define "stoker-operator.receiverMounts" -}}
+{{- range $folder, $_ := include "stoker-operator.receiverFolders" . | fromYaml }}
+- name: {{ $folder }}
+  mountPath: /etc/webhook/{{ $folder }}
+  readOnly: true
+{{- end }}
+{{- end -}}
+
 {{/* What the values mean to the receiver. */}}
 {{- define "stoker-operator.receiverEnv" -}}
 {{- $folders := include "stoker-operator.receiverFolders" . | fromYaml -}}
@@ -66,7 +83,7 @@ tls: {{ . }}
   value: {{ int64 .maxAuthFailuresPerMinute | quote }}
 {{- $hops := toString .trustedProxyHops }}
 - name: TRUSTED_PROXY_HOPS
-  value: {{ ternary (ternary "1" "0" .ingress.enabled) $hops (eq $hops "") | quote }}
+  value: {{ ternary (ternary "1" "0" (or .ingress.enabled .httpRoute.enabled)) $hops (eq $hops "") | quote }}
 {{ include "stoker-operator.logEnv" $ }}
 {{- end }}
 {{- end -}}

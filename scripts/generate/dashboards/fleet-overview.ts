@@ -5,7 +5,7 @@ import { mappings, override, thresholds, UIDS } from './grafana.ts';
 import type { Row } from './lay-out.ts';
 import { READY, readyTimeline, stat, table, timeSeries } from './panels.ts';
 import { processes } from './process-row.ts';
-import { ofLeader } from './queries.ts';
+import { ofLeader, orZero } from './queries.ts';
 import { deliveries } from './receiver-rows.ts';
 
 /** All GatewaySyncs at a glance, and the health of the programs that look after them. */
@@ -38,7 +38,6 @@ const leastReady = `(bottomk(10, avg_over_time(${ready}[$__range:$__interval] @ 
 const gateways = (matchers = '') =>
   ofLeader('sync_controller_gateways', ['namespace', 'name', 'state'], `${NAMESPACE}${matchers}`);
 const inTrouble = thresholds('green', [1, 'red']);
-const orZero = (expr: string) => `${expr} or vector(0)`;
 
 const fleet: Row = {
   title: 'Fleet',
@@ -68,21 +67,22 @@ const fleet: Row = {
       query: { expr: `(${orZero(`sum(${gateways(', state="synced"')})`)}) / sum(${gateways()})` },
       unit: 'percentunit',
       thresholds: thresholds('red', [0.9, 'yellow'], [1, 'green']),
+      noValue: 'No gateway',
       width: 3,
     }),
     stat({
       title: 'Pods without sidecar',
       description: 'Pods that ask for the sidecar and were created without it, in all namespaces.',
-      query: { expr: 'max(sync_controller_pods_missing_sidecar)' },
+      query: { expr: 'max(sync_controller_pods_missing_sidecar and on (job, instance) sync_controller_leader == 1)' },
       thresholds: inTrouble,
       width: 3,
     }),
     stat({
       title: 'Leaders',
       description: 'Replicas of the controller that lead: one for each installation.',
-      query: { expr: orZero('sum(sync_controller_leader)') },
+      query: { expr: 'sum(sync_controller_leader)' },
       mappings: mappings({ '0': { text: 'None', color: 'red' } }),
-      thresholds: thresholds('green'),
+      thresholds: thresholds('red', [1, 'green']),
       width: 3,
     }),
     stat({

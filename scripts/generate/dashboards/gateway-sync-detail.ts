@@ -3,7 +3,7 @@ import { dashboard, labelVariable } from './dashboard.ts';
 import { thresholds, UIDS } from './grafana.ts';
 import type { Row } from './lay-out.ts';
 import { READY, readyTimeline, stat, table, timeSeries } from './panels.ts';
-import { ofLeader, rate } from './queries.ts';
+import { ofLeader, orZero, rate } from './queries.ts';
 
 /** One GatewaySync: its state, its gateways and what their agents do. */
 export function gatewaySyncDetail(): object {
@@ -50,14 +50,15 @@ const state: Row = {
     stat({
       title: 'Gateways',
       description: 'Gateway pods of this GatewaySync.',
-      query: { expr: `sum(${gatewaysBy()}) or vector(0)` },
+      query: { expr: orZero(`sum(${gatewaysBy()})`) },
     }),
     stat({
       title: 'Synced',
       description: 'Share of gateways whose files are those of the resolved commit.',
-      query: { expr: `(sum(${gatewaysBy(', state="synced"')}) or vector(0)) / sum(${gatewaysBy()})` },
+      query: { expr: `(${orZero(`sum(${gatewaysBy(', state="synced"')})`)}) / sum(${gatewaysBy()})` },
       unit: 'percentunit',
       thresholds: thresholds('red', [0.9, 'yellow'], [1, 'green']),
+      noValue: 'No gateway',
     }),
     stat({
       title: 'Longest out of touch',
@@ -65,12 +66,14 @@ const state: Row = {
       query: { expr: `max(${sinceLastSuccess})` },
       unit: 's',
       thresholds: thresholds('green', [300, 'yellow'], [1800, 'red']),
+      noValue: 'No agent',
     }),
     stat({
       title: 'Files repaired',
       description: 'Files that somebody else changed or removed, and that agents repaired, in the time range.',
       query: { expr: `sum(increase(sync_agent_drift_total{${PODS}}[$__range]))` },
       thresholds: thresholds('green', [1, 'yellow']),
+      noValue: 'No agent',
       decimals: 0,
     }),
     readyTimeline({

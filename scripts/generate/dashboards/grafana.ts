@@ -70,6 +70,11 @@ export function mappings(words: Record<string, { text: string; color: string }>)
   return [{ type: 'value', options: Object.fromEntries(options) }];
 }
 
+/** Words for a missing value. */
+export function noData(word: { text: string; color: string }): object {
+  return { type: 'special', options: { match: 'null+nan', result: { ...word, index: 99 } } };
+}
+
 /** What the fields of a name, or those whose names match, look like. */
 export function override(name: string | RegExp, properties: Record<string, unknown>): object {
   return {

@@ -1,4 +1,13 @@
-import { instantTargets, mappings, override, type Panel, type Query, rangeTargets, thresholds } from './grafana.ts';
+import {
+  instantTargets,
+  mappings,
+  noData,
+  override,
+  type Panel,
+  type Query,
+  rangeTargets,
+  thresholds,
+} from './grafana.ts';
 
 interface Common {
   title: string;
@@ -69,7 +78,7 @@ interface StatPanel extends Common {
   query: Query;
   thresholds?: object;
   mappings?: object[];
-  /** What is shown while there is no series. */
+  /** What is shown while there is no series, where that is as it should be. Left out: nothing is known, in red. */
   noValue?: string;
   decimals?: number;
   /** Shows the legend instead of the value. */
@@ -78,27 +87,18 @@ interface StatPanel extends Common {
 
 /** One number, large. */
 export function stat(panel: StatPanel): Panel {
-  const {
-    title,
-    description,
-    width = 4,
-    height = 4,
-    unit = 'short',
-    query,
-    noValue = '–',
-    decimals,
-    showsName,
-  } = panel;
+  const { title, description, width = 4, height = 4, unit = 'short', query, noValue, decimals, showsName } = panel;
+  const absence = noValue === undefined ? { text: 'No data', color: 'red' } : { text: noValue, color: 'text' };
   return {
     type: 'stat',
     ...{ title, description, width, height },
-    // A name over a time range would be all that there were.
-    targets: showsName ? instantTargets([query]) : rangeTargets([query]),
+    // Of a time range the last value would be shown, also where it is hours old.
+    targets: instantTargets([query]),
     fieldConfig: {
       defaults: {
         color: { mode: 'thresholds' },
-        mappings: panel.mappings ?? [],
-        noValue,
+        mappings: [...(panel.mappings ?? []), noData(absence)],
+        noValue: absence.text,
         thresholds: panel.thresholds ?? thresholds('text'),
         unit,
         ...(decimals !== undefined && { decimals }),
@@ -107,7 +107,7 @@ export function stat(panel: StatPanel): Panel {
     },
     options: {
       colorMode: 'value',
-      graphMode: showsName ? 'none' : 'area',
+      graphMode: 'none',
       justifyMode: 'auto',
       orientation: 'auto',
       reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false },

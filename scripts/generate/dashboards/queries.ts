@@ -25,6 +25,9 @@ function quantile(q: number, histogram: string, matchers: Matchers): Query {
   return { expr: `histogram_quantile(${q}, ${rate(`${histogram}_bucket`, ['le'], matchers)})`, legend: `p${q * 100}` };
 }
 
+/** A number that is 0 where there is nothing to count, and no data where no controller that leads is seen. */
+export const orZero = (expr: string): string => `${expr} or 0 * max(sync_controller_leader > 0)`;
+
 /** A gauge of the leader by labels: while the lease changes hands, two replicas may show it. */
 export function ofLeader(gauge: string, labels: string[], matchers: Matchers = ''): string {
   return `max by (${labels.join(', ')}) (${select(gauge, matchers)})`;

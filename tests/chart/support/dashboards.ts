@@ -19,8 +19,24 @@ export interface Panel {
   datasource?: { type: string; uid: string };
   gridPos: { x: number; y: number; w: number; h: number };
   targets?: Target[];
-  fieldConfig?: { defaults: { unit?: string; thresholds?: object; mappings?: unknown[] } };
+  fieldConfig?: {
+    defaults: {
+      unit?: string;
+      thresholds?: { steps: { color: string; value: number | null }[] };
+      mappings?: Mapping[];
+    };
+  };
   transformations?: { id: string; options: { include?: { names: string[] } } }[];
+}
+
+/** Words for a value, by the value, or for a missing one. */
+interface Mapping {
+  options: { match?: string; result?: Word; '0'?: Word };
+}
+
+interface Word {
+  text: string;
+  color: string;
 }
 
 interface Target {
@@ -28,6 +44,7 @@ interface Target {
   expr: string;
   legendFormat: string;
   refId: string;
+  instant: boolean;
 }
 
 interface Variable {

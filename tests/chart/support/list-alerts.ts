@@ -11,6 +11,7 @@ export interface Alert {
 
 /** Lists the alerts of the rendered PrometheusRule, with those that are added by its value. */
 export async function listAlerts(values: object, additionalRules: Alert[] = []): Promise<Alert[]> {
-  const objects = await render({ ...values, prometheusRule: { enabled: true, additionalRules } });
-  return pick(objects, 'PrometheusRule').spec.groups.flatMap(({ rules }: { rules: Alert[] }) => rules);
+  const rules = { 'prometheusRule.enabled': true, 'prometheusRule.additionalRules': additionalRules };
+  const objects = await render({ ...values, ...rules });
+  return pick(objects, 'PrometheusRule').spec.groups.flatMap((group: { rules: Alert[] }) => group.rules);
 }

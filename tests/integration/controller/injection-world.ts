@@ -14,6 +14,7 @@ export interface Container {
   ports: { name: string; containerPort: number; hostPort?: number }[];
   volumeMounts: { name: string; mountPath: string; subPath?: string }[];
   securityContext: Record<string, unknown>;
+  resources: object;
 }
 
 export interface Pod {

@@ -42,6 +42,7 @@ suite('a pod that asks for the sidecar', { concurrency: 4 }, () => {
       GIT_DENIED_NETWORKS: DENIED_NETWORKS.join(','),
       HEALTH_PORT: '8082',
       METRICS_PORT: '8083',
+      LOG_LEVEL: 'info',
     });
     assert.equal(sidecar?.securityContext.runAsUser, 2003);
     assert.equal(sidecar?.securityContext.readOnlyRootFilesystem, true);

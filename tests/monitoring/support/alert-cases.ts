@@ -1,22 +1,8 @@
-/** Series, a value a minute, in promtool's notation: `0+1x60` counts up by one for an hour. */
-type Series = Record<string, string>;
-
-interface Moment {
-  /** When the rules are looked at, such as `20m`. */
-  at: string;
-  series: Series;
-}
-
-/** What sets an alert off, and what must not. The release is in the namespace `operator`. */
-export interface AlertCase {
-  firing: (Moment & { labels?: Record<string, string>; summary: string })[];
-  quiet: Moment[];
-}
+import { AGENT_ALERT_CASES } from './agent-alert-cases.ts';
+import type { AlertCase } from './alert-case.ts';
 
 const ours = 'namespace="operator", pod="a"';
-const agent = 'namespace="team", name="site", pod="gateway-0"';
 const site = { namespace: 'team', name: 'site' };
-const gateway = { namespace: 'team', pod: 'gateway-0' };
 
 const ready = (reason: string) =>
   `sync_controller_gatewaysync_ready{namespace="team", name="site", reason="${reason}"}`;
@@ -30,27 +16,69 @@ const deliveries = (reason: string) => `sync_receiver_deliveries_total{${ours}, 
 const certificate = `sync_controller_admission_certificate_expiry_timestamp_seconds{${ours}}`;
 const open = `sync_receiver_open{${ours}}`;
 const dropped = `sync_receiver_dropped_connections_total{${ours}}`;
-const syncs = `sync_agent_syncs_total{${agent}, result="error"}`;
-const reloads = (result: string) => `sync_agent_reloads_total{${agent}, result="${result}"}`;
-const drift = `sync_agent_drift_total{${agent}}`;
+const replicas = (deployment: string, metric: string) =>
+  `kube_deployment_${metric}{namespace="operator", deployment="${deployment}", job="kube-state-metrics"}`;
 
 const DAY = 86_400;
 const noLeader = 'No controller of the sync operator leads.';
 const notReady = { labels: site, summary: 'GatewaySync team/site is not ready.' };
+
+/** What kube-state-metrics says of a Deployment that has no ready pod. */
+function isDown(program: string, deployment: string): AlertCase {
+  const series = (available: string, wanted: string) => ({
+    [replicas(deployment, 'status_replicas_available')]: available,
+    [replicas(deployment, 'spec_replicas')]: wanted,
+  });
+  const labels = { namespace: 'operator', deployment };
+  const summary = `No ${program} of the sync operator is ready.`;
+  return {
+    firing: [{ at: '10m', series: series('1x2 0x30', '2x30'), labels, summary }],
+    quiet: [
+      { at: '10m', series: series('1x30', '2x30') },
+      { at: '10m', series: series('0x30', '0x30') },
+      { at: '4m', series: series('0x30', '2x30') },
+      { at: '10m', series: {} },
+    ],
+  };
+}
+
+/** Prometheus sees nothing of a program, by a series that it always has. */
+function isNotScraped(program: string, always: string): AlertCase {
+  const labels = { namespace: 'operator' };
+  const summary = `Prometheus sees no ${program} of the sync operator.`;
+  const elsewhere = always.replace('namespace="operator"', 'namespace="other"');
+  return {
+    firing: [
+      { at: '15m', series: {}, labels, summary },
+      { at: '15m', series: { [elsewhere]: '1x30' }, labels, summary },
+    ],
+    quiet: [
+      { at: '15m', series: { [always]: '0x30' } },
+      { at: '8m', series: {} },
+    ],
+  };
+}
 
 /** By the name of the alert. */
 export const ALERT_CASES: Record<string, AlertCase> = {
   SyncControllerHasNoLeader: {
     firing: [
       { at: '10m', series: { [leader('a')]: '0x30' }, summary: noLeader },
-      { at: '10m', series: {}, summary: noLeader },
-      { at: '10m', series: { 'sync_controller_leader{namespace="other"}': '1x30' }, summary: noLeader },
+      {
+        at: '10m',
+        series: { [leader('a')]: '0x30', 'sync_controller_leader{namespace="other"}': '1x30' },
+        summary: noLeader,
+      },
     ],
     quiet: [
+      // Prometheus may not reach it: a network policy, a missing label.
+      { at: '10m', series: {} },
       { at: '10m', series: { [leader('a')]: '0x30', [leader('b')]: '1x30' } },
       { at: '12m', series: { [leader('a')]: '1x5 stale', [leader('b')]: '0x9 1x30' } },
     ],
   },
+  SyncControllerIsDown: isDown('controller', 'test-stoker-operator'),
+  SyncControllerIsNotScraped: isNotScraped('controller', leader('a')),
   SyncReconcilesFail: {
     firing: [{ at: '30m', series: { [reconciles('failure')]: '0+1x60' }, summary: 'Reconciles of GatewaySyncs fail.' }],
     quiet: [{ at: '30m', series: { [reconciles('failure')]: '3x60', [reconciles('success')]: '0+9x60' } }],
@@ -87,7 +115,7 @@ export const ALERT_CASES: Record<string, AlertCase> = {
         at: '30m',
         series: { [certificate]: `${6 * DAY}x60` },
         labels: { namespace: 'operator', pod: 'a' },
-        summary: 'The certificate of the admission endpoint ends within a week and was not renewed.',
+        summary: 'The certificate of the admission endpoint ends in 5d 23h 30m 0s and was not renewed.',
       },
     ],
     quiet: [
@@ -143,17 +171,8 @@ export const ALERT_CASES: Record<string, AlertCase> = {
     ],
     quiet: [{ at: '20m', series: { [gateways('missingSidecar')]: '2x5 stale', [gateways('synced')]: '2x60' } }],
   },
-  SyncReceiverIsDown: {
-    firing: [
-      {
-        at: '10m',
-        series: {},
-        labels: { namespace: 'operator' },
-        summary: 'No receiver of the sync operator answers.',
-      },
-    ],
-    quiet: [{ at: '10m', series: { [open]: '0x30' } }],
-  },
+  SyncReceiverIsDown: isDown('receiver', 'test-stoker-operator-receiver'),
+  SyncReceiverIsNotScraped: isNotScraped('receiver', open),
   SyncReceiverIsOpen: {
     firing: [{ at: '20m', series: { [open]: '1x60' }, summary: 'The receiver accepts webhooks from anybody.' }],
     quiet: [{ at: '20m', series: { [open]: '0x60' } }],
@@ -191,40 +210,5 @@ export const ALERT_CASES: Record<string, AlertCase> = {
     ],
     quiet: [{ at: '30m', series: { [dropped]: '7x60' } }],
   },
-  SyncAgentFails: {
-    firing: [
-      {
-        at: '40m',
-        series: { [syncs]: '0+1x60' },
-        labels: gateway,
-        summary: 'The sync agent of pod team/gateway-0 fails.',
-      },
-    ],
-    quiet: [
-      { at: '21m', series: { [syncs]: '0x5 1x60' } },
-      { at: '40m', series: { [syncs]: '5x60' } },
-    ],
-  },
-  SyncReloadsFail: {
-    firing: [
-      {
-        at: '40m',
-        series: { [reloads('error')]: '0+1x60', [reloads('success')]: '0+1x60' },
-        labels: gateway,
-        summary: 'The gateway in pod team/gateway-0 cannot be notified of changes.',
-      },
-    ],
-    quiet: [{ at: '40m', series: { [reloads('error')]: '5x60', [reloads('success')]: '0+1x60' } }],
-  },
-  SyncFilesDrift: {
-    firing: [
-      {
-        at: '90m',
-        series: { [drift]: '0+1x120' },
-        labels: gateway,
-        summary: 'Synced files in pod team/gateway-0 keep being changed.',
-      },
-    ],
-    quiet: [{ at: '90m', series: { [drift]: '0x70 9x60' } }],
-  },
+  ...AGENT_ALERT_CASES,
 };

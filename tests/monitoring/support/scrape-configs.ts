@@ -26,7 +26,7 @@ export function scrapeConfigOf(monitor: Rendered, scraped: ScrapedPod, token?: s
     honor_labels: honorLabels,
     ...(scheme && { scheme }),
     ...(tlsConfig && { tls_config: { insecure_skip_verify: tlsConfig.insecureSkipVerify } }),
-    ...(endpoint.bearerTokenFile && token && { authorization: { credentials: token } }),
+    ...((endpoint.bearerTokenFile || endpoint.authorization) && token && { authorization: { credentials: token } }),
     static_configs: [{ targets: [address], labels }],
     relabel_configs: relabelings.map(({ sourceLabels, targetLabel }: Record<string, unknown>) => ({
       source_labels: sourceLabels,

@@ -19,6 +19,7 @@ suite('the configuration of the controller', () => {
       METRICS_SECURE: true,
       METRICS_HOSTS: ['localhost'],
       AGENT_IMAGE_ALLOWED_REPOSITORIES: [],
+      AGENT_LOG_LEVEL: 'info',
       AUTO_BIND_AGENT: true,
       GIT_ALLOW_LOCAL: false,
       GIT_DENIED_NETWORKS: [
@@ -46,6 +47,21 @@ suite('the configuration of the controller', () => {
     assert.deepEqual(read('10.0.0.0/8, fd00::/8'), ['10.0.0.0/8', 'fd00::/8']);
     for (const wrong of ['10.0.0.0', '10.0.0.0/33', 'fd00::/129', 'example.com/8', '10.0.0.0/8;fd00::/8', '/8'])
       assert.throws(() => read(wrong), /GIT_DENIED_NETWORKS: must be networks such as 10\.0\.0\.0\/8/, wrong);
+  });
+
+  test('takes the resources of agents as a container has them', () => {
+    const read = (resources: string) =>
+      readConfig(configSchema, { ...least, AGENT_RESOURCES: resources }).AGENT_RESOURCES;
+    const resources = { requests: { cpu: '10m', memory: 67_108_864 }, limits: {} };
+    assert.deepEqual(read(JSON.stringify(resources)), resources);
+    assert.equal(read(''), undefined);
+    for (const [wrong, words] of [
+      ['{', /AGENT_RESOURCES: must be the resources of a container in JSON/],
+      ['{"limit":{}}', /AGENT_RESOURCES\.limit: must have requests and limits at most/],
+      ['{"limits":{"cpu":true}}', /AGENT_RESOURCES\.limits\.cpu: must be an amount such as 64Mi/],
+      ['{"limits":7}', /AGENT_RESOURCES\.limits: must name resources/],
+    ] as const)
+      assert.throws(() => read(wrong), words, wrong);
   });
 
   test('names every problem at once', () => {

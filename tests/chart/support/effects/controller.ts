@@ -1,20 +1,23 @@
-import { count, type Effects, of, onDeployment } from './effect.ts';
+import { count, type Effects, of, onDeployment, podEffects } from './effect.ts';
 
 const controller = onDeployment('stoker-operator');
 const toleration = { key: 'dedicated', operator: 'Exists' };
 const affinity = { podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } };
 const spread = { maxSkew: 2, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', labelSelector: {} };
-const variable = { name: 'TZ', value: 'UTC' };
 
 interface Webhook {
   failurePolicy: string;
-  namespaceSelector: { matchExpressions: object[] };
+  namespaceSelector: { matchLabels?: object; matchExpressions: object[] };
+  objectSelector?: object;
+  timeoutSeconds: number;
 }
 
 const webhook = (read: (webhook: Webhook) => unknown) =>
   of('MutatingWebhookConfiguration', '-webhook', ({ webhooks }) => read(webhooks[0]));
 const certificate = (name: string) => of('Certificate', '-webhook', ({ spec }) => spec[name]);
 const budget = (name: string) => of('PodDisruptionBudget', 'stoker-operator', ({ spec }) => spec[name]);
+const digest = `sha256:${'b'.repeat(64)}`;
+const expression = { key: 'env', operator: 'NotIn', values: ['test'] };
 const two = { replicaCount: 2 };
 
 /** What the values of controller, injection and agent do. */
@@ -25,10 +28,30 @@ export const controllerEffects: Effects = {
     in: of('CustomResourceDefinition', 'gatewaysyncs.sync.io', ({ metadata }) => metadata.annotations),
     is: undefined,
   },
+  ...podEffects(controller, 'ghcr.io/stoker-operator/controller'),
+  namespaceOverride: {
+    to: 'elsewhere',
+    in: of('Deployment', 'stoker-operator', ({ metadata }) => metadata.namespace),
+    is: 'elsewhere',
+  },
+  commonLabels: {
+    to: { team: 'x' },
+    in: of('ClusterRole', 'stoker-operator', ({ metadata }) => metadata.labels?.team),
+    is: 'x',
+  },
+  extraObjects: {
+    to: [{ apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: '{{ .Release.Name }}-quota' } }],
+    in: of('ResourceQuota', '', ({ metadata }) => metadata.name),
+    is: 'test-quota',
+  },
+  hostNetwork: { to: true, in: controller.pod('hostNetwork'), is: true, given: { 'networkPolicy.enabled': false } },
+  'agent.logLevel': { to: 'debug', in: controller.env('AGENT_LOG_LEVEL'), is: 'debug' },
+  'agent.resources': {
+    to: { requests: { cpu: '20m', memory: '64Mi' }, limits: { memory: '96Mi' } },
+    in: controller.env('AGENT_RESOURCES'),
+    is: '{"limits":{"memory":"96Mi"},"requests":{"cpu":"20m","memory":"64Mi"}}',
+  },
   replicaCount: { to: 3, in: controller.spec('replicas'), is: 3 },
-  'image.repository': { to: 'r.test/c', in: controller.container('image'), is: 'r.test/c:0.1.0' },
-  'image.tag': { to: '7', in: controller.container('image'), is: 'ghcr.io/stoker-operator/controller:7' },
-  'image.pullPolicy': { to: 'Always', in: controller.container('imagePullPolicy'), is: 'Always' },
   imagePullSecrets: { to: [{ name: 'pull' }], in: controller.pod('imagePullSecrets'), is: [{ name: 'pull' }] },
   nameOverride: {
     to: 'gitops',
@@ -36,6 +59,16 @@ export const controllerEffects: Effects = {
     is: 'test-gitops',
   },
   fullnameOverride: { to: 'gitops', in: of('Deployment', 'gitops', ({ metadata }) => metadata.name), is: 'gitops' },
+  'agentImage.registry': {
+    to: 'r.test',
+    in: controller.env('DEFAULT_AGENT_IMAGE'),
+    is: 'r.test/stoker-operator/agent:0.1.0',
+  },
+  'agentImage.digest': {
+    to: digest,
+    in: controller.env('DEFAULT_AGENT_IMAGE'),
+    is: `ghcr.io/stoker-operator/agent@${digest}`,
+  },
   'agentImage.repository': { to: 'r.test/a', in: controller.env('DEFAULT_AGENT_IMAGE'), is: 'r.test/a:0.1.0' },
   'agentImage.tag': { to: '7', in: controller.env('DEFAULT_AGENT_IMAGE'), is: 'ghcr.io/stoker-operator/agent:7' },
   'agentImage.allowedRepositories': {
@@ -48,16 +81,12 @@ export const controllerEffects: Effects = {
   'resources.requests.memory': { to: '96Mi', in: resources('requests', 'memory'), is: '96Mi' },
   'resources.limits.cpu': { to: '1', in: resources('limits', 'cpu'), is: '1' },
   'resources.limits.memory': { to: '256Mi', in: resources('limits', 'memory'), is: '256Mi' },
-  nodeSelector: { to: { disk: 'fast' }, in: controller.pod('nodeSelector'), is: { disk: 'fast' } },
   tolerations: { to: [toleration], in: controller.pod('tolerations'), is: [toleration] },
   topologySpreadConstraints: { to: [spread], in: controller.pod('topologySpreadConstraints'), is: [spread] },
   'podDisruptionBudget.enabled': { to: false, in: budget('selector'), is: undefined, given: two },
   'podDisruptionBudget.maxUnavailable': { to: '20%', in: budget('maxUnavailable'), is: '20%', given: two },
   'podDisruptionBudget.minAvailable': { to: 1, in: budget('minAvailable'), is: 1, given: two },
-  podAnnotations: { to: { note: 'x' }, in: controller.metadata('annotations', 'note'), is: 'x' },
-  podLabels: { to: { team: 'x' }, in: controller.metadata('labels', 'team'), is: 'x' },
   affinity: { to: affinity, in: controller.pod('affinity'), is: affinity },
-  priorityClassName: { to: 'critical', in: controller.pod('priorityClassName'), is: 'critical' },
   'serviceAccount.create': {
     to: false,
     in: of('ServiceAccount', 'mine', ({ metadata }) => metadata.name),
@@ -70,7 +99,6 @@ export const controllerEffects: Effects = {
     in: of('ServiceAccount', 'stoker-operator', ({ metadata }) => metadata.annotations),
     is: { role: 'x' },
   },
-  extraEnv: { to: [variable], in: controller.env('TZ'), is: 'UTC' },
   podSecurityContext: {
     to: { fsGroup: 1 },
     in: of('Deployment', 'stoker-operator', ({ spec }) => spec.template.spec.securityContext.fsGroup),
@@ -82,6 +110,7 @@ export const controllerEffects: Effects = {
     is: 1,
   },
   'controller.logDevMode': { to: 'true', in: controller.env('LOG_DEV_MODE'), is: 'true' },
+  'controller.healthPort': { to: 18081, in: controller.env('HEALTH_PORT'), is: '18081' },
   'controller.logLevel': { to: 'debug', in: controller.env('LOG_LEVEL'), is: 'debug' },
   'controller.watchNamespaces': { to: ['a', 'b'], in: controller.env('WATCH_NAMESPACES'), is: 'a,b' },
   'controller.git.allowLocal': { to: true, in: controller.env('GIT_ALLOW_LOCAL'), is: 'true' },
@@ -118,6 +147,22 @@ export const controllerEffects: Effects = {
   'webhook.enabled': { to: false, in: count('MutatingWebhookConfiguration'), is: 0 },
   'webhook.port': { to: 10250, in: controller.env('WEBHOOK_PORT'), is: '10250' },
   'webhook.failurePolicy': { to: 'Fail', in: webhook(({ failurePolicy }) => failurePolicy), is: 'Fail' },
+  'webhook.timeoutSeconds': { to: 5, in: webhook(({ timeoutSeconds }) => timeoutSeconds), is: 5 },
+  'webhook.objectSelector': {
+    to: { matchLabels: { a: 'b' } },
+    in: webhook(({ objectSelector }) => objectSelector),
+    is: { matchLabels: { a: 'b' } },
+  },
+  'webhook.namespaceSelector.matchLabels': {
+    to: { a: 'b' },
+    in: webhook(({ namespaceSelector }) => namespaceSelector.matchLabels),
+    is: { a: 'b' },
+  },
+  'webhook.namespaceSelector.matchExpressions': {
+    to: [expression],
+    in: webhook(({ namespaceSelector }) => namespaceSelector.matchExpressions[1]),
+    is: expression,
+  },
   'webhook.namespaceSelector.requireLabel': {
     to: true,
     in: webhook(({ namespaceSelector }) => namespaceSelector.matchExpressions[1]),

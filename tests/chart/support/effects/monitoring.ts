@@ -1,4 +1,4 @@
-import { count, type Effects, of } from './effect.ts';
+import { count, type Effects, of, onDeployment } from './effect.ts';
 
 const labelsOf = (kind: string, suffix: string, key: string) =>
   of(kind, suffix, ({ metadata }) => metadata.labels?.[key]);
@@ -9,20 +9,76 @@ const podEndpoint = (name: string) => of('PodMonitor', '', ({ spec }) => spec.po
 const alert = { alert: 'Mine', expr: 'vector(1)' };
 const peers = [{ podSelector: {} }];
 
+const placeOf = (kind: string) => of(kind, '', ({ metadata }) => metadata.namespace);
+const alertNames = (read: (names: string[]) => unknown) =>
+  of('PrometheusRule', '', ({ spec }) => read(spec.groups[0].rules.map(({ alert }: { alert: string }) => alert)));
+
+function monitored(value: string, kind: string, read: (name: string) => Effects[string]['in']): Effects {
+  const relabeling = { action: 'labeldrop', regex: 'pod' };
+  return {
+    [`${value}.namespace`]: { to: 'prometheus', in: placeOf(kind), is: 'prometheus' },
+    [`${value}.relabelings`]: {
+      to: [relabeling],
+      in: (objects) => (read('relabelings')(objects) as object[] | undefined)?.at(-1),
+      is: relabeling,
+    },
+    [`${value}.metricRelabelings`]: { to: [relabeling], in: read('metricRelabelings'), is: [relabeling] },
+  };
+}
+
 /** What the values of monitoring do, which is on in all its parts. */
 export const monitoringEffects: Effects = {
-  'metrics.enabled': { to: false, in: metricsService(({ type }) => type), is: undefined },
+  'metrics.enabled': {
+    to: false,
+    in: metricsService(({ type }) => type),
+    is: undefined,
+    given: { 'serviceMonitor.enabled': false },
+  },
+  'metrics.port': {
+    to: 18443,
+    in: onDeployment('stoker-operator').env('METRICS_PORT'),
+    is: '18443',
+  },
   'metrics.service.type': { to: 'NodePort', in: metricsService(({ type }) => type), is: 'NodePort' },
   'metrics.service.port': { to: 9090, in: metricsService(({ ports }) => ports[0]?.port), is: 9090 },
   'serviceMonitor.enabled': { to: false, in: count('ServiceMonitor'), is: 0 },
   'serviceMonitor.labels': { to: { release: 'x' }, in: labelsOf('ServiceMonitor', '', 'release'), is: 'x' },
   'serviceMonitor.interval': { to: '30s', in: endpoint('interval'), is: '30s' },
   'serviceMonitor.scrapeTimeout': { to: '10s', in: endpoint('scrapeTimeout'), is: '10s' },
+  ...monitored('serviceMonitor', 'ServiceMonitor', endpoint),
+  'serviceMonitor.tokenSecret.create': {
+    to: true,
+    in: endpoint('authorization'),
+    is: { credentials: { name: 'test-stoker-operator-metrics-reader', key: 'token' } },
+  },
+  'serviceMonitor.tokenSecret.name': {
+    to: 'mine',
+    in: endpoint('authorization'),
+    is: { credentials: { name: 'mine', key: 'token' } },
+  },
+  'serviceMonitor.tokenSecret.key': {
+    to: 'mine',
+    in: endpoint('authorization'),
+    is: { credentials: { name: 'mine', key: 'mine' } },
+    given: { 'serviceMonitor.tokenSecret.name': 'mine' },
+  },
+  ...monitored('podMonitor', 'PodMonitor', podEndpoint),
   'podMonitor.enabled': { to: false, in: count('PodMonitor'), is: 0 },
   'podMonitor.labels': { to: { release: 'x' }, in: labelsOf('PodMonitor', '', 'release'), is: 'x' },
   'podMonitor.interval': { to: '30s', in: podEndpoint('interval'), is: '30s' },
   'podMonitor.scrapeTimeout': { to: '10s', in: podEndpoint('scrapeTimeout'), is: '10s' },
   'prometheusRule.enabled': { to: false, in: count('PrometheusRule'), is: 0 },
+  'prometheusRule.namespace': { to: 'prometheus', in: placeOf('PrometheusRule'), is: 'prometheus' },
+  'prometheusRule.disabled': {
+    to: { SyncFilesDrift: true },
+    in: alertNames((names) => names.includes('SyncFilesDrift')),
+    is: false,
+  },
+  'prometheusRule.runbookBaseUrl': {
+    to: 'https://runbooks.test',
+    in: of('PrometheusRule', '', ({ spec }) => spec.groups[0].rules[0].annotations.runbook_url),
+    is: 'https://runbooks.test#synccontrollerhasnoleader',
+  },
   'prometheusRule.labels': { to: { release: 'x' }, in: labelsOf('PrometheusRule', '', 'release'), is: 'x' },
   'prometheusRule.additionalRules': {
     to: [alert],

@@ -1,4 +1,4 @@
-import { count, type Effects, of, onDeployment } from './effect.ts';
+import { count, type Effects, of, onDeployment, podEffects } from './effect.ts';
 
 const receiver = onDeployment('-receiver');
 const toleration = { key: 'dedicated', operator: 'Exists' };
@@ -15,12 +15,21 @@ const volume = (name: string) =>
     const volumes: { name: string; secret: { secretName: string } }[] = spec.template.spec.volumes ?? [];
     return volumes.find((each) => each.name === name)?.secret.secretName;
   });
+const name = 'test-stoker-operator-receiver';
+const parents = { 'webhookReceiver.httpRoute.parentRefs': [{ name: 'public' }] };
+const routed = { 'webhookReceiver.httpRoute.enabled': true, ...parents };
+const route = (key: string) => of('HTTPRoute', '-receiver', ({ spec }) => spec[key]);
+const peers = [{ podSelector: {} }];
+const walled = { 'webhookReceiver.networkPolicy.enabled': true };
+const policy = (read: (spec: { ingress: { from?: object[] }[]; egress?: object[] }) => unknown) =>
+  of('NetworkPolicy', '-receiver', ({ spec }) => read(spec));
 const secret = (suffix: string) => of('Secret', suffix, ({ data }) => data);
 const roomy = { 'webhookReceiver.resources.requests.cpu': '100m' };
 const scaled = { 'webhookReceiver.autoscaling.enabled': true, ...roomy };
 
 /** What the values of the receiver do, which is on. */
 export const receiverEffects: Effects = prefixed('webhookReceiver', {
+  ...podEffects(receiver, 'ghcr.io/stoker-operator/receiver'),
   enabled: { to: false, in: receiver.spec('replicas'), is: undefined },
   port: { to: 9999, in: receiver.env('RECEIVER_PORT'), is: '9999' },
   'hmac.secret': { to: 'x', in: secret('-hmac'), is: { 'webhook-secret': 'eA==' } },
@@ -52,6 +61,27 @@ export const receiverEffects: Effects = prefixed('webhookReceiver', {
     is: ['hooks.test'],
   },
   'ingress.tls': { to: tls, in: ingress('tls'), is: tls },
+  'httpRoute.enabled': { to: true, in: count('HTTPRoute'), is: 1, given: parents },
+  'httpRoute.parentRefs': { to: [{ name: 'other' }], in: route('parentRefs'), is: [{ name: 'other' }], given: routed },
+  'httpRoute.hostnames': { to: ['hooks.test'], in: route('hostnames'), is: ['hooks.test'], given: routed },
+  'httpRoute.annotations': {
+    to: { note: 'x' },
+    in: of('HTTPRoute', '-receiver', ({ metadata }) => metadata.annotations),
+    is: { note: 'x' },
+    given: routed,
+  },
+  'networkPolicy.enabled': {
+    to: true,
+    in: of('NetworkPolicy', '-receiver', ({ metadata }) => metadata.name),
+    is: name,
+  },
+  'networkPolicy.from': { to: peers, in: policy(({ ingress }) => ingress[0]?.from), is: peers, given: walled },
+  'networkPolicy.egress': {
+    to: [{ to: peers }],
+    in: policy(({ egress }) => egress),
+    is: [{ to: peers }],
+    given: walled,
+  },
   'tls.secretName': { to: 'receiver-tls', in: volume('tls'), is: 'receiver-tls' },
   'service.type': { to: 'NodePort', in: service('type'), is: 'NodePort' },
   'service.port': {
@@ -70,9 +100,6 @@ export const receiverEffects: Effects = prefixed('webhookReceiver', {
     is: ['192.0.2.0/24'],
   },
   'service.externalTrafficPolicy': { to: 'Local', in: service('externalTrafficPolicy'), is: 'Local' },
-  'image.repository': { to: 'r.test/r', in: receiver.container('image'), is: 'r.test/r:0.1.0' },
-  'image.tag': { to: '7', in: receiver.container('image'), is: 'ghcr.io/stoker-operator/receiver:7' },
-  'image.pullPolicy': { to: 'Always', in: receiver.container('imagePullPolicy'), is: 'Always' },
   maxBodyBytes: { to: 25_000_000, in: receiver.env('MAX_BODY_BYTES'), is: '25000000' },
   maxConnections: { to: 2_000_000, in: receiver.env('MAX_CONNECTIONS'), is: '2000000' },
   maxConnectionsPerAddress: { to: 40, in: receiver.env('MAX_CONNECTIONS_PER_ADDRESS'), is: '40' },
@@ -95,13 +122,9 @@ export const receiverEffects: Effects = prefixed('webhookReceiver', {
   'resources.requests.memory': { to: '96Mi', in: resources('requests', 'memory'), is: '96Mi' },
   'resources.limits.cpu': { to: '1', in: resources('limits', 'cpu'), is: '1' },
   'resources.limits.memory': { to: '256Mi', in: resources('limits', 'memory'), is: '256Mi' },
-  nodeSelector: { to: { disk: 'fast' }, in: receiver.pod('nodeSelector'), is: { disk: 'fast' } },
   tolerations: { to: [toleration], in: receiver.pod('tolerations'), is: [toleration] },
   affinity: { to: affinity, in: receiver.pod('affinity'), is: affinity },
   topologySpreadConstraints: { to: [spread], in: receiver.pod('topologySpreadConstraints'), is: [spread] },
-  podAnnotations: { to: { note: 'x' }, in: receiver.metadata('annotations', 'note'), is: 'x' },
-  podLabels: { to: { team: 'x' }, in: receiver.metadata('labels', 'team'), is: 'x' },
-  priorityClassName: { to: 'critical', in: receiver.pod('priorityClassName'), is: 'critical' },
   terminationGracePeriodSeconds: { to: 60, in: receiver.pod('terminationGracePeriodSeconds'), is: 60 },
   'serviceAccount.create': {
     to: false,
@@ -115,7 +138,6 @@ export const receiverEffects: Effects = prefixed('webhookReceiver', {
     in: of('ServiceAccount', '-receiver', ({ metadata }) => metadata.annotations),
     is: { role: 'x' },
   },
-  extraEnv: { to: [{ name: 'TZ', value: 'UTC' }], in: receiver.env('TZ'), is: 'UTC' },
   podSecurityContext: {
     to: { fsGroup: 1 },
     in: of('Deployment', '-receiver', ({ spec }) => spec.template.spec.securityContext.fsGroup),

@@ -88,7 +88,7 @@ suite('news', () => {
   test('waiting is no failure', () => {
     const [only] = tell(failed(new WaitingError('later', { code: 'x', reason: 'X', retryAfterMs: 1 })));
     assert.equal(only?.report?.state, 'Pending');
-    assert.deepEqual(only?.figures, {});
+    assert.deepEqual(only?.figures, { syncPeriod: 0 });
     assert.equal(only?.log?.level, 'info');
   });
 
@@ -106,6 +106,22 @@ suite('news', () => {
     assert.equal(partial?.figures.inLine?.drifted, 1);
     assert.equal(right?.report?.message, undefined);
     assert.equal(right?.figures.inLine?.drifted, 0);
+  });
+
+  test('how often the files are checked is told, and 0 while they need not be in line', () => {
+    const error = new TerminalError('no', { code: 'x', reason: 'X' });
+    const dry = { ...intent, profile: { ...intent.profile, dryRun: true } };
+    const planned = { kind: 'planned' as const, plan: planOf([added]) };
+    const idle = (state: 'Paused' | 'Pending'): Happening => ({ kind: 'idle', finding: { state, message: '' } });
+    const periods = tell(
+      done([added]),
+      failed(error),
+      done([], { intent: dry, outcome: planned }),
+      { kind: 'failed', intent: dry, error, durationMs: 10 },
+      idle('Paused'),
+      idle('Pending'),
+    ).map(({ figures }) => figures.syncPeriod);
+    assert.deepEqual(periods, [30, 30, 0, 0, 0, undefined]);
   });
 
   test('the list of what differs is bounded', () => {

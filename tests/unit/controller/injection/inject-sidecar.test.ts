@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { AdmittedPod } from '../../../../controller/injection/admitted-pod.ts';
 import { type Injection, injectSidecar, type PatchOperation } from '../../../../controller/injection/inject-sidecar.ts';
+import type { SidecarDefaults } from '../../../../controller/injection/sidecar.ts';
 import { type ObservedSpec, projectSpec } from '../../../../controller/watch/observed-gateway-sync.ts';
 import { gatewaySpec } from '../support/gateway-specs.ts';
 
@@ -29,9 +30,9 @@ function pod(spec: Partial<AdmittedPod['spec']> = {}, metadata: AdmittedPod['met
   };
 }
 
-function inject(given: AdmittedPod, spec: ObservedSpec = gatewaySpec()): Injection {
+function inject(given: AdmittedPod, spec: ObservedSpec = gatewaySpec(), defaults?: SidecarDefaults): Injection {
   const candidates = [{ name: 'app', profiles: Object.keys(spec.sync.profiles), spec }];
-  return injectSidecar({ pod: given, namespace: 'plant', candidates, images });
+  return injectSidecar({ pod: given, namespace: 'plant', candidates, images, defaults });
 }
 
 function patchOf(injection: Injection): PatchOperation[] {
@@ -147,6 +148,18 @@ suite('an injected pod', () => {
       requests: { cpu: '10m', memory: '64Mi' },
       limits: { memory: '256Mi' },
     });
+  });
+
+  test('gets the resources and the log level of the installation, unless its own say otherwise', () => {
+    const defaults = { logLevel: 'debug', resources: { limits: { memory: '96Mi' } } };
+    const byDefault = sidecarOf(inject(pod(), gatewaySpec(), defaults));
+    assert.deepEqual(byDefault.resources, defaults.resources);
+    assert.equal(variable(byDefault, 'LOG_LEVEL')?.value, 'debug');
+    const resources = { limits: { cpu: '1' } };
+    assert.deepEqual(sidecarOf(inject(pod(), gatewaySpec({ agent: { resources } }), defaults)).resources, resources);
+    const sharing = pod({ resources: { limits: { memory: '1Gi' } } });
+    assert.deepEqual(sidecarOf(inject(sharing, gatewaySpec(), defaults)).resources, {});
+    assert.equal(variable(sidecarOf(inject(pod())), 'LOG_LEVEL')?.value, 'info');
   });
 
   test('gets every Secret that its resource names as a file', () => {

@@ -1,0 +1,82 @@
+{{/* Alerts on the controller. */}}
+{{- define "stoker-operator.controllerAlerts" -}}
+{{- /* What the programs of this release export. A metric of a GatewaySync or of an agent has the namespace of these instead. */}}
+{{- $ours := printf "namespace=%q" (include "stoker-operator.namespace" .) }}
+- alert: SyncControllerHasNoLeader
+  expr: max(sync_controller_leader{ {{- $ours -}} }) == 0
+  for: 5m
+  labels:
+    severity: critical
+  annotations:
+    summary: No controller of the sync operator leads.
+    description: Pushes do not reach the gateways, by webhook or by polling. Look at the logs of the controller and at its Lease.
+{{ include "stoker-operator.downAlert" (dict "context" . "program" "Controller" "deployment" (include "stoker-operator.fullname" .) "cost" "Pushes do not reach the gateways, by webhook or by polling, and pods start without their sidecar.") }}
+{{ include "stoker-operator.unseenAlert" (dict "context" . "program" "Controller" "metric" "sync_controller_leader") }}
+- alert: SyncReconcilesFail
+  expr: sum(rate(sync_controller_reconciles_total{ {{- $ours }}, outcome="failure"}[10m])) > 0
+  for: 15m
+  labels:
+    severity: warning
+  annotations:
+    summary: Reconciles of GatewaySyncs fail.
+    description: The API server refuses what the controller does, or the controller has a defect. Its log says which.
+- alert: SyncQueueIsSlow
+  expr: histogram_quantile(0.99, sum by (le) (rate(sync_controller_queue_latency_seconds_bucket{ {{- $ours -}} }[10m]))) > 10
+  for: 15m
+  labels:
+    severity: warning
+  annotations:
+    summary: {{ `'GatewaySyncs wait {{ $value | humanizeDuration }} for a worker of the controller.'` }}
+    description: The controller does not keep up, so requests take long to show an effect.
+- alert: SyncGitQueriesFail
+  expr: |-
+    sum(rate(sync_controller_git_queries_total{ {{- $ours }}, outcome="failure"}[10m]))
+      / sum(rate(sync_controller_git_queries_total{ {{- $ours -}} }[10m])) > 0.1
+  for: 15m
+  labels:
+    severity: warning
+  annotations:
+    summary: {{ `'{{ $value | humanizePercentage }} of the queries to git hosts fail.'` }}
+    description: Changes in git are not seen. The condition RefResolved of the GatewaySyncs concerned says why.
+{{- $late := include "stoker-operator.lateRenewal" . | int64 }}
+- alert: SyncWebhookCertificateExpires
+  expr: (sync_controller_admission_certificate_expiry_timestamp_seconds{ {{- $ours -}} } > 0) - time() < {{ $late }}
+  for: {{ min 900 (div $late 4) }}s
+  labels:
+    severity: critical
+  annotations:
+    summary: {{ `'The certificate of the admission endpoint ends in {{ $value | humanizeDuration }} and was not renewed.'` }}
+    description: Once it has ended, annotated pods start without their sidecar, or not at all with the failure policy Fail.
+- alert: SyncAdmissionFails
+  expr: sum(increase(sync_controller_admission_reviews_total{ {{- $ours }}, outcome="failed"}[10m])) > 0
+  for: 5m
+  labels:
+    severity: warning
+  annotations:
+    summary: Reviews of annotated pods fail.
+    description: The pods start without their sidecar, or not at all with the failure policy Fail. The log of the controller says why.
+- alert: SyncNotReady
+  expr: max by (namespace, name) (sync_controller_gatewaysync_ready{reason!="Paused"}) < 1
+  for: 15m
+  labels:
+    severity: warning
+  annotations:
+    summary: {{ `'GatewaySync {{ $labels.namespace }}/{{ $labels.name }} is not ready.'` }}
+    description: Its condition Ready has been False or Unknown for 15 minutes, and says why.
+- alert: SyncGatewaysNotSynced
+  expr: sum by (namespace, name) (sync_controller_gateways{state=~"pending|error|skewed"}) > 0
+  for: 30m
+  labels:
+    severity: warning
+  annotations:
+    summary: {{ `'{{ $value }} gateways of GatewaySync {{ $labels.namespace }}/{{ $labels.name }} are not synced.'` }}
+    description: Their files are not those of the resolved commit. status.discoveredGateways and the SyncReports say why.
+- alert: SyncSidecarsMissing
+  expr: sum by (namespace, name) (sync_controller_gateways{state="missingSidecar"}) > 0
+  for: 10m
+  labels:
+    severity: warning
+  annotations:
+    summary: {{ `'{{ $value }} gateways of GatewaySync {{ $labels.namespace }}/{{ $labels.name }} have no sidecar.'` }}
+    description: They were created while injection was not available. Delete the pods.
+{{- end -}}

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createPod, sidecarOf, startInjection } from '../integration/controller/injection-world.ts';
+import { gatewayPod } from '../support/gateway-pods.ts';
+import { applyGatewaySync } from '../support/gateway-syncs.ts';
+import { environmentOf, pick, render } from './support/render.ts';
+
+const git = { repo: 'http://127.0.0.1:1/app.git' };
+
+/** The variables by which the chart tells the controller what all sidecars get. */
+async function defaultsOf(values: object): Promise<Record<string, string>> {
+  const { AGENT_LOG_LEVEL = '', AGENT_RESOURCES = '' } = environmentOf(pick(await render(values), 'Deployment'));
+  return { AGENT_LOG_LEVEL, AGENT_RESOURCES };
+}
+
+test('all sidecars get the log level and the resources of the values, unless their GatewaySync has its own', async (t) => {
+  const resources = { requests: { cpu: '25m', memory: '48Mi' }, limits: { memory: '160Mi' } };
+  const environment = await defaultsOf({ agent: { logLevel: 'debug', resources } });
+  const { namespace } = await startInjection(t, { environment });
+  await applyGatewaySync({ namespace, name: 'app' }, git);
+  const sidecar = sidecarOf(await createPod(gatewayPod(namespace, 'gateway')));
+  assert.deepEqual(sidecar.resources, resources);
+  assert.equal(sidecar.env.find(({ name }) => name === 'LOG_LEVEL')?.value, 'debug');
+
+  const own = { limits: { memory: '512Mi' }, requests: { memory: '512Mi' } };
+  await applyGatewaySync({ namespace, name: 'own' }, git, { agent: { resources: own } });
+  const exception = sidecarOf(await createPod(gatewayPod(namespace, 'other', { 'sync.io/cr-name': 'own' })));
+  assert.deepEqual(exception.resources, own);
+});
+
+test('the defaults of the chart are those of the controller', async (t) => {
+  const { namespace } = await startInjection(t);
+  await applyGatewaySync({ namespace, name: 'app' }, git);
+  const sidecar = sidecarOf(await createPod(gatewayPod(namespace, 'gateway')));
+  const { AGENT_LOG_LEVEL, AGENT_RESOURCES } = await defaultsOf({});
+  assert.deepEqual(JSON.parse(AGENT_RESOURCES ?? ''), sidecar.resources);
+  assert.equal(sidecar.env.find(({ name }) => name === 'LOG_LEVEL')?.value, AGENT_LOG_LEVEL);
+});

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { access, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { test } from 'node:test';
+import { parse } from 'yaml';
+import { connectCluster } from '../support/cluster.ts';
+import { chart, render } from './support/render.ts';
+
+const checkout = path.join(chart, '..');
+const file = parse(await readFile(path.join(chart, 'Chart.yaml'), 'utf8'));
+const annotation = (name: string) => parse(file.annotations[`artifacthub.io/${name}`]);
+const onGithub =
+  /^https:\/\/(?:github\.com|raw\.githubusercontent\.com)\/stoker-operator\/stoker-operator\/(?:blob\/)?main\//;
+
+/** Fails where an address names a file of the project that there is not. */
+async function checkAddress(url: string): Promise<void> {
+  const [place = ''] = url.split('#');
+  if (onGithub.test(place)) await access(path.join(checkout, place.replace(onGithub, '')));
+}
+
+test('Chart.yaml says whose the chart is, and where it comes from', async () => {
+  for (const key of ['description', 'home', 'icon', 'sources', 'maintainers', 'keywords']) {
+    assert.ok(file[key]?.length > 0, key);
+  }
+  await checkAddress(file.icon);
+  for (const { url } of annotation('links')) await checkAddress(url);
+});
+
+test('Artifact Hub is told the images of this version', async () => {
+  const images: { name: string; image: string }[] = annotation('images');
+  const text = JSON.stringify(await render({ webhookReceiver: { enabled: true } }));
+  assert.deepEqual(
+    images.map(({ name }) => name),
+    ['controller', 'receiver', 'agent'],
+  );
+  for (const { image } of images) {
+    assert.ok(image.endsWith(`:${file.appVersion}`), image);
+    assert.ok(text.includes(`"${image}"`), image);
+  }
+});
+
+test('Artifact Hub is told the CRDs, with an example of each that people write', async () => {
+  const rendered = (await render()).filter(({ kind }) => kind === 'CustomResourceDefinition');
+  const told: { kind: string; version: string; name: string }[] = annotation('crds');
+  assert.deepEqual(
+    told.map(({ kind, version, name }) => ({ kind, version, name })),
+    rendered.map(({ metadata, spec }) => ({
+      kind: spec.names.kind,
+      version: spec.versions[0].name,
+      name: metadata.name,
+    })),
+  );
+  const [example, ...others] = annotation('crdsExamples');
+  assert.deepEqual([example.kind, others], ['GatewaySync', []]);
+  example.metadata.namespace = 'default';
+  const { kubectlWith } = await connectCluster();
+  await kubectlWith(example, 'create', '--dry-run=server', '--validate=strict', '--filename=-');
+});
+
+test('the README of the chart has only addresses that lead somewhere from a registry', async () => {
+  const readme = await readFile(path.join(chart, 'README.md'), 'utf8');
+  const links = [...readme.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link);
+  assert.ok(links.length > 4);
+  for (const link of links) {
+    assert.match(link, /^https:\/\//);
+    await checkAddress(link);
+  }
+});

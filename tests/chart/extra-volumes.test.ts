@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startGitServer } from '../../scripts/testbed/git-server.ts';
+import { makeTemporaryFolder } from '../../scripts/testbed/temporary-folder.ts';
+import { createNamespace } from '../support/cluster.ts';
+import { applyGatewaySync, condition, untilGatewaySync } from '../support/gateway-syncs.ts';
+import { startController } from '../support/start-controller.ts';
+import { environmentOf, pick, render } from './support/render.ts';
+
+const volume = { name: 'company-ca', configMap: { name: 'company-ca' } };
+const mount = { name: 'company-ca', mountPath: '/etc/company-ca', readOnly: true };
+const variable = { name: 'NODE_EXTRA_CA_CERTS', value: '/etc/company-ca/ca.crt' };
+const values = { extraVolumes: [volume], extraVolumeMounts: [mount], extraEnv: [variable] };
+
+for (const [component, given] of [
+  ['operator', values],
+  ['receiver', { webhookReceiver: { enabled: true, ...values } }],
+] as const) {
+  test(`a volume of the values is mounted into the pods of the ${component}, next to those of the chart`, async () => {
+    const [plain, extended] = await Promise.all(
+      [{ webhookReceiver: { enabled: component === 'receiver' } }, given].map(async (each) => {
+        const { spec } = pick(await render(each), 'Deployment', `-${component}`).spec.template;
+        const [container] = spec.containers;
+        return { volumes: spec.volumes ?? [], mounts: container.volumeMounts ?? [] };
+      }),
+    );
+    assert.deepEqual(extended?.volumes, [...(plain?.volumes ?? []), volume]);
+    assert.deepEqual(extended?.mounts, [...(plain?.mounts ?? []), mount]);
+  });
+}
+
+test('a company CA of the values is trusted by the controller for all repositories', async (t) => {
+  const namespace = await createNamespace(t);
+  const server = await startGitServer({ tls: true });
+  t.after(() => server.stop());
+  const repository = await server.createRepository('app');
+  const commit = await repository.commit({ files: { 'config/a': '1' } });
+  const folder = await makeTemporaryFolder('ca-');
+  t.after(() => folder.remove());
+
+  const stranger = { namespace, name: 'stranger' };
+  const before = await startController(t, namespace);
+  await applyGatewaySync(stranger, { repo: repository.url });
+  const refused = await untilGatewaySync(
+    stranger,
+    'refused',
+    (seen) => condition(seen, 'RefResolved')?.status === 'False',
+  );
+  assert.match(condition(refused, 'RefResolved')?.message ?? '', /certificate of the git host is not trusted/);
+  await before.stop();
+
+  const environment = environmentOf(pick(await render(values), 'Deployment'));
+  // As the kubelet mounts the volume.
+  const caFile = environment.NODE_EXTRA_CA_CERTS?.replace('/etc/company-ca/ca.crt', server.caFile ?? '');
+  await startController(t, namespace, { NODE_EXTRA_CA_CERTS: caFile ?? '' });
+  const known = { namespace, name: 'known' };
+  await applyGatewaySync(known, { repo: repository.url });
+  await untilGatewaySync(known, 'resolved', ({ status }) => status?.lastSyncCommit === commit, 30_000);
+});
