@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 
 /** Benchmarks by name, each in a file of its own that exports `run`. */
-const benchmarks = ['receiver', 'controller', 'admission', 'agent', 'path'];
+const benchmarks = ['receiver', 'controller', 'admission', 'agent', 'path', 'pod-start'];
 const usage = `usage: npm run bench -- NAME [options]   (${benchmarks.join(', ')})`;
 
 const [name = '', ...options] = process.argv.slice(2);
