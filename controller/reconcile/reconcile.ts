@@ -5,6 +5,7 @@ import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../../shared/log.ts';
 import { type Access, AgentBinder, wordsOf } from '../binding/agent-binder.ts';
+import { bindingOf } from '../binding/role-binding.ts';
 import { eventOf, type Intents, isSettled, neededRefs, readIntents } from '../intent/intents.ts';
 import type { GitTokenKeeper } from '../polling/git-token-keeper.ts';
 import type { Repositories } from '../polling/repositories.ts';
@@ -134,9 +135,8 @@ export class Reconciler {
     const { caches, bindAgents, mayWrite } = this.#options;
     if (!bindAgents || !mayWrite()) return {};
     const { namespace, name } = gatewaySync;
-    const serviceAccounts = [...new Set(pods.map(({ serviceAccountName }) => serviceAccountName))].sort();
     const current = caches.roleBinding(`${namespace}/${agentRoleBindingName(name)}`);
-    return await this.#binder.bind(key, gatewaySync, { serviceAccounts, current }, log);
+    return await this.#binder.bind(key, gatewaySync, bindingOf(pods, current), log);
   }
 
   /** Where GitHub gives no token, the query fails as well and the status says so; a Secret is the agents' alone. */

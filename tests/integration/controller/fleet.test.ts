@@ -147,7 +147,7 @@ suite('the RoleBinding', { concurrency: 4 }, () => {
     assert.equal(binding.roleRef.name, 'sync-agent');
     assert.deepEqual(
       binding.metadata.ownerReferences.map((owner) => `${owner.kind}/${owner.name}`),
-      [`GatewaySync/${name}`],
+      [`GatewaySync/${name}`, 'Pod/pod-blue', 'Pod/pod-green'],
     );
     await kubectl('delete', 'rolebinding', `sync-agent-${name}`, '--namespace', namespace);
     await untilSubjects(address, ['blue', 'green']);
