@@ -236,7 +236,7 @@ async function accountWith(namespace: string, ...more: object[]): Promise<string
     ...more,
     { apiGroups: ['sync.io'], resources: ['*'], verbs: ['*'] },
     { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] },
-    { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },
+    { apiGroups: [''], resources: ['events'], verbs: ['create'] },
   ];
   const name = 'controller';
   const metadata = { name, namespace };
