@@ -1,10 +1,11 @@
+import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
-import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import { type KubernetesClient, METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
 import { type NamedSecret, secretsOf } from '../injection/sidecar-volumes.ts';
-import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+import { type ObservedGatewaySync, ownerOfField } from '../watch/observed-gateway-sync.ts';
 import type { Access } from './agent-binder.ts';
 
 /** What came of a look at the Secrets of a resource. Times are in milliseconds of the monotonic clock. */
@@ -36,7 +37,7 @@ const OBJECT_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
 /**
  * Looks at the Secrets that a resource names: no pod starts without them, and the kubelet says so in no status. They are
- * read by name, now and then; what is in them is not kept.
+ * looked up by name, now and then. What is in them is not needed as a rule, and never kept.
  */
 export class NamedSecrets {
   readonly #client: KubernetesClient;
@@ -93,9 +94,7 @@ export class NamedSecrets {
     const absent = `Secret ${namespace}/${name}, which the resource names, does not exist: create it, since no pod starts without it`;
     if (!OBJECT_NAME.test(name)) return absent;
     try {
-      const path = corePath('secrets', namespace, name);
-      const { data = {} } = await this.#client.get<{ data?: object }>(path, { timeoutMs: TIMEOUT_MS });
-      const missing = keys.find((wanted) => !Object.hasOwn(data, wanted));
+      const missing = await this.#missingKey(corePath('secrets', namespace, name), keys);
       return missing === undefined
         ? undefined
         : `Secret ${namespace}/${name} has no key ${missing}, which the resource names: add it, since no pod starts without it`;
@@ -105,6 +104,15 @@ export class NamedSecrets {
       if (isApiError(error, 403)) return undefined;
       throw error;
     }
+  }
+
+  /** The metadata tell by themselves who wrote which key; what is in them is asked for only where they do not. */
+  async #missingKey(path: string, keys: string[]): Promise<string | undefined> {
+    const options = { timeoutMs: TIMEOUT_MS, accept: METADATA_ONLY };
+    const { metadata } = await this.#client.get<{ metadata: ObjectMeta }>(path, options);
+    if (keys.every((key) => ownerOfField(metadata.managedFields, ['f:data', `f:${key}`]))) return undefined;
+    const { data = {} } = await this.#client.get<{ data?: object }>(path, { timeoutMs: TIMEOUT_MS });
+    return keys.find((key) => !Object.hasOwn(data, key));
   }
 }
 
