@@ -110,7 +110,11 @@ suite('a person is told', { concurrency: 4 }, () => {
     assert.deepEqual([byHand?.by, byHand?.id], ['manual', undefined]);
     // The receiver writes all of them.
     await request(address, 'v3', { id: 'third' });
-    assert.deepEqual([(await applied('v3'))?.by, (await applied('v3'))?.id], ['github', 'third']);
+    const wait = (field: string, value: string) =>
+      kubectl('wait', `gs/${name}`, '-n', namespace, `--for=jsonpath={.status.lastRequest.${field}}=${value}`);
+    await wait('id', 'third');
+    await wait('outcome', 'Applied');
+    assert.equal((await applied('v3'))?.by, 'github');
   });
 
   test('of events in their order, with the times that tools sort by', async (t) => {
