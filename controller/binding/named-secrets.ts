@@ -25,7 +25,7 @@ interface Look {
 const MAX_SECRETS = 32;
 /** What is missing is told of so many Secrets, and no further ones are looked at meanwhile. */
 const MAX_PROBLEMS = 3;
-/** Secrets that are read at a time: each may have a megabyte, of which nothing is kept. */
+/** Secrets that are read as a whole at a time: each may have a megabyte, of which nothing is kept. */
 const AT_ONCE = 2;
 const TIMEOUT_MS = 5_000;
 /** When a Secret that is missing is looked for again, in milliseconds. */
@@ -83,7 +83,7 @@ export class NamedSecrets {
   async #problemsOf(namespace: string, named: NamedSecret[]): Promise<string[]> {
     const problems: string[] = [];
     for (const secret of named) {
-      const problem = await this.#gate.pass(() => this.#problemOf(namespace, secret));
+      const problem = await this.#problemOf(namespace, secret);
       if (problem) problems.push(problem);
       if (problems.length === MAX_PROBLEMS) break;
     }
@@ -111,8 +111,10 @@ export class NamedSecrets {
     const options = { timeoutMs: TIMEOUT_MS, accept: METADATA_ONLY };
     const { metadata } = await this.#client.get<{ metadata: ObjectMeta }>(path, options);
     if (keys.every((key) => ownerOfField(metadata.managedFields, ['f:data', `f:${key}`]))) return undefined;
-    const { data = {} } = await this.#client.get<{ data?: object }>(path, { timeoutMs: TIMEOUT_MS });
-    return keys.find((key) => !Object.hasOwn(data, key));
+    return await this.#gate.pass(async () => {
+      const { data = {} } = await this.#client.get<{ data?: object }>(path, { timeoutMs: TIMEOUT_MS });
+      return keys.find((key) => !Object.hasOwn(data, key));
+    });
   }
 }
 

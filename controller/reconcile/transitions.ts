@@ -33,8 +33,12 @@ export function podTransitions(
   const [known, listed] = [namesOf(before), namesOf(after)];
   return pods
     .filter(({ name, live, userUnset }) => live && userUnset && listed.has(name) && !known.has(name))
+    .slice(0, MAX_PODS)
     .map(({ name, uid }) => ({ type: 'Warning', reason: 'RunAsUserNotSet', message: userNotSet, pod: { name, uid } }));
 }
+
+/** Pods that are told of at once: the others of a workload are like them. */
+const MAX_PODS = 10;
 
 const userNotSet =
   'the container that mounts the data has no securityContext.runAsUser, so the sync agent runs as the user of its own image and may not be able to write: set it in the pod template, so that both own the same files';
