@@ -113,7 +113,8 @@ export class Controller {
       repositories: this.#repositories,
       podsOf: ({ namespace, name }) => {
         const key = `${namespace}/${name}`;
-        return { pods: this.#index.podsOf(key), missing: this.#missing.podsOf(key) };
+        const unasked = this.#missing.unaskedOf(key);
+        return { pods: this.#index.podsOf(key), missing: this.#missing.podsOf(key), unasked };
       },
       mayWrite: options.mayWrite,
       bindAgents: options.bindAgents,

@@ -12,9 +12,10 @@ import { createAnnotate } from './annotations/annotate.ts';
 import { AnnotationQueue } from './annotations/annotation-queue.ts';
 import { ServerClock } from './annotations/server-clock.ts';
 import { type AppOptions, createApp } from './app.ts';
+import { missingSecrets } from './authentication/missing-secrets.ts';
 import { RateLimit } from './authentication/rate-limit.ts';
 import { Replays } from './authentication/replays.ts';
-import { createReadSecrets } from './authentication/secrets.ts';
+import { createReadSecrets, type SecretSources } from './authentication/secrets.ts';
 import { type Config, readReceiverConfig } from './config.ts';
 import { createMetrics, type ReceiverMetrics } from './metrics.ts';
 import { createLogAnswer } from './routes/log-answer.ts';
@@ -24,6 +25,8 @@ const LAME_DUCK_MS = 3000;
 /** Time that requests under way have to end, in milliseconds: more than the deadline of storing. */
 const DRAIN_MS = 10_000;
 const CERTIFICATE_REFRESH_MS = 10_000;
+/** How often secrets that are missing at the start are looked for, in milliseconds. */
+const SECRETS_PERIOD_MS = 1_000;
 /** Bytes of large bodies that are held at a time; together with a little of each other body it fits the pod's limit. */
 const BODY_BUDGET_BYTES = 8 * 1024 * 1024;
 /** Signatures that are checked for an address that failed too often: an honest sender may share it. */
@@ -60,7 +63,7 @@ function readConfigOrExit(): Config {
 async function run(config: Config, log: Logger): Promise<void> {
   // Heard from the beginning: who is asked to end while it starts ends in order as well.
   const askedToEnd = firstSignal();
-  let isReady = true;
+  const state = { hasSecrets: (await missingSecrets(config.secrets)).length === 0, isEnding: false };
   const metrics = createMetrics();
   const readSecrets = createReadSecrets(config.secrets);
   metrics.setOpen(await reportSecrets(readSecrets, log));
@@ -69,10 +72,15 @@ async function run(config: Config, log: Logger): Promise<void> {
   const limits = { maxConnections, maxConnectionsPerAddress, onDrop: () => metrics.countDropped() };
   const listening = await listen({ handler, host, port, tls, ...limits });
   const operations = await Promise.all([
-    serveOperations({ port: config.healthPort, isReady: () => isReady }),
+    serveOperations({ port: config.healthPort, isReady: () => state.hasSecrets && !state.isEnding }),
     serveOperations({ port: config.metricsPort, metrics: metrics.page }),
   ]);
   log.info({ version, port, tls: tls !== undefined }, 'listening');
+
+  // Later the last good value stays: a Secret that is broken then takes no replica out of service.
+  void untilSecretsAreThere(config.secrets, log).then(() => {
+    state.hasSecrets = true;
+  });
 
   const refresh = setInterval(() => {
     listening.reloadCertificate().catch((err) => log.warn({ err }, 'the certificate cannot be read again'));
@@ -80,7 +88,7 @@ async function run(config: Config, log: Logger): Promise<void> {
 
   await askedToEnd;
   log.info('ending: no more requests are taken');
-  isReady = false;
+  state.isEnding = true;
   await sleep(LAME_DUCK_MS);
   clearInterval(refresh);
   await listening.close(DRAIN_MS);
@@ -97,6 +105,16 @@ async function reportSecrets(readSecrets: AppOptions['readSecrets'], log: Logger
   if (hmac?.length === 0) log.warn('no HMAC secret can be read where one is configured: no signature is accepted');
   if (bearer?.length === 0) log.warn('no bearer token can be read where one is configured: no token is accepted');
   return isOpen;
+}
+
+async function untilSecretsAreThere(secrets: SecretSources, log: Logger): Promise<void> {
+  for (let told = ''; ; ) {
+    const detail = (await missingSecrets(secrets)).join('; ');
+    if (detail === '') return;
+    if (detail !== told) log.error({ detail }, 'not ready before a secret can be read');
+    told = detail;
+    await sleep(SECRETS_PERIOD_MS, undefined, { ref: false });
+  }
 }
 
 interface HandlerDependencies {

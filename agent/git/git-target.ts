@@ -4,7 +4,7 @@ import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
 import { type Repository, sshHostOf } from '../../shared/domain/repository.ts';
 import { TerminalError } from '../../shared/errors.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
-import { gitErrorOf } from '../../shared/io/git/git-error.ts';
+import { connectionErrorOf, gitErrorOf } from '../../shared/io/git/git-error.ts';
 import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
 
 /** So long is waited for a name that a proxy may have to look up, in milliseconds. */
@@ -33,7 +33,7 @@ export async function targetOf(repository: Repository, http: GuardedHttp): Promi
 
 async function addressOf(host: string, { guard }: GuardedHttp): Promise<string> {
   return await guard.addressOf(host).catch((error: unknown) => {
-    throw error instanceof TerminalError ? error : gitErrorOf('', error);
+    throw connectionErrorOf(error);
   });
 }
 

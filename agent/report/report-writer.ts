@@ -7,7 +7,7 @@ import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { Identity } from '../plan/template-values.ts';
-import { forbiddenDelay } from '../resource/forbidden-delay.ts';
+import { Refusals } from '../resource/refusals.ts';
 
 const BACKOFF_MS = { base: 500, max: 15_000 };
 /** A pod that ends has no more time than that for its last report. */
@@ -47,6 +47,7 @@ export class ReportWriter {
   #written: SyncReportStatus | undefined;
   #news = new AbortController();
   #failures = 0;
+  readonly #refusals = new Refusals();
   #checkAt = performance.now() + FIRST_CHECK_MS;
 
   constructor(first: SyncReportStatus, options: ReportWriterOptions) {
@@ -78,11 +79,13 @@ export class ReportWriter {
       if (this.#wanted !== this.#written) await this.#put(this.#wanted);
     } catch (error) {
       this.#failures += 1;
-      this.#options.log.warn({ err: error }, 'report not written');
-      if (isApiError(error, 403)) return forbiddenDelay(this.#failures);
-      return Math.random() * Math.min(BACKOFF_MS.max, BACKOFF_MS.base * 2 ** this.#failures);
+      const refusedMs = isApiError(error, 403) ? this.#refusals.next() : undefined;
+      const level = refusedMs === undefined || this.#refusals.isNews ? 'warn' : 'debug';
+      this.#options.log[level]({ err: error }, 'report not written');
+      return refusedMs ?? Math.random() * Math.min(BACKOFF_MS.max, BACKOFF_MS.base * 2 ** this.#failures);
     }
     this.#failures = 0;
+    this.#refusals.end();
     return Math.max(0, this.#checkAt - performance.now());
   }
 

@@ -5,7 +5,7 @@ import { Reflector } from '../../shared/io/kubernetes/reflector.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { Identity } from '../plan/template-values.ts';
-import { forbiddenDelay } from './forbidden-delay.ts';
+import { Refusals } from './refusals.ts';
 
 /** What the agent looks at in its GatewaySync. */
 export interface WatchedResource {
@@ -48,21 +48,18 @@ export function watchResource({
   onResource,
   log,
 }: WatchOptions): Reflector<GatewaySync, WatchedResource> {
-  let refusals = 0;
+  const refusals = new Refusals();
   return new Reflector<GatewaySync, WatchedResource>({
     client,
     path: gatewaySyncPath(identity.namespace),
     fieldSelector: `metadata.name=${identity.crName}`,
     project: projectResource,
     onChange: (change) => {
-      refusals = 0;
+      refusals.end();
       onResource(change.type === 'upserted' ? change.object : undefined);
     },
-    retryAfterMs: (error) => {
-      if (!isApiError(error, 403)) return undefined;
-      refusals += 1;
-      return forbiddenDelay(refusals);
-    },
+    retryAfterMs: (error) => (isApiError(error, 403) ? refusals.next() : undefined),
+    isOldNews: (error) => isApiError(error, 403) && !refusals.isNews,
     log,
   });
 }

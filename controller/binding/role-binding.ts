@@ -5,6 +5,7 @@ import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+import type { ObservedPod } from '../watch/observed-pod.ts';
 import {
   MANAGED_BY,
   type ObservedRoleBinding,
@@ -20,7 +21,26 @@ const query = { fieldManager: FIELD_MANAGERS.controller };
 export interface Binding {
   /** Names of service accounts, sorted. */
   serviceAccounts: string[];
+  /** Pods that own it next to the resource: it outlives the resource with them, so that agents can say what is so. */
+  keepers: Keeper[];
   current: ObservedRoleBinding | undefined;
+}
+
+type Keeper = Pick<ObservedPod, 'name' | 'uid'>;
+
+/** Each pod that owns a RoleBinding costs a write when it goes. */
+const MAX_KEEPERS = 2;
+
+/** What the RoleBinding of a resource is to hold for its pods. Those that own it already go on doing so. */
+export function bindingOf(pods: ObservedPod[], current: ObservedRoleBinding | undefined): Binding {
+  const serviceAccounts = [...new Set(pods.map(({ serviceAccountName }) => serviceAccountName))].sort();
+  const owns = ({ uid }: ObservedPod) => current?.podUIDs.includes(uid) ?? false;
+  const keepers = pods
+    .filter(({ live }) => live)
+    .sort((a, b) => Number(owns(b)) - Number(owns(a)) || (a.name < b.name ? -1 : 1))
+    .slice(0, MAX_KEEPERS)
+    .map(({ name, uid }) => ({ name, uid }));
+  return { serviceAccounts, keepers, current };
 }
 
 /**
@@ -31,17 +51,19 @@ export interface Binding {
 export async function ensureRoleBinding(
   client: KubernetesClient,
   gatewaySync: ObservedGatewaySync,
-  { serviceAccounts, current }: Binding,
+  binding: Binding,
 ): Promise<'unchanged' | 'written' | 'foreign'> {
+  const { serviceAccounts, keepers, current } = binding;
   if (!current) {
     if (serviceAccounts.length === 0) return 'unchanged';
-    const existing = await createUnlessThere(client, gatewaySync, serviceAccounts);
-    return existing ? await ensureRoleBinding(client, gatewaySync, { serviceAccounts, current: existing }) : 'written';
+    const existing = await createUnlessThere(client, gatewaySync, binding);
+    return existing ? await ensureRoleBinding(client, gatewaySync, { ...binding, current: existing }) : 'written';
   }
   if (!current.isOurs) return serviceAccounts.length === 0 ? 'unchanged' : 'foreign';
-  const { ownerUID, roleRef, subjects } = current;
-  if (ownerUID === gatewaySync.uid && roleRef === WANTED_ROLE && equal(subjects, serviceAccounts)) return 'unchanged';
-  await replace(client, gatewaySync, { serviceAccounts, current });
+  const { ownerUID, podUIDs, roleRef, subjects } = current;
+  const isOwned = ownerUID === gatewaySync.uid && keepers.every(({ uid }) => podUIDs.includes(uid));
+  if (isOwned && roleRef === WANTED_ROLE && equal(subjects, serviceAccounts)) return 'unchanged';
+  await replace(client, gatewaySync, binding);
   return 'written';
 }
 
@@ -49,13 +71,11 @@ export async function ensureRoleBinding(
 async function createUnlessThere(
   client: KubernetesClient,
   gatewaySync: ObservedGatewaySync,
-  serviceAccounts: string[],
+  binding: Binding,
 ): Promise<ObservedRoleBinding | undefined> {
   const { namespace } = gatewaySync;
   try {
-    await client.create(groupPath(RBAC, 'rolebindings', namespace), roleBindingOf(gatewaySync, serviceAccounts), {
-      query,
-    });
+    await client.create(groupPath(RBAC, 'rolebindings', namespace), roleBindingOf(gatewaySync, binding), { query });
     return undefined;
   } catch (error) {
     if (!isApiError(error, 409)) throw error;
@@ -63,13 +83,9 @@ async function createUnlessThere(
   }
 }
 
-async function replace(
-  client: KubernetesClient,
-  gatewaySync: ObservedGatewaySync,
-  { serviceAccounts, current }: Binding,
-): Promise<void> {
-  const desired = roleBindingOf(gatewaySync, serviceAccounts);
-  if (current?.roleRef !== WANTED_ROLE) await client.delete(pathOf(gatewaySync)).catch(ignoreAbsence);
+async function replace(client: KubernetesClient, gatewaySync: ObservedGatewaySync, binding: Binding): Promise<void> {
+  const desired = roleBindingOf(gatewaySync, binding);
+  if (binding.current?.roleRef !== WANTED_ROLE) await client.delete(pathOf(gatewaySync)).catch(ignoreAbsence);
   try {
     await client.mergePatch(pathOf(gatewaySync), desired, { query });
   } catch (error) {
@@ -81,12 +97,15 @@ async function replace(
 const pathOf = ({ namespace, name }: ObservedGatewaySync) =>
   groupPath(RBAC, 'rolebindings', namespace, agentRoleBindingName(name));
 
-function roleBindingOf({ namespace, name, uid }: ObservedGatewaySync, serviceAccounts: string[]) {
-  const owner: OwnerReference = { apiVersion: API_VERSION, kind: GATEWAY_SYNC.kind, name, uid };
+function roleBindingOf({ namespace, name, uid }: ObservedGatewaySync, { serviceAccounts, keepers }: Binding) {
+  const ownerReferences: OwnerReference[] = [
+    { apiVersion: API_VERSION, kind: GATEWAY_SYNC.kind, name, uid },
+    ...keepers.map((keeper) => ({ apiVersion: 'v1', kind: 'Pod', ...keeper })),
+  ];
   return {
     apiVersion: RBAC,
     kind: 'RoleBinding',
-    metadata: { name: agentRoleBindingName(name), namespace, labels: MANAGED_BY, ownerReferences: [owner] },
+    metadata: { name: agentRoleBindingName(name), namespace, labels: MANAGED_BY, ownerReferences },
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: AGENT_CLUSTER_ROLE },
     subjects: serviceAccounts.map((account) => ({ kind: 'ServiceAccount', name: account, namespace })),
   };

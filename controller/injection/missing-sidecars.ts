@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AGENT_LABEL } from '../../shared/api/names.ts';
+import { AGENT_LABEL, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { listObjects, METADATA_LIST } from '../../shared/io/kubernetes/list.ts';
@@ -26,6 +26,7 @@ const PERIOD_MS = 60_000;
 export class MissingSidecars {
   readonly #options: MissingSidecarsOptions;
   readonly #pods = new Map<ObjectKey, ObservedPod[]>();
+  readonly #unasked = new Map<ObjectKey, string[]>();
 
   constructor(options: MissingSidecarsOptions) {
     this.#options = options;
@@ -33,6 +34,11 @@ export class MissingSidecars {
 
   podsOf(key: ObjectKey): ObservedPod[] {
     return (this.#pods.get(key) ?? []).filter((pod) => this.#isMissing(pod));
+  }
+
+  /** Names of the first pods that name a resource, but do not ask for the sidecar. */
+  unaskedOf(key: ObjectKey): string[] {
+    return this.#unasked.get(key) ?? [];
   }
 
   /** Pods without their sidecar, over all resources; none while another replica looks for them. */
@@ -44,6 +50,7 @@ export class MissingSidecars {
   /** Drops what is kept of a resource that is gone. */
   forget(key: ObjectKey): void {
     this.#pods.delete(key);
+    this.#unasked.delete(key);
   }
 
   /** Sweeps until the signal aborts. */
@@ -53,6 +60,7 @@ export class MissingSidecars {
       await sleep(PERIOD_MS * (0.9 + Math.random() * 0.2), undefined, { signal }).catch(() => {});
     }
     this.#pods.clear();
+    this.#unasked.clear();
   }
 
   /** A pod that has come back since with its sidecar is no longer one without. */
@@ -63,17 +71,19 @@ export class MissingSidecars {
   async #sweepAll(signal: AbortSignal): Promise<void> {
     const gatewaySyncs = [...this.#options.gatewaySyncs()];
     const keys = new Set(gatewaySyncs.map(({ namespace, name }) => `${namespace}/${name}`));
-    for (const key of this.#pods.keys()) if (!keys.has(key)) this.#pods.delete(key);
+    for (const known of [this.#pods, this.#unasked]) {
+      for (const key of known.keys()) if (!keys.has(key)) known.delete(key);
+    }
     const resourcesOf = Map.groupBy(gatewaySyncs, ({ namespace }) => namespace);
     const labelled = Map.groupBy(this.#withoutSidecar(), ({ namespace }) => namespace);
     for (const [namespace, own] of resourcesOf) {
       if (signal.aborted) return;
       try {
-        const swept = await sweepMissing(this.#options.client, namespace);
+        const names = own.map(({ name }) => name);
+        const { missing: swept, unasked } = await sweepMissing(this.#options.client, namespace, new Set(names));
         // Who gets the label between the two looks is in both.
         const pods = new Map([...swept, ...(labelled.get(namespace) ?? [])].map((pod) => [pod.uid, pod]));
-        const names = own.map(({ name }) => name);
-        this.#store(namespace, groupByResource(names, [...pods.values()]));
+        this.#store(namespace, groupByResource(names, [...pods.values()]), unasked);
       } catch (error) {
         this.#options.log.warn({ err: error, namespace }, 'pods without sidecar not looked for');
       }
@@ -84,13 +94,16 @@ export class MissingSidecars {
     for (const pod of this.#options.labelledPods()) if (pod.sidecar === 'missing' && pod.live) yield pod;
   }
 
-  #store(namespace: string, podsOf: Map<string, ObservedPod[]>): void {
+  #store(namespace: string, podsOf: Map<string, ObservedPod[]>, unasked: Map<string, string[]>): void {
     for (const [name, own] of podsOf) {
       const key = `${namespace}/${name}`;
-      const before = this.podsOf(key);
+      const before = [uidsOf(this.podsOf(key)), ...this.unaskedOf(key)].join();
       if (own.length > 0) this.#pods.set(key, own);
       else this.#pods.delete(key);
-      if (uidsOf(before) !== uidsOf(own)) this.#options.onChange(key);
+      const others = unasked.get(name) ?? [];
+      if (others.length > 0) this.#unasked.set(key, others);
+      else this.#unasked.delete(key);
+      if (before !== [uidsOf(own), ...others].join()) this.#options.onChange(key);
     }
   }
 }
@@ -117,23 +130,41 @@ const PAGE = 100;
 /** Pods that ended need no sidecar any more. */
 const RUNNING = 'status.phase!=Succeeded,status.phase!=Failed';
 
+interface Swept {
+  missing: ObservedPod[];
+  /** Names of the first pods that name a resource and do not ask for a sidecar, by the name of the resource. */
+  unasked: Map<string, string[]>;
+}
+
+/** So many are named. */
+const MAX_UNASKED = 3;
+
 /** Pods of a namespace that ask for the sidecar and were created without it: metadata only, in pages. */
-async function sweepMissing(client: KubernetesClient, namespace: string): Promise<ObservedPod[]> {
-  const found: ObservedPod[] = [];
+async function sweepMissing(
+  client: KubernetesClient,
+  namespace: string,
+  resources: ReadonlySet<string>,
+): Promise<Swept> {
+  const swept: Swept = { missing: [], unasked: new Map() };
   const query = { labelSelector: `${AGENT_LABEL}!=true`, fieldSelector: RUNNING };
   await listObjects<PodMetadata>(
     client,
     corePath('pods', namespace),
     { query, accept: METADATA_LIST, pageSize: PAGE },
     (pod) => {
-      if (isGateway(pod)) found.push(toObserved(pod));
+      if (pod.metadata.deletionTimestamp !== undefined) return;
+      if (asksForSidecar(pod)) swept.missing.push(toObserved(pod));
+      else noteUnasked(swept.unasked, resources, pod);
     },
   );
-  return found;
+  return swept;
 }
 
-function isGateway(pod: PodMetadata): boolean {
-  return asksForSidecar(pod) && pod.metadata.deletionTimestamp === undefined;
+function noteUnasked(unasked: Swept['unasked'], resources: ReadonlySet<string>, { metadata }: PodMetadata): void {
+  const named = metadata.annotations?.[POD_ANNOTATIONS.crName];
+  if (named === undefined || !resources.has(named)) return;
+  const names = unasked.get(named) ?? [];
+  if (names.length < MAX_UNASKED) unasked.set(named, [...names, metadata.name]);
 }
 
 function toObserved({ metadata }: PodMetadata): ObservedPod {

@@ -108,6 +108,26 @@ export function verifyKeysSecret({ git }: Pick<GatewaySyncSpec, 'git'>): string 
   return git.verify && git.verify.mode !== 'none' ? git.verify.keysSecretRef?.name : undefined;
 }
 
+/** A Secret, and the keys in it that must be there. */
+export interface NamedSecret {
+  name: string;
+  keys: string[];
+}
+
+/** The Secrets that a resource names, but for the one that the controller keeps itself. */
+export function secretsOf(followed: Followed): NamedSecret[] {
+  const { spec, crName } = followed;
+  const { githubApp } = spec.git.auth ?? {};
+  const mounted = [...credentialSources(followed).map(({ projection }) => projection), ...headerSources(spec)];
+  const refs = mounted.flatMap(({ secret: { name, items } }) => items.map(({ key }) => ({ name, key })));
+  const verifyKeys = verifyKeysSecret(spec);
+  const keysOf = new Map<string, Set<string>>(verifyKeys === undefined ? [] : [[verifyKeys, new Set()]]);
+  for (const { name, key } of [...refs, ...(githubApp ? [githubApp.privateKeySecretRef] : [])])
+    keysOf.set(name, (keysOf.get(name) ?? new Set()).add(key));
+  if (githubApp) keysOf.delete(gitTokenSecretName(crName));
+  return Array.from(keysOf, ([name, keys]) => ({ name, keys: [...keys] }));
+}
+
 /**
  * Whether the agent has to copy a credential: ssh refuses a key that others can read, as they can a mounted Secret. The
  * copy must not be on the node's disk, where `/repo` is.

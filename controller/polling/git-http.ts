@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { retryAfterMs } from '../../shared/domain/duration.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { AddressGuard } from '../../shared/io/address-guard.ts';
-import { gitErrorOf } from '../../shared/io/git/git-error.ts';
+import { connectionErrorOf, gitErrorOf } from '../../shared/io/git/git-error.ts';
 import { answerTo } from '../../shared/io/http/answer-to.ts';
 import { answerTooLarge, apiAnswerTooLarge, timedOut } from './host-errors.ts';
 
@@ -195,6 +195,5 @@ function connectionError(error: unknown, signal: AbortSignal): Error {
   if (signal.aborted && signal.reason instanceof Error && signal.reason.name === 'TimeoutError') {
     return timedOut();
   }
-  const code = String((error as NodeJS.ErrnoException).code ?? '');
-  return gitErrorOf(/CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO/.test(code) ? 'certificate' : '', error);
+  return connectionErrorOf(error);
 }

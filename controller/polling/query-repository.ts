@@ -5,7 +5,7 @@ import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { AddressGuard } from '../../shared/io/address-guard.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
-import { gitErrorOf } from '../../shared/io/git/git-error.ts';
+import { connectionErrorOf } from '../../shared/io/git/git-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import type { GitHttp, GitHttpOptions } from './git-http.ts';
@@ -157,7 +157,7 @@ export class RepositoryClient {
 async function connectTo(repository: Repository, guard: AddressGuard) {
   const { url, host, transport } = repository;
   const address = await guard.addressOf(host).catch((error: unknown) => {
-    throw error instanceof TerminalError ? error : gitErrorOf('', error);
+    throw connectionErrorOf(error);
   });
   if (transport === 'ssh') return { url, sshHost: sshHostOf(repository, address) };
   if (address === host) return { url };

@@ -25,6 +25,10 @@ export interface Facts {
   profileProblems: string[];
   /** First words of gateways in the state `Error`. */
   gatewayErrors: string[];
+  /** First pods that do not start, and why. */
+  podsThatWait: string[];
+  /** Names of the first pods that name the resource and do not ask for a sidecar. */
+  unaskedPods: string[];
   accessProblems: AccessProblem[];
 }
 
@@ -40,7 +44,7 @@ export function judgeConditions(facts: Facts): Verdicts {
   return {
     RefResolved: refResolved,
     ProfilesValid: profilesValid,
-    AllGatewaysSynced: judgeGateways(facts),
+    AllGatewaysSynced: judgeAllGateways(facts),
     SidecarInjected: judgeSidecars(facts),
     ...(hostKey ? { SSHHostKeyVerification: hostKey } : {}),
     ...(access ? { AgentAccess: access } : {}),
@@ -104,13 +108,24 @@ function judgeProfiles({ profileProblems, gatewaySync }: Facts): Verdict {
   return { status: 'False', reason: 'InvalidProfile', message: profileProblems.join('; ') };
 }
 
-function judgeGateways({ counts, gatewayErrors }: Facts): Verdict {
+/** Nothing can be said of gateways that are not there: who waits for this condition waits for them. */
+function judgeAllGateways(facts: Facts): Verdict {
+  const gateways = judgeGateways(facts);
+  return gateways.reason === 'NoGateways' ? { ...gateways, status: 'Unknown' } : gateways;
+}
+
+function judgeGateways({ counts, gatewayErrors, podsThatWait, unaskedPods }: Facts): Verdict {
   const { total, synced, error, missingSidecar, paused, dryRun, summary } = counts;
-  if (total === 0) return { status: 'True', reason: 'NoGateways', message: 'no pod is annotated for this resource' };
+  if (total === 0) {
+    const half = `have the annotation sync.io/cr-name, but not sync.io/inject: "true": ${unaskedPods.join(', ')}`;
+    const message = `no pod is annotated for this resource${unaskedPods.length > 0 ? `; these pods ${half}` : ''}`;
+    return { status: 'True', reason: 'NoGateways', message };
+  }
   if (error > 0)
     return { status: 'False', reason: 'GatewaysFailed', message: `${summary}; ${gatewayErrors.join('; ')}` };
   if (missingSidecar > 0) return { status: 'False', reason: 'MissingSidecar', message: summary };
-  if (synced + paused + dryRun < total) return { status: 'False', reason: 'Syncing', message: summary };
+  if (synced + paused + dryRun < total)
+    return { status: 'False', reason: 'Syncing', message: [summary, ...podsThatWait].join('; ') };
   return { status: 'True', reason: 'Synced', message: summary };
 }
 
@@ -172,9 +187,12 @@ function judgeReady(
   if (resolution.kind === 'failed') return { status: 'False', reason: resolution.reason, message: refResolved.message };
   if (resolution.kind === 'resolved' && resolution.lookAgainInMs !== undefined) return notShownYet;
   if (profilesValid.status === 'False') return profilesValid;
+  const access = judgeAccess(facts);
+  // No pod can start without its Secrets, also where there is none yet.
+  if (access?.reason === 'SecretNotFound') return access;
   const gateways = judgeGateways(facts);
   if (gateways.reason !== 'Syncing') return gateways;
-  return judgeAccess(facts) ?? { ...gateways, status: 'Unknown' };
+  return access ?? { ...gateways, status: 'Unknown' };
 }
 
 /** True where only a person can help; https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md. */
@@ -205,7 +223,7 @@ export function mergeConditions(
       type,
       observedGeneration: at.generation,
       ...verdict,
-      message: verdict.message.slice(0, BOUNDS.message),
+      message: verdict.message.slice(0, BOUNDS.message).toWellFormed(),
       lastTransitionTime: kept ?? wholeSeconds(at.now),
     };
   });

@@ -5,7 +5,7 @@ import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod, ObservedReport } from '../watch/observed-pod.ts';
 import { type AccessProblem, conditionOf, judgeConditions, mergeConditions, wholeSeconds } from './conditions.ts';
 import { discoverGateways, listed } from './discover-gateways.ts';
-import { type Transition, transitionsOf } from './transitions.ts';
+import { podTransitions, type Transition, transitionsOf } from './transitions.ts';
 
 /** All that a decision is made from. */
 export interface Observation {
@@ -17,6 +17,8 @@ export interface Observation {
   pods: ObservedPod[];
   /** Pods that ask for the sidecar and have none. */
   missing: ObservedPod[];
+  /** Names of the first pods that name the resource, but do not ask for the sidecar. */
+  unasked: string[];
   reportOf: (pod: ObservedPod) => ObservedReport | undefined;
   /** Why agents do not get the rights or the token that they need. */
   accessProblems: AccessProblem[];
@@ -51,7 +53,10 @@ export function decide(observation: Observation, now: number): Decision {
   const isDue = waits || unresolved || !gatewaySync.spec.polling.enabled;
   return {
     status,
-    transitions: transitionsOf(gatewaySync.status, status),
+    transitions: [
+      ...transitionsOf(gatewaySync.status, status),
+      ...podTransitions(gatewaySync.status, status, observation.pods),
+    ],
     holdForMs: holdFor(gatewaySync, resolution),
     retryAfterMs: resolution.kind === 'failed' && isDue ? resolution.retryAfterMs : undefined,
     lookAgainInMs: 'lookAgainInMs' in resolution ? resolution.lookAgainInMs : undefined,
@@ -65,7 +70,7 @@ function holdFor({ status }: ObservedGatewaySync, resolution: Resolution): numbe
 }
 
 function statusOf(observation: Observation, resolution: Resolution, now: number): GatewaySyncStatus {
-  const { gatewaySync, pods, missing, reportOf, accessProblems } = observation;
+  const { gatewaySync, pods, missing, unasked, reportOf, accessProblems } = observation;
   const { status: before, spec, generation } = gatewaySync;
   const sync = syncFieldsOf(observation, resolution, now);
   const { gateways, counts } = discoverGateways({ gatewaySync, pods, missing, reportOf, commit: sync.lastSyncCommit });
@@ -80,9 +85,15 @@ function statusOf(observation: Observation, resolution: Resolution, now: number)
         syncStatus === 'Error' ? `${podName}: ${message ?? 'failed'}` : [],
       )
       .slice(0, 3),
+    unaskedPods: unasked,
+    podsThatWait: pods
+      .flatMap(({ live, name, waiting }) => (live && waiting ? `${name}: ${waiting}` : []))
+      .sort()
+      .slice(0, 3),
   });
   return {
     ...sync,
+    ...(sync.target ? {} : { pendingRef: spec.git.ref }),
     ...observedGenerationOf(gatewaySync, resolution),
     profileCount: Object.keys(spec.sync.profiles).length,
     discoveredGateways: listed(gateways),
@@ -100,7 +111,7 @@ function observedGenerationOf({ generation, status }: ObservedGatewaySync, { kin
 /** The fields that say what is followed; the target moves only together with its commit. */
 function syncFieldsOf(observation: Observation, resolution: Resolution, now: number): GatewaySyncStatus {
   const { status: before } = observation.gatewaySync;
-  const { discoveredGateways: _, gateways: __, conditions: ___, ...kept } = before;
+  const { discoveredGateways: _, gateways: __, conditions: ___, pendingRef: ____, ...kept } = before;
   const fields = { ...kept, ...resolution.echo };
   const unresolved = before.refResolutionStatus ?? 'NotResolved';
   if (resolution.kind === 'paused') return { ...fields, refResolutionStatus: unresolved };

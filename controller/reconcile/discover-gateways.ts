@@ -87,7 +87,8 @@ function stateOf(status: SyncReportStatus, profile: string, wanted: Wanted): Syn
 
 function gatewayOf(pod: ObservedPod, report: ObservedReport | undefined, wanted: Wanted): DiscoveredGateway {
   const status = report?.podUID === pod.uid ? report.status : undefined;
-  if (!status) return { ...identityOf(pod), syncStatus: 'Pending' };
+  const message = [status?.message, pod.waiting].filter(Boolean).join('; ').slice(0, BOUNDS.message).toWellFormed();
+  if (!status) return { ...identityOf(pod), syncStatus: 'Pending', ...(message && { message }) };
   const { added = 0, modified = 0, deleted = 0 } = status.files ?? {};
   const optional = {
     syncedCommit: status.commit,
@@ -95,7 +96,7 @@ function gatewayOf(pod: ObservedPod, report: ObservedReport | undefined, wanted:
     lastSyncTime: status.time,
     lastSyncDuration: status.duration,
     agentVersion: status.agentVersion,
-    message: status.message,
+    message,
   };
   return {
     ...identityOf(pod),

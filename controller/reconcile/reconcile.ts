@@ -5,6 +5,8 @@ import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../../shared/log.ts';
 import { type Access, AgentBinder, wordsOf } from '../binding/agent-binder.ts';
+import { NamedSecrets } from '../binding/named-secrets.ts';
+import { bindingOf } from '../binding/role-binding.ts';
 import { eventOf, type Intents, isSettled, neededRefs, readIntents } from '../intent/intents.ts';
 import type { GitTokenKeeper } from '../polling/git-token-keeper.ts';
 import type { Repositories } from '../polling/repositories.ts';
@@ -23,8 +25,8 @@ export interface ReconcilerOptions {
   client: KubernetesClient;
   caches: Caches;
   repositories: Repositories;
-  /** Injected pods of a resource, and pods that ask for the sidecar and have none. */
-  podsOf: (gatewaySync: ObservedGatewaySync) => { pods: ObservedPod[]; missing: ObservedPod[] };
+  /** Injected pods of a resource, pods that ask for the sidecar and have none, and names of some that do not ask for it. */
+  podsOf: (gatewaySync: ObservedGatewaySync) => { pods: ObservedPod[]; missing: ObservedPod[]; unasked: string[] };
   /** Whether this process may write. */
   mayWrite: () => boolean;
   bindAgents: boolean;
@@ -51,12 +53,14 @@ export class Reconciler {
   readonly #throttle = new StatusThrottle();
   readonly #events = new EventLimiter();
   readonly #binder: AgentBinder;
+  readonly #secrets: NamedSecrets;
   readonly #looks = new Looks();
 
   constructor(options: ReconcilerOptions) {
     const { client, mayWrite, caches } = options;
     this.#options = options;
     this.#binder = new AgentBinder(client);
+    this.#secrets = new NamedSecrets(client);
     this.#statuses = new StatusWriter({
       ...{ client, mayWrite, onForeign: options.onForeignStatus },
       cached: (key) => caches.gatewaySync(key),
@@ -76,7 +80,9 @@ export class Reconciler {
       reconcileId: randomUUID(),
     });
     const observed = this.#observe(key, gatewaySync);
+    const isStarting = observed.pods.some((pod) => pod.live && observed.reportOf(pod)?.podUID !== pod.uid);
     const access = [
+      await this.#secrets.look(key, gatewaySync, { isStarting, log }),
       await this.#bindAgents(key, gatewaySync, { pods: observed.pods, log }),
       await this.#supplyToken(key, gatewaySync, log),
     ];
@@ -111,6 +117,7 @@ export class Reconciler {
     this.#statuses.forget(key);
     this.#throttle.forget(key);
     this.#binder.forget(key);
+    this.#secrets.forget(key);
     this.#looks.forget(key);
     this.#options.gitTokens?.forget(key);
   }
@@ -134,9 +141,8 @@ export class Reconciler {
     const { caches, bindAgents, mayWrite } = this.#options;
     if (!bindAgents || !mayWrite()) return {};
     const { namespace, name } = gatewaySync;
-    const serviceAccounts = [...new Set(pods.map(({ serviceAccountName }) => serviceAccountName))].sort();
     const current = caches.roleBinding(`${namespace}/${agentRoleBindingName(name)}`);
-    return await this.#binder.bind(key, gatewaySync, { serviceAccounts, current }, log);
+    return await this.#binder.bind(key, gatewaySync, bindingOf(pods, current), log);
   }
 
   /** Where GitHub gives no token, the query fails as well and the status says so; a Secret is the agents' alone. */
@@ -169,17 +175,17 @@ export class Reconciler {
   #announce(gatewaySync: ObservedGatewaySync, { status, transitions }: Decision, log: Logger): void {
     const { client, instance, mayWrite, onApplied, onTransition } = this.#options;
     for (const seconds of appliedDelays(gatewaySync.status, status, Date.now())) onApplied(seconds);
+    const key = `${gatewaySync.namespace}/${gatewaySync.name}`;
+    let recorded: Promise<void> = Promise.resolve();
     for (const transition of transitions) {
-      onTransition(transition.reason);
-      log[transition.type === 'Warning' ? 'warn' : 'info'](
-        { reason: transition.reason, detail: transition.message },
-        'transition',
-      );
-      const key = `${gatewaySync.namespace}/${gatewaySync.name}`;
+      const { type, reason, message, pod } = transition;
+      onTransition(reason);
+      log[type === 'Warning' ? 'warn' : 'info']({ reason, detail: message, pod: pod?.name }, 'transition');
       if (!mayWrite() || !this.#events.take(key, performance.now())) continue;
-      recordEvent(client, gatewaySync, { transition, instance }).catch((error: unknown) => {
-        log.warn({ err: error, reason: transition.reason }, 'event not recorded');
-      });
+      // Nobody waits for them, but they come one after the other, as they happened.
+      recorded = recorded
+        .then(() => recordEvent(client, gatewaySync, { transition, instance }))
+        .catch((error: unknown) => log.warn({ err: error, reason }, 'event not recorded'));
     }
   }
 }

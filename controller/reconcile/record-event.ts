@@ -3,36 +3,49 @@ import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
-import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
+import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+import { wholeSeconds } from './conditions.ts';
 import type { Transition } from './transitions.ts';
 
-const EVENTS = 'events.k8s.io/v1';
-const MAX_NOTE = 1024;
+const COMPONENT = `sync.io/${FIELD_MANAGERS.controller}`;
+const MAX_MESSAGE = 1024;
 
-/** Writes an event about a resource (events.k8s.io/v1). */
+/**
+ * Writes an event about a resource, or about the pod that a transition names. Of v1 and not of events.k8s.io/v1, which
+ * has no `lastTimestamp`: people and tools sort by it.
+ */
 export async function recordEvent(
   client: KubernetesClient,
   { namespace, name, uid, resourceVersion }: ObservedGatewaySync,
   { transition, instance }: { transition: Transition; instance: string },
 ): Promise<void> {
+  const { type, reason, message, pod } = transition;
+  const now = Date.now();
   await client.create(
-    groupPath(EVENTS, 'events', namespace),
+    corePath('events', namespace),
     {
-      apiVersion: EVENTS,
+      apiVersion: 'v1',
       kind: 'Event',
-      metadata: { name: `${name}.${randomBytes(8).toString('hex')}`, namespace },
-      eventTime: new Date().toISOString().replace('Z', '000Z'),
-      reportingController: `sync.io/${FIELD_MANAGERS.controller}`,
-      reportingInstance: instance,
-      action: 'Reconcile',
-      type: transition.type,
-      reason: transition.reason,
-      note: transition.message.slice(0, MAX_NOTE),
-      regarding: { apiVersion: API_VERSION, kind: GATEWAY_SYNC.kind, namespace, name, uid, resourceVersion },
+      metadata: { name: `${pod?.name ?? name}.${nextSuffix(now)}`, namespace },
+      involvedObject: pod
+        ? { apiVersion: 'v1', kind: 'Pod', namespace, ...pod }
+        : { apiVersion: API_VERSION, kind: GATEWAY_SYNC.kind, namespace, name, uid, resourceVersion },
+      ...{ type, reason, action: 'Reconcile', message: message.slice(0, MAX_MESSAGE).toWellFormed() },
+      ...{ firstTimestamp: wholeSeconds(now), lastTimestamp: wholeSeconds(now), count: 1 },
+      eventTime: new Date(now).toISOString().replace('Z', '000Z'),
+      ...{ source: { component: COMPONENT }, reportingComponent: COMPONENT, reportingInstance: instance },
     },
     { timeoutMs: 5_000 },
   );
+}
+
+let lastTime = 0;
+
+/** In the order of time: events of the same second are listed by name. */
+function nextSuffix(now: number): string {
+  lastTime = Math.max(lastTime + 1, now * 1_000);
+  return `${lastTime.toString(16).padStart(14, '0')}${randomBytes(2).toString('hex')}`;
 }
 
 /** So many at once, and one more after each pause (milliseconds). */

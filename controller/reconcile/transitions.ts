@@ -1,4 +1,5 @@
 import type { GatewaySyncStatus, RequestOutcome } from '../../shared/api/gateway-sync-status.ts';
+import type { ObservedPod } from '../watch/observed-pod.ts';
 import { conditionOf } from './conditions.ts';
 
 /** A change that people want to hear of: an event and a log line. */
@@ -7,6 +8,8 @@ export interface Transition {
   /** CamelCase, stable. */
   reason: string;
   message: string;
+  /** The event is about this pod of the resource, so that its owner sees it, and not about the resource itself. */
+  pod?: { name: string; uid: string };
 }
 
 /** Compares two states of a resource; a poll that finds nothing new gives nothing. */
@@ -18,6 +21,27 @@ export function transitionsOf(before: GatewaySyncStatus, after: GatewaySyncStatu
     ...readinessTransitions(before, after),
   ].filter((transition) => transition !== undefined);
 }
+
+/** Pods that are in the list for the first time: who creates them sees no warning of admission, which the workload gets. */
+export function podTransitions(
+  before: GatewaySyncStatus,
+  after: GatewaySyncStatus,
+  pods: readonly ObservedPod[],
+): Transition[] {
+  const namesOf = ({ discoveredGateways = [] }: GatewaySyncStatus) =>
+    new Set(discoveredGateways.map(({ podName }) => podName));
+  const [known, listed] = [namesOf(before), namesOf(after)];
+  return pods
+    .filter(({ name, live, userUnset }) => live && userUnset && listed.has(name) && !known.has(name))
+    .slice(0, MAX_PODS)
+    .map(({ name, uid }) => ({ type: 'Warning', reason: 'RunAsUserNotSet', message: userNotSet, pod: { name, uid } }));
+}
+
+/** Pods that are told of at once: the others of a workload are like them. */
+const MAX_PODS = 10;
+
+const userNotSet =
+  'the container that mounts the data has no securityContext.runAsUser, so the sync agent runs as the user of its own image and may not be able to write: set it in the pod template, so that both own the same files';
 
 function commitTransition(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition | undefined {
   if (after.lastSyncCommit === undefined || before.lastSyncCommit === after.lastSyncCommit) return undefined;

@@ -110,13 +110,23 @@ function requestOf(metadata: GatewaySync['metadata']): Pick<ObservedGatewaySync,
   const { requestedRef, requestedAt, requestedBy, requestId } = REQUEST_ANNOTATIONS;
   const ref = annotations[requestedRef];
   if (ref === undefined) return {};
+  const isOwn = (annotation: string) => isWrittenWith(metadata, requestedRef, annotation);
   const optional = {
     at: clip(annotations[requestedAt], 64),
-    by: clip(annotations[requestedBy], 64),
-    id: clip(annotations[requestId], 128),
+    by: annotations[requestedBy] !== undefined && !isOwn(requestedBy) ? BY_HAND : clip(annotations[requestedBy], 64),
+    id: isOwn(requestId) ? clip(annotations[requestId], 128) : undefined,
   };
   const origin = originOf(metadata, requestedRef, requestedAt);
   return { request: { ref: clip(ref, BOUNDS.text), ...withoutUndefined(optional), ...origin } };
+}
+
+/** Who asked, where somebody changed nothing but the ref: what stands next to it is about an earlier request. */
+const BY_HAND = 'manual';
+
+/** Whether an annotation was written together with the ref, or after it. */
+function isWrittenWith({ managedFields }: GatewaySync['metadata'], ref: string, annotation: string): boolean {
+  const [refOwner, owner] = [ref, annotation].map((name) => ownerOfAnnotation(managedFields, name));
+  return refOwner === owner || (timeOf(owner) ?? 0) > (timeOf(refOwner) ?? 0);
 }
 
 function pushOf(metadata: GatewaySync['metadata']): Pick<ObservedGatewaySync, 'push'> {
@@ -132,14 +142,15 @@ function pushOf(metadata: GatewaySync['metadata']): Pick<ObservedGatewaySync, 'p
 
 /** Of a ref in one annotation, whose time is in another. */
 function originOf({ managedFields }: GatewaySync['metadata'], ref: string, time: string): Origin {
-  const ownerOf = (annotation: string) =>
-    ownerOfField(managedFields, ['f:metadata', 'f:annotations', `f:${annotation}`]);
-  const [refOwner, timeOwner] = [ownerOf(ref), ownerOf(time)];
+  const [refOwner, timeOwner] = [ref, time].map((name) => ownerOfAnnotation(managedFields, name));
   const [refStored, timeStored] = [timeOf(refOwner), timeOf(timeOwner)];
   const writtenAt = refStored !== undefined && timeStored !== undefined ? Math.max(refStored, timeStored) : refStored;
   const notBefore = refOwner === timeOwner ? undefined : refStored;
   return { applied: isApplied(refOwner), ...withoutUndefined({ writtenAt, notBefore }) };
 }
+
+const ownerOfAnnotation = (entries: ManagedFieldsEntry[] | undefined, annotation: string) =>
+  ownerOfField(entries, ['f:metadata', 'f:annotations', `f:${annotation}`]);
 
 function timeOf(entry: ManagedFieldsEntry | undefined): number | undefined {
   return entry?.time === undefined ? undefined : Date.parse(entry.time);

@@ -3,12 +3,23 @@ import { AGENT_CONTAINER, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import type { SyncReport, SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { clip } from './observed-text.ts';
+import { type StartingStatus, waitingOf } from './observed-waiting.ts';
+
+interface Container {
+  name: string;
+  securityContext?: { runAsUser?: number };
+}
 
 /** What the controller reads of a pod. */
 export interface Pod {
   metadata: ObjectMeta;
-  spec: { serviceAccountName?: string; containers?: { name: string }[]; initContainers?: { name: string }[] };
-  status?: { phase?: string };
+  spec: {
+    serviceAccountName?: string;
+    securityContext?: { runAsUser?: number };
+    containers?: Container[];
+    initContainers?: Container[];
+  };
+  status?: StartingStatus & { phase?: string };
 }
 
 /** The fields of a pod with the label of injected ones that the controller uses. */
@@ -24,6 +35,10 @@ export interface ObservedPod {
   sidecar: 'present' | 'missing' | 'unasked';
   /** It runs or will run; pods that ended or are being deleted are no gateways any more. */
   live: boolean;
+  /** Why it does not start, in a few words; undefined where it does, or where nobody knows yet. */
+  waiting?: string | undefined;
+  /** Nothing says as which user the sidecar is to run, and so it runs as that of its image. */
+  userUnset?: boolean;
 }
 
 const ENDED = new Set(['Succeeded', 'Failed']);
@@ -35,6 +50,8 @@ export function projectPod({ metadata, spec, status }: Pod): ObservedPod {
     serviceAccountName: spec.serviceAccountName ?? 'default',
     sidecar: sidecarOf({ metadata, spec }),
     live: metadata.deletionTimestamp === undefined && !ENDED.has(status?.phase ?? ''),
+    waiting: waitingOf(status),
+    userUnset: isUserUnset(spec),
   };
 }
 
@@ -51,10 +68,19 @@ export function identityOf(metadata: ObjectMeta) {
 }
 
 function sidecarOf({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): ObservedPod['sidecar'] {
-  const containers = [...(spec.initContainers ?? []), ...(spec.containers ?? [])];
-  if (containers.some(({ name }) => name === AGENT_CONTAINER)) return 'present';
+  if (findSidecar(spec)) return 'present';
   return asksForSidecar({ metadata }) ? 'missing' : 'unasked';
 }
+
+/** The injector gives the sidecar the user of the container that mounts the data. */
+function isUserUnset(spec: Pod['spec']): boolean {
+  const sidecar = findSidecar(spec);
+  const users = [sidecar?.securityContext?.runAsUser, spec.securityContext?.runAsUser];
+  return sidecar !== undefined && users.every((user) => user === undefined);
+}
+
+const findSidecar = ({ initContainers = [], containers = [] }: Pod['spec']) =>
+  [...initContainers, ...containers].find(({ name }) => name === AGENT_CONTAINER);
 
 /** What of a pod says whether it wants the sidecar. */
 interface Annotated {

@@ -1,6 +1,6 @@
 import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
 import { agentRoleBindingName, FIELD_MANAGERS } from '../../shared/api/names.ts';
-import type { ObjectMeta } from '../../shared/api/object-meta.ts';
+import type { ObjectMeta, OwnerReference } from '../../shared/api/object-meta.ts';
 
 export const RBAC = 'rbac.authorization.k8s.io/v1';
 
@@ -22,7 +22,10 @@ export interface ObservedRoleBinding {
   /** ServiceAccounts of the same namespace, sorted; anything else shows as another text. */
   subjects: string[];
   roleRef: string;
+  /** Of the GatewaySync that owns it. */
   ownerUID: string | undefined;
+  /** Of the pods that own it as well. */
+  podUIDs: string[];
   /** It has the label, and belongs to nobody else: another RoleBinding of the name is left alone. */
   isOurs: boolean;
 }
@@ -36,16 +39,20 @@ export function projectRoleBinding({ metadata, subjects = [], roleRef }: RoleBin
     name: metadata.name,
     subjects: subjects.map((subject) => (own(subject) ? subject.name : JSON.stringify(subject))).sort(),
     roleRef: `${roleRef.kind}/${roleRef.name}`,
-    ownerUID: metadata.ownerReferences?.[0]?.uid,
+    ownerUID: metadata.ownerReferences?.find(isGatewaySync)?.uid,
+    podUIDs: (metadata.ownerReferences ?? []).filter(isPod).map(({ uid }) => uid),
     isOurs: isOurs(metadata),
   };
 }
 
+/** The pods of a GatewaySync that was deleted may be the only owners. */
 function isOurs({ name, labels = {}, ownerReferences = [] }: ObjectMeta): boolean {
   const isLabelled = Object.entries(MANAGED_BY).every(([key, value]) => labels[key] === value);
-  const isOwned = ownerReferences.some(
-    (owner) =>
-      owner.apiVersion === API_VERSION && owner.kind === GATEWAY_SYNC.kind && agentRoleBindingName(owner.name) === name,
-  );
-  return isLabelled && (isOwned || ownerReferences.length === 0);
+  const isOwned = ownerReferences.some((owner) => isGatewaySync(owner) && agentRoleBindingName(owner.name) === name);
+  return isLabelled && (isOwned || ownerReferences.every(isPod));
 }
+
+const isGatewaySync = ({ apiVersion, kind }: OwnerReference) =>
+  apiVersion === API_VERSION && kind === GATEWAY_SYNC.kind;
+
+const isPod = ({ apiVersion, kind }: OwnerReference) => apiVersion === 'v1' && kind === 'Pod';

@@ -30,7 +30,7 @@ const REFRESH_MS = 1000;
 const refusals = new Set(['EACCES', 'EPERM', 'EISDIR']);
 
 /** Names of resources. The links by which Kubernetes swaps a mounted Secret begin with a dot. */
-const ownName = /^[a-z0-9][a-z0-9-]*\.[a-z0-9]/;
+export const ownName = /^[a-z0-9][a-z0-9-]*\.[a-z0-9]/;
 
 /**
  * Reads secrets as they are now. A resource with a file of its own, `<namespace>.<name>` next to a configured file,
@@ -114,6 +114,6 @@ class SecretFolder {
 }
 
 /** The secrets of a text, one a line; blank lines and white space around a secret do not count. */
-function linesOf(text: string): readonly string[] {
+export function linesOf(text: string): readonly string[] {
   return text.split('\n').flatMap((line) => line.trim() || []);
 }

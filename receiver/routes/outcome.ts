@@ -7,6 +7,7 @@ export const REFUSALS = {
   BrokenOff: { status: 400, error: 'the request broke off' },
   InvalidBody: { status: 400, error: 'the body is not a JSON object, or one of too many parts' },
   InvalidPayload: { status: 400, error: 'a field of the body is not what this event has there' },
+  UnknownPayload: { status: 400, error: 'the body is in no known shape, and names no ref' },
   InvalidRef: { status: 400, error: 'the ref is not a valid git ref name' },
   Unauthorized: { status: 401, error: 'signature and token are both missing or wrong' },
   NoSuchPath: { status: 404, error: 'no such path' },

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { fieldOf } from './json-object.ts';
+import { fieldOf, type JsonObject } from './json-object.ts';
 import { asksFor, event, sender } from './read-event.ts';
 
 const application = v.object({ metadata: v.object({ annotations: v.object({ 'git.ref': v.string() }) }) });
@@ -15,3 +15,8 @@ const readApplication = event(v.object({ app: application }), ({ app }) =>
 export const readArgoCd = sender('argocd', (_headers, body) =>
   fieldOf(body, 'app', 'metadata', 'annotations', 'git.ref') === undefined ? undefined : readApplication(body),
 );
+
+/** Whether a body is in this shape, with a ref or without: not every application has the annotation. */
+export function isArgoCd(body: JsonObject): boolean {
+  return v.is(v.object({ app: v.object({ metadata: v.object({}) }) }), body);
+}

@@ -1,4 +1,4 @@
-import { readArgoCd } from './argocd.ts';
+import { isArgoCd, readArgoCd } from './argocd.ts';
 import { readBitbucketEvent } from './bitbucket.ts';
 import type { Delivery, DeliveryHeaders } from './delivery.ts';
 import { readGeneric } from './generic.ts';
@@ -6,7 +6,7 @@ import { readGiteaEvent } from './gitea.ts';
 import { readGitHubEvent, readGitHubRelease } from './github.ts';
 import { readGitLabEvent } from './gitlab.ts';
 import type { JsonObject } from './json-object.ts';
-import { readKargo } from './kargo.ts';
+import { isKargo, readKargo } from './kargo.ts';
 import type { ReadSender } from './read-event.ts';
 
 /**
@@ -18,13 +18,18 @@ const byHeader: ReadSender[] = [readGiteaEvent, readGitHubEvent, readGitLabEvent
 /** Shapes of bodies; where a body fits several, the first counts. */
 const byShape: ReadSender[] = [readGitHubRelease, readArgoCd, readKargo, readGeneric];
 
+const error =
+  'no ref was found: the body has none at its top, has no shape of a known sender, and no header names an event';
+
 const inOrder = [...byHeader, ...byShape];
 
-/** Tells what an authentic delivery asks for. */
+/** Tells what an authentic delivery asks for. A body of nobody's shape without a ref is a broken template, as a rule. */
 export function classify(headers: DeliveryHeaders, body: JsonObject): Delivery {
   for (const read of inOrder) {
     const delivery = read(headers, body);
     if (delivery) return delivery;
   }
-  return { kind: 'nothing', reason: 'NoRef', source: 'generic' };
+  if (isArgoCd(body)) return { kind: 'nothing', reason: 'NoRef', source: 'argocd' };
+  if (isKargo(body)) return { kind: 'nothing', reason: 'NoRef', source: 'kargo' };
+  return { kind: 'invalid', reason: 'UnknownPayload', error, source: 'generic' };
 }

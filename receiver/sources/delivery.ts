@@ -22,7 +22,7 @@ export type Wanted =
 export type Reading =
   | Wanted
   | { kind: 'nothing'; reason: NothingReason }
-  | { kind: 'invalid'; reason: 'InvalidRef' | 'InvalidPayload'; error: string };
+  | { kind: 'invalid'; reason: 'InvalidRef' | 'InvalidPayload' | 'UnknownPayload'; error: string };
 
 /** A reading, and who sent it. */
 export type Delivery = Reading & { source: RequestSource };

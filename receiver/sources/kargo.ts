@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
-import { fieldOf } from './json-object.ts';
+import { fieldOf, type JsonObject } from './json-object.ts';
 import { asksFor, looseText, sender } from './read-event.ts';
 
 /** Whatever else stands in the list is passed over. */
@@ -18,6 +18,11 @@ export const readKargo = sender('kargo', (_headers, body) => {
   const atTop = fieldOf(body, 'ref') === undefined ? promotedRef(fieldOf(body, 'commits')) : undefined;
   return atTop === undefined ? undefined : asksFor(atTop);
 });
+
+/** Whether a body is in this shape, with a ref or without: freight may hold images alone. */
+export function isKargo(body: JsonObject): boolean {
+  return Array.isArray(fieldOf(body, 'freight', 'commits') ?? fieldOf(body, 'commits'));
+}
 
 function promotedRef(value: unknown): string | undefined {
   const parsed = v.safeParse(commits, value);

@@ -24,7 +24,13 @@ interface CrdParts {
 }
 
 const gatewaySyncColumns: PrinterColumn[] = [
-  { name: 'Ref', type: 'string', jsonPath: '.status.target.ref', description: 'The ref that is followed' },
+  {
+    name: 'Ref',
+    type: 'string',
+    // The first that there is.
+    jsonPath: ".status['target.ref','pendingRef']",
+    description: 'The ref that is followed, or is to be',
+  },
   {
     name: 'Gateways',
     type: 'string',

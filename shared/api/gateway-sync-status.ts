@@ -79,6 +79,9 @@ export const gatewaySyncStatusSchema = v.pipe(
         v.description('What is followed; it moves only together with the commit.'),
       ),
     ),
+    pendingRef: v.optional(
+      text('The ref that is to be followed, as long as none has been resolved: spec.git.ref.', BOUNDS.ref),
+    ),
     targetTime: v.optional(
       timestamp('When the request or the push was made that led to the target. Absent where that is spec.git.ref.'),
     ),

@@ -106,6 +106,10 @@ const gatewaySchema = v.pipe(
       ),
     ),
   }),
+  cel({
+    rule: "!has(self.reload) || !has(self.reload.preset) || self.reload.preset != 'ignition' || has(self.api)",
+    message: 'the preset ignition needs an API key of the gateway: name its Secret in spec.gateway.api',
+  }),
   v.description('The gateway in the same pod.'),
 );
 

@@ -34,7 +34,7 @@ const reconciling = [
   'patch gatewaysyncs.sync.io/status',
   ...all('get list watch', 'pods'),
   'get secrets',
-  'create events.events.k8s.io',
+  'create events',
 ];
 
 /** What nobody in this chart may do anywhere, whatever the values. */

@@ -1,7 +1,7 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { Condition, ConditionType } from '../../shared/api/gateway-sync-status.ts';
 import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
-import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
+import { FIELD_MANAGERS, REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import { apply, kubectl } from './cluster.ts';
 import { until } from './until.ts';
 
@@ -68,6 +68,7 @@ export async function request(
     `${REQUEST_ANNOTATIONS.requestedAt}=${at.toISOString()}`,
     `${REQUEST_ANNOTATIONS.requestedBy}=github`,
     `${REQUEST_ANNOTATIONS.requestId}=${id}`,
+    `--field-manager=${FIELD_MANAGERS.receiver}`,
   );
 }
 

@@ -13,7 +13,7 @@
 - apiGroups: [""]
   resources: [secrets]
   verbs: [get{{ if .Values.githubApp.enabled }}, create, update{{ end }}]
-- apiGroups: [events.k8s.io]
+- apiGroups: [""]
   resources: [events]
   verbs: [create]
 {{- if .Values.rbac.autoBindAgent.enabled }}

@@ -1,4 +1,5 @@
 import { type ErrorDetails, TerminalError, TransientError } from '../../errors.ts';
+import { unreachable, unreachableBy } from './unreachable.ts';
 
 interface Symptom {
   pattern: RegExp;
@@ -63,14 +64,18 @@ const symptoms: Symptom[] = [
 /** Turns what git printed into an error with stable words; what is unknown counts as passing. */
 export function gitErrorOf(stderr: string, cause?: unknown): TransientError | TerminalError {
   const symptom = symptoms.find(({ pattern }) => pattern.test(stderr));
-  if (!symptom) {
-    return new TransientError('the git host cannot be reached or broke off: it is tried again', {
-      code: 'git.unreachable',
-      reason: 'GitUnreachable',
-      cause: cause ?? new Error(stderr.slice(0, 500)),
-    });
-  }
+  if (!symptom) return unreachableBy(stderr, cause ?? new Error(stderr.slice(0, 500)));
   const problem = /: object [0-9a-f]{40,64}: ([a-zA-Z0-9]{1,40}): /.exec(stderr)?.[1];
   const details = { ...symptom.details, cause: cause ?? new Error(stderr.slice(0, 500)) };
   return new TerminalError(problem ? `${symptom.message} (${problem})` : symptom.message, details);
+}
+
+/** Of certificates, and of a CA bundle that is none; anything else about TLS is no matter of trust. */
+const ABOUT_CERTIFICATES = /CERT|SELF_SIGNED|UNABLE_TO|OSSL/;
+
+/** Turns the error of a look-up or a connection into one with stable words; typed errors stay as they are. */
+export function connectionErrorOf(error: unknown): TransientError | TerminalError {
+  if (error instanceof TerminalError || error instanceof TransientError) return error;
+  const { code = '' } = error as NodeJS.ErrnoException;
+  return ABOUT_CERTIFICATES.test(String(code)) ? gitErrorOf('certificate', error) : unreachable(error);
 }

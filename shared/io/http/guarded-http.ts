@@ -2,7 +2,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { TerminalError, TransientError } from '../../errors.ts';
 import type { AddressGuard } from '../address-guard.ts';
-import { gitErrorOf } from '../git/git-error.ts';
+import { connectionErrorOf } from '../git/git-error.ts';
 import { answerTo } from './answer-to.ts';
 
 export interface GuardedHttpOptions {
@@ -135,9 +135,7 @@ export async function* bytesOf(response: IncomingMessage, maxBytes: number): Asy
 /** Typed errors stay as they are, and so does the reason of whoever ended the request. */
 function connectionError(error: unknown, signal: AbortSignal | undefined): unknown {
   if (error instanceof TerminalError || error instanceof TransientError) return error;
-  if (signal?.aborted) return signal.reason;
-  const code = String((error as NodeJS.ErrnoException).code ?? '');
-  return gitErrorOf(/CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO/.test(code) ? 'certificate' : '', error);
+  return signal?.aborted ? signal.reason : connectionErrorOf(error);
 }
 
 const stalled = () =>

@@ -31,6 +31,8 @@ export interface ReflectorOptions<TRaw, T> {
   log: Logger;
   /** Time before the next try after this error, in milliseconds, where back-off would not do. */
   retryAfterMs?: (error: unknown) => number | undefined;
+  /** Whether an error was told of already, and is logged for debugging only; asked after `retryAfterMs`. */
+  isOldNews?: (error: unknown) => boolean;
   /** Milliseconds without a byte after which a watch is given up. */
   idleTimeoutMs?: number;
   /** Told why a watch ended: for metrics. */
@@ -105,7 +107,8 @@ export class Reflector<TRaw extends KubernetesObject, T> {
     const expired = isApiError(error, 410);
     if (expired || isApiError(error, 400)) this.#version = '';
     this.#options.onRestart?.(expired ? 'relist' : 'error');
-    this.#options.log[expired ? 'debug' : 'warn']({ err: error, path: this.#options.path }, 'watch interrupted');
+    const isOld = expired || this.#options.isOldNews?.(error);
+    this.#options.log[isOld ? 'debug' : 'warn']({ err: error, path: this.#options.path }, 'watch interrupted');
   }
 
   async #list(signal: AbortSignal): Promise<void> {

@@ -110,6 +110,28 @@ suite('the report never holds a sync up', () => {
   });
 });
 
+test('an agent whose rights are taken away asks less and less often', async (t) => {
+  const repository = await server.createRepository('unbound');
+  const commit = await repository.commit({ files: { 'config/a': '1' } });
+  const pod = await createGatewayPod(t);
+  await pod.setSpec(repository.url, specOf({}));
+  await pod.settle(commit);
+  const link = await startSlowLink(t, (await connectCluster()).url);
+  const agent = await pod.start({}, { apiUrl: link.url });
+  await pod.untilSynced(commit);
+  await pod.unbind();
+  link.cut();
+  await writeFile(path.join(pod.data, 'config/a'), 'drift');
+  const refusals = (about: RegExp) =>
+    agent.output.split('\n').filter((line) => /is forbidden/.test(line) && about.test(line)).length;
+  const [watches, reports] = [/watch interrupted/, /report not written/];
+  await until(() => refusals(watches) > 0 && refusals(reports) > 0, { describe: 'refusals of both' });
+  await new Promise((resolve) => setTimeout(resolve, 12_000));
+  assert.ok(refusals(watches) <= 5, `${refusals(watches)} watches in 12 seconds`);
+  assert.ok(refusals(reports) <= 5, `${refusals(reports)} reports in 12 seconds`);
+  assert.ok(refusals(/"level":"warn"/) <= 6, 'warnings');
+});
+
 test('a pod may not serve after as many failed syncs as the profile allows, until one succeeds', async (t) => {
   const repository = await server.createRepository('failures');
   const first = await repository.commit({ files: { 'config/a': '1' } });

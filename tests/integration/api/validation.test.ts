@@ -109,6 +109,7 @@ const refused: [what: string, changes: Record<string, unknown>, words: RegExp][]
   ['a patch that sets nothing', mapping({ patches: [{ file: 'a.json', set: {} }] }), /at least 1 properties/],
   ['a name of a variable', { 'sync.defaults': { vars: { 'a-b': 'x' } } }, /must be identifiers/],
   ['a short sync period', { 'sync.defaults': { syncPeriod: 1 } }, /greater than or equal to 5/],
+  ['a preset without the key that it needs', { gateway: { reload: { preset: 'ignition' } } }, /spec\.gateway\.api/],
   ['a port', { gateway: { port: 70_000 } }, /less than or equal to 65535/],
   [
     'a URL for a path',

@@ -147,7 +147,7 @@ suite('the RoleBinding', { concurrency: 4 }, () => {
     assert.equal(binding.roleRef.name, 'sync-agent');
     assert.deepEqual(
       binding.metadata.ownerReferences.map((owner) => `${owner.kind}/${owner.name}`),
-      [`GatewaySync/${name}`],
+      [`GatewaySync/${name}`, 'Pod/pod-blue', 'Pod/pod-green'],
     );
     await kubectl('delete', 'rolebinding', `sync-agent-${name}`, '--namespace', namespace);
     await untilSubjects(address, ['blue', 'green']);
@@ -236,7 +236,7 @@ async function accountWith(namespace: string, ...more: object[]): Promise<string
     ...more,
     { apiGroups: ['sync.io'], resources: ['*'], verbs: ['*'] },
     { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] },
-    { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },
+    { apiGroups: [''], resources: ['events'], verbs: ['create'] },
   ];
   const name = 'controller';
   const metadata = { name, namespace };

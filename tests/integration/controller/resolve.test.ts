@@ -155,7 +155,7 @@ suite('a condition says what to do about', { concurrency: 4 }, () => {
       name: 'a URL that is no repository',
       git: () => ({ repo: 'http://127.0.0.1:1/nothing' }),
       reason: 'GitUnreachable',
-      words: /cannot be reached/,
+      words: /refuses the connection/,
     },
   ];
   for (const { name, git, reason, words } of cases) {

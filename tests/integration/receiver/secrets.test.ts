@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -40,4 +40,31 @@ test('a file that is not there lets nobody in, and says so', async (t) => {
   const receiver = await startReceiver(t, cluster.kubeconfig, { WEBHOOK_HMAC_SECRET_FILE: '/nowhere/webhook-secret' });
   assert.match(receiver.program.output, /"level":"warn".*no HMAC secret can be read/);
   assert.equal((await receiver.post('default/demo', { ref: 'v1' })).status, 401);
+});
+
+test('a receiver whose Secret has another key is not ready, and says which; later the last good value stays', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'receiver-keys-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'webhook-secret');
+  await writeFile(join(folder, 'hmac-key'), 'secret');
+  const receiver = await startReceiver(t, cluster.kubeconfig, { WEBHOOK_HMAC_SECRET_FILE: file });
+  const readiness = async () => (await fetch(`${receiver.healthUrl}/readyz`)).status;
+  assert.equal(await readiness(), 503);
+  assert.equal((await fetch(`${receiver.healthUrl}/healthz`)).status, 200);
+  await receiver.program.waitForLog(/"level":"error".*the Secret has the keys hmac-key; name the right one.*not ready/);
+  await rename(join(folder, 'hmac-key'), file);
+  await until(async () => (await readiness()) === 200, { describe: 'readiness', timeout: 10_000 });
+  await rename(file, join(folder, 'hmac-key'));
+  await new Promise((resolve) => setTimeout(resolve, 2_500));
+  assert.equal(await readiness(), 200);
+});
+
+test('a receiver with secrets of single resources alone is ready', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'receiver-own-'));
+  t.after(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, 'team.demo'), 'own');
+  const receiver = await startReceiver(t, cluster.kubeconfig, {
+    WEBHOOK_HMAC_SECRET_FILE: join(folder, 'webhook-secret'),
+  });
+  assert.equal((await fetch(`${receiver.healthUrl}/readyz`)).status, 200);
 });

@@ -87,7 +87,8 @@ suite('a delivery that asks for nothing', () => {
       { 'X-GitHub-Event': 'release' },
       'NotPublished',
     ],
-    ['event with no ref', '{}', {}, 'NoRef'],
+    ['event with no ref', '{}', { 'X-GitHub-Event': 'push' }, 'NoRef'],
+    ['application without a ref', '{"app":{"metadata":{}}}', {}, 'NoRef'],
   ];
   for (const [name, body, headers, reason] of cases) {
     test(`(${name}) is answered 200 with the reason, and nothing is stored`, async (t) => {
@@ -427,7 +428,7 @@ suite('what is told of each request', () => {
     const app = await startApp(t);
     await app.post(path, '{"ref":"v1"}');
     await app.post(path, '{"ref":"v1"}', JSON_TYPE);
-    await app.post(path, '{}');
+    await app.post(path, '{"commits":[]}');
     await app.send({ method: 'GET', path });
     assert.deepEqual(
       app.records.map(({ outcome }) => [outcome.kind, reasonOf(outcome)]),

@@ -41,6 +41,7 @@ function decideFor(gatewaySync: ObservedGatewaySync, answer: Answer | Asking, re
     answer,
     pods: [],
     missing: [],
+    unasked: [],
     reportOf: () => undefined,
   };
   return decide({ ...observation, accessProblems: [], ...rest }, now);
@@ -141,7 +142,14 @@ suite('a ref that the host does not show yet', () => {
   const request = { ref: 'v1', id: '1', at: new Date(now).toISOString(), applied: false, writtenAt: now };
   const decideAfter = (seconds: number, fields: object = {}, status = observed().status) => {
     const gatewaySync = { ...observed(), request: { ...request, ...fields }, status };
-    const observation = { gatewaySync, intents: readIntents(gatewaySync), answer: refs, pods: [], missing: [] };
+    const observation = {
+      gatewaySync,
+      intents: readIntents(gatewaySync),
+      answer: refs,
+      pods: [],
+      missing: [],
+      unasked: [],
+    };
     return decide({ ...observation, accessProblems: [], reportOf: () => undefined }, now + seconds * 1_000);
   };
 

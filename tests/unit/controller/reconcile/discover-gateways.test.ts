@@ -37,6 +37,37 @@ function fleetOf(
   return discoverGateways({ gatewaySync, pods: [pod], missing: [], reportOf: () => report, commit: wanted });
 }
 
+suite('why a pod does not start', () => {
+  const waiting = 'container sync-agent waits: CrashLoopBackOff';
+  const messageOf = (status: Partial<SyncReportStatus> | undefined) => {
+    const report = {
+      namespace: 'ns',
+      name: 'gateway-0',
+      podUID: 'uid',
+      status: status as SyncReportStatus | undefined,
+    };
+    const gatewaySync = { spec: { sync: { profiles: {} } }, generation: 3 } as unknown as ObservedGatewaySync;
+    const pods = [{ ...pod, waiting }];
+    return discoverGateways({ gatewaySync, pods, missing: [], reportOf: () => report, commit: wanted }).gateways[0]
+      ?.message;
+  };
+
+  test('is said of a gateway without a report, and next to what a report says', () => {
+    assert.equal(messageOf(undefined), waiting);
+    assert.equal(messageOf({ state: 'Synced', commit: wanted }), waiting);
+    assert.equal(
+      messageOf({ state: 'Error', message: 'the data volume is full' }),
+      `the data volume is full; ${waiting}`,
+    );
+  });
+
+  test('fits into status, and ends with a whole character', () => {
+    const message = messageOf({ state: 'Error', message: `x${'😀'.repeat(600)}` }) ?? '';
+    assert.equal(message.length, 1_024);
+    assert.ok(message.isWellFormed());
+  });
+});
+
 suite('a gateway is shown as what it is:', () => {
   const paused = { profile: { paused: true } };
   const dryRun = { profile: { dryRun: true } };

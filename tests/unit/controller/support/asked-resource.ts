@@ -58,6 +58,13 @@ export function decideFor(
   gatewaySync: ObservedGatewaySync,
   { answer, now = second(100_000) }: { answer?: Parameters<typeof decide>[0]['answer']; now?: number } = {},
 ): Decision {
-  const observation = { gatewaySync, intents: readIntents(gatewaySync), pods: [], missing: [], accessProblems: [] };
+  const observation = {
+    gatewaySync,
+    intents: readIntents(gatewaySync),
+    pods: [],
+    missing: [],
+    unasked: [],
+    accessProblems: [],
+  };
   return decide({ ...observation, answer: answer ?? { kind: 'refs', refs }, reportOf: () => undefined }, now);
 }

@@ -45,10 +45,25 @@ suite('a body that fits several formats', () => {
 });
 
 suite('a hostile body', () => {
-  test('without any known field asks for nothing', () => {
-    for (const body of [{}, { message: 'hello' }, { ref: null, release: null, app: null, freight: null }]) {
-      assert.deepEqual(classify({}, body), { kind: 'nothing', reason: 'NoRef', source: 'generic' });
+  test('without any known field is no payload, unless a header names the event', () => {
+    for (const body of [
+      ...[{}, { message: 'hello' }, { ref: null, release: null, app: null, freight: null }, { commits: null }],
+      ...[{ app: { metadata: null } }, { app: { metadata: 'x' } }, { freight: { commits: {} } }, { release: {} }],
+    ]) {
+      const { kind, source, ...rest } = classify({}, body);
+      assert.deepEqual({ kind, source }, { kind: 'invalid', source: 'generic' }, JSON.stringify(body));
+      assert.equal('reason' in rest && rest.reason, 'UnknownPayload');
+      for (const header of ['x-github-event', 'x-gitlab-event', 'x-gitea-event', 'x-event-key'])
+        assert.equal(classify({ [header]: 'whatever' }, body).kind, 'nothing', header);
     }
+  });
+
+  test('in the shape of a sender, without a ref, asks for nothing', () => {
+    const nothing = (source: string) => ({ kind: 'nothing', reason: 'NoRef', source });
+    for (const annotations of [undefined, null, {}, { other: 'x' }])
+      assert.deepEqual(classify({}, { app: { metadata: { name: 'site', annotations } } }), nothing('argocd'));
+    for (const body of [{ freight: { commits: [] } }, { freight: { commits: [{ id: 'a' }] } }, { commits: [{}] }])
+      assert.deepEqual(classify({}, body), nothing('kargo'));
   });
 
   test('cannot lend fields by its prototype', () => {
@@ -60,7 +75,7 @@ suite('a hostile body', () => {
     ]) {
       const body = parseJsonObject(Buffer.from(text));
       assert.ok(body, text);
-      assert.equal(classify({}, body).kind, 'nothing', text);
+      assert.ok(['nothing', 'invalid'].includes(classify({}, body).kind), text);
       assert.equal(({} as { ref?: unknown }).ref, undefined);
     }
   });

@@ -1,0 +1,63 @@
+import { clip } from './observed-text.ts';
+
+/** A container as the kubelet describes it. */
+interface ContainerStatus {
+  name: string;
+  image?: string;
+  state?: { waiting?: { reason?: string; message?: string } };
+  lastState?: { terminated?: { exitCode?: number; reason?: string } };
+}
+
+/** What of a pod's status says why it does not start. */
+export interface StartingStatus {
+  conditions?: { type: string; status: string; reason?: string; message?: string }[];
+  initContainerStatuses?: ContainerStatus[];
+  containerStatuses?: ContainerStatus[];
+}
+
+/** What every pod waits for on its way: no news. */
+const ON_ITS_WAY = new Set(['ContainerCreating', 'PodInitializing']);
+/** The kubelet says itself what is missing, such as a ConfigMap; other messages may hold words of a registry. */
+const SAYS_WHAT_IS_MISSING = new Set(['CreateContainerConfigError']);
+const ABOUT_THE_IMAGE = /Image|Registry/;
+const REASON = /^[A-Za-z][A-Za-z0-9]{0,63}$/;
+/** Characters that are looked at, and kept: thousands of pods may wait at once. */
+const LENGTH = { read: 1_000, kept: 200 };
+
+/**
+ * Why a pod does not start, in a short line of text without control characters; undefined where it does, or where nothing
+ * is known yet. Its status is what the cluster says of it, but names of images and containers are the tenant's.
+ */
+export function waitingOf(status: StartingStatus = {}): string | undefined {
+  const unscheduled = status.conditions?.find(({ type, status: is }) => type === 'PodScheduled' && is === 'False');
+  if (unscheduled) return line(`not scheduled${detailOf(unscheduled)}`);
+  for (const container of [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]) {
+    const text = textOf(container);
+    if (text !== undefined) return line(text);
+  }
+  return undefined;
+}
+
+function textOf({ name, image, state, lastState }: ContainerStatus): string | undefined {
+  const { reason = '', message } = state?.waiting ?? {};
+  if (!REASON.test(reason) || ON_ITS_WAY.has(reason)) return undefined;
+  const text = `container ${name} waits: ${reason}`;
+  if (SAYS_WHAT_IS_MISSING.has(reason) && message) return `${text}: ${message}`;
+  if (ABOUT_THE_IMAGE.test(reason) && image) return `${text} (${image})`;
+  const { exitCode, reason: end = '' } = lastState?.terminated ?? {};
+  if (exitCode === undefined) return text;
+  return `${text} (exit code ${exitCode}${REASON.test(end) ? `, ${end}` : ''})`;
+}
+
+function detailOf({ reason = '', message }: { reason?: string; message?: string }): string {
+  return `${REASON.test(reason) ? `: ${reason}` : ''}${message ? `: ${message}` : ''}`;
+}
+
+/** One line that a terminal shows as it is. */
+function line(text: string): string {
+  const printable = text
+    .slice(0, LENGTH.read)
+    .replace(/[\p{C}\p{Z}]+/gu, ' ')
+    .trim();
+  return printable.length > LENGTH.kept ? `${clip(printable, LENGTH.kept - 1)}…` : clip(printable, LENGTH.kept);
+}

@@ -1,0 +1,79 @@
+import { TransientError } from '../../errors.ts';
+
+interface Obstacle {
+  /** Part of the error's code. */
+  name: string;
+  message: string;
+  /** Codes of Node that mean it. */
+  codes: readonly string[];
+  /** What git and ssh print of it. */
+  printed: RegExp;
+}
+
+/** Why no answer comes from a host, in words of ours. */
+const obstacles: Obstacle[] = [
+  {
+    name: 'unknownName',
+    message: 'the name of the git host is not known: check spec.git.repo, and the DNS of the cluster',
+    codes: ['ENOTFOUND', 'ENODATA'],
+    printed: /Could not resolve host|Name or service not known|unable to look up/i,
+  },
+  {
+    name: 'noNameServer',
+    message: 'the name servers do not say where the git host is: look at the DNS of the cluster',
+    codes: ['EAI_AGAIN', 'ESERVFAIL', 'ETIMEOUT', 'EREFUSED'],
+    printed: /Temporary failure in name resolution/i,
+  },
+  {
+    name: 'refused',
+    message: 'the git host refuses the connection: check the port in spec.git.repo, and that the host is running',
+    codes: ['ECONNREFUSED'],
+    printed: /Connection refused/i,
+  },
+  {
+    name: 'noConnection',
+    message: 'no connection to the git host in time: a firewall or a NetworkPolicy may be in the way',
+    codes: ['ETIMEDOUT', 'ERR_SOCKET_CONNECTION_TIMEOUT'],
+    printed: /timed out/i,
+  },
+  {
+    name: 'noRoute',
+    message: 'there is no route to the git host: look at the network of the cluster',
+    codes: ['EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL'],
+    printed: /No route to host|Network is unreachable/i,
+  },
+  {
+    name: 'noTls',
+    message: 'the git host and the operator do not agree on TLS: check the scheme and the port in spec.git.repo',
+    codes: ['EPROTO'],
+    printed: /wrong version number/i,
+  },
+  {
+    name: 'brokeOff',
+    message: 'the git host broke off the connection',
+    codes: ['ECONNRESET', 'EPIPE'],
+    printed: /Connection (?:reset|closed)|hung up unexpectedly|early EOF/i,
+  },
+];
+
+const unclear = { name: 'unreachable', message: 'the git host cannot be reached or broke off' };
+
+/** Says by the error of a look-up or a connection why a host does not answer. */
+export function unreachable(cause: unknown): TransientError {
+  const { code = '', syscall = '' } = (cause ?? {}) as NodeJS.ErrnoException;
+  // A name server may refuse a connection as well.
+  const known = syscall.startsWith('query') && code === 'ECONNREFUSED' ? 'ESERVFAIL' : code;
+  const name = known.startsWith('ERR_SSL') ? 'EPROTO' : known;
+  return errorOf(obstacles.find(({ codes }) => codes.includes(name)) ?? unclear, cause);
+}
+
+/** The same by what git printed; linear in its length. */
+export function unreachableBy(stderr: string, cause: unknown): TransientError {
+  const answered = /error: (5\d\d)\b/.exec(stderr)?.[1];
+  if (answered) return errorOf({ name: `http${answered}`, message: `the git host answered ${answered}` }, cause);
+  return errorOf(obstacles.find(({ printed }) => printed.test(stderr)) ?? unclear, cause);
+}
+
+function errorOf({ name, message }: Pick<Obstacle, 'name' | 'message'>, cause: unknown): TransientError {
+  return new TransientError(`${message}: it is tried again`, { code: `git.${name}`, reason: 'GitUnreachable', cause });
+}

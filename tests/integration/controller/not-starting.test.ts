@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import { startGitServer } from '../../../scripts/testbed/git-server.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
+import { injectedPod, report } from '../../support/gateway-pods.ts';
+import { type Address, applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { startController } from '../../support/start-controller.ts';
+import { until } from '../../support/until.ts';
+
+async function arrange(t: TestContext, spec: object = {}) {
+  const server = await startGitServer();
+  t.after(() => server.stop());
+  const repository = await server.createRepository('app');
+  const commit = await repository.commit({ files: { 'config/a': '1' } });
+  const address = { namespace: await createNamespace(t), name: 'app' };
+  await startController(t, address.namespace);
+  await applyGatewaySync(address, { repo: repository.url }, spec);
+  return { address, commit, repo: repository.url };
+}
+
+const createSecret = ({ namespace }: Address, name: string, ...keys: string[]) =>
+  kubectl(
+    ...['create', 'secret', 'generic', name, '--namespace', namespace],
+    ...keys.map((key) => `--from-literal=${key}=do-not-tell`),
+  );
+
+const ready = (resource: GatewaySync) => {
+  const { status, reason } = condition(resource, 'Ready') ?? {};
+  return `${status} ${reason}`;
+};
+
+const apiKey = { gateway: { api: { secretName: 'gateway-api' } } };
+
+suite('a Secret that the resource names', { concurrency: 3 }, () => {
+  test('is missed before there is any pod, in a condition and an event, until it is there', async (t) => {
+    const { address } = await arrange(t, apiKey);
+    const isMissed = (resource: GatewaySync) => ready(resource) === 'False SecretNotFound';
+    const missed = await untilGatewaySync(address, 'missed', isMissed);
+    const words = `Secret ${address.namespace}/gateway-api, which the resource names, does not exist`;
+    assert.ok((condition(missed, 'Ready')?.message ?? '').startsWith(words), 'the words');
+    assert.equal(condition(missed, 'AgentAccess')?.reason, 'SecretNotFound');
+    const notes = () =>
+      kubectl('get', 'events', '--namespace', address.namespace, '--output', 'jsonpath={.items[*].message}');
+    await until(notes, { describe: 'an event', accept: (text) => text.includes(words) });
+    await createSecret(address, 'gateway-api', 'other');
+    const hasNoKey = (resource: GatewaySync) => /has no key apiKey/.test(condition(resource, 'Ready')?.message ?? '');
+    await untilGatewaySync(address, 'another key', hasNoKey);
+    await kubectl('delete', 'secret', 'gateway-api', '--namespace', address.namespace);
+    await createSecret(address, 'gateway-api', 'apiKey');
+    const found = await untilGatewaySync(address, 'found', (resource) => ready(resource) === 'True NoGateways');
+    assert.equal(condition(found, 'AgentAccess'), undefined);
+  });
+
+  test('is missed when a pod comes that needs it, though it was there before', async (t) => {
+    const { address } = await arrange(t);
+    const { namespace, name } = address;
+    await createSecret(address, 'gateway-api', 'apiKey');
+    await kubectl('patch', 'gs', name, '-n', namespace, '--type=merge', '--patch', JSON.stringify({ spec: apiKey }));
+    const seen = await untilGatewaySync(address, 'the spec', ({ status }) => status?.observedGeneration === 2);
+    assert.equal(ready(seen), 'True NoGateways');
+    const removal = JSON.stringify([{ op: 'remove', path: '/data/apiKey' }]);
+    await kubectl('patch', 'secret', 'gateway-api', '-n', namespace, '--type=json', '--patch', removal);
+    await apply(injectedPod(namespace, 'late', name));
+    await untilGatewaySync(address, 'missed', (resource) => ready(resource) === 'False SecretNotFound', 30_000);
+    // As somebody who takes the owners of its fields away.
+    await kubectl('delete', 'secret', 'gateway-api', '--namespace', namespace);
+    await createSecret(address, 'gateway-api', 'apiKey');
+    const unowned = JSON.stringify({ metadata: { managedFields: [{}] } });
+    await kubectl('patch', 'secret', 'gateway-api', '-n', namespace, '--type=merge', '--patch', unowned);
+    await untilGatewaySync(address, 'found', (resource) => ready(resource) === 'Unknown Syncing', 30_000);
+  });
+});
+
+suite('a pod that does not start', { concurrency: 2 }, () => {
+  const setStatus = (address: Address, pod: string, status: object) =>
+    kubectl(
+      ...['patch', 'pod', pod, '--namespace', address.namespace, '--subresource=status', '--type=merge'],
+      ...['--patch', JSON.stringify({ status })],
+    );
+  const waiting = (reason: string) => ({
+    initContainerStatuses: [
+      {
+        ...{ name: 'sync-agent', image: 'agent:1', imageID: '', ready: false, restartCount: 0 },
+        state: { waiting: { reason, message: 'back-off' } },
+      },
+    ],
+  });
+
+  test('says why in the list of gateways and in Ready, and no longer once it starts', async (t) => {
+    const { address, commit } = await arrange(t);
+    const { namespace, name } = address;
+    for (const pod of ['homeless', 'imageless']) await apply(injectedPod(namespace, pod, name));
+    await setStatus(address, 'imageless', waiting('ImagePullBackOff'));
+    const message = '0/1 nodes are available';
+    await setStatus(address, 'homeless', {
+      conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }],
+    });
+    const [homeless, imageless] = [
+      'not scheduled: Unschedulable: 0/1 nodes are available',
+      'container sync-agent waits: ImagePullBackOff (agent:1)',
+    ];
+    const messages = ({ status }: GatewaySync) => status?.discoveredGateways?.map((gateway) => gateway.message);
+    const told = await untilGatewaySync(
+      address,
+      'both',
+      (resource) => JSON.stringify(messages(resource)) === JSON.stringify([homeless, imageless]),
+    );
+    assert.equal(ready(told), 'Unknown Syncing');
+    assert.equal(condition(told, 'Ready')?.message, `0/2 synced; homeless: ${homeless}; imageless: ${imageless}`);
+    await setStatus(address, 'imageless', waiting('PodInitializing'));
+    await setStatus(address, 'homeless', { conditions: [{ type: 'PodScheduled', status: 'True' }] });
+    for (const pod of ['homeless', 'imageless']) await report({ namespace, name: pod }, { commit, generation: 1 });
+    const started = await untilGatewaySync(address, 'started', (resource) => ready(resource) === 'True Synced');
+    assert.deepEqual(messages(started), [undefined, undefined]);
+  });
+});

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import { startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
+import { gatewayPod, injectedPod, report } from '../../support/gateway-pods.ts';
+import { type Address, applyGatewaySync, condition, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { startController } from '../../support/start-controller.ts';
+import { until } from '../../support/until.ts';
+
+async function arrange(t: TestContext) {
+  const server = await startGitServer();
+  t.after(() => server.stop());
+  const repository = await server.createRepository('app');
+  const commit = await repository.commit({ files: { 'config/a': '1' } });
+  const address = { namespace: await createNamespace(t), name: 'app' };
+  const resolved = () =>
+    untilGatewaySync(address, 'resolved', ({ status }) => status?.refResolutionStatus === 'Resolved');
+  return { address, repository, commit, resolved };
+}
+
+interface Event {
+  metadata: { name: string };
+  involvedObject: { kind: string; name: string; uid: string };
+  reason: string;
+  message: string;
+  firstTimestamp: string | null;
+  lastTimestamp: string | null;
+  eventTime: string;
+}
+
+async function readEvents(namespace: string): Promise<Event[]> {
+  const text = await kubectl('get', 'events', '--namespace', namespace, '--output', 'json');
+  return (JSON.parse(text).items as Event[]).filter(({ reason }) => reason !== 'Scheduled');
+}
+
+const waitFor = ({ namespace, name }: Address, type: string, timeout: string) =>
+  kubectl('wait', `gs/${name}`, '--namespace', namespace, `--for=condition=${type}`, `--timeout=${timeout}`);
+
+suite('a person is told', { concurrency: 4 }, () => {
+  test('that gateways are in line, and not before there is one', async (t) => {
+    const { address, repository, commit, resolved } = await arrange(t);
+    const { namespace, name } = address;
+    await startController(t, namespace);
+    await applyGatewaySync(address, { repo: repository.url });
+    const none = await resolved();
+    assert.equal(condition(none, 'AllGatewaysSynced')?.status, 'Unknown');
+    assert.equal(condition(none, 'AllGatewaysSynced')?.reason, 'NoGateways');
+    await waitFor(address, 'Ready', '5s');
+    await assert.rejects(waitFor(address, 'AllGatewaysSynced', '2s'), /timed out/);
+    await apply(injectedPod(namespace, 'a', name));
+    await report({ namespace, name: 'a' }, { commit, ref: 'main', generation: 1 });
+    await waitFor(address, 'AllGatewaysSynced', '60s');
+  });
+
+  test('the ref in spec.git.ref, until one is followed', async (t) => {
+    const { address, repository } = await arrange(t);
+    const { namespace, name } = address;
+    const column = async () => (await kubectl('get', 'gs', name, '-n', namespace, '--no-headers')).split(/\s+/)[1];
+    await startController(t, namespace);
+    await applyGatewaySync(address, { repo: repository.url, ref: 'not-there-yet' });
+    await untilGatewaySync(address, 'looked for', ({ status }) => status?.refResolutionStatus === 'Error');
+    assert.equal(await column(), 'not-there-yet');
+    await applyGatewaySync(address, { repo: repository.url });
+    const resolved = await untilGatewaySync(address, 'main', ({ status }) => status?.target?.ref === 'main');
+    assert.equal(resolved.status?.pendingRef, undefined);
+    assert.equal(await column(), 'main');
+    await repository.tag('v1');
+    await request(address, 'v1');
+    await untilGatewaySync(address, 'v1', ({ status }) => status?.target?.ref === 'v1');
+    assert.equal(await column(), 'v1');
+  });
+
+  test('which pods name the resource and forgot to ask for the sidecar', async (t) => {
+    const { address, repository } = await arrange(t);
+    const { namespace, name } = address;
+    const forgetful = { 'sync.io/cr-name': name, 'sync.io/inject': 'True' };
+    await apply(gatewayPod(namespace, 'forgetful', forgetful));
+    await apply(gatewayPod(namespace, 'stranger', { 'sync.io/cr-name': 'other', 'sync.io/inject': 'no' }));
+    await applyGatewaySync(address, { repo: repository.url });
+    await startController(t, namespace);
+    const told = await untilGatewaySync(address, 'told', (resource) =>
+      /forgetful/.test(condition(resource, 'Ready')?.message ?? ''),
+    );
+    const { status, reason, message } = condition(told, 'Ready') ?? {};
+    assert.equal(`${status} ${reason}`, 'True NoGateways');
+    assert.equal(
+      message,
+      'no pod is annotated for this resource; these pods have the annotation sync.io/cr-name, but not sync.io/inject: "true": forgetful',
+    );
+  });
+
+  test('that a request was made by hand, whatever an earlier one left next to it', async (t) => {
+    const { address, repository } = await arrange(t);
+    const { namespace, name } = address;
+    for (const tag of ['v1', 'v2', 'v3']) await repository.tag(tag);
+    await startController(t, namespace);
+    await applyGatewaySync(address, { repo: repository.url });
+    const applied = async (ref: string) => {
+      const { status } = await untilGatewaySync(
+        address,
+        ref,
+        (resource) => resource.status?.target?.ref === ref && resource.status.lastRequest?.outcome === 'Applied',
+      );
+      return status?.lastRequest;
+    };
+    await request(address, 'v1', { id: 'first' });
+    assert.deepEqual([(await applied('v1'))?.by, (await applied('v1'))?.id], ['github', 'first']);
+    await kubectl('annotate', 'gs', name, '--namespace', namespace, '--overwrite', 'sync.io/requested-ref=v2');
+    const byHand = await applied('v2');
+    assert.deepEqual([byHand?.by, byHand?.id], ['manual', undefined]);
+    // The receiver writes all of them.
+    await request(address, 'v3', { id: 'third' });
+    const wait = (field: string, value: string) =>
+      kubectl('wait', `gs/${name}`, '-n', namespace, `--for=jsonpath={.status.lastRequest.${field}}=${value}`);
+    await wait('id', 'third');
+    await wait('outcome', 'Applied');
+    assert.equal((await applied('v3'))?.by, 'github');
+  });
+
+  test('of events in their order, with the times that tools sort by', async (t) => {
+    const { address, repository } = await arrange(t);
+    const { namespace } = address;
+    await repository.tag('v1');
+    await startController(t, namespace);
+    await applyGatewaySync(address, { repo: repository.url });
+    await request(address, 'v1');
+    const reasons = (events: Event[]) => events.map(({ reason }) => reason);
+    const events = await until(() => readEvents(namespace), {
+      describe: 'events',
+      accept: (all) => reasons(all).includes('RequestApplied'),
+    });
+    for (const { firstTimestamp, lastTimestamp } of events)
+      assert.ok(Date.now() - Date.parse(lastTimestamp ?? '') < 120_000 && firstTimestamp);
+    const byTime = events.toSorted((a, b) => (a.eventTime < b.eventTime ? -1 : 1));
+    const byName = events.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+    assert.deepEqual(reasons(byTime), reasons(byName));
+    assert.ok(reasons(byTime).lastIndexOf('RefResolved') < reasons(byTime).indexOf('RequestApplied'));
+    const described = await kubectl('describe', 'gs', address.name, '--namespace', namespace);
+    assert.match(described, /RequestApplied +\d+s/);
+  });
+
+  test('by an event of the pod that nothing says which user it runs as', async (t) => {
+    const { address, repository } = await arrange(t);
+    const { namespace, name } = address;
+    await applyGatewaySync(address, { repo: repository.url });
+    const pod = injectedPod(namespace, 'unknown-user', name);
+    await apply({ ...pod, spec: { ...pod.spec, securityContext: {} } });
+    await apply(injectedPod(namespace, 'known-user', name));
+    const controller = await startController(t, namespace);
+    const ofPods = async () =>
+      (await readEvents(namespace)).filter(({ involvedObject }) => involvedObject.kind === 'Pod');
+    const isTold = (events: Event[]) => events.some(({ reason }) => reason === 'RunAsUserNotSet');
+    const [event] = await until(ofPods, { describe: 'the event', accept: isTold });
+    assert.equal(event?.involvedObject.name, 'unknown-user');
+    assert.match(event?.message ?? '', /no securityContext\.runAsUser/);
+    await controller.stop();
+    await startController(t, namespace);
+    await report({ namespace, name: 'known-user' }, { state: 'Pending' });
+    await untilGatewaySync(address, 'a new leader', ({ status }) =>
+      Boolean(status?.discoveredGateways?.some(({ agentVersion }) => agentVersion === 'test')),
+    );
+    assert.equal((await ofPods()).length, 1, 'told once');
+  });
+});

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ObjectMeta } from '../../../shared/api/object-meta.ts';
+import type { SyncReport } from '../../../shared/api/sync-report.ts';
+import { kubectl } from '../../support/cluster.ts';
+import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { startPath } from '../../support/start-path.ts';
+import { until } from '../../support/until.ts';
+
+test('a resource that is deleted under its pods is missed in their reports, until it is there again', async (t) => {
+  const { address, repository, running } = await startPath(t, { 'config/a.txt': 'first' });
+  const { namespace, name } = address;
+  const read = async <T>(kind: string, object: string) =>
+    JSON.parse(await kubectl('get', kind, object, '--namespace', namespace, '--output', 'json')) as T;
+  const readReport = () => read<SyncReport>('sr', 'gateway-0');
+  const readOwners = async () => {
+    const { metadata } = await read<{ metadata: ObjectMeta }>('rolebinding', `sync-agent-${name}`);
+    return (metadata.ownerReferences ?? []).map(({ kind }) => kind);
+  };
+  const isReady = () =>
+    untilGatewaySync(address, 'ready', (resource) => condition(resource, 'Ready')?.reason === 'Synced');
+  await isReady();
+  assert.deepEqual(await readOwners(), ['GatewaySync', 'Pod']);
+
+  await kubectl('delete', 'gs', name, '--namespace', namespace);
+  await until(readOwners, { describe: 'the pod alone', accept: (kinds) => kinds.join() === 'Pod' });
+  const { status } = await until(readReport, {
+    describe: 'a report of what is so',
+    accept: (report) => report.status?.state === 'Pending',
+    timeout: 20_000,
+  });
+  assert.match(status?.message ?? '', /^there is no GatewaySync of that name/);
+  assert.doesNotMatch(running.agent.output, /forbidden/);
+
+  await applyGatewaySync(address, { repo: repository.url });
+  await isReady();
+  assert.equal((await readReport()).status?.state, 'Synced');
+
+  await kubectl('delete', 'gs', name, '--namespace', namespace);
+  await kubectl('delete', 'pod', 'gateway-0', '--namespace', namespace, '--grace-period=0', '--force');
+  const gone = () => kubectl('get', 'rolebinding', '--namespace', namespace, '--output', 'name');
+  await until(gone, { describe: 'no RoleBinding', accept: (names) => names === '' });
+});
