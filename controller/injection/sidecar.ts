@@ -62,9 +62,10 @@ export function sidecarContainer(input: SidecarInput) {
 }
 
 const probes = {
-  // The gateway starts once the first sync is done; only the agent itself gives up on that.
+  // The gateway starts once the first sync is done; only the agent itself gives up on that. The probe waits for it, so
+  // that not a whole period passes in between.
   startupProbe: {
-    httpGet: { path: '/readyz', port: 'sync-health' },
+    httpGet: { path: '/readyz?wait', port: 'sync-health' },
     periodSeconds: 1,
     timeoutSeconds: 2,
     failureThreshold: 86_400,

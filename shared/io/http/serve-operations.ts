@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ConnectionLimiter } from './connection-limiter.ts';
 
 /** A page of a program's own: its path, its type and how it is made. */
@@ -19,20 +20,22 @@ export interface OperationsOptions {
   metrics?: MetricsPage;
 }
 
+/** A probe that waits has its answer within a second, the shortest period that a kubelet knows; in milliseconds. */
+const WAIT = { ms: 900, lookMs: 20 };
 /** Kubelets and Prometheus need a handful each; an address that holds all must not keep them out. */
 const LIMITS = { max: 100, maxPerAddress: 20, headTimeoutMs: 10_000, onDrop: () => {} };
 
 /**
- * Serves `/healthz` and `/readyz` (200 or 503), `/servingz` likewise and `/metrics` where they are given, in plain HTTP.
+ * Serves `/healthz` and `/readyz` (200 or 503; `/readyz?wait` waits for almost a second to get ready), `/servingz` likewise and `/metrics` where they are given, in plain HTTP.
  * Rejects if the port is taken.
  */
 export async function serveOperations(options: OperationsOptions): Promise<Server> {
   const { isAlive = () => true, isReady = () => true, isServing, metrics } = options;
   const limiter = new ConnectionLimiter(LIMITS);
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
-    const path = request.url?.split('?')[0];
+    const [path, query] = request.url?.split('?') ?? [];
     if (path === '/healthz') answer(response, isAlive() ? 200 : 503);
-    else if (path === '/readyz') answer(response, isReady() ? 200 : 503);
+    else if (path === '/readyz') answer(response, (await isReadySoon(isReady, query === 'wait')) ? 200 : 503);
     else if (path === '/servingz' && isServing) answer(response, isServing() ? 200 : 503);
     else if (path === '/metrics' && metrics) await answerMetrics(response, metrics);
     else answer(response, 404);
@@ -45,6 +48,13 @@ export async function serveOperations(options: OperationsOptions): Promise<Serve
     server.listen(options.port, options.host ?? '0.0.0.0', resolve);
   });
   return server;
+}
+
+async function isReadySoon(isReady: () => boolean, waits: boolean): Promise<boolean> {
+  for (const end = performance.now() + (waits ? WAIT.ms : 0); !isReady() && performance.now() < end; ) {
+    await sleep(WAIT.lookMs);
+  }
+  return isReady();
 }
 
 const words: Record<number, string> = { 200: 'ok\n', 404: 'not found\n', 503: 'not ok\n' };

@@ -20,6 +20,20 @@ test('a page of metrics that cannot be made is answered 503, and ends nothing', 
   assert.equal(await (await get()).text(), 'up 1\n');
 });
 
+test('a probe that waits is answered when the program gets ready, or after a moment', async (t) => {
+  let isReady = false;
+  const server = await serveOperations({ host: '127.0.0.1', port: 0, isReady: () => isReady });
+  t.after(() => server.close().closeAllConnections());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/readyz`;
+  assert.equal((await fetch(`${url}?wait`)).status, 503);
+  assert.equal((await fetch(url)).status, 503);
+  const asked = fetch(`${url}?wait`);
+  setTimeout(() => {
+    isReady = true;
+  }, 50);
+  assert.equal((await asked).status, 200);
+});
+
 test('an address that holds all connections keeps nobody else from asking', async (t) => {
   const server = await serveOperations({ host: '127.0.0.1', port: 0 });
   t.after(() => server.close().closeAllConnections());
