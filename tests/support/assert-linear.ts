@@ -2,21 +2,22 @@ import assert from 'node:assert/strict';
 
 /** Four times the size may take so many times as long: 4 is linear, 16 quadratic; the rest is for a busy machine. */
 const MOST = 9;
-const ATTEMPTS = 5;
+const ATTEMPTS = 20;
 
 /**
- * Asserts that the time which `run` takes grows with the size, not with its square. Ratios are compared, since
- * figures differ from machine to machine; the best of several attempts counts. `make` prepares what is not measured.
+ * Asserts that the time which `run` takes grows with the size, not with its square. Ratios are compared,
+ * since figures differ from machine to machine, and one good attempt of several is enough. `make` prepares what is not
+ * measured.
  */
 export function assertLinear<TInput>(size: number, make: (size: number) => TInput, run: (input: TInput) => void): void {
   const [small, large] = [make(size), make(4 * size)];
   run(small);
   const rounds = roundsOf(() => run(small));
-  const ratios = Array.from({ length: ATTEMPTS }, () => {
+  let best = Number.POSITIVE_INFINITY;
+  for (let attempt = 0; attempt < ATTEMPTS && best >= MOST; attempt += 1) {
     const once = fastest(rounds, () => run(small));
-    return fastest(rounds, () => run(large)) / once;
-  });
-  const best = Math.min(...ratios);
+    best = Math.min(best, fastest(rounds, () => run(large)) / once);
+  }
   assert.ok(best < MOST, `four times the size takes ${best.toFixed(1)} times as long`);
 }
 
