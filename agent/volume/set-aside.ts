@@ -1,4 +1,5 @@
-import { lstatSync, renameSync, type Stats, unlinkSync } from 'node:fs';
+import { lstatSync, readdirSync, renameSync, type Stats, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Fingerprint } from '../plan/manifest.ts';
 import type { LiveEntry } from '../plan/plan-input.ts';
 import type { Folder } from './folder.ts';
@@ -26,6 +27,16 @@ export function isExpendable(name: string, stats: Stats): boolean {
   if (stats.isDirectory()) return false;
   const expected = REPLACED.exec(name)?.[1];
   return expected === undefined ? OWN.test(name) : expected === (stats.isFile() ? print(stats) : 'none');
+}
+
+/** Names of what is kept: a look, which makes no folder. */
+export function keptNames({ agentFolder }: { agentFolder: string }): Set<string> {
+  try {
+    return new Set(readdirSync(join(agentFolder, 'taken-over')));
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return new Set();
+    throw error;
+  }
 }
 
 /** Moves what is somebody else's to the folder with what was taken over, under the name that the manifest has for it. */
