@@ -40,8 +40,8 @@ class Claims {
   /** Whether what is there now goes away, and leaves room, when nothing asks for it any more. */
   canRemove(path: string): boolean {
     const { desired, manifest, live } = this.#input;
-    if (manifest.folders.has(path)) return true;
     const entry = live.get(path);
+    if (manifest.folders.has(path) && (!entry || entry.kind === 'folder')) return true;
     if (entry?.kind !== 'file' || desired.kept.has(path) || manifest.files.get(path)?.kept) return false;
     return isRemovable(path, entry, this.#input);
   }

@@ -45,8 +45,12 @@ export class MemoryVolume {
     this.#hasLinks = hasLinks;
   }
 
-  /** Somebody writes a file, with the folders that it needs. */
+  /** Somebody writes a file, with the folders that it needs; a folder in its place goes with everything in it. */
   write(path: string, content: string, executable = false): void {
+    this.folders.delete(path);
+    for (const all of [this.files, this.folders]) {
+      for (const below of all.keys()) if (below.startsWith(`${path}/`)) all.delete(below);
+    }
     for (const folder of foldersOf(path)) this.folders.add(folder);
     this.files.set(path, { content, executable, ino: ++this.#inodes });
   }
