@@ -2,6 +2,7 @@ import { inputsHash, type TemplateValues } from '../../shared/domain/render-temp
 import { type Drift, MAX_REPAIRS } from './drift.ts';
 import type { OwnedFile } from './manifest.ts';
 import type { DesiredFile, LiveEntry, LiveFile, PlanInput, PreviewedContent } from './plan-input.ts';
+import { isOurs, traceOf } from './trace-file.ts';
 
 /** Why a file is written. */
 export type WriteReason =
@@ -36,21 +37,11 @@ export function judgeFile(file: DesiredFile, input: PlanInput): Judged {
     if (!isSameContent(file, live, content)) return { kind: 'modify', reason: sourceChange, was: live };
     return right(file, live, { record, content, input });
   }
-  if (live.sha256 !== record.sha256) {
-    // It was about to be written when a sync was cut off.
-    if (manifest.pending.has(path)) return { kind: 'modify', reason: 'ContentChanged', was: live };
-    return drifted(path, live, input);
-  }
+  const trace = traceOf(path, live, input);
+  if (trace === 'none') return drifted(path, live, input);
+  // Otherwise it was about to be written when a sync was cut off.
+  if (trace !== 'delivered') return { kind: 'modify', reason: 'ContentChanged', was: live };
   return right(file, live, { record, content: record, input });
-}
-
-/** Whether the agent wrote what is at the path, or somebody changed what it wrote. */
-export function isOurs(path: string, live: LiveFile, { manifest }: Pick<PlanInput, 'manifest'>): boolean {
-  const record = manifest.files.get(path);
-  if (!record || record.found) return false;
-  if (!manifest.pending.has(path) || live.sha256 === record.sha256 || live.sha256 === record.earlier) return true;
-  // Empty, in the place of what is kept and was not: without hard links a kill leaves it so.
-  return live.fingerprint.size === 0 && (record.kept?.size ?? 0) > 0;
 }
 
 /** No file is there: nothing, or what somebody put in the place of one. */
@@ -120,7 +111,8 @@ interface Basis {
 function right(file: DesiredFile, live: LiveFile, { input, ...basis }: Basis & { input: PlanInput }): Judged {
   const { record } = basis;
   if (live.executable !== file.executable) {
-    if (record?.executable === file.executable) return drifted(file.path, live, input);
+    const wasDelivered = record?.executable === file.executable && !input.manifest.pending.has(file.path);
+    if (wasDelivered) return drifted(file.path, live, input);
     return { kind: 'modify', reason: 'ModeChanged', was: live };
   }
   if (Boolean(record?.groupWrite) !== input.settings.groupWrite) {

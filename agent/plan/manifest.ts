@@ -35,6 +35,8 @@ export interface OwnedFile {
   kept?: KeptFile | undefined;
   /** While the file is about to be written: the content of what is the agent's until then. */
   earlier?: string | undefined;
+  /** While the file is about to be written: whether the path was the agent's before, so that it is that all the time. */
+  wasOurs?: boolean | undefined;
 }
 
 /** Whether a gateway may start on the files of an earlier sync. */
@@ -56,7 +58,7 @@ export interface Manifest {
   readonly files: ReadonlyMap<string, OwnedFile>;
   /** Folders that the agent made. */
   readonly folders: ReadonlySet<string>;
-  /** Files about to be written: each is the agent's only if it has the recorded content, or that which it had earlier. */
+  /** Files that are about to come, to change or to go: which of them are the agent's is judged anew after a kill. */
   readonly pending: ReadonlySet<string>;
 }
 

@@ -5,16 +5,14 @@ import type { Change, Plan } from './plan-changes.ts';
 /**
  * What the manifest has to say before the first change: it then covers what is there and what is about to be written,
  * so that whatever a kill leaves behind has an owner. A file counts as the agent's with the new content, or with what it
- * had when it was looked at, if that was the agent's, too. One that is about to go is announced as well: that it is
- * missing then is no drift, and what comes in its place is somebody else's.
+ * had when it was looked at, if that was the agent's, too. Where the path is the agent's before and after, so it is in
+ * between. One that is about to go is announced as well: that it is missing then is no drift, and what comes in its
+ * place is somebody else's.
  */
 export function updateBefore(plan: Plan, staged: OwnedFile[], { files }: Manifest): ManifestUpdate {
-  const earlier = new Map(plan.changes.map((change) => [change.path, ownContent(change)]));
+  const changes = new Map(plan.changes.map((change) => [change.path, change]));
   const leaving = plan.changes.flatMap((change) => ('file' in change ? [] : (files.get(change.path) ?? [])));
-  const announced = [...staged, ...leaving].map((record) => {
-    const sha256 = earlier.get(record.path);
-    return sha256 === undefined ? record : { ...record, earlier: sha256 };
-  });
+  const announced = [...staged, ...leaving].map((record) => announce(record, changes.get(record.path)));
   return {
     files: [...plan.corrected, ...announced],
     pending: new Set(announced.map(({ path }) => path)),
@@ -24,6 +22,15 @@ export function updateBefore(plan: Plan, staged: OwnedFile[], { files }: Manifes
     applied: undefined,
   };
 }
+
+function announce({ earlier: _, wasOurs: __, ...record }: OwnedFile, change: Change | undefined): OwnedFile {
+  const earlier = change && ownContent(change);
+  const wasOurs = change !== undefined && 'file' in change && !COMING.has(change.reason);
+  return { ...record, ...(earlier !== undefined && { earlier }), ...(wasOurs && { wasOurs }) };
+}
+
+/** Reasons to write where nothing of the agent's is. */
+const COMING = new Set<Change['reason']>(['New', 'TakenOver']);
 
 /** Hash of the content that is there, if it is the agent's. */
 function ownContent(change: Change): string | undefined {

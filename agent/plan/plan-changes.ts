@@ -1,10 +1,12 @@
 import { allFolders, foldersOf } from '../../shared/domain/relative-path.ts';
 import type { Drift } from './drift.ts';
-import { isOurs, judgeFile, type WriteReason } from './judge-file.ts';
+import { judgeFile, type WriteReason } from './judge-file.ts';
 import type { KeptFile, OwnedFile } from './manifest.ts';
 import { findCollisions, foldName } from './name-collisions.ts';
 import { findConflicts, isRemovable } from './plan-conflicts.ts';
 import type { DesiredFile, DesiredTree, LiveEntry, LiveFile, LiveTree, PlanInput } from './plan-input.ts';
+import { settleKept } from './settle-kept.ts';
+import { isOurs } from './trace-file.ts';
 
 /** One change of one file. `was` is what was there when it was looked at: nothing else makes room. */
 export type Change =
@@ -45,7 +47,9 @@ const KEPT_LIMITS = { files: 10_000, bytes: 1024 ** 3 };
  * owned take no part in it.
  */
 export function planChanges(given: PlanInput): PlanResult {
-  const input = withoutRenamed(given.settings.prune ? given : { ...given, desired: keepEverything(given) });
+  const asked = given.settings.prune ? given : { ...given, desired: keepEverything(given) };
+  const settled = settleKept(asked);
+  const input = withoutRenamed({ ...asked, desired: settled.desired });
   const { desired, manifest, settings } = input;
   const collisions = input.folding ? findCollisions(desired, input.folding) : [];
   if (collisions.length > 0) return refused('NameCollision', collisions);
@@ -54,7 +58,7 @@ export function planChanges(given: PlanInput): PlanResult {
   if (conflicts.length > 0) return refused('PathConflict', conflicts);
   const owned = [...manifest.files.keys()];
   const disowned = owned.filter((path) => !desired.files.has(path) && !desired.kept.has(path));
-  const left = desired.files.size + desired.kept.size + (input.untouched ?? 0);
+  const left = desired.files.size + asked.desired.kept.size + (input.untouched ?? 0);
   if (left === 0 && disowned.length > 0 && !settings.allowEmpty) return refused('NothingLeft', [nothingLeft(disowned)]);
   const overflow = keptProblem(judged.writes, input);
   if (overflow) return refused('TakenOverFull', [overflow]);
@@ -69,7 +73,7 @@ export function planChanges(given: PlanInput): PlanResult {
       changes: [...deletes.filter(isInTheWay), ...judged.writes, ...deletes.filter((change) => !isInTheWay(change))],
       folders: planFolders(input, [...judged.writes, ...deletes.filter(({ kind }) => kind === 'restore')]),
       unchanged: judged.unchanged + (input.untouched ?? 0) + owned.filter((path) => desired.kept.has(path)).length,
-      corrected: judged.corrected,
+      corrected: [...judged.corrected, ...settled.corrected],
       disowned,
       dropped: [...restored, ...needlessCopies(input, judged.corrected)],
       drift: settings.drift === 'ignore' ? [] : judged.drift,

@@ -1,5 +1,5 @@
-import { isOurs } from './judge-file.ts';
 import type { LiveEntry, LiveFile, PlanInput } from './plan-input.ts';
+import { isHeld, isOurs, traceOf } from './trace-file.ts';
 
 /** Everything in the data volume that is not the agent's to remove and stands where it must write. */
 export function findConflicts(input: PlanInput): string[] {
@@ -19,10 +19,8 @@ export function findConflicts(input: PlanInput): string[] {
 
 /** Whether a file that nothing asks for goes: the agent wrote it, nobody who may do so changed it since, and nothing came before it. */
 export function isRemovable(path: string, live: LiveFile, input: PlanInput): boolean {
-  const { manifest, settings } = input;
   if (!isOurs(path, live, input)) return false;
-  const isAsDelivered = manifest.pending.has(path) || live.sha256 === manifest.files.get(path)?.sha256;
-  return isAsDelivered || settings.drift === 'repair';
+  return traceOf(path, live, input) !== 'none' || input.settings.drift === 'repair';
 }
 
 /** What the agent may remove. */
@@ -35,18 +33,15 @@ class Claims {
 
   /** Whether the agent wrote a file there, whatever is there now. */
   owns(path: string): boolean {
-    const { manifest, live } = this.#input;
-    const record = manifest.files.get(path);
-    const entry = live.get(path);
-    if (entry?.kind === 'file') return isOurs(path, entry, this.#input);
-    return record !== undefined && !record.found && !manifest.pending.has(path);
+    const entry = this.#input.live.get(path);
+    return entry?.kind === 'file' ? isOurs(path, entry, this.#input) : isHeld(path, this.#input);
   }
 
   /** Whether what is there now goes away, and leaves room, when nothing asks for it any more. */
   canRemove(path: string): boolean {
     const { desired, manifest, live } = this.#input;
-    if (manifest.folders.has(path)) return true;
     const entry = live.get(path);
+    if (manifest.folders.has(path) && (!entry || entry.kind === 'folder')) return true;
     if (entry?.kind !== 'file' || desired.kept.has(path) || manifest.files.get(path)?.kept) return false;
     return isRemovable(path, entry, this.#input);
   }

@@ -6,6 +6,7 @@ import { farTooMuch, isFarTooMuch, type Load, memoryProblem } from '../plan/memo
 import { type NarrowedInput, narrowChange } from '../plan/narrow-change.ts';
 import { filesToPreview, type Plan, type PlanResult, planChanges } from '../plan/plan-changes.ts';
 import { isUntouched, scanTree } from '../volume/scan-tree.ts';
+import { keptNames } from '../volume/set-aside.ts';
 import { openContents, provideFiles } from './provide-content.ts';
 import { recipeOf, type SyncAim, type SyncDependencies, syncProblems } from './sync-aim.ts';
 
@@ -81,7 +82,9 @@ async function planFor(
   const algorithm = intent.commit.length === 64 ? 'sha256' : 'sha1';
   const live = await scanTree(root, { desired, manifest, algorithm });
   const [settings, whole, folding, repairs] = [intent.profile, aim.manifest, root.folding, baseline.repairs];
-  const input = { ...narrowed, whole, isPartial, live, values, settings, folding, repairs };
+  // Only after a sync that was cut off it matters where these are.
+  const kept = manifest.pending.size > 0 ? keptNames(root) : undefined;
+  const input = { ...narrowed, whole, isPartial, live, keptNames: kept, values, settings, folding, repairs };
   const result = planChanges(input);
   const files = result.kind === 'plan' ? filesToPreview(result.plan, intent.profile.dryRun) : [];
   if (files.length === 0) return result;

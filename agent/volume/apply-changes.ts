@@ -64,8 +64,10 @@ async function takeBack(moves: Move[], { root, lock, manifestFile, log }: Target
   lock.check();
   const errors = await undoMoves(moves, root, lock);
   // Where something could not be taken back, the manifest has to cover what is there, as after a kill.
-  if (errors.length === 0) await manifestFile.takeBack();
-  else manifestFile.forget();
+  if (errors.length === 0) {
+    await manifestFile.takeBack();
+    await root.staging.empty().catch((error) => log.warn({ err: error }, 'staging folder not emptied'));
+  } else manifestFile.forget();
   log.warn({ undone: errors.length === 0, errors: errors.map(String).slice(0, 5) }, 'changes taken back');
 }
 

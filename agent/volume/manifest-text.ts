@@ -42,6 +42,7 @@ const fileLine = v.object({
   print: v.tuple([v.number(), v.number(), v.number()]),
   pending: v.optional(v.literal(true)),
   earlier: v.optional(v.string()),
+  wasOurs: v.optional(v.literal(true)),
 });
 const endLine = v.object({
   /** Of all lines since the last such line, see {@link checkOf}. */
@@ -98,8 +99,7 @@ const checkOf = (hash: Hash): string => hash.digest('hex').slice(0, 16);
 
 function* linesOf({ files, pending, ...other }: ManifestUpdate): Generator<string> {
   for (const file of files) {
-    const { path, source, blob, inputs, patches, sha256, executable, groupWrite, fingerprint, found, kept, earlier } =
-      file;
+    const { path, source, blob, inputs, patches, sha256, executable, groupWrite, fingerprint, found, kept } = file;
     yield JSON.stringify({
       path,
       source: source === path ? undefined : source,
@@ -112,7 +112,7 @@ function* linesOf({ files, pending, ...other }: ManifestUpdate): Generator<strin
       found: found || undefined,
       kept: kept && [kept.name, kept.size],
       print: [fingerprint.size, fingerprint.mtimeMs, fingerprint.ino],
-      ...(pending.has(path) && { pending: true, earlier }),
+      ...(pending.has(path) && { pending: true, earlier: file.earlier, wasOurs: file.wasOurs || undefined }),
     });
   }
   for (const folder of other.folders) yield JSON.stringify({ folder });
@@ -198,17 +198,19 @@ function ownedFile(line: v.InferOutput<typeof fileLine>): OwnedFile {
     found,
     kept,
     earlier,
+    wasOurs,
   } = line;
   const [size, mtimeMs, ino] = line.print;
   const file = { path, source, blob, inputs, patches, sha256, executable, fingerprint: { size, mtimeMs, ino } };
   // Of most files there is no more to say, and there may be very many.
-  if (!groupWrite && !found && !kept && !earlier) return file;
+  if (!groupWrite && !found && !kept && !earlier && !wasOurs) return file;
   return {
     ...file,
     ...(groupWrite && { groupWrite }),
     ...(found && { found }),
     ...(kept && { kept: { name: kept[0], size: kept[1] } }),
     ...(earlier && { earlier }),
+    ...(wasOurs && { wasOurs }),
   };
 }
 

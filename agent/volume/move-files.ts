@@ -1,12 +1,13 @@
 import { lstatSync, renameSync } from 'node:fs';
 import { TransientError } from '../../shared/errors.ts';
-import type { KeptFile, OwnedFile } from '../plan/manifest.ts';
+import type { Fingerprint, KeptFile, OwnedFile } from '../plan/manifest.ts';
 import type { LiveEntry, LiveFile } from '../plan/plan-input.ts';
 import type { DataRoot } from './data-root.ts';
 import type { Folder } from './folder.ts';
 import { Pacer } from './pacer.ts';
 import { putNew, tryLink } from './put-new.ts';
-import { fingerprintOf, hashFile, isSameFingerprint } from './scan-tree.ts';
+import { fingerprintOf, isSameFingerprint } from './scan-tree.ts';
+import { isAsSeen, isUnchanged, printOf } from './seen-file.ts';
 import { keepName, replacedName } from './set-aside.ts';
 import { type Move, type Saved, split } from './undo-moves.ts';
 import type { VolumeLock } from './volume-lock.ts';
@@ -47,7 +48,7 @@ export class FileMover {
   async place(placements: Placement[]): Promise<void> {
     for (const { staged, record, was, keepAs } of placements) {
       const source = this.#root.staging.at(staged);
-      await this.#put(source, { path: record.path, ino: record.fingerprint.ino, was, keepAs });
+      await this.#put(source, { path: record.path, was, keepAs });
       if (this.#pacer.isDue) await this.#pacer.rest();
     }
   }
@@ -57,7 +58,7 @@ export class FileMover {
     for (const { path, was } of files) {
       const target = this.#target(path);
       if (!target || !this.#isThere(target, path)) continue;
-      const saved = this.#savedAs((number) => replacedName(number, was));
+      const saved = this.#savedAs((number) => replacedName(number, printOf(was)));
       this.#moves.push({ kind: 'removed', path, saved });
       this.#takeAway(target, saved.name);
       await this.#checkSaved(target, { path, saved, was });
@@ -65,18 +66,21 @@ export class FileMover {
     }
   }
 
-  /** Gives back what was there before: in one step, where the agent's file is still there. */
+  /**
+   * Gives back what was there before: in one step, where the agent's file is still there. The copy stays until the
+   * manifest says so; where it cannot, it comes by the staging folder, which brings it back to its name after a kill.
+   */
   async giveBack({ path, kept, was }: { path: string; kept: KeptFile; was: LiveFile | undefined }): Promise<void> {
     const folder = this.#root.openAgentFolder('taken-over');
     try {
-      const stats = lstatSync(folder.at(kept.name), { throwIfNoEntry: false });
+      const copy = folder.at(kept.name);
       // Somebody removed what was kept: then the agent's own file goes.
-      if (!stats) return await this.remove(was ? [{ path, was }] : []);
-      const staged = this.#root.staging.at(this.#savedAs((number) => `back-${number}`).name);
-      const isLinked = tryLink(folder.at(kept.name), staged);
-      const from: Saved | undefined = isLinked ? undefined : { folder: 'taken-over', name: kept.name };
-      const source = isLinked ? staged : folder.at(kept.name);
-      await this.#put(source, { path, ino: stats.ino, was, keepAs: undefined, from });
+      if (!lstatSync(copy, { throwIfNoEntry: false })) return await this.remove(was ? [{ path, was }] : []);
+      const linked = this.#savedAs((number) => `back-${number}`).name;
+      const backTo = tryLink(copy, this.#root.staging.at(linked)) ? undefined : keepName(kept.name);
+      const source = this.#root.staging.at(backTo ?? linked);
+      if (backTo) renameSync(copy, source);
+      await this.#put(source, { path, was, keepAs: undefined, backTo });
     } finally {
       folder.close();
     }
@@ -115,21 +119,22 @@ export class FileMover {
     this.#open = undefined;
   }
 
-  async #put(source: string, { path, ino, was, keepAs, from }: Put): Promise<void> {
+  async #put(source: string, { path, was, keepAs, backTo }: Put): Promise<void> {
     const target = this.#folder(split(path)[0]).at(split(path)[1]);
+    const print = fingerprintOf(lstatSync(source));
     if (!was || was.kind === 'folder' || !this.#isThere(target, path)) {
-      this.#moves.push({ kind: 'placed', path, ino, saved: undefined, ...(from && { from }) });
+      this.#moves.push({ kind: 'placed', path, print, saved: undefined, backTo });
       return meanwhile(path, () => putNew(source, target));
     }
-    const saved = this.#savedAs((number) => (keepAs ? keepName(keepAs) : replacedName(number, was)));
-    const move: Move = { kind: 'placed', path, ino, saved, ...(from && { from }) };
-    this.#moves.push(move);
+    const saved = this.#savedAs((number) => (keepAs ? keepName(keepAs) : replacedName(number, printOf(was))));
+    this.#moves.push({ kind: 'placed', path, print, saved, backTo });
     const isLinked = meanwhile(path, () => tryLink(target, this.#root.staging.at(saved.name)));
     if (!isLinked) this.#takeAway(target, saved.name);
-    await this.#checkSaved(target, { path, saved, was });
-    if (keepAs) move.saved = this.#keep(saved, keepAs);
-    if (isLinked) renameSync(source, target);
-    else meanwhile(path, () => putNew(source, target));
+    const seen = await this.#checkSaved(target, { path, saved, was });
+    if (keepAs) this.#keep(saved, keepAs);
+    if (!isLinked) return meanwhile(path, () => putNew(source, target));
+    if (!isUnchanged(target, seen)) throw changed(path);
+    renameSync(source, target);
   }
 
   /** Whether anything is at the path. A folder that somebody put there is left alone. */
@@ -143,31 +148,37 @@ export class FileMover {
     renameSync(target, this.#root.staging.at(name));
   }
 
-  /** Throws unless what was saved is what the plan saw; it is in its place again then. */
-  async #checkSaved(target: string, { path, saved, was }: { path: string; saved: Saved; was: LiveEntry }) {
+  /** Gives the fingerprint of what was saved. Throws unless it is what the plan saw; it is in its place again then. */
+  async #checkSaved(
+    target: string,
+    { path, saved, was }: { path: string; saved: Saved; was: LiveEntry },
+  ): Promise<Fingerprint> {
     const file = this.#root.staging.at(saved.name);
-    if (await isAsSeen(file, was)) return this.#noteSeen(saved, was);
+    const seen = fingerprintOf(lstatSync(file));
+    if ((await isAsSeen(file, was)) && isUnchanged(file, seen)) {
+      this.#noteSeen(saved, { was, seen });
+      return seen;
+    }
     const isInPlace = lstatSync(target, { throwIfNoEntry: false })?.ino === lstatSync(file).ino;
     if (!isInPlace) meanwhile(path, () => (lstatSync(file).isDirectory() ? renameSync : putNew)(file, target));
     throw changed(path);
   }
 
   /** The same content in another file: from now on it is known by that one's fingerprint. */
-  #noteSeen(saved: Saved, was: LiveEntry): void {
+  #noteSeen(saved: Saved, { was, seen }: { was: LiveEntry; seen: Fingerprint }): void {
     if (was.kind !== 'file' || saved.name.startsWith(keepName(''))) return;
+    if (isSameFingerprint(was.fingerprint, seen)) return;
     const file = this.#root.staging.at(saved.name);
-    const fingerprint = fingerprintOf(lstatSync(file));
-    if (isSameFingerprint(was.fingerprint, fingerprint)) return;
-    saved.name = replacedName(this.#saved, { ...was, fingerprint });
+    saved.name = replacedName(this.#saved, seen);
     renameSync(file, this.#root.staging.at(saved.name));
   }
 
   /** Nothing is there, or another name of the very file, see `freeName`. */
-  #keep({ name }: Saved, keepAs: string): Saved {
+  #keep(saved: Saved, keepAs: string): void {
     const folder = this.#root.openAgentFolder('taken-over');
     try {
-      renameSync(this.#root.staging.at(name), folder.at(keepAs));
-      return { folder: 'taken-over', name: keepAs };
+      renameSync(this.#root.staging.at(saved.name), folder.at(keepAs));
+      saved.keptAs = keepAs;
     } finally {
       folder.close();
     }
@@ -195,25 +206,14 @@ export class FileMover {
 
   #savedAs(name: (number: number) => string): Saved {
     this.#saved += 1;
-    return { folder: 'staging', name: name(this.#saved) };
+    return { name: name(this.#saved) };
   }
 }
 
 interface Put extends Pick<Placement, 'was' | 'keepAs'> {
   path: string;
-  /** Of the file that comes. */
-  ino: number;
-  /** Where it comes from, if that is no second name of it. */
-  from?: Saved | undefined;
-}
-
-/** Whether a file is what was looked at: told by its fingerprint, or, where that differs, by its content. */
-async function isAsSeen(file: string, was: LiveEntry): Promise<boolean> {
-  const stats = lstatSync(file);
-  if (was.kind !== 'file') return !stats.isFile() && !stats.isDirectory();
-  if (!stats.isFile()) return false;
-  if (isSameFingerprint(was.fingerprint, stats)) return true;
-  return stats.size === was.fingerprint.size && (await hashFile(file, 'sha256')).sha256 === was.sha256;
+  /** The name in the staging folder that it has to have when it is taken back, if it is no second name of it. */
+  backTo?: string | undefined;
 }
 
 /** The group that a volume gives to new folders (setgid) stays. */

@@ -1,19 +1,19 @@
-import { lstatSync, renameSync, type Stats, unlinkSync } from 'node:fs';
+import { lstatSync, readdirSync, renameSync, type Stats, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Fingerprint } from '../plan/manifest.ts';
-import type { LiveEntry } from '../plan/plan-input.ts';
 import type { Folder } from './folder.ts';
 
 /**
  * Names of files in the staging folder say what may become of them, since a kill leaves nothing else that could: a
  * number and the others of these are what the agent wrote, or a further name of what is in its place.
  */
-const OWN = /^(?:\d+|manifest\.jsonl|(?:back|undone|dropped)-\d+)$/;
+const OWN = /^(?:\d+|manifest\.jsonl|(?:back|dropped)-\d+)$/;
 const REPLACED = /^saved-\d+\.(.+)$/;
 const KEPT = /^keep\.(.+)$/;
 
-/** For what makes room and may go: the name holds what the plan saw there, so that anything else is told from it. */
-export function replacedName(number: number, was: LiveEntry): string {
-  return `saved-${number}.${was.kind === 'file' ? print(was.fingerprint) : 'none'}`;
+/** For what makes room and may go: the name holds what was seen there (of a file), so that anything else is told from it. */
+export function replacedName(number: number, seen: Fingerprint | undefined): string {
+  return `saved-${number}.${seen ? print(seen) : 'none'}`;
 }
 
 /** For what makes room, and has to come to this name in `.sync-agent/taken-over`. */
@@ -26,6 +26,16 @@ export function isExpendable(name: string, stats: Stats): boolean {
   if (stats.isDirectory()) return false;
   const expected = REPLACED.exec(name)?.[1];
   return expected === undefined ? OWN.test(name) : expected === (stats.isFile() ? print(stats) : 'none');
+}
+
+/** Names of what is kept: a look, which makes no folder. */
+export function keptNames({ agentFolder }: { agentFolder: string }): Set<string> {
+  try {
+    return new Set(readdirSync(join(agentFolder, 'taken-over')));
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return new Set();
+    throw error;
+  }
 }
 
 /** Moves what is somebody else's to the folder with what was taken over, under the name that the manifest has for it. */

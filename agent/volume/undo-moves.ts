@@ -4,18 +4,20 @@ import type { DataRoot } from './data-root.ts';
 import type { Folder } from './folder.ts';
 import { Pacer } from './pacer.ts';
 import { putNew } from './put-new.ts';
+import { isSameFingerprint } from './scan-tree.ts';
+import { replacedName } from './set-aside.ts';
 import type { VolumeLock } from './volume-lock.ts';
 
-/** Where something lies that can be given back: in the staging folder, or in the one with what was taken over. */
+/** Something that can be given back: its name in the staging folder, and that in `taken-over` once it lies there. */
 export interface Saved {
-  folder: 'staging' | 'taken-over';
   name: string;
+  keptAs?: string;
 }
 
 /** A step of a sync, noted before it is done: whether it was is seen when it is taken back. */
 export type Move =
-  /** A file comes to a path, for what is saved if anything was there; `from` is where it has to return to. */
-  | { kind: 'placed'; path: string; ino: Fingerprint['ino']; saved: Saved | undefined; from?: Saved }
+  /** A file comes to a path, for what is saved if anything was there; `backTo` is its name in the staging folder, if it is needed again. */
+  | { kind: 'placed'; path: string; print: Fingerprint; saved: Saved | undefined; backTo: string | undefined }
   | { kind: 'removed'; path: string; saved: Saved }
   | { kind: 'folderMade'; path: string }
   | { kind: 'folderRemoved'; path: string; mode: number };
@@ -58,34 +60,40 @@ function remakeFolder(parent: Folder, name: string, mode: number): void {
 
 type Placed = { move: Extract<Move, { kind: 'placed' }>; index: number };
 
-/** What somebody else put there since is theirs, and stays. */
+/** What somebody else put there since, or made of it, is theirs, and stays. */
 function undoPlaced(target: string, { move, index }: Placed, root: DataRoot): void {
-  const { ino, saved, from } = move;
-  const isOurs = lstatSync(target, { throwIfNoEntry: false })?.ino === ino;
-  if (isOurs && from) withSaved(from, root, (source) => putNew(target, source));
-  if (isOurs && saved) withSaved(saved, root, (source) => renameSync(source, target));
-  else if (isOurs && !from) renameSync(target, root.staging.at(`undone-${index}`));
-  else if (saved) giveBack(target, saved, root);
+  const { print, saved, backTo } = move;
+  const stats = lstatSync(target, { throwIfNoEntry: false });
+  const isOurs = stats !== undefined && isSameFingerprint(print, stats);
+  if (isOurs && saved && !backTo) renameSync(staged(saved, root), target);
+  else {
+    if (isOurs) renameSync(target, root.staging.at(backTo ?? replacedName(index, print)));
+    if (saved) giveBack(target, saved, root);
+  }
 }
 
 /** Where nothing was moved, what is saved is a further name of what is in its place: that goes. */
 function giveBack(target: string, saved: Saved, root: DataRoot): void {
-  withSaved(saved, root, (source) => {
-    const stats = lstatSync(source, { throwIfNoEntry: false });
-    if (!stats) return;
-    if (lstatSync(target, { throwIfNoEntry: false })?.ino === stats.ino) unlinkSync(source);
-    else if (stats.isDirectory()) renameSync(source, target);
-    else putNew(source, target);
-  });
+  const source = staged(saved, root);
+  const stats = lstatSync(source, { throwIfNoEntry: false });
+  if (!stats) return;
+  if (lstatSync(target, { throwIfNoEntry: false })?.ino === stats.ino) unlinkSync(source);
+  else if (stats.isDirectory()) renameSync(source, target);
+  else putNew(source, target);
 }
 
-function withSaved({ folder, name }: Saved, root: DataRoot, act: (path: string) => void): void {
-  const kept = folder === 'taken-over' ? root.openAgentFolder(folder) : undefined;
+/** The path of what is saved: in the staging folder, whence one who lost the volume can move nothing. */
+function staged({ name, keptAs }: Saved, root: DataRoot): string {
+  const path = root.staging.at(name);
+  if (keptAs === undefined) return path;
+  const folder = root.openAgentFolder('taken-over');
   try {
-    act(kept ? kept.at(name) : root.staging.at(name));
+    const isKept = lstatSync(folder.at(keptAs), { throwIfNoEntry: false }) !== undefined;
+    if (isKept) renameSync(folder.at(keptAs), path);
   } finally {
-    kept?.close();
+    folder.close();
   }
+  return path;
 }
 
 /** Folder and name of a relative path. */

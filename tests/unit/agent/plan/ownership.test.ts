@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { type Drift, RepairCounts } from '../../../../agent/plan/drift.ts';
 import type { Plan } from '../../../../agent/plan/plan-changes.ts';
 import type { PlanInput, PlanSettings } from '../../../../agent/plan/plan-input.ts';
+import { isHeld } from '../../../../agent/plan/trace-file.ts';
 import { desiredFiles, Killed, MemoryVolume, SETTINGS } from '../support/memory-volume.ts';
 
 type Files = Record<string, string>;
@@ -24,8 +25,16 @@ const refusal = (volume: MemoryVolume, files: Files, more: Partial<PlanInput> = 
 const settings = (more: Partial<PlanSettings>) => ({ settings: { ...SETTINGS, ...more } });
 const describe = ({ changes }: Plan) => changes.map(({ kind, path, reason }) => `${kind} ${path} ${reason}`);
 
-function volumeWith({ theirs = {}, ours = {} }: { theirs?: Files; ours?: Files }): MemoryVolume {
-  const volume = new MemoryVolume();
+function volumeWith({
+  theirs = {},
+  ours = {},
+  hasLinks = true,
+}: {
+  theirs?: Files;
+  ours?: Files;
+  hasLinks?: boolean;
+}): MemoryVolume {
+  const volume = new MemoryVolume({ hasLinks });
   for (const [path, content] of Object.entries(theirs)) volume.write(path, content);
   volume.apply(plan(volume, ours));
   return volume;
@@ -97,22 +106,26 @@ suite('what was there before', () => {
   test('for any trees, and kills after any steps of several syncs, everything of others is there in the end as it was', () => {
     const name = fc.constantFrom('a', 'b', 'c', 'd');
     const files = fc.dictionary(name, fc.constantFrom('1', '2', '3'), { maxKeys: 4 });
-    const syncs = fc.array(fc.tuple(files, fc.nat(20), fc.constantFrom('repair', 'report', 'ignore')), {
-      maxLength: 5,
-    });
+    const drifts = fc.constantFrom('repair', 'report', 'ignore');
+    const later = fc.tuple(files, fc.nat(20), drifts, fc.boolean(), fc.option(name));
+    const syncs = fc.array(later, { maxLength: 5 });
     fc.assert(
-      fc.property(files, files, syncs, (theirs, first, later) => {
-        const volume = volumeWith({ theirs, ours: first });
-        for (const [wanted, steps, drift] of later) {
+      fc.property(files, files, syncs, fc.boolean(), (before, first, later, hasLinks) => {
+        const theirs: Files = { ...before };
+        const volume = volumeWith({ theirs, ours: first, hasLinks });
+        for (const [round, [wanted, steps, drift, prune, written]] of later.entries()) {
           try {
-            volume.apply(plan(volume, wanted, settings({ drift })), steps);
+            volume.apply(plan(volume, wanted, settings({ drift, prune })), steps);
           } catch (error) {
             assert.ok(error instanceof Killed);
           }
           for (const [path, content] of Object.entries(theirs)) {
-            const isThere = [volume.files.get(path), volume.kept.get(path)].some((file) => file?.content === content);
+            const isThere = [volume.files.get(path), ...volume.kept.values()].some((file) => file?.content === content);
             assert.ok(isThere, `${path} of others is lost`);
           }
+          if (!written || written in theirs || volume.files.has(written) || isHeld(written, volume)) continue;
+          theirs[written] = `of round ${round}`;
+          volume.write(written, `of round ${round}`);
         }
         const [wanted = first] = later.at(-1) ?? [];
         volume.apply(plan(volume, wanted, settings({ drift: 'report' })));
@@ -120,10 +133,54 @@ suite('what was there before', () => {
         volume.apply(plan(volume, {}));
         assert.deepEqual(volume.contents(), { ...theirs });
         // A kill may leave a copy of what is in its place, never a file of the agent's own.
-        for (const [path, { content }] of volume.kept) assert.equal(content, theirs[path], path);
+        for (const [path, { content }] of volume.kept) assert.equal(content, theirs[path.replaceAll("'", '')], path);
       }),
       { numRuns: 1000 },
     );
+  });
+});
+
+suite('after a kill while a file of the agent is changed,', () => {
+  /** What somebody wrote before the change, then; `steps` of the change are done. */
+  const changed = (steps: number, written?: string) => {
+    const volume = volumeWith({ ours: { a: '1', b: '1' } });
+    assert.throws(() => volume.apply(plan(volume, { a: '2', b: '1' }), steps), Killed);
+    if (written) volume.write('a', written);
+    return volume;
+  };
+  const refuse = { ...SETTINGS, onConflict: 'refuse' as const };
+
+  test('what somebody makes of it is drift, as it is without a kill, and no file of theirs', () => {
+    for (const steps of [1, 2]) {
+      const volume = changed(steps, 'x');
+      const repair = plan(volume, { a: '2', b: '1' }, { settings: refuse });
+      assert.deepEqual(repair.drift, [{ path: 'a', reason: 'Drifted', isRepaired: true }]);
+      const report = { settings: { ...refuse, drift: 'report' as const } };
+      assert.deepEqual(describe(plan(volume, { a: '2', b: '1' }, report)), []);
+      assert.deepEqual(describe(plan(volume, { b: '1' }, report)), []);
+      volume.apply(repair);
+      assert.deepEqual(volume.contents(), { a: '2', b: '1' });
+    }
+  });
+
+  test('with prune: false it stays as the kill left it, and stays owned', () => {
+    for (const [steps, content] of ['1', '2'].entries()) {
+      const volume = changed(steps + 1);
+      volume.apply(plan(volume, { b: '1' }, settings({ prune: false })));
+      assert.deepEqual(volume.contents(), { a: content, b: '1' });
+      assert.deepEqual(describe(plan(volume, { a: content, b: '1' }, settings({ drift: 'report' }))), []);
+      volume.apply(plan(volume, { b: '1' }));
+      assert.deepEqual(volume.contents(), { b: '1' });
+    }
+  });
+
+  test('what comes where it was about to go is somebody else’s', () => {
+    const volume = volumeWith({ ours: { a: '1', b: '1' } });
+    assert.throws(() => volume.apply(plan(volume, { b: '1' }), 2), Killed);
+    volume.write('a', 'theirs');
+    assert.match(refusal(volume, { a: '2', b: '1' }, { settings: refuse }), /^PathConflict: a is a file/);
+    volume.apply(plan(volume, { b: '1' }));
+    assert.deepEqual(volume.contents(), { a: 'theirs', b: '1' });
   });
 });
 

@@ -118,6 +118,20 @@ const conflicts: (Omit<Case, 'changes' | 'after'> & { message: RegExp })[] = [
     desired: { a: '1' },
     message: /^a is a folder in the data volume that holds more/,
   },
+  {
+    name: 'a foreign file in the place of an own folder',
+    before: { 'a/b/c': '1', z: '1' },
+    meanwhile: { 'a/b': 'x' },
+    desired: { 'a/b/c': '1', z: '1' },
+    message: /^a\/b is a file in the data volume that the agent did not write, where a folder is needed/,
+  },
+  {
+    name: 'an own folder where a file is needed, with a foreign file in the place of an own folder',
+    before: { 'a/b/c': '1', z: '1' },
+    meanwhile: { 'a/b': 'x' },
+    desired: { a: '1', z: '1' },
+    message: /^a is a folder in the data volume that holds more/,
+  },
 ];
 
 const describe = ({ changes }: Plan) => changes.map(({ kind, path, reason }) => `${kind} ${path} ${reason}`);
@@ -201,12 +215,13 @@ const foreign = fc.dictionary(
 suite('planChanges, for any trees', () => {
   test('applying a plan gives the desired tree, leaves foreign files alone, and then there is nothing to do', () => {
     fc.assert(
-      fc.property(tree, foreign, tree, (first, others, second) => {
+      fc.property(tree, foreign, tree, fc.option(path), (first, others, second, exchanged) => {
         const volume = new MemoryVolume();
         sync(volume, first);
         for (const [file, text] of Object.entries(others)) {
           if (!foldersOf(file).some((folder) => volume.files.has(folder))) volume.write(file, text);
         }
+        if (exchanged && volume.folders.has(exchanged) && !(exchanged in second)) volume.write(exchanged, 'foreign');
         const theirs = Object.entries(volume.contents()).filter(([, text]) => text === 'foreign');
         const result = volume.plan(desiredFiles(second));
         if (result.kind === 'refused') return;

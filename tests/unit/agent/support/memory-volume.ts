@@ -35,13 +35,22 @@ export class MemoryVolume {
   readonly files = new Map<string, MemoryFile>();
   readonly folders = new Set<string>();
   readonly manifest = emptyManifest();
-  /** What was taken over, by path. */
+  /** What was taken over, by name: that is the path, or something longer where it is taken. */
   readonly kept = new Map<string, MemoryFile>();
+  readonly #hasLinks: boolean;
   #inodes = 0;
   #stepsLeft = Number.POSITIVE_INFINITY;
 
-  /** Somebody writes a file, with the folders that it needs. */
+  constructor({ hasLinks = true } = {}) {
+    this.#hasLinks = hasLinks;
+  }
+
+  /** Somebody writes a file, with the folders that it needs; a folder in its place goes with everything in it. */
   write(path: string, content: string, executable = false): void {
+    this.folders.delete(path);
+    for (const all of [this.files, this.folders]) {
+      for (const below of all.keys()) if (below.startsWith(`${path}/`)) all.delete(below);
+    }
     for (const folder of foldersOf(path)) this.folders.add(folder);
     this.files.set(path, { content, executable, ino: ++this.#inodes });
   }
@@ -59,6 +68,7 @@ export class MemoryVolume {
       manifest,
       live: this.#scan(desired),
       values: new Map(),
+      keptNames: new Set(this.kept.keys()),
       settings: SETTINGS,
       ...more,
     });
@@ -70,7 +80,7 @@ export class MemoryVolume {
     const staged = plan.changes.flatMap((change) => {
       if (!('file' in change)) return [];
       const known = this.manifest.files.get(change.path)?.kept;
-      const kept = known ?? (change.reason === 'TakenOver' ? { name: change.path, size: 1 } : undefined);
+      const kept = change.reason === 'TakenOver' ? { name: this.#freeName(change.path), size: 1 } : known;
       return [{ ...this.#stage(change.file), ...(kept && { kept }) }];
     });
     const takenOver = new Set(plan.changes.flatMap(({ path, reason }) => (reason === 'TakenOver' ? [path] : [])));
@@ -87,11 +97,14 @@ export class MemoryVolume {
     for (const folder of plan.folders.clear) this.#step(() => this.#removeFolder(folder));
     for (const folder of plan.folders.create) this.#step(() => this.folders.add(folder));
     for (const file of staged) {
-      if (takenOver.has(file.path)) this.#step(() => this.#keep(file.path));
+      if (takenOver.has(file.path)) this.#step(() => this.#keep(file.path, file.kept?.name ?? ''));
+      this.#makeRoom(file.path);
       this.#step(() => this.#place(file));
     }
     for (const change of plan.changes) {
-      if (change.kind === 'restore') this.#step(() => this.#giveBack(change.path, change.kept.name));
+      if (change.kind !== 'restore') continue;
+      if (this.kept.has(change.kept.name)) this.#makeRoom(change.path);
+      this.#step(() => this.#giveBack(change.path, change.kept.name));
     }
     for (const change of deletes.filter(({ inTheWay }) => !inTheWay)) remove(change);
     for (const folder of plan.folders.prune) this.#step(() => this.#removeFolder(folder));
@@ -103,15 +116,31 @@ export class MemoryVolume {
     if (this.files.get(path)?.ino === this.kept.get(name)?.ino) this.kept.delete(name);
   }
 
-  #keep(path: string): void {
+  #freeName(path: string): string {
+    const ino = this.files.get(path)?.ino;
+    let name = path;
+    while (this.kept.has(name) && this.kept.get(name)?.ino !== ino) name += "'";
+    return name;
+  }
+
+  #keep(path: string, name: string): void {
     const file = this.files.get(path);
-    if (file) this.kept.set(path, file);
+    if (file) this.kept.set(name, file);
+    if (!this.#hasLinks) this.files.delete(path);
+  }
+
+  /** Without hard links, what is there is moved away, and an empty file holds the place. */
+  #makeRoom(path: string): void {
+    if (this.#hasLinks) return;
+    this.#step(() => this.files.delete(path));
+    this.#step(() => this.files.set(path, { content: '', executable: false, ino: ++this.#inodes }));
   }
 
   #giveBack(path: string, name: string): void {
     const file = this.kept.get(name);
     if (file) this.files.set(path, file);
     else this.files.delete(path);
+    if (!this.#hasLinks) this.kept.delete(name);
   }
 
   #step(run: () => void): void {

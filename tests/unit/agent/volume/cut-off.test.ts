@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { after, before, suite, test } from 'node:test';
 import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
-import { createSandbox, type Sandbox } from '../support/sandbox.ts';
+import { contents, killAt } from '../support/kill-at.ts';
+import { createSandbox } from '../support/sandbox.ts';
 
 let server: GitServer;
 before(async () => {
@@ -12,49 +13,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-const CHANGING = [
-  'linkSync',
-  'renameSync',
-  'unlinkSync',
-  'rmdirSync',
-  'mkdirSync',
-  'openSync',
-  'ftruncateSync',
-] as const;
 let repositories = 0;
-
-/**
- * Plays a kill: from the given call on that changes the volume, none does anything any more, so that nothing can be
- * taken back either. Gives what ends it, and tells whether the call was reached.
- */
-function killAt(t: TestContext, { step, hasLinks }: { step: number; hasLinks: boolean }) {
-  let calls = 0;
-  const mocks = CHANGING.map((name) => {
-    const real = fs[name] as (...args: unknown[]) => unknown;
-    return t.mock.method(fs, name, ((...args: unknown[]) => {
-      const isChange = name !== 'openSync' || args[1] === 'wx';
-      const isVolume = typeof args[0] === 'number' || String(args[0]).startsWith('/proc/self/fd');
-      if (isChange && isVolume) calls += 1;
-      if (isChange && isVolume && calls >= step) throw Object.assign(new Error('EIO: killed'), { code: 'EIO' });
-      if (name === 'linkSync' && !hasLinks) throw Object.assign(new Error('EPERM: played'), { code: 'EPERM' });
-      return real(...args);
-    }) as never);
-  });
-  syncBuiltinESMExports();
-  return () => {
-    for (const mock of mocks) mock.mock.restore();
-    syncBuiltinESMExports();
-    return calls >= step;
-  };
-}
-
-/** Everything that is anywhere on the volume, by content. */
-function contents({ data }: Sandbox): string[] {
-  const entries = fs.readdirSync(data, { recursive: true, withFileTypes: true });
-  return entries
-    .filter((entry) => entry.isFile())
-    .map((entry) => fs.readFileSync(path.join(entry.parentPath, entry.name), 'utf8'));
-}
 
 const PHASES = ['taken over', 'changed', 'given back'] as const;
 /** More than a sync of two files takes. */

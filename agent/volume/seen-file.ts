@@ -1,0 +1,22 @@
+import { lstatSync } from 'node:fs';
+import type { Fingerprint } from '../plan/manifest.ts';
+import type { LiveEntry } from '../plan/plan-input.ts';
+import { hashFile, isSameFingerprint } from './scan-tree.ts';
+
+/** Whether a file is what was looked at: told by its fingerprint, or, where that differs, by its content. */
+export async function isAsSeen(file: string, was: LiveEntry): Promise<boolean> {
+  const stats = lstatSync(file);
+  if (was.kind !== 'file') return !stats.isFile() && !stats.isDirectory();
+  if (!stats.isFile()) return false;
+  if (isSameFingerprint(was.fingerprint, stats)) return true;
+  return stats.size === was.fingerprint.size && (await hashFile(file, 'sha256')).sha256 === was.sha256;
+}
+
+/** Whether the very file is there, and nobody wrote into it. */
+export function isUnchanged(file: string, seen: Fingerprint): boolean {
+  const stats = lstatSync(file, { throwIfNoEntry: false });
+  return stats !== undefined && isSameFingerprint(seen, stats);
+}
+
+/** The fingerprint of what was there, if it was a file. */
+export const printOf = (was: LiveEntry): Fingerprint | undefined => (was.kind === 'file' ? was.fingerprint : undefined);

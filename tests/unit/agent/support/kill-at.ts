@@ -1,0 +1,69 @@
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import path from 'node:path';
+import type { TestContext } from 'node:test';
+import type { Sandbox } from './sandbox.ts';
+
+const CHANGING = [
+  'linkSync',
+  'renameSync',
+  'unlinkSync',
+  'rmdirSync',
+  'mkdirSync',
+  'openSync',
+  'ftruncateSync',
+] as const;
+
+interface Kill {
+  step: number;
+  hasLinks: boolean;
+  /** Steps count from the first that has a path with this end; left out, from the first of all. */
+  from?: string;
+  /** Is given the call that was reached, to be made later: by a process that was held up right before it, not killed. */
+  onHeld?: (call: () => void) => void;
+}
+
+/**
+ * Plays a kill: from the given call on that changes the volume, none does anything any more, so that nothing can be
+ * taken back either. Gives what ends it, and tells whether the call was reached.
+ */
+export function killAt(t: TestContext, { step, hasLinks, from = '', onHeld = () => {} }: Kill) {
+  let calls = 0;
+  const mocks = CHANGING.map((name) => {
+    const real = fs[name] as (...args: unknown[]) => unknown;
+    return t.mock.method(fs, name, ((...args: unknown[]) => {
+      const isChange = name !== 'openSync' || args[1] === 'wx';
+      const isVolume = typeof args[0] === 'number' || String(args[0]).startsWith('/proc/self/fd');
+      const hasBegun = calls > 0 || args.slice(0, 2).some((arg) => String(arg).endsWith(from));
+      if (isChange && isVolume && hasBegun) calls += 1;
+      if (isChange && isVolume && calls === step) onHeld(held(real, args));
+      if (isChange && isVolume && calls >= step) throw Object.assign(new Error('EIO: killed'), { code: 'EIO' });
+      if (name === 'linkSync' && !hasLinks) throw Object.assign(new Error('EPERM: played'), { code: 'EPERM' });
+      return real(...args);
+    }) as never);
+  });
+  syncBuiltinESMExports();
+  return () => {
+    for (const mock of mocks) mock.mock.restore();
+    syncBuiltinESMExports();
+    return calls >= step;
+  };
+}
+
+/** The call with paths that lead to the same folders when those of this process are closed. */
+function held(call: (...args: unknown[]) => unknown, args: unknown[]): () => void {
+  const real = args.map((arg) =>
+    typeof arg === 'string' && arg.startsWith('/')
+      ? path.join(fs.realpathSync(path.dirname(arg)), path.basename(arg))
+      : arg,
+  );
+  return () => call(...real);
+}
+
+/** Everything that is anywhere on the volume, by content. */
+export function contents({ data }: Sandbox): string[] {
+  const entries = fs.readdirSync(data, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => fs.readFileSync(path.join(entry.parentPath, entry.name), 'utf8'));
+}

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import { contents, killAt } from '../support/kill-at.ts';
+import { createSandbox } from '../support/sandbox.ts';
+
+let server: GitServer;
+before(async () => {
+  server = await startGitServer();
+});
+after(() => server.stop());
+
+interface Step {
+  /** Content of `f` in the commit. */
+  f: string | null;
+  profile?: Partial<ResolvedProfile>;
+}
+
+interface Story {
+  title: string;
+  /** What the gateway has at `f` first of all, and what it writes there right before the kill. */
+  theirs?: string;
+  rewritten?: string;
+  before: Step[];
+  killed: Step;
+  after: Step[];
+  /** What is at `f` in the end. */
+  left: string | undefined;
+  hasLinks: boolean[];
+}
+
+const kept = { prune: false };
+const optional = {
+  mappings: [
+    { source: 'd', destination: '.', required: false, template: false },
+    { source: 'z', destination: 'z', required: true, template: false },
+  ],
+};
+const both = [true, false];
+const takeover = { theirs: 'ORIGINAL', before: [], left: 'ORIGINAL', hasLinks: both };
+const back = { theirs: 'ORIGINAL', killed: { f: null }, left: 'ORIGINAL', hasLinks: [false] };
+const stories: Story[] = [
+  {
+    ...takeover,
+    title: 'taken over, and prune: false keeps it: it is no file of the agent when prune comes',
+    killed: { f: 'one', profile: kept },
+    after: [{ f: null, profile: kept }, { f: null }],
+  },
+  {
+    ...takeover,
+    title: 'taken over, and its source is optional and missing: it is kept when it is mapped again',
+    killed: { f: 'one', profile: optional },
+    after: [
+      { f: null, profile: optional },
+      { f: 'three', profile: optional },
+      { f: null, profile: { ...optional, ...kept } },
+      { f: null },
+    ],
+  },
+  {
+    ...back,
+    title: 'given back, and holds what the commit came to',
+    before: [{ f: 'one' }, { f: 'ORIGINAL' }],
+    after: [{ f: null }],
+  },
+  {
+    ...back,
+    title: 'given back, and holds what the gateway wrote again',
+    rewritten: 'ORIGINAL',
+    before: [{ f: 'one' }],
+    after: [{ f: null }],
+  },
+  {
+    ...back,
+    title: 'given back, and is mapped again with the same content as before',
+    before: [{ f: 'one' }, { f: 'ORIGINAL' }],
+    after: [{ f: 'three' }, { f: null }],
+  },
+  ...(['refuse', 'takeOver'] as const).flatMap((onConflict) =>
+    [[], [{ f: 'zero' }]].map((before) => ({
+      title: `${before.length > 0 ? 'changed' : 'new'}, with onConflict: ${onConflict}`,
+      before,
+      killed: { f: 'one', profile: { onConflict } },
+      after: [
+        { f: 'one', profile: { onConflict } },
+        { f: null, profile: { onConflict } },
+      ],
+      left: undefined,
+      hasLinks: [false],
+    })),
+  ),
+];
+
+/** What the agent writes to `f`, and the empty file that holds a place. */
+const OWN = ['', 'zero', 'one', 'three'];
+/** More than a file takes on its way. */
+const STEPS = 20;
+
+suite('after a kill at any step while a file is', () => {
+  for (const [index, { hasLinks: kinds, ...story }] of stories.entries()) {
+    for (const hasLinks of kinds) {
+      test(`${story.title}; with${hasLinks ? '' : 'out'} hard links`, async (t) => {
+        const { url: repo, commit } = await server.createRepository(`after-${index}-${hasLinks}`);
+        const folder = story.killed.profile?.mappings ? 'd/' : '';
+        let commits = 0;
+        const prepare = async (steps: Step[]) => {
+          const made = [];
+          for (const { f, profile = {} } of steps) {
+            commits += 1;
+            const id = await commit({ files: { [`${folder}f`]: f, z: `${commits}` } });
+            made.push({ repo, commit: id, profile });
+          }
+          return made;
+        };
+        const [earlier, [killed], later] = [
+          await prepare(story.before),
+          await prepare([story.killed]),
+          await prepare(story.after),
+        ];
+        assert.ok(killed);
+        for (let step = 1, isKilled = true; isKilled; step += 1) {
+          assert.ok(step < STEPS, 'never reached the end');
+          const sandbox = await createSandbox(t);
+          const file = path.join(sandbox.data, 'f');
+          if (story.theirs) writeFileSync(file, story.theirs);
+          const never = killAt(t, { step: Number.POSITIVE_INFINITY, hasLinks });
+          for (const target of earlier) await sandbox.sync(target);
+          never();
+          if (story.rewritten) writeFileSync(file, story.rewritten);
+          const end = killAt(t, { step, hasLinks, from: '/f' });
+          await sandbox.sync(killed).catch((error) => assert.match(error.message, /EIO: killed/));
+          isKilled = end();
+          await sandbox.restart();
+          const endOfPlay = killAt(t, { step: Number.POSITIVE_INFINITY, hasLinks });
+          for (const target of later) await sandbox.sync(target);
+          endOfPlay();
+          const all = contents(sandbox);
+          assert.equal((await sandbox.files()).f, story.left, `step ${step}: ${all}`);
+          assert.ok(!all.some((content) => OWN.includes(content)), `step ${step} leaves something: ${all}`);
+        }
+      });
+    }
+  }
+});
