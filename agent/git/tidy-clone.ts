@@ -29,6 +29,8 @@ export async function emptyFolder(folder: string): Promise<void> {
 /** So many packs, one of each fetch, are merged into one. */
 const MAX_PACKS = 30;
 const TIMEOUT_MS = 300_000;
+/** Of the ids of all objects; with more of them than that, packs stay as they are. */
+const MAX_IDS_BYTES = 64 * 1024 * 1024;
 const SMALL = ['pack.threads=1', 'pack.windowMemory=16m', 'core.bigFileThreshold=1m'].flatMap((s) => ['-c', s]);
 
 interface TidyOptions {
@@ -46,6 +48,7 @@ export async function tidyClone(git: Git, gitDir: string, { isPartial, signal }:
     git.run([...SMALL, ...OFFLINE_PROMISOR, `--git-dir=${gitDir}`, ...args], {
       timeoutMs: TIMEOUT_MS,
       signal,
+      maxOutputBytes: MAX_IDS_BYTES,
       ...(input && { input }),
     });
   if (isPartial) {
