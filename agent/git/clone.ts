@@ -138,6 +138,11 @@ export class Clone {
     return await findPointers(this.#git, this.#repository.path, blobs);
   }
 
+  /** Deletes what takes the room of a commit, and gives whether there was anything to delete. */
+  async makeRoom(commit: string): Promise<boolean> {
+    return await this.#repository.makeRoom(commit);
+  }
+
   blobs(): BlobReader {
     return new BlobReader(this.#git, this.#repository.path);
   }
