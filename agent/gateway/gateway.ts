@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, lstatSync, openSync } from 'node:fs';
+import { closeSync, fsyncSync, lstatSync, openSync, renameSync } from 'node:fs';
 import type { ResolvedProfile } from '../../shared/domain/resolve-profile.ts';
 import { TerminalError, TransientError, WaitingError } from '../../shared/errors.ts';
 import type { Intent, ReloadSettings } from '../resource/judge-resource.ts';
@@ -114,7 +114,7 @@ export class PendingReload {
   }
 
   isPending(): boolean {
-    return this.#inFolder((folder) => lstatSync(folder.at(MARK), { throwIfNoEntry: false }) !== undefined);
+    return this.#inFolder((folder) => statOf(folder) !== undefined);
   }
 
   /** To be called before the first file changes. */
@@ -131,8 +131,12 @@ export class PendingReload {
     });
   }
 
+  /** A folder in its place is put aside. */
   clear(): void {
-    this.#inFolder((folder) => folder.unlink(MARK));
+    this.#inFolder((folder) => {
+      if (statOf(folder)?.isDirectory()) renameSync(folder.at(MARK), folder.at(`${MARK}.${Date.now()}`));
+      else folder.unlink(MARK);
+    });
   }
 
   #inFolder<T>(work: (folder: OwnFolder) => T): T {
@@ -144,3 +148,5 @@ export class PendingReload {
     }
   }
 }
+
+const statOf = (folder: OwnFolder) => lstatSync(folder.at(MARK), { throwIfNoEntry: false });

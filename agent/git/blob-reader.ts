@@ -97,12 +97,15 @@ export class BlobReader {
   }
 }
 
+/** Of a line for each id, which has a size or a word next to it. */
+const maxBytes = (ids: string): number => 1024 + 2 * ids.length;
+
 /** Which of the blobs the repository does not have, each once; asks nobody else. */
 export async function missingBlobs(git: Git, gitDir: string, blobs: string[]): Promise<string[]> {
   if (blobs.length === 0) return [];
   const input = [...new Set(blobs)].join('\n');
   const args = [`--git-dir=${gitDir}`, 'cat-file', '--buffer', '--batch-check=%(objectname)'];
-  const lines = (await git.run(args, { input })).toString('latin1').split('\n');
+  const lines = (await git.run(args, { input, maxOutputBytes: maxBytes(input) })).toString('latin1').split('\n');
   return lines.flatMap((line) => (line.endsWith(' missing') ? [line.slice(0, line.indexOf(' '))] : []));
 }
 
@@ -111,7 +114,7 @@ export async function findPointers(git: Git, gitDir: string, blobs: string[]): P
   if (blobs.length === 0) return [];
   const input = [...new Set(blobs)].join('\n');
   const args = [`--git-dir=${gitDir}`, 'cat-file', '--buffer', '--batch-check=%(objectsize) %(objectname)'];
-  const lines = (await git.run(args, { input })).toString('latin1').split('\n');
+  const lines = (await git.run(args, { input, maxOutputBytes: maxBytes(input) })).toString('latin1').split('\n');
   const small = lines.flatMap((line) => {
     const [, size, blob] = /^(\d+) ([0-9a-f]+)$/.exec(line) ?? [];
     return blob && Number(size) < MAX_POINTER_BYTES ? [blob] : [];

@@ -23,6 +23,11 @@ export interface CloneOptions extends RepositoryOptions {
   limits?: TransferLimits;
 }
 
+/** Of names and addresses in a commit or a tag, which may be as long as anybody likes. */
+const MAX_TEXT_BYTES = 64 * 1024;
+/** What git may take to read a commit or a tag. */
+const READING_BYTES = 32 * 1024 * 1024;
+
 type Way = Pick<FetchOptions, 'access' | 'signal'>;
 
 /** What to fetch. */
@@ -133,6 +138,11 @@ export class Clone {
     return await findPointers(this.#git, this.#repository.path, blobs);
   }
 
+  /** Deletes what takes the room of a commit, and gives whether there was anything to delete. */
+  async makeRoom(commit: string): Promise<boolean> {
+    return await this.#repository.makeRoom(commit);
+  }
+
   blobs(): BlobReader {
     return new BlobReader(this.#git, this.#repository.path);
   }
@@ -171,6 +181,7 @@ export class Clone {
   }
 
   async #read(args: string[]): Promise<string> {
-    return (await this.#git.run([`--git-dir=${this.#repository.path}`, ...args])).toString('utf8').trim();
+    const options = { maxOutputBytes: MAX_TEXT_BYTES, limits: { memoryBytes: READING_BYTES } };
+    return (await this.#git.run([`--git-dir=${this.#repository.path}`, ...args], options)).toString('utf8').trim();
   }
 }

@@ -63,10 +63,9 @@ export function startGitStream(git: Git, gitDir: string, args: string[], signal?
 }
 
 /** The records of a stream that end in NUL. */
-export async function* recordsOf(output: Readable): AsyncGenerator<Buffer> {
+export async function* recordsOf(output: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let pending: Buffer[] = [];
-  for await (const data of output) {
-    const chunk = data as Buffer;
+  for await (const chunk of output) {
     let start = 0;
     for (let end = chunk.indexOf(0); end !== -1; end = chunk.indexOf(0, start)) {
       pending.push(chunk.subarray(start, end));

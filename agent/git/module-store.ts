@@ -1,3 +1,4 @@
+import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { TreeEntry } from '../plan/plan-input.ts';
 import { countTree, type TreeSize } from './count-tree.ts';
@@ -15,6 +16,8 @@ export interface ModuleSource {
 }
 
 const ROOT = 'refs/sync/modules';
+/** Bytes of a `.gitmodules`, and of its settings as git tells them: each with the whole name of its submodule. */
+const MAX_GITMODULES = 1024 * 1024;
 
 /** Commits of submodules, in the same clone as the commit that they belong to: content is read from one place. */
 export class ModuleStore {
@@ -60,9 +63,15 @@ export class ModuleStore {
     return await countTree(this.#git, { gitDir: this.#gitDir, ...request }, isEnough);
   }
 
-  /** URLs of submodules by their paths, as the content of a `.gitmodules` has them (gitmodules(5)). */
+  /** URLs of submodules by their paths, as the content of a `.gitmodules` has them (gitmodules(5)). Throws {@link TerminalError}. */
   async urls(blob: string): Promise<Map<string, string>> {
-    const records = (await this.#run(['config', `--blob=${blob}`, '-z', '--list'])).split('\0');
+    if (Number(await this.#run(['cat-file', '-s', blob])) > MAX_GITMODULES) throw unusable('holds too much');
+    const text = await this.#run(['config', `--blob=${blob}`, '-z', '--list']).catch((error) => {
+      if (error instanceof TransientError && error.code === 'git.tooMuchOutput') throw unusable('holds too much');
+      if (error instanceof TransientError && error.code === 'git.unreachable') throw unusable('cannot be read');
+      throw error;
+    });
+    const records = text.split('\0');
     const modules = new Map<string, { path?: string; url?: string }>();
     for (const record of records) {
       const [, name, key, value] = /^submodule\.([\s\S]*?)\.(path|url)\n([\s\S]*)$/.exec(record) ?? [];
@@ -82,6 +91,13 @@ export class ModuleStore {
   }
 
   async #run(args: string[], input = ''): Promise<string> {
-    return (await this.#git.run([`--git-dir=${this.#gitDir}`, ...args], { input })).toString('utf8');
+    const options = { input, maxOutputBytes: MAX_GITMODULES };
+    return (await this.#git.run([`--git-dir=${this.#gitDir}`, ...args], options)).toString('utf8');
   }
 }
+
+const unusable = (what: string) =>
+  new TerminalError(`.gitmodules ${what}: it may have 1 MiB, and is a file in the form of gitmodules(5)`, {
+    code: 'submodule.refused',
+    reason: 'SubmoduleInvalid',
+  });

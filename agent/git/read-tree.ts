@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import type { Readable } from 'node:stream';
 import { foldersOf } from '../../shared/domain/relative-path.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { TreeChange, TreeEntry } from '../plan/plan-input.ts';
@@ -79,8 +80,9 @@ export interface TreePair {
 /** `:<mode> SP <mode> SP <object> SP <object> SP <status>`, each time before and after, then the path. */
 const header = /^:(\d{6}) (\d{6}) ([0-9a-f]+) ([0-9a-f]+) [A-Z]$/;
 
-/** More differences than these are not worth telling apart, nor keeping in memory. */
+/** More differences than these, or with longer paths, are not worth telling apart, nor keeping in memory. */
 const MAX_CHANGES = 10_000;
+const MAX_CHANGES_BYTES = 4 * 1024 * 1024;
 
 /**
  * Lists the files that differ between two commits, by git diff-tree(1); undefined where one of them is not there, or
@@ -98,14 +100,17 @@ export async function diffTrees(
   const changes: TreeChange[] = [];
   let sides: RegExpExecArray | null = null;
   let seen = 0;
-  for await (const record of recordsOf(stream.output)) {
+  const listing = new Listing(stream.output, MAX_CHANGES_BYTES);
+  for await (const record of recordsOf(listing.pieces())) {
     if (!sides) sides = header.exec(record.toString('latin1'));
     else {
       changes.push(...changesOf(record, sides));
       sides = null;
       seen += 1;
     }
-    if (seen <= MAX_CHANGES) continue;
+    if (seen > MAX_CHANGES) break;
+  }
+  if (seen > MAX_CHANGES || listing.isCutOff) {
     stream.kill();
     return undefined;
   }
@@ -116,6 +121,29 @@ export async function diffTrees(
       return undefined;
     },
   );
+}
+
+/** What git says, up to so many bytes. */
+class Listing {
+  /** Whether there was more. */
+  isCutOff = false;
+  readonly #output: Readable;
+  readonly #maxBytes: number;
+
+  constructor(output: Readable, maxBytes: number) {
+    this.#output = output;
+    this.#maxBytes = maxBytes;
+  }
+
+  async *pieces(): AsyncGenerator<Buffer> {
+    let bytes = 0;
+    for await (const piece of this.#output) {
+      bytes += (piece as Buffer).length;
+      this.isCutOff = bytes > this.#maxBytes;
+      if (this.isCutOff) return;
+      yield piece as Buffer;
+    }
+  }
 }
 
 /** A folder counts as nothing: what changes in it is listed by itself. */

@@ -36,6 +36,10 @@ export class Repository {
   readonly #log: Logger;
   /** Undefined before it was opened. */
   #contents: Contents | undefined;
+  /** Hexadecimal digits of its objects' ids. */
+  #idLength = 0;
+  /** The commit that it was made anew for. */
+  #roomFor: string | undefined;
   /** `working` since it was found sound, or a fetch succeeded, until one fails. */
   #record: 'working' | 'unknown' = 'unknown';
 
@@ -47,6 +51,7 @@ export class Repository {
 
   /** Sees to it that there is a repository for commits of this kind, and says what is in it; asks git only once. */
   async open(commit: string): Promise<Contents> {
+    if (this.#contents && commit.length !== this.#idLength) await this.recreate(commit);
     if (this.#contents) return this.#contents;
     await onVolume(CLONE_VOLUME, () => mkdir(this.path, { recursive: true }));
     await this.heal();
@@ -79,6 +84,17 @@ export class Repository {
     this.#record = 'working';
   }
 
+  /**
+   * Deletes everything for a commit that finds no room, and gives whether it did: once, since a commit that is too large
+   * by itself would come from the host twice at each try.
+   */
+  async makeRoom(commit: string): Promise<boolean> {
+    if (this.#roomFor === commit) return false;
+    await this.recreate(commit);
+    this.#roomFor = commit;
+    return true;
+  }
+
   /** A fetch begins: until it is complete nothing is certain. */
   onFetch({ isPartial }: Pick<Contents, 'isPartial'>): void {
     this.#contents = { commit: undefined, isPartial: isPartial || this.contents.isPartial };
@@ -88,6 +104,7 @@ export class Repository {
   onFetched(commit: string): void {
     this.#contents = { commit, isPartial: this.contents.isPartial };
     this.#record = 'working';
+    if (commit !== this.#roomFor) this.#roomFor = undefined;
   }
 
   /**
@@ -123,5 +140,6 @@ export class Repository {
         details,
       );
     });
+    this.#idLength = commit.length;
   }
 }

@@ -1,6 +1,7 @@
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Git } from '../../shared/io/git/git.ts';
+import { CLONE_VOLUME, onVolume } from '../../shared/io/volume-error.ts';
 import { OFFLINE_PROMISOR } from './fetch-commit.ts';
 
 /** Left behind by a git that was killed: locks, and packs and objects that were not complete. */
@@ -8,9 +9,11 @@ const leftover = /\.lock$|^tmp_|^incoming-|^\.tmp-/;
 
 /** Removes what a killed git left in a repository; nobody else may be using it. */
 export async function healClone(gitDir: string): Promise<void> {
-  for (const folder of ['.', 'refs', 'objects', 'objects/pack']) {
-    await removeLeftovers(join(gitDir, folder), folder === 'refs');
-  }
+  await onVolume(CLONE_VOLUME, async () => {
+    for (const folder of ['.', 'refs', 'objects', 'objects/pack']) {
+      await removeLeftovers(join(gitDir, folder), folder === 'refs');
+    }
+  });
 }
 
 async function removeLeftovers(folder: string, recursive: boolean): Promise<void> {
@@ -23,12 +26,15 @@ async function removeLeftovers(folder: string, recursive: boolean): Promise<void
 /** Removes all of git's own from a folder that may be a mount point; what else the agent keeps there stays. */
 export async function emptyFolder(folder: string): Promise<void> {
   const names = (await readdir(folder).catch(() => [])).filter((name) => !name.startsWith('sync-agent-'));
-  await Promise.all(names.map((name) => rm(join(folder, name), { recursive: true, force: true })));
+  const removed = names.map((name) => rm(join(folder, name), { recursive: true, force: true }));
+  await onVolume(CLONE_VOLUME, () => Promise.all(removed));
 }
 
 /** So many packs, one of each fetch, are merged into one. */
 const MAX_PACKS = 30;
 const TIMEOUT_MS = 300_000;
+/** Of the ids of all objects; with more of them than that, packs stay as they are. */
+const MAX_IDS_BYTES = 64 * 1024 * 1024;
 const SMALL = ['pack.threads=1', 'pack.windowMemory=16m', 'core.bigFileThreshold=1m'].flatMap((s) => ['-c', s]);
 
 interface TidyOptions {
@@ -46,15 +52,18 @@ export async function tidyClone(git: Git, gitDir: string, { isPartial, signal }:
     git.run([...SMALL, ...OFFLINE_PROMISOR, `--git-dir=${gitDir}`, ...args], {
       timeoutMs: TIMEOUT_MS,
       signal,
+      maxOutputBytes: MAX_IDS_BYTES,
       ...(input && { input }),
     });
   if (isPartial) {
     // git-repack(1) never drops what came from a host that leaves things out.
     const objects = await run(['rev-list', '--objects', '--no-object-names', '--missing=allow-promisor', '--all']);
     const id = (await run(['pack-objects', '--quiet', join(folder, 'pack')], objects)).toString('latin1').trim();
-    await writeFile(join(folder, `pack-${id}.promisor`), '');
-    const old = names.filter((name) => !name.startsWith(`pack-${id}.`));
-    await Promise.all(old.map((name) => rm(join(folder, name), { force: true })));
+    await onVolume(CLONE_VOLUME, async () => {
+      await writeFile(join(folder, `pack-${id}.promisor`), '');
+      const old = names.filter((name) => !name.startsWith(`pack-${id}.`));
+      await Promise.all(old.map((name) => rm(join(folder, name), { force: true })));
+    });
   } else {
     await run(['repack', '-a', '-d', '-q']);
   }

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { ANSWER_BOUNDS, readJson } from '../../shared/domain/read-json.ts';
 import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
@@ -72,7 +73,7 @@ async function askBySsh(git: Git, { repo, access, signal }: LfsTransfer): Promis
   const command = `git-lfs-authenticate ${/^[\w./~+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`} download`;
   const args = [...(port ? ['-p', port] : []), '--', destination, command];
   const output = await git.runBySsh(args, { access, signal, maxOutputBytes: MAX_ANSWER });
-  const answer = parse(authenticateSchema, output.toString('utf8'));
+  const answer = parse(authenticateSchema, output);
   const url = urlOf(answer.href);
   if (url.protocol !== 'https:') throw lfsError('insecure');
   return { url, headers: usable(answer.header), isSecure: true };
@@ -113,7 +114,7 @@ export async function offersOf(
   }
   const chunks: Buffer[] = [];
   for await (const chunk of bytesOf(response, MAX_ANSWER)) chunks.push(chunk);
-  const { objects } = parse(batchSchema, Buffer.concat(chunks).toString('utf8'));
+  const { objects } = parse(batchSchema, Buffer.concat(chunks));
   return new Map(objects.map((object) => [object.oid, offerOf(object, server)] as const));
 }
 
@@ -145,10 +146,8 @@ function urlOf(text: string, base?: URL): URL {
   return url;
 }
 
-function parse<TSchema extends v.GenericSchema>(schema: TSchema, text: string): v.InferOutput<TSchema> {
-  try {
-    return v.parse(schema, JSON.parse(text));
-  } catch {
-    throw lfsError('unusable');
-  }
+function parse<TSchema extends v.GenericSchema>(schema: TSchema, answer: Buffer): v.InferOutput<TSchema> {
+  const parsed = readJson(schema, answer, ANSWER_BOUNDS);
+  if (parsed === undefined) throw lfsError('unusable');
+  return parsed;
 }

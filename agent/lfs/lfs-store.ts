@@ -60,6 +60,10 @@ export class LfsStore {
    * template or a patch made of an object has another sum than the object.
    */
   async tidy(files: DeliveredFile[], pointersOf: (blobs: string[]) => Promise<LfsPointer[]>): Promise<void> {
+    await onVolume(CLONE_VOLUME, () => this.#tidy(files, pointersOf));
+  }
+
+  async #tidy(files: DeliveredFile[], pointersOf: (blobs: string[]) => Promise<LfsPointer[]>): Promise<void> {
     await rm(incompleteFolder(this.#options.path), { recursive: true, force: true });
     const root = join(this.#options.path, 'lfs/objects');
     const entries = await readdir(root, { recursive: true, withFileTypes: true }).catch(() => []);
@@ -84,7 +88,7 @@ export class LfsStore {
       yield data as Buffer;
     }
     if (hash.digest('hex') === oid) return;
-    await rm(this.#pathOf(oid), { force: true });
+    await onVolume(CLONE_VOLUME, () => rm(this.#pathOf(oid), { force: true }));
     throw lfsError('damaged');
   }
 

@@ -1,4 +1,11 @@
-import { allFolders, foldersOf, isAgentPath, isFilePath, isWithin } from '../../shared/domain/relative-path.ts';
+import {
+  allFolders,
+  foldersOf,
+  isAgentPath,
+  isFilePath,
+  isTooLong,
+  isWithin,
+} from '../../shared/domain/relative-path.ts';
 import type { RenderedMapping } from '../../shared/domain/render-mappings.ts';
 import { desiredFile, placeOf } from './layering.ts';
 import type { OwnedFile } from './manifest.ts';
@@ -62,6 +69,7 @@ function layEntry(entry: TreeEntry, { mapping, input, tree }: Layer): string[] {
   if (entry.kind !== 'file') return [notAFile(entry)];
   if (!isFilePath(destination)) return [`${JSON.stringify(entry.path)} is no name for a file`];
   if (isAgentPath(destination)) return [agentPath(destination)];
+  if (isTooLong(destination)) return [tooLong(destination)];
   tree.files.set(destination, desiredFile(entry, place));
   tree.kept.delete(destination);
   return [];
@@ -88,6 +96,9 @@ function notAFile({ path, kind }: TreeEntry): string {
 }
 
 const agentPath = (path: string) => `${path} is the place of the agent's own files: exclude it`;
+
+const tooLong = (path: string) =>
+  `${path.slice(0, 100)}… is too long: a path may have 3,072 bytes, and each name in it 255. Shorten it, or exclude it`;
 
 /** A file cannot lie where another file needs a folder. */
 function overlaps({ files, kept }: DesiredTree): string[] {

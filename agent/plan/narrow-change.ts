@@ -1,4 +1,11 @@
-import { allFolders, foldersOf, isAgentPath, isFilePath, isWithin } from '../../shared/domain/relative-path.ts';
+import {
+  allFolders,
+  foldersOf,
+  isAgentPath,
+  isFilePath,
+  isTooLong,
+  isWithin,
+} from '../../shared/domain/relative-path.ts';
 import type { RenderedMapping } from '../../shared/domain/render-mappings.ts';
 import { inputsHash, type TemplateValues } from '../../shared/domain/render-template.ts';
 import { desiredFile, type Place, placeOf } from './layering.ts';
@@ -71,7 +78,7 @@ class Draft {
     if (!(before && after) && (inside === '' || mapping.patches.length > 0)) return false;
     if (this.#input.isExcluded(path)) return true;
     const isFile = [before, after].every((entry) => !entry || entry.kind === 'file');
-    if (!isFile || !isFilePath(destination) || isAgentPath(destination)) return false;
+    if (!isFile || !isFilePath(destination) || isAgentPath(destination) || isTooLong(destination)) return false;
     const mapped = { ...change, ...place };
     if (!after) return this.#remove(mapped);
     return before ? this.#modify(mapped, after) : this.#add(mapped, after);

@@ -30,10 +30,10 @@ export function describeFailure(error: unknown): Failure {
     return { message: error.message, code: error.code, isWaiting, retryAfterMs: error.retryAfterMs ?? 0 };
   }
   if (error instanceof TerminalError) return passing(error.message, error.code);
-  const { code = 'unexpected', path } = error as NodeJS.ErrnoException;
+  const { code = 'unexpected', path, dest = path } = error as NodeJS.ErrnoException & { dest?: string };
   const known = words[code];
   if (!known) return passing(messageOf(error), code);
-  return passing(`${known} (${code}${path ? `, ${path}` : ''})`, `data.${code}`);
+  return passing(`${known} (${code}${dest ? `, ${dest}` : ''})`, `data.${code}`);
 }
 
 const passing = (message: string, code: string): Failure => ({ message, code, isWaiting: false, retryAfterMs: 0 });

@@ -20,7 +20,15 @@ export async function provideCommit(aim: SyncAim, dependencies: SyncDependencies
   onFetch((performance.now() - started) / 1000);
 }
 
-const isFull = (error: unknown) => error instanceof TransientError && error.code === 'git.noSpace';
+/** Whether the volume of the clone has no room. */
+export const isFull = (error: unknown): boolean => error instanceof TransientError && error.code === 'git.noSpace';
+
+/** Git LFS writes to the same volume as git, which has its own words for it. */
+function asGitSays(error: unknown): unknown {
+  const isNoRoom = error instanceof TransientError && ['volume.ENOSPC', 'volume.EDQUOT'].includes(error.code);
+  if (!isNoRoom) return error;
+  return new TransientError(error.message, { code: 'git.noSpace', reason: 'CloneUnusable', cause: error });
+}
 
 /** Drops what is kept of Git LFS for commits that were never applied: the next try has its room. */
 async function makeRoom({ manifest }: SyncAim, { clone, lfs }: SyncDependencies): Promise<void> {
@@ -63,7 +71,11 @@ export async function provideFiles(
   }
   const pointers = await lfs.missing(await clone.pointers(blobs));
   if (pointers.length === 0) return;
-  await withGitAccess(intent, accessFiles, (access) => lfs.fetch(pointers, { ...intent, access, signal }));
+  await withGitAccess(intent, accessFiles, async (access) => {
+    await lfs.fetch(pointers, { ...intent, access, signal }).catch((error) => {
+      throw asGitSays(error);
+    });
+  });
 }
 
 /** Starts to read the content of files; has to be closed. */

@@ -10,22 +10,29 @@ import type { SyncOutcome } from '../report/news.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import { applyChanges } from '../volume/apply-changes.ts';
 import { planSync } from './plan-sync.ts';
-import { openContents, provideCommit, provideFiles, verifyCommit } from './provide-content.ts';
+import { isFull, openContents, provideCommit, provideFiles, verifyCommit } from './provide-content.ts';
 import { recipeOf, type SyncAim, type SyncDependencies, syncProblems } from './sync-aim.ts';
 
 /**
  * Brings the data volume in line with the commit and the profile, or in a dry run says what that would mean. A clone
- * that turns out to be damaged is made anew, once.
+ * that turns out to be damaged, or full of earlier commits, is made anew, once.
  */
 export async function sync(intent: Intent, dependencies: SyncDependencies, signal: AbortSignal): Promise<SyncOutcome> {
   try {
     return await attempt(intent, dependencies, signal);
   } catch (error) {
-    if (!(error instanceof DamagedCloneError)) throw error;
-    dependencies.log.warn({ err: error }, 'clone cannot be read');
-    await dependencies.clone.recreate(intent.commit);
+    if (!(await startAnew(error, intent, dependencies))) throw error;
     return await attempt(intent, dependencies, signal);
   }
+}
+
+/** Makes the clone anew where that may help, and gives whether it did. */
+async function startAnew(error: unknown, { commit }: Intent, { clone, log }: SyncDependencies): Promise<boolean> {
+  if (isFull(error)) return await clone.makeRoom(commit);
+  if (!(error instanceof DamagedCloneError)) return false;
+  log.warn({ err: error }, 'clone cannot be read');
+  await clone.recreate(commit);
+  return true;
 }
 
 async function attempt(intent: Intent, dependencies: SyncDependencies, signal: AbortSignal): Promise<SyncOutcome> {

@@ -6,6 +6,12 @@ import type { NameFolding } from '../plan/plan-input.ts';
 import { Folder } from './folder.ts';
 import type { Staging } from './staging.ts';
 
+/** Bytes that Linux takes for a path. */
+const MAX_PATH = 4095;
+
+/** What says that nothing is at a path, or not in a way that may be gone: a link, or a name that no file can have. */
+const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'data.symbolicLink']);
+
 /** The root of the data volume, and the only place that turns relative paths into real ones. */
 export class DataRoot {
   readonly path: string;
@@ -29,6 +35,27 @@ export class DataRoot {
   /** The real path of a relative one in normal form; says nothing about links on the way: for looks, not for changes. */
   absolute(path: string): string {
     return path === '' ? this.path : `${this.path}/${path}`;
+  }
+
+  /**
+   * Does something with the path of an entry, by a relative one in normal form, until it returns. A path that is longer
+   * than the system takes leads through an open folder. Gives undefined where nothing is, or something else on the way.
+   */
+  look<T>(path: string, run: (path: string) => T): T | undefined {
+    try {
+      const absolute = this.absolute(path);
+      if (Buffer.byteLength(absolute) <= MAX_PATH) return run(absolute);
+      const name = path.lastIndexOf('/') + 1;
+      const folder = this.openFolder(path.slice(0, Math.max(0, name - 1)));
+      try {
+        return run(folder.at(path.slice(name)));
+      } finally {
+        folder.close();
+      }
+    } catch (error) {
+      if (ABSENT.has((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+      throw error;
+    }
   }
 
   /** Opens a folder by a relative path in normal form, to be closed. Throws {@link TerminalError} for a link on the way. */

@@ -17,6 +17,11 @@ const CHUNK = 64 * 1024;
 /** The first line of a manifest. */
 export const MANIFEST_HEADER = `${JSON.stringify({ version: VERSION })}\n`;
 
+/** The gateway can write to the manifest, and a list of all that is wrong in a line takes much more room than the line. */
+const FIRST_ISSUE = { abortEarly: true } as const;
+
+const headerLine = v.object({ version: v.number() });
+
 const ownPath = v.pipe(
   v.string(),
   v.check((path) => isFilePath(path) && !isAgentPath(path)),
@@ -137,7 +142,7 @@ export type ParsedManifest =
  */
 export function parseManifest(bytes: Buffer): ParsedManifest {
   const headerEnd = bytes.indexOf(10) + 1;
-  const header = v.safeParse(v.object({ version: v.number() }), parseJson(bytes.toString('utf8', 0, headerEnd)));
+  const header = v.safeParse(headerLine, parseJson(bytes.toString('utf8', 0, headerEnd)), FIRST_ISSUE);
   if (!header.success || header.output.version < VERSION) return { kind: 'damaged' };
   if (header.output.version > VERSION) return { kind: 'newer', version: header.output.version };
   const manifest = emptyManifest();
@@ -158,7 +163,7 @@ function parseUpdate(bytes: Buffer, start: number): { update: ManifestUpdate; en
     const end = bytes.indexOf(10, from) + 1;
     if (end === 0) return undefined;
     const json = parseJson(bytes.toString('utf8', from, end));
-    const last = v.safeParse(endLine, json);
+    const last = v.safeParse(endLine, json, FIRST_ISSUE);
     if (last.success) {
       const hash = createHash('sha256').update(bytes.subarray(start, from));
       if (checkOf(hash) !== last.output.check) return undefined;
@@ -171,13 +176,13 @@ function parseUpdate(bytes: Buffer, start: number): { update: ManifestUpdate; en
 
 /** Adds a line to the update; gives false for what is no such line. */
 function takeLine(json: unknown, update: ManifestUpdate, pending: Set<string>): boolean {
-  const file = v.safeParse(fileLine, json);
+  const file = v.safeParse(fileLine, json, FIRST_ISSUE);
   if (file.success) {
     update.files.push(ownedFile(file.output));
     if (file.output.pending) pending.add(file.output.path);
     return true;
   }
-  const other = v.safeParse(otherLine, json);
+  const other = v.safeParse(otherLine, json, FIRST_ISSUE);
   if (!other.success) return false;
   if ('folder' in other.output) update.folders.push(other.output.folder);
   else if ('forgetFile' in other.output) update.forgottenFiles.push(other.output.forgetFile);

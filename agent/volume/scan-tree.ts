@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { constants, lstatSync, type Stats } from 'node:fs';
-import { open, readdir } from 'node:fs/promises';
+import { constants, createReadStream, fstatSync, lstatSync, openSync, readdirSync, type Stats } from 'node:fs';
 import { allFolders, joinPath } from '../../shared/domain/relative-path.ts';
 import { isLfsPointer } from '../lfs/lfs-pointer.ts';
 import type { Fingerprint, Manifest, OwnedFile } from '../plan/manifest.ts';
@@ -27,13 +26,14 @@ export async function scanTree(root: DataRoot, { desired, manifest, algorithm }:
   const unread: UnreadFile[] = [];
   const pacer = new Pacer();
   for (const path of pathsOf(desired, manifest)) {
-    const entry = live.isReachable(path) ? look(root.absolute(path), manifest.files.get(path)) : undefined;
+    const entry = live.isReachable(path) ? look(root, path, manifest.files.get(path)) : undefined;
     if (entry?.kind === 'unread') unread.push({ ...entry, path });
     else if (entry?.kind !== 'recorded') live.note(path, entry);
     if (pacer.isDue) await pacer.rest();
   }
   await forEachLimited(unread, CONCURRENCY, async (file) => {
-    const hashes = await hashFile(root.absolute(file.path), algorithm).catch(absent);
+    const opened = root.look(file.path, openFile);
+    const hashes = opened === undefined ? undefined : await hashOpen(opened, algorithm);
     live.note(file.path, hashes && { ...file, kind: 'file', ...hashes });
   });
   for (const path of desired.files.keys()) {
@@ -86,8 +86,8 @@ interface UnreadFile {
 
 type Look = LiveEntry | { kind: 'recorded' } | Omit<UnreadFile, 'path'> | undefined;
 
-function look(path: string, owned: OwnedFile | undefined): Look {
-  const stats = lstatSync(path, { throwIfNoEntry: false });
+function look(root: DataRoot, path: string, owned: OwnedFile | undefined): Look {
+  const stats = root.look(path, lstat);
   if (!stats) return undefined;
   if (stats.isSymbolicLink()) return { kind: 'link' };
   if (stats.isDirectory()) return { kind: 'folder' };
@@ -103,29 +103,30 @@ function asRecorded({ inputs, patches, blob, executable, fingerprint, sha256 }: 
   return { kind: 'file', executable, fingerprint, sha256, blob: inputs || patches ? undefined : blob };
 }
 
+/** Everything in a folder, at any depth. */
 async function listBelow(root: DataRoot, folder: string): Promise<string[]> {
-  const entries = (await readdir(root.absolute(folder), { withFileTypes: true }).catch(absent)) ?? [];
-  const lists = entries.map(async (entry) => {
-    const path = joinPath(folder, entry.name);
-    return entry.isDirectory() ? [path, ...(await listBelow(root, path))] : [path];
-  });
-  return (await Promise.all(lists)).flat();
-}
-
-/** It went away, or became a link, between two looks. */
-function absent(error: NodeJS.ErrnoException): undefined {
-  if (error.code === 'ENOENT' || error.code === 'ENOTDIR' || error.code === 'ELOOP') return undefined;
-  throw error;
+  const pacer = new Pacer();
+  const found: string[] = [];
+  const folders = [folder];
+  for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
+    for (const entry of root.look(next, (path) => readdirSync(path, { withFileTypes: true })) ?? []) {
+      const path = joinPath(next, entry.name);
+      found.push(path);
+      if (entry.isDirectory()) folders.push(path);
+    }
+    if (pacer.isDue) await pacer.rest();
+  }
+  return found;
 }
 
 /** Whether every file and folder is there as the manifest has it, told by fingerprints; no link is followed. */
 export async function isUntouched(root: DataRoot, { files, folders }: Manifest): Promise<boolean> {
   const pacer = new Pacer();
   for (const folder of new Set([...allFolders(files.keys()), ...folders])) {
-    if (!lstatSync(root.absolute(folder), { throwIfNoEntry: false })?.isDirectory()) return false;
+    if (!root.look(folder, lstat)?.isDirectory()) return false;
   }
   for (const { path, executable, fingerprint } of files.values()) {
-    const stats = lstatSync(root.absolute(path), { throwIfNoEntry: false });
+    const stats = root.look(path, lstat);
     if (!stats?.isFile() || !isSameFingerprint(fingerprint, stats) || isExecutable(stats) !== executable) return false;
     if (pacer.isDue) await pacer.rest();
   }
@@ -141,23 +142,28 @@ interface FileHashes {
 /** Neither follows a link nor waits for a pipe, should one have taken the file's place. */
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
+const lstat = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false });
+
+const openFile = (path: string): number => openSync(path, FLAGS);
+
 /** Reads a file in pieces and hashes it both ways; `algorithm` is that of the repository's object ids. */
 export async function hashFile(path: string, algorithm: 'sha1' | 'sha256'): Promise<FileHashes> {
-  const handle = await open(path, FLAGS);
-  try {
-    const { size } = await handle.stat();
-    const content = createHash('sha256');
-    const object = createHash(algorithm).update(`blob ${size}\0`);
-    let isPointer = false;
-    for await (const chunk of handle.createReadStream({ autoClose: false })) {
-      isPointer ||= isLfsPointer(chunk as Buffer, size);
-      content.update(chunk as Buffer);
-      object.update(chunk as Buffer);
-    }
-    return { sha256: content.digest('hex'), blob: isPointer ? undefined : object.digest('hex') };
-  } finally {
-    await handle.close();
+  return await hashOpen(openFile(path), algorithm);
+}
+
+/** Closes the descriptor in the end. */
+async function hashOpen(descriptor: number, algorithm: 'sha1' | 'sha256'): Promise<FileHashes> {
+  const stream = createReadStream('', { fd: descriptor });
+  const { size } = fstatSync(descriptor);
+  const content = createHash('sha256');
+  const object = createHash(algorithm).update(`blob ${size}\0`);
+  let isPointer = false;
+  for await (const chunk of stream) {
+    isPointer ||= isLfsPointer(chunk as Buffer, size);
+    content.update(chunk as Buffer);
+    object.update(chunk as Buffer);
   }
+  return { sha256: content.digest('hex'), blob: isPointer ? undefined : object.digest('hex') };
 }
 
 /** Moving a file into place changes none of it. */

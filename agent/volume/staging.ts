@@ -9,11 +9,15 @@ interface AgentFolders {
   openAgentFolder(name: string): Folder;
 }
 
-/** The highest number of a lock. Nobody has counted to it: what has it is no lock, and would end the row. */
-export const LAST_GENERATION = 999_999_999_999_999;
+/**
+ * The highest number of a lock. Nobody counts to it: an owner has it only after somebody put a file with the number
+ * below it there, and the next owner begins again above all others. What has a higher number is no lock.
+ */
+export const LAST_GENERATION = 999_999_999_999;
 
 const STAGING = 'staging';
-const KEPT = 'taken-over';
+/** Where what is somebody else's is put. */
+export const KEPT = 'taken-over';
 /** Times that a folder is emptied before it counts as one that somebody goes on filling. */
 const ATTEMPTS = 100;
 
@@ -76,11 +80,11 @@ export class Staging {
   }
 }
 
-/** The highest number of an owner whose folder is there; 0 without any. */
-export function highestStaging(root: AgentFolders): number {
+/** The numbers of owners whose folders are there. */
+export function stagingNumbers(root: AgentFolders): number[] {
   const all = root.openAgentFolder(STAGING);
   try {
-    return Math.max(0, ...all.list().map(numberOf));
+    return all.list().map(numberOf);
   } finally {
     all.close();
   }
@@ -89,7 +93,7 @@ export function highestStaging(root: AgentFolders): number {
 /** That of the lock that its owner had; 0 for what no owner made. */
 function numberOf(name: string): number {
   const number = Number(/^(\d{1,15})\./.exec(name)?.[1] ?? 0);
-  return number < LAST_GENERATION ? number : 0;
+  return number <= LAST_GENERATION ? number : 0;
 }
 
 /**
@@ -101,7 +105,8 @@ export async function removeEarlierStaging(root: AgentFolders, generation: numbe
   try {
     for (const name of all.list()) {
       // What a later owner made is not to be touched by one who was held up here.
-      if (numberOf(name) >= generation) continue;
+      const number = numberOf(name);
+      if (number >= generation && number < LAST_GENERATION) continue;
       await removeFolder(root, all, name);
     }
   } finally {

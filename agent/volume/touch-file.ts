@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
-import { isAgentPath, isFilePath } from '../../shared/domain/relative-path.ts';
+import { isAgentPath, isFilePath, isTooLong } from '../../shared/domain/relative-path.ts';
 import { TerminalError } from '../../shared/errors.ts';
 import type { DataRoot } from './data-root.ts';
 import type { Folder } from './folder.ts';
@@ -16,7 +16,7 @@ const MAX_MARKER_BYTES = 128;
  * the path is no place for a file.
  */
 export async function touchFile(root: DataRoot, path: string, text: string): Promise<void> {
-  if (!isFilePath(path) || isAgentPath(path)) throw unusable(path, 'it is no path of a file');
+  if (!isFilePath(path) || isAgentPath(path) || isTooLong(path)) throw unusable(path, 'it is no path of a file');
   const { handle, isNew } = await openFile(root, path);
   try {
     const { size, isFile } = await statOf(handle);

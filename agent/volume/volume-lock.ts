@@ -1,4 +1,4 @@
-import { closeSync, constants, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, constants, ftruncateSync, lstatSync, openSync, readSync, writeSync } from 'node:fs';
 import * as v from 'valibot';
 import { WaitingError } from '../../shared/errors.ts';
 import type { Identity } from '../plan/template-values.ts';
@@ -6,7 +6,8 @@ import type { DataRoot } from './data-root.ts';
 import type { Folder } from './folder.ts';
 import { probeFolding } from './probe-folding.ts';
 import { putNew } from './put-new.ts';
-import { highestStaging, LAST_GENERATION, removeEarlierStaging, Staging } from './staging.ts';
+import { putAside } from './set-aside.ts';
+import { KEPT, LAST_GENERATION, removeEarlierStaging, Staging, stagingNumbers } from './staging.ts';
 
 export interface LockTimes {
   /** Milliseconds between two signs of life. */
@@ -91,15 +92,14 @@ export class VolumeLock {
   }
 
   async #take(folder: Folder): Promise<void> {
-    folder.unlink(nameOf(LAST_GENERATION));
-    const latest = readLatest(folder);
-    this.#checkFree(latest);
-    // Somebody may have taken the locks away: an owner that is held up still has its folder.
-    const generation = Math.max(latest?.generation ?? 0, highestStaging(this.#root)) + 1;
+    this.#removeOthers(folder);
+    this.#checkFree(readLatest(folder));
+    const generation = this.#nextGeneration(folder);
     const descriptor = this.#create(folder, generation);
     const timer = setInterval(() => this.#beat(), this.#times.beatMs).unref();
     this.#held = { generation, descriptor, timer };
     try {
+      if (generation < LAST_GENERATION) folder.unlink(nameOf(LAST_GENERATION));
       await removeEarlierStaging(this.#root, generation);
       this.#root.staging = Staging.make(this.#root, generation, this.#identity.podUid);
       // Only now: an owner whose folder is made after a look at the lock would escape who takes over in between.
@@ -111,6 +111,23 @@ export class VolumeLock {
       throw error;
     }
     this.#watched = undefined;
+  }
+
+  /** Takes away what somebody else put among the locks and is none: folders, and numbers that are too high. */
+  #removeOthers(folder: Folder): void {
+    for (const name of folder.list()) {
+      if (lstatSync(folder.at(name), { throwIfNoEntry: false })?.isDirectory()) {
+        const kept = this.#root.openAgentFolder(KEPT);
+        putAside(Buffer.from(folder.at(name)), { staging: LOCK, name, kept });
+        kept.close();
+      } else if (numberOf(name) > LAST_GENERATION) folder.unlink(name);
+    }
+  }
+
+  /** Above the staging folders as well: where somebody took the locks away, an owner that is held up still has its folder. */
+  #nextGeneration(folder: Folder): number {
+    const numbers = [...generationsIn(folder), ...stagingNumbers(this.#root)];
+    return Math.max(0, ...numbers.filter((number) => number < LAST_GENERATION)) + 1;
   }
 
   #checkFree(latest: Latest | undefined): void {
@@ -191,8 +208,12 @@ export class VolumeLock {
 
 const nameOf = (generation: number): string => `${generation}.json`;
 
+/** That of a lock; 0 for what is none. */
+const numberOf = (name: string): number => Number(/^([1-9]\d{0,14})\.json$/.exec(name)?.[1] ?? 0);
+
 function generationsIn(folder: Folder): number[] {
-  return folder.list().flatMap((name) => Number(/^([1-9]\d{0,14})\.json$/.exec(name)?.[1] ?? Number.NaN) || []);
+  const numbers = folder.list().map(numberOf);
+  return numbers.filter((number) => number > 0 && number <= LAST_GENERATION);
 }
 
 function latestGeneration(folder: Folder): number | undefined {

@@ -27,12 +27,12 @@ export interface Review {
 
 /** Reads a review; undefined where the JSON is none, or the pod in it is no pod. */
 export function readReview(json: unknown): Review | undefined {
-  const review = v.safeParse(admissionReviewSchema, json);
+  const review = v.safeParse(admissionReviewSchema, json, { abortEarly: true });
   if (!review.success) return undefined;
   const { request } = review.output;
   const { uid, namespace } = request;
   if (!isPodCreation(request)) return { uid, namespace, pod: undefined };
-  const pod = v.safeParse(admittedPodSchema, request.object);
+  const pod = v.safeParse(admittedPodSchema, request.object, { abortEarly: true });
   return pod.success ? { uid, namespace, pod: pod.output } : undefined;
 }
 

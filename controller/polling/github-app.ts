@@ -2,6 +2,7 @@ import { createPrivateKey } from 'node:crypto';
 import { importPKCS8, SignJWT } from 'jose';
 import * as v from 'valibot';
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
+import { ANSWER_BOUNDS, readJson } from '../../shared/domain/read-json.ts';
 import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
 import { messageOf, TerminalError, TransientError } from '../../shared/errors.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
@@ -123,9 +124,9 @@ function readToken({ status, body }: { status: number; body: Buffer }): Installa
       reason: 'GitUnreachable',
     });
   if (status !== 201) throw refused(`GitHub answered ${status}`);
-  const answer = v.safeParse(tokenAnswer, parseJson(body));
-  if (!answer.success) throw refused('the answer holds no token');
-  const { token, expires_at: expiresAt } = answer.output;
+  const answer = readJson(tokenAnswer, body, ANSWER_BOUNDS);
+  if (!answer) throw refused('the answer holds no token');
+  const { token, expires_at: expiresAt } = answer;
   return { token, expiresAt: Math.min(Date.parse(expiresAt), Date.now() + MAX_LIFETIME_MS) };
 }
 
@@ -136,14 +137,6 @@ const tokenAnswer = v.object({
     v.check((text) => !Number.isNaN(Date.parse(text))),
   ),
 });
-
-function parseJson(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
-  }
-}
 
 /** RS256, as GitHub wants it; keys come as PKCS #1 or PKCS #8. */
 async function signJwt(appId: number, pem: string): Promise<string> {

@@ -41,6 +41,16 @@ export function isFilePath(path: string): boolean {
   return !path.includes('\0') && !emptyOrDots.test(path) && !isGitPath(path);
 }
 
+/** What Linux takes for a name, in bytes. */
+const MAX_NAME = 255;
+/** Linux takes 4,095 bytes for a path: the rest is for the folder that the volume is mounted at. */
+const MAX_PATH = 3072;
+
+/** Whether no program could open a file at the path, or not by its name: with more bytes than a path, or a part of it, may have. */
+export function isTooLong(path: string): boolean {
+  return Buffer.byteLength(path) > MAX_PATH || path.split('/').some((name) => Buffer.byteLength(name) > MAX_NAME);
+}
+
 /** Code points that HFS+ passes over in names, by git's list (utf8.c). */
 const ignorable = '[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]*';
 const dotGit = ['\\.', 'g', 'i', 't', ''].join(ignorable);

@@ -20,12 +20,14 @@ export class Networks {
   has(address: string): boolean {
     const [bare = ''] = address.split('%');
     const family = isIP(bare);
-    return family !== 0 && this.#list.check(bare, family === 4 ? 'ipv4' : 'ipv6');
+    if (family === 4) return this.#list.check(bare, 'ipv4');
+    if (family === 0) return false;
+    return this.#list.check(bare, 'ipv6') || translations(bare).some((address) => this.#list.check(address, 'ipv4'));
   }
 }
 
 /**
- * IPv6 addresses by which one may come to an IPv4 address: by NAT64 (RFC 6052, RFC 8215), by 6to4 (RFC 3056), and the
+ * IPv6 addresses by which one may come to an IPv4 address: by NAT64 (RFC 6052), by 6to4 (RFC 3056), and the
  * compatible form of old (RFC 4291 §2.5.5.1). The mapped form is known to Node.
  */
 function version6Forms(address: string): { address: string; bits: number }[] {
@@ -33,10 +35,38 @@ function version6Forms(address: string): { address: string; bits: number }[] {
   const group = (high: number, low: number) => ((high << 8) | low).toString(16);
   return [
     { address: `64:ff9b::${address}`, bits: 96 },
-    { address: `64:ff9b:1::${address}`, bits: 96 },
     { address: `2002:${group(a, b)}:${group(c, d)}::`, bits: 16 },
     { address: `::${address}`, bits: 96 },
   ];
+}
+
+/** Prefixes of translators that a network chooses for itself (RFC 8215). */
+const chosenPrefixes = new BlockList();
+chosenPrefixes.addSubnet('64:ff9b:1::', 48, 'ipv6');
+
+/** Where the bytes of an IPv4 address are, behind a prefix of 48, 56, 64 and 96 bits (RFC 6052 §2.2). */
+const EMBEDDED = [
+  [6, 7, 9, 10],
+  [7, 9, 10, 11],
+  [9, 10, 11, 12],
+  [12, 13, 14, 15],
+];
+
+/** The IPv4 addresses that an IPv6 address may stand for by a prefix of which only its owner knows the length. */
+function translations(address: string): string[] {
+  if (!chosenPrefixes.check(address, 'ipv6')) return [];
+  const bytes = bytesOf(address);
+  const found = EMBEDDED.map((places) => places.map((place) => bytes[place]).join('.'));
+  // Zeros are what is left free behind a longer prefix, and no translator sends anything to 0.0.0.0/8.
+  return found.filter((version4) => !version4.startsWith('0.'));
+}
+
+function bytesOf(address: string): number[] {
+  const groupsOf = (text = '') => (text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16)));
+  const [head, tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::').map(groupsOf);
+  const [left = [], right = []] = [head, tail];
+  const groups = [...left, ...Array<number>(8 - left.length - right.length).fill(0), ...right];
+  return groups.flatMap((group) => [group >> 8, group & 255]);
 }
 
 /** Whether the text is an IP address, a slash and the length of a prefix. */

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { ANSWER_BOUNDS, readJson } from '../../../shared/domain/read-json.ts';
 import { TransientError } from '../../../shared/errors.ts';
 import type { GatewayClient, GatewayRequest } from '../gateway-client.ts';
 
@@ -14,9 +15,9 @@ export const ignition = {
   },
   listEditors: async (client: GatewayClient) => {
     const { body } = await client.send(withKey({ method: 'GET', path: '/data/api/v1/designers' }));
-    const parsed = v.safeParse(sessionsSchema, parseJson(body));
-    if (!parsed.success) throw unreadable();
-    return parsed.output.items.map(({ user, project }) => `${user ?? 'somebody'}${project ? ` on ${project}` : ''}`);
+    const sessions = readJson(sessionsSchema, Buffer.from(body), ANSWER_BOUNDS);
+    if (!sessions) throw unreadable();
+    return sessions.items.map(({ user, project }) => `${user ?? 'somebody'}${project ? ` on ${project}` : ''}`);
   },
 };
 
@@ -25,14 +26,6 @@ const sessionsSchema = v.object({
 });
 
 const withKey = (request: GatewayRequest): GatewayRequest => ({ ...request, apiKeyHeader: 'X-Ignition-API-Token' });
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 const unreadable = () =>
   new TransientError('the gateway does not say who edits on it: its answer to GET /data/api/v1/designers is unknown', {

@@ -28,7 +28,8 @@ export interface GitLimits {
 }
 
 const DEFAULT_TIMEOUT_MS = 60_000;
-const DEFAULT_MAX_OUTPUT = 64 * 1024 * 1024;
+/** Names and ids. A command that lists objects has to say how much that may be. */
+const DEFAULT_MAX_OUTPUT = 1024 * 1024;
 const MAX_STDERR = 16 * 1024;
 const PROXY = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy'];
 /** With the last three a user without a name gets one, as ssh demands. */

@@ -59,6 +59,14 @@ suite('describeFailure', () => {
       Object.assign(new Error('ENOSPC: …'), { code: 'ENOSPC', path: '/data/x' }),
       { message: 'the data volume is full (ENOSPC, /data/x)', code: 'data.ENOSPC', isWaiting: false, retryAfterMs: 0 },
     ],
+    [
+      'a name that the volume does not take',
+      Object.assign(new Error('ENAMETOOLONG: …'), { code: 'ENAMETOOLONG', path: '/staging/0', dest: '/data/x' }),
+      {
+        message: 'the name of a file is too long for the data volume (ENAMETOOLONG, /data/x)',
+        ...{ code: 'data.ENAMETOOLONG', isWaiting: false, retryAfterMs: 0 },
+      },
+    ],
     ['anything else', new Error('m'), { message: 'm', code: 'unexpected', isWaiting: false, retryAfterMs: 0 }],
   ];
   for (const [name, error, expected] of cases) {

@@ -1,24 +1,19 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { suite, test } from 'node:test';
-import { promisify } from 'node:util';
+import { importable, runInSmallHeap } from '../support/small-heap.ts';
 
 const MIB = 1024 ** 2;
-const run = promisify(execFile);
 
-/** Makes content from `text` in a process with the heap of a container of 128 MiB, and gives what it says. */
+/** Makes content from `text`, and gives what it says. */
 async function makeContent(text: string, way: 'template' | 'patch'): Promise<string> {
-  const at = (file: string) => JSON.stringify(new URL(`../../../../agent/${file}`, import.meta.url).href);
-  const script = `
-    import { renderContent } from ${at('content/deliver-content.ts')};
-    import { applyPatches } from ${at('plan/file-patches.ts')};
+  return await runInSmallHeap(`
+    import { renderContent } from ${importable('agent/content/deliver-content.ts')};
+    import { applyPatches } from ${importable('agent/plan/file-patches.ts')};
     const content = Buffer.from(${text});
     const value = { get: () => 'x'.repeat(300) };
     const steps = [[{ path: ['0'], json: '"x"' }]];
     const result = ${way === 'template' ? 'renderContent(content, value)' : "applyPatches(content, { steps, hash: '' })"};
-    console.log(result.kind, result.message ?? result.content.length);`;
-  const flags = ['--max-old-space-size=64', '--max-semi-space-size=1', '--input-type=module'];
-  return (await run(process.execPath, [...flags, '--eval', script])).stdout.trim();
+    console.log(result.kind, result.message ?? result.content.length);`);
 }
 
 /** As an expression: the piece, so often that a few bytes are left of 8 MiB. */

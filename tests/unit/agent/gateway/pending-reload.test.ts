@@ -28,6 +28,19 @@ suite('the mark of changes that the gateway does not know of', () => {
     assert.equal(pending.isPending(), false);
   });
 
+  test('is cleared where a folder took its place, which is put aside', async (t) => {
+    const { data, pending } = await arrange(t);
+    await mkdir(path.join(data, '.sync-agent/reload-pending/theirs'), { recursive: true });
+    assert.equal(pending.isPending(), true);
+    pending.clear();
+    assert.equal(pending.isPending(), false);
+    const [aside = ''] = await readdir(path.join(data, '.sync-agent'));
+    assert.deepEqual(await readdir(path.join(data, '.sync-agent', aside)), ['theirs']);
+    pending.mark();
+    pending.clear();
+    assert.equal(pending.isPending(), false);
+  });
+
   test('never gets out of the volume by a link in the place of its folder', async (t) => {
     const { data, outside, pending } = await arrange(t);
     pending.isPending();

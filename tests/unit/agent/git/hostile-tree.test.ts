@@ -67,6 +67,16 @@ suite('a tree that nobody can have committed with git', () => {
   }
 });
 
+test('an author of a megabyte is not read, and the files are there', async (t) => {
+  const { repository, write, commitTree } = await arrange(t);
+  const entries = [{ mode: '100644', name: 'a', id: await write('blob', Buffer.from('1')) }];
+  const commit = await commitTree(entries, `${'A'.repeat(1024 ** 2)} <a@b.test> 1700000000 +0000`);
+  const sandbox = await createSandbox(t);
+  const outcome = await sandbox.sync({ repo: repository.url, commit });
+  assert.deepEqual(await sandbox.files(), { a: '1' });
+  assert.equal(outcome.kind === 'synced' && outcome.author, undefined);
+});
+
 suite('an old but honest history', () => {
   test('works, though its modes have zeros in front and its authors no address', async (t) => {
     const { repository, write, commitTree } = await arrange(t);

@@ -120,6 +120,30 @@ suite('submodules', () => {
     }
   });
 
+  test('are refused in words where .gitmodules is no file to read', async (t) => {
+    const server = await startServer(t);
+    const [root, leaf] = await Promise.all(['root', 'leaf'].map(server.createRepository));
+    assert.ok(root && leaf);
+    const link = { submodule: await leaf.commit({ files: { l: '1' } }) };
+    const good = gitmodules({ lib: '../leaf.git' });
+    const cases: [modules: string, message: RegExp][] = [
+      // Git says the name again with each setting: 34 KB become 66 MB.
+      [`${good}[submodule "${'n'.repeat(30_000)}"]\n${'a\n'.repeat(2_200)}`, /^\.gitmodules holds too much/],
+      [`${good}${'# a comment\n'.repeat(100_000)}`, /^\.gitmodules holds too much/],
+      [`${good}[submodule`, /^\.gitmodules cannot be read/],
+    ];
+    const sandbox = await createSandbox(t);
+    for (const [modules, message] of cases) {
+      const commit = await root.commit({ files: { '.gitmodules': modules, lib: link } });
+      const refusal = { name: 'TerminalError', code: 'submodule.refused', message };
+      await assert.rejects(sandbox.sync({ repo: root.url, commit, submodules: true, profile: mapped('lib') }), refusal);
+    }
+    const many = gitmodules(Object.fromEntries(Array.from({ length: 2_000 }, (_, n) => [`libs/${n}`, '../x.git'])));
+    const commit = await root.commit({ files: { '.gitmodules': `${good}${many}` } });
+    await sandbox.sync({ repo: root.url, commit, submodules: true, profile: mapped('lib') });
+    assert.deepEqual(await sandbox.files(), { 'lib/l': '1' });
+  });
+
   test('are followed only so deep, and only so many', async (t) => {
     const server = await startServer(t);
     const sandbox = await createSandbox(t);

@@ -43,6 +43,28 @@ suite('a commit that lists more than can be counted', { timeout: 60_000 }, () =>
     });
   }
 
+  test('is not compared file by file where its paths are very long', async (t) => {
+    const server = await startGitServer();
+    t.after(() => server.stop());
+    const { url: repo, path, git, commit } = await server.createRepository('x');
+    const sandbox = await createSandbox(t, { heapBytes: 32 * MIB });
+    const from = await commit({ files: { ok: 'x' } });
+    await sandbox.sync({ repo, commit: from });
+    const write = objectWriter(path);
+    const file = await write('blob', Buffer.from('x'));
+    const entry = (mode: string, name: string, id: string) =>
+      Buffer.concat([Buffer.from(`${mode} ${name}\0`), Buffer.from(id, 'hex')]);
+    const names = Array.from({ length: 1_000 }, (_, index) => String(1_000 + index));
+    let tree = await write('tree', Buffer.concat(names.map((name) => entry('100644', name, file))));
+    for (let level = 0; level < 10; level += 1) tree = await write('tree', entry('40000', 'n'.repeat(4_000), tree));
+    const author = 'A <a@b.test> 1700000000 +0000';
+    const text = `tree ${tree}\nauthor ${author}\ncommitter ${author}\n\nx\n`;
+    const to = await write('commit', Buffer.from(text));
+    await git('update-ref', 'refs/heads/main', to);
+    await assert.rejects(sandbox.sync({ repo, commit: to }), { code: 'sync.TooManyFiles' });
+    assert.equal(await sandbox.clone.changes({ from, to, sources: [''] }), undefined);
+  });
+
   test('stops to be counted when the agent is told to stop', async (t) => {
     const target = await commitBomb(t);
     const sandbox = await createSandbox(t, { heapBytes: 2 ** 50 });

@@ -160,6 +160,18 @@ suite('desiredTree', () => {
       mapping: { source: 'd', destination: '.' },
       problem: /agent's own files/,
     },
+    {
+      name: 'a name of more than 255 bytes',
+      entries: [file(`d/${'é'.repeat(128)}/x`)],
+      mapping: { source: 'd', destination: '.' },
+      problem: /é{100}… is too long/,
+    },
+    {
+      name: 'a path that its destination makes too long',
+      entries: [file(`d/${'n/'.repeat(1_530)}x`)],
+      mapping: { source: 'd', destination: 'in/some/folder' },
+      problem: /^mappings\[0\]: in\/some\/folder\/n\/n.* is too long/,
+    },
   ];
   for (const { name, entries = repository, mapping, problem } of refused) {
     test(`refuses ${name}`, () => assert.match(build(entries, [mapping]).problems?.join('\n') ?? '', problem));

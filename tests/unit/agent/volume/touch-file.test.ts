@@ -63,6 +63,7 @@ suite('touchFile', () => {
     ['', /no path of a file/],
     ['.sync-agent/manifest.jsonl', /no path of a file/],
     ['.', /no path of a file/],
+    ['n'.repeat(256), /no path of a file/],
   ] as const) {
     test(`refuses ${JSON.stringify(name)}`, async (t) => {
       const { root } = await makeRoot(t);

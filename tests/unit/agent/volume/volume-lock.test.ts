@@ -4,6 +4,7 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
+import { LAST_GENERATION } from '../../../../agent/volume/staging.ts';
 import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 
@@ -169,6 +170,51 @@ suite('two agents on one volume', () => {
     await (await agentOf('a')).hold();
     assert.deepEqual(await readdir(path.join(own, 'lock')), ['1.json']);
     assert.deepEqual(await readdir(path.join(own, 'staging')), ['1.uid-of-a']);
+  });
+
+  for (const planted of [LAST_GENERATION - 2, LAST_GENERATION - 1, LAST_GENERATION, 999_999_999_999_998]) {
+    test(`after the number ${planted} the lock still has one owner`, async (t) => {
+      const { agentOf, own } = await prepare(t);
+      await mkdir(path.join(own, 'lock'), { recursive: true });
+      await writeFile(path.join(own, `lock/${planted}.json`), '{"podUid":"uid-of-a","pod":"ns/a"}');
+      for (const [owner, other] of ['ab', 'ba', 'ab', 'ba', 'ab'].map((names) => names.split(''))) {
+        const [a, b] = [await agentOf(owner ?? ''), await agentOf(other ?? '')];
+        assert.equal(await a.hold(), true);
+        for (const started = performance.now(); performance.now() - started < 2 * times.staleMs; await sleep(10)) {
+          await assert.rejects(b.hold(), { code: 'data.inUse' });
+          assert.equal(a.lock.isHeld, true);
+        }
+        assert.equal((await readdir(path.join(own, 'staging'))).length, 1);
+        assert.equal((await readdir(path.join(own, 'lock'))).length, 1);
+        await a.lock.release();
+      }
+    });
+  }
+
+  test('a follower removes the staging folder of an owner with the highest number', async (t) => {
+    const { agentOf, folder, own } = await prepare(t);
+    await mkdir(path.join(own, 'lock'), { recursive: true });
+    await writeFile(path.join(own, `lock/${LAST_GENERATION - 1}.json`), '{"podUid":"uid-of-a","pod":"ns/a"}');
+    const a = await agentOf('a', silent);
+    await a.hold();
+    const { staging } = a.root;
+    await writeFile(staging.at('0'), 'staged');
+    await holdInTime(await agentOf('b'));
+    assert.equal(a.lock.isHeld, false);
+    await assert.rejects(rename(staging.at('0'), path.join(folder, 'x')), { code: 'ENOENT' });
+  });
+
+  test('folders in the place of its files are put aside', async (t) => {
+    const { agentOf, own } = await prepare(t);
+    for (const name of ['1.json', 'uid-of-a.new', '999999999999999.json']) {
+      await mkdir(path.join(own, 'lock', name), { recursive: true });
+      await writeFile(path.join(own, 'lock', name, 'theirs'), 'theirs');
+    }
+    await (await agentOf('a')).hold();
+    assert.deepEqual(await readdir(path.join(own, 'lock')), ['1.json']);
+    for (const name of ['1.json', 'uid-of-a.new', '999999999999999.json']) {
+      assert.equal(await readFile(path.join(own, 'taken-over', `lock.${name}`, 'theirs'), 'utf8'), 'theirs');
+    }
   });
 
   test('a file in a staging folder whose name is no UTF-8 is put aside', async (t) => {

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import { describeFailure } from '../../../../agent/report/describe-failure.ts';
+import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
+import { createLfsHost } from '../../../support/lfs-host.ts';
+import { createSandbox, type Sandbox } from '../support/sandbox.ts';
+
+const run = promisify(execFile);
+const MIB = 1024 ** 2;
+
+async function startServer(t: TestContext) {
+  const server = await startGitServer();
+  t.after(() => server.stop());
+  return server;
+}
+
+/** A git whose disk has room for so many packs. */
+class FullGit extends Git {
+  fetches = 0;
+  readonly #room: number;
+
+  constructor(room: number) {
+    super(process.env);
+    this.#room = room;
+  }
+
+  override spawn(args: string[], options: GitOptions): ChildProcess {
+    if (!args.includes('fetch')) return super.spawn(args, options);
+    this.fetches += 1;
+    const gitDir = args.find((arg) => arg.startsWith('--git-dir='))?.slice('--git-dir='.length) ?? '';
+    const packs = readdirSync(path.join(gitDir, 'objects/pack')).filter((name) => name.endsWith('.pack'));
+    if (packs.length < this.#room) return super.spawn(args, options);
+    const full = '!echo "fatal: write error: No space left on device" >&2; exit 128';
+    return super.spawn(['-c', `alias.full=${full}`, 'full'], options);
+  }
+}
+
+/** Works with a file system of 16 MiB where the clone is to be, or skips the test where nobody may mount one. */
+async function withSmallVolume(t: TestContext, { repo }: Sandbox, work: () => Promise<void>): Promise<void> {
+  await mkdir(repo, { recursive: true });
+  const isMounted = await run('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', repo]).then(
+    () => true,
+    () => false,
+  );
+  if (!isMounted) return t.skip('this machine lets nobody mount');
+  try {
+    await work();
+  } finally {
+    await run('umount', ['-l', repo]);
+  }
+}
+
+suite('the volume of the clone', () => {
+  test('makes room for a commit where packs of earlier ones fill it', async (t) => {
+    const { url: repo, commit } = await (await startServer(t)).createRepository('x');
+    const git = new FullGit(3);
+    const sandbox = await createSandbox(t, { git });
+    for (let n = 0; n < 6; n += 1) {
+      await sandbox.sync({ repo, commit: await commit({ files: { f: `${n}` } }) });
+      assert.deepEqual(await sandbox.files(), { f: `${n}` });
+    }
+    assert.equal(git.fetches, 7, 'one of them was tried twice');
+  });
+
+  test('is emptied once for a commit that has no room in any case', async (t) => {
+    const { url: repo, commit } = await (await startServer(t)).createRepository('x');
+    const git = new FullGit(0);
+    const sandbox = await createSandbox(t, { git });
+    const target = { repo, commit: await commit({ files: { f: '1' } }) };
+    const tries = [];
+    for (let n = 0; n < 3; n += 1) {
+      await assert.rejects(sandbox.sync(target), { name: 'TransientError', code: 'git.noSpace' });
+      tries.push(git.fetches);
+    }
+    assert.deepEqual(tries, [2, 3, 4]);
+  });
+
+  test('makes room for files of Git LFS as well', async (t) => {
+    const server = await startServer(t);
+    const lfs = createLfsHost(`${server.url}/x.git/info/lfs/objects`);
+    server.lfs = lfs.listener;
+    const { url: repo, commit } = await server.createRepository('x');
+    const sandbox = await createSandbox(t);
+    await withSmallVolume(t, sandbox, async () => {
+      for (let n = 0; n < 2; n += 1) {
+        await sandbox.sync({ repo, commit: await commit({ files: { f: randomBytes(5 * MIB) } }) });
+      }
+      const large = lfs.add('x'.repeat(8 * MIB));
+      await sandbox.sync({ repo, commit: await commit({ files: { f: large } }) });
+      assert.equal((await sandbox.files()).f?.length, 8 * MIB);
+    });
+  });
+
+  test('is told from the data volume where it is read-only', async (t) => {
+    const { url: repo, commit } = await (await startServer(t)).createRepository('x');
+    const sandbox = await createSandbox(t);
+    await withSmallVolume(t, sandbox, async () => {
+      await sandbox.sync({ repo, commit: await commit({ files: { f: '1' } }) });
+      await writeFile(path.join(sandbox.repo, 'objects/pack/tmp_pack_x'), 'left by a kill');
+      await run('mount', ['-o', 'remount,ro', sandbox.repo]);
+      const target = { repo, commit: await commit({ files: { f: '2' } }) };
+      for (const state of ['running', 'restarted']) {
+        const failure = describeFailure(await sandbox.sync(target).catch((error) => error));
+        assert.equal(failure.code, 'volume.EROFS', state);
+        assert.match(failure.message, /^the volume of the clone \(REPO_PATH\) is mounted read-only/, state);
+        await sandbox.restart();
+      }
+      await run('mount', ['-o', 'remount,rw', sandbox.repo]);
+      await sandbox.sync(target);
+      assert.deepEqual(await sandbox.files(), { f: '2' });
+    });
+  });
+
+  test('takes a repository of the other object format', async (t) => {
+    const server = await startServer(t);
+    const [old, next] = [await server.createRepository('old'), await server.createRepository('next')];
+    await rm(next.path, { recursive: true });
+    await run('git', ['init', '-q', '--bare', '--object-format=sha256', '--initial-branch=main', next.path]);
+    for (const key of ['allowFilter', 'allowTipSHA1InWant', 'allowReachableSHA1InWant']) {
+      await next.git('config', `uploadpack.${key}`, 'true');
+    }
+    const sandbox = await createSandbox(t);
+    const commits = [await old.commit({ files: { f: '1' } }), await next.commit({ files: { f: '2' } })] as const;
+    await sandbox.sync({ repo: old.url, commit: commits[0] });
+    await sandbox.sync({ repo: next.url, commit: commits[1] });
+    assert.deepEqual(await sandbox.files(), { f: '2' });
+    await sandbox.sync({ repo: old.url, commit: commits[0] });
+    assert.deepEqual(await sandbox.files(), { f: '1' });
+  });
+});

@@ -1,0 +1,14 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const FLAGS = ['--max-old-space-size=64', '--max-semi-space-size=1', '--input-type=module'];
+
+/** Runs a script in a process with the heap of a container of 128 MiB, and gives what it prints. */
+export async function runInSmallHeap(script: string): Promise<string> {
+  return (await run(process.execPath, [...FLAGS, '--eval', script])).stdout.trim();
+}
+
+/** A file of the repository as an import's text. */
+export const importable = (file: string): string =>
+  JSON.stringify(new URL(`../../../../${file}`, import.meta.url).href);

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { lstatSync } from 'node:fs';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import type { OwnedFile } from '../../../../agent/plan/manifest.ts';
+import { DataRoot } from '../../../../agent/volume/data-root.ts';
+import { manifestText } from '../../../../agent/volume/manifest-text.ts';
+import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { foldersOf } from '../../../../shared/domain/relative-path.ts';
+import { createSandbox } from '../support/sandbox.ts';
+
+const folder = 'n'.repeat(200);
+/** Longer than what Linux takes for a path; each part of it can be made. */
+const long = `${Array(21).fill(folder).join('/')}/f`;
+
+async function prepare(t: TestContext) {
+  const server = await startGitServer();
+  t.after(() => server.stop());
+  const { url: repo, commit } = await server.createRepository('x');
+  return { sandbox: await createSandbox(t), repo, commit };
+}
+
+/** Makes folders one in the other, further down than a path leads. */
+async function makeDeep(data: string, below: string): Promise<DataRoot> {
+  const root = await DataRoot.open(data);
+  for (const made of foldersOf(`${below}/x`)) {
+    const parent = root.openFolder(made.includes('/') ? made.slice(0, made.lastIndexOf('/')) : '');
+    parent.make(made.slice(made.lastIndexOf('/') + 1));
+    parent.close();
+  }
+  return root;
+}
+
+suite('paths that are too long', () => {
+  for (const [name, file] of [
+    ['a path', long],
+    ['a name', `d/${'é'.repeat(128)}`],
+  ] as const) {
+    test(`${name}: the commit is refused, and the next one comes`, async (t) => {
+      const { sandbox, repo, commit } = await prepare(t);
+      await sandbox.sync({ repo, commit: await commit({ files: { ok: '0' } }) });
+      const tooLong = await commit({ files: { ok: '1', [file]: 'x' } });
+      const isNamed = ({ code, message }: { code: string; message: string }) =>
+        code === 'sync.ProfileInvalid' && message.includes(file.slice(0, 50)) && message.length < 1_000;
+      await assert.rejects(sandbox.sync({ repo, commit: tooLong }), isNamed);
+      assert.deepEqual(await sandbox.files(), { ok: '0' });
+      await sandbox.sync({
+        repo,
+        commit: tooLong,
+        profile: { excludePatterns: [`${file.slice(0, file.indexOf('/'))}/`] },
+      });
+      assert.deepEqual(await sandbox.files(), { ok: '1' });
+      await sandbox.sync({ repo, commit: await commit({ files: { ok: '2', [file]: null } }) });
+      assert.deepEqual(await sandbox.files(), { ok: '2' });
+    });
+  }
+
+  test('what an earlier version delivered goes with the next commit', async (t) => {
+    const { sandbox, repo, commit } = await prepare(t);
+    const first = await commit({ files: { ok: '0' } });
+    const root = await makeDeep(sandbox.data, path.dirname(long));
+    const parent = root.openFolder(path.dirname(long));
+    await writeFile(parent.at('f'), 'x');
+    const { size, mtimeMs, ino } = lstatSync(parent.at('f'));
+    parent.close();
+    const owned: OwnedFile = {
+      path: long,
+      source: long,
+      blob: 'c1b0730a1d0fd9b3b9d8f8a5cbe2bd8f9f5a9d0c',
+      sha256: '2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881',
+      executable: false,
+      fingerprint: { size, mtimeMs, ino },
+    };
+    const manifest = { files: new Map([[long, owned]]), folders: new Set(foldersOf(long)), pending: new Set<string>() };
+    await mkdir(path.join(sandbox.data, '.sync-agent'));
+    const text = [...manifestText({ ...manifest, applied: undefined })].join('');
+    await writeFile(path.join(sandbox.data, '.sync-agent/manifest.jsonl'), text);
+    await sandbox.sync({ repo, commit: first });
+    assert.deepEqual((await readdir(sandbox.data)).sort(), ['.sync-agent', 'ok']);
+  });
+
+  test('folders of the gateway in the place of a file are a conflict, however deep', async (t) => {
+    const { sandbox, repo, commit } = await prepare(t);
+    const deep = `ok/${Array(25).fill(folder).join('/')}`;
+    await makeDeep(sandbox.data, deep);
+    const first = await commit({ files: { ok: '0' } });
+    await assert.rejects(sandbox.sync({ repo, commit: first }), { code: 'sync.PathConflict' });
+    await promisify(execFile)('rm', ['-r', path.join(sandbox.data, 'ok')]); // Node's own does not get so deep
+    await sandbox.sync({ repo, commit: first });
+    assert.deepEqual(await sandbox.files(), { ok: '0' });
+  });
+});
