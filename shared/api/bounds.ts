@@ -18,6 +18,8 @@ export const BOUNDS = {
   list: 64,
   /** Bytes of a git ref name. */
   ref: 255,
+  /** Characters of all globs in `spec.webhook.allowedRefs` together. */
+  allowedRefs: 4_096,
   /** Characters of a repository URL. */
   url: 1024,
   /** Gateways listed in status; the counts next to the list cover all. */

@@ -23,6 +23,10 @@ const webhookSchema = v.pipe(
       v.pipe(
         v.array(refGlob('A glob of *, **, ?, [a-z], [!a-z] and {a,b}, such as v* or refs/heads/release/*.')),
         v.maxLength(BOUNDS.list),
+        cel({
+          rule: `self.map(glob, size(glob)).sum() <= ${BOUNDS.allowedRefs}`,
+          message: `must have at most ${BOUNDS.allowedRefs} characters in all globs together`,
+        }),
         v.description('Refs that a webhook may ask for. Empty: any tag, and the ref in spec.git.ref.'),
       ),
       [],

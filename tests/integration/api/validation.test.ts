@@ -66,6 +66,11 @@ const refused: [what: string, changes: Record<string, unknown>, words: RegExp][]
   ['an extended glob', { 'webhook.allowedRefs': ['v@(1|2)'] }, /must be a glob of/],
   ['a quantifier in a glob', { 'webhook.allowedRefs': ['v[0-9]+'] }, /no \+ after \]/],
   ['a range in a glob', { 'webhook.allowedRefs': ['v{1..9}'] }, /no range \{1\.\.9\}/],
+  [
+    'globs that are long together',
+    { 'webhook.allowedRefs': Array(64).fill('v'.repeat(65)) },
+    /at most 4096 characters/,
+  ],
   ['no method of authentication', { 'git.auth': {} }, /exactly one of token, sshKey and githubApp/],
   [
     'two methods of authentication',
@@ -133,6 +138,7 @@ const accepted: [what: string, changes: Record<string, unknown>][] = [
   ],
   ['git://', { 'git.repo': 'git://git.test/app.git' }],
   ['globs', { 'webhook.allowedRefs': ['v*', 'release/**', 'v[!0-9]?', '{a,b}', '1.0.0+b', 'a\\(b', 'a)', 'a|b'] }],
+  ['many globs', { 'webhook.allowedRefs': Array(64).fill('v'.repeat(64)) }],
   ['a full ref', { 'git.ref': 'refs/heads/release/1.x' }],
   ['a hash', { 'git.ref': 'a'.repeat(40) }],
   ['a ref with unusual letters', { 'git.ref': 'feature/größe@2' }],
