@@ -14,6 +14,8 @@ export const BOUNDS = {
   patches: 16,
   /** Values set by one patch. */
   patchValues: 32,
+  /** Keys of a path inside a JSON file. */
+  depth: 64,
   /** Variables, patterns, refs of one list. */
   list: 64,
   /** Bytes of a git ref name. */

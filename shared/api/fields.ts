@@ -12,6 +12,13 @@ export interface CelRule {
 export const cel = <TInput>(...rules: CelRule[]) =>
   v.metadata<TInput, { 'x-kubernetes-validations': CelRule[] }>({ 'x-kubernetes-validations': rules });
 
+/** Bounds the length of each key of a map, which OpenAPI cannot. */
+export const boundedKeys = <TInput>(maxLength: number) =>
+  cel<TInput>({
+    rule: `self.all(key, size(key) <= ${maxLength})`,
+    message: `must have keys of at most ${maxLength} characters`,
+  });
+
 /** A bounded string with a description for `kubectl explain`. */
 export const text = (description: string, maxLength: number = BOUNDS.text) =>
   v.pipe(v.string(), v.maxLength(maxLength), v.description(description));

@@ -1,3 +1,4 @@
+import { BOUNDS } from '../api/bounds.ts';
 import type { Mapping } from '../api/sync.ts';
 import { compileGlob, globProblem } from './glob.ts';
 import { editTree, type JsonEdit, parseJsonPath } from './json-edits.ts';
@@ -17,6 +18,10 @@ export interface RenderedPatch {
 
 export type RenderedPatchResult = { kind: 'patch'; patch: RenderedPatch } | { kind: 'problem'; message: string };
 
+/** So many characters of a path are quoted. */
+const MOST_QUOTED = 80;
+const pathRule = `keys with dots between them, at most ${BOUNDS.depth} keys and ${BOUNDS.text} characters`;
+
 /** Renders the values of a patch, and checks what can be checked without the file. */
 export function renderPatch({ file: pattern, set }: Patch, values: TemplateValues): RenderedPatchResult {
   const file = relativePath(pattern ?? '');
@@ -26,7 +31,7 @@ export function renderPatch({ file: pattern, set }: Patch, values: TemplateValue
   const edits: JsonEdit[] = [];
   for (const [path, text] of Object.entries(set)) {
     const keys = parseJsonPath(path);
-    if (!keys) return problem(`.set: ${JSON.stringify(path)} is no path: keys with dots between them`);
+    if (!keys) return problem(`.set: ${JSON.stringify(path.slice(0, MOST_QUOTED))} is no path: ${pathRule}`);
     const rendered = renderTemplate(text, values);
     if (rendered.kind === 'problem') return problem(`.set.${path}: ${rendered.message}`);
     edits.push({ path: keys, json: jsonText(rendered.text) });

@@ -112,6 +112,11 @@ const refused: [what: string, changes: Record<string, unknown>, words: RegExp][]
   ['a backslash in a path', mapping({ destination: 'a\\b' }), /backslashes/],
   ['an unknown type of mapping', mapping({ type: 'link' }), /supported values: "dir", "file"/],
   ['a patch that sets nothing', mapping({ patches: [{ file: 'a.json', set: {} }] }), /at least 1 properties/],
+  [
+    'a long path in a patch',
+    mapping({ patches: [{ file: 'a.json', set: { ['a.'.repeat(300)]: '1' } }] }),
+    /keys of at most 512 characters/,
+  ],
   ['a name of a variable', { 'sync.defaults': { vars: { 'a-b': 'x' } } }, /must be identifiers/],
   ['a short sync period', { 'sync.defaults': { syncPeriod: 1 } }, /greater than or equal to 5/],
   ['a port', { gateway: { port: 70_000 } }, /less than or equal to 65535/],
@@ -162,6 +167,15 @@ const accepted: [what: string, changes: Record<string, unknown>][] = [
         ]),
       ),
     },
+  ],
+  [
+    'patches as large as they may be',
+    mapping({
+      patches: Array(16).fill({
+        file: 'f'.repeat(512),
+        set: Object.fromEntries(Array.from({ length: 32 }, (_, n) => [`${n}`.padEnd(512, 'k'), 'v'.repeat(512)])),
+      }),
+    }),
   ],
 ];
 
