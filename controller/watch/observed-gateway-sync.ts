@@ -99,9 +99,7 @@ function projectSync(sync: GatewaySyncSpec['sync']): ObservedSync {
     const kept = { ...(paused && { paused }), ...(dryRun && { dryRun }), ...(maxFailures && { maxFailures }) };
     return [name, kept] as const;
   });
-  const problems = validateProfiles(sync)
-    .slice(0, SHOWN_PROBLEMS)
-    .map((problem) => clip(problem, BOUNDS.message));
+  const problems = validateProfiles(sync, SHOWN_PROBLEMS).map((problem) => clip(problem, BOUNDS.message));
   return { profiles: Object.fromEntries(profiles), ...(problems.length > 0 ? { problems } : {}) };
 }
 

@@ -14,6 +14,12 @@ export const BOUNDS = {
   patches: 16,
   /** Values set by one patch. */
   patchValues: 32,
+  /** Characters of a path once its templates are rendered: what Linux takes. */
+  path: 4_096,
+  /** Characters of a value once its templates are rendered. */
+  value: 32_768,
+  /** Characters of all that is rendered for one profile in the agent, and for all profiles of a spec in the controller. */
+  rendered: 2_097_152,
   /** Keys of a path inside a JSON file. */
   depth: 64,
   /** Variables, patterns, refs of one list. */

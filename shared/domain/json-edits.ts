@@ -17,12 +17,17 @@ export type EditTreeResult = { kind: 'tree'; tree: EditTree } | { kind: 'problem
  */
 export function parseJsonPath(text: string): string[] | undefined {
   if (text.length > BOUNDS.text) return undefined;
+  const keys = text.includes('\\') ? splitEscaped(text) : text.split('.');
+  return keys.includes('') || keys.length > BOUNDS.depth ? undefined : keys;
+}
+
+function splitEscaped(text: string): string[] {
   const keys = [''];
   for (const [part] of text.matchAll(/\\[.\\]|[\s\S]/g)) {
     if (part === '.') keys.push('');
     else keys[keys.length - 1] += part.length === 2 && part.startsWith('\\') ? part.slice(1) : part;
   }
-  return keys.includes('') || keys.length > BOUNDS.depth ? undefined : keys;
+  return keys;
 }
 
 /** Brings edits into one tree, so that their order decides nothing; two that touch the same place are a problem. */
