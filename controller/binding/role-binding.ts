@@ -6,6 +6,7 @@ import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import {
+  fingerprintOf,
   MANAGED_BY,
   type ObservedRoleBinding,
   projectRoleBinding,
@@ -40,7 +41,8 @@ export async function ensureRoleBinding(
   }
   if (!current.isOurs) return serviceAccounts.length === 0 ? 'unchanged' : 'foreign';
   const { ownerUID, roleRef, subjects } = current;
-  if (ownerUID === gatewaySync.uid && roleRef === WANTED_ROLE && equal(subjects, serviceAccounts)) return 'unchanged';
+  if (ownerUID === gatewaySync.uid && roleRef === WANTED_ROLE && subjects === fingerprintOf(serviceAccounts))
+    return 'unchanged';
   await replace(client, gatewaySync, { serviceAccounts, current });
   return 'written';
 }
@@ -94,8 +96,4 @@ function roleBindingOf({ namespace, name, uid }: ObservedGatewaySync, serviceAcc
 
 function ignoreAbsence(error: unknown): void {
   if (!isApiError(error, 404)) throw error;
-}
-
-function equal(a: string[], b: string[]): boolean {
-  return a.length === b.length && a.every((value, index) => value === b[index]);
 }

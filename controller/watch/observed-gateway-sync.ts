@@ -42,7 +42,23 @@ interface ObservedSync {
   problems?: string[];
 }
 
-export type ObservedSpec = Omit<GatewaySyncSpec, 'sync'> & { sync: ObservedSync };
+type ObservedGit = Pick<GatewaySyncSpec['git'], 'repo' | 'ref' | 'auth' | 'caSecretRef' | 'verify'>;
+
+type Header = NonNullable<
+  NonNullable<NonNullable<GatewaySyncSpec['gateway']['reload']>['requests']>[number]['headersFrom']
+>[number];
+
+/** Of the calls to the gateway only the Secrets: the sidecar mounts them. */
+type ObservedGateway = Pick<GatewaySyncSpec['gateway'], 'port' | 'tls' | 'api'> & {
+  reload?: { requests?: { headersFrom?: Pick<Header, 'secretRef'>[] | undefined }[] | undefined } | undefined;
+};
+
+/** What the controller uses of a spec, 80 kB at most. */
+export type ObservedSpec = Pick<GatewaySyncSpec, 'polling' | 'webhook' | 'agent' | 'paused'> & {
+  git: ObservedGit;
+  gateway: ObservedGateway;
+  sync: ObservedSync;
+};
 
 /** The fields of a GatewaySync that the controller uses; the mappings and managedFields are boiled down. */
 export interface ObservedGatewaySync {
@@ -89,8 +105,26 @@ export function projectGatewaySync(
 }
 
 /** Keeps what is used of a spec. */
-export function projectSpec({ sync, ...rest }: GatewaySyncSpec): ObservedSpec {
-  return { ...rest, sync: projectSync(sync) };
+export function projectSpec({ git, gateway, sync, ...rest }: GatewaySyncSpec): ObservedSpec {
+  const { repo, ref, auth, caSecretRef, verify } = git;
+  const { polling, webhook, agent, paused } = rest;
+  return {
+    ...{ polling, webhook, paused, sync: projectSync(sync), gateway: projectGateway(gateway) },
+    git: { repo, ref, ...withoutUndefined({ auth, caSecretRef, verify }) },
+    ...withoutUndefined({ agent }),
+  };
+}
+
+function projectGateway({ port, tls, api, reload }: GatewaySyncSpec['gateway']): ObservedGateway {
+  const headersFrom = (reload?.requests ?? []).flatMap(({ headersFrom: headers = [] }) =>
+    headers.map(({ secretRef }) => ({ secretRef })),
+  );
+  return {
+    port,
+    tls,
+    ...withoutUndefined({ api }),
+    ...(headersFrom.length > 0 && { reload: { requests: [{ headersFrom }] } }),
+  };
 }
 
 function projectSync(sync: GatewaySyncSpec['sync']): ObservedSync {

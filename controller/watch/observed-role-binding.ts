@@ -1,6 +1,9 @@
+import { createHash } from 'node:crypto';
+import { BOUNDS } from '../../shared/api/bounds.ts';
 import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
 import { agentRoleBindingName, FIELD_MANAGERS } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
+import { clip, MAX_UID } from './observed-text.ts';
 
 export const RBAC = 'rbac.authorization.k8s.io/v1';
 
@@ -19,8 +22,8 @@ export interface RoleBinding {
 export interface ObservedRoleBinding {
   namespace: string;
   name: string;
-  /** ServiceAccounts of the same namespace, sorted; anything else shows as another text. */
-  subjects: string[];
+  /** Fingerprint of its subjects, by {@link fingerprintOf}: there may be a megabyte of them. */
+  subjects: string;
   roleRef: string;
   ownerUID: string | undefined;
   /** It has the label, and belongs to nobody else: another RoleBinding of the name is left alone. */
@@ -34,12 +37,18 @@ export function projectRoleBinding({ metadata, subjects = [], roleRef }: RoleBin
   return {
     namespace: metadata.namespace,
     name: metadata.name,
-    subjects: subjects.map((subject) => (own(subject) ? subject.name : JSON.stringify(subject))).sort(),
-    roleRef: `${roleRef.kind}/${roleRef.name}`,
-    ownerUID: metadata.ownerReferences?.[0]?.uid,
+    subjects: fingerprintOf(subjects.map((subject) => (own(subject) ? subject.name : JSON.stringify(subject)))),
+    roleRef: clip(`${roleRef.kind}/${roleRef.name}`, BOUNDS.text),
+    ownerUID: clip(metadata.ownerReferences?.[0]?.uid, MAX_UID),
     isOurs: isOurs(metadata),
   };
 }
+
+/** Of the names of ServiceAccounts of the same namespace, in any order; anything else has another one. */
+export const fingerprintOf = (subjects: string[]): string =>
+  createHash('sha256')
+    .update(JSON.stringify([...subjects].sort()))
+    .digest('base64');
 
 function isOurs({ name, labels = {}, ownerReferences = [] }: ObjectMeta): boolean {
   const isLabelled = Object.entries(MANAGED_BY).every(([key, value]) => labels[key] === value);

@@ -6,3 +6,6 @@ export function clip<T extends string | undefined>(text: T, length: number): T {
   if (text === undefined || text.length <= length) return text;
   return JSON.parse(JSON.stringify(text.slice(0, length)));
 }
+
+/** Characters of a UID. The API server makes those of objects, but takes any text for that of an owner. */
+export const MAX_UID = 64;

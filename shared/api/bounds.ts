@@ -38,6 +38,12 @@ export const BOUNDS = {
   message: 1024,
   /** Of anything that is counted: an int32. */
   count: 2_147_483_647,
+  /** Headers of one call to the gateway, and of all calls together. */
   headers: 16,
+  allHeaders: 32,
+  /** Characters of a quantity, such as 64Mi. */
+  quantity: 64,
+  /** Characters of a name such as nvidia.com/gpu: a DNS name, a slash and a label. */
+  resourceName: 317,
   reloadRequests: 8,
 } as const;

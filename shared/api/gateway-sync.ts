@@ -1,6 +1,17 @@
 import * as v from 'valibot';
 import { BOUNDS } from './bounds.ts';
-import { cel, destinationPath, duration, durationBetween, integer, name, refGlob, secretKeyRef } from './fields.ts';
+import {
+  boundedKeys,
+  cel,
+  destinationPath,
+  duration,
+  durationBetween,
+  integer,
+  name,
+  refGlob,
+  secretKeyRef,
+  secretName,
+} from './fields.ts';
 import type { GatewaySyncStatus } from './gateway-sync-status.ts';
 import { gitSchema } from './git.ts';
 import type { ObjectMeta } from './object-meta.ts';
@@ -78,8 +89,8 @@ const gatewaySchema = v.pipe(
     api: v.optional(
       v.pipe(
         v.object({
-          secretName: name('Name of the Secret with the API key.'),
-          secretKey: v.optional(name('Key inside that Secret.'), 'apiKey'),
+          secretName: secretName('Name of the Secret with the API key.'),
+          secretKey: v.optional(secretName('Key inside that Secret.'), 'apiKey'),
         }),
         v.description("The gateway's API key, for presets that need one."),
       ),
@@ -95,6 +106,10 @@ const gatewaySchema = v.pipe(
             v.pipe(
               v.array(reloadRequestSchema),
               v.maxLength(BOUNDS.reloadRequests),
+              cel({
+                rule: `self.map(call, has(call.headersFrom) ? size(call.headersFrom) : 0).sum() <= ${BOUNDS.allHeaders}`,
+                message: `must have at most ${BOUNDS.allHeaders} headers in all calls together`,
+              }),
               v.description('Calls to make after a change.'),
             ),
           ),
@@ -119,11 +134,12 @@ const resourceListSchema = (description: string) =>
       v.string(),
       v.pipe(
         v.any(),
-        v.metadata({ 'x-kubernetes-int-or-string': true }),
+        v.metadata({ 'x-kubernetes-int-or-string': true, maxLength: BOUNDS.quantity }),
         v.description('A quantity, such as 50m or 64Mi.'),
       ),
     ),
     v.maxEntries(8),
+    boundedKeys(BOUNDS.resourceName),
     v.description(description),
   );
 

@@ -33,6 +33,7 @@ const token = { token: { secretRef: { name: 's', key: 'k' } } };
 const sshKey = { sshKey: { secretRef: { name: 's', key: 'k' } } };
 const knownHosts = { knownHosts: { secretRef: { name: 's', key: 'h' } } };
 const insecure = { insecureIgnoreHostKey: true };
+const headers = (count: number) => Array(count).fill({ name: 'X-Key', secretRef: { name: 's', key: 'k' } });
 const profileOf = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, valid.sync.profiles.default]));
 
@@ -125,6 +126,14 @@ const refused: [what: string, changes: Record<string, unknown>, words: RegExp][]
     { gateway: { reload: { requests: [{ path: 'http://elsewhere/' }] } } },
     /begins with a single \//,
   ],
+  [
+    'many headers',
+    { gateway: { reload: { requests: Array(3).fill({ path: '/', headersFrom: headers(11) }) } } },
+    /at most 32 headers in all calls together/,
+  ],
+  ['a quantity', { agent: { resources: { limits: { cpu: '1'.repeat(65) } } } }, /may not be more than 64|Too long/],
+  ['a name of a quantity', { agent: { resources: { limits: { ['x'.repeat(318)]: 1 } } } }, /keys of at most 317/],
+  ['a name that no Secret has', { 'git.caSecretRef': { name: 'größe', key: 'k' } }, /should match/],
   ['a host for a path', { gateway: { reload: { readyPath: '//elsewhere/' } } }, /begins with a single \//],
 ];
 
@@ -144,6 +153,11 @@ const accepted: [what: string, changes: Record<string, unknown>][] = [
   ['git://', { 'git.repo': 'git://git.test/app.git' }],
   ['globs', { 'webhook.allowedRefs': ['v*', 'release/**', 'v[!0-9]?', '{a,b}', '1.0.0+b', 'a\\(b', 'a)', 'a|b'] }],
   ['many globs', { 'webhook.allowedRefs': Array(64).fill('v'.repeat(64)) }],
+  ['headers', { gateway: { reload: { requests: Array(2).fill({ path: '/', headersFrom: headers(16) }) } } }],
+  [
+    'resources of the agent',
+    { agent: { resources: { requests: { cpu: '50m', 'nvidia.com/gpu': 1 }, limits: { memory: '1Gi' } } } },
+  ],
   ['a full ref', { 'git.ref': 'refs/heads/release/1.x' }],
   ['a hash', { 'git.ref': 'a'.repeat(40) }],
   ['a ref with unusual letters', { 'git.ref': 'feature/größe@2' }],

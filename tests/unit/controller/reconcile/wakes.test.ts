@@ -79,7 +79,7 @@ suite('a report wakes', () => {
 });
 
 suite('a RoleBinding wakes', () => {
-  const binding = { namespace: 'ns', name: 'sync-agent-app', subjects: [], roleRef: 'r', ownerUID: 'u', isOurs: true };
+  const binding = { namespace: 'ns', name: 'sync-agent-app', subjects: '', roleRef: 'r', ownerUID: 'u', isOurs: true };
 
   test('the resource after which it is named, also when it is gone', () => {
     assert.deepEqual(keysOf(wakesOfRoleBinding(change('ns/sync-agent-app', binding))), ['ns/app']);
