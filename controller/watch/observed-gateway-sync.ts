@@ -143,9 +143,9 @@ function requestOf(metadata: GatewaySync['metadata']): Pick<ObservedGatewaySync,
   const ref = annotations[requestedRef];
   if (ref === undefined) return {};
   const optional = {
-    at: clip(annotations[requestedAt], 64),
-    by: clip(annotations[requestedBy], 64),
-    id: clip(annotations[requestId], 128),
+    at: clip(textOf(annotations[requestedAt]), 64),
+    by: clip(textOf(annotations[requestedBy]), 64),
+    id: clip(textOf(annotations[requestId]), 128),
   };
   const origin = originOf(metadata, requestedRef, requestedAt);
   return { request: { ref: clip(ref, BOUNDS.text), ...withoutUndefined(optional), ...origin } };
@@ -156,11 +156,14 @@ function pushOf(metadata: GatewaySync['metadata']): Pick<ObservedGatewaySync, 'p
   const { pushedRef, pushedAt } = REQUEST_ANNOTATIONS;
   const ref = annotations[pushedRef];
   if (ref === undefined) return {};
-  const at = clip(annotations[pushedAt], 64);
+  const at = clip(textOf(annotations[pushedAt]), 64);
   return {
     push: { ref: clip(ref, BOUNDS.text), ...withoutUndefined({ at }), ...originOf(metadata, pushedRef, pushedAt) },
   };
 }
+
+/** An empty annotation says nothing: the status has no field for it, and could not tell that it was handled. */
+const textOf = (annotation: string | undefined): string | undefined => annotation || undefined;
 
 /** Of a ref in one annotation, whose time is in another. */
 function originOf({ managedFields }: GatewaySync['metadata'], ref: string, time: string): Origin {
