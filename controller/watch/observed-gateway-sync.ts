@@ -197,8 +197,17 @@ export function ownerOfField(
   entries: ManagedFieldsEntry[] | undefined,
   path: string[],
 ): ManagedFieldsEntry | undefined {
-  const owners = (entries ?? []).filter((entry) => !entry.subresource && owns(entry.fieldsV1, path));
-  return owners.sort((a, b) => Date.parse(b.time ?? '') - Date.parse(a.time ?? ''))[0];
+  let owner: ManagedFieldsEntry | undefined;
+  let latest = Number.NEGATIVE_INFINITY;
+  // One pass: each of ten thousand managers may have applied the field.
+  for (const entry of entries ?? []) {
+    if (entry.subresource || !owns(entry.fieldsV1, path)) continue;
+    const time = timeOf(entry) ?? Number.NEGATIVE_INFINITY;
+    if (owner && time <= latest) continue;
+    owner = entry;
+    latest = time;
+  }
+  return owner;
 }
 
 function owns(fields: unknown, path: string[]): boolean {

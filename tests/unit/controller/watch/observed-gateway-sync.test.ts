@@ -20,6 +20,16 @@ suite('the owner of a field', () => {
     assert.equal(ownerOfField(entries, path)?.manager, 'late');
   });
 
+  test('is found soon among as many as fit into an object', () => {
+    const time = (n: number) => new Date(Date.UTC(2026, 0, 1) + ((n * 7_919) % 10_007) * 1000).toISOString();
+    const entries = Array.from({ length: 10_007 }, (_, n) => ({ manager: `${n}`, time: time(n), fieldsV1: owns }));
+    const latest = entries.find((entry) => entry.time === new Date(Date.UTC(2026, 0, 1) + 10_006_000).toISOString());
+    const started = performance.now();
+    for (let n = 0; n < 6; n += 1) assert.equal(ownerOfField(entries, path), latest);
+    const tookMs = performance.now() - started;
+    assert.ok(tookMs < 300, `${tookMs} ms`);
+  });
+
   test('is nobody where nobody has it', () => {
     assert.equal(ownerOfField(undefined, path), undefined);
     assert.equal(ownerOfField([{ manager: 'a', fieldsV1: { 'f:spec': { 'f:git': null } } }], path), undefined);
