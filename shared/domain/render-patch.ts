@@ -49,7 +49,7 @@ export function renderPatch(
   }
   const tree = editTree(rendered.map(({ path }) => ({ path, json: '' })));
   if (tree.kind === 'problem') return problem(`.set: ${tree.message}`);
-  return { kind: 'patch', patch: new Patched(file.path, rendered) };
+  return { kind: 'patch', patch: patchOf(file.path, rendered) };
 }
 
 interface RenderedValue {
@@ -58,27 +58,22 @@ interface RenderedValue {
 }
 
 /** What is not needed to check a patch is made when it is used: it takes a hundred times the room or the time. */
-class Patched implements RenderedPatch {
-  readonly file: string;
-  readonly #values: RenderedValue[];
-  #edits: JsonEdit[] | undefined;
-  #isMatch: ((path: string) => boolean) | undefined;
-
-  constructor(file: string, values: RenderedValue[]) {
-    this.file = file;
-    this.#values = values;
-  }
-
-  get edits(): JsonEdit[] {
-    this.#edits ??= this.#values.map(({ path, text }) => ({ path, json: jsonText(text) }));
-    return this.#edits;
-  }
-
-  /** A path is matched to the letter before it is taken for a glob: names may hold brackets. */
-  matches = (path: string): boolean => {
-    if (path === this.file || path === '' || !/[*?[{]/.test(this.file)) return path === this.file;
-    this.#isMatch ??= compileGlob(this.file);
-    return this.#isMatch(path);
+function patchOf(file: string, values: RenderedValue[]): RenderedPatch {
+  let edits: JsonEdit[] | undefined;
+  let isMatch: ((path: string) => boolean) | undefined;
+  return {
+    file,
+    // A field of its own, so that patches are compared by it.
+    get edits() {
+      edits ??= values.map(({ path, text }) => ({ path, json: jsonText(text) }));
+      return edits;
+    },
+    // A path is matched to the letter before it is taken for a glob: names may hold brackets.
+    matches: (path) => {
+      if (path === file || path === '' || !/[*?[{]/.test(file)) return path === file;
+      isMatch ??= compileGlob(file);
+      return isMatch(path);
+    },
   };
 }
 

@@ -24,6 +24,7 @@ suite('renderPatch', () => {
       const result = renderPatch({ file: 'a.json', set: { 'a.b': text } }, values);
       assert.ok(result.kind === 'patch');
       assert.deepEqual(result.patch.edits, [{ path: ['a', 'b'], json }]);
+      assert.deepEqual(JSON.parse(JSON.stringify(result.patch)).edits, result.patch.edits, 'as it is compared');
     });
   }
 
