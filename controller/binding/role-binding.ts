@@ -7,6 +7,7 @@ import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
 import {
+  fingerprintOf,
   MANAGED_BY,
   type ObservedRoleBinding,
   projectRoleBinding,
@@ -62,7 +63,7 @@ export async function ensureRoleBinding(
   if (!current.isOurs) return serviceAccounts.length === 0 ? 'unchanged' : 'foreign';
   const { ownerUID, podUIDs, roleRef, subjects } = current;
   const isOwned = ownerUID === gatewaySync.uid && keepers.every(({ uid }) => podUIDs.includes(uid));
-  if (isOwned && roleRef === WANTED_ROLE && equal(subjects, serviceAccounts)) return 'unchanged';
+  if (isOwned && roleRef === WANTED_ROLE && subjects === fingerprintOf(serviceAccounts)) return 'unchanged';
   await replace(client, gatewaySync, binding);
   return 'written';
 }
@@ -113,8 +114,4 @@ function roleBindingOf({ namespace, name, uid }: ObservedGatewaySync, { serviceA
 
 function ignoreAbsence(error: unknown): void {
   if (!isApiError(error, 404)) throw error;
-}
-
-function equal(a: string[], b: string[]): boolean {
-  return a.length === b.length && a.every((value, index) => value === b[index]);
 }

@@ -1,5 +1,5 @@
-import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
 import { gitTokenSecretName } from '../../shared/api/names.ts';
+import type { ObservedSpec } from '../watch/observed-gateway-sync.ts';
 
 /** Where the sidecar finds what is mounted into it. */
 export const SIDECAR_PATHS = {
@@ -40,7 +40,7 @@ export interface SidecarVolumes {
 /** The resource that a sidecar follows. */
 export interface Followed {
   crName: string;
-  spec: Omit<GatewaySyncSpec, 'sync'>;
+  spec: Omit<ObservedSpec, 'sync'>;
 }
 
 /** Makes the volumes of a sidecar. A name that the pod already uses gets a number. */
@@ -92,7 +92,7 @@ export function credentialSources({ crName, spec: { git, gateway } }: Followed) 
 }
 
 /** Secrets with the values of headers, by Secret and key: the list of requests may change after injection. */
-export function headerSources({ gateway }: Pick<GatewaySyncSpec, 'gateway'>) {
+export function headerSources({ gateway }: Pick<ObservedSpec, 'gateway'>) {
   const refs = (gateway.reload?.requests ?? []).flatMap(({ headersFrom = [] }) =>
     headersFrom.map(({ secretRef }) => secretRef),
   );
@@ -104,7 +104,7 @@ export function headerSources({ gateway }: Pick<GatewaySyncSpec, 'gateway'>) {
 }
 
 /** The Secret whose values are the keys to trust, where something must be signed. */
-export function verifyKeysSecret({ git }: Pick<GatewaySyncSpec, 'git'>): string | undefined {
+export function verifyKeysSecret({ git }: Pick<ObservedSpec, 'git'>): string | undefined {
   return git.verify && git.verify.mode !== 'none' ? git.verify.keysSecretRef?.name : undefined;
 }
 
@@ -132,7 +132,7 @@ export function secretsOf(followed: Followed): NamedSecret[] {
  * Whether the agent has to copy a credential: ssh refuses a key that others can read, as they can a mounted Secret. The
  * copy must not be on the node's disk, where `/repo` is.
  */
-export function copiesCredentials({ git }: Pick<GatewaySyncSpec, 'git'>): boolean {
+export function copiesCredentials({ git }: Pick<ObservedSpec, 'git'>): boolean {
   return git.auth?.sshKey !== undefined;
 }
 

@@ -1,6 +1,6 @@
 import { isCommitHash, isValidRefName } from '../../shared/domain/check-ref-name.ts';
-import { compileGlob } from '../../shared/domain/glob.ts';
 import type { PushAnnotations, RequestAnnotations } from '../watch/observed-gateway-sync.ts';
+import { isFollowable, matchAllowedRefs } from './allowed-refs.ts';
 import type { Open, Wish } from './intents.ts';
 import { type AdvertisedRefs, resolveRef } from './resolve-ref.ts';
 
@@ -33,8 +33,9 @@ export function judgeRequest(request: Open<RequestAnnotations>, policy: RefPolic
   const names = namesOf(ref, refs);
   const [first] = names;
   if (first === undefined) return { kind: 'missing', message: `the repository has no ref ${ref}` };
-  if (!names.some((name) => mayFollow(ref, name, policy)))
-    return ignored(`${first} is not allowed: see spec.webhook.allowedRefs`);
+  const isAllowed = mayFollow(ref, names, policy);
+  if (isAllowed === 'undecided') return ignored(tooManyNames);
+  if (isAllowed === 'no') return ignored(`${first} is not allowed: see spec.webhook.allowedRefs`);
   return {
     kind: 'accepted',
     wish: { target: { ref, source: 'Request', ...(id ? { requestId: id } : {}) }, at: madeAt },
@@ -58,7 +59,7 @@ type Pushed = Pick<Open<PushAnnotations>, 'ref' | 'madeAt'>;
 
 /** Whether a push asks for its branch to be followed. */
 export function competes(push: Pushed, policy: RefPolicy): boolean {
-  return !isTracked(push, policy) && matchesAllowedRefs(policy.allowedRefs, push.ref);
+  return !isTracked(push, policy) && matchAllowedRefs(policy.allowedRefs, [push.ref]) === 'yes';
 }
 
 /** Whether the branch was that of spec.git.ref when it was pushed. */
@@ -70,29 +71,27 @@ function ignored(message: string): Verdict {
   return { kind: 'refused', outcome: 'Ignored', message };
 }
 
+const tooManyNames =
+  'so many refs are at this commit that they cannot all be held against spec.webhook.allowedRefs: ask for one of them by its name';
+
 /**
  * Full names of what was asked for. A bare commit counts as each ref that has it as its tip, so that no commit of a fork
  * gets in by its hash.
  */
 function namesOf(ref: string, refs: AdvertisedRefs): string[] {
-  const tips = isCommitHash(ref) ? [...refs].filter(([name, commit]) => commit === ref && name !== ref) : [];
+  const isTip = ([name, commit]: [string, string]) => commit === ref && name !== ref && isFollowable(name);
+  const tips = isCommitHash(ref) ? [...refs].filter(isTip) : [];
   if (tips.length > 0) return tips.map(([name]) => name);
   const resolved = resolveRef(ref, refs);
   return resolved ? [resolved.qualifiedRef] : [];
 }
 
 /**
- * Whether a request may move the gateways to what it resolved to. Names such as `refs/pull/1/head` and bare commits
- * always need a match: hosts serve commits of forks under them.
+ * Whether a request may move the gateways to one of the names that it stands for. Names such as `refs/pull/1/head` and
+ * bare commits always need a match: hosts serve commits of forks under them.
  */
-function mayFollow(asked: string, qualifiedRef: string, { allowedRefs, specRef, keptRef }: RefPolicy): boolean {
-  if (qualifiedRef === specRef || qualifiedRef === keptRef) return true;
-  if (allowedRefs.length > 0) return matchesAllowedRefs(allowedRefs, qualifiedRef, asked);
-  return qualifiedRef.startsWith('refs/tags/');
-}
-
-/** Whether a ref, by its full or short name or as it was asked for, matches one of the globs. */
-function matchesAllowedRefs(allowedRefs: readonly string[], ...names: string[]): boolean {
-  const all = new Set(names.flatMap((name) => [name, name.replace(/^refs\/(?:heads|tags)\//, '')]));
-  return allowedRefs.some((glob) => [...all].some(compileGlob(glob)));
+function mayFollow(asked: string, names: string[], { allowedRefs, specRef, keptRef }: RefPolicy) {
+  if (names.some((name) => name === specRef || name === keptRef)) return 'yes';
+  if (allowedRefs.length > 0) return matchAllowedRefs(allowedRefs, [asked, ...names]);
+  return names.some((name) => name.startsWith('refs/tags/')) ? 'yes' : 'no';
 }

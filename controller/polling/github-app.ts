@@ -1,4 +1,4 @@
-import { createPrivateKey } from 'node:crypto';
+import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { importPKCS8, SignJWT } from 'jose';
 import * as v from 'valibot';
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
@@ -31,6 +31,12 @@ const TIMEOUT_MS = 15_000;
 const MAX_TOKEN_LENGTH = 4_096;
 /** Seconds that a JWT is good for; GitHub allows ten minutes, and clocks differ. */
 const JWT_SECONDS = { before: 60, after: 480 };
+
+/** GitHub makes keys of 2,048 bits, with 1,700 characters. */
+const MAX_KEY = { bits: 8_192, characters: 16 * 1024 };
+/** Room for rounding: characters of a number in base64, bytes of the headers in DER. */
+const BASE64_SLACK = 8;
+const DER_SLACK = 128;
 
 /** A token, or the call that is to bring it. */
 type Entry = { kind: 'asking'; answer: Promise<InstallationToken> } | ({ kind: 'known' } & InstallationToken);
@@ -142,7 +148,7 @@ const tokenAnswer = v.object({
 async function signJwt(appId: number, pem: string): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
   try {
-    const pkcs8 = createPrivateKey(pem).export({ type: 'pkcs8', format: 'pem' }).toString();
+    const pkcs8 = readKey(pem).export({ type: 'pkcs8', format: 'pem' }).toString();
     return await new SignJWT()
       .setProtectedHeader({ alg: 'RS256', typ: 'JWT' })
       .setIssuer(String(appId))
@@ -153,6 +159,29 @@ async function signJwt(appId: number, pem: string): Promise<string> {
     throw refused(`the private key cannot be used (${messageOf(cause).slice(0, 80)})`);
   }
 }
+
+/**
+ * Reads a key that does not take long to sign with. That grows with the cube of the length of its numbers, on threads that
+ * all of the program shares, and whoever writes the Secret chooses each of them.
+ */
+function readKey(pem: string): KeyObject {
+  if (pem.length > MAX_KEY.characters) throw new Error(`it has more than ${MAX_KEY.characters} characters`);
+  const key = createPrivateKey(pem);
+  if (key.asymmetricKeyType !== 'rsa') throw new Error('it is no RSA key');
+  const { n = '', e = '', d = '', ...factors } = key.export({ format: 'jwk' });
+  const { p = '', q = '', dp = '', dq = '', qi = '' } = factors;
+  const bits = key.asymmetricKeyDetails?.modulusLength ?? Number.POSITIVE_INFINITY;
+  if (bits > MAX_KEY.bits) throw new Error(`it has ${bits} bits, and may have ${MAX_KEY.bits}`);
+  const half = n.length / 2 + BASE64_SLACK;
+  const isUsual =
+    d.length <= n.length && e.length <= BASE64_SLACK && [p, q, dp, dq, qi].every((part) => part.length <= half);
+  if (!isUsual) throw unusualKey();
+  // A key may have more than two factors.
+  if (key.export({ type: 'pkcs1', format: 'der' }).length > (4.5 * bits) / 8 + DER_SLACK) throw unusualKey();
+  return key;
+}
+
+const unusualKey = () => new Error('its numbers are longer than those of a usual key');
 
 function repositoryNameOf(repo: string): string {
   return (

@@ -1,3 +1,4 @@
+import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
 import { TerminalError } from '../../shared/errors.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
@@ -168,11 +169,18 @@ function readRef(line: Buffer, wanted: WantedRefs): void {
   const name = line.toString('utf8', space + 1, end === -1 ? line.length : end);
   const peeled = end === -1 ? -1 : line.indexOf(' peeled:', end);
   const start = peeled + ' peeled:'.length;
-  wanted.add(name, peeled === -1 ? oid : line.toString('latin1', start, start + oid.length));
+  wanted.add(name, peeled === -1 ? oid : hashAt(line, start, start + oid.length));
 }
 
 function oidOf(line: Buffer, space: number): string | undefined {
-  return space === 40 || space === 64 ? line.toString('latin1', 0, space) : undefined;
+  return space === 40 || space === 64 ? hashAt(line, 0, space) : undefined;
+}
+
+/** A hash gets into the status, into logs and to git as it is, so it must be one. */
+function hashAt(line: Buffer, start: number, end: number): string {
+  const text = line.toString('latin1', start, end);
+  if (!isCommitHash(text)) throw brokenAnswer();
+  return text;
 }
 
 const isError = (line: Buffer | string) => textOf(line).startsWith('ERR ');

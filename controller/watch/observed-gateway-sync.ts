@@ -42,7 +42,23 @@ interface ObservedSync {
   problems?: string[];
 }
 
-export type ObservedSpec = Omit<GatewaySyncSpec, 'sync'> & { sync: ObservedSync };
+type ObservedGit = Pick<GatewaySyncSpec['git'], 'repo' | 'ref' | 'auth' | 'caSecretRef' | 'verify'>;
+
+type Header = NonNullable<
+  NonNullable<NonNullable<GatewaySyncSpec['gateway']['reload']>['requests']>[number]['headersFrom']
+>[number];
+
+/** Of the calls to the gateway only the Secrets: the sidecar mounts them. */
+type ObservedGateway = Pick<GatewaySyncSpec['gateway'], 'port' | 'tls' | 'api'> & {
+  reload?: { requests?: { headersFrom?: Pick<Header, 'secretRef'>[] | undefined }[] | undefined } | undefined;
+};
+
+/** What the controller uses of a spec, 80 kB at most. */
+export type ObservedSpec = Pick<GatewaySyncSpec, 'polling' | 'webhook' | 'agent' | 'paused'> & {
+  git: ObservedGit;
+  gateway: ObservedGateway;
+  sync: ObservedSync;
+};
 
 /** The fields of a GatewaySync that the controller uses; the mappings and managedFields are boiled down. */
 export interface ObservedGatewaySync {
@@ -89,8 +105,26 @@ export function projectGatewaySync(
 }
 
 /** Keeps what is used of a spec. */
-export function projectSpec({ sync, ...rest }: GatewaySyncSpec): ObservedSpec {
-  return { ...rest, sync: projectSync(sync) };
+export function projectSpec({ git, gateway, sync, ...rest }: GatewaySyncSpec): ObservedSpec {
+  const { repo, ref, auth, caSecretRef, verify } = git;
+  const { polling, webhook, agent, paused } = rest;
+  return {
+    ...{ polling, webhook, paused, sync: projectSync(sync), gateway: projectGateway(gateway) },
+    git: { repo, ref, ...withoutUndefined({ auth, caSecretRef, verify }) },
+    ...withoutUndefined({ agent }),
+  };
+}
+
+function projectGateway({ port, tls, api, reload }: GatewaySyncSpec['gateway']): ObservedGateway {
+  const headersFrom = (reload?.requests ?? []).flatMap(({ headersFrom: headers = [] }) =>
+    headers.map(({ secretRef }) => ({ secretRef })),
+  );
+  return {
+    port,
+    tls,
+    ...withoutUndefined({ api }),
+    ...(headersFrom.length > 0 && { reload: { requests: [{ headersFrom }] } }),
+  };
 }
 
 function projectSync(sync: GatewaySyncSpec['sync']): ObservedSync {
@@ -99,9 +133,7 @@ function projectSync(sync: GatewaySyncSpec['sync']): ObservedSync {
     const kept = { ...(paused && { paused }), ...(dryRun && { dryRun }), ...(maxFailures && { maxFailures }) };
     return [name, kept] as const;
   });
-  const problems = validateProfiles(sync)
-    .slice(0, SHOWN_PROBLEMS)
-    .map((problem) => clip(problem, BOUNDS.message));
+  const problems = validateProfiles(sync, SHOWN_PROBLEMS).map((problem) => clip(problem, BOUNDS.message));
   return { profiles: Object.fromEntries(profiles), ...(problems.length > 0 ? { problems } : {}) };
 }
 
@@ -112,9 +144,9 @@ function requestOf(metadata: GatewaySync['metadata']): Pick<ObservedGatewaySync,
   if (ref === undefined) return {};
   const isOwn = (annotation: string) => isWrittenWith(metadata, requestedRef, annotation);
   const optional = {
-    at: clip(annotations[requestedAt], 64),
-    by: annotations[requestedBy] !== undefined && !isOwn(requestedBy) ? BY_HAND : clip(annotations[requestedBy], 64),
-    id: isOwn(requestId) ? clip(annotations[requestId], 128) : undefined,
+    at: clip(textOf(annotations[requestedAt]), 64),
+    by: textOf(annotations[requestedBy]) && !isOwn(requestedBy) ? BY_HAND : clip(textOf(annotations[requestedBy]), 64),
+    id: isOwn(requestId) ? clip(textOf(annotations[requestId]), 128) : undefined,
   };
   const origin = originOf(metadata, requestedRef, requestedAt);
   return { request: { ref: clip(ref, BOUNDS.text), ...withoutUndefined(optional), ...origin } };
@@ -134,11 +166,14 @@ function pushOf(metadata: GatewaySync['metadata']): Pick<ObservedGatewaySync, 'p
   const { pushedRef, pushedAt } = REQUEST_ANNOTATIONS;
   const ref = annotations[pushedRef];
   if (ref === undefined) return {};
-  const at = clip(annotations[pushedAt], 64);
+  const at = clip(textOf(annotations[pushedAt]), 64);
   return {
     push: { ref: clip(ref, BOUNDS.text), ...withoutUndefined({ at }), ...originOf(metadata, pushedRef, pushedAt) },
   };
 }
+
+/** An empty annotation says nothing: the status has no field for it, and could not tell that it was handled. */
+const textOf = (annotation: string | undefined): string | undefined => annotation || undefined;
 
 /** Of a ref in one annotation, whose time is in another. */
 function originOf({ managedFields }: GatewaySync['metadata'], ref: string, time: string): Origin {
@@ -173,8 +208,17 @@ export function ownerOfField(
   entries: ManagedFieldsEntry[] | undefined,
   path: string[],
 ): ManagedFieldsEntry | undefined {
-  const owners = (entries ?? []).filter((entry) => !entry.subresource && owns(entry.fieldsV1, path));
-  return owners.sort((a, b) => Date.parse(b.time ?? '') - Date.parse(a.time ?? ''))[0];
+  let owner: ManagedFieldsEntry | undefined;
+  let latest = Number.NEGATIVE_INFINITY;
+  // One pass: each of ten thousand managers may have applied the field.
+  for (const entry of entries ?? []) {
+    if (entry.subresource || !owns(entry.fieldsV1, path)) continue;
+    const time = timeOf(entry) ?? Number.NEGATIVE_INFINITY;
+    if (owner && time <= latest) continue;
+    owner = entry;
+    latest = time;
+  }
+  return owner;
 }
 
 function owns(fields: unknown, path: string[]): boolean {

@@ -2,7 +2,7 @@ import { BOUNDS } from '../../shared/api/bounds.ts';
 import { AGENT_CONTAINER, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import type { SyncReport, SyncReportStatus } from '../../shared/api/sync-report.ts';
-import { clip } from './observed-text.ts';
+import { clip, MAX_UID } from './observed-text.ts';
 import { type StartingStatus, waitingOf } from './observed-waiting.ts';
 
 interface Container {
@@ -107,7 +107,7 @@ export function projectReport({ metadata, status }: SyncReport): ObservedReport 
   return {
     namespace: metadata.namespace,
     name: metadata.name,
-    podUID: metadata.ownerReferences?.find(({ kind }) => kind === 'Pod')?.uid,
+    podUID: clip(metadata.ownerReferences?.find(({ kind }) => kind === 'Pod')?.uid, MAX_UID),
     status: kept.state ? { ...kept, state: kept.state } : undefined,
   };
 }

@@ -1,8 +1,14 @@
+import { createHash } from 'node:crypto';
+import { BOUNDS } from '../../shared/api/bounds.ts';
 import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
 import { agentRoleBindingName, FIELD_MANAGERS } from '../../shared/api/names.ts';
 import type { ObjectMeta, OwnerReference } from '../../shared/api/object-meta.ts';
+import { clip, MAX_UID } from './observed-text.ts';
 
 export const RBAC = 'rbac.authorization.k8s.io/v1';
+
+/** More pods than the controller makes owners. */
+const MAX_PODS = 8;
 
 /** Label of the RoleBindings that the controller keeps. */
 export const MANAGED_BY = { 'app.kubernetes.io/managed-by': FIELD_MANAGERS.controller };
@@ -19,8 +25,8 @@ export interface RoleBinding {
 export interface ObservedRoleBinding {
   namespace: string;
   name: string;
-  /** ServiceAccounts of the same namespace, sorted; anything else shows as another text. */
-  subjects: string[];
+  /** Fingerprint of its subjects, by {@link fingerprintOf}: there may be a megabyte of them. */
+  subjects: string;
   roleRef: string;
   /** Of the GatewaySync that owns it. */
   ownerUID: string | undefined;
@@ -37,12 +43,23 @@ export function projectRoleBinding({ metadata, subjects = [], roleRef }: RoleBin
   return {
     namespace: metadata.namespace,
     name: metadata.name,
-    subjects: subjects.map((subject) => (own(subject) ? subject.name : JSON.stringify(subject))).sort(),
-    roleRef: `${roleRef.kind}/${roleRef.name}`,
-    ownerUID: metadata.ownerReferences?.find(isGatewaySync)?.uid,
-    podUIDs: (metadata.ownerReferences ?? []).filter(isPod).map(({ uid }) => uid),
+    subjects: fingerprintOf(subjects.map((subject) => (own(subject) ? subject.name : JSON.stringify(subject)))),
+    roleRef: clip(`${roleRef.kind}/${roleRef.name}`, BOUNDS.text),
+    ownerUID: clip(metadata.ownerReferences?.find(isGatewaySync)?.uid, MAX_UID),
+    podUIDs: podUIDsOf(metadata),
     isOurs: isOurs(metadata),
   };
+}
+
+/** Of the names of ServiceAccounts of the same namespace, in any order; anything else has another one. */
+export const fingerprintOf = (subjects: string[]): string =>
+  createHash('sha256')
+    .update(JSON.stringify([...subjects].sort()))
+    .digest('base64');
+
+function podUIDsOf({ ownerReferences = [] }: ObjectMeta): string[] {
+  const pods = ownerReferences.filter(isPod).slice(0, MAX_PODS);
+  return pods.map(({ uid }) => clip(uid, MAX_UID));
 }
 
 /** The pods of a GatewaySync that was deleted may be the only owners. */

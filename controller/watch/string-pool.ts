@@ -1,5 +1,7 @@
 /** Strings that are looked up in one generation stay for the next; the others are let go. */
 const GENERATION = 4_096;
+/** Longer ones, in characters, are not those that come again, and a tenant could fill the pool with them. */
+const MAX_LENGTH = 512;
 
 /**
  * Keeps one copy of strings that come again and again: in the conditions of thousands of resources stand the same few
@@ -22,6 +24,7 @@ export class StringPool {
   }
 
   #keep(text: string): string {
+    if (text.length > MAX_LENGTH) return text;
     const known = this.#current.get(text);
     if (known !== undefined) return known;
     const kept = this.#previous.get(text) ?? text;

@@ -14,10 +14,20 @@ export const BOUNDS = {
   patches: 16,
   /** Values set by one patch. */
   patchValues: 32,
+  /** Characters of a path once its templates are rendered: what Linux takes. */
+  path: 4_096,
+  /** Characters of a value once its templates are rendered. */
+  value: 32_768,
+  /** Characters of all that is rendered for one profile in the agent, and for all profiles of a spec in the controller. */
+  rendered: 2_097_152,
+  /** Keys of a path inside a JSON file. */
+  depth: 64,
   /** Variables, patterns, refs of one list. */
   list: 64,
   /** Bytes of a git ref name. */
   ref: 255,
+  /** Characters of all globs in `spec.webhook.allowedRefs` together. */
+  allowedRefs: 4_096,
   /** Characters of a repository URL. */
   url: 1024,
   /** Gateways listed in status; the counts next to the list cover all. */
@@ -28,6 +38,12 @@ export const BOUNDS = {
   message: 1024,
   /** Of anything that is counted: an int32. */
   count: 2_147_483_647,
+  /** Headers of one call to the gateway, and of all calls together. */
   headers: 16,
+  allHeaders: 32,
+  /** Characters of a quantity, such as 64Mi. */
+  quantity: 64,
+  /** Characters of a name such as nvidia.com/gpu: a DNS name, a slash and a label. */
+  resourceName: 317,
   reloadRequests: 8,
 } as const;

@@ -12,6 +12,13 @@ export interface CelRule {
 export const cel = <TInput>(...rules: CelRule[]) =>
   v.metadata<TInput, { 'x-kubernetes-validations': CelRule[] }>({ 'x-kubernetes-validations': rules });
 
+/** Bounds the length of each key of a map, which OpenAPI cannot. */
+export const boundedKeys = <TInput>(maxLength: number) =>
+  cel<TInput>({
+    rule: `self.all(key, size(key) <= ${maxLength})`,
+    message: `must have keys of at most ${maxLength} characters`,
+  });
+
 /** A bounded string with a description for `kubectl explain`. */
 export const text = (description: string, maxLength: number = BOUNDS.text) =>
   v.pipe(v.string(), v.maxLength(maxLength), v.description(description));
@@ -23,9 +30,13 @@ export const name = (description: string, maxLength = 253) =>
 /** Names one key of a Secret in the resource's own namespace. */
 export const secretKeyRef = (description: string) =>
   v.pipe(
-    v.object({ name: name('Name of the Secret.'), key: name('Key inside the Secret.') }),
+    v.object({ name: secretName('Name of the Secret.'), key: secretName('Key inside the Secret.') }),
     v.description(description),
   );
+
+/** A name that a Secret or a key in it can have. */
+export const secretName = (description: string) =>
+  v.pipe(v.string(), v.minLength(1), v.maxLength(253), v.regex(/^[-._a-zA-Z0-9]+$/), v.description(description));
 
 /** A name that git accepts for a ref, short or full (git-check-ref-format), or a commit hash. */
 export const gitRef = (description: string) =>
@@ -121,6 +132,6 @@ export const durationBetween = (min: string, max: string, description: string) =
 export const integer = (min: number, max: number, description: string) =>
   v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max), v.description(description));
 
-/** A point in time, RFC 3339. */
+/** A point in time, RFC 3339. Its fraction of a second may have any number of digits, so the length is bounded. */
 export const timestamp = (description: string) =>
-  v.pipe(v.string(), v.metadata({ format: 'date-time' }), v.description(description));
+  v.pipe(v.string(), v.maxLength(64), v.metadata({ format: 'date-time' }), v.description(description));

@@ -1,6 +1,17 @@
 import * as v from 'valibot';
 import { BOUNDS } from './bounds.ts';
-import { cel, destinationPath, duration, durationBetween, integer, name, refGlob, secretKeyRef } from './fields.ts';
+import {
+  boundedKeys,
+  cel,
+  destinationPath,
+  duration,
+  durationBetween,
+  integer,
+  name,
+  refGlob,
+  secretKeyRef,
+  secretName,
+} from './fields.ts';
 import type { GatewaySyncStatus } from './gateway-sync-status.ts';
 import { gitSchema } from './git.ts';
 import type { ObjectMeta } from './object-meta.ts';
@@ -23,6 +34,10 @@ const webhookSchema = v.pipe(
       v.pipe(
         v.array(refGlob('A glob of *, **, ?, [a-z], [!a-z] and {a,b}, such as v* or refs/heads/release/*.')),
         v.maxLength(BOUNDS.list),
+        cel({
+          rule: `self.map(glob, size(glob)).sum() <= ${BOUNDS.allowedRefs}`,
+          message: `must have at most ${BOUNDS.allowedRefs} characters in all globs together`,
+        }),
         v.description('Refs that a webhook may ask for. Empty: any tag, and the ref in spec.git.ref.'),
       ),
       [],
@@ -74,8 +89,8 @@ const gatewaySchema = v.pipe(
     api: v.optional(
       v.pipe(
         v.object({
-          secretName: name('Name of the Secret with the API key.'),
-          secretKey: v.optional(name('Key inside that Secret.'), 'apiKey'),
+          secretName: secretName('Name of the Secret with the API key.'),
+          secretKey: v.optional(secretName('Key inside that Secret.'), 'apiKey'),
         }),
         v.description("The gateway's API key, for presets that need one."),
       ),
@@ -91,6 +106,10 @@ const gatewaySchema = v.pipe(
             v.pipe(
               v.array(reloadRequestSchema),
               v.maxLength(BOUNDS.reloadRequests),
+              cel({
+                rule: `self.map(call, has(call.headersFrom) ? size(call.headersFrom) : 0).sum() <= ${BOUNDS.allHeaders}`,
+                message: `must have at most ${BOUNDS.allHeaders} headers in all calls together`,
+              }),
               v.description('Calls to make after a change.'),
             ),
           ),
@@ -119,11 +138,12 @@ const resourceListSchema = (description: string) =>
       v.string(),
       v.pipe(
         v.any(),
-        v.metadata({ 'x-kubernetes-int-or-string': true }),
+        v.metadata({ 'x-kubernetes-int-or-string': true, maxLength: BOUNDS.quantity }),
         v.description('A quantity, such as 50m or 64Mi.'),
       ),
     ),
     v.maxEntries(8),
+    boundedKeys(BOUNDS.resourceName),
     v.description(description),
   );
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { BOUNDS } from './bounds.ts';
-import { cel, duration, gitRef, name, secretKeyRef } from './fields.ts';
+import { cel, duration, gitRef, secretKeyRef, secretName } from './fields.ts';
 
 const tokenAuthSchema = v.pipe(
   v.object({ secretRef: secretKeyRef('The Secret that holds the token.') }),
@@ -102,7 +102,7 @@ const verifySchema = v.pipe(
     ),
     keysSecretRef: v.optional(
       v.pipe(
-        v.object({ name: name('Name of the Secret.') }),
+        v.object({ name: secretName('Name of the Secret.') }),
         v.description('The Secret whose values are the public keys to trust: SSH or OpenPGP.'),
       ),
     ),

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { BOUNDS } from './bounds.ts';
-import { cel, destinationPath, integer, sourcePath, text } from './fields.ts';
+import { boundedKeys, cel, destinationPath, integer, sourcePath, text } from './fields.ts';
 
 const patchSchema = v.pipe(
   v.object({
@@ -9,6 +9,7 @@ const patchSchema = v.pipe(
       v.record(v.string(), text('New value: a JSON value, else taken as a string. May hold templates.')),
       v.minEntries(1),
       v.maxEntries(BOUNDS.patchValues),
+      boundedKeys(BOUNDS.text),
       v.description('Dotted paths inside the JSON file, and the values to put there.'),
     ),
   }),

@@ -1,4 +1,5 @@
 import { type CharacterClass, readGlob, type Token } from './read-glob.ts';
+import { WorkBudget } from './work-budget.ts';
 
 /**
  * Compiles a glob into a test of paths. `?` is one character, `*` any number of them, `[a-z]` one of these and `[!a-z]`
@@ -17,8 +18,14 @@ export function compileGlob(glob: string): (text: string) => boolean {
   };
 }
 
+/** To read a character of a glob takes so many times as long as to render one. */
+const READING_COSTS = 16;
+
 /** What would not mean what its author thinks; undefined where the glob is fine. */
-export function globProblem(glob: string): string | undefined {
+export function globProblem(glob: string, budget: WorkBudget = new WorkBudget()): string | undefined {
+  if (!glob.includes('{') || !glob.includes('..')) return undefined;
+  const spent = budget.take(READING_COSTS * glob.length);
+  if (spent) return spent;
   const { range } = readGlob(glob);
   return range && `${JSON.stringify(glob)}: a range such as ${range} is not supported: write [1-9] or {a,b,c}`;
 }

@@ -1,3 +1,5 @@
+import { BOUNDS } from '../api/bounds.ts';
+
 /** A value to be put at a path of a JSON text; `json` is a JSON text itself. */
 export interface JsonEdit {
   path: string[];
@@ -9,14 +11,23 @@ export type EditTree = { kind: 'value'; json: string } | { kind: 'below'; childr
 
 export type EditTreeResult = { kind: 'tree'; tree: EditTree } | { kind: 'problem'; message: string };
 
-/** Splits a dotted path; `\.` is a dot inside a key and `\\` a backslash. An empty key is a problem. */
+/**
+ * Splits a dotted path; `\.` is a dot inside a key and `\\` a backslash. An empty key is a problem, and so is a path
+ * beyond the bounds: what is made of it is read by functions that call themselves for each key.
+ */
 export function parseJsonPath(text: string): string[] | undefined {
+  if (text.length > BOUNDS.text) return undefined;
+  const keys = text.includes('\\') ? splitEscaped(text) : text.split('.');
+  return keys.includes('') || keys.length > BOUNDS.depth ? undefined : keys;
+}
+
+function splitEscaped(text: string): string[] {
   const keys = [''];
   for (const [part] of text.matchAll(/\\[.\\]|[\s\S]/g)) {
     if (part === '.') keys.push('');
     else keys[keys.length - 1] += part.length === 2 && part.startsWith('\\') ? part.slice(1) : part;
   }
-  return keys.includes('') ? undefined : keys;
+  return keys;
 }
 
 /** Brings edits into one tree, so that their order decides nothing; two that touch the same place are a problem. */

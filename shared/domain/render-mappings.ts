@@ -1,7 +1,9 @@
+import { BOUNDS } from '../api/bounds.ts';
 import type { Mapping } from '../api/sync.ts';
 import { isAgentPath, relativePath } from './relative-path.ts';
 import { type RenderedPatch, renderPatch } from './render-patch.ts';
 import { renderTemplate, type TemplateValues } from './render-template.ts';
+import { WorkBudget } from './work-budget.ts';
 
 /** A mapping whose paths are rendered and in normal form; `''` is the root. */
 export interface RenderedMapping {
@@ -19,41 +21,66 @@ export type RenderedMappings =
   | { kind: 'mappings'; mappings: RenderedMapping[] }
   | { kind: 'problems'; problems: string[] };
 
-/** Renders the templates in the paths of mappings and checks the outcome: values may hold anything. */
-export function renderMappings(mappings: Mapping[], values: TemplateValues): RenderedMappings {
+/**
+ * Renders the templates in the paths of mappings and checks the outcome: values may hold anything. Ends where the
+ * budget does, with a problem.
+ */
+export function renderMappings(
+  mappings: Mapping[],
+  values: TemplateValues,
+  budget: WorkBudget = new WorkBudget(),
+): RenderedMappings {
   const problems: string[] = [];
-  const rendered = mappings.map((mapping, index) => {
-    const pathOf = (field: 'source' | 'destination') => {
-      const result = renderPath(mapping[field], values);
-      if (result.kind === 'path') return result;
-      problems.push(`mappings[${index}].${field}: ${result.message}`);
-      return { path: '', folder: true };
-    };
-    const source = pathOf('source');
-    const destination = pathOf('destination');
-    if (isAgentPath(destination.path)) {
-      problems.push(`mappings[${index}].destination: ${destination.path} is the folder of the agent's own files`);
-    }
-    const patches = (mapping.patches ?? []).flatMap((patch, number) => {
-      const result = renderPatch(patch, values);
-      if (result.kind === 'patch') return [result.patch];
-      problems.push(`mappings[${index}].patches[${number}]${result.message}`);
-      return [];
-    });
-    return {
-      source: source.path,
-      destination: destination.path,
-      intoFolder: destination.folder,
-      type: mapping.type,
-      required: mapping.required ?? true,
-      template: mapping.template ?? false,
-      patches,
-    };
-  });
+  const rendered: RenderedMapping[] = [];
+  for (const [index, mapping] of mappings.entries()) {
+    rendered.push(
+      renderMapping(mapping, { values, budget }, (problem) => problems.push(`mappings[${index}]${problem}`)),
+    );
+    if (budget.isSpent) break;
+  }
   return problems.length > 0 ? { kind: 'problems', problems } : { kind: 'mappings', mappings: rendered };
 }
 
-function renderPath(text: string, values: TemplateValues) {
-  const rendered = renderTemplate(text, values);
-  return rendered.kind === 'rendered' ? relativePath(rendered.text) : rendered;
+interface Means {
+  values: TemplateValues;
+  budget: WorkBudget;
+}
+
+function renderMapping(mapping: Mapping, means: Means, tell: (problem: string) => void): RenderedMapping {
+  const pathOf = (field: 'source' | 'destination') => {
+    const result = renderPath(mapping[field], means);
+    if (result.kind === 'path') return result;
+    tell(`.${field}: ${result.message}`);
+    return { path: '', folder: true };
+  };
+  const source = pathOf('source');
+  const destination = pathOf('destination');
+  if (isAgentPath(destination.path)) {
+    tell(`.destination: ${destination.path.slice(0, MOST_QUOTED)} is the folder of the agent's own files`);
+  }
+  const patches = (mapping.patches ?? []).flatMap((patch, number) => {
+    const result = renderPatch(patch, means.values, means.budget);
+    if (result.kind === 'patch') return [result.patch];
+    tell(`.patches[${number}]${result.message}`);
+    return [];
+  });
+  return {
+    source: source.path,
+    destination: destination.path,
+    intoFolder: destination.folder,
+    type: mapping.type,
+    required: mapping.required ?? true,
+    template: mapping.template ?? false,
+    patches,
+  };
+}
+
+/** So many characters of a path are quoted. */
+const MOST_QUOTED = 80;
+
+function renderPath(text: string, { values, budget }: Means) {
+  const rendered = renderTemplate(text, values, BOUNDS.path);
+  if (rendered.kind === 'problem') return rendered;
+  const message = budget.take(rendered.text.length);
+  return message ? { kind: 'problem' as const, message } : relativePath(rendered.text);
 }

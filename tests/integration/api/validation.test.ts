@@ -33,6 +33,7 @@ const token = { token: { secretRef: { name: 's', key: 'k' } } };
 const sshKey = { sshKey: { secretRef: { name: 's', key: 'k' } } };
 const knownHosts = { knownHosts: { secretRef: { name: 's', key: 'h' } } };
 const insecure = { insecureIgnoreHostKey: true };
+const headers = (count: number) => Array(count).fill({ name: 'X-Key', secretRef: { name: 's', key: 'k' } });
 const profileOf = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, valid.sync.profiles.default]));
 
@@ -66,6 +67,11 @@ const refused: [what: string, changes: Record<string, unknown>, words: RegExp][]
   ['an extended glob', { 'webhook.allowedRefs': ['v@(1|2)'] }, /must be a glob of/],
   ['a quantifier in a glob', { 'webhook.allowedRefs': ['v[0-9]+'] }, /no \+ after \]/],
   ['a range in a glob', { 'webhook.allowedRefs': ['v{1..9}'] }, /no range \{1\.\.9\}/],
+  [
+    'globs that are long together',
+    { 'webhook.allowedRefs': Array(64).fill('v'.repeat(65)) },
+    /at most 4096 characters/,
+  ],
   ['no method of authentication', { 'git.auth': {} }, /exactly one of token, sshKey and githubApp/],
   [
     'two methods of authentication',
@@ -107,6 +113,11 @@ const refused: [what: string, changes: Record<string, unknown>, words: RegExp][]
   ['a backslash in a path', mapping({ destination: 'a\\b' }), /backslashes/],
   ['an unknown type of mapping', mapping({ type: 'link' }), /supported values: "dir", "file"/],
   ['a patch that sets nothing', mapping({ patches: [{ file: 'a.json', set: {} }] }), /at least 1 properties/],
+  [
+    'a long path in a patch',
+    mapping({ patches: [{ file: 'a.json', set: { ['a.'.repeat(300)]: '1' } }] }),
+    /keys of at most 512 characters/,
+  ],
   ['a name of a variable', { 'sync.defaults': { vars: { 'a-b': 'x' } } }, /must be identifiers/],
   ['a short sync period', { 'sync.defaults': { syncPeriod: 1 } }, /greater than or equal to 5/],
   ['a preset without the key that it needs', { gateway: { reload: { preset: 'ignition' } } }, /spec\.gateway\.api/],
@@ -116,6 +127,14 @@ const refused: [what: string, changes: Record<string, unknown>, words: RegExp][]
     { gateway: { reload: { requests: [{ path: 'http://elsewhere/' }] } } },
     /begins with a single \//,
   ],
+  [
+    'many headers',
+    { gateway: { reload: { requests: Array(3).fill({ path: '/', headersFrom: headers(11) }) } } },
+    /at most 32 headers in all calls together/,
+  ],
+  ['a quantity', { agent: { resources: { limits: { cpu: '1'.repeat(65) } } } }, /may not be more than 64|Too long/],
+  ['a name of a quantity', { agent: { resources: { limits: { ['x'.repeat(318)]: 1 } } } }, /keys of at most 317/],
+  ['a name that no Secret has', { 'git.caSecretRef': { name: 'größe', key: 'k' } }, /should match/],
   ['a host for a path', { gateway: { reload: { readyPath: '//elsewhere/' } } }, /begins with a single \//],
 ];
 
@@ -134,6 +153,12 @@ const accepted: [what: string, changes: Record<string, unknown>][] = [
   ],
   ['git://', { 'git.repo': 'git://git.test/app.git' }],
   ['globs', { 'webhook.allowedRefs': ['v*', 'release/**', 'v[!0-9]?', '{a,b}', '1.0.0+b', 'a\\(b', 'a)', 'a|b'] }],
+  ['many globs', { 'webhook.allowedRefs': Array(64).fill('v'.repeat(64)) }],
+  ['headers', { gateway: { reload: { requests: Array(2).fill({ path: '/', headersFrom: headers(16) }) } } }],
+  [
+    'resources of the agent',
+    { agent: { resources: { requests: { cpu: '50m', 'nvidia.com/gpu': 1 }, limits: { memory: '1Gi' } } } },
+  ],
   ['a full ref', { 'git.ref': 'refs/heads/release/1.x' }],
   ['a hash', { 'git.ref': 'a'.repeat(40) }],
   ['a ref with unusual letters', { 'git.ref': 'feature/größe@2' }],
@@ -157,6 +182,15 @@ const accepted: [what: string, changes: Record<string, unknown>][] = [
         ]),
       ),
     },
+  ],
+  [
+    'patches as large as they may be',
+    mapping({
+      patches: Array(16).fill({
+        file: 'f'.repeat(512),
+        set: Object.fromEntries(Array.from({ length: 32 }, (_, n) => [`${n}`.padEnd(512, 'k'), 'v'.repeat(512)])),
+      }),
+    }),
   ],
 ];
 

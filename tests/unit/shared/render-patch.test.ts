@@ -24,8 +24,15 @@ suite('renderPatch', () => {
       const result = renderPatch({ file: 'a.json', set: { 'a.b': text } }, values);
       assert.ok(result.kind === 'patch');
       assert.deepEqual(result.patch.edits, [{ path: ['a', 'b'], json }]);
+      assert.deepEqual(JSON.parse(JSON.stringify(result.patch)).edits, result.patch.edits, 'as it is compared');
     });
   }
+
+  test('takes a path as deep as it may be', () => {
+    const result = renderPatch({ file: 'a.json', set: { ['a.'.repeat(63).concat('a')]: '1' } }, values);
+    assert.ok(result.kind === 'patch');
+    assert.equal(result.patch.edits[0]?.path.length, 64);
+  });
 
   const fits: [file: string, path: string, fits: boolean][] = [
     ['a.json', 'a.json', true],
@@ -59,6 +66,8 @@ suite('renderPatch', () => {
       /^\.file: "a\{1\.\.9\}\.json": a range such as \{1\.\.9\} is not supported/,
     ],
     ['an empty key', 'a', { 'a..b': '1' }, /^\.set: "a\.\.b" is no path/],
+    ['a path of a megabyte', 'a', { ['a.'.repeat(600_000)]: '1' }, /^\.set: "(a\.){40}" is no path: .*64 keys and 512/],
+    ['a path of many keys', 'a', { ['a.'.repeat(64).concat('a')]: '1' }, /^\.set: "(a\.){40}" is no path: .*64 keys/],
     ['a value without its key', 'a', { a: '{{ .Vars.none }}' }, /^\.set\.a: .*no value/],
     ['paths in each other', 'a', { a: '1', 'a.b': '2' }, /^\.set: a\.b and a are the same place/],
   ];

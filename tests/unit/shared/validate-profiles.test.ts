@@ -118,3 +118,89 @@ suite('profiles', () => {
     );
   });
 });
+
+suite('the validation of a spec as large as the API server takes', () => {
+  const mapping = (fields: object) => ({ source: 'a', destination: 'b', required: true, template: false, ...fields });
+  const many = <T>(count: number, field: string, value: T): Record<string, T> =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`${field}${n}`, value]));
+  /** So many values, 512 of them in each mapping. */
+  const patchesOf = (values: number, value: string) => ({
+    mappings: Array.from({ length: values / 512 }, () =>
+      mapping({ patches: Array.from({ length: 16 }, () => ({ file: '', set: many(32, 'k', value) })) }),
+    ),
+  });
+  const long = '1'.repeat(512);
+  const reference = '{{ .Vars.a }}';
+
+  const multiplied: [what: string, sync: Parameters<typeof validateProfiles>[0]][] = [
+    ['a variable in many values', { defaults: { vars: { a: long } }, profiles: { p: patchesOf(8_192, reference) } }],
+    [
+      'a variable in many paths',
+      {
+        profiles: many(32, 'p', {
+          mappings: Array(64).fill(mapping({ source: reference.repeat(7), destination: reference })),
+          vars: { a: long },
+        }),
+      },
+    ],
+    ['values of many profiles', { profiles: many(4, 'p', patchesOf(24_576, '{')) }],
+    [
+      'patterns',
+      { profiles: many(4, 'p', { mappings: [mapping({})], excludePatterns: Array(64).fill('{a..'.repeat(128)) }) },
+    ],
+    [
+      'patterns that all profiles inherit',
+      {
+        defaults: { excludePatterns: Array(64).fill('{a..'.repeat(128)) },
+        profiles: many(32, 'p', { mappings: [mapping({})] }),
+      },
+    ],
+    [
+      'patterns of patches',
+      {
+        profiles: {
+          p: {
+            mappings: Array(32).fill(
+              mapping({ patches: Array(16).fill({ file: '{a..'.repeat(128), set: { a: '' } }) }),
+            ),
+          },
+        },
+      },
+    ],
+  ];
+  for (const [what, sync] of multiplied) {
+    test(`ends soon with a problem where ${what} would take long`, () => {
+      const started = performance.now();
+      const problems = validateProfiles(sync, 8);
+      const tookMs = performance.now() - started;
+      assert.match(problems.join(), /longer than 2097152 characters together/);
+      assert.ok(tookMs < 1_000, `${tookMs} ms`);
+    });
+  }
+
+  test('does not refuse many values of usual length', () => {
+    assert.deepEqual(
+      validateProfiles({
+        defaults: { vars: { a: 'edge' } },
+        profiles: { p: patchesOf(24_576, `http://${reference}.example`) },
+      }),
+      [],
+    );
+  });
+
+  test('refuses a path that no file can have, and a value of which nobody has use', () => {
+    const profile = (fields: object) => ({ profiles: { p: { mappings: [mapping(fields)], vars: { a: long } } } });
+    assert.match(validateProfiles(profile({ source: reference.repeat(9) })).join(), /longer than 4096 characters/);
+    const emoji = { a: '\u{1F600}'.repeat(512) };
+    const patches = [{ file: '', set: { a: '{{.Vars.a}}'.repeat(46) } }];
+    assert.match(
+      validateProfiles({ profiles: { p: { mappings: [mapping({ patches })], vars: emoji } } }).join(),
+      /longer than 32768 characters/,
+    );
+  });
+
+  test('ends with the first problems', () => {
+    const broken = { mappings: Array(64).fill(mapping({ source: '{{' })) };
+    assert.equal(validateProfiles({ profiles: many(32, 'p', broken) }, 8).length, 8);
+  });
+});

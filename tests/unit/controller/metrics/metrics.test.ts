@@ -4,11 +4,12 @@ import { renderResources, type SampledResource } from '../../../../controller/me
 import { projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
 import type { GatewayCounts } from '../../../../shared/api/gateway-sync-status.ts';
+import { gatewaySpec } from '../support/gateway-specs.ts';
 
 const resource = (name: string, ready: 'True' | 'False') =>
   projectGatewaySync({
     metadata: { namespace: 'a', name, uid: name, resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' },
-    spec: { sync: { profiles: {} } },
+    spec: gatewaySpec(),
     status: {
       conditions: ['RefResolved', 'Ready'].map((type) => ({
         type,

@@ -11,13 +11,17 @@ const key = Buffer.from(privateKey.export({ type: 'pkcs8', format: 'pem' })).toS
 
 /** When a token ends, in milliseconds from now, of which the answer says that it ends then. */
 async function lifetimeOf(expiresAt: string): Promise<number> {
-  const client = { get: async () => ({ data: { key } }) } as unknown as KubernetesClient;
+  return (await tokenWith(key, expiresAt)).expiresAt - Date.now();
+}
+
+/** The key is what the Secret holds, in base64. */
+function tokenWith(secret: string, expiresAt = '2126-01-01T00:00:00Z') {
+  const client = { get: async () => ({ data: { key: secret } }) } as unknown as KubernetesClient;
   const body = Buffer.from(JSON.stringify({ token: 'token', expires_at: expiresAt }));
   const http = { postJson: async () => ({ status: 201, body }) } as unknown as GitHttp;
   const githubApp = { appId: 1, installationId: 2, privateKeySecretRef: { name: 'app', key: 'key' } };
   const git = { repo: 'https://github.com/plant/config.git', auth: { githubApp } };
-  const token = await new GithubApps(client, http).token({ namespace: 'default', git });
-  return token.expiresAt - Date.now();
+  return new GithubApps(client, http).token({ namespace: 'default', git });
 }
 
 suite('a token of a GitHub App', () => {
@@ -30,6 +34,60 @@ suite('a token of a GitHub App', () => {
     test(`is renewed within an hour, though the answer says ${expiresAt}`, async () => {
       const lifetime = await lifetimeOf(expiresAt);
       assert.ok(lifetime > HOUR_MS - 30_000 && lifetime <= HOUR_MS, String(lifetime));
+    });
+  }
+});
+
+/** DER of a number of so many bytes that is none of a key, and of a sequence; https://www.rfc-editor.org/rfc/rfc8017#appendix-A.1.2. */
+function der(tag: number, content: Buffer): Buffer {
+  const length = content.length;
+  const header = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 255];
+  return Buffer.concat([Buffer.from([tag, ...header]), content]);
+}
+const number = (bytes: number) => der(2, Buffer.from(Array.from({ length: bytes }, (_, n) => (n * 37 + 1) & 0x7f)));
+
+/** A key by the lengths of its numbers, in bytes. */
+function keyOf({ n, e = 3, d = n, factors = n / 2 }: { n: number; e?: number; d?: number; factors?: number }): string {
+  const numbers = [der(2, Buffer.alloc(1)), ...[n, e, d, ...Array(5).fill(factors)].map(number)];
+  const body = der(0x30, Buffer.concat(numbers)).toString('base64').replace(/.{64}/g, '$&\n');
+  return Buffer.from(`-----BEGIN RSA PRIVATE KEY-----\n${body}\n-----END RSA PRIVATE KEY-----\n`).toString('base64');
+}
+
+suite('the key of a GitHub App', () => {
+  for (const modulusLength of [2048, 3072, 4096]) {
+    test(`may have ${modulusLength} bits, in either form`, async () => {
+      const made = generateKeyPairSync('rsa', { modulusLength }).privateKey;
+      for (const type of ['pkcs1', 'pkcs8'] as const) {
+        const { token } = await tokenWith(Buffer.from(made.export({ type, format: 'pem' })).toString('base64'));
+        assert.equal(token, 'token');
+      }
+    });
+  }
+
+  const costly: [what: string, secret: string, words: RegExp][] = [
+    ['of 10,240 bits', keyOf({ n: 1_280 }), /has 10233 bits, and may have 8192/],
+    ['of 32,768 bits', keyOf({ n: 4_096 }), /more than 16384 characters/],
+    ['with long factors', keyOf({ n: 256, factors: 1_280 }), /numbers are longer/],
+    ['with a long private exponent', keyOf({ n: 256, d: 4_096 }), /cannot be used/],
+    ['with a long public exponent', keyOf({ n: 256, e: 32 }), /cannot be used/],
+    ['of a megabyte', Buffer.alloc(1_000_000, 'k').toString('base64'), /more than 16384 characters/],
+    [
+      'of another kind',
+      Buffer.from(generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })).toString(
+        'base64',
+      ),
+      /no RSA key/,
+    ],
+  ];
+  for (const [what, secret, words] of costly) {
+    test(`${what} is refused, and nothing is signed with it`, async () => {
+      const started = performance.now();
+      await assert.rejects(tokenWith(secret), (error: Error & { reason?: string }) => {
+        assert.equal(error.reason, 'AuthenticationFailed');
+        assert.match(error.message, words);
+        return true;
+      });
+      assert.ok(performance.now() - started < 500);
     });
   }
 });

@@ -37,6 +37,14 @@ suite('an answer that is not whole is tried again, where', () => {
     ['it says that there is no such ref, by an error', packet('ERR upload-pack: not our ref')],
     ['it is a page', '<html>secret words</html>'],
     ['a line is no ref', `${ref}${packet('secret words\n')}0000`],
+    ...['\x1b[2Jsecret words', '--upload-pack=x', 'A'.repeat(40)].flatMap((hash) => [
+      [`a hash is ${JSON.stringify(hash)}`, `${packet(`${hash.padEnd(40, '0')} refs/heads/main\n`)}0000`] as const,
+      [
+        `a peeled hash is ${JSON.stringify(hash)}`,
+        `${packet(`${first} refs/heads/main peeled:${hash.padEnd(40, '0')}\n`)}0000`,
+      ] as const,
+    ]),
+    ['a peeled hash is cut off', `${packet(`${first} refs/heads/main peeled:${second.slice(1)}`)}0000`],
   ] as const) {
     test(`the host is asked for refs and ${name}`, async (t) => {
       await assertTriedAgain(clientFor(t, await startLyingHost(t, answer)).query(main));
@@ -49,6 +57,7 @@ suite('an answer that is not whole is tried again, where', () => {
     ['is cut off between two packets', VERSION_2.slice(0, -4)],
     ['is cut off in a packet', VERSION_2.slice(0, -9)],
     ['of an old host is cut off between two packets', version0(`${first} refs/heads/other\0agent=git`).slice(0, -4)],
+    ['of an old host has a hash that is none', version0(`${'Z'.repeat(40)} refs/heads/main\0agent=git`)],
     ['is an error', `${packet('ERR secret words')}`],
     ['is an error after the name of the service', `${SERVICE}${packet('ERR repository not exported')}`],
   ] as const) {

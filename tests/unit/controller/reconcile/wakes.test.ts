@@ -82,7 +82,7 @@ suite('a RoleBinding wakes', () => {
   const binding = {
     namespace: 'ns',
     name: 'sync-agent-app',
-    subjects: [],
+    subjects: '',
     roleRef: 'r',
     podUIDs: [],
     ownerUID: 'u',

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { readIntents } from '../../../../controller/intent/intents.ts';
 import { isApplied, ownerOfField, projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
+import { decideFor } from '../support/asked-resource.ts';
 import { gatewaySpec } from '../support/gateway-specs.ts';
 
 const path = ['f:spec', 'f:git', 'f:ref'];
@@ -16,6 +18,16 @@ suite('the owner of a field', () => {
       { manager: 'status', time: '2026-01-04T00:00:00Z', subresource: 'status', fieldsV1: owns },
     ];
     assert.equal(ownerOfField(entries, path)?.manager, 'late');
+  });
+
+  test('is found soon among as many as fit into an object', () => {
+    const time = (n: number) => new Date(Date.UTC(2026, 0, 1) + ((n * 7_919) % 10_007) * 1000).toISOString();
+    const entries = Array.from({ length: 10_007 }, (_, n) => ({ manager: `${n}`, time: time(n), fieldsV1: owns }));
+    const latest = entries.find((entry) => entry.time === new Date(Date.UTC(2026, 0, 1) + 10_006_000).toISOString());
+    const started = performance.now();
+    for (let n = 0; n < 6; n += 1) assert.equal(ownerOfField(entries, path), latest);
+    const tookMs = performance.now() - started;
+    assert.ok(tookMs < 300, `${tookMs} ms`);
   });
 
   test('is nobody where nobody has it', () => {
@@ -66,6 +78,37 @@ suite('when a request and a push were stored', () => {
     const { request, push } = observe();
     assert.deepEqual([request?.writtenAt, push?.writtenAt, request?.applied], [undefined, undefined, false]);
   });
+});
+
+suite('a request and a push that are done', () => {
+  const emoji = '\u{1F600}';
+  const odd: [what: string, ref: string, others: string][] = [
+    ['empty annotations', 'v1', ''],
+    ['texts that are cut inside a character', `x${emoji.repeat(300)}`, `x${emoji.repeat(100)}`],
+    ['an empty ref', '', '2026-01-01T00:00:00Z'],
+  ];
+  for (const [what, ref, others] of odd) {
+    test(`are known again by what the API server stored: ${what}`, () => {
+      const annotations = Object.fromEntries(
+        ['requested-ref', 'requested-at', 'requested-by', 'request-id', 'pushed-ref', 'pushed-at'].map((name) => [
+          `sync.io/${name}`,
+          name.endsWith('-ref') ? ref : others,
+        ]),
+      );
+      const metadata = { annotations, creationTimestamp: '2026-01-01T00:00:00Z' };
+      const observe = (status: object) =>
+        projectGatewaySync({ metadata, spec: gatewaySpec({}), status } as unknown as GatewaySync);
+      const answer = { kind: 'refs' as const, refs: new Map([['refs/heads/main', 'a'.repeat(40)]]) };
+      const { status } = decideFor(observe({}), { answer });
+      assert.ok(status.lastRequest && status.lastPush);
+      // Go puts U+FFFD in the place of half a character.
+      const stored = JSON.parse(JSON.stringify(status), (_, value) =>
+        typeof value === 'string' ? value.toWellFormed() : value,
+      );
+      const { request, push } = readIntents(observe(stored));
+      assert.deepEqual([request, push], [undefined, undefined]);
+    });
+  }
 });
 
 suite('what is kept of a resource', () => {

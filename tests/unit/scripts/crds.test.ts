@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { parse } from 'yaml';
+import { generateCrds } from '../../../scripts/generate/crds.ts';
+import type { SchemaNode } from '../../../scripts/generate/json-schema.ts';
+
+/** Of what the API server itself knows, it checks the size. */
+const EXCEPTIONS = ['.apiVersion', '.kind', '.metadata'];
+
+/** CEL rules that bound the keys of a map, which OpenAPI cannot. */
+const KEY_RULES = [
+  /^self\.all\(key, size\(key\) <= \d+\)$/,
+  /^self\.all\(key, key\.matches\('\^[^*+]*\{0,\d+\}[^*+]*\$'\)\)$/,
+];
+
+/** Places of a schema whose size has no bound. */
+function unbounded(node: SchemaNode, path: string): string[] {
+  if (EXCEPTIONS.includes(path)) return [];
+  const { type, properties = {}, items, additionalProperties: values } = node;
+  const below = Object.entries(properties).flatMap(([name, child]) => unbounded(child, `${path}.${name}`));
+  const isText = type === 'string' || node['x-kubernetes-int-or-string'] === true;
+  const hasBoundedKeys = node['x-kubernetes-validations']?.some(({ rule }) =>
+    KEY_RULES.some((known) => known.test(rule)),
+  );
+  return [
+    ...below,
+    ...(isText && node.maxLength === undefined && !node.enum ? [`${path}: the length of the text`] : []),
+    ...(type === 'array' && node.maxItems === undefined ? [`${path}: the number of items`] : []),
+    ...(type === 'array' && !items ? [`${path}: the items`] : []),
+    ...(items ? unbounded(items, `${path}[]`) : []),
+    ...(values && node.maxProperties === undefined ? [`${path}: the number of keys`] : []),
+    ...(values && !hasBoundedKeys ? [`${path}: the length of keys`] : []),
+    ...(values ? unbounded(values, `${path}{}`) : []),
+    ...(type === 'object' && !values && Object.keys(properties).length === 0 ? [`${path}: any fields`] : []),
+    ...(type === undefined && !isText ? [`${path}: any type`] : []),
+    ...(node['x-kubernetes-preserve-unknown-fields'] ? [`${path}: unknown fields`] : []),
+  ];
+}
+
+suite('the CRDs', () => {
+  const crds = Object.entries(generateCrds()).filter(([file]) => file.startsWith('chart/crds/'));
+
+  test('are both there', () => assert.equal(crds.length, 2));
+
+  for (const [file, yaml] of crds) {
+    test(`bound the size of every field: ${file}`, () => {
+      for (const { schema } of parse(yaml).spec.versions) assert.deepEqual(unbounded(schema.openAPIV3Schema, ''), []);
+    });
+  }
+});
+
+suite('the check for bounds', () => {
+  const endless: [what: string, node: SchemaNode][] = [
+    ['a text', { type: 'string' }],
+    ['a quantity', { 'x-kubernetes-int-or-string': true }],
+    ['a list', { type: 'array', items: { type: 'boolean' } }],
+    ['texts in a list', { type: 'array', maxItems: 1, items: { type: 'string' } }],
+    [
+      'a map',
+      {
+        type: 'object',
+        additionalProperties: { type: 'boolean' },
+        'x-kubernetes-validations': [{ rule: 'self.all(key, size(key) <= 1)', message: '' }],
+      },
+    ],
+    ['keys of a map', { type: 'object', maxProperties: 1, additionalProperties: { type: 'boolean' } }],
+    ['an object', { type: 'object' }],
+    ['anything', {}],
+  ];
+  for (const [what, node] of endless) {
+    test(`finds ${what} without a bound`, () => assert.equal(unbounded(node, '.x').length, 1));
+  }
+});
