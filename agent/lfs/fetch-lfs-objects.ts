@@ -99,7 +99,7 @@ async function download(
   }
   const hash = createHash('sha256');
   if (isRest) await hashFile(file, hash);
-  await save(bytesOf(response, size - (isRest ? start : 0)), { file, hash, isRest }).catch((error) => {
+  await save(bytesOf(response, { bytes: size - (isRest ? start : 0) }), { file, hash, isRest }).catch((error) => {
     throw signal.aborted ? signal.reason : explain(error);
   });
   const isWhole = (await stat(file)).size === size;

@@ -112,7 +112,7 @@ export async function offersOf(
     throw errorOfStatus(response, 'server');
   }
   const chunks: Buffer[] = [];
-  for await (const chunk of bytesOf(response, MAX_ANSWER)) chunks.push(chunk);
+  for await (const chunk of bytesOf(response, { bytes: MAX_ANSWER })) chunks.push(chunk);
   const { objects } = parse(batchSchema, Buffer.concat(chunks).toString('utf8'));
   return new Map(objects.map((object) => [object.oid, offerOf(object, server)] as const));
 }

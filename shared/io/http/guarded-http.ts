@@ -9,12 +9,14 @@ export interface GuardedHttpOptions {
   guard: AddressGuard;
   /** Names proxies. */
   environment: NodeJS.ProcessEnv;
+  /** Connections to one host at most. */
+  maxSockets?: number;
 }
 
 export interface GuardedRequest {
   method?: 'GET' | 'POST';
   headers?: Record<string, string>;
-  body?: string;
+  body?: string | Buffer;
   /** CA bundle (PEM) to trust and nothing else. */
   ca?: string | undefined;
   signal?: AbortSignal | undefined;
@@ -24,6 +26,8 @@ export interface GuardedRequest {
 const MAX_REDIRECTS = 5;
 /** Silence that ends a connection, in milliseconds. */
 const SILENCE_MS = 30_000;
+/** A connection that nobody has used for so long is closed, in milliseconds. */
+const IDLE_MS = 60_000;
 /** Time until an answer begins, in milliseconds, however lively its headers trickle. */
 const HEAD_MS = 60_000;
 /** Bytes that have to arrive within the time, in milliseconds: a host that trickles them would go on for ever. */
@@ -34,13 +38,14 @@ export class GuardedHttp {
   readonly guard: AddressGuard;
   readonly #environment: NodeJS.ProcessEnv;
   readonly #plain: HttpAgent;
-  #secure: { ca: string | undefined; agent: HttpsAgent };
+  readonly #secure: HttpsAgent;
 
-  constructor({ guard, environment }: GuardedHttpOptions) {
+  constructor({ guard, environment, maxSockets = 8 }: GuardedHttpOptions) {
     this.guard = guard;
     this.#environment = environment;
-    this.#plain = new HttpAgent(this.#agentOptions());
-    this.#secure = { ca: undefined, agent: new HttpsAgent(this.#agentOptions()) };
+    const options = { keepAlive: true, maxSockets, maxFreeSockets: 4, timeout: IDLE_MS, proxyEnv: environment };
+    this.#plain = new HttpAgent(options);
+    this.#secure = new HttpsAgent(options);
   }
 
   /** Whether a proxy connects in our place, at least to some hosts. */
@@ -58,7 +63,8 @@ export class GuardedHttp {
     const sent = (secure ? httpsRequest : httpRequest)(url, {
       method,
       headers: { ...headers, ...(body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) }) },
-      agent: secure ? this.#agentFor(ca) : this.#plain,
+      agent: secure ? this.#secure : this.#plain,
+      ...(ca && { ca }), // Node keeps connections with different CAs apart
       lookup: this.guard.lookup,
       timeout: SILENCE_MS,
       ...(signal && { signal }),
@@ -68,7 +74,7 @@ export class GuardedHttp {
     const timer = setTimeout(() => sent.destroy(stalled()), HEAD_MS);
     return await answerTo(sent, signal)
       .catch((error: unknown) => {
-        throw connectionError(error, signal);
+        throw signal?.aborted && !isTyped(error) ? signal.reason : connectionError(error);
       })
       .finally(() => clearTimeout(timer));
   }
@@ -96,25 +102,21 @@ export class GuardedHttp {
 
   close(): void {
     this.#plain.destroy();
-    this.#secure.agent.destroy();
-  }
-
-  /** A CA changes when its Secret does, which is seldom. */
-  #agentFor(ca: string | undefined): HttpsAgent {
-    if (ca !== this.#secure.ca) {
-      this.#secure.agent.destroy();
-      this.#secure = { ca, agent: new HttpsAgent({ ...this.#agentOptions(), ...(ca && { ca }) }) };
-    }
-    return this.#secure.agent;
-  }
-
-  #agentOptions() {
-    return { keepAlive: true, maxSockets: 8, maxFreeSockets: 4, proxyEnv: this.#environment };
+    this.#secure.destroy();
   }
 }
 
+/** How much an answer may say, and what is thrown where it says more. */
+export interface AnswerLimit {
+  bytes: number;
+  error?: () => TransientError;
+}
+
 /** The bytes of an answer; throws {@link TransientError} where it says more than that or comes too slowly. */
-export async function* bytesOf(response: IncomingMessage, maxBytes: number): AsyncGenerator<Buffer> {
+export async function* bytesOf(
+  response: IncomingMessage,
+  { bytes, error = tooLarge }: AnswerLimit,
+): AsyncGenerator<Buffer> {
   let [size, before] = [0, 0];
   const timer = setInterval(() => {
     if (size - before < FLOOR.bytes) response.destroy(stalled());
@@ -123,7 +125,7 @@ export async function* bytesOf(response: IncomingMessage, maxBytes: number): Asy
   try {
     for await (const chunk of response as AsyncIterable<Buffer>) {
       size += chunk.length;
-      if (size > maxBytes) throw tooLarge();
+      if (size > bytes) throw error();
       yield chunk;
     }
   } finally {
@@ -132,12 +134,15 @@ export async function* bytesOf(response: IncomingMessage, maxBytes: number): Asy
   }
 }
 
-/** Typed errors stay as they are, and so does the reason of whoever ended the request. */
-function connectionError(error: unknown, signal: AbortSignal | undefined): unknown {
-  if (error instanceof TerminalError || error instanceof TransientError) return error;
-  if (signal?.aborted) return signal.reason;
+/** What ended a connection, in typed words; those that are typed stay as they are. */
+export function connectionError(error: unknown): TransientError | TerminalError {
+  if (isTyped(error)) return error;
   const code = String((error as NodeJS.ErrnoException).code ?? '');
   return gitErrorOf(/CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO/.test(code) ? 'certificate' : '', error);
+}
+
+function isTyped(error: unknown): error is TransientError | TerminalError {
+  return error instanceof TerminalError || error instanceof TransientError;
 }
 
 const stalled = () =>
