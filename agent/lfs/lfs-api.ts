@@ -2,7 +2,8 @@ import * as v from 'valibot';
 import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
-import { bytesOf, type GuardedHttp } from '../../shared/io/http/guarded-http.ts';
+import { bytesOf } from '../../shared/io/http/bytes-of.ts';
+import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
 import { errorOfStatus, lfsError } from './lfs-errors.ts';
 import type { LfsPointer } from './lfs-pointer.ts';
 

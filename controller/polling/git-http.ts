@@ -4,13 +4,8 @@ import { retryAfterMs } from '../../shared/domain/duration.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { AddressGuard } from '../../shared/io/address-guard.ts';
 import { gitErrorOf } from '../../shared/io/git/git-error.ts';
-import {
-  type AnswerLimit,
-  bytesOf,
-  connectionError,
-  GuardedHttp,
-  type GuardedRequest,
-} from '../../shared/io/http/guarded-http.ts';
+import { type AnswerLimit, bytesOf } from '../../shared/io/http/bytes-of.ts';
+import { connectionError, GuardedHttp, type GuardedRequest } from '../../shared/io/http/guarded-http.ts';
 import { answerTooLarge, apiAnswerTooLarge, timedOut } from './host-errors.ts';
 
 /** The most that is read of an answer: some 400,000 refs of a host that does not filter them, none of which is kept. */

@@ -4,6 +4,7 @@ import { TerminalError, TransientError } from '../../errors.ts';
 import type { AddressGuard } from '../address-guard.ts';
 import { gitErrorOf } from '../git/git-error.ts';
 import { answerTo } from './answer-to.ts';
+import { stalled } from './bytes-of.ts';
 
 export interface GuardedHttpOptions {
   guard: AddressGuard;
@@ -30,8 +31,6 @@ const SILENCE_MS = 30_000;
 const IDLE_MS = 60_000;
 /** Time until an answer begins, in milliseconds, however lively its headers trickle. */
 const HEAD_MS = 60_000;
-/** Bytes that have to arrive within the time, in milliseconds: a host that trickles them would go on for ever. */
-const FLOOR = { bytes: 60_000, ms: 60_000 };
 
 /** HTTP to hosts that nobody vouches for: no denied address, and redirects only where the caller says so. */
 export class GuardedHttp {
@@ -106,34 +105,6 @@ export class GuardedHttp {
   }
 }
 
-/** How much an answer may say, and what is thrown where it says more. */
-export interface AnswerLimit {
-  bytes: number;
-  error?: () => TransientError;
-}
-
-/** The bytes of an answer; throws {@link TransientError} where it says more than that or comes too slowly. */
-export async function* bytesOf(
-  response: IncomingMessage,
-  { bytes, error = tooLarge }: AnswerLimit,
-): AsyncGenerator<Buffer> {
-  let [size, before] = [0, 0];
-  const timer = setInterval(() => {
-    if (size - before < FLOOR.bytes) response.destroy(stalled());
-    before = size;
-  }, FLOOR.ms);
-  try {
-    for await (const chunk of response as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      if (size > bytes) throw error();
-      yield chunk;
-    }
-  } finally {
-    clearInterval(timer);
-    response.destroy();
-  }
-}
-
 /** What ended a connection, in typed words; those that are typed stay as they are. */
 export function connectionError(error: unknown): TransientError | TerminalError {
   if (isTyped(error)) return error;
@@ -144,15 +115,3 @@ export function connectionError(error: unknown): TransientError | TerminalError 
 function isTyped(error: unknown): error is TransientError | TerminalError {
   return error instanceof TerminalError || error instanceof TransientError;
 }
-
-const stalled = () =>
-  new TransientError('the git host sends nothing any more, or next to nothing: it is tried again', {
-    code: 'git.stalled',
-    reason: 'GitTimeout',
-  });
-
-const tooLarge = () =>
-  new TransientError('the git host sends more than it said', {
-    code: 'git.answerTooLarge',
-    reason: 'GitAnswerTooLarge',
-  });
