@@ -12,6 +12,8 @@ import { answerTooLarge, apiAnswerTooLarge, timedOut } from './host-errors.ts';
 const MAX_ANSWER = { bytes: 32 * 1024 * 1024, error: () => answerTooLarge('32 MiB') };
 /** The same for the API of a host: a token is a few hundred bytes. */
 const MAX_JSON = { bytes: 64 * 1024, error: apiAnswerTooLarge };
+/** The most that a CA bundle may have: reading it keeps everybody else waiting. */
+const MAX_CA_BYTES = 64 * 1024;
 /** Connections to one host at most; how much it is asked at a time is for the limiter to say. */
 const MAX_SOCKETS = 32;
 
@@ -88,13 +90,15 @@ export class GitHttp {
   }
 
   async #send(url: URL, options: GitHttpOptions, content: Content): Promise<IncomingMessage> {
-    return await this.#http.send(url, requestOf(options, content)).catch((error: unknown) => {
+    const request = requestOf(options, content);
+    return await this.#http.send(url, request).catch((error: unknown) => {
       throw typed(error, options.signal);
     });
   }
 }
 
 function requestOf({ authorization, ca, signal }: GitHttpOptions, { payload, headers }: Content): GuardedRequest {
+  if (ca && Buffer.byteLength(ca) > MAX_CA_BYTES) throw caTooLarge();
   return {
     method: payload ? 'POST' : 'GET',
     headers: {
@@ -150,6 +154,12 @@ const redirectError = () =>
   });
 
 const isRedirectLoop = (error: unknown) => error instanceof TransientError && error.code === 'git.redirectLoop';
+
+const caTooLarge = () =>
+  new TerminalError(
+    'the Secret named in spec.git.caSecretRef holds more than 64 KiB: name only the CA that signed the certificate of the git host',
+    { code: 'git.caTooLarge', reason: 'SecretTooLarge' },
+  );
 
 function typed(error: unknown, { aborted, reason }: AbortSignal): Error {
   const isTyped = error instanceof TerminalError || error instanceof TransientError;

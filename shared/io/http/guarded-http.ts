@@ -5,6 +5,7 @@ import type { AddressGuard } from '../address-guard.ts';
 import { gitErrorOf } from '../git/git-error.ts';
 import { answerTo } from './answer-to.ts';
 import { stalled } from './bytes-of.ts';
+import { TrustedCas } from './trusted-cas.ts';
 
 export interface GuardedHttpOptions {
   guard: AddressGuard;
@@ -38,6 +39,7 @@ export class GuardedHttp {
   readonly #environment: NodeJS.ProcessEnv;
   readonly #plain: HttpAgent;
   readonly #secure: HttpsAgent;
+  readonly #cas = new TrustedCas();
 
   constructor({ guard, environment, maxSockets = 8 }: GuardedHttpOptions) {
     this.guard = guard;
@@ -63,7 +65,7 @@ export class GuardedHttp {
       method,
       headers: { ...headers, ...(body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) }) },
       agent: secure ? this.#secure : this.#plain,
-      ...(ca && { ca }), // Node keeps connections with different CAs apart
+      ...(ca && { ca, secureContext: this.#cas.contextOf(ca) }), // by the CA, Node keeps connections apart
       lookup: this.guard.lookup,
       timeout: SILENCE_MS,
       ...(signal && { signal }),
