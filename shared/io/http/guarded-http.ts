@@ -28,6 +28,8 @@ export interface GuardedRequest {
 const MAX_REDIRECTS = 5;
 /** Silence that ends a connection, in milliseconds. */
 const SILENCE_MS = 30_000;
+/** Connections that may be kept over all hosts while nobody uses them: one with TLS takes up to 90 KB. */
+const MAX_IDLE = 32;
 /** A connection that nobody has used for so long is closed, in milliseconds. */
 const IDLE_MS = 60_000;
 /** Time until an answer begins, in milliseconds, however lively its headers trickle. */
@@ -44,9 +46,12 @@ export class GuardedHttp {
   constructor({ guard, environment, maxSockets = 8 }: GuardedHttpOptions) {
     this.guard = guard;
     this.#environment = environment;
-    const options = { keepAlive: true, maxSockets, maxFreeSockets: 4, timeout: IDLE_MS, proxyEnv: environment };
-    this.#plain = new HttpAgent(options);
-    this.#secure = new HttpsAgent(options);
+    const options = {
+      ...{ keepAlive: true, maxSockets, maxFreeSockets: 4, timeout: IDLE_MS },
+      ...{ maxCachedSessions: MAX_IDLE, proxyEnv: environment },
+    };
+    this.#plain = boundIdle(new HttpAgent(options));
+    this.#secure = boundIdle(new HttpsAgent(options));
   }
 
   /** Whether a proxy connects in our place, at least to some hosts. */
@@ -65,7 +70,8 @@ export class GuardedHttp {
       method,
       headers: { ...headers, ...(body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) }) },
       agent: secure ? this.#secure : this.#plain,
-      ...(ca && { ca, secureContext: this.#cas.contextOf(ca) }), // by the CA, Node keeps connections apart
+      ...(ca && { ca }), // by which Node keeps connections apart
+      ...(secure && { secureContext: this.#cas.contextOf(ca) }),
       lookup: this.guard.lookup,
       timeout: SILENCE_MS,
       ...(signal && { signal }),
@@ -105,6 +111,14 @@ export class GuardedHttp {
     this.#plain.destroy();
     this.#secure.destroy();
   }
+}
+
+/** Node bounds them for each host alone, and hosts can be made up. The host that has waited for longest has to go. */
+function boundIdle<T extends HttpAgent>(agent: T): T {
+  return agent.on('free', () => {
+    const idle = Object.values(agent.freeSockets).flatMap((sockets) => sockets ?? []);
+    if (idle.length > MAX_IDLE) idle[0]?.destroy();
+  });
 }
 
 /** What ended a connection, in typed words; those that are typed stay as they are. */

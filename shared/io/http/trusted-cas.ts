@@ -5,15 +5,15 @@ const MAX_CONTEXTS = 16;
 
 /** What TLS makes of CA bundles: reading one costs time, and would for each connection. */
 export class TrustedCas {
-  readonly #contexts = new Map<string, SecureContext>();
+  readonly #contexts = new Map<string | undefined, SecureContext>();
 
-  /** For a bundle (PEM) that is trusted, and nothing else. */
-  contextOf(ca: string): SecureContext {
-    const context = this.#contexts.get(ca) ?? createSecureContext({ ca });
+  /** For a bundle (PEM) that is trusted, and nothing else; undefined: the CAs of the image. */
+  contextOf(ca: string | undefined): SecureContext {
+    const context = this.#contexts.get(ca) ?? createSecureContext(ca === undefined ? {} : { ca });
     this.#contexts.delete(ca);
     this.#contexts.set(ca, context);
     const [oldest] = this.#contexts.keys();
-    if (oldest !== undefined && this.#contexts.size > MAX_CONTEXTS) this.#contexts.delete(oldest);
+    if (this.#contexts.size > MAX_CONTEXTS) this.#contexts.delete(oldest);
     return context;
   }
 }
