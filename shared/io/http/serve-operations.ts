@@ -19,8 +19,8 @@ export interface OperationsOptions {
   metrics?: MetricsPage;
 }
 
-/** Kubelets and Prometheus need a handful each; an address that holds all must not keep them out. */
-const LIMITS = { max: 100, maxPerAddress: 20, headTimeoutMs: 10_000, onDrop: () => {} };
+/** Kubelets and Prometheus need a handful each; addresses that hold all must not keep them out. */
+const LIMITS = { max: 100, maxPerAddress: 20, headTimeoutMs: 5_000, onDrop: () => {} };
 
 /**
  * Serves `/healthz` and `/readyz` (200 or 503), `/servingz` likewise and `/metrics` where they are given, in plain HTTP.
@@ -30,6 +30,7 @@ export async function serveOperations(options: OperationsOptions): Promise<Serve
   const { isAlive = () => true, isReady = () => true, isServing, metrics } = options;
   const limiter = new ConnectionLimiter(LIMITS);
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
+    takeNoBody(request, response);
     const path = request.url?.split('?')[0];
     if (path === '/healthz') answer(response, isAlive() ? 200 : 503);
     else if (path === '/readyz') answer(response, isReady() ? 200 : 503);
@@ -38,13 +39,18 @@ export async function serveOperations(options: OperationsOptions): Promise<Serve
     else answer(response, 404);
   };
   const server = createServer(limiter.guard(handle));
-  server.requestTimeout = 10_000;
+  server.requestTimeout = 5_000;
   limiter.watch(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port, options.host ?? '0.0.0.0', resolve);
   });
   return server;
+}
+
+/** Closes the connection with the answer where a body is still to come in, which may take for ever. */
+export function takeNoBody({ headers }: IncomingMessage, response: ServerResponse): void {
+  if (headers['content-length'] || headers['transfer-encoding']) response.shouldKeepAlive = false;
 }
 
 const words: Record<number, string> = { 200: 'ok\n', 404: 'not found\n', 503: 'not ok\n' };
