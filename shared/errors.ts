@@ -48,3 +48,8 @@ export class TerminalError extends SyncError {}
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** Whether an error says by itself what leads on from it. */
+export function isTyped(error: unknown): error is TransientError | TerminalError {
+  return error instanceof TransientError || error instanceof TerminalError;
+}

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, lstatSync, openSync, renameSync } from 'node:fs';
 import type { ResolvedProfile } from '../../shared/domain/resolve-profile.ts';
-import { TerminalError, TransientError, WaitingError } from '../../shared/errors.ts';
+import { isTyped, WaitingError } from '../../shared/errors.ts';
 import type { Intent, ReloadSettings } from '../resource/judge-resource.ts';
 import type { GatewayClient } from './gateway-client.ts';
 import { findPreset } from './presets/preset.ts';
@@ -90,7 +90,7 @@ export interface ReloadProblem {
 /** Puts an error of {@link Gateway.catchUp} into words; what is none of ours is thrown on. */
 export function reloadProblem(error: unknown): ReloadProblem {
   if (error instanceof WaitingError) return { message: error.message, isWaiting: true, error };
-  if (error instanceof TransientError || error instanceof TerminalError) {
+  if (isTyped(error)) {
     return { message: error.message, isWaiting: false, error };
   }
   throw error;

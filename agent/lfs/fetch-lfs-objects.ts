@@ -5,7 +5,8 @@ import type { IncomingMessage } from 'node:http';
 import { dirname, join } from 'node:path';
 import { TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
-import { bytesOf, type GuardedHttp } from '../../shared/io/http/guarded-http.ts';
+import { bytesOf } from '../../shared/io/http/bytes-of.ts';
+import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
 import { CLONE_VOLUME, volumeError } from '../../shared/io/volume-error.ts';
 import { type LfsDownload, type LfsServer, type LfsTransfer, lfsServerOf, offersOf } from './lfs-api.ts';
 import { errorOfStatus, lfsError } from './lfs-errors.ts';
@@ -99,7 +100,7 @@ async function download(
   }
   const hash = createHash('sha256');
   if (isRest) await hashFile(file, hash);
-  await save(bytesOf(response, size - (isRest ? start : 0)), { file, hash, isRest }).catch((error) => {
+  await save(bytesOf(response, { bytes: size - (isRest ? start : 0) }), { file, hash, isRest }).catch((error) => {
     throw signal.aborted ? signal.reason : explain(error);
   });
   const isWhole = (await stat(file)).size === size;

@@ -3,7 +3,8 @@ import { ANSWER_BOUNDS, readJson } from '../../shared/domain/read-json.ts';
 import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
-import { bytesOf, type GuardedHttp } from '../../shared/io/http/guarded-http.ts';
+import { bytesOf } from '../../shared/io/http/bytes-of.ts';
+import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
 import { errorOfStatus, lfsError } from './lfs-errors.ts';
 import type { LfsPointer } from './lfs-pointer.ts';
 
@@ -113,7 +114,7 @@ export async function offersOf(
     throw errorOfStatus(response, 'server');
   }
   const chunks: Buffer[] = [];
-  for await (const chunk of bytesOf(response, MAX_ANSWER)) chunks.push(chunk);
+  for await (const chunk of bytesOf(response, { bytes: MAX_ANSWER })) chunks.push(chunk);
   const { objects } = parse(batchSchema, Buffer.concat(chunks));
   return new Map(objects.map((object) => [object.oid, offerOf(object, server)] as const));
 }

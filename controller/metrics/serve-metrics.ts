@@ -4,7 +4,7 @@ import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Listening, listen, type TlsFiles } from '../../shared/io/http/listen.ts';
-import { type MetricsPage, serveOperations } from '../../shared/io/http/serve-operations.ts';
+import { type MetricsPage, serveOperations, takeNoBody } from '../../shared/io/http/serve-operations.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
@@ -33,6 +33,8 @@ interface KeyPair {
 }
 
 const CHECK_MS = 3_600_000;
+/** A Prometheus needs one or two; addresses that hold all must not keep it out. */
+const LIMITS = { maxConnections: 50, maxConnectionsPerAddress: 10, headTimeoutMs: 5_000 };
 
 const statuses: Record<Exclude<Access, 'allowed'>, number> = { unauthenticated: 401, forbidden: 403 };
 
@@ -46,7 +48,7 @@ export async function serveMetrics(options: MetricsOptions): Promise<Pick<Listen
   const tls = { certFile: join(folder, 'metrics.crt'), keyFile: join(folder, 'metrics.key') };
   let served = renew(undefined);
   await writeKeyPair(tls, served);
-  const listening = await listen({ handler: guarded(options), host: '0.0.0.0', port, tls, maxConnections: 50 });
+  const listening = await listen({ handler: guarded(options), host: '0.0.0.0', port, tls, ...LIMITS });
   const closing = new AbortController();
   const check = async () => {
     const next = renew(served);
@@ -84,6 +86,7 @@ async function writeKeyPair({ certFile, keyFile }: TlsFiles, { certificate, priv
 
 function guarded({ page, authorizer, log }: MetricsOptions): RequestListener {
   return async (request, response) => {
+    takeNoBody(request, response);
     try {
       if (request.url?.split('?')[0] !== '/metrics') return void response.writeHead(404).end();
       const access = await authorizer.authorize(request.headers.authorization);

@@ -84,14 +84,14 @@ export class HostLimiter {
 
   /** Asks when it is the question's turn. It may wait for several namespaces: the first whose turn it is has it asked. */
   add(question: Question, { namespace, isUrgent }: Cause): void {
-    const host = this.#host(question.host);
+    const host = this.#host(nameOf(question));
     (isUrgent ? host.urgent : host.polls).add(namespace, question);
     this.#dispatch(host);
   }
 
   /** Drops a question that nobody needs answered any more. */
   remove(question: Question): void {
-    const host = this.#hosts.get(question.host);
+    const host = this.#hosts.get(nameOf(question));
     if (!host) return;
     host.urgent.delete(question);
     host.polls.delete(question);
@@ -182,3 +182,6 @@ export class HostLimiter {
     host.timer = { timeout, due: performance.now() + wait };
   }
 }
+
+/** One name for each host, however it is spelt: `GitHub.com.` is `github.com`. */
+const nameOf = ({ host }: Question) => host.toLowerCase().replace(/\.$/, '');

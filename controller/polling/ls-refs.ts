@@ -29,7 +29,8 @@ export async function discover(
   const base = withoutTrailingSlashes(repository);
   const answer = await http.get(new URL(`${base}/info/refs?service=git-upload-pack`), options);
   const url = new URL(answer.url.href.replace(/\/info\/refs(\?.*)?$/, '/git-upload-pack'));
-  const advertisement = new Advertisement(query);
+  // An old server sends all refs whatever is asked.
+  const advertisement = new Advertisement({ prefixes: query.prefixes, commits: query.commits });
   try {
     for await (const line of readPackets(answer.body)) {
       if (advertisement.isComplete) break; // whatever else the host has to say

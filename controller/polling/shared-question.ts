@@ -1,5 +1,5 @@
 import { timerMs } from '../../shared/domain/duration.ts';
-import { TerminalError, TransientError } from '../../shared/errors.ts';
+import { isTyped, type TerminalError, type TransientError } from '../../shared/errors.ts';
 import { gitErrorOf } from '../../shared/io/git/git-error.ts';
 import type { Answer, Asking } from '../intent/resolution.ts';
 import { backoff } from './back-off.ts';
@@ -28,6 +28,10 @@ export interface SharedQuestionOptions {
   onAnswer: (key: string) => void;
   /** Told of every query that ended: for metrics. */
   onQuery?: (outcome: 'success' | 'failure', seconds: number) => void;
+  /** Whether the question must not be asked for so much: some of those who share it have left it. */
+  isTooMuch?: (query: RefQuery) => boolean;
+  /** Whether an error is nobody's who still shares the question, since others who caused it have left. */
+  isNobodys?: (error: TransientError | TerminalError) => boolean;
 }
 
 /** Where the question stands: nobody needs it asked, it waits for its turn at the host, or the host is being asked. */
@@ -66,6 +70,10 @@ export class SharedQuestion implements Question {
 
   get isUnused(): boolean {
     return this.#subscribers.size === 0;
+  }
+
+  get isFailing(): boolean {
+    return this.#answer?.kind === 'error';
   }
 
   /** Whether an answer is on its way, whoever needs it. */
@@ -129,6 +137,7 @@ export class SharedQuestion implements Question {
     this.#poll = undefined;
     this.#subscribers.clear();
     this.#options.limiter.remove(this);
+    this.#answer = undefined; // nobody keeps it up to date
     if (this.#state.kind === 'queued') this.#state = { kind: 'idle' };
   }
 
@@ -137,15 +146,30 @@ export class SharedQuestion implements Question {
     const since = performance.now();
     this.#state = { kind: 'asking', since };
     this.#schedule();
-    const query = unionOf(Array.from(this.#subscribers.values(), (subscriber) => subscriber.query));
+    let query = this.#wanted();
+    if (this.#options.isTooMuch?.(query)) query = this.#wanted();
     const before = this.#answer;
     const after = await this.#outcomeOf(query, since);
-    this.#answer = after;
     this.#state = { kind: 'idle' };
     const outcome = after.kind === 'refs' ? 'success' : 'failure';
     this.#options.onQuery?.(outcome, (performance.now() - since) / 1000);
+    if (after.kind === 'error' && this.#options.isNobodys?.(after.error)) return this.#askAgain();
+    if (this.isUnused) return;
+    this.#answer = after;
     this.#schedule();
     this.#tell(before, after);
+  }
+
+  #wanted(): RefQuery {
+    return unionOf(Array.from(this.#subscribers.values(), ({ query }) => query));
+  }
+
+  /** For all who are left: nobody of them is told of an error that is not theirs. */
+  #askAgain(): void {
+    if (this.isUnused) return;
+    const left = Array.from(this.#subscribers.values());
+    const isUrgent = left.some(({ need, isUrgent }) => need.kind === 'waiting' && isUrgent);
+    this.#queue(new Set(left.map(({ namespace }) => namespace)), isUrgent);
   }
 
   #queue(namespaces: Iterable<string>, isUrgent: boolean): void {
@@ -192,7 +216,7 @@ export class SharedQuestion implements Question {
       const isFinal = query.commits.length > 0 && query.commits.every((commit) => refs.has(commit));
       return { kind: 'refs', refs, isFinal, startedAt, covered };
     } catch (thrown) {
-      const error = typed(thrown);
+      const error = isTyped(thrown) ? thrown : gitErrorOf('', thrown);
       const before = this.#answer;
       const failingSince = before?.kind === 'error' ? before.failingSince : startedAt;
       const lastGood = before?.kind === 'error' ? before.lastGood : before?.refs;
@@ -216,8 +240,4 @@ function suffices(answer: Known, { query, event, eventAt, need }: Subscriber): b
   if (event !== undefined && startedAt < eventAt) return false;
   const isCurrent = answer.kind === 'refs' || performance.now() < startedAt + answer.retryAfterMs;
   return (isCurrent || (need.kind === 'waiting' && startedAt >= need.since)) && covers(covered, query);
-}
-
-function typed(error: unknown): TransientError | TerminalError {
-  return error instanceof TransientError || error instanceof TerminalError ? error : gitErrorOf('', error);
 }

@@ -1,6 +1,7 @@
 import type { Answer, Asking } from '../intent/resolution.ts';
 import type { CommitBudget } from './commit-budget.ts';
 import type { RepositorySource } from './query-repository.ts';
+import { SharedNames } from './shared-names.ts';
 import { type Interest, SharedQuestion, type SharedQuestionOptions } from './shared-question.ts';
 import { ownRefs, partsOf } from './subscriber-needs.ts';
 import type { RefQuery } from './wanted-refs.ts';
@@ -33,12 +34,12 @@ interface Subscriber {
 const LEAST_COMMIT_INTERVAL_MS = 60_000;
 
 /**
- * One repository with one credential. What refs point at is one question for all the resources that share it; whether
+ * One repository with one credential. What refs point at is one question for the resources that share it; whether
  * commits exist is a question of its own for those who ask for the same ones, so that made-up hashes do harm to nobody else.
  */
 export class SharedRepository {
   readonly #options: SharedRepositoryOptions;
-  readonly #names: SharedQuestion;
+  readonly #names: SharedNames;
   readonly #commits = new Map<string, SharedQuestion>();
   readonly #subscribers = new Map<string, Subscriber>();
   /** Resources that have to wait before they may ask for commits. */
@@ -46,7 +47,7 @@ export class SharedRepository {
 
   constructor(options: SharedRepositoryOptions) {
     this.#options = options;
-    this.#names = new SharedQuestion(options);
+    this.#names = new SharedNames(options);
   }
 
   get id(): string {
@@ -82,7 +83,7 @@ export class SharedRepository {
   answerFor(key: string): Answer | Asking {
     const { names, commits } = this.#subscribers.get(key) ?? {};
     return combine([
-      ...(names ? [ownPart(this.#names.answerFor(key) ?? this.#ask(key, this.#names), names)] : []),
+      ...(names ? [ownPart(this.#names.answerFor(key), names)] : []),
       ...(commits ? [commits.question.answerFor(key) ?? this.#askForCommits(key, commits.question)] : []),
     ]);
   }

@@ -6,10 +6,11 @@ import type { RefQuery } from './wanted-refs.ts';
  * What a resource needs in two parts: refs by name, which all who share a repository ask for in one query, and commits,
  * with the folders of refs that may point at them, for which only this resource asks.
  */
-export function partsOf({ prefixes, commits }: RefQuery): {
+export function partsOf({ prefixes: wanted, commits }: RefQuery): {
   names: RefQuery | undefined;
   commits: RefQuery | undefined;
 } {
+  const prefixes = wanted.filter((prefix) => !isTop(prefix));
   const names = commits.length > 0 ? prefixes.filter((prefix) => !prefix.endsWith('/')) : prefixes;
   if (commits.length === 0) return { names: { prefixes: names, commits }, commits: undefined };
   const folders = prefixes.filter((prefix) => prefix.endsWith('/'));
@@ -18,6 +19,9 @@ export function partsOf({ prefixes, commits }: RefQuery): {
     commits: { prefixes: folders.toSorted(), commits: commits.toSorted() },
   };
 }
+
+/** `refs/p` is no ref that a host has, but the beginning of all below `refs/pull/`. */
+const isTop = (name: string) => /^refs\/[^/]+$/.test(name);
 
 /** What one resource is told: its own refs, and none that only others asked for. */
 export function ownRefs(refs: AdvertisedRefs, { prefixes }: RefQuery): AdvertisedRefs {

@@ -1,3 +1,4 @@
+import { TransientError } from '../../shared/errors.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import { answerTooLarge } from './host-errors.ts';
 
@@ -7,10 +8,24 @@ export interface RefQuery {
   prefixes: string[];
   /** Hashes that must be known to exist. */
   commits: string[];
+  /** Refs at most that come only because a name is the beginning of theirs; undefined: any number. */
+  maxSurplus?: number;
+}
+
+/** An answer holds too many refs that only begin like names that were asked for. */
+export class SurplusError extends TransientError {
+  /** How many there were, at least, for each name that brought some. */
+  readonly surplus: ReadonlyMap<string, number>;
+
+  constructor(surplus: ReadonlyMap<string, number>, max: number) {
+    const { message, code, reason } = answerTooLarge(`${max} refs that nobody asked for`);
+    super(message, { code, reason });
+    this.surplus = surplus;
+  }
 }
 
 /** Beyond so many names a host is asked for all branches and tags instead. */
-const MAX_PREFIXES = 2_000;
+export const MAX_PREFIXES = 2_000;
 const ALL_PREFIXES = ['refs/heads/', 'refs/tags/'];
 /** Refs below folders that are kept: more at the same few commits are no repository that somebody works with. */
 const MAX_BELOW_FOLDERS = 10_000;
@@ -29,12 +44,16 @@ export class WantedRefs {
   readonly #names: Set<string>;
   readonly #folders: string[];
   readonly #commits: Set<string>;
+  readonly #surplus: Surplus | undefined;
   #belowFolders = 0;
 
-  constructor({ prefixes, commits }: RefQuery) {
+  constructor({ prefixes, commits, maxSurplus }: RefQuery) {
     this.#names = new Set(prefixes);
     this.#folders = prefixes.filter((prefix) => prefix.endsWith('/'));
     this.#commits = new Set(commits);
+    // Where a host is asked for all branches and tags, no name is to blame for what it sends.
+    if (maxSurplus !== undefined && prefixes.length <= MAX_PREFIXES)
+      this.#surplus = new Surplus(this.#names, maxSurplus);
   }
 
   /** What was kept so far. */
@@ -49,7 +68,7 @@ export class WantedRefs {
       this.#belowFolders += 1;
       if (this.#belowFolders > MAX_BELOW_FOLDERS) throw answerTooLarge(`${MAX_BELOW_FOLDERS} refs at the same commits`);
       this.#kept.set(name, commit);
-    }
+    } else this.#surplus?.count(name);
   }
 
   /** The same where a host cannot be asked for commits: the tip of a branch or of a tag is known to exist. */
@@ -62,5 +81,30 @@ export class WantedRefs {
     return (
       this.#commits.has(commit) && name.length <= MAX_NAME && this.#folders.some((folder) => name.startsWith(folder))
     );
+  }
+}
+
+/** Counts refs that nobody asked for by the names with which they begin. */
+class Surplus {
+  readonly #names: ReadonlySet<string>;
+  readonly #lengths: number[];
+  readonly #max: number;
+  readonly #counts = new Map<string, number>();
+  #total = 0;
+
+  constructor(names: ReadonlySet<string>, max: number) {
+    this.#names = names;
+    this.#lengths = [...new Set(Array.from(names, ({ length }) => length))];
+    this.#max = max;
+  }
+
+  count(ref: string): void {
+    const beginnings = this.#lengths.flatMap((length) => {
+      const beginning = ref.slice(0, length);
+      return this.#names.has(beginning) ? [beginning] : [];
+    });
+    for (const name of beginnings) this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+    if (beginnings.length > 0) this.#total += 1;
+    if (this.#total > this.#max) throw new SurplusError(this.#counts, this.#max);
   }
 }

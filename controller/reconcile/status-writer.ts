@@ -46,7 +46,10 @@ export class StatusWriter {
     return stored && rightful?.uid === stored.uid ? { ...stored, status: rightful.status } : stored;
   }
 
-  /** One merge patch of what differs from what is stored; none where nothing does. */
+  /**
+   * One merge patch of what differs from what is stored; none where nothing does. Throws errors of the API server, and
+   * of the client where nothing may be written now: nobody else would write it later.
+   */
   async write(key: ObjectKey, status: GatewaySyncStatus): Promise<void> {
     this.#decided.add(key);
     this.#writing.add(key);
@@ -86,9 +89,8 @@ export class StatusWriter {
   }
 
   async #bringAbout(key: ObjectKey, status: GatewaySyncStatus): Promise<void> {
-    const { mayWrite } = this.#options;
     let stored: Stored | undefined = this.#stored(key);
-    for (let attempt = 1; stored && mayWrite(); attempt += 1) {
+    for (let attempt = 1; stored; attempt += 1) {
       const patch = mergePatchOf(stored.status, status);
       if (!patch) break;
       const outcome: Outcome = await this.#patch(stored, { patch, status }, attempt);
@@ -99,7 +101,7 @@ export class StatusWriter {
       }
       stored = outcome.live;
     }
-    if (mayWrite()) this.#rightful.delete(key);
+    this.#rightful.delete(key);
   }
 
   /** Only what is stored as it was seen is changed, so that nobody's write is overwritten unseen. */

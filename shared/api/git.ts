@@ -122,7 +122,9 @@ export const gitSchema = v.pipe(
       'What to follow: a branch, a tag, a full commit hash, a full ref name, or HEAD for the default branch. A short name that is both a tag and a branch is the tag.',
     ),
     auth: v.optional(authSchema),
-    caSecretRef: v.optional(secretKeyRef('The Secret that holds the CA bundle (PEM) of the git host.')),
+    caSecretRef: v.optional(
+      secretKeyRef('The Secret that holds the CA bundle (PEM) of the git host, of at most 64 KiB.'),
+    ),
     verify: v.optional(verifySchema),
     submodules: v.optional(
       v.pipe(

@@ -7,18 +7,28 @@ export interface Held {
   /** An address of this machine, which the connections come from. */
   from: string;
   count: number;
+  /** What each begins with, followed by a byte now and then; undefined: nothing at all. */
+  sends?: string;
 }
 
 /**
  * Holds so many connections until they are released, at the end of the test at the latest: each that is closed is opened
- * anew, and none ever sends a head.
+ * anew.
  */
-export async function holdConnections(t: TestContext, { port, from, count }: Held): Promise<{ release(): void }> {
+export async function holdConnections(
+  t: TestContext,
+  { port, from, count, sends }: Held,
+): Promise<{ release(): void }> {
   const open = new Set<Socket>();
   let isOver = false;
   const hold = () => {
     const socket = connect({ host: '127.0.0.1', port, localAddress: from });
-    open.add(socket.on('error', () => {}));
+    open.add(socket.on('error', () => {}).resume());
+    if (sends !== undefined) {
+      socket.write(sends);
+      const drip = setInterval(() => socket.write('x'), 500);
+      socket.once('close', () => clearInterval(drip));
+    }
     socket.once('close', () => {
       open.delete(socket);
       if (!isOver) setTimeout(hold, 5);

@@ -1,4 +1,4 @@
-import { type ErrorDetails, TerminalError, TransientError } from '../../errors.ts';
+import { type ErrorDetails, isTyped, TerminalError, type TransientError } from '../../errors.ts';
 import { unreachable, unreachableBy } from './unreachable.ts';
 
 interface Symptom {
@@ -75,7 +75,7 @@ const ABOUT_CERTIFICATES = /CERT|SELF_SIGNED|UNABLE_TO|OSSL/;
 
 /** Turns the error of a look-up or a connection into one with stable words; typed errors stay as they are. */
 export function connectionErrorOf(error: unknown): TransientError | TerminalError {
-  if (error instanceof TerminalError || error instanceof TransientError) return error;
+  if (isTyped(error)) return error;
   const { code = '' } = error as NodeJS.ErrnoException;
   return ABOUT_CERTIFICATES.test(String(code)) ? gitErrorOf('certificate', error) : unreachable(error);
 }

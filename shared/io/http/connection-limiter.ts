@@ -7,8 +7,8 @@ export interface ConnectionLimits {
   /** Connections at most. */
   max: number;
   /**
-   * Connections that one address (of IPv6: one /64 network) keeps when all are in use: those beyond make room for other
-   * addresses. 0: no limit, as for the addresses of proxies.
+   * Connections that one address (of IPv6: one /64 network) keeps at most when all are in use: those beyond make room for
+   * other addresses, and so do those of the address with the most. 0: addresses do not matter, as those of proxies.
    */
   maxPerAddress: number;
   /** Time for the head of a request, in milliseconds. */
@@ -51,7 +51,7 @@ const TIMED_OUT = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-
 /**
  * Bounds the connections of a server, so that no address can hold them all. A burst from one address may use what nobody
  * else needs. Once all are in use, one more takes the place of the connection that has been idle for longest, or of one
- * whose address has more than its share; otherwise it is closed at once. Gives the listener for requests, which are not
+ * whose address has the most, and more than its own address; otherwise it is closed at once. Gives the listener for requests, which are not
  * let through to the program where a connection has too many of them unanswered.
  *
  * Heads that trickle are cut off. Node's own check for them runs every 30 s unless the server is made with another
@@ -137,16 +137,26 @@ function keyOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-/** The connection that has to go now that there is one more; undefined where there is room for all. */
+/**
+ * The connection that has to go now that there is one more; undefined where there is room for all. Nobody makes room for
+ * an address that has more connections than his own.
+ */
 function surplusOf(newcomer: Connection, all: Connection[], { max, maxPerAddress }: ConnectionLimits) {
   if (all.length <= max) return undefined;
-  const byAddress = Map.groupBy(all, ({ address }) => address);
-  const isGreedy = ({ address }: Connection) =>
-    maxPerAddress > 0 && (byAddress.get(address)?.length ?? 0) > maxPerAddress;
   const others = all.filter((each) => each !== newcomer);
   const useless = others.filter(isUseless);
-  if (isGreedy(newcomer)) return oldest(useless.filter(({ address }) => address === newcomer.address)) ?? newcomer;
-  return oldest(useless.filter(isGreedy)) ?? oldest(useless) ?? oldest(others.filter(isGreedy)) ?? newcomer;
+  if (maxPerAddress === 0) return oldest(useless) ?? newcomer;
+  const byAddress = Map.groupBy(all, ({ address }) => address);
+  const countOf = ({ address }: Connection) => byAddress.get(address)?.length ?? 0;
+  const own = countOf(newcomer);
+  if (own > maxPerAddress) return oldest(useless.filter(({ address }) => address === newcomer.address)) ?? newcomer;
+  const most = Math.max(...all.map(countOf));
+  return (
+    oldest(useless.filter((each) => countOf(each) > maxPerAddress)) ??
+    oldest(useless.filter((each) => countOf(each) >= own)) ??
+    oldest(others.filter((each) => countOf(each) === most && most > own)) ??
+    newcomer
+  );
 }
 
 function oldest(connections: Connection[]): Connection | undefined {

@@ -1,20 +1,24 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { TerminalError, TransientError } from '../../errors.ts';
+import { isTyped, TransientError } from '../../errors.ts';
 import type { AddressGuard } from '../address-guard.ts';
 import { connectionErrorOf } from '../git/git-error.ts';
 import { answerTo } from './answer-to.ts';
+import { stalled } from './bytes-of.ts';
+import { TrustedCas } from './trusted-cas.ts';
 
 export interface GuardedHttpOptions {
   guard: AddressGuard;
   /** Names proxies. */
   environment: NodeJS.ProcessEnv;
+  /** Connections to one host at most. */
+  maxSockets?: number;
 }
 
 export interface GuardedRequest {
   method?: 'GET' | 'POST';
   headers?: Record<string, string>;
-  body?: string;
+  body?: string | Buffer;
   /** CA bundle (PEM) to trust and nothing else. */
   ca?: string | undefined;
   signal?: AbortSignal | undefined;
@@ -24,23 +28,30 @@ export interface GuardedRequest {
 const MAX_REDIRECTS = 5;
 /** Silence that ends a connection, in milliseconds. */
 const SILENCE_MS = 30_000;
+/** Connections that may be kept over all hosts while nobody uses them: one with TLS takes up to 90 KB. */
+const MAX_IDLE = 32;
+/** A connection that nobody has used for so long is closed, in milliseconds. */
+const IDLE_MS = 60_000;
 /** Time until an answer begins, in milliseconds, however lively its headers trickle. */
 const HEAD_MS = 60_000;
-/** Bytes that have to arrive within the time, in milliseconds: a host that trickles them would go on for ever. */
-const FLOOR = { bytes: 60_000, ms: 60_000 };
 
 /** HTTP to hosts that nobody vouches for: no denied address, and redirects only where the caller says so. */
 export class GuardedHttp {
   readonly guard: AddressGuard;
   readonly #environment: NodeJS.ProcessEnv;
   readonly #plain: HttpAgent;
-  #secure: { ca: string | undefined; agent: HttpsAgent };
+  readonly #secure: HttpsAgent;
+  readonly #cas = new TrustedCas();
 
-  constructor({ guard, environment }: GuardedHttpOptions) {
+  constructor({ guard, environment, maxSockets = 8 }: GuardedHttpOptions) {
     this.guard = guard;
     this.#environment = environment;
-    this.#plain = new HttpAgent(this.#agentOptions());
-    this.#secure = { ca: undefined, agent: new HttpsAgent(this.#agentOptions()) };
+    const options = {
+      ...{ keepAlive: true, maxSockets, maxFreeSockets: 4, timeout: IDLE_MS },
+      ...{ maxCachedSessions: MAX_IDLE, proxyEnv: environment },
+    };
+    this.#plain = boundIdle(new HttpAgent(options));
+    this.#secure = boundIdle(new HttpsAgent(options));
   }
 
   /** Whether a proxy connects in our place, at least to some hosts. */
@@ -58,7 +69,9 @@ export class GuardedHttp {
     const sent = (secure ? httpsRequest : httpRequest)(url, {
       method,
       headers: { ...headers, ...(body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) }) },
-      agent: secure ? this.#agentFor(ca) : this.#plain,
+      agent: secure ? this.#secure : this.#plain,
+      ...(ca && { ca }), // by which Node keeps connections apart
+      ...(secure && { secureContext: this.#cas.contextOf(ca) }),
       lookup: this.guard.lookup,
       timeout: SILENCE_MS,
       ...(signal && { signal }),
@@ -68,7 +81,7 @@ export class GuardedHttp {
     const timer = setTimeout(() => sent.destroy(stalled()), HEAD_MS);
     return await answerTo(sent, signal)
       .catch((error: unknown) => {
-        throw connectionError(error, signal);
+        throw signal?.aborted && !isTyped(error) ? signal.reason : connectionErrorOf(error);
       })
       .finally(() => clearTimeout(timer));
   }
@@ -96,56 +109,14 @@ export class GuardedHttp {
 
   close(): void {
     this.#plain.destroy();
-    this.#secure.agent.destroy();
-  }
-
-  /** A CA changes when its Secret does, which is seldom. */
-  #agentFor(ca: string | undefined): HttpsAgent {
-    if (ca !== this.#secure.ca) {
-      this.#secure.agent.destroy();
-      this.#secure = { ca, agent: new HttpsAgent({ ...this.#agentOptions(), ...(ca && { ca }) }) };
-    }
-    return this.#secure.agent;
-  }
-
-  #agentOptions() {
-    return { keepAlive: true, maxSockets: 8, maxFreeSockets: 4, proxyEnv: this.#environment };
+    this.#secure.destroy();
   }
 }
 
-/** The bytes of an answer; throws {@link TransientError} where it says more than that or comes too slowly. */
-export async function* bytesOf(response: IncomingMessage, maxBytes: number): AsyncGenerator<Buffer> {
-  let [size, before] = [0, 0];
-  const timer = setInterval(() => {
-    if (size - before < FLOOR.bytes) response.destroy(stalled());
-    before = size;
-  }, FLOOR.ms);
-  try {
-    for await (const chunk of response as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      if (size > maxBytes) throw tooLarge();
-      yield chunk;
-    }
-  } finally {
-    clearInterval(timer);
-    response.destroy();
-  }
-}
-
-/** Typed errors stay as they are, and so does the reason of whoever ended the request. */
-function connectionError(error: unknown, signal: AbortSignal | undefined): unknown {
-  if (error instanceof TerminalError || error instanceof TransientError) return error;
-  return signal?.aborted ? signal.reason : connectionErrorOf(error);
-}
-
-const stalled = () =>
-  new TransientError('the git host sends nothing any more, or next to nothing: it is tried again', {
-    code: 'git.stalled',
-    reason: 'GitTimeout',
+/** Node bounds them for each host alone, and hosts can be made up. The host that has waited for longest has to go. */
+function boundIdle<T extends HttpAgent>(agent: T): T {
+  return agent.on('free', () => {
+    const idle = Object.values(agent.freeSockets).flatMap((sockets) => sockets ?? []);
+    if (idle.length > MAX_IDLE) idle[0]?.destroy();
   });
-
-const tooLarge = () =>
-  new TransientError('the git host sends more than it said', {
-    code: 'git.answerTooLarge',
-    reason: 'GitAnswerTooLarge',
-  });
+}

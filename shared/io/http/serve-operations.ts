@@ -22,8 +22,8 @@ export interface OperationsOptions {
 
 /** A probe that waits has its answer within a second, the shortest period that a kubelet knows; in milliseconds. */
 const WAIT = { ms: 900, lookMs: 20 };
-/** Kubelets and Prometheus need a handful each; an address that holds all must not keep them out. */
-const LIMITS = { max: 100, maxPerAddress: 20, headTimeoutMs: 10_000, onDrop: () => {} };
+/** Kubelets and Prometheus need a handful each; addresses that hold all must not keep them out. */
+const LIMITS = { max: 100, maxPerAddress: 20, headTimeoutMs: 5_000, onDrop: () => {} };
 
 /**
  * Serves `/healthz` and `/readyz` (200 or 503; `/readyz?wait` waits for almost a second to get ready), `/servingz` likewise and `/metrics` where they are given, in plain HTTP.
@@ -33,6 +33,7 @@ export async function serveOperations(options: OperationsOptions): Promise<Serve
   const { isAlive = () => true, isReady = () => true, isServing, metrics } = options;
   const limiter = new ConnectionLimiter(LIMITS);
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
+    takeNoBody(request, response);
     const [path, query] = request.url?.split('?') ?? [];
     if (path === '/healthz') answer(response, isAlive() ? 200 : 503);
     else if (path === '/readyz') answer(response, (await isReadySoon(isReady, query === 'wait')) ? 200 : 503);
@@ -41,7 +42,7 @@ export async function serveOperations(options: OperationsOptions): Promise<Serve
     else answer(response, 404);
   };
   const server = createServer(limiter.guard(handle));
-  server.requestTimeout = 10_000;
+  server.requestTimeout = 5_000;
   limiter.watch(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -55,6 +56,11 @@ async function isReadySoon(isReady: () => boolean, waits: boolean): Promise<bool
     await sleep(WAIT.lookMs);
   }
   return isReady();
+}
+
+/** Closes the connection with the answer where a body is still to come in, which may take for ever. */
+export function takeNoBody({ headers }: IncomingMessage, response: ServerResponse): void {
+  if (headers['content-length'] || headers['transfer-encoding']) response.shouldKeepAlive = false;
 }
 
 const words: Record<number, string> = { 200: 'ok\n', 404: 'not found\n', 503: 'not ok\n' };

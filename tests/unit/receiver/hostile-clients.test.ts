@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../../../receiver/routes/outcome.ts';
+import { holdConnections } from '../../support/hold-connections.ts';
 import { until } from '../../support/until.ts';
 import { type RunningApp, startApp } from './start-app.ts';
 
@@ -324,6 +325,13 @@ suite('connections', () => {
     assert.ok(silent.filter(isOpen).length < 5);
   });
 
+  test('of several addresses that hold all together keep no other address out', async (t) => {
+    const app = await startApp(t, { maxConnections: 20, maxConnectionsPerAddress: 5 });
+    const hold = { port: app.port, count: 4, sends: head('Content-Length: 1000') };
+    await Promise.all([2, 3, 4, 5, 6].map((last) => holdConnections(t, { ...hold, from: `127.0.0.${last}` })));
+    for (let deliveries = 0; deliveries < 20; deliveries += 1) await works(app);
+  });
+
   test('of one address may be all that nobody else needs, and make room for others beyond its share', async (t) => {
     const app = await startApp(t, { maxConnections: 10, maxConnectionsPerAddress: 3 });
     const greedy = openBusy(t, app.port, 12, '127.0.0.2');
@@ -338,10 +346,13 @@ suite('connections', () => {
     await until(() => !isOpen(idle!), { describe: 'the idle one to make room before a busy one' });
     others.push(...openBusy(t, app.port, 3, '127.0.0.6'));
     await left(3);
-    const [oneTooMany] = openBusy(t, app.port, 1, '127.0.0.7');
-    await until(() => !isOpen(oneTooMany!), { describe: 'the newcomer to be closed' });
-    assert.ok(others.every(isOpen));
-    await left(3);
+    const [newcomer] = openBusy(t, app.port, 1, '127.0.0.7');
+    const busy = [...greedy, ...others];
+    await until(() => busy.filter(isOpen).length === 9, { describe: 'one of an address with the most to be closed' });
+    assert.ok(isOpen(newcomer!));
+    const [oneTooMany] = openBusy(t, app.port, 1, '127.0.0.6');
+    await until(() => !isOpen(oneTooMany!), { describe: 'a newcomer of an address with as many to be closed' });
+    assert.equal(busy.filter(isOpen).length, 9);
   });
 });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { test } from 'node:test';
 import { serveOperations } from '../../../shared/io/http/serve-operations.ts';
 import { holdConnections } from '../../support/hold-connections.ts';
@@ -40,6 +41,31 @@ test('an address that holds all connections keeps nobody else from asking', asyn
   const { port } = server.address() as AddressInfo;
   await holdConnections(t, { port, from: '127.0.0.2', count: 100 });
   for (let probe = 0; probe < 20; probe += 1) assert.equal(await statusOf(port), 200);
+});
+
+for (const [what, sends] of [
+  ['bodies', 'POST /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n'],
+  ['heads', 'GET /healthz HTTP/1.1\r\nX-A: '],
+] as const) {
+  test(`addresses that hold all connections together, by ${what} that drip, keep nobody else from asking`, async (t) => {
+    const server = await serveOperations({ host: '127.0.0.1', port: 0 });
+    t.after(() => server.close().closeAllConnections());
+    const { port } = server.address() as AddressInfo;
+    const addresses = Array.from({ length: 6 }, (_, index) => `127.0.0.${index + 2}`);
+    await Promise.all(addresses.map((from) => holdConnections(t, { port, from, count: 18, sends })));
+    for (let probe = 0; probe < 30; probe += 1) assert.equal(await statusOf(port), 200);
+  });
+}
+
+test('a body is not waited for, whatever it is sent to', async (t) => {
+  const server = await serveOperations({ host: '127.0.0.1', port: 0 });
+  t.after(() => server.close().closeAllConnections());
+  const { port } = server.address() as AddressInfo;
+  const socket = connect({ host: '127.0.0.1', port }).resume();
+  socket.write('POST /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\nx');
+  const started = performance.now();
+  await once(socket, 'close');
+  assert.ok(performance.now() - started < 4_000, 'long before a head would have to be there');
 });
 
 /** Of a probe by a connection of its own. */

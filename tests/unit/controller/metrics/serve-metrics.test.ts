@@ -9,6 +9,7 @@ import { freePort } from '../../../../scripts/testbed/free-port.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 import { createLogger } from '../../../../shared/log.ts';
+import { holdConnections } from '../../../support/hold-connections.ts';
 import { until } from '../../../support/until.ts';
 
 const DAY = 86_400_000;
@@ -53,6 +54,13 @@ suite('the metrics endpoint', { concurrency: true }, () => {
     for (const name of hosts) assert.equal(certificate.checkHost(name), name);
     assert.equal(certificate.ca, false);
     assert.equal((await scrape(port, certificate.toString())).status, 401, 'a client that trusts it is content');
+  });
+
+  test('answers also where other addresses hold all its connections', async (t) => {
+    const { port } = await serve(t, 0);
+    const addresses = Array.from({ length: 6 }, (_, index) => `127.0.0.${index + 2}`);
+    await Promise.all(addresses.map((from) => holdConnections(t, { port, from, count: 10 })));
+    for (let scrapes = 0; scrapes < 10; scrapes += 1) assert.equal((await scrape(port)).status, 401);
   });
 
   test('takes up a new certificate a month before the last one ends, without a restart', async (t) => {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import { suite, type TestContext, test } from 'node:test';
-import { GitHttp } from '../../../../controller/polling/git-http.ts';
 import { GitTokenKeeper } from '../../../../controller/polling/git-token-keeper.ts';
 import { GithubApps } from '../../../../controller/polling/github-app.ts';
 import { HostLimiter } from '../../../../controller/polling/host-limiter.ts';
@@ -10,7 +9,7 @@ import type { ObservedGatewaySync } from '../../../../controller/watch/observed-
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 import { createLogger } from '../../../../shared/log.ts';
 import { until } from '../../../support/until.ts';
-import { startHost } from './query-world.ts';
+import { queryTools, startHost } from './query-world.ts';
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const key = Buffer.from(privateKey.export({ type: 'pkcs8', format: 'pem' })).toString('base64');
@@ -29,7 +28,7 @@ async function arrange(t: TestContext, api: RequestListener) {
     create: async (_: string, { metadata: { namespace, name } }: { metadata: Record<string, string> }) =>
       secrets.push(`${namespace}/${name}`),
   } as unknown as KubernetesClient;
-  const http = new GitHttp({});
+  const http = queryTools().http;
   t.after(() => http.close());
   const keeper = new GitTokenKeeper({
     client,

@@ -42,6 +42,19 @@ suite('at one host', () => {
     assert.deepEqual(begun, ['a', 'b', 'other', 'c']);
   });
 
+  test('all spellings of its name share the places', async () => {
+    const limiter = new HostLimiter({ ...limits, perHost: 1 });
+    const { begun, question, end } = makeQuestions();
+    const spellings = ['git.test', 'git.test.', 'Git.TEST', 'GIT.test.'];
+    const questions = spellings.map((host) => question(host, host));
+    for (const each of questions) limiter.add(each, poll('x'));
+    assert.deepEqual(begun, ['git.test']);
+    assert.equal(limiter.hosts, 1);
+    for (const each of questions.slice(1, 3)) limiter.remove(each);
+    await end('git.test');
+    assert.deepEqual(begun, ['git.test', 'GIT.test.']);
+  });
+
   test('there is a place for the next namespace, unless half as many as there are places came before', () => {
     const limiter = new HostLimiter(limits);
     const { begun, question } = makeQuestions();

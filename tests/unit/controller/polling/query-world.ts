@@ -19,7 +19,7 @@ export function queryTools(apiServer = 'https://127.0.0.1:1'): QueryTools {
   const client = new KubernetesClient(new ApiCredentials(config), { userAgent: 'test' });
   const guard = new AddressGuard(new HostResolver(), () => false);
   const git = new Git({ PATH: '/usr/local/bin:/usr/bin:/bin' });
-  return { client, http: new GitHttp({}), git, githubApps: undefined, guard, scratch: '/tmp', keys: '/tmp' };
+  return { client, http: new GitHttp({}, guard), git, githubApps: undefined, guard, scratch: '/tmp', keys: '/tmp' };
 }
 
 /** The same with the key for `sshAuth`. */

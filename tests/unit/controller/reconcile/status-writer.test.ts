@@ -61,15 +61,22 @@ function arrange() {
   };
   let cached = object();
   const foreign: string[] = [];
+  const lease = { isHeld: true };
   const client = {
     get: raw,
     mergePatch: async (_: string, { metadata, status }: { metadata: { resourceVersion: string }; status: object }) => {
+      if (!lease.isHeld) throw new Error('not written: another replica leads, or is about to');
       if (metadata.resourceVersion !== String(stored.version)) throw new ApiError(409, '{}');
       change(applyPatch(stored.status, status) as GatewaySyncStatus);
       return await raw();
     },
   } as unknown as KubernetesClient;
-  const options = { client, mayWrite: () => true, cached: () => cached, onForeign: (key: string) => foreign.push(key) };
+  const options = {
+    client,
+    mayWrite: () => lease.isHeld,
+    cached: () => cached,
+    onForeign: (key: string) => foreign.push(key),
+  };
   const writer = new StatusWriter(options);
   const change = (status = stored.status) => {
     stored.version += 1;
@@ -81,7 +88,7 @@ function arrange() {
     cached = object();
     writer.observe('ns/app', cached, previous);
   };
-  return { stored, change, watch, writer, foreign };
+  return { stored, change, watch, writer, foreign, lease };
 }
 
 suite('a status', () => {
@@ -91,6 +98,17 @@ suite('a status', () => {
     await writer.write('ns/app', { observedGeneration: 1 });
     assert.deepEqual(stored.status, { observedGeneration: 1 });
     assert.deepEqual(foreign, []);
+  });
+
+  test('that may not be written now is not taken for written, and is written later', async () => {
+    const { stored, writer, lease } = arrange();
+    lease.isHeld = false;
+    await assert.rejects(writer.write('ns/app', { observedGeneration: 1 }), /not written/);
+    assert.deepEqual(stored.status, {});
+    await writer.write('ns/app', {});
+    lease.isHeld = true;
+    await writer.write('ns/app', { observedGeneration: 1 });
+    assert.deepEqual(stored.status, { observedGeneration: 1 });
   });
 
   test('that somebody else changed at the same moment is ours in the end', async () => {

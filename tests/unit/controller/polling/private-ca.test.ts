@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { suite, type TestContext, test } from 'node:test';
+import { RepositoryClient } from '../../../../controller/polling/query-repository.ts';
+import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
+import { queryTools } from './query-world.ts';
+
+const main = { prefixes: ['refs/heads/main'], commits: [] };
+
+/** Two hosts with a CA each, a repository at the first one, and a way to ask it with any bundle. */
+async function arrange(t: TestContext) {
+  const [server, other] = await Promise.all([startGitServer({ tls: true }), startGitServer({ tls: true })]);
+  t.after(() => Promise.all([server.stop(), other.stop()]));
+  const repository = await server.createRepository('app');
+  const commit = await repository.commit({ files: { a: '1' } });
+  const tools = queryTools();
+  t.after(() => tools.http.close());
+  const ask = (ca: string) => {
+    const secret = { data: { ca: Buffer.from(ca).toString('base64') } };
+    const client = { get: async () => secret } as unknown as KubernetesClient;
+    const git = { repo: repository.url, caSecretRef: { name: 'ca', key: 'ca' } };
+    return new RepositoryClient({ ...tools, client }, { namespace: 'default', git }).query(main);
+  };
+  const [ca, otherCa] = await Promise.all([server, other].map(({ caFile }) => readFile(caFile ?? '', 'utf8')));
+  return { server, commit, ask, ca: ca as string, otherCa: otherCa as string };
+}
+
+suite('a private CA', { concurrency: true }, () => {
+  test('is trusted, and no connection is used for a bundle that does not vouch for it', async (t) => {
+    const { commit, ask, ca, otherCa } = await arrange(t);
+    const untrusted = { name: 'TerminalError', reason: 'CertificateNotTrusted' };
+    for (let round = 0; round < 2; round += 1) {
+      assert.equal((await ask(ca)).get('refs/heads/main'), commit);
+      await assert.rejects(ask(otherCa), untrusted);
+      assert.equal((await ask(`${otherCa}\n${ca}`)).get('refs/heads/main'), commit);
+    }
+  });
+
+  test('of more than 64 KiB is refused in words, before anybody is asked', async (t) => {
+    const { server, commit, ask, ca } = await arrange(t);
+    await assert.rejects(ask(ca.padEnd(64 * 1024 + 1, '\n')), {
+      name: 'TerminalError',
+      reason: 'SecretTooLarge',
+      message: /spec\.git\.caSecretRef .*64 KiB/,
+    });
+    assert.equal(server.requests.length, 0);
+    assert.equal((await ask(ca.padEnd(64 * 1024, '\n'))).get('refs/heads/main'), commit);
+  });
+});

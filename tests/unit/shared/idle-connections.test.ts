@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { suite, test } from 'node:test';
+import { createCertificates } from '../../../scripts/testbed/certificates.ts';
+import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { AddressGuard } from '../../../shared/io/address-guard.ts';
+import { GuardedHttp } from '../../../shared/io/http/guarded-http.ts';
+import { until } from '../../support/until.ts';
+
+suite('connections that nobody uses', { concurrency: 2 }, () => {
+  for (const scheme of ['http', 'https']) {
+    test(`by ${scheme} are few, however many hosts there are, and those of the last hosts`, async (t) => {
+      const folder = await makeTemporaryFolder('idle-connections-');
+      t.after(() => folder.remove());
+      const { caFile, certFile, keyFile } = await createCertificates(folder.path, ['*.git.test']);
+      const [ca, cert, key] = await Promise.all([caFile, certFile, keyFile].map((file) => readFile(file, 'utf8')));
+      const answer: Parameters<typeof createServer>[1] = (_, response) => void response.end('ok');
+      const server = scheme === 'https' ? createTlsServer({ cert, key }, answer) : createServer(answer);
+      const open = new Set<Socket>();
+      let opened = 0;
+      server.on('connection', (socket: Socket) => {
+        opened += 1;
+        open.add(socket.once('close', () => open.delete(socket)));
+      });
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      const guard = new AddressGuard({ resolve: async () => [{ address: '127.0.0.1', family: 4 }] }, () => false);
+      const http = new GuardedHttp({ guard, environment: {} });
+      t.after(() => {
+        http.close();
+        server.close();
+      });
+      const { port } = server.address() as AddressInfo;
+      const ask = async (host: number) => {
+        const url = new URL(`${scheme}://host-${host}.git.test:${port}/`);
+        const response = await http.send(url, { ca: scheme === 'https' ? ca : undefined });
+        for await (const _ of response);
+      };
+      for (let host = 0; host < 100; host += 1) await ask(host);
+      await until(() => open.size <= 32, { describe: 'those that are too many are closed' });
+      assert.equal(opened, 100);
+      await ask(99);
+      assert.equal(opened, 100, 'the last one is used again');
+      await ask(0);
+      assert.equal(opened, 101, 'the first one is gone');
+    });
+  }
+});
