@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, lstatSync, openSync, renameSync } from 'node:fs';
 import type { ResolvedProfile } from '../../shared/domain/resolve-profile.ts';
-import { isTyped, WaitingError } from '../../shared/errors.ts';
+import { isTyped, TerminalError, WaitingError } from '../../shared/errors.ts';
 import type { Intent, ReloadSettings } from '../resource/judge-resource.ts';
 import type { GatewayClient } from './gateway-client.ts';
 import { findPreset } from './presets/preset.ts';

@@ -29,26 +29,29 @@ async function prepare(t: TestContext, { isOwned, wanted }: { isOwned: boolean; 
 
 /** Touches `f` after the plan was made, so that it is read once more, and does something right before that ends. */
 function whileHashed(t: TestContext, { root }: Sandbox, { touch, act }: { touch: () => void; act: () => void }): void {
-  const { open } = fs.promises;
+  const { openSync, close } = fs;
   const openFolder = root.openFolder.bind(root);
   const planned = t.mock.method(root, 'openFolder', (folder: string) => {
     planned.mock.restore();
     touch();
     return openFolder(folder);
   });
-  const mock = t.mock.method(fs.promises, 'open', (async (file: string, flags: number) => {
-    const handle = await open(file, flags);
-    if (!/\/(?:saved-|keep\.)[^/]*$/.test(file)) return handle;
-    mock.mock.restore();
+  let read: number | undefined;
+  const opening = t.mock.method(fs, 'openSync', (file: string, ...rest: [number]) => {
+    const descriptor = openSync(file, ...rest);
+    if (!/\/(?:saved-|keep\.)[^/]*$/.test(file)) return descriptor;
+    opening.mock.restore();
     syncBuiltinESMExports();
-    const close = handle.close.bind(handle);
-    handle.close = async () => {
-      handle.close = close;
+    read = descriptor;
+    return descriptor;
+  });
+  const closing = t.mock.method(fs, 'close', (descriptor: number, callback: fs.NoParamCallback) => {
+    if (descriptor === read) {
+      closing.mock.restore();
       act();
-      await close();
-    };
-    return handle;
-  }) as never);
+    }
+    close(descriptor, callback);
+  });
   syncBuiltinESMExports();
 }
 
