@@ -59,17 +59,19 @@ interface SandboxOptions {
   port?: number;
   /** Of V8's heap, as the agent takes it to be. */
   heapBytes?: number;
+  /** The folder of another sandbox's clone, whose time is over: what it fetched need not be fetched again. */
+  repo?: string | undefined;
 }
 
 /** Makes a sandbox that is removed after the test. */
 export async function createSandbox(
   t: TestContext,
-  { git = new Git(process.env), http = localHttp(), files = {}, port = 9, heapBytes }: SandboxOptions = {},
+  { git = new Git(process.env), http = localHttp(), files = {}, port = 9, heapBytes, repo: given }: SandboxOptions = {},
 ): Promise<Sandbox> {
   const { path: folder, remove } = await makeTemporaryFolder('agent-');
   t.after(remove);
   t.after(() => http.close());
-  const [data, repo] = [path.join(folder, 'data'), path.join(folder, 'repo')];
+  const [data, repo] = [path.join(folder, 'data'), given ?? path.join(folder, 'repo')];
   await mkdir(data);
   let fetches = 0;
   const config = v.parse(agentConfigSchema, {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { contents, killAt } from '../support/kill-at.ts';
-import { createSandbox } from '../support/sandbox.ts';
+import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 
 let server: GitServer;
 before(async () => {
@@ -35,9 +35,11 @@ suite('an agent that is held up right before any call, and makes it when another
           await files('three'),
           await files(null),
         ];
+        let repoFolder: string | undefined;
         for (let step = 1, isHeld = true; isHeld; step += 1) {
           assert.ok(step < STEPS, 'never reached the end');
-          const sandbox = await createSandbox(t);
+          const sandbox: Sandbox = await createSandbox(t, { repo: repoFolder });
+          repoFolder = sandbox.repo;
           writeFileSync(path.join(sandbox.data, 'f'), 'ORIGINAL');
           const never = killAt(t, { step: Number.POSITIVE_INFINITY, hasLinks });
           await sandbox.sync({ repo, commit: one });
