@@ -29,7 +29,7 @@ export const agentConfigSchema = v.object({
   API_KEY_FILE: v.optional(path),
   /** Folder with a file `<secret>/<key>` for each header of `spec.gateway.reload.requests`. */
   RELOAD_HEADERS_DIR: v.optional(path),
-  /** Credentials of the git host: read anew at each fetch, since Secrets rotate. */
+  /** Credentials of the git host: read again at each fetch, since Secrets rotate. */
   GIT_TOKEN_FILE: v.optional(path),
   GIT_SSH_KEY_FILE: v.optional(path),
   GIT_KNOWN_HOSTS_FILE: v.optional(path),

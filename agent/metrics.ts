@@ -4,7 +4,7 @@ import type { FileCounts } from './plan/summarize-plan.ts';
 /** Results of a sync, as the metric tells them apart. */
 export type SyncResult = 'success' | 'dry_run' | 'error';
 
-/** The agent's metrics, in a registry of their own. */
+/** The agent's metrics, in their own registry. */
 export class AgentMetrics {
   readonly registry = new Registry();
   readonly #register = { registers: [this.registry] };

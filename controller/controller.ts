@@ -205,7 +205,7 @@ export class Controller {
   }
 }
 
-/** What a reconcile throws comes from the API server, or is a defect; git hosts have a back-off of their own. */
+/** What a reconcile throws comes from the API server, or is a defect; git hosts have their own back-off. */
 function backoffMs(failures: number, error: unknown): number {
   if (error instanceof ApiError && error.retryAfterMs !== undefined)
     return Math.max(BACKOFF_MS.base, error.retryAfterMs);

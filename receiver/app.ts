@@ -12,7 +12,7 @@ export interface AppOptions extends AnswerOptions, AuthenticateOptions, Pick<Del
 export function createApp(options: AppOptions): RequestListener {
   const { log, onAnswer, replays, store } = options;
   const app = new H3({
-    // h3 would print errors of its own.
+    // h3 would print its own errors.
     silent: true,
     // What the routes throw is answered before this; h3 itself refuses a path whose escapes are broken.
     onError: (error, event) => {

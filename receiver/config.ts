@@ -12,7 +12,7 @@ export interface Config {
   maxBodyBytes: number;
   /** Connections at most: one more closes an idle one, or is closed itself. */
   maxConnections: number;
-  /** Connections that one address keeps when all are in use; 0: no limit of its own. */
+  /** Connections that one address keeps when all are in use; 0: no limit by address. */
   maxConnectionsPerAddress: number;
   /** Proxies before the receiver whose `X-Forwarded-For` counts. */
   trustedHops: number;

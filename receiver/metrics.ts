@@ -23,7 +23,7 @@ export interface ReceiverMetrics {
 const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const PATCH_BUCKETS = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-/** Makes the receiver's metrics in a registry of their own. Label values are from fixed lists, whoever sends what. */
+/** Makes the receiver's metrics in their own registry. Label values are from fixed lists, whoever sends what. */
 export function createMetrics(): ReceiverMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import path from 'node:path';
 
 /**
- * Runs the end-to-end tests on the cluster that KUBECONFIG names; they install the chart into namespaces of their own.
+ * Runs the end-to-end tests on the cluster that KUBECONFIG names; they install the chart into their own namespaces.
  * One installation at a time fits into a cluster: use one that is free of the chart.
  *
  * The images are `$E2E_IMAGE_REGISTRY/{controller,receiver,agent}:$E2E_IMAGE_TAG` (default: stoker-operator, e2e).

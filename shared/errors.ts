@@ -1,4 +1,4 @@
-/** What an error says beside its message: a stable code for programs, and the condition reason it leads to. */
+/** What an error says next to its message: a stable code for programs, and the condition reason it leads to. */
 export interface ErrorDetails {
   /** Stable, for programs and docs: `git.unreachable`. */
   code: string;

@@ -4,7 +4,7 @@ import { isLfsPointer, MAX_POINTER_BYTES, parseLfsPointer } from '../lfs/lfs-poi
 import type { Content, LfsStore } from '../lfs/lfs-store.ts';
 import type { DesiredFile } from '../plan/plan-input.ts';
 
-/** Reads the content of files one after the other, be it in git or in Git LFS. A pointer is never given as content. */
+/** Reads the content of files one after the other, whether in git or in Git LFS. A pointer is never given as content. */
 export class ContentReader {
   readonly #blobs: BlobReader;
   readonly #lfs: LfsStore;

@@ -20,7 +20,7 @@ export interface GatewayRequest {
 export interface GatewayAddress {
   port: number;
   tls: boolean;
-  /** File of the API key, read anew for each request since Secrets rotate. */
+  /** File of the API key, read again for each request since Secrets rotate. */
   apiKeyFile: string | undefined;
 }
 

@@ -121,7 +121,7 @@ export class PendingReload {
   mark(): void {
     if (this.isPending()) return;
     this.#inFolder((folder) => {
-      // Made anew, never opened: a link in its place leads nowhere.
+      // Made again, never opened: a link in its place leads nowhere.
       const descriptor = openSync(folder.at(MARK), 'wx', 0o644);
       try {
         fsyncSync(descriptor);

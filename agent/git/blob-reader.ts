@@ -27,7 +27,7 @@ export class BlobReader {
     this.#chunks = this.#stream.output[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   }
 
-  /** Says what will be opened, in this order: git need not wait for one question after the other then. */
+  /** Says what will be opened, in this order: git does not have to wait for one question after the other then. */
   announce(blobs: string[]): void {
     [this.#announced, this.#asked, this.#opened] = [blobs, 0, 0];
   }

@@ -18,9 +18,9 @@ export interface Expansion {
   sources: string[];
   isExcluded: (path: string) => boolean;
   signal: AbortSignal;
-  /** Whether what a submodule lists need not be counted any further. */
+  /** Whether what a submodule lists does not have to be counted any further. */
   isEnough: (size: TreeSize) => boolean;
-  /** Is told of what each submodule lists before it is listed, and throws where that is too much. */
+  /** Is called with what each submodule lists before it is listed, and throws where that is too much. */
   onSize: (size: TreeSize) => void;
 }
 
@@ -46,7 +46,7 @@ interface Holder {
   depth: number;
 }
 
-/** Puts the files of submodules into the place of their entries, be they below one another. Fetches what is not there. */
+/** Puts the files of submodules into the place of their entries, also where one is below another. Fetches what is not there. */
 export async function expandSubmodules(
   entries: TreeEntry[],
   expansion: Expansion,
@@ -63,7 +63,7 @@ class Run {
   readonly commits = new Set<string>();
   readonly #expansion: Expansion;
   readonly #tools: ExpansionTools;
-  /** Links, be it to the same commit. */
+  /** Links, also those to the same commit. */
   #followed = 0;
 
   constructor(expansion: Expansion, tools: ExpansionTools) {

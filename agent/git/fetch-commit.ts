@@ -35,7 +35,7 @@ export interface FetchOptions {
   isPartial: boolean;
   /** Files that the host is to leave out, as in `git rev-list --filter`; undefined: none. */
   filter: string | undefined;
-  /** Whether the host is not told of what is there already, and sends everything. */
+  /** Whether the host does not learn what is there already, and sends everything. */
   isRefetch?: boolean;
   limits?: TransferLimits | undefined;
 }

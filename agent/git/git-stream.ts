@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { TransientError } from '../../shared/errors.ts';
 import { type Git, killGroup } from '../../shared/io/git/git.ts';
 
-/** The repository on disk cannot be read: it is deleted and fetched anew. */
+/** The repository on disk cannot be read: it is deleted and fetched again. */
 export class DamagedCloneError extends TransientError {
   constructor(complaint: string) {
     super('the clone on disk cannot be read: it is made again', {
@@ -15,7 +15,7 @@ export class DamagedCloneError extends TransientError {
   }
 }
 
-/** A file is not in the repository on disk, be it that it was left out of a fetch. */
+/** A file is not in the repository on disk, for example because it was left out of a fetch. */
 export class MissingBlobError extends DamagedCloneError {}
 
 /** A git process whose output is read as it comes. */

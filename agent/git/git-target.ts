@@ -27,7 +27,7 @@ export async function targetOf(repository: Repository, http: GuardedHttp): Promi
   if (transport === 'http') return { resolve: `${host}:${port || (protocol === 'https:' ? 443 : 80)}:${address}` };
   const name = port ? `${host}:${port}` : host;
   const to = `git://${isIP(address) === 6 ? `[${address}]` : address}${port && `:${port}`}/`;
-  // The host still has to be told its name: it may serve several.
+  // The host must still learn its name: it may serve several.
   return { rewrite: { from: /^git:\/\/[^/]*\//i.exec(url)?.[0] ?? url, to }, virtualHost: name };
 }
 

@@ -25,11 +25,11 @@ export interface Contents {
 const NOTHING: Contents = { commit: undefined, isPartial: false };
 const CHECK_TIMEOUT_MS = 300_000;
 
-/** What git says of a repository in which something is missing, be it that a killed git still wrote to it. */
+/** What git says of a repository in which something is missing, for example because a killed git still wrote to it. */
 const damage =
   /did not send all necessary objects|Failed to traverse|bad object|not a valid object|object .* corrupt|packfile .* (corrupt|cannot)|shallow file has changed/i;
 
-/** The folder with git's objects: opened, healed, made anew. */
+/** The folder with git's objects: opened, healed, made again. */
 export class Repository {
   readonly path: string;
   readonly #git: Git;
@@ -38,7 +38,7 @@ export class Repository {
   #contents: Contents | undefined;
   /** Hexadecimal digits of its objects' ids. */
   #idLength = 0;
-  /** The commit that it was made anew for. */
+  /** The commit that it was made again for. */
   #roomFor: string | undefined;
   /** `working` since it was found sound, or a fetch succeeded, until one fails. */
   #record: 'working' | 'unknown' = 'unknown';

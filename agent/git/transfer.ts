@@ -106,7 +106,7 @@ export interface Transfer {
   limits?: TransferLimits | undefined;
 }
 
-/** Runs a fetch that tells of its progress (`--progress`), for as long as it moves. */
+/** Runs a fetch that reports its progress (`--progress`), for as long as it moves. */
 export async function transfer(git: Git, args: string[], options: Transfer): Promise<void> {
   const { gitDir, access, signal, input, limits = TRANSFER_LIMITS, timeoutMs = limits.totalMs } = options;
   const stopping = new AbortController();

@@ -20,7 +20,7 @@ export interface DesiredTreeInput {
   owned: Iterable<OwnedFile>;
 }
 
-/** Lays the mappings over one another, the later ones on top, and lists everything that stands in the way. */
+/** Lays the mappings over one another, the later ones on top, and lists everything that is in the way. */
 export function desiredTree(input: DesiredTreeInput): DesiredTreeResult {
   const tree: DesiredTree = { files: new Map(), folders: new Set(), kept: new Set() };
   const problems = input.mappings.flatMap((mapping, index) =>

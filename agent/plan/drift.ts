@@ -7,10 +7,10 @@ export interface Drift {
   isRepaired: boolean;
 }
 
-/** So often in a row a file is put right. Then somebody is at work who will not give in. */
+/** So often in a row a file is repaired. Then somebody is at work who will not give in. */
 export const MAX_REPAIRS = 3;
 
-/** How many times in a row each file was put right: it begins anew with a look that finds the file as it was delivered. */
+/** How many times in a row each file was repaired: it begins again with a look that finds the file as it was delivered. */
 export class RepairCounts {
   #counts: ReadonlyMap<string, number> = new Map();
 
@@ -18,7 +18,7 @@ export class RepairCounts {
     return this.#counts.get(path) ?? 0;
   }
 
-  /** Everything is tried anew. */
+  /** Everything is tried again. */
   forget(): void {
     this.#counts = new Map();
   }

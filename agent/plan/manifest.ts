@@ -58,7 +58,7 @@ export interface Manifest {
   readonly files: ReadonlyMap<string, OwnedFile>;
   /** Folders that the agent made. */
   readonly folders: ReadonlySet<string>;
-  /** Files that are about to come, to change or to go: which of them are the agent's is judged anew after a kill. */
+  /** Files that are about to come, to change or to go: which of them are the agent's is judged again after a kill. */
   readonly pending: ReadonlySet<string>;
 }
 

@@ -33,7 +33,7 @@ export function heapFor({ files, pathBytes, leaving }: Load): number {
   return HEAP.base + files * HEAP.file + leaving * HEAP.leaving + (pathBytes + leavingPathBytes) * HEAP.pathByte;
 }
 
-/** Whether a commit is so much too large for a heap that the rest of it need not be counted. */
+/** Whether a commit is so much too large for a heap that the rest of it does not have to be counted. */
 export function isFarTooMuch({ files, folders, bytes }: Count, heapBytes: number): boolean {
   return heapFor({ files: files + folders, pathBytes: bytes, leaving: 0 }) > COUNTED_HEAPS * heapBytes;
 }

@@ -35,7 +35,7 @@ export interface NarrowedInput {
 /**
  * Narrows what has to be planned to what differs from what is in place: files that were added, changed or removed, and
  * templates of which a value changed. Undefined where a change may reach further than to its own files, as one does
- * that turns a file into a folder or brings a lower layer to light: then everything has to be laid out anew.
+ * that turns a file into a folder or brings a lower layer to light: then everything has to be laid out again.
  */
 export function narrowChange(input: NarrowInput): NarrowedInput | undefined {
   const { mappings, changes, manifest } = input;
@@ -74,7 +74,7 @@ class Draft {
     const { path, before, after } = change;
     const place = placeOf(path, mapping);
     const { inside, destination } = place;
-    // A single file has a destination of its own kind, and what a patch is for may come or go, be it excluded.
+    // A single file has another kind of destination, and what a patch is for may come or go, for example because it is excluded.
     if (!(before && after) && (inside === '' || mapping.patches.length > 0)) return false;
     if (this.#input.isExcluded(path)) return true;
     const isFile = [before, after].every((entry) => !entry || entry.kind === 'file');

@@ -81,9 +81,9 @@ export interface PlanInput {
   settings: PlanSettings;
   /** What names the volume takes for the same; left out, none. */
   folding?: NameFolding;
-  /** Names in `.sync-agent/taken-over`; left out, all that the manifest tells of. */
+  /** Names in `.sync-agent/taken-over`; left out, all that the manifest names. */
   keptNames?: ReadonlySet<string> | undefined;
-  /** How often files were put right; left out, never. */
+  /** How often files were repaired; left out, never. */
   repairs?: Pick<RepairCounts, 'of'>;
   /** The manifest that the given one is a part of; left out, it is that. */
   whole?: Manifest;

@@ -14,7 +14,7 @@ export function countFiles({ changes, unchanged }: Plan): FileCounts {
   };
 }
 
-/** How many files are put right that somebody else changed or removed since they were delivered. */
+/** How many files are repaired that somebody else changed or removed since they were delivered. */
 export function countDrift({ drift }: Plan): number {
   return drift.filter(({ isRepaired }) => isRepaired).length;
 }

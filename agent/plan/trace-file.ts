@@ -2,7 +2,7 @@ import type { LiveFile, PlanInput } from './plan-input.ts';
 
 /**
  * What the agent left at a path: what it delivers, what it had delivered before, an empty file that something should
- * have come over, or nothing of its own.
+ * have come over, or nothing itself.
  */
 export type Trace = 'delivered' | 'earlier' | 'unfinished' | 'none';
 

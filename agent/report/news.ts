@@ -20,7 +20,7 @@ export interface SyncOutcome {
 export type Happening =
   /** There is nothing to sync, and why. */
   | { kind: 'idle'; finding: Finding }
-  /** A sync ended well, be it that the gateway could not be notified (`problem`). */
+  /** A sync ended well, even if the gateway could not be notified (`problem`). */
   | { kind: 'done'; intent: Intent; outcome: SyncOutcome; durationMs: number; problem: ReloadProblem | undefined }
   | { kind: 'failed'; intent: Intent; error: unknown; durationMs: number };
 

@@ -89,7 +89,7 @@ export class ReportWriter {
     return Math.max(0, this.#checkAt - performance.now());
   }
 
-  /** A report that is gone, or that somebody else took over, is written anew. */
+  /** A report that is gone, or that somebody else took over, is written again. */
   async #check(): Promise<void> {
     if (!(await this.#isOurs())) this.#written = undefined;
     this.#checkAt = performance.now() + CHECK_MS;

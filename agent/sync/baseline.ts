@@ -4,18 +4,18 @@ import type { Plan } from '../plan/plan-changes.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 
 /**
- * What the last sync of this process came to. While it holds, a sync need not lay out and look at everything: the
+ * What the last sync of this process came to. While it holds, a sync does not have to lay out and look at everything: the
  * manifest says what is in place, and the next check in time finds any drift.
  */
 export class Baseline {
-  /** How often files were put right in a row. */
+  /** How often files were repaired in a row. */
   readonly repairs = new RepairCounts();
   #recipe: string | undefined;
-  /** Commit and generation that files are put right for. */
+  /** Commit and generation that files are repaired for. */
   #cause = '';
   #lookedAt = Number.NEGATIVE_INFINITY;
 
-  /** A sync begins: for another commit or spec files are put right again that were given up. */
+  /** A sync begins: for another commit or spec files are repaired again that were given up. */
   onBegin({ commit, generation }: Pick<Intent, 'commit' | 'generation'>): void {
     const cause = `${commit} ${generation}`;
     if (cause !== this.#cause) this.repairs.forget();

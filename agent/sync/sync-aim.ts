@@ -65,7 +65,7 @@ export function recipeOf({ intent, mappings }: SyncAim): string {
   ]);
 }
 
-/** One error for everything that stands in the way of a sync; the first few are named. */
+/** One error for everything that is in the way of a sync; the first few are named. */
 export function syncProblems(reason: string, problems: string[]): TerminalError {
   const shown = problems.slice(0, 5).join('; ');
   const more = problems.length > 5 ? `; and ${problems.length - 5} more` : '';

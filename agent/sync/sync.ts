@@ -15,7 +15,7 @@ import { recipeOf, type SyncAim, type SyncDependencies, syncProblems } from './s
 
 /**
  * Brings the data volume in line with the commit and the profile, or in a dry run says what that would mean. A clone
- * that turns out to be damaged, or full of earlier commits, is made anew, once.
+ * that turns out to be damaged, or full of earlier commits, is made again, once.
  */
 export async function sync(intent: Intent, dependencies: SyncDependencies, signal: AbortSignal): Promise<SyncOutcome> {
   try {
@@ -26,7 +26,7 @@ export async function sync(intent: Intent, dependencies: SyncDependencies, signa
   }
 }
 
-/** Makes the clone anew where that may help, and gives whether it did. */
+/** Makes the clone again where that may help, and gives whether it did. */
 async function startAnew(error: unknown, { commit }: Intent, { clone, log }: SyncDependencies): Promise<boolean> {
   if (isFull(error)) return await clone.makeRoom(commit);
   if (!(error instanceof DamagedCloneError)) return false;

@@ -25,7 +25,7 @@ import {
 import type { DataRoot } from './data-root.ts';
 import { countLines, manifestText, parseManifest, updateText } from './manifest-text.ts';
 
-/** The file is written anew when it holds more than twice the lines that it needs, and so many more. */
+/** The file is written again when it holds more than twice the lines that it needs, and so many more. */
 const SPARE_LINES = 1_000;
 
 interface Content {
@@ -42,7 +42,7 @@ const flush = promisify(fdatasync);
  * The manifest next to the data: a log to which each sync adds what it is about to change and, afterwards, that it did.
  * So its cost follows the size of the change. An update that was cut off does not count.
  *
- * Whoever holds the volume writes it anew before adding to it for the first time, and then adds to that file alone: what
+ * Whoever holds the volume writes it again before adding to it for the first time, and then adds to that file alone: what
  * an agent that lost the volume still adds goes into a file without a name.
  */
 export class ManifestFile {
@@ -130,7 +130,7 @@ export class ManifestFile {
     });
   }
 
-  /** The file at the end of what counts. It is written anew if it is not this agent's own yet, or if somebody else removed or shortened it. */
+  /** The file at the end of what counts. It is written again if it is not this agent's own yet, or if somebody else removed or shortened it. */
   #openEnd(content: Content): number {
     if (this.#descriptor !== undefined) {
       const { nlink, size } = fstatSync(this.#descriptor);

@@ -23,7 +23,7 @@ interface Look {
 
 /** Secrets of one resource that are looked at; more than anybody needs. */
 const MAX_SECRETS = 32;
-/** What is missing is told of so many Secrets, and no further ones are looked at meanwhile. */
+/** So many missing Secrets are reported, and no further ones are looked at meanwhile. */
 const MAX_PROBLEMS = 3;
 /** Secrets that are read as a whole at a time: each may have a megabyte, of which nothing is kept. */
 const AT_ONCE = 2;

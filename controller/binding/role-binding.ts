@@ -46,7 +46,7 @@ export function bindingOf(pods: ObservedPod[], current: ObservedRoleBinding | un
 
 /**
  * Brings the RoleBinding of a resource in line with the service accounts of its pods. A role cannot be changed in
- * place, so a binding to another role is made anew. Without pods none is made. One of that name that somebody else
+ * place, so a binding to another role is made again. Without pods none is made. One of that name that somebody else
  * keeps (`foreign`) is left alone.
  */
 export async function ensureRoleBinding(

@@ -22,7 +22,7 @@ const SLICE = 250;
 
 /**
  * Writes down the series of all resources in Prometheus' text format, in slices. A library's gauges would hold 20,000
- * series in memory, and stop everything while they are set anew. In bytes, since the page has megabytes and the heap is
+ * series in memory, and stop everything while they are set again. In bytes, since the page has megabytes and the heap is
  * small.
  */
 export async function renderResources(resources: Iterable<SampledResource>): Promise<Buffer> {

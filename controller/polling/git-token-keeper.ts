@@ -17,7 +17,7 @@ export interface GitTokenKeeperOptions {
   client: KubernetesClient;
   apps: GithubApps;
   limiter: HostLimiter;
-  /** Told of the resources whose token has come, or cannot be had. */
+  /** Called for the resources whose token has come, or cannot be had. */
   onToken: (key: ObjectKey) => void;
   log: Logger;
 }

@@ -25,7 +25,7 @@ export interface Question {
 /** Why a question is asked. */
 export interface Cause {
   namespace: string;
-  /** Somebody did something, and waits for what comes of it. */
+  /** Somebody did something, and waits for the result. */
   isUrgent: boolean;
 }
 
@@ -55,7 +55,7 @@ const URGENT_IN_A_ROW = 7;
 const BEGIN_FOR_EACH_END = 2;
 
 /**
- * Lets questions through to the hosts, at the pace of each, and so that no namespace stands in the way of another:
+ * Lets questions through to the hosts, at the pace of each, and so that no namespace holds up another:
  * they have their turns at each host, urgent questions first, and a share of all that is under way.
  */
 export class HostLimiter {

@@ -37,7 +37,7 @@ export async function lsRemote(git: Git, remote: RemoteAccess, query: RefQuery):
   const output = await git
     .run(['ls-remote', '--', remote.url, ...patterns], { ...optionsOf(remote), maxOutputBytes: MAX_OUTPUT_BYTES })
     .catch((error: unknown) => {
-      // Nothing was asked for yet: a host that says 'no such ref' now has trouble of its own.
+      // Nothing was asked for yet: a host that says 'no such ref' now is in trouble itself.
       throw error instanceof TerminalError && error.code === 'git.refNotFound' ? reportedError() : error;
     });
   const wanted = new WantedRefs(query);

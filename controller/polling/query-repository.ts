@@ -164,7 +164,7 @@ async function connectTo(repository: Repository, guard: AddressGuard) {
   const target = new URL(url);
   const { port } = target;
   target.hostname = isIP(address) === 6 ? `[${address}]` : address;
-  // The host still has to be told its name: it may serve several.
+  // The host must still learn its name: it may serve several.
   return { url: target.href, environment: { GIT_OVERRIDE_VIRTUAL_HOST: port ? `${host}:${port}` : host } };
 }
 
@@ -178,7 +178,7 @@ function within<T>(deadline: AbortSignal, work: Promise<T>): Promise<T> {
   });
 }
 
-/** By git:// a host says nothing but 'access denied or repository not exported', be it a typo or a disk that is unavailable. */
+/** By git:// a host says nothing but 'access denied or repository not exported', whether it is a typo or an unavailable disk. */
 function mayPass(error: unknown): unknown {
   if (!(error instanceof TerminalError && error.code === 'git.repositoryNotFound')) return error;
   const { message, code, reason, cause } = error;

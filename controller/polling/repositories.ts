@@ -10,9 +10,9 @@ export interface RepositoriesOptions {
   limiter: HostLimiter;
   /** The same for hosts that the git binary asks. */
   gitLimiter: HostLimiter;
-  /** Told of the resources that have something to look at: the answer that they wait for, or refs that moved. */
+  /** Called for the resources that have something to look at: the answer that they wait for, or refs that moved. */
   onAnswer: (key: string) => void;
-  /** Told of every query that ended: for metrics. */
+  /** Called for every query that ended: for metrics. */
   onQuery?: (outcome: 'success' | 'failure', seconds: number) => void;
 }
 
@@ -95,7 +95,7 @@ export class Repositories {
   }
 }
 
-/** Repository and credential; a changed Secret keeps its identity, since it is read anew for each query. */
+/** Repository and credential; a changed Secret keeps its identity, since it is read again for each query. */
 function identityOf({ namespace, git }: RepositorySource): string {
   const scope = git.auth || git.caSecretRef ? namespace : '';
   return JSON.stringify([git.repo, scope, git.auth ?? null, git.caSecretRef ?? null]);

@@ -24,9 +24,9 @@ export interface SharedQuestionOptions {
   host: string;
   client: Pick<RepositoryClient, 'query'>;
   limiter: HostLimiter;
-  /** Told of the resources that have something to look at: the answer that they wait for, or refs that moved. */
+  /** Called for the resources that have something to look at: the answer that they wait for, or refs that moved. */
   onAnswer: (key: string) => void;
-  /** Told of every query that ended: for metrics. */
+  /** Called for every query that ended: for metrics. */
   onQuery?: (outcome: 'success' | 'failure', seconds: number) => void;
   /** Whether the question must not be asked for so much: some of those who share it have left it. */
   isTooMuch?: (query: RefQuery) => boolean;
@@ -164,7 +164,7 @@ export class SharedQuestion implements Question {
     return unionOf(Array.from(this.#subscribers.values(), ({ query }) => query));
   }
 
-  /** For all who are left: nobody of them is told of an error that is not theirs. */
+  /** For all who are left: none of them gets an error that is not theirs. */
   #askAgain(): void {
     if (this.isUnused) return;
     const left = Array.from(this.#subscribers.values());

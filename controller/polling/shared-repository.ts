@@ -35,7 +35,7 @@ const LEAST_COMMIT_INTERVAL_MS = 60_000;
 
 /**
  * One repository with one credential. What refs point at is one question for the resources that share it; whether
- * commits exist is a question of its own for those who ask for the same ones, so that made-up hashes do harm to nobody else.
+ * commits exist is a separate question for those who ask for the same ones, so that made-up hashes do harm to nobody else.
  */
 export class SharedRepository {
   readonly #options: SharedRepositoryOptions;
@@ -137,7 +137,7 @@ export class SharedRepository {
   }
 }
 
-/** What one resource is told of the refs that others asked for with it: its own. */
+/** What one resource learns about the refs that others asked for with it: only its own. */
 function ownPart(answer: Answer | Asking, query: RefQuery): Answer | Asking {
   if (answer.kind === 'asking') return answer;
   if (answer.kind === 'refs') return { kind: 'refs', refs: ownRefs(answer.refs, query) };

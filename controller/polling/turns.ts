@@ -17,7 +17,7 @@ export class Turns<T> {
     addTo(this.#namespacesOf, item, namespace);
   }
 
-  /** Takes the first of the next namespace that is admitted; whoever else it waited for need not wait any longer. */
+  /** Takes the first of the next namespace that is admitted; whoever else it waited for does not have to wait any longer. */
   take(admits: (namespace: string) => boolean): { namespace: string; item: T } | undefined {
     for (const [namespace, lane] of this.#lanes) {
       if (!admits(namespace)) continue;

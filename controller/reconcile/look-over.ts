@@ -10,7 +10,7 @@ export interface LookOverOptions {
 
 /**
  * Has everything looked at again, once a period, until the signal aborts: what no watch brings, or what went wrong
- * unseen, is put right then. The turns are spread evenly over the period.
+ * unseen, is repaired then. The turns are spread evenly over the period.
  */
 export async function lookOver({ keys, look, periodMs }: LookOverOptions, signal: AbortSignal): Promise<void> {
   const until = (time: number) =>

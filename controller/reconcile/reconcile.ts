@@ -34,9 +34,9 @@ export interface ReconcilerOptions {
   gitTokens: GitTokenKeeper | undefined;
   /** Told how many seconds after it was made a request or a push was applied: for metrics. */
   onApplied: (seconds: number) => void;
-  /** Told of every transition: for metrics. */
+  /** Called for every transition: for metrics. */
   onTransition: (reason: string) => void;
-  /** Told of a resource whose status somebody else changed. */
+  /** Called for a resource whose status somebody else changed. */
   onForeignStatus: (key: ObjectKey) => void;
   /** Name of this replica, for events. */
   instance: string;

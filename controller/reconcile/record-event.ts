@@ -58,7 +58,7 @@ const RESOURCE: Limits = { burst: 12, refillMs: 20_000 };
 const NAMESPACE: Limits = { burst: 60, refillMs: 5_000 };
 /** A start with thousands of resources must not cost as many events as status writes: status and log say the same. */
 const ALL: Limits = { burst: 200, refillMs: 200 };
-/** Resources and namespaces that are remembered at most, each: who has spent nothing for long need not be. */
+/** Resources and namespaces that are remembered at most, each: who has spent nothing for long does not have to be. */
 const REMEMBERED = 1_000;
 
 /**

@@ -13,7 +13,7 @@ export interface StatusWriterOptions {
   mayWrite: () => boolean;
   /** What the watch brought last. */
   cached: (key: ObjectKey) => ObservedGatewaySync | undefined;
-  /** Told of a resource whose status somebody else changed: it is to be put right. */
+  /** Called for a resource whose status somebody else changed and that has to be repaired. */
   onForeign: (key: ObjectKey) => void;
 }
 
@@ -122,7 +122,7 @@ export class StatusWriter {
       if (!isApiError(error, 409) || attempt >= ATTEMPTS) throw error;
     }
     const live = await client.get<GatewaySync>(path).catch(ignoreAbsence);
-    // Made anew under the same name: the watch brings it.
+    // Created again under the same name: the watch brings it.
     return live?.metadata.uid === uid ? { kind: 'changed', live: storedOf(live) } : { kind: 'gone' };
   }
 
@@ -162,11 +162,11 @@ function isLater(written: Written, seen: ObservedGatewaySync): boolean {
   return written.uid === seen.uid && BigInt(written.resourceVersion) > BigInt(seen.resourceVersion);
 }
 
-/** Time between two writes that only tell of the fleet, in milliseconds. */
+/** Time between two writes that are only about the fleet, in milliseconds. */
 const PERIOD_MS = 1_000;
 
 /**
- * Holds back writes that only tell of the fleet: a hundred agents that report within a second make one write. What
+ * Holds back writes that are only about the fleet: a hundred agents that report within a second make one write. What
  * people and agents wait for (a commit, an answer to a request) is written at once.
  */
 export class StatusThrottle {

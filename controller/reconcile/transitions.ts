@@ -37,7 +37,7 @@ export function podTransitions(
     .map(({ name, uid }) => ({ type: 'Warning', reason: 'RunAsUserNotSet', message: userNotSet, pod: { name, uid } }));
 }
 
-/** Pods that are told of at once: the others of a workload are like them. */
+/** Pods that are named at once: the others of a workload are like them. */
 const MAX_PODS = 10;
 
 const userNotSet =
@@ -72,7 +72,7 @@ function requestTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus)
   });
 }
 
-/** Conditions with an event of their own, since Ready may be about something worse. */
+/** Conditions with their own event, since Ready may be about something worse. */
 const TOLD_APART = ['SidecarInjected', 'AgentAccess', 'SSHHostKeyVerification'] as const;
 
 function problemTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition[] {

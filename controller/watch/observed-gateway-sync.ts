@@ -152,7 +152,7 @@ function requestOf(metadata: GatewaySync['metadata']): Pick<ObservedGatewaySync,
   return { request: { ref: clip(ref, BOUNDS.text), ...withoutUndefined(optional), ...origin } };
 }
 
-/** Who asked, where somebody changed nothing but the ref: what stands next to it is about an earlier request. */
+/** Who asked, where somebody changed nothing but the ref: what is next to it is about an earlier request. */
 const BY_HAND = 'manual';
 
 /** Whether an annotation was written together with the ref, or after it. */

@@ -5,7 +5,7 @@ const MAX_LENGTH = 512;
 
 /**
  * Keeps one copy of strings that come again and again: in the conditions of thousands of resources stand the same few
- * sentences, and each parse of JSON makes them anew. Bounded.
+ * sentences, and each parse of JSON makes them again. Bounded.
  */
 export class StringPool {
   #current = new Map<string, string>();

@@ -23,7 +23,7 @@ export interface QueueOptions {
   annotate: Annotate;
   log: Logger;
   clock?: ServerClock;
-  /** Told of a patch that carries so many deliveries, and of one that is tried again: for metrics. */
+  /** Called for a patch that carries so many deliveries, and for one that is tried again: for metrics. */
   onMerged?: (deliveries: number) => void;
   onRetried?: () => void;
   /** Time in which annotations are stored or given up, in milliseconds: senders wait 10 s. */
@@ -66,7 +66,7 @@ interface Attempt {
 const FIRST_BACKOFF_MS = 100;
 const LONGEST_BACKOFF_MS = 2000;
 const RETRY_AFTER_MS = 5000;
-/** Lines a second about what cannot be stored: an API server that is away must not become a flood of them. */
+/** Lines a second about what cannot be stored: an unavailable API server must not become a flood of them. */
 const WARNINGS_PER_SECOND = 1;
 
 const ignore = () => {};

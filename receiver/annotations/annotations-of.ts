@@ -3,7 +3,7 @@ import type { Wanted } from '../sources/delivery.ts';
 
 export type Annotations = Readonly<Record<string, string>>;
 
-/** The two things that a GatewaySync can be annotated with, each with a time of its own. */
+/** The two things that a GatewaySync can be annotated with, each with its own time. */
 export type Part = 'request' | 'push';
 
 /** The annotation that holds the time of a part. */

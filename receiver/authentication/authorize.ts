@@ -28,7 +28,7 @@ export function authorize(delivery: Signed, { hmac, bearer, mostSecrets = 1 }: S
   return verifyStandardWebhook(delivery, secrets) ? { replayKey: replayKeyOf(delivery) } : undefined;
 }
 
-/** Stands in for secrets that are not there; nobody knows it. */
+/** Used where there is no secret; nobody knows it. */
 const NOBODYS_SECRET = randomBytes(32).toString('hex');
 
 function padded(secrets: readonly string[], count: number): readonly string[] {

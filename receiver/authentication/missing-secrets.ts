@@ -20,7 +20,7 @@ async function problemOf(what: string, source: SecretSource | undefined): Promis
   // The links by which Kubernetes swaps a mounted Secret begin with a dot.
   const names = (await readdir(dirname(file)).catch((): string[] => [])).filter((name) => !name.startsWith('.'));
   const others = names.filter((name) => name !== basename(file));
-  // Where each resource has a secret of its own, none is needed for all.
+  // Where each resource has its own secret, none is needed for all.
   if (others.some((name) => ownName.test(name))) return undefined;
   if (text !== undefined) return `the ${what} in ${file} is empty: give the key of the Secret a value`;
   const keys = others.length > 0 ? `has the keys ${others.slice(0, MAX_NAMES).sort().join(', ')}` : 'has no keys';

@@ -26,14 +26,14 @@ function knownOf(global: readonly string[], own: Known['own'] = new Map()): Know
 /** How old what was read from the files may be, in milliseconds. */
 const REFRESH_MS = 1000;
 
-/** The file is there, and says that nothing is accepted: a person's doing, unlike a file that is away. */
+/** The file is there, and says that nothing is accepted: a person's doing, unlike a missing file. */
 const refusals = new Set(['EACCES', 'EPERM', 'EISDIR']);
 
 /** Names of resources. The links by which Kubernetes swaps a mounted Secret begin with a dot. */
 export const ownName = /^[a-z0-9][a-z0-9-]*\.[a-z0-9]/;
 
 /**
- * Reads secrets as they are now. A resource with a file of its own, `<namespace>.<name>` next to a configured file,
+ * Reads secrets as they are now. A resource with its own file, `<namespace>.<name>` next to a configured file,
  * accepts what is in it and no global value of either method. All files are read at once, whichever resource is asked
  * for: the time that takes tells nothing about a resource.
  */

@@ -5,7 +5,7 @@ import type { DeliveryHeaders } from '../sources/delivery.ts';
 import { type Outcome, REFUSALS, type Refusal, refused } from './outcome.ts';
 import { headersOf, targetOf } from './request.ts';
 
-/** What is told of every answered request: for the log and the metrics. */
+/** What the log and the metrics get of every answered request. */
 export interface AnswerRecord {
   /** Undefined where the request was refused before it was let in. */
   requestId: string | undefined;
@@ -41,7 +41,7 @@ export function answer({ log, onAnswer }: AnswerOptions): Middleware {
   };
 }
 
-/** Sets the status and the headers that belong to an outcome, tells of it, and gives the body: JSON, or what h3 makes JSON of. */
+/** Sets the status and the headers that belong to an outcome, reports it, and gives the body: JSON, or what h3 makes JSON of. */
 export function respond(
   event: H3Event,
   outcome: Outcome,

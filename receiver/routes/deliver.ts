@@ -11,7 +11,7 @@ import { type Admitted, headersOf, targetOf } from './request.ts';
 export interface DeliverOptions {
   /** Stores what a delivery asks for. */
   store: (target: Target, stamp: Stamp) => Promise<StoreResult>;
-  /** Told of a delivery that does not have to be taken a second time. */
+  /** Called for a delivery that does not have to be taken a second time. */
   onTaken: (target: Target, replayKey: string) => void;
 }
 

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { NothingReason, Reading } from './delivery.ts';
 import { asksFor, event, looseText, nothing, readNamed, sender, text } from './read-event.ts';
 
-/** One of several refs that a delivery tells of: a full name, and when it was made, in milliseconds (0: not told). */
+/** One of several refs in a delivery: a full name, and when it was made, in milliseconds (0: not known). */
 interface Candidate {
   ref: string;
   time: number;

@@ -13,7 +13,7 @@ export const NOTHING_REASONS = [
 
 export type NothingReason = (typeof NOTHING_REASONS)[number];
 
-/** What an event asks for. Some hosts tell of several refs at once: a request may come with a push next to it. */
+/** What an event asks for. Some hosts report several refs at once: a request may come with a push next to it. */
 export type Wanted =
   | { kind: 'request'; ref: string; pushedRef?: string; senderReason?: string }
   | { kind: 'push'; ref: string; senderReason?: string };

@@ -9,7 +9,7 @@ const events = {
 };
 
 /**
- * A delivery of Gitea, Forgejo or Gogs, which send the events of GitHub under headers of their own. The first two send
+ * A delivery of Gitea, Forgejo or Gogs, which send the events of GitHub under their own headers. The first two send
  * GitHub's header as well, so they must be looked for before GitHub is.
  * https://docs.gitea.com/usage/repository/webhooks, https://forgejo.org/docs/latest/user/webhooks/,
  * https://github.com/gogs/docs-api/blob/master/Repositories/Webhooks.md

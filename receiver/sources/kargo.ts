@@ -3,13 +3,13 @@ import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import { fieldOf, type JsonObject } from './json-object.ts';
 import { asksFor, looseText, sender } from './read-event.ts';
 
-/** Whatever else stands in the list is passed over. */
+/** Whatever else is in the list is passed over. */
 const commits = v.array(v.fallback(v.object({ tag: looseText, branch: looseText, id: looseText }), {}));
 
 /**
  * A promotion of Kargo: the tag of the freight's first commit that has one, else the hash of the first that came from
  * a branch, since what was promoted is that commit and not what the branch holds by now. The commits may also stand at
- * the top of the body, unless a `ref` stands next to them: that is a git host's push, whose commits are another thing.
+ * the top of the body, unless there is a `ref` next to them: that is a git host's push, whose commits are another thing.
  * https://docs.kargo.io/user-guide/core-concepts/#freight
  */
 export const readKargo = sender('kargo', (_headers, body) => {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 
-/** Benchmarks by name, each in a file of its own that exports `run`. */
+/** Benchmarks by name, each in its own file, which exports `run`. */
 const benchmarks = ['receiver', 'controller', 'admission', 'agent', 'path', 'pod-start'];
 const usage = `usage: npm run bench -- NAME [options]   (${benchmarks.join(', ')})`;
 

@@ -27,7 +27,7 @@ export class GatewaySyncFollower {
           for (const wake of this.#waiting) wake();
         }
       } catch {
-        // the watch ended: the next round begins it anew
+        // the watch ended: the next round begins it again
       }
     }
   }

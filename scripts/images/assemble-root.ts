@@ -8,7 +8,7 @@ const checkout = path.join(import.meta.dirname, '../..');
 
 /**
  * Puts the files of a program's image into a folder that is the root of its file system, and prints the entry point as
- * JSON, for builders that do not read the Dockerfile. It begins with Node: another base has no init, or one of its own.
+ * JSON, for builders that do not read the Dockerfile. It begins with Node: another base has no init, or its own.
  * `npm run build` comes first.
  */
 async function assembleRoot(programName: string | undefined, root: string | undefined): Promise<void> {

@@ -54,7 +54,7 @@ export async function buildBinary(name: BinaryName, modules: string, file: strin
   );
 }
 
-/** A Go module of our own that requires the tool: `go install` refuses modules with `replace` lines, such as Kubernetes. */
+/** Our own Go module that requires the tool: `go install` refuses modules with `replace` lines, such as Kubernetes. */
 async function prepareModule(folder: string, { module }: Source): Promise<void> {
   await mkdir(folder, { recursive: true });
   const replacements = module === 'kubernetes' ? await stagingReplacements(folder) : [];

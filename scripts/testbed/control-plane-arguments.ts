@@ -59,7 +59,7 @@ export function controllerManagerArguments(dir: string): string[] {
     `--service-account-private-key-file=${files.serviceAccountKey}`,
     `--root-ca-file=${files.ca}`,
     '--leader-elect=false',
-    // Each controller gets an account of its own, one call after the other: at the default 20 a second that is the start-up time.
+    // Each controller gets its own account, one call after the other: at the default 20 a second that is the start-up time.
     '--kube-api-qps=500',
     '--kube-api-burst=1000',
     '--secure-port=0',

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { runCommand } from './run-command.ts';
 import { type BinaryName, envtestIndex, envtestNames, kubernetesVersion, type Release, releases } from './versions.ts';
 
-/** Where binaries are published; tests name places of their own. */
+/** Where binaries are published; tests name their own places. */
 export interface DownloadSites {
   envtestIndex: string;
   releases: Partial<Record<BinaryName, Release>>;

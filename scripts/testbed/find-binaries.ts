@@ -37,7 +37,7 @@ function cacheFolder(): string {
   return path.join(process.env.XDG_CACHE_HOME || path.join(homedir(), '.cache'), 'stoker-operator');
 }
 
-/** A folder of its own for each binary: it can stand on the PATH without bringing others along. */
+/** A separate folder for each binary: it can stand on the PATH without bringing others along. */
 const cachedFile = (name: BinaryName) => path.join(cacheFolder(), cacheKey(name), name);
 
 async function locate(names: BinaryName[]) {

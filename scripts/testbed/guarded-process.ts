@@ -39,7 +39,7 @@ const guard = `
 exec "$@" 3<&-
 `;
 
-/** Starts a process in a session of its own, killed with its group as soon as we are gone, however we end. */
+/** Starts a process in its own session, killed with its group as soon as we are gone, however we end. */
 export function startGuarded(command: string, args: string[], options: ProcessOptions): GuardedProcess {
   const { output } = options;
   const sink = typeof output === 'string' ? output : openSync(output.log, 'a');

@@ -26,7 +26,7 @@ export interface SshServer {
   stop(): Promise<void>;
 }
 
-/** Starts sshd(8) on a free loopback port, for the user that runs this, with a host key and a user key of its own. */
+/** Starts sshd(8) on a free loopback port, for the user that runs this, with its own host key and user key. */
 export async function startSshServer(): Promise<SshServer> {
   const folder = await makeTemporaryFolder('sshd-');
   const file = (name: string) => path.join(folder.path, name);

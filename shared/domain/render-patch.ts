@@ -63,7 +63,7 @@ function patchOf(file: string, values: RenderedValue[]): RenderedPatch {
   let isMatch: ((path: string) => boolean) | undefined;
   return {
     file,
-    // A field of its own, so that patches are compared by it.
+    // A separate field, so that patches are compared by it.
     get edits() {
       edits ??= values.map(({ path, text }) => ({ path, json: jsonText(text) }));
       return edits;

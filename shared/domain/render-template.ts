@@ -53,7 +53,7 @@ function innerOf(body: string): string {
   return body.slice(start, end).trim();
 }
 
-/** A fingerprint of the values of these keys: a file is rendered anew only when one of its own values changed. */
+/** A fingerprint of the values of these keys: a file is rendered again only when one of its own values changed. */
 export function inputsHash(keys: string[], values: TemplateValues): string {
   return createHash('sha256')
     .update(JSON.stringify(keys.map((key) => [key, values.get(key) ?? null])))

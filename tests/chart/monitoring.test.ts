@@ -26,7 +26,7 @@ suite('the ServiceMonitor', () => {
     const monitor = pick(objects, 'ServiceMonitor', '-operator');
     const found = services(objects).filter((service) => findsPort(monitor, service));
     assert.deepEqual(namesOf(found), ['test-stoker-operator-metrics']);
-    // A metric of a GatewaySync has a label namespace of its own.
+    // A metric of a GatewaySync has its own label namespace.
     assert.equal(monitor.spec.endpoints[0].honorLabels, true);
   });
 

@@ -7,7 +7,7 @@ import { clientFor, connectAdministrator } from './support/client-for.ts';
 import { installRights } from './support/install-rights.ts';
 import { isAllowed, listRights, type Right } from './support/rights.ts';
 
-/** What an account may do, beside what everybody may. */
+/** What an account may do, next to what everybody may. */
 interface Expected {
   /** Where it works. */
   there: Right[];

@@ -48,7 +48,7 @@ step('the tutorial works word by word', async () => {
   await run(`set -eu -o pipefail -m\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n${script}\n`);
 });
 
-/** There is no internet in the cluster of a test, and its images have names of their own. */
+/** There is no internet in the cluster of a test, and its images have other names. */
 function adapt(command: string): string {
   const { repository, tag } = imageOf('agent');
   const images = Object.entries({

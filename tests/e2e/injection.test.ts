@@ -11,7 +11,7 @@ import { createSteps } from './support/steps.ts';
 const release = newRelease();
 const { namespace } = release;
 const site = `${release.name}-site`;
-/** Beside the site, since it does not keep the restricted standard. */
+/** Next to the site, since it does not keep the restricted standard. */
 const source = `${release.name}-git`;
 const step = createSteps(namespace, site);
 

@@ -20,7 +20,7 @@ async function connect(given: string | undefined): Promise<ClusterAccess> {
     const json = given.startsWith('{') ? given : await readFile(given, 'utf8');
     return accessCluster(JSON.parse(json) as ClusterDetails);
   }
-  // It loads a library that tests with a given cluster need not wait for.
+  // It loads a library that tests with a given cluster do not have to wait for.
   const { installCrds } = await import('../../scripts/testbed/install-crds.ts');
   const controlPlane = await startControlPlane();
   await installCrds(controlPlane);
@@ -38,7 +38,7 @@ export async function apply(objects: string | object, ...args: string[]): Promis
   await (await connectCluster()).kubectlWith(list, 'apply', '--server-side', '--filename', '-', ...args);
 }
 
-/** Makes a namespace with a name of its own and gives the name; it is deleted when the test is over. */
+/** Makes a namespace with its own name and gives the name; it is deleted when the test is over. */
 export async function createNamespace(t: TestContext, labels: Record<string, string> = {}): Promise<string> {
   const name = `test-${randomBytes(5).toString('hex')}`;
   const { kubectlWith, kubectl } = await connectCluster();

@@ -12,8 +12,8 @@ export interface Held {
 }
 
 /**
- * Holds so many connections until they are released, at the end of the test at the latest: each that is closed is opened
- * anew.
+ * Holds so many connections until they are released, at the end of the test at the latest: each that is closed is
+ * opened again.
  */
 export async function holdConnections(
   t: TestContext,

@@ -78,11 +78,18 @@ const literals = (source: string) =>
     .replaceAll(/^\s*(?:\/\/|\/?\*).*$/gm, blank)
     .replaceAll(/('(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`)|[^\n]/g, (_, literal = '') => literal);
 
+/** The comments of a program, without the code in them. */
+const comments = (source: string) =>
+  source
+    .replaceAll(/^(?!\s*(?:\/\/|\/?\*)).*$/gm, (line) => / \/\/ (.*)$/.exec(line)?.[1] ?? '')
+    .replaceAll(/`[^`\n]*`/g, '');
+
 suite('plain English is written in', () => {
   for (const [what, pattern, textOf] of [
     ['the pages', '{*.md,docs/**/*.md,chart/*.md}', (text: string) => withoutTargets(withoutCode(text))],
     ['the chart', 'chart/{values.yaml,templates/**/*.{yaml,tpl,txt}}', (text: string) => text],
     ['what the programs say', '{receiver,controller,agent,shared,scripts/generate}/**/*.ts', literals],
+    ['the comments', '{receiver,controller,agent,shared,scripts,tests}/**/*.ts', comments],
   ] as const) {
     test(what, async () => assert.deepEqual(await oddPhrases(pattern, textOf), {}));
   }

@@ -29,7 +29,7 @@ export interface World {
   folder: TemporaryFolder;
 }
 
-/** An agent with folders of its own. */
+/** An agent with its own folders. */
 export interface BenchAgent {
   program: RunningProgram;
   data: string;

@@ -19,7 +19,7 @@ const CONNECTIONS = 8;
 export interface Scale {
   resources: number;
   repositories: number;
-  /** Hosts over which the repositories are spread, since each host has a limit of its own. */
+  /** Hosts over which the repositories are spread, since each host has its own limit. */
   hosts: number;
   pods: number;
   requests: number;

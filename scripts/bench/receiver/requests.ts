@@ -5,7 +5,7 @@ export const SECRET = 'a-secret-of-the-benchmark';
 /** Bytes of a body, as those of a small release. */
 const BODY_BYTES = 1024;
 
-/** A signed delivery that asks for a ref of its own; with another secret its signature is wrong. */
+/** A signed delivery that asks for its own ref; with another secret its signature is wrong. */
 export function delivery(path: string, n: number, secret = SECRET): Buffer {
   const body = JSON.stringify({ ref: `v${n}`, padding: '' });
   const padded = `${body.slice(0, -2)}${'x'.repeat(BODY_BYTES - body.length)}"}`;

@@ -12,7 +12,7 @@ export interface GitOptions {
   input?: string | Buffer;
   /** Time before git and its children are killed, in milliseconds. */
   timeoutMs?: number;
-  /** Told of every line that says how far git is. What is told so is no part of an error. */
+  /** Called for every line that says how far git is. Such lines are no part of an error. */
   onProgress?: (line: string) => void;
   /** Output beyond this many bytes ends the run with an error. */
   maxOutputBytes?: number;
@@ -87,7 +87,7 @@ export class Git {
     }
   }
 
-  /** Starts git in a process group of its own, so that its helpers end with it. */
+  /** Starts git in its own process group, so that its helpers end with it. */
   spawn(args: string[], options: Pick<GitOptions, 'cwd' | 'access' | 'environment' | 'limits'>): ChildProcess {
     return this.#start(['git', '-c', 'core.hooksPath=/dev/null', '-c', 'gc.auto=0', ...args], options);
   }

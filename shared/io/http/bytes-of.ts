@@ -36,7 +36,7 @@ export async function* bytesOf(
       else done(size > bytes ? error() : null, chunk);
     },
   });
-  pipeline(response, measured, () => {}); // its reader is told of errors
+  pipeline(response, measured, () => {}); // its reader gets the errors
   try {
     for await (const chunk of measured as AsyncIterable<Buffer>) {
       yield chunk;

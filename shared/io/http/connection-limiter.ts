@@ -13,7 +13,7 @@ export interface ConnectionLimits {
   maxPerAddress: number;
   /** Time for the head of a request, in milliseconds. */
   headTimeoutMs: number;
-  /** Told of each connection that is closed for another one's sake, or is one too many itself. */
+  /** Called for each connection that is closed for another one's sake, or is one too many itself. */
   onDrop: () => void;
 }
 

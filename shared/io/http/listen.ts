@@ -17,9 +17,9 @@ export interface ListenOptions {
   tls?: TlsFiles | undefined;
   /** Connections at most: one more closes an idle one, or is closed itself. */
   maxConnections?: number;
-  /** Connections that one address keeps when all are in use; 0: no limit of its own. */
+  /** Connections that one address keeps when all are in use; 0: no limit by address. */
   maxConnectionsPerAddress?: number;
-  /** Told of each connection that is closed for these limits. */
+  /** Called for each connection that is closed for these limits. */
   onDrop?: () => void;
   /** Time for the head of a request, in milliseconds. */
   headTimeoutMs?: number;
@@ -75,7 +75,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     reloadCertificate: async () => {
       if (!tls) return;
       const found = await readCertificate(tls);
-      // Anew only for a new certificate: sessions of the old context cannot be resumed.
+      // Again only for a new certificate: sessions of the old context cannot be resumed.
       if (isDeepStrictEqual(found, served)) return;
       (anyServer as SecureServer).setSecureContext(found);
       served = found;

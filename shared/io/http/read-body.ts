@@ -98,7 +98,7 @@ class Incoming {
   /** In one piece: whoever sends a byte at a time would have a hundred times as many bytes in objects around them. */
   #bytes: Buffer = EMPTY;
   #size = 0;
-  /** Bytes of late, of which half are forgotten each {@link HALF_LIFE_MS}, and when that was reckoned. */
+  /** Bytes of late, of which half are forgotten each {@link HALF_LIFE_MS}, and when that was calculated. */
   #recent = 0;
   #reckonedAt = performance.now();
 

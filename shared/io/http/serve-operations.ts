@@ -15,7 +15,7 @@ export interface OperationsOptions {
   isAlive?: () => boolean;
   /** Whether the program can do its work now; false takes it out of its Service. */
   isReady?: () => boolean;
-  /** Whether what depends on the program may go on serving: a page of its own, only where it is given. */
+  /** Whether what depends on the program may go on serving: a separate page, only where it is given. */
   isServing?: () => boolean;
   metrics?: MetricsPage;
 }

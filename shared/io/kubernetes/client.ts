@@ -8,7 +8,7 @@ import type { AccessOptions, ApiCredentials } from './credentials.ts';
 /** Time that a call may take if the caller says nothing, in milliseconds. */
 export const DEFAULT_TIMEOUT_MS = 15_000;
 
-/** Bytes of an answer that tells of an error: a Status object has a few hundred. */
+/** Bytes of an answer that reports an error: a Status object has a few hundred. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
 /** JSON merge patch (RFC 7386). */
@@ -35,9 +35,9 @@ export interface ClientOptions {
   userAgent: string;
   /** Connections at most, apart from those of watches. */
   maxSockets?: number;
-  /** Told of every call that ended: for metrics. `code` is the HTTP status, or 0 where no answer came. */
+  /** Called for every call that ended: for metrics. `code` is the HTTP status, or 0 where no answer came. */
   onCall?: (method: string, code: number, seconds: number) => void;
-  /** Told of the `Date` header of every answer, as soon as it is there. */
+  /** Called with the `Date` header of every answer, as soon as it is there. */
   onServerTime?: (date: string | undefined) => void;
 }
 

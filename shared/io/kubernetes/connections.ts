@@ -2,7 +2,7 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { AccessOptions } from './credentials.ts';
 
-/** Kept-alive connections to one server, opened anew when the TLS credentials change. */
+/** Kept-alive connections to one server, opened again when the TLS credentials change. */
 export class Connections {
   readonly #maxSockets: number;
   #agent: HttpAgent | undefined;

@@ -37,7 +37,7 @@ export class ApiCredentials {
     return new ApiCredentials(config);
   }
 
-  /** Headers and TLS options, at most a minute old; `refresh` asks anew, after a 401. */
+  /** Headers and TLS options, at most a minute old; `refresh` asks again, after a 401. */
   async get(refresh = false): Promise<AccessOptions> {
     if (this.#current && !refresh && performance.now() - this.#readAt < REFRESH_MS) return this.#current;
     const options: RequestOptions = { headers: {} };

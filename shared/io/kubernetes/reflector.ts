@@ -31,7 +31,7 @@ export interface ReflectorOptions<TRaw, T> {
   log: Logger;
   /** Time before the next try after this error, in milliseconds, where back-off would not do. */
   retryAfterMs?: (error: unknown) => number | undefined;
-  /** Whether an error was told of already, and is logged for debugging only; asked after `retryAfterMs`. */
+  /** Whether an error was reported already, and is logged for debugging only; asked after `retryAfterMs`. */
   isOldNews?: (error: unknown) => boolean;
   /** Milliseconds without a byte after which a watch is given up. */
   idleTimeoutMs?: number;
@@ -74,7 +74,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
     return this.#synced;
   }
 
-  /** Milliseconds since it last did anything, be it in vain: whether the server answers does not count. */
+  /** Milliseconds since it last did anything, even in vain: whether the server answers does not count. */
   get stuckForMs(): number {
     return this.#progressAt === undefined ? 0 : performance.now() - this.#progressAt;
   }

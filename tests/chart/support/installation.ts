@@ -13,7 +13,7 @@ interface ResourceList {
 /** Objects by `kind namespace/name`, without what the cluster adds to them. */
 export type Snapshot = Record<string, Rendered>;
 
-/** Helm and a look at the world, for one release on a control plane of its own. */
+/** Helm and a look at the world, for one release on its own control plane. */
 export class Installation {
   readonly release: string;
   readonly namespace: string;

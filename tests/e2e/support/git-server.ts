@@ -40,7 +40,7 @@ const commitScript = `
   git push --quiet origin HEAD:main
   git rev-parse HEAD`;
 
-/** The server's program, bundled into a ConfigMap: the pod needs no image of its own. */
+/** The server's program, bundled into a ConfigMap: the pod does not need its own image. */
 async function program(namespace: string): Promise<object> {
   const { outputFiles } = await build({
     entryPoints: [path.join(import.meta.dirname, '../git-server/main.ts')],

@@ -10,7 +10,7 @@ export interface Load {
 }
 
 /**
- * Sends deliveries from inside the cluster, ten clients at a time and each on a connection of its own, to `paths` in turn,
+ * Sends deliveries from inside the cluster, ten clients at a time and each on its own connection, to `paths` in turn,
  * until the file `/tmp/enough` is there; see {@link stopLoad}.
  */
 export async function sendLoad(git: GitServer, base: string, paths: string[], token: string): Promise<Load> {

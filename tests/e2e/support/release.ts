@@ -3,7 +3,7 @@ import path from 'node:path';
 import { until } from '../../support/until.ts';
 import { getJson, helm, imageOf } from './cluster.ts';
 
-/** An installation of the chart with the images under test, in a namespace of its own. */
+/** An installation of the chart with the images under test, in its own namespace. */
 export interface Release {
   name: string;
   namespace: string;

@@ -30,7 +30,7 @@ function tree(n: number): Files {
   return Object.fromEntries(names.map((name, i) => [name, `${i} ${i % 2 ? n : 0}`]));
 }
 
-/** The files where the lane's source is; beside a folder, with some that are not mapped and are left out of a fetch. */
+/** The files where the lane's source is; next to a folder, with some that are not mapped and are left out of a fetch. */
 function committed(files: Files, source: (typeof SOURCES)[number], n: number): Files {
   if (source === '.') return files;
   const moved = Object.entries(files).map(([name, text]) => [`${source}/${name}`, text]);

@@ -26,7 +26,7 @@ interface Answer {
   commit?: string;
 }
 
-/** An agent in a process of its own, which is killed and stopped at will. */
+/** An agent in its own process, which is killed and stopped at will. */
 class Agent {
   readonly name: string;
   readonly #child: ChildProcess;

@@ -230,7 +230,7 @@ const bind = [
   { ...look, resources: ['clusterroles'], resourceNames: ['sync-agent'], verbs: ['bind'] },
 ];
 
-/** Gives a kubeconfig of an account that may all that the controller needs in a namespace beside binding agents, and more. */
+/** Gives a kubeconfig of an account that may all that the controller needs in a namespace next to binding agents, and more. */
 async function accountWith(namespace: string, ...more: object[]): Promise<string> {
   const rules = [
     ...more,

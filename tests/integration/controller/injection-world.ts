@@ -33,7 +33,7 @@ export interface InjectionWorld {
   readGauge: (name: string) => Promise<number>;
 }
 
-/** A namespace of its own, and a controller whose admission endpoint the API server calls for it. */
+/** A separate namespace, and a controller whose admission endpoint the API server calls for it. */
 export async function startInjection(
   t: TestContext,
   options: { labels?: Record<string, string>; environment?: Record<string, string> } = {},

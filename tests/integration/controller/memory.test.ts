@@ -27,7 +27,7 @@ function largeProfiles(bytes: number) {
   return { default: { mappings: Array.from({ length: count }, () => mapping) } };
 }
 
-/** A control plane of its own: what it is made to hold would be in everybody's way. */
+/** A separate control plane: what it is made to hold would be in everybody's way. */
 async function arrange(t: TestContext) {
   const cluster = await startApiServer();
   t.after(() => cluster.stop());

@@ -32,7 +32,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
   });
   after(() => server.stop());
 
-  /** A namespace with the Secret `ssh` and a controller that keeps its files in a folder of its own. */
+  /** A namespace with the Secret `ssh` and a controller that keeps its files in its own folder. */
   async function arrange(t: TestContext, secret: Record<string, string>) {
     const namespace = await createNamespace(t);
     const folder = await makeTemporaryFolder('controller-files-');

@@ -11,7 +11,7 @@ import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 import { startSlowLink } from '../receiver/slow-link.ts';
 
-/** A service account that may do what the controller does, whose tokens each end with a Secret of their own. */
+/** A service account that may do what the controller does, whose tokens each end with their own Secret. */
 async function createAccount(t: TestContext, namespace: string) {
   await kubectl('create', 'serviceaccount', 'controller', '--namespace', namespace);
   const binding = ['--clusterrole=cluster-admin', `--serviceaccount=${namespace}:controller`];

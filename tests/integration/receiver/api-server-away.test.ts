@@ -4,7 +4,7 @@ import { type ControlPlane, startControlPlane } from '../../../scripts/testbed/c
 import { installCrds } from '../../../scripts/testbed/install-crds.ts';
 import { annotationsOf, createGatewaySync, startReceiver } from './start-receiver.ts';
 
-// A control plane of its own: it is stopped here.
+// A separate control plane: it is stopped here.
 let controlPlane: ControlPlane;
 before(async () => {
   controlPlane = await startControlPlane();

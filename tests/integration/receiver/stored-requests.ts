@@ -10,7 +10,7 @@ export interface StoredRequests {
   ids: Map<string, string[]>;
 }
 
-/** Watches a namespace until the test is over; a watch tells of every single write. */
+/** Watches a namespace until the test is over; a watch reports every single write. */
 export function watchStoredRequests(t: TestContext, client: KubernetesClient, namespace: string): StoredRequests {
   const abort = new AbortController();
   t.after(() => abort.abort());

@@ -37,7 +37,7 @@ const latin1 = fc.string({
   unit: fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code)),
   maxLength: 60,
 });
-/** What may stand in a header, and what may not. */
+/** What may be in a header, and what may not. */
 const headerValue = fc.oneof(
   latin1.map((text) => text.replace(/[\r\n]/g, '')),
   latin1,

@@ -68,7 +68,7 @@ test('a body is not waited for, whatever it is sent to', async (t) => {
   assert.ok(performance.now() - started < 4_000, 'long before a head would have to be there');
 });
 
-/** Of a probe by a connection of its own. */
+/** Of a probe on its own connection. */
 function statusOf(port: number): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const sent = request({ host: '127.0.0.1', port, path: '/healthz', agent: false }, (response) => {

@@ -64,7 +64,7 @@ interface RunningAgent extends Program {
   metricsUrl: string;
 }
 
-/** Makes a pod with its service account in a namespace of its own. Its agent has no rights until they are bound. */
+/** Makes a pod with its service account in its own namespace. Its agent has no rights until they are bound. */
 export async function createGatewayPod(t: TestContext, { bound = true } = {}): Promise<GatewayPod> {
   const cluster = await connectCluster();
   const namespace = await createNamespace(t);

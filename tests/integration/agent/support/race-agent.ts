@@ -66,7 +66,7 @@ async function sync(commit: string): Promise<void> {
   await applyChanges(result.plan, target, { ref: 'main', commit, time: 'now' });
 }
 
-/** Takes the volume if it can, brings a commit of its own in place, and in between lets others have it. */
+/** Takes the volume if it can, brings its own commit in place, and in between lets others have it. */
 async function turn(): Promise<void> {
   const settling = round;
   try {

@@ -85,7 +85,7 @@ suite('parseJsonPath', () => {
   for (const [text, keys] of cases) test(JSON.stringify(text), () => assert.deepEqual(parseJsonPath(text), keys));
 });
 
-/** Writes a value with white space that is made up anew at each place. */
+/** Writes a value with white space that is made up again at each place. */
 function write(value: unknown, spaces: () => string): string {
   const s = spaces;
   if (Array.isArray(value)) return `${s()}[${value.map((item) => write(item, s)).join(',')}${s()}]${s()}`;

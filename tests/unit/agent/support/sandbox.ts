@@ -59,7 +59,7 @@ interface SandboxOptions {
   port?: number;
   /** Of V8's heap, as the agent takes it to be. */
   heapBytes?: number;
-  /** The folder of another sandbox's clone, whose time is over: what it fetched need not be fetched again. */
+  /** The folder of another sandbox's clone, whose time is over: what it fetched does not have to be fetched again. */
   repo?: string | undefined;
 }
 

@@ -40,7 +40,7 @@ function isEditInTime(order: Arrival[]): boolean {
   return order.slice(0, Math.max(0, index)).every((before) => before.time < (order[index] as Arrival).time);
 }
 
-/** What is edited back before the controller looks is no edit: each has a ref of its own. */
+/** What is edited back before the controller looks is no edit: each has its own ref. */
 function distinctEdits(arrival: Arrival, index: number, all: Arrival[]): Arrival {
   if (arrival.kind !== 'edit') return arrival;
   const edits = all.slice(0, index).filter(({ kind }) => kind === 'edit').length;
@@ -50,7 +50,7 @@ function distinctEdits(arrival: Arrival, index: number, all: Arrival[]): Arrival
   };
 }
 
-/** Many that are all valid, each at a time of its own. */
+/** Many that are all valid, each at its own time. */
 const streams = fc
   .uniqueArray(
     fc.oneof(

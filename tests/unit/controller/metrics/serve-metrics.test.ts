@@ -35,7 +35,7 @@ async function serve(t: TestContext, age: number) {
   return { port, clock };
 }
 
-/** One request on a connection of its own: the status, and the certificate, which must be good for the name. */
+/** One request on its own connection: the status, and the certificate, which must be good for the name. */
 async function scrape(port: number, ca?: string) {
   const trust = ca === undefined ? { rejectUnauthorized: false } : { ca };
   const call = request({ port, host: '127.0.0.1', path: '/metrics', agent: false, servername: host, ...trust }).end();

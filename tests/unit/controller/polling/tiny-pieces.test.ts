@@ -7,7 +7,7 @@ import { clientFor, VERSION_2 } from './query-world.ts';
 
 const main = { prefixes: ['refs/heads/main'], commits: [] };
 
-/** A host that answers for ever, in HTTP chunks of so many bytes; in a thread of its own, so that its work is not ours. */
+/** A host that answers for ever, in HTTP chunks of so many bytes; in its own thread, so that its work is not ours. */
 const host = `
 const { createServer } = require('node:net');
 const { parentPort, workerData: { line, size, advertisement } } = require('node:worker_threads');
