@@ -121,7 +121,7 @@ step('an upgrade to two replicas leaves the webhook and its CA as they are', asy
   await untilInjectionWorks(site, gatewayPod());
 });
 
-step('helm uninstall leaves nothing but the CRDs and their resources', async () => {
+step('helm uninstall leaves nothing but the CRDs, their resources and the Lease', async () => {
   await release.uninstall();
   await until(() => leftBehind({ release: release.name, namespace }), {
     describe: 'nothing to be left',

@@ -2,8 +2,9 @@ import { kubectl } from './cluster.ts';
 
 /** Made by Kubernetes itself in every namespace, or on its own account. */
 const standard = /^(configmap\/kube-root-ca\.crt|serviceaccount\/default|event(\.events\.k8s\.io)?\/.*)$/;
-/** Stays on purpose. */
-const kept = /^customresourcedefinition\.apiextensions\.k8s\.io\/(gatewaysyncs|syncreports)\.sync\.io$/;
+/** Stays on purpose: the CRDs, and the Lease, which the controller makes and goes with the namespace. */
+const kept =
+  /^(customresourcedefinition\.apiextensions\.k8s\.io\/(gatewaysyncs|syncreports)\.sync\.io|lease\.coordination\.k8s\.io\/.+-controller)$/;
 
 /** Lists what a release left: objects with its label anywhere, and objects in its namespace. */
 export async function leftBehind({ release, namespace }: { release: string; namespace: string }): Promise<string[]> {
