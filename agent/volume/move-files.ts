@@ -120,7 +120,8 @@ export class FileMover {
   }
 
   async #put(source: string, { path, was, keepAs, backTo }: Put): Promise<void> {
-    const target = this.#folder(split(path)[0]).at(split(path)[1]);
+    const [parent, name] = split(path);
+    const target = meanwhile(path, () => this.#folder(parent)).at(name);
     const print = fingerprintOf(lstatSync(source));
     if (!was || was.kind === 'folder' || !this.#isThere(target, path)) {
       this.#moves.push({ kind: 'placed', path, print, saved: undefined, backTo });
@@ -232,13 +233,13 @@ const changed = (path: string) =>
     },
   );
 
-/** Runs a call; something at a path where nothing was, or a folder, came there meanwhile. */
+/** Runs a call, in which something may come to a path where nothing was, or its folder may go. */
 function meanwhile<T>(path: string, call: () => T): T {
   try {
     return call();
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST' || code === 'EISDIR') throw changed(path);
+    if (['EEXIST', 'EISDIR', 'ENOENT'].includes(code)) throw changed(path);
     throw error;
   }
 }

@@ -98,6 +98,22 @@ suite('while the agent reads once more', () => {
   }
 });
 
+test('a folder that is removed right after the agent made it is made again by the next sync', async (t) => {
+  const { url: repo, commit } = await server.createRepository(`meanwhile-${++repositories}`);
+  const sandbox = await createSandbox(t);
+  const target = { repo, commit: await commit({ files: { 'new/f': '1' } }) };
+  const open = sandbox.root.openFolder.bind(sandbox.root);
+  const mock = t.mock.method(sandbox.root, 'openFolder', (folder: string) => {
+    if (folder !== 'new') return open(folder);
+    mock.mock.restore();
+    fs.rmdirSync(path.join(sandbox.data, 'new'));
+    return open(folder);
+  });
+  await assert.rejects(sandbox.sync(target), { code: 'data.changed' });
+  await sandbox.sync(target);
+  assert.deepEqual(await sandbox.files(), { 'new/f': '1' });
+});
+
 suite('a sync that fails', () => {
   for (const { title, ...kind } of cases.filter(({ wanted }) => wanted)) {
     test(`leaves what the gateway wrote meanwhile into the new file in the place of ${title}`, async (t) => {
