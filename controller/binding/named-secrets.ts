@@ -1,4 +1,5 @@
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
+import { Slots } from '../../shared/domain/slots.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import { type KubernetesClient, METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
@@ -42,7 +43,7 @@ const OBJECT_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 export class NamedSecrets {
   readonly #client: KubernetesClient;
   readonly #looks = new Map<ObjectKey, Look>();
-  readonly #gate = new Gate(AT_ONCE);
+  readonly #slots = new Slots(AT_ONCE);
 
   constructor(client: KubernetesClient) {
     this.#client = client;
@@ -111,7 +112,7 @@ export class NamedSecrets {
     const options = { timeoutMs: TIMEOUT_MS, accept: METADATA_ONLY };
     const { metadata } = await this.#client.get<{ metadata: ObjectMeta }>(path, options);
     if (keys.every((key) => ownerOfField(metadata.managedFields, ['f:data', `f:${key}`]))) return undefined;
-    return await this.#gate.pass(async () => {
+    return await this.#slots.run(async () => {
       const { data = {} } = await this.#client.get<{ data?: object }>(path, { timeoutMs: TIMEOUT_MS });
       return keys.find((key) => !Object.hasOwn(data, key));
     });
@@ -129,26 +130,4 @@ function accessOf({ problems, failures }: Look, isStarting: boolean, retryAfterM
   if (failures === 0 && !isStarting) return {};
   if (problems.length === 0) return { retryAfterMs };
   return { problem: { reason: 'SecretNotFound', message: problems.join('; ') }, retryAfterMs };
-}
-
-/** Lets so many through at a time, in the order in which they came. */
-class Gate {
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
-
-  constructor(places: number) {
-    this.#free = places;
-  }
-
-  async pass<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#free > 0) this.#free -= 1;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#free += 1;
-    }
-  }
 }

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Slots } from '../../shared/domain/slots.ts';
 import { atMost, type Logger } from '../../shared/log.ts';
 import type { Annotate } from './annotate.ts';
 import { type Annotations, isSuperseded, mergeAnnotations, type Part, withoutPart } from './annotations-of.ts';
 import { judgeFailure } from './judge-failure.ts';
 import { ServerClock } from './server-clock.ts';
-import { Slots } from './slots.ts';
 import type { Target } from './target.ts';
 
 /** What became of annotations: stored, themselves or newer ones in their place, or not. */
