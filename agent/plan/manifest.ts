@@ -6,6 +6,11 @@ export interface Fingerprint {
   ino: number;
 }
 
+/** Whether the file is the same, untouched one. */
+export function isSameFingerprint(a: Fingerprint, { size, mtimeMs, ino }: Fingerprint): boolean {
+  return a.size === size && a.mtimeMs === mtimeMs && a.ino === ino;
+}
+
 /** A file of somebody else that made room for one of the agent's: its name in `.sync-agent/taken-over`, and its bytes. */
 export interface KeptFile {
   name: string;

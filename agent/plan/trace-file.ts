@@ -1,3 +1,4 @@
+import { isSameFingerprint } from './manifest.ts';
 import type { LiveFile, PlanInput } from './plan-input.ts';
 
 /**
@@ -15,7 +16,7 @@ export function traceOf(path: string, { sha256, fingerprint }: LiveFile, { manif
   const isPending = manifest.pending.has(path);
   // What was kept and is not there any more may have come back to the path, with whatever content.
   const isGone = record.kept !== undefined && keptNames?.has(record.kept.name) === false;
-  if (isPending && !record.wasOurs && isGone && fingerprint !== record.fingerprint) return 'none';
+  if (isPending && !record.wasOurs && isGone && !isSameFingerprint(fingerprint, record.fingerprint)) return 'none';
   if (sha256 === record.sha256) return 'delivered';
   if (!isPending) return 'none';
   if (sha256 === record.earlier) return 'earlier';

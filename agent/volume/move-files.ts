@@ -1,12 +1,12 @@
 import { lstatSync, renameSync } from 'node:fs';
 import { TransientError } from '../../shared/errors.ts';
-import type { Fingerprint, KeptFile, OwnedFile } from '../plan/manifest.ts';
+import { type Fingerprint, isSameFingerprint, type KeptFile, type OwnedFile } from '../plan/manifest.ts';
 import type { LiveEntry, LiveFile } from '../plan/plan-input.ts';
 import type { DataRoot } from './data-root.ts';
 import type { Folder } from './folder.ts';
 import { Pacer } from './pacer.ts';
 import { putNew, tryLink } from './put-new.ts';
-import { fingerprintOf, isSameFingerprint } from './scan-tree.ts';
+import { fingerprintOf } from './scan-tree.ts';
 import { isAsSeen, isUnchanged, printOf } from './seen-file.ts';
 import { keepName, replacedName } from './set-aside.ts';
 import { type Move, type Saved, split } from './undo-moves.ts';

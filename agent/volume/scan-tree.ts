@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { constants, createReadStream, fstatSync, lstatSync, openSync, readdirSync, type Stats } from 'node:fs';
 import { allFolders, joinPath } from '../../shared/domain/relative-path.ts';
 import { isLfsPointer } from '../lfs/lfs-pointer.ts';
-import type { Fingerprint, Manifest, OwnedFile } from '../plan/manifest.ts';
+import { type Fingerprint, isSameFingerprint, type Manifest, type OwnedFile } from '../plan/manifest.ts';
 import type { DesiredTree, LiveEntry, LiveFile, LiveTree } from '../plan/plan-input.ts';
 import type { DataRoot } from './data-root.ts';
 import { forEachLimited, Pacer } from './pacer.ts';
@@ -169,11 +169,6 @@ async function hashOpen(descriptor: number, algorithm: 'sha1' | 'sha256'): Promi
 /** Moving a file into place changes none of it. */
 export function fingerprintOf({ size, mtimeMs, ino }: Stats): Fingerprint {
   return { size, mtimeMs, ino };
-}
-
-/** Whether the file is the same, untouched one. */
-export function isSameFingerprint(a: Fingerprint, { size, mtimeMs, ino }: Fingerprint): boolean {
-  return a.size === size && a.mtimeMs === mtimeMs && a.ino === ino;
 }
 
 /** Whether the owner may execute the file: the one bit of the mode that git knows. */

@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs';
-import type { Fingerprint } from '../plan/manifest.ts';
+import { type Fingerprint, isSameFingerprint } from '../plan/manifest.ts';
 import type { LiveEntry } from '../plan/plan-input.ts';
-import { hashFile, isSameFingerprint } from './scan-tree.ts';
+import { hashFile } from './scan-tree.ts';
 
 /** Whether a file is what was looked at: told by its fingerprint, or, where that differs, by its content. */
 export async function isAsSeen(file: string, was: LiveEntry): Promise<boolean> {

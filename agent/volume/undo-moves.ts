@@ -1,10 +1,9 @@
 import { lstatSync, renameSync, unlinkSync } from 'node:fs';
-import type { Fingerprint } from '../plan/manifest.ts';
+import { type Fingerprint, isSameFingerprint } from '../plan/manifest.ts';
 import type { DataRoot } from './data-root.ts';
 import type { Folder } from './folder.ts';
 import { Pacer } from './pacer.ts';
 import { putNew } from './put-new.ts';
-import { isSameFingerprint } from './scan-tree.ts';
 import { replacedName } from './set-aside.ts';
 import type { VolumeLock } from './volume-lock.ts';
 
