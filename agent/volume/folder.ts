@@ -15,6 +15,7 @@ import {
 } from 'node:fs';
 import { TerminalError } from '../../shared/errors.ts';
 
+const SETGID = 0o2000;
 const FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 /** Where Linux gives an open folder a path that leads to it and nowhere else: what openat(2) is for, which Node lacks. */
 const DESCRIPTORS = '/proc/self/fd';
@@ -63,9 +64,9 @@ export class Folder {
   }
 
   /** Makes a folder in this one; gives false where something of that name is there. */
-  make(name: string, mode = 0o755): boolean {
+  make(name: string): boolean {
     try {
-      mkdirSync(this.at(name), mode);
+      mkdirSync(this.at(name), 0o755);
       return true;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
@@ -96,6 +97,12 @@ export class Folder {
 
   get mode(): number {
     return fstatSync(this.#descriptor).mode & 0o7777;
+  }
+
+  /** The group that everything made in it gets (setgid); undefined where each gets that of its maker. */
+  get inheritedGroup(): number | undefined {
+    const { mode, gid } = fstatSync(this.#descriptor);
+    return mode & SETGID ? gid : undefined;
   }
 
   chmod(mode: number): void {

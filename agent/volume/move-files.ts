@@ -4,6 +4,7 @@ import { type Fingerprint, isSameFingerprint, type KeptFile, type OwnedFile } fr
 import type { LiveEntry, LiveFile } from '../plan/plan-input.ts';
 import type { DataRoot } from './data-root.ts';
 import type { Folder } from './folder.ts';
+import { makeFolder } from './make-folder.ts';
 import { Pacer } from './pacer.ts';
 import { putNew, tryLink } from './put-new.ts';
 import { fingerprintOf } from './scan-tree.ts';
@@ -31,7 +32,7 @@ export class FileMover {
   readonly #root: DataRoot;
   readonly #moves: Move[];
   readonly #lock: VolumeLock;
-  readonly #folderMode: number | undefined;
+  readonly #permissions: number | undefined;
   readonly #pacer = new Pacer();
   #open: { path: string; folder: Folder } | undefined;
   #saved = 0;
@@ -41,7 +42,7 @@ export class FileMover {
     this.#lock = lock;
     this.#root = root;
     this.#moves = moves;
-    this.#folderMode = groupWrite ? 0o775 : undefined;
+    this.#permissions = groupWrite ? 0o775 : undefined;
   }
 
   /** Puts staged files into their places; what was there is replaced in one step. */
@@ -88,13 +89,12 @@ export class FileMover {
 
   /** Makes folders; the outer ones come first in the list. */
   async makeFolders(folders: string[]): Promise<void> {
+    const options = { root: this.#root, lock: this.#lock, permissions: this.#permissions };
     for (const path of folders) {
       const [parent, name] = split(path);
-      const folder = this.#folder(parent);
-      this.#lock.check();
-      if (!folder.make(name)) continue;
+      const isMade = meanwhile(path, () => makeFolder(this.#folder(parent), name, options));
+      if (!isMade) continue;
       this.#moves.push({ kind: 'folderMade', path });
-      if (this.#folderMode !== undefined) widen(folder, name, this.#folderMode);
       if (this.#pacer.isDue) await this.#pacer.rest();
     }
   }
@@ -215,13 +215,6 @@ interface Put extends Pick<Placement, 'was' | 'keepAs'> {
   path: string;
   /** The name in the staging folder that it has to have when it is taken back, if it is no second name of it. */
   backTo?: string | undefined;
-}
-
-/** The group that a volume gives to new folders (setgid) stays. */
-function widen(parent: Folder, name: string, mode: number): void {
-  const folder = parent.open(name);
-  folder.chmod((folder.mode & 0o7000) | mode);
-  folder.close();
 }
 
 const changed = (path: string) =>

@@ -1,7 +1,7 @@
 import { lstatSync, renameSync, unlinkSync } from 'node:fs';
 import { type Fingerprint, isSameFingerprint } from '../plan/manifest.ts';
 import type { DataRoot } from './data-root.ts';
-import type { Folder } from './folder.ts';
+import { makeFolder } from './make-folder.ts';
 import { Pacer } from './pacer.ts';
 import { putNew } from './put-new.ts';
 import { replacedName } from './set-aside.ts';
@@ -26,9 +26,9 @@ export async function undoMoves(moves: Move[], root: DataRoot, lock: VolumeLock)
   const pacer = new Pacer();
   const errors: unknown[] = [];
   for (const [index, move] of [...moves.entries()].reverse()) {
-    if (move.kind === 'folderMade' || move.kind === 'folderRemoved') lock.check();
+    if (move.kind === 'folderMade') lock.check();
     try {
-      undoMove(move, index, root);
+      undoMove(move, index, { root, lock });
     } catch (error) {
       errors.push(error);
     }
@@ -37,24 +37,17 @@ export async function undoMoves(moves: Move[], root: DataRoot, lock: VolumeLock)
   return errors;
 }
 
-function undoMove(move: Move, index: number, root: DataRoot): void {
+function undoMove(move: Move, index: number, { root, lock }: { root: DataRoot; lock: VolumeLock }): void {
   const [parent, name] = split(move.path);
   const folder = root.openFolder(parent);
   try {
     if (move.kind === 'folderMade') folder.removeFolder(name);
-    else if (move.kind === 'folderRemoved') remakeFolder(folder, name, move.mode);
+    else if (move.kind === 'folderRemoved') makeFolder(folder, name, { root, lock, permissions: move.mode });
     else if (move.kind === 'removed') giveBack(folder.at(name), move.saved, root);
     else undoPlaced(folder.at(name), { move, index }, root);
   } finally {
     folder.close();
   }
-}
-
-function remakeFolder(parent: Folder, name: string, mode: number): void {
-  if (!parent.make(name, mode)) return;
-  const folder = parent.open(name);
-  folder.chmod(mode);
-  folder.close();
 }
 
 type Placed = { move: Extract<Move, { kind: 'placed' }>; index: number };

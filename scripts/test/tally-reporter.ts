@@ -6,7 +6,8 @@ import type { Tally } from './tally.ts';
 export default async function* reportTally(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const tally: Tally = { passed: 0, failed: [], skipped: [] };
   for await (const { type, data } of events) {
-    if (type === 'test:fail' && !isConsequence(data.details.error)) tally.failed.push(entryOf(data));
+    if (type === 'test:fail' && !isConsequence(data.details.error))
+      tally.failed.push({ ...entryOf(data), error: messageOf(data.details.error) });
     if (type === 'test:pass' && data.skip !== undefined)
       tally.skipped.push({ ...entryOf(data), reason: reasonOf(data) });
     // There is one for each file, too.
@@ -22,6 +23,11 @@ function isConsequence(error: Error): boolean {
 
 function entryOf({ name, file = '' }: { name: string; file?: string }) {
   return { file: path.relative('', file), name };
+}
+
+/** What the test threw, or why the runner gave it up. */
+function messageOf(error: Error): string {
+  return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
 function reasonOf({ skip, details }: { skip?: string | boolean; details: { type?: string } }): string {

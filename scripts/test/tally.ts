@@ -7,14 +7,13 @@ interface Entry {
 /** What tests came to. */
 export interface Tally {
   passed: number;
-  failed: Entry[];
+  failed: (Entry & { error: string })[];
   skipped: (Entry & { reason: string })[];
 }
 
 /** The tally of a group that could not run: one failure. */
 export function tallyOfFailure(group: string, error: Error): Tally {
-  const [reason = ''] = error.message.split('\n');
-  return { passed: 0, failed: [{ file: `tests/${group}`, name: `could not run: ${reason}` }], skipped: [] };
+  return { passed: 0, failed: [{ file: `tests/${group}`, name: 'could not run', error: error.message }], skipped: [] };
 }
 
 /** Says in words what all groups came to: what was skipped and why, what failed, and in the last line the totals. */
@@ -29,10 +28,16 @@ export function describeTallies(tallies: Tally[]): string {
     ),
     ...listOf(
       'Failed',
-      failed.map(({ file, name }) => `${file}: ${name}`),
+      failed.map(({ file, name, error }) => `${file}: ${name}: ${beginningOf(error)}`),
     ),
     `${passed} passed, ${failed.length} failed, ${skipped.length} skipped`,
   ].join('\n');
+}
+
+/** Enough to tell what went wrong where the end of a log is all that one sees. */
+function beginningOf(error: string): string {
+  const [line = '', ...more] = error.slice(0, 2000).split('\n');
+  return [line, ...more.slice(0, 19).map((text) => `    ${text}`)].join('\n');
 }
 
 const listOf = (title: string, lines: string[]) =>

@@ -17,7 +17,7 @@ suite('is skipped as a whole', { skip: 'there is no sun' }, () => { test('one', 
 suite('holds', () => { test('one that fails', () => { throw new Error('on purpose'); }); });
 `;
 
-test('the totals name what was skipped, with the reason, and what failed, once', async (t) => {
+test('the totals name what was skipped, with the reason, and what failed and why, once', async (t) => {
   const folder = await makeTemporaryFolder('tally-');
   t.after(() => folder.remove());
   await writeFile(path.join(folder.path, 'sample.test.mjs'), sample);
@@ -31,9 +31,10 @@ test('the totals name what was skipped, with the reason, and what failed, once',
     '  sample.test.mjs: is skipped as a whole: there is no sun (the whole suite)',
     '',
     'Failed:',
-    '  sample.test.mjs: fails',
-    '  sample.test.mjs: one that fails',
+    '  sample.test.mjs: fails: on purpose',
+    '  sample.test.mjs: one that fails: on purpose',
     '  tests/chart: could not run: helm is missing',
+    '    Install Go.',
     '',
     '1 passed, 3 failed, 2 skipped',
   ];

@@ -17,8 +17,8 @@ const CHANGING = [
 interface Kill {
   step: number;
   hasLinks: boolean;
-  /** Steps count from the first that has a path with this end; left out, from the first of all. */
-  from?: string;
+  /** Steps count from the first that has a path which this fits; left out, from the first of all. */
+  from?: RegExp;
   /** Is given the call that was reached, to be made later: by a process that was held up right before it, not killed. */
   onHeld?: (call: () => void) => void;
 }
@@ -27,14 +27,14 @@ interface Kill {
  * Plays a kill: from the given call on that changes the volume, none does anything any more, so that nothing can be
  * taken back either. Gives what ends it, and tells whether the call was reached.
  */
-export function killAt(t: TestContext, { step, hasLinks, from = '', onHeld = () => {} }: Kill) {
+export function killAt(t: TestContext, { step, hasLinks, from = /^/, onHeld = () => {} }: Kill) {
   let calls = 0;
   const mocks = CHANGING.map((name) => {
     const real = fs[name] as (...args: unknown[]) => unknown;
     return t.mock.method(fs, name, ((...args: unknown[]) => {
       const isChange = name !== 'openSync' || args[1] === 'wx';
       const isVolume = typeof args[0] === 'number' || String(args[0]).startsWith('/proc/self/fd');
-      const hasBegun = calls > 0 || args.slice(0, 2).some((arg) => String(arg).endsWith(from));
+      const hasBegun = calls > 0 || args.slice(0, 2).some((arg) => from.test(String(arg)));
       if (isChange && isVolume && hasBegun) calls += 1;
       if (isChange && isVolume && calls === step) onHeld(held(real, args));
       if (isChange && isVolume && calls >= step) throw Object.assign(new Error('EIO: killed'), { code: 'EIO' });
