@@ -46,4 +46,12 @@ export const BOUNDS = {
   /** Characters of a name such as nvidia.com/gpu: a DNS name, a slash and a label. */
   resourceName: 317,
   reloadRequests: 8,
+  waves: 16,
+  windows: 16,
+  /** Labels, conditions, or values of one condition, of a selector. */
+  selector: 16,
+  /** Gateways that a rollout may put up with. */
+  failures: 100,
+  /** Commits that can be gone back to. */
+  history: 20,
 } as const;

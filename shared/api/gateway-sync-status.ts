@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { BOUNDS } from './bounds.ts';
 import { integer, text, timestamp } from './fields.ts';
+import { historyEntrySchema, rolloutStatusSchema } from './rollout.ts';
 
 const count = (description: string) => integer(0, BOUNDS.count, description);
 const message = (description: string) => text(description, BOUNDS.message);
@@ -13,6 +14,7 @@ export type ConditionType =
   | 'SidecarInjected'
   | 'SSHHostKeyVerification'
   | 'AgentAccess'
+  | 'RolledOut'
   | 'Ready'
   | 'Stalled';
 
@@ -117,6 +119,14 @@ export const gatewaySyncStatusSchema = v.pipe(
     ),
     discoveredGateways: v.optional(v.pipe(v.array(discoveredGatewaySchema), v.maxLength(BOUNDS.discoveredGateways))),
     gateways: v.optional(gatewayCountsSchema),
+    rollout: v.optional(rolloutStatusSchema),
+    history: v.optional(
+      v.pipe(
+        v.array(historyEntrySchema),
+        v.maxLength(BOUNDS.history),
+        v.description('Commits that all gateways had verified, newest first.'),
+      ),
+    ),
     conditions: v.optional(
       v.pipe(
         v.array(conditionSchema),

@@ -15,6 +15,7 @@ import {
 import type { GatewaySyncStatus } from './gateway-sync-status.ts';
 import { gitSchema } from './git.ts';
 import type { ObjectMeta } from './object-meta.ts';
+import { rolloutSchema } from './rollout.ts';
 import { syncSchema } from './sync.ts';
 
 const pollingSchema = v.pipe(
@@ -82,8 +83,42 @@ const readyPathSchema = v.pipe(
   v.description('Path that answers 2xx once the gateway can be told to reload.'),
 );
 
+const verifyRequestSchema = v.object({
+  path: v.pipe(
+    v.string(),
+    v.maxLength(BOUNDS.text),
+    cel({
+      rule: "self.startsWith('/') && !self.startsWith('//')",
+      message: 'must be a path that begins with a single /',
+    }),
+    v.description('Path on the gateway in the same pod.'),
+  ),
+  expectStatus: v.optional(integer(100, 599, 'Status that means that the gateway is well. Left out: any 2xx.')),
+});
+
+const verifySchema = v.pipe(
+  v.object({
+    requests: v.optional(
+      v.pipe(
+        v.array(verifyRequestSchema),
+        v.maxLength(BOUNDS.reloadRequests),
+        v.description('Calls that must be answered well. The preset ignition adds its own.'),
+      ),
+    ),
+    for: v.optional(durationBetween('0s', '24h', 'Time for which all must be well. Left out: 60s.')),
+    interval: v.optional(durationBetween('1s', '10m', 'Time between two looks. Left out: 5s.')),
+    failureThreshold: v.optional(
+      integer(1, 100, 'Looks in a row that must go wrong before the gateway counts as failed. Left out: 3.'),
+    ),
+  }),
+  v.description(
+    'How to see whether the gateway is well with a new commit: after the reload, in the agent. A gateway that is not has failed the rollout.',
+  ),
+);
+
 const gatewaySchema = v.pipe(
   v.object({
+    verify: v.optional(verifySchema),
     port: v.optional(integer(1, 65_535, 'Port of the gateway inside the pod.'), 8088),
     tls: v.optional(v.pipe(v.boolean(), v.description('Whether the gateway speaks https on that port.')), false),
     api: v.optional(
@@ -183,6 +218,14 @@ export const gatewaySyncSpecSchema = v.pipe(
     sync: syncSchema,
     gateway: v.optional(gatewaySchema, {}),
     agent: v.optional(agentSchema),
+    rollout: v.optional(rolloutSchema),
+    history: v.optional(
+      integer(
+        0,
+        BOUNDS.history,
+        'Commits that all gateways had verified and that can be gone back to, where spec.rollout is set. Left out: 10.',
+      ),
+    ),
     paused: v.optional(
       v.pipe(v.boolean(), v.description('Whether the whole resource is paused: nothing is resolved or applied.')),
       false,

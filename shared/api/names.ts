@@ -19,6 +19,16 @@ export const REQUEST_ANNOTATIONS = {
   pushedAt: 'sync.io/pushed-at',
 } as const;
 
+/** Annotations by which people steer a rollout. */
+export const ROLLOUT_ANNOTATIONS = {
+  /** A commit that waves which wait for approval may have. */
+  approve: 'sync.io/approve',
+  /** `previous`, or a commit of `status.history`. */
+  rollback: 'sync.io/rollback',
+  /** A commit whose rollout stopped or was taken back. */
+  retry: 'sync.io/retry-rollout',
+} as const;
+
 /** Label that the injector puts on a pod, and by which the controller finds it. */
 export const AGENT_LABEL = 'sync.io/agent';
 

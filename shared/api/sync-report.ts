@@ -40,6 +40,22 @@ export const syncReportStatusSchema = v.pipe(
         v.description('First paths of a dry run, or those that differ from what was delivered and are left so.'),
       ),
     ),
+    rollout: v.optional(
+      integer(0, BOUNDS.count, 'Number of the rollout by which the commit was chosen, where spec.rollout is set.'),
+    ),
+    revision: v.optional(text('Revision of spec.sync that was applied, where spec.rollout is set.', 16)),
+    verification: v.optional(
+      v.pipe(
+        v.picklist(['Running', 'Passed', 'Failed']),
+        v.description('Whether the gateway is well with the commit, where spec.gateway.verify is set.'),
+      ),
+    ),
+    hasFailed: v.optional(
+      v.pipe(
+        v.boolean(),
+        v.description('Whether the commit cannot be brought in place, so that trying again would change nothing.'),
+      ),
+    ),
     message: v.optional(text('What is wrong and what to do.', BOUNDS.message)),
     agentVersion: v.optional(text('Version of the agent.', 64)),
   }),

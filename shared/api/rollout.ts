@@ -1,0 +1,226 @@
+import * as v from 'valibot';
+import { BOUNDS } from './bounds.ts';
+import { cel, durationBetween, integer, name, text, timestamp } from './fields.ts';
+
+const count = (description: string) => integer(0, BOUNDS.count, description);
+
+/** A number, or a share of those that it is about, rounded up. */
+const amount = (description: string) =>
+  v.pipe(
+    v.any(),
+    v.metadata({ 'x-kubernetes-int-or-string': true, maxLength: 16 }),
+    cel({
+      rule: "type(self) == int ? self >= 1 : self.matches('^(100|[1-9][0-9]?)%$')",
+      message: 'must be a number of at least 1, or a share such as 10%',
+    }),
+    v.description(description),
+  );
+
+const labelKey = name('Key of the label.', BOUNDS.resourceName);
+const labelValue = text('Value of the label.', 63);
+
+const selectorSchema = v.pipe(
+  v.object({
+    matchLabels: v.optional(
+      v.pipe(
+        v.record(v.string(), labelValue),
+        v.maxEntries(BOUNDS.selector),
+        cel({
+          rule: `self.all(key, size(key) <= ${BOUNDS.resourceName})`,
+          message: `must have keys of at most ${BOUNDS.resourceName} characters`,
+        }),
+        v.description('Labels that the pod must have, with these values.'),
+      ),
+    ),
+    matchExpressions: v.optional(
+      v.pipe(
+        v.array(
+          v.object({
+            key: labelKey,
+            operator: v.pipe(
+              v.picklist(['In', 'NotIn', 'Exists', 'DoesNotExist']),
+              v.description('How the label is compared with the values.'),
+            ),
+            values: v.optional(
+              v.pipe(v.array(labelValue), v.maxLength(BOUNDS.selector), v.description('For In and NotIn.')),
+            ),
+          }),
+        ),
+        v.maxLength(BOUNDS.selector),
+        v.description('Conditions on labels, all of which the pod must meet.'),
+      ),
+    ),
+  }),
+  v.description('Which pods, by their labels.'),
+);
+
+const waveSchema = v.pipe(
+  v.object({
+    name: v.pipe(
+      name('Name of the wave.', 63),
+      cel({
+        rule: `self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$') && self != 'rest'`,
+        message: 'must be of lower-case letters, digits and hyphens, and not be rest: that one is always the last',
+      }),
+    ),
+    selector: v.optional(selectorSchema),
+    gateways: v.optional(
+      amount(
+        'How many of the gateways that fit, a number or a share such as 10%: always the same ones, chosen by a hash of the gateway name. Left out: all of them.',
+      ),
+    ),
+    maxConcurrent: v.optional(
+      amount(
+        'How many gateways of the wave may be under way at once, a number or a share of the wave. Left out: all of them.',
+      ),
+    ),
+    soak: v.optional(
+      durationBetween('0s', '168h', 'Time for which all of the wave must have been verified before the next one begins.'),
+    ),
+    approval: v.optional(
+      v.pipe(
+        v.boolean(),
+        v.description('Whether the wave waits until somebody approves the commit with the annotation sync.io/approve.'),
+      ),
+    ),
+  }),
+  v.description('Some of the gateways. A gateway belongs to the first wave that fits.'),
+);
+
+const windowSchema = v.pipe(
+  v.object({
+    kind: v.pipe(v.picklist(['Allow', 'Deny']), v.description('Deny wins over Allow.')),
+    schedule: v.optional(
+      text('When it opens, a cron expression of five fields. Left out: always, which makes a Deny a freeze.', 128),
+    ),
+    duration: v.optional(durationBetween('1m', '168h', 'How long it stays open.')),
+    timeZone: v.optional(text('Time zone of the schedule, such as Europe/Berlin. Left out: UTC.', 64)),
+  }),
+  cel({
+    rule: 'has(self.schedule) == has(self.duration)',
+    message: 'a schedule needs a duration, and a duration a schedule',
+  }),
+  v.description('When gateways may be changed. A rollback always may.'),
+);
+
+/** `spec.rollout`: in which order gateways get a change, and what stops it. */
+export const rolloutSchema = v.pipe(
+  v.object({
+    waves: v.optional(
+      v.pipe(
+        v.array(waveSchema),
+        v.maxLength(BOUNDS.waves),
+        v.metadata({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] }),
+        v.description('Groups of gateways, one after the other. What fits none comes last, as the wave rest.'),
+      ),
+    ),
+    maxFailures: v.optional(
+      integer(0, BOUNDS.failures, 'Gateways that may fail over the whole rollout. Left out: none.'),
+    ),
+    progressDeadline: v.optional(
+      durationBetween('10s', '24h', 'A gateway that is under way for longer has failed. Left out: 15m.'),
+    ),
+    onFailure: v.optional(
+      v.pipe(
+        v.picklist(['Stop', 'Rollback']),
+        v.description(
+          'What happens when too many gateways failed. Stop leaves every gateway as it is; Rollback takes all of them back to the last commit that was complete. Left out: Stop.',
+        ),
+      ),
+    ),
+    windows: v.optional(
+      v.pipe(v.array(windowSchema), v.maxLength(BOUNDS.windows), v.description('When changes may begin or go on.')),
+    ),
+  }),
+  v.description('How a change reaches the gateways: by waves. Left out: all of them at once.'),
+);
+
+export type RolloutSpec = v.InferOutput<typeof rolloutSchema>;
+export type Wave = v.InferOutput<typeof waveSchema>;
+export type RolloutWindow = v.InferOutput<typeof windowSchema>;
+export type LabelSelector = v.InferOutput<typeof selectorSchema>;
+
+export const ROLLOUT_PHASES = [
+  'Progressing',
+  'Soaking',
+  'AwaitingApproval',
+  'AwaitingWindow',
+  'Complete',
+  'Stopped',
+  'RollingBack',
+  'RolledBack',
+] as const;
+export type RolloutPhase = (typeof ROLLOUT_PHASES)[number];
+
+const message = text('Who is waited for, why, and since when.', BOUNDS.message);
+const commit = (description: string) => text(description, 64);
+const revision = (description: string) => text(description, 16);
+const boundary = (description: string) => text(description, 32);
+
+const releaseFields = {
+  commit: commit('The commit that is rolled out.'),
+  ref: text('The ref that led to it.', BOUNDS.ref),
+  revision: revision('Revision of spec.sync that belongs to it.'),
+};
+
+/** `status.rollout`. Its size does not grow with the number of gateways: agents find themselves in it by their names. */
+export const rolloutStatusSchema = v.pipe(
+  v.object({
+    number: v.pipe(count('Counts the rollouts of this resource; reports are about one of them.')),
+    phase: v.pipe(v.picklist(ROLLOUT_PHASES), v.description('Where it is.')),
+    wave: v.optional(text('The wave that is under way.', 63)),
+    summary: text('For the printer column: canary 2/2, soaking 10m.', 128),
+    ...releaseFields,
+    nextCommit: v.optional(commit('A newer commit that waits for approval or for a window.')),
+    stableCommit: commit('The last commit that all gateways had verified: what those have that are not admitted.'),
+    stableRef: text('The ref that led to it.', BOUNDS.ref),
+    stableRevision: revision('Revision of spec.sync that belongs to it.'),
+    message: v.optional(message),
+    startedAt: timestamp('When it began.'),
+    waveStartedAt: v.optional(timestamp('When the wave began.')),
+    admittedAt: v.optional(timestamp('When gateways were admitted last: the deadline counts from there.')),
+    soakStartedAt: v.optional(timestamp('When all of the wave was verified.')),
+    admitted: count('Gateways that may have the commit.'),
+    verified: count('Gateways that have it and are well.'),
+    failed: count('Gateways that failed.'),
+    total: count('Gateways that the rollout is about.'),
+    failures: v.optional(
+      v.pipe(
+        v.array(text('Name of a pod.', 253)),
+        v.maxLength(BOUNDS.failures + 1),
+        v.description('Gateways that failed.'),
+      ),
+    ),
+    plan: v.optional(text('Hash of spec.rollout.waves: another plan begins anew.', 16)),
+    admission: v.pipe(
+      v.array(
+        v.object({
+          wave: text('Name of the wave.', 63),
+          members: boundary('The last hash that belongs to it, or all.'),
+          admitted: boundary('The last hash in it that may have the commit; empty for none, or all.'),
+        }),
+      ),
+      v.maxLength(BOUNDS.waves + 1),
+      v.description('Who may have the commit: by the hash of the names of gateway and pod, in each wave.'),
+    ),
+    handled: v.optional(
+      v.object({
+        rollback: v.optional(text('The annotation sync.io/rollback that was handled, and its time.', 128)),
+        retry: v.optional(text('The annotation sync.io/retry-rollout that was handled, and its time.', 128)),
+      }),
+    ),
+  }),
+  v.description('How far the newest commit has come, where spec.rollout is set.'),
+);
+
+export type RolloutStatus = v.InferOutput<typeof rolloutStatusSchema>;
+
+/** An entry of `status.history`. */
+export const historyEntrySchema = v.object({
+  commit: commit('A commit that all gateways had verified.'),
+  ref: text('The ref that led to it.', BOUNDS.ref),
+  revision: revision('Revision of spec.sync that belongs to it.'),
+  time: timestamp('When it was complete.'),
+});
+
+export type HistoryEntry = v.InferOutput<typeof historyEntrySchema>;
