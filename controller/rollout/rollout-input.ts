@@ -1,0 +1,68 @@
+import type { HistoryEntry, RolloutSpec, RolloutStatus } from '../../shared/api/rollout.ts';
+
+/** What can be rolled out: a commit, the ref that led to it, and the revision of `spec.sync` that belongs to it. */
+export type Release = Pick<RolloutStatus, 'commit' | 'ref' | 'revision'>;
+
+/** A gateway as a rollout sees it; times in milliseconds since the epoch. */
+export interface RolloutGateway {
+  /** Name of its pod. */
+  name: string;
+  /** See `rolloutKey`. */
+  key: string;
+  /** Which of the waves it fits by its labels. */
+  fits: readonly boolean[];
+  createdAt: number;
+  /** Undefined where the pod is ready. */
+  notReadySince: number | undefined;
+  /** It was told to leave its files alone: it counts as neither. */
+  isResting: boolean;
+  /** Its agent does not know rollouts, and follows the newest commit. */
+  isOutdated: boolean;
+  /** What its agent says; undefined where it has said nothing. */
+  report: GatewayReport | undefined;
+}
+
+/** What is on a gateway's disk, and how that is. */
+export interface GatewayReport {
+  /** Number of the rollout that it is about. */
+  rollout: number | undefined;
+  commit: string | undefined;
+  revision: string | undefined;
+  state: 'well' | 'failed' | 'busy';
+}
+
+/** What somebody asked for by an annotation, once. */
+export interface Order {
+  value: string;
+  /** Tells it from another order of the same value. */
+  id: string;
+}
+
+export interface RolloutInput {
+  spec: RolloutSpec;
+  /** Hash of the waves. */
+  plan: string;
+  gateways: readonly RolloutGateway[];
+  /** The newest release; undefined while there is none. */
+  wanted: Release | undefined;
+  /** What the gateways have followed until now, where nothing was rolled out yet. */
+  inPlace: Release | undefined;
+  /** The commit that somebody approved. */
+  approved: string | undefined;
+  rollback: Order | undefined;
+  retry: Order | undefined;
+  window: { isOpen: boolean; message: string; changesAt?: number | undefined };
+  /** Commits to keep in the history. */
+  historyLength: number;
+  /** Milliseconds of `progressDeadline`. */
+  deadlineMs: number;
+  /** Milliseconds of `soak`, for each wave. */
+  soakMs: readonly number[];
+  now: number;
+}
+
+/** What is kept of rollouts. */
+export interface RolloutState {
+  rollout: RolloutStatus;
+  history: HistoryEntry[];
+}

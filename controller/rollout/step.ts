@@ -1,0 +1,255 @@
+import type { RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
+import { ALL, isWithin } from '../../shared/domain/waves.ts';
+import { admitMore, amountOf } from './admission.ts';
+import { obey } from './orders.ts';
+import type { Release, RolloutGateway, RolloutInput, RolloutState } from './rollout-input.ts';
+import { isBack, isLater, isSkipped, type Standing, standingOf } from './standing.ts';
+import {
+  begin,
+  isSame,
+  makeFirst,
+  noteComplete,
+  releaseOf,
+  returnToStable,
+  rollBack,
+  stableOf,
+} from './transitions.ts';
+import { describe } from './words.ts';
+
+/** What comes next, and after how many milliseconds something may change by the clock alone. */
+export interface Step extends RolloutState {
+  wakeInMs: number | undefined;
+}
+
+/**
+ * The next state of a rollout; pure. Undefined where there is nothing to roll out yet. What it admits is what the
+ * gateways may have as soon as it is written, and not before.
+ */
+export function step(before: RolloutState | undefined, input: RolloutInput): Step | undefined {
+  const first = before ?? makeFirst(input);
+  if (!first) return undefined;
+  const state = obey(withoutFuture(first, input.now), input);
+  const { state: next, wait } = advance(takeUp(state, input), input);
+  return { ...describe(next, wait, input), wakeInMs: wakeIn(next, input) };
+}
+
+/** Why nothing more happens now. */
+export type Wait =
+  | { kind: 'none' }
+  | { kind: 'window' | 'approval' | 'soak' | 'gateways' }
+  /** Pods whose agents do not know rollouts. */
+  | { kind: 'outdated'; pods: string[] };
+
+export interface Advanced {
+  state: RolloutState;
+  wait: Wait;
+}
+
+/** A clock that was set back must not make anybody wait for longer than was asked for. */
+function withoutFuture({ rollout, history }: RolloutState, now: number): RolloutState {
+  const present = (time: string | undefined) => (time !== undefined && Date.parse(time) > now ? iso(now) : time);
+  const { admittedAt, soakStartedAt } = rollout;
+  return {
+    history,
+    rollout: clean({ ...rollout, admittedAt: present(admittedAt), soakStartedAt: present(soakStartedAt) }),
+  };
+}
+
+/** Begins with a release that is newer, or with new waves, as soon as the first wave may begin. */
+function takeUp(state: RolloutState, input: RolloutInput): RolloutState {
+  const { rollout } = state;
+  const { wanted, plan } = input;
+  const isNewer = wanted !== undefined && !isSame(wanted, releaseOf(rollout));
+  const isReplanned = rollout.plan !== plan && isUnderWay(rollout);
+  if (!wanted || !(isNewer || isReplanned)) return withNext(state, undefined);
+  // What everybody has, or goes back to, needs nobody's leave.
+  if (isSame(wanted, stableOf(rollout))) return returnToStable(state, input);
+  if (outdatedPods(input).length > 0 || gateOf(0, wanted, input)) return withNext(state, wanted);
+  return begin(state, wanted, input);
+}
+
+function withNext({ rollout, history }: RolloutState, next: Release | undefined): RolloutState {
+  const { nextCommit: _, ...rest } = rollout;
+  return { history, rollout: next ? { ...rest, nextCommit: next.commit } : rest };
+}
+
+/** Phases in which waves are on their way. */
+const UNDER_WAY: readonly RolloutPhase[] = ['Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow'];
+const isUnderWay = ({ phase }: RolloutStatus): boolean => UNDER_WAY.includes(phase);
+
+const outdatedPods = ({ gateways }: RolloutInput): string[] =>
+  gateways.flatMap(({ isOutdated, name }) => (isOutdated ? name : []));
+
+/** What keeps a wave from beginning. */
+function gateOf(wave: number, { commit }: Release, { spec, approved, window }: RolloutInput): Wait | undefined {
+  if (!window.isOpen) return { kind: 'window' };
+  const needsApproval = spec.waves?.[wave]?.approval === true;
+  return needsApproval && approved !== commit ? { kind: 'approval' } : undefined;
+}
+
+/** Goes on for as far as the state of the gateways allows. */
+function advance(state: RolloutState, input: RolloutInput): Advanced {
+  const { rollout } = state;
+  if (rollout.phase === 'RollingBack') return { state: goBack(state, input), wait: { kind: 'gateways' } };
+  const outdated = outdatedPods(input);
+  if (rollout.nextCommit !== undefined) {
+    // What is superseded goes no further.
+    const wait: Wait = outdated.length > 0 ? { kind: 'outdated', pods: outdated } : (nextGate(state, input) ?? NONE);
+    return { state, wait };
+  }
+  if (!isUnderWay(rollout)) return { state, wait: NONE };
+  if (outdated.length > 0) return { state: inPhase(state, 'Progressing'), wait: { kind: 'outdated', pods: outdated } };
+  const standing = standingOf(rollout, input.gateways);
+  const timed = restarted(rollout, standing, input.now);
+  const failures = failuresOf(timed, standing, input);
+  if (failures.length > (input.spec.maxFailures ?? 0)) return fail(state, failures, input);
+  return pursue({ ...state, rollout: withFailures(timed, failures) }, standing, input);
+}
+
+/** Where somebody was well and is not any more, such as an agent that was restarted, the deadline counts from now. */
+function restarted(rollout: RolloutStatus, { verified }: Standing, now: number): RolloutStatus {
+  const isWorse = rollout.admittedAt !== undefined && verified.size < rollout.verified;
+  return isWorse ? { ...rollout, admittedAt: iso(now) } : rollout;
+}
+
+const NONE: Wait = { kind: 'none' };
+
+const nextGate = ({ rollout }: RolloutState, input: RolloutInput): Wait | undefined =>
+  input.wanted && rollout.nextCommit !== undefined ? gateOf(0, input.wanted, input) : undefined;
+
+function goBack(state: RolloutState, { gateways, deadlineMs, now }: RolloutInput): RolloutState {
+  const { rollout } = state;
+  const isOver = now - Date.parse(rollout.startedAt) >= deadlineMs;
+  const waitsFor = gateways.filter(
+    (gateway) => !gateway.isResting && !isSkipped(gateway, rollout.startedAt) && !isBack(gateway, rollout),
+  );
+  return waitsFor.length === 0 || isOver ? inPhase(state, 'RolledBack') : state;
+}
+
+/** Names of the gateways that have failed: who failed once has failed. */
+function failuresOf(
+  { failures = [], startedAt, waveStartedAt, admittedAt }: RolloutStatus,
+  { admitted, verified, failing }: Standing,
+  { deadlineMs, now }: RolloutInput,
+): string[] {
+  const isOver = admittedAt !== undefined && now - Date.parse(admittedAt) >= deadlineMs;
+  const late = admitted.filter(
+    (gateway) => isOver && !verified.has(gateway) && !isSkipped(gateway, startedAt) && !isLater(gateway, waveStartedAt),
+  );
+  return [...new Set([...failures, ...failing, ...late.map(({ name }) => name)])].sort();
+}
+
+const withFailures = ({ failures: _, ...rest }: RolloutStatus, failures: string[]): RolloutStatus =>
+  failures.length > 0 ? { ...rest, failures } : rest;
+
+function fail(state: RolloutState, failures: string[], input: RolloutInput): Advanced {
+  const most = (input.spec.maxFailures ?? 0) + 1;
+  const failed = { ...state, rollout: withFailures(state.rollout, failures.slice(0, most)) };
+  if (input.spec.onFailure !== 'Rollback') return { state: inPhase(failed, 'Stopped'), wait: NONE };
+  const { rollout } = rollBack(failed, stableOf(state.rollout), input);
+  const { failures: noted = [] } = failed.rollout;
+  return { state: { ...failed, rollout: withFailures(rollout, noted) }, wait: { kind: 'gateways' } };
+}
+
+/** One wave after the other: admits, waits, lets soak. */
+function pursue(state: RolloutState, standing: Standing, input: RolloutInput): Advanced {
+  const { rollout } = state;
+  const index = rollout.admission.findIndex(({ wave }) => wave === rollout.wave);
+  const entry = rollout.admission[index];
+  if (!entry) return { state: noteComplete(state, input), wait: NONE };
+  if (rollout.waveStartedAt === undefined) {
+    const gate = gateOf(index, rollout, input);
+    if (gate) return { state: inPhase(state, phaseOf(gate)), wait: gate };
+    const waveStartedAt = iso(input.now);
+    return pursue({ ...state, rollout: { ...rollout, waveStartedAt } }, standing, input);
+  }
+  if (entry.admitted !== ALL) {
+    const more = input.window.isOpen ? admit(state, index, standing, input) : undefined;
+    if (more) return pursue(more, standingOf(more.rollout, input.gateways), input);
+  }
+  return settle(state, index, standing, input);
+}
+
+/** Lets in as many as may be under way; undefined where that is nobody. */
+function admit(state: RolloutState, index: number, standing: Standing, input: RolloutInput): RolloutState | undefined {
+  const { rollout } = state;
+  const { failures = [], startedAt, waveStartedAt } = rollout;
+  const members = standing.membersOf(index);
+  const { maxConcurrent } = input.spec.waves?.[index] ?? {};
+  const most = maxConcurrent === undefined ? Number.POSITIVE_INFINITY : amountOf(maxConcurrent, members.length);
+  const entry = rollout.admission[index] as RolloutStatus['admission'][number];
+  const takes = (gateway: RolloutGateway) => !isSkipped(gateway, startedAt) && !isLater(gateway, waveStartedAt);
+  const isBusy = (gateway: RolloutGateway) => !standing.verified.has(gateway) && !failures.includes(gateway.name);
+  const inside = members.filter(({ key }) => isWithin(key, entry.admitted));
+  const underWay = inside.filter((gateway) => isBusy(gateway) && takes(gateway)).length;
+  const admitted = admitMore(members, entry.admitted, { free: Math.max(0, most - underWay), takes });
+  if (admitted === entry.admitted) return undefined;
+  const admission = rollout.admission.map((each, at) => (at === index ? { ...each, admitted } : each));
+  return { ...state, rollout: { ...rollout, admission, admittedAt: iso(input.now) } };
+}
+
+/** All of the wave is in: it is done when everybody is settled, and has been for as long as it is to soak. */
+function settle(state: RolloutState, index: number, standing: Standing, input: RolloutInput): Advanced {
+  const { rollout } = state;
+  const { failures = [], startedAt, waveStartedAt, soakStartedAt } = rollout;
+  const open = standing
+    .membersOf(index)
+    .filter(
+      (gateway) =>
+        !standing.verified.has(gateway) &&
+        !failures.includes(gateway.name) &&
+        !isSkipped(gateway, startedAt) &&
+        !isLater(gateway, waveStartedAt),
+    );
+  if (rollout.admission[index]?.admitted !== ALL || open.length > 0) {
+    const { soakStartedAt: _, ...rest } = rollout;
+    const isShut = open.length === 0 && !input.window.isOpen;
+    const next = { ...state, rollout: rest };
+    return isShut
+      ? { state: inPhase(next, 'AwaitingWindow'), wait: { kind: 'window' } }
+      : { state: inPhase(next, 'Progressing'), wait: { kind: 'gateways' } };
+  }
+  const since = soakStartedAt ?? iso(input.now);
+  if (input.now - Date.parse(since) < (input.soakMs[index] ?? 0)) {
+    const soaking = { ...state, rollout: { ...rollout, soakStartedAt: since } };
+    return { state: inPhase(soaking, 'Soaking'), wait: { kind: 'soak' } };
+  }
+  const { waveStartedAt: _, soakStartedAt: __, admittedAt: ___, wave: ____, ...rest } = rollout;
+  const wave = rollout.admission[index + 1]?.wave;
+  const next = { ...state, rollout: wave === undefined ? rest : { ...rest, wave } };
+  return pursue(next, standing, input);
+}
+
+function phaseOf({ kind }: Wait): RolloutPhase {
+  return kind === 'window' ? 'AwaitingWindow' : 'AwaitingApproval';
+}
+
+const inPhase = (state: RolloutState, phase: RolloutPhase): RolloutState => ({
+  ...state,
+  rollout: { ...state.rollout, phase },
+});
+
+/** Milliseconds until the clock alone may change something. */
+function wakeIn(
+  { rollout }: RolloutState,
+  { now, deadlineMs, soakMs, window, wanted }: RolloutInput,
+): number | undefined {
+  const { phase, admittedAt, soakStartedAt, startedAt, wave, admission } = rollout;
+  const index = admission.findIndex((entry) => entry.wave === wave);
+  const due: (number | undefined)[] = [];
+  const isOpen = UNDER_WAY.includes(phase) || rollout.nextCommit !== undefined;
+  if (wanted && isOpen && window.changesAt !== undefined) due.push(window.changesAt);
+  if (UNDER_WAY.includes(phase) && admittedAt) due.push(Date.parse(admittedAt) + deadlineMs);
+  if (phase === 'Soaking' && soakStartedAt) due.push(Date.parse(soakStartedAt) + (soakMs[index] ?? 0));
+  if (phase === 'RollingBack') due.push(Date.parse(startedAt) + deadlineMs);
+  const times = due.filter((time) => time !== undefined);
+  const later = times.filter((time) => time > now);
+  return later.length > 0 ? Math.min(...later) - now : undefined;
+}
+
+const iso = (time: number): string => new Date(time).toISOString();
+
+/** Leaves out what is undefined. */
+function clean(rollout: { [Key in keyof RolloutStatus]: RolloutStatus[Key] | undefined }): RolloutStatus {
+  return Object.fromEntries(Object.entries(rollout).filter(([, value]) => value !== undefined)) as RolloutStatus;
+}

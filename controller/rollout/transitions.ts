@@ -1,0 +1,97 @@
+import type { HistoryEntry, RolloutStatus } from '../../shared/api/rollout.ts';
+import { ALL, NOBODY } from '../../shared/domain/waves.ts';
+import { makeAdmission } from './admission.ts';
+import type { Release, RolloutInput, RolloutState } from './rollout-input.ts';
+
+export const releaseOf = ({ commit, ref, revision }: Release): Release => ({ commit, ref, revision });
+
+export const stableOf = ({ stableCommit, stableRef, stableRevision }: RolloutStatus): Release => ({
+  commit: stableCommit,
+  ref: stableRef,
+  revision: stableRevision,
+});
+
+/** A release is the same whatever ref led to it. */
+export const isSame = (a: Release, b: Release): boolean => a.commit === b.commit && a.revision === b.revision;
+
+const stableFields = ({ commit, ref, revision }: Release) => ({
+  stableCommit: commit,
+  stableRef: ref,
+  stableRevision: revision,
+});
+
+const iso = (time: number): string => new Date(time).toISOString();
+const noCounts = { admitted: 0, verified: 0, failed: 0, total: 0, summary: '' };
+
+/** What is in place counts as complete, since there is nothing yet that could be protected. Earlier orders are none. */
+export function makeFirst(input: RolloutInput): RolloutState | undefined {
+  const release = input.inPlace ?? input.wanted;
+  if (!release) return undefined;
+  const { rollback, retry, now } = input;
+  const handled = { ...(rollback && { rollback: rollback.id }), ...(retry && { retry: retry.id }) };
+  const rollout: RolloutStatus = {
+    ...{ number: 1, phase: 'Complete', ...noCounts },
+    ...releaseOf(release),
+    ...stableFields(release),
+    startedAt: iso(now),
+    plan: input.plan,
+    admission: makeAdmission(input.spec, input.gateways, ALL),
+    ...(Object.keys(handled).length > 0 && { handled }),
+  };
+  return { rollout, history: remembered([], release, input) };
+}
+
+/** The newest first, each once. */
+function remembered(history: HistoryEntry[], release: Release, { now, historyLength }: RolloutInput): HistoryEntry[] {
+  const others = history.filter((entry) => !isSame(entry, release));
+  return [{ ...releaseOf(release), time: iso(now) }, ...others].slice(0, historyLength);
+}
+
+/** What all rollouts begin with; what was handled stays so. */
+function renewed(
+  { number, handled, stableCommit, stableRef, stableRevision }: RolloutStatus,
+  { spec, gateways, plan, now }: RolloutInput,
+  admitted: string,
+) {
+  return {
+    number: number + 1,
+    ...noCounts,
+    ...{ stableCommit, stableRef, stableRevision },
+    startedAt: iso(now),
+    plan,
+    admission: makeAdmission(spec, gateways, admitted),
+    ...(handled && { handled }),
+  };
+}
+
+/** A release starts at the first wave. */
+export function begin({ rollout, history }: RolloutState, release: Release, input: RolloutInput): RolloutState {
+  const next = renewed(rollout, input, NOBODY);
+  const [{ wave = '' } = {}] = next.admission;
+  return { history, rollout: { ...next, phase: 'Progressing', ...releaseOf(release), wave } };
+}
+
+/** The newest release is the stable one, which everybody may have at once. */
+export function returnToStable({ rollout, history }: RolloutState, input: RolloutInput): RolloutState {
+  const next = renewed(rollout, input, ALL);
+  return { history, rollout: { ...next, phase: 'Complete', ...stableOf(rollout) } };
+}
+
+/** Takes everybody back; the release that they leave is remembered, so that it is not tried again. */
+export function rollBack({ rollout, history }: RolloutState, target: Release, input: RolloutInput): RolloutState {
+  const next = renewed(rollout, input, NOBODY);
+  return {
+    history,
+    rollout: { ...next, phase: 'RollingBack', ...releaseOf(rollout), ...stableFields(target) },
+  };
+}
+
+/** All waves are done: the release is the stable one. */
+export function noteComplete({ rollout, history }: RolloutState, input: RolloutInput): RolloutState {
+  const release = releaseOf(rollout);
+  const admission = rollout.admission.map((entry) => ({ ...entry, admitted: ALL }));
+  return {
+    rollout: { ...rollout, phase: 'Complete', ...stableFields(release), admission },
+    history: remembered(history, release, input),
+  };
+}

@@ -1,0 +1,111 @@
+import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import { formatDuration } from '../../shared/domain/duration.ts';
+import type { RolloutGateway, RolloutInput, RolloutState } from './rollout-input.ts';
+import { isBack, type Standing, standingOf } from './standing.ts';
+import type { Wait } from './step.ts';
+
+/** Adds to a state what people read of it: counts, a few words, and one sentence. */
+export function describe({ rollout, history }: RolloutState, wait: Wait, input: RolloutInput): RolloutState {
+  const standing = standingOf(rollout, input.gateways);
+  const counts = countsOf(rollout, standing);
+  const { message: _, ...rest } = { ...rollout, ...counts };
+  const message = messageOf(rest, wait, { standing, input });
+  const summary = summaryOf(rest, { standing, input });
+  return { history, rollout: { ...rest, summary, ...(message && { message }) } };
+}
+
+interface Context {
+  standing: Standing;
+  input: RolloutInput;
+}
+
+/** When all is done the counts stay as they were, so that nothing has to be written while pods come and go. */
+function countsOf(rollout: RolloutStatus, { counted, admitted, verified }: Standing) {
+  const { phase, failures = [], total } = rollout;
+  if ((phase === 'Complete' || phase === 'RolledBack') && total > 0) return {};
+  const isBackwards = phase === 'RollingBack' || phase === 'RolledBack';
+  const well = isBackwards ? counted.filter((gateway) => isBack(gateway, rollout)).length : verified.size;
+  return {
+    total: counted.length,
+    admitted: isBackwards ? 0 : admitted.length,
+    verified: well,
+    failed: failures.length,
+  };
+}
+
+function summaryOf(rollout: RolloutStatus, { standing, input }: Context): string {
+  const { phase, wave, verified, total, nextCommit } = rollout;
+  const next = nextCommit ? `; ${short(nextCommit)} waits` : '';
+  const index = indexOf(rollout);
+  const members = standing.membersOf(index);
+  const where = `${wave} ${members.filter((gateway) => standing.verified.has(gateway)).length}/${members.length}`;
+  switch (phase) {
+    case 'Complete':
+      return `complete${next}`;
+    case 'RolledBack':
+      return `rolled back${next}`;
+    case 'RollingBack':
+      return `rolling back ${verified}/${total}`;
+    case 'Stopped':
+      return `stopped in ${where}${next}`;
+    case 'Soaking':
+      return `${where}, soaking ${formatDuration(input.soakMs[index] ?? 0)}${next}`;
+    case 'AwaitingApproval':
+      return `${where}, waiting for approval${next}`;
+    case 'AwaitingWindow':
+      return `${where}, waiting for a window${next}`;
+    case 'Progressing':
+      return `${where}${next}`;
+  }
+}
+
+const indexOf = ({ admission, wave }: RolloutStatus): number => admission.findIndex((entry) => entry.wave === wave);
+const short = (commit: string): string => commit.slice(0, 8);
+
+function messageOf(rollout: RolloutStatus, wait: Wait, context: Context): string {
+  const { phase, wave, commit, stableCommit, nextCommit, failures = [], failed } = rollout;
+  const { input } = context;
+  const failing = named(failures, failed);
+  if (wait.kind === 'outdated')
+    return `nobody is admitted: the agents of ${named(wait.pods, wait.pods.length)} do not know rollouts, and follow the newest commit: recreate these pods, so that they get the agent of this version`;
+  if (nextCommit !== undefined) {
+    const reason = wait.kind === 'window' ? input.window.message : approvalOf(nextCommit);
+    return `commit ${nextCommit} waits: ${reason}`;
+  }
+  switch (phase) {
+    case 'Complete':
+      return `every gateway may have commit ${commit}`;
+    case 'Stopped':
+      return `commit ${commit} failed on ${failing} in the wave ${wave}: no further gateway gets it until somebody sets sync.io/rollback or sync.io/retry-rollout, or a newer commit comes`;
+    case 'RollingBack':
+      return `all gateways go back to commit ${stableCommit}${failed > 0 ? `, since ${commit} failed on ${failing}` : ''}: waiting for ${waitedFor(rollout, context)}`;
+    case 'RolledBack':
+      return `the gateways are back on commit ${stableCommit}${failed > 0 ? `, since ${commit} failed on ${failing}` : ''}: ${short(commit)} is not tried again until somebody sets sync.io/retry-rollout, or a newer commit comes`;
+    case 'Soaking':
+      return `the wave ${wave} is verified, and soaks since ${rollout.soakStartedAt}`;
+    case 'AwaitingApproval':
+      return `the wave ${wave} waits: ${approvalOf(commit)}`;
+    case 'AwaitingWindow':
+      return `the wave ${wave} waits: ${input.window.message}`;
+    case 'Progressing':
+      return `the wave ${wave} waits for ${waitedFor(rollout, context)}, since ${rollout.admittedAt ?? rollout.startedAt}`;
+  }
+}
+
+const approvalOf = (commit: string): string =>
+  `somebody has to approve it: set the annotation sync.io/approve: ${commit}`;
+
+function waitedFor(rollout: RolloutStatus, { standing }: Context): string {
+  const { phase, failures = [] } = rollout;
+  const isOpen = (gateway: RolloutGateway) => !standing.verified.has(gateway) && !failures.includes(gateway.name);
+  const names =
+    phase === 'RollingBack'
+      ? standing.counted.filter((gateway) => !isBack(gateway, rollout))
+      : standing.membersOf(indexOf(rollout)).filter(isOpen);
+  return named(names.map(({ name }) => name).sort(), names.length) || 'nobody';
+}
+
+function named(names: readonly string[], total: number): string {
+  const more = total > 3 ? ` and ${total - 3} more` : '';
+  return `${names.slice(0, 3).join(', ')}${more}`;
+}

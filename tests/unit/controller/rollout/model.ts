@@ -1,0 +1,150 @@
+import { isAdmitted } from '../../../../controller/rollout/admission.ts';
+import type {
+  GatewayReport,
+  Release,
+  RolloutGateway,
+  RolloutInput,
+  RolloutState,
+} from '../../../../controller/rollout/rollout-input.ts';
+import { step } from '../../../../controller/rollout/step.ts';
+import type { RolloutSpec, RolloutStatus } from '../../../../shared/api/rollout.ts';
+
+export const DEADLINE_MS = 1000;
+export const SOAK_MS = 100;
+
+/** Commits of the model: `S` is in place at the beginning. */
+export type Commit = 'S' | 'A' | 'B';
+
+/** What an agent has read in a status: what it is to have, and by which rollout. */
+export interface Aim {
+  commit: Commit;
+  number: number;
+}
+
+export interface Agent {
+  /** Undefined: there is no such pod. */
+  createdAt: number | undefined;
+  notReady: boolean;
+  /** Read, but not in place yet. */
+  aim: Aim | undefined;
+  holds: Commit | undefined;
+  /** In the API server. */
+  report: GatewayReport | undefined;
+  /** As the controller has seen it. */
+  seen: GatewayReport | undefined;
+}
+
+export interface World {
+  now: number;
+  state: RolloutState | undefined;
+  wanted: Commit;
+  rollback: number;
+  retry: number;
+  agents: Agent[];
+  /** Rollouts by which each agent was ever admitted to a commit that was not stable. */
+  admittedTo: string[][];
+}
+
+export interface Setup {
+  spec: RolloutSpec;
+  /** Of each gateway, which waves it fits. */
+  fits: boolean[][];
+  /** Commits that no gateway is well with. */
+  bad: Commit[];
+}
+
+const keyOf = (index: number): string => `${'0123456789abcdef'[index]}0`;
+const releaseOf = (commit: Commit): Release => ({ commit, ref: 'main', revision: 'r' });
+
+export function makeWorld({ fits }: Setup): World {
+  const agent = (): Agent => ({
+    ...{ createdAt: 0, notReady: false, aim: undefined, holds: 'S' },
+    ...{ report: undefined, seen: undefined },
+  });
+  return {
+    ...{ now: 1000, state: undefined, wanted: 'S', rollback: 0, retry: 0 },
+    agents: fits.map(agent),
+    admittedTo: fits.map(() => []),
+  };
+}
+
+export function gatewaysOf({ agents, now }: World, { fits }: Setup): RolloutGateway[] {
+  return agents.flatMap(({ createdAt, notReady, seen }, index) => {
+    if (createdAt === undefined) return [];
+    const pod = { name: `g${index}`, key: keyOf(index), fits: fits[index] ?? [], createdAt };
+    return {
+      ...pod,
+      notReadySince: notReady ? createdAt : undefined,
+      isResting: false,
+      isOutdated: false,
+      report: seen,
+      now,
+    };
+  });
+}
+
+export function inputOf(world: World, setup: Setup): RolloutInput {
+  const order = (value: string, id: number) => (id === 0 ? undefined : { value, id: `${id}` });
+  return {
+    spec: setup.spec,
+    plan: 'p',
+    gateways: gatewaysOf(world, setup),
+    wanted: releaseOf(world.wanted),
+    inPlace: undefined,
+    approved: undefined,
+    rollback: order('previous', world.rollback),
+    retry: order(world.state?.rollout.commit ?? '', world.retry),
+    window: { isOpen: true, message: '' },
+    historyLength: 3,
+    deadlineMs: DEADLINE_MS,
+    soakMs: (setup.spec.waves ?? []).map(({ soak }) => (soak ? SOAK_MS : 0)),
+    now: world.now,
+  };
+}
+
+/** The controller decides and writes. */
+export function control(world: World, setup: Setup): World {
+  const next = step(world.state, inputOf(world, setup));
+  if (!next) return world;
+  const { rollout, history } = next;
+  const admittedTo = world.admittedTo.map((already, index) => {
+    const aim = aimOf(rollout, index, setup);
+    const entry = `${aim.commit}@${aim.number}`;
+    return aim.commit === rollout.stableCommit || already.includes(entry) ? already : [...already, entry];
+  });
+  return { ...world, state: { rollout, history }, admittedTo };
+}
+
+/** What the status tells a gateway to have. */
+export function aimOf(rollout: RolloutStatus, index: number, { fits }: Setup): Aim {
+  const gateway = { fits: fits[index] ?? [], key: keyOf(index) } as RolloutGateway;
+  const commit = isAdmitted(gateway, rollout.admission) ? rollout.commit : rollout.stableCommit;
+  return { commit: commit as Commit, number: rollout.number };
+}
+
+export const withAgent = (world: World, index: number, change: Partial<Agent>): World => ({
+  ...world,
+  agents: world.agents.map((agent, at) => (at === index ? { ...agent, ...change } : agent)),
+});
+
+/** An agent reads the status. */
+export function read(world: World, index: number, setup: Setup): World {
+  const rollout = world.state?.rollout;
+  return rollout ? withAgent(world, index, { aim: aimOf(rollout, index, setup) }) : world;
+}
+
+/** An agent brings in place what it has read, and reports how that went. */
+export function apply(world: World, index: number, { bad }: Setup): World {
+  const { aim } = world.agents[index] as Agent;
+  if (!aim) return world;
+  const { commit, number } = aim;
+  const state = bad.includes(commit) ? 'failed' : 'well';
+  const report: GatewayReport = { rollout: number, commit, revision: 'r', state };
+  return withAgent(world, index, { aim: undefined, holds: commit, report });
+}
+
+/** The watch of the controller brings the report. */
+export function deliver(world: World, index: number): World {
+  const agent = world.agents[index] as Agent;
+  return withAgent(world, index, { seen: agent.report });
+}
