@@ -1,5 +1,6 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { Condition, ConditionType, GatewayCounts } from '../../shared/api/gateway-sync-status.ts';
+import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import type { Resolution } from '../intent/resolution.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 
@@ -30,6 +31,7 @@ export interface Facts {
   /** Names of the first pods that name the resource and do not ask for a sidecar. */
   unaskedPods: string[];
   accessProblems: AccessProblem[];
+  rollout: RolloutStatus | undefined;
 }
 
 /** Why a host is not trusted. */
@@ -48,6 +50,7 @@ export function judgeConditions(facts: Facts): Verdicts {
     SidecarInjected: judgeSidecars(facts),
     ...(hostKey ? { SSHHostKeyVerification: hostKey } : {}),
     ...(access ? { AgentAccess: access } : {}),
+    ...(facts.rollout ? { RolledOut: judgeRollout(facts.rollout) } : {}),
     Ready: judgeReady(facts, { refResolved, profilesValid }),
     Stalled: judgeStalled(facts, profilesValid),
   };
@@ -146,6 +149,13 @@ function judgeAccess({ accessProblems }: Facts): Verdict | undefined {
   return { status: 'False', reason: first.reason, message: accessProblems.map(({ message }) => message).join('; ') };
 }
 
+/** There only where changes go by waves. */
+function judgeRollout({ phase, nextCommit, message = '' }: RolloutStatus): Verdict {
+  if (phase === 'Stopped' || phase === 'RolledBack') return { status: 'False', reason: phase, message };
+  if (nextCommit !== undefined) return { status: 'Unknown', reason: 'Waiting', message };
+  return { status: phase === 'Complete' ? 'True' : 'Unknown', reason: phase, message };
+}
+
 /** There only for ssh. */
 function judgeHostKey({ gatewaySync, resolution }: Facts): Verdict | undefined {
   const before = resolution.kind === 'asking' ? carriedOver(gatewaySync, 'SSHHostKeyVerification') : undefined;
@@ -190,18 +200,23 @@ function judgeReady(
   const access = judgeAccess(facts);
   // No pod can start without its Secrets, also where there is none yet.
   if (access?.reason === 'SecretNotFound') return access;
+  const rollout = facts.rollout && judgeRollout(facts.rollout);
+  if (rollout && rollout.status !== 'True') return { ...rollout, reason: `Rollout${rollout.reason}` };
   const gateways = judgeGateways(facts);
   if (gateways.reason !== 'Syncing') return gateways;
   return access ?? { ...gateways, status: 'Unknown' };
 }
 
 /** True where only a person can help; https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md. */
-function judgeStalled({ resolution, gatewaySync }: Facts, profilesValid: Verdict): Verdict {
+function judgeStalled(facts: Facts, profilesValid: Verdict): Verdict {
+  const { resolution, gatewaySync } = facts;
   const isRetry = resolution.kind === 'asking' && !resolution.isNews;
   const before = carriedOver(gatewaySync, 'Stalled');
   if (isRetry && before && gatewaySync.status.refResolutionStatus === 'Error') return before;
   if (resolution.kind === 'failed' && !resolution.transient)
     return { status: 'True', reason: resolution.reason, message: resolution.message };
+  if (facts.rollout?.phase === 'Stopped')
+    return { status: 'True', reason: 'RolloutStopped', message: facts.rollout.message ?? '' };
   if (profilesValid.status === 'False')
     return { status: 'True', reason: profilesValid.reason, message: profilesValid.message };
   return { status: 'False', reason: 'Progressing', message: 'nothing needs a person' };

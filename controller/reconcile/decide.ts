@@ -5,6 +5,7 @@ import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod, ObservedReport } from '../watch/observed-pod.ts';
 import { type AccessProblem, conditionOf, judgeConditions, mergeConditions, wholeSeconds } from './conditions.ts';
 import { discoverGateways, listed } from './discover-gateways.ts';
+import { type RolledOut, rollOut } from './roll-out.ts';
 import { podTransitions, type Transition, transitionsOf } from './transitions.ts';
 
 /** All that a decision is made from. */
@@ -22,6 +23,8 @@ export interface Observation {
   reportOf: (pod: ObservedPod) => ObservedReport | undefined;
   /** Why agents do not get the rights or the token that they need. */
   accessProblems: AccessProblem[];
+  /** Whether the revision of `spec.sync` is kept as an object, where there are rollouts: before that none may name it. */
+  isRevisionKept: boolean;
 }
 
 /** What is to be done about a resource. */
@@ -35,6 +38,8 @@ export interface Decision {
   retryAfterMs: number | undefined;
   /** The same where the host has answered, but does not show yet what was asked for: only a new answer counts then. */
   lookAgainInMs: number | undefined;
+  /** After so many milliseconds the clock alone may move a rollout on. */
+  wakeInMs: number | undefined;
 }
 
 /**
@@ -47,7 +52,9 @@ const PATIENCE_MS = { new: 5_000, known: 1_000 };
 export function decide(observation: Observation, now: number): Decision {
   const { gatewaySync, intents, answer } = observation;
   const resolution = resolve(gatewaySync, intents, { answer, now });
-  const status = statusOf(observation, resolution, now);
+  const sync = syncFieldsOf(observation, resolution, now);
+  const rolledOut = rollOut({ ...sync, ...observedGenerationOf(gatewaySync, resolution) }, observation, now);
+  const status = statusOf(observation, { resolution, sync, rolledOut }, now);
   const waits = status.lastRequest?.outcome === 'Pending' || status.lastPush?.outcome === 'Pending';
   const unresolved = conditionOf(status.conditions, 'RefResolved')?.status === 'False';
   const isDue = waits || unresolved || !gatewaySync.spec.polling.enabled;
@@ -60,6 +67,7 @@ export function decide(observation: Observation, now: number): Decision {
     holdForMs: holdFor(gatewaySync, resolution),
     retryAfterMs: resolution.kind === 'failed' && isDue ? resolution.retryAfterMs : undefined,
     lookAgainInMs: 'lookAgainInMs' in resolution ? resolution.lookAgainInMs : undefined,
+    wakeInMs: rolledOut.wakeInMs,
   };
 }
 
@@ -69,15 +77,23 @@ function holdFor({ status }: ObservedGatewaySync, resolution: Resolution): numbe
   return Math.max(0, patience - resolution.forMs);
 }
 
-function statusOf(observation: Observation, resolution: Resolution, now: number): GatewaySyncStatus {
+interface Decided {
+  resolution: Resolution;
+  /** The fields that say what is followed. */
+  sync: GatewaySyncStatus;
+  rolledOut: RolledOut;
+}
+
+function statusOf(observation: Observation, { resolution, sync, rolledOut }: Decided, now: number): GatewaySyncStatus {
   const { gatewaySync, pods, missing, unasked, reportOf, accessProblems } = observation;
   const { status: before, spec, generation } = gatewaySync;
-  const sync = syncFieldsOf(observation, resolution, now);
-  const { gateways, counts } = discoverGateways({ gatewaySync, pods, missing, reportOf, commit: sync.lastSyncCommit });
+  const { wantedOf, fields } = rolledOut;
+  const { gateways, counts } = discoverGateways({ gatewaySync, pods, missing, reportOf, wantedOf });
   const verdicts = judgeConditions({
     gatewaySync,
     resolution,
     counts,
+    rollout: fields.rollout,
     accessProblems,
     profileProblems: spec.sync.problems ?? [],
     gatewayErrors: gateways
@@ -93,6 +109,7 @@ function statusOf(observation: Observation, resolution: Resolution, now: number)
   });
   return {
     ...sync,
+    ...fields,
     ...(sync.target ? {} : { pendingRef: spec.git.ref }),
     ...observedGenerationOf(gatewaySync, resolution),
     profileCount: Object.keys(spec.sync.profiles).length,
@@ -111,7 +128,8 @@ function observedGenerationOf({ generation, status }: ObservedGatewaySync, { kin
 /** The fields that say what is followed; the target moves only together with its commit. */
 function syncFieldsOf(observation: Observation, resolution: Resolution, now: number): GatewaySyncStatus {
   const { status: before } = observation.gatewaySync;
-  const { discoveredGateways: _, gateways: __, conditions: ___, pendingRef: ____, ...kept } = before;
+  const { discoveredGateways: _, gateways: __, conditions: ___, pendingRef: ____, ...more } = before;
+  const { rollout: _____, history: ______, ...kept } = more;
   const fields = { ...kept, ...resolution.echo };
   const unresolved = before.refResolutionStatus ?? 'NotResolved';
   if (resolution.kind === 'paused') return { ...fields, refResolutionStatus: unresolved };

@@ -17,15 +17,18 @@ export interface FleetInput {
   /** Pods that ask for the sidecar and have none. */
   missing: ObservedPod[];
   reportOf: (pod: ObservedPod) => ObservedReport | undefined;
-  /** What agents should have on disk. */
-  commit: string | undefined;
+  /** What the agent of a pod should have on disk. */
+  wantedOf: (pod: ObservedPod) => WantedFiles;
 }
 
+/** The commit, and with rollouts the revision of `spec.sync`. */
+export type WantedFiles = { commit: string | undefined; revision?: string };
+
 /** Joins pods and their reports into the state of the fleet. */
-export function discoverGateways({ gatewaySync, pods, missing, reportOf, commit }: FleetInput): Fleet {
-  const wanted = { commit, generation: gatewaySync.generation, restOf: restsOf(gatewaySync) };
+export function discoverGateways({ gatewaySync, pods, missing, reportOf, wantedOf }: FleetInput): Fleet {
+  const wanted = { generation: gatewaySync.generation, restOf: restsOf(gatewaySync) };
   const gateways = [
-    ...pods.filter(({ live }) => live).map((pod) => gatewayOf(pod, reportOf(pod), wanted)),
+    ...pods.filter(({ live }) => live).map((pod) => gatewayOf(pod, reportOf(pod), { ...wanted, files: wantedOf(pod) })),
     ...missing
       .filter(({ live }) => live)
       .map((pod) => ({ ...identityOf(pod), syncStatus: 'MissingSidecar' as const, message: noSidecar })),
@@ -56,14 +59,14 @@ type Rest = 'Paused' | 'DryRun';
 
 /** What reports are held against. */
 interface Wanted {
-  commit: string | undefined;
+  files: WantedFiles;
   /** Of the resource, as far as it was seen. */
   generation: number;
   /** Whether the spec tells the gateways of a profile to leave their files alone. */
   restOf: (profile: string) => Rest | undefined;
 }
 
-function restsOf({ spec }: ObservedGatewaySync): Wanted['restOf'] {
+export function restsOf({ spec }: ObservedGatewaySync): (profile: string) => Rest | undefined {
   const { profiles } = spec.sync;
   return (name) => {
     const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
@@ -77,10 +80,11 @@ function restsOf({ spec }: ObservedGatewaySync): Wanted['restOf'] {
  * pause or a dry run counts only while the spec asks for it.
  */
 function stateOf(status: SyncReportStatus, profile: string, wanted: Wanted): SyncReportStatus['state'] {
-  const { commit, generation, restOf } = wanted;
+  const { files, generation, restOf } = wanted;
   const { state } = status;
   if (status.generation !== undefined && status.generation !== generation) return 'Pending';
-  if (state === 'Synced' && status.commit !== commit) return 'Skewed';
+  const isRight = status.commit === files.commit && (!files.revision || status.revision === files.revision);
+  if (state === 'Synced' && !isRight) return 'Skewed';
   if ((state === 'Paused' || state === 'DryRun') && state !== restOf(profile)) return 'Pending';
   return state;
 }

@@ -195,6 +195,7 @@ function awaited({
   lastRequest,
   lastPush,
   refResolutionStatus,
+  rollout,
   conditions,
 }: GatewaySyncStatus): string {
   const refResolved = conditions?.find(({ type }) => type === 'RefResolved');
@@ -202,6 +203,7 @@ function awaited({
     ...[observedGeneration, observedRef, target, lastSyncCommit, lastRequest, lastPush, refResolutionStatus],
     refResolved?.status,
     refResolved?.reason,
+    ...[rollout?.number, rollout?.phase, rollout?.wave],
   ]);
 }
 

@@ -16,6 +16,7 @@ export interface Transition {
 export function transitionsOf(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition[] {
   return [
     commitTransition(before, after),
+    rolloutTransition(before, after),
     ...requestTransitions(before, after),
     ...problemTransitions(before, after),
     ...readinessTransitions(before, after),
@@ -51,6 +52,18 @@ function commitTransition(before: GatewaySyncStatus, after: GatewaySyncStatus): 
     reason: 'RefResolved',
     message: `${after.lastSyncRef} is ${after.lastSyncCommitShort}${from}`,
   };
+}
+
+/** One for each rollout, wave and phase; what a rollout is made of when `spec.rollout` is added is no news. */
+function rolloutTransition(
+  { rollout: was }: GatewaySyncStatus,
+  { rollout: is }: GatewaySyncStatus,
+): Transition | undefined {
+  const what = (rollout: typeof is) =>
+    rollout && JSON.stringify([rollout.number, rollout.phase, rollout.wave, rollout.nextCommit]);
+  if (!was || !is || what(was) === what(is)) return undefined;
+  const isBad = ['Stopped', 'RollingBack', 'RolledBack'].includes(is.phase);
+  return { type: isBad ? 'Warning' : 'Normal', reason: `Rollout${is.phase}`, message: is.message ?? is.summary };
 }
 
 const outcomes: Partial<Record<RequestOutcome, Transition['type']>> = {

@@ -51,8 +51,8 @@ export function priorityOf(gatewaySync: ObservedGatewaySync | undefined): Priori
   return gatewaySync && !isSettled(gatewaySync, readIntents(gatewaySync)) ? 'high' : 'low';
 }
 
-function intentOf({ uid, generation, request, push, deleting }: ObservedGatewaySync): string {
-  return JSON.stringify([uid, generation, request ?? null, push ?? null, deleting]);
+function intentOf({ uid, generation, request, push, orders, deleting }: ObservedGatewaySync): string {
+  return JSON.stringify([uid, generation, request ?? null, push ?? null, orders ?? null, deleting]);
 }
 
 /** A list brings everything again, and most changes of a pod are none of what is kept of it. */

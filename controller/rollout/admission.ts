@@ -34,7 +34,7 @@ export function amountOf(amount: unknown, total: number): number {
 }
 
 /** Whether a gateway may have the release. */
-export function isAdmitted({ fits, key }: RolloutGateway, admission: Admission): boolean {
+export function isAdmitted({ fits, key }: Pick<RolloutGateway, 'fits' | 'key'>, admission: Admission): boolean {
   return isWithin(key, admission[waveOf(fits, key, admission)]?.admitted ?? NOBODY);
 }
 

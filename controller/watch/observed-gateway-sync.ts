@@ -1,10 +1,11 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { GatewaySync, GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
-import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
+import { REQUEST_ANNOTATIONS, ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { ManagedFieldsEntry } from '../../shared/api/object-meta.ts';
 import type { Profile } from '../../shared/api/sync.ts';
 import { resolveProfile } from '../../shared/domain/resolve-profile.ts';
+import { syncRevision } from '../../shared/domain/sync-revision.ts';
 import { validateProfiles } from '../../shared/domain/validate-profiles.ts';
 import { clip } from './observed-text.ts';
 
@@ -54,11 +55,23 @@ type ObservedGateway = Pick<GatewaySyncSpec['gateway'], 'port' | 'tls' | 'api'> 
 };
 
 /** What the controller uses of a spec, 80 kB at most. */
-export type ObservedSpec = Pick<GatewaySyncSpec, 'polling' | 'webhook' | 'agent' | 'paused'> & {
+export type ObservedSpec = Pick<GatewaySyncSpec, 'polling' | 'webhook' | 'agent' | 'paused' | 'rollout' | 'history'> & {
   git: ObservedGit;
   gateway: ObservedGateway;
   sync: ObservedSync;
+  /** Revision of `spec.sync`, where there are rollouts. */
+  revision?: string;
 };
+
+/** What somebody asks for by an annotation, once. */
+export interface Order {
+  value: string;
+  /** Tells it from another order of the same value, as far as the API server knows when it was written. */
+  id: string;
+}
+
+/** What people ask of a rollout. */
+export type Orders = { [Name in keyof typeof ROLLOUT_ANNOTATIONS]?: Order };
 
 /** The fields of a GatewaySync that the controller uses; the mappings and managedFields are boiled down. */
 export interface ObservedGatewaySync {
@@ -74,6 +87,7 @@ export interface ObservedGatewaySync {
   status: GatewaySyncStatus;
   request?: RequestAnnotations & Origin;
   push?: PushAnnotations & Origin;
+  orders?: Orders;
   /** When spec.git.ref was last written, in milliseconds since the epoch; whole seconds. */
   refWrittenAt?: number;
   /** The same of spec.git.repo. */
@@ -100,6 +114,7 @@ export function projectGatewaySync(
     status: status ?? {},
     ...requestOf(metadata),
     ...pushOf(metadata),
+    ...ordersOf(metadata, spec),
     ...withoutUndefined({ refWrittenAt: writtenAt('f:ref'), repoWrittenAt: writtenAt('f:repo') }),
   };
 }
@@ -107,13 +122,32 @@ export function projectGatewaySync(
 /** Keeps what is used of a spec. */
 export function projectSpec({ git, gateway, sync, ...rest }: GatewaySyncSpec): ObservedSpec {
   const { repo, ref, auth, caSecretRef, verify } = git;
-  const { polling, webhook, agent, paused } = rest;
+  const { polling, webhook, agent, paused, rollout, history } = rest;
+  const rolled = rollout && { rollout, history, revision: syncRevision(sync) };
   return {
     ...{ polling, webhook, paused, sync: projectSync(sync), gateway: projectGateway(gateway) },
     git: { repo, ref, ...withoutUndefined({ auth, caSecretRef, verify }) },
-    ...withoutUndefined({ agent }),
+    ...withoutUndefined({ agent, ...rolled }),
   };
 }
+
+/** Of no use without rollouts. */
+function ordersOf(
+  metadata: GatewaySync['metadata'],
+  { rollout }: GatewaySyncSpec,
+): Pick<ObservedGatewaySync, 'orders'> {
+  if (!rollout) return {};
+  const orders = Object.entries(ROLLOUT_ANNOTATIONS).flatMap(([name, annotation]) => {
+    const value = clip(textOf(metadata.annotations?.[annotation]), MAX_ORDER);
+    if (value === undefined) return [];
+    const { time = '' } = ownerOfAnnotation(metadata.managedFields, annotation) ?? {};
+    return [[name, { value, id: `${value}@${time}` }]];
+  });
+  return orders.length > 0 ? { orders: Object.fromEntries(orders) } : {};
+}
+
+/** Characters of an order: a commit at most. */
+const MAX_ORDER = 64;
 
 function projectGateway({ port, tls, api, reload }: GatewaySyncSpec['gateway']): ObservedGateway {
   const headersFrom = (reload?.requests ?? []).flatMap(({ headersFrom: headers = [] }) =>

@@ -35,6 +35,12 @@ export interface ObservedPod {
   sidecar: 'present' | 'missing' | 'unasked';
   /** It runs or will run; pods that ended or are being deleted are no gateways any more. */
   live: boolean;
+  /** In milliseconds since the epoch. */
+  createdAt?: number;
+  /** Since when it has not been ready, in milliseconds since the epoch; undefined where it is. */
+  notReadySince?: number | undefined;
+  /** As they are, for the waves of a rollout. */
+  labels?: Record<string, string>;
   /** Why it does not start, in a few words; undefined where it does, or where nobody knows yet. */
   waiting?: string | undefined;
   /** Nothing says as which user the sidecar is to run, and so it runs as that of its image. */
@@ -50,9 +56,22 @@ export function projectPod({ metadata, spec, status }: Pod): ObservedPod {
     serviceAccountName: spec.serviceAccountName ?? 'default',
     sidecar: sidecarOf({ metadata, spec }),
     live: metadata.deletionTimestamp === undefined && !ENDED.has(status?.phase ?? ''),
+    createdAt: Date.parse(metadata.creationTimestamp),
+    notReadySince: notReadySince(metadata, status),
+    labels: Object.fromEntries(Object.entries(metadata.labels ?? {}).slice(0, MAX_LABELS)),
     waiting: waitingOf(status),
     userUnset: isUserUnset(spec),
   };
+}
+
+/** Anybody may set as many as they like. */
+const MAX_LABELS = 64;
+
+/** A pod of which nobody has said anything yet has not been ready since it was made. */
+function notReadySince({ creationTimestamp }: ObjectMeta, status: Pod['status']): number | undefined {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  if (ready?.status === 'True') return undefined;
+  return Date.parse(ready?.lastTransitionTime ?? creationTimestamp);
 }
 
 /** Who a pod is, as its metadata tell: annotations have any length, since anybody sets them. */

@@ -37,6 +37,12 @@ const gatewaySyncColumns: PrinterColumn[] = [
     jsonPath: '.status.gateways.summary',
     description: 'Gateways on the resolved commit',
   },
+  {
+    name: 'Rollout',
+    type: 'string',
+    jsonPath: '.status.rollout.summary',
+    description: 'How far the newest commit has come, by waves',
+  },
   { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
   { name: 'Status', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].reason' },
   { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },

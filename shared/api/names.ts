@@ -29,6 +29,9 @@ export const ROLLOUT_ANNOTATIONS = {
   retry: 'sync.io/retry-rollout',
 } as const;
 
+/** Version of the first agent that knows rollouts: earlier ones follow the newest commit, whatever the waves say. */
+export const AGENT_KNOWS_ROLLOUTS = '0.1.0';
+
 /** Label that the injector puts on a pod, and by which the controller finds it. */
 export const AGENT_LABEL = 'sync.io/agent';
 

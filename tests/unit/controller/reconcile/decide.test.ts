@@ -44,7 +44,7 @@ function decideFor(gatewaySync: ObservedGatewaySync, answer: Answer | Asking, re
     unasked: [],
     reportOf: () => undefined,
   };
-  return decide({ ...observation, accessProblems: [], ...rest }, now);
+  return decide({ ...observation, accessProblems: [], isRevisionKept: true, ...rest }, now);
 }
 
 const refs: Answer = { kind: 'refs', refs: new Map([['refs/heads/main', commit]]) };
@@ -150,7 +150,7 @@ suite('a ref that the host does not show yet', () => {
       missing: [],
       unasked: [],
     };
-    return decide({ ...observation, accessProblems: [], reportOf: () => undefined }, now + seconds * 1_000);
+    return decide({ ...observation, accessProblems: [], isRevisionKept: true, reportOf: () => undefined }, now + seconds * 1_000);
   };
 
   test('is asked for again with growing pauses, and nothing is written meanwhile', () => {

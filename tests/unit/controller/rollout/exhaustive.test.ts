@@ -55,7 +55,7 @@ function movesOf(node: Node, setup: Setup): Move[] {
       continue;
     }
     if (left.leave > 0) to(`leave ${index}`, withAgent(world, index, GONE), { leave: left.leave - 1 });
-    if (agent.notReady) continue;
+    if (agent.notReadySince !== undefined) continue;
     if (left.die > 0) to(`die ${index}`, die(world, index), { die: left.die - 1 });
     if (left.isSlow) {
       to(`read ${index}`, read(world, index, setup));
@@ -74,7 +74,7 @@ function movesOf(node: Node, setup: Setup): Move[] {
 
 const GONE: Partial<Agent> = {
   createdAt: undefined,
-  notReady: false,
+  notReadySince: undefined,
   aim: undefined,
   holds: undefined,
   report: undefined,
@@ -85,7 +85,7 @@ const join = (world: World, index: number): World => ({
   now: world.now + 2,
 });
 const die = (world: World, index: number): World =>
-  withAgent({ ...world, now: world.now + 2 }, index, { notReady: true, createdAt: world.now + 1 });
+  withAgent({ ...world, now: world.now + 2 }, index, { notReadySince: world.now + 1 });
 
 function controlled(node: Node, setup: Setup): Node {
   const before = node.world.state?.rollout;
@@ -118,7 +118,7 @@ function check({ world: { state: before }, givenUp }: Node, world: World, setup:
     );
     const waveOfGateway = ({ fits, key }: (typeof really)[number]) => waveOf(fits, key, rollout.admission);
     const earlierWaves = open.filter(
-      (gateway) => waveOfGateway(gateway) < index && !isLater(gateway, was?.waveStartedAt),
+      (gateway) => waveOfGateway(gateway) < index && !isLater(gateway, rollout.startedAt),
     );
     assert.deepEqual(earlierWaves, [], `the wave ${index} begins before an earlier one is done`);
     const members = really.filter((gateway) => waveOfGateway(gateway) === index);
@@ -141,14 +141,20 @@ function keyOf({ world, left, givenUp }: Node): string {
   };
   const about = (number: number | undefined) => (number === undefined ? '-' : number === rollout?.number);
   const agents = world.agents.map((agent) => {
-    const { createdAt = -1, notReady, aim, holds, report, seen } = agent;
+    const { createdAt = -1, notReadySince, aim, holds, report, seen } = agent;
     const reports = [report, seen].map((each) => each && [each.commit, each.state, about(each.rollout)]);
     const place = [
       createdAt < 0,
       createdAt > Date.parse(rollout?.waveStartedAt ?? ''),
       createdAt < Date.parse(rollout?.startedAt ?? ''),
     ];
-    return [...place, notReady, aim && [aim.commit, about(aim.number)], holds, ...reports];
+    return [
+      ...place,
+      notReadySince && notReadySince < Date.parse(rollout?.startedAt ?? ''),
+      aim && [aim.commit, about(aim.number)],
+      holds,
+      ...reports,
+    ];
   });
   const { phase, wave, commit, stableCommit, nextCommit, failures, admission, verified } = rollout ?? {};
   const times = [
@@ -189,8 +195,8 @@ function comesToRest(node: Node, setup: Setup, known: Set<string>): void {
     const { phase, nextCommit } = (at.world.state as NonNullable<World['state']>).rollout;
     if (AT_REST.includes(phase) && nextCommit === undefined) break;
     assert.ok(turn < 59, `no end: ${JSON.stringify(at.world.state)}`);
-    for (const [index, { createdAt, notReady }] of at.world.agents.entries()) {
-      if (createdAt === undefined || notReady) continue;
+    for (const [index, { createdAt, notReadySince }] of at.world.agents.entries()) {
+      if (createdAt === undefined || notReadySince !== undefined) continue;
       at = { ...at, world: deliver(apply(read(at.world, index, setup), index, setup), index) };
     }
     at = { ...at, world: { ...at.world, now: at.world.now + (turn % 2 === 0 ? SOAK_MS : DEADLINE_MS) } };

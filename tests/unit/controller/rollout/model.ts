@@ -24,7 +24,7 @@ export interface Aim {
 export interface Agent {
   /** Undefined: there is no such pod. */
   createdAt: number | undefined;
-  notReady: boolean;
+  notReadySince: number | undefined;
   /** Read, but not in place yet. */
   aim: Aim | undefined;
   holds: Commit | undefined;
@@ -58,7 +58,7 @@ const releaseOf = (commit: Commit): Release => ({ commit, ref: 'main', revision:
 
 export function makeWorld({ fits }: Setup): World {
   const agent = (): Agent => ({
-    ...{ createdAt: 0, notReady: false, aim: undefined, holds: 'S' },
+    ...{ createdAt: 0, notReadySince: undefined, aim: undefined, holds: 'S' },
     ...{ report: undefined, seen: undefined },
   });
   return {
@@ -69,12 +69,12 @@ export function makeWorld({ fits }: Setup): World {
 }
 
 export function gatewaysOf({ agents, now }: World, { fits }: Setup): RolloutGateway[] {
-  return agents.flatMap(({ createdAt, notReady, seen }, index) => {
+  return agents.flatMap(({ createdAt, notReadySince, seen }, index) => {
     if (createdAt === undefined) return [];
     const pod = { name: `g${index}`, key: keyOf(index), fits: fits[index] ?? [], createdAt };
     return {
       ...pod,
-      notReadySince: notReady ? createdAt : undefined,
+      notReadySince,
       isResting: false,
       isOutdated: false,
       report: seen,
@@ -117,7 +117,7 @@ export function control(world: World, setup: Setup): World {
 
 /** What the status tells a gateway to have. */
 export function aimOf(rollout: RolloutStatus, index: number, { fits }: Setup): Aim {
-  const gateway = { fits: fits[index] ?? [], key: keyOf(index) } as RolloutGateway;
+  const gateway = { fits: fits[index] ?? [], key: keyOf(index) };
   const commit = isAdmitted(gateway, rollout.admission) ? rollout.commit : rollout.stableCommit;
   return { commit: commit as Commit, number: rollout.number };
 }

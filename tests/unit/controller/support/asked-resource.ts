@@ -64,7 +64,7 @@ export function decideFor(
     pods: [],
     missing: [],
     unasked: [],
-    accessProblems: [],
+    accessProblems: [], isRevisionKept: true,
   };
   return decide({ ...observation, answer: answer ?? { kind: 'refs', refs }, reportOf: () => undefined }, now);
 }

@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto';
+import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
+import { AGENT_KNOWS_ROLLOUTS } from '../../shared/api/names.ts';
+import type { RolloutSpec } from '../../shared/api/rollout.ts';
+import { parseDuration } from '../../shared/domain/duration.ts';
+import { isAtLeast } from '../../shared/domain/version.ts';
+import { fittingWaves, rolloutKey } from '../../shared/domain/waves.ts';
+import type { GatewayReport, Release, RolloutGateway, RolloutInput } from '../rollout/rollout-input.ts';
+import type { ObservedPod, ObservedReport } from '../watch/observed-pod.ts';
+import type { Observation } from './decide.ts';
+
+const DEADLINE_MS = 15 * 60_000;
+const HISTORY = 10;
+
+/** Of what the next step of a rollout is made. */
+interface Situation {
+  /** The status as far as it says what is followed. */
+  sync: GatewaySyncStatus;
+  observation: Observation;
+  /** What the spec tells the gateways of a profile to do in place of syncing. */
+  restOf: (profile: string) => unknown;
+  /** Milliseconds since the epoch. */
+  now: number;
+}
+
+/** Makes the input of a step. */
+export function rolloutInput({ sync, observation, restOf, now }: Situation): RolloutInput {
+  const { gatewaySync, pods, reportOf } = observation;
+  const { spec, status: before, orders = {} } = gatewaySync;
+  const { rollout = {}, revision = '', history = HISTORY } = spec;
+  const { waves = [], progressDeadline = '' } = rollout;
+  return {
+    spec: rollout,
+    plan: planOf(rollout),
+    gateways: pods
+      .filter(({ live }) => live)
+      .map((pod) => ({
+        ...gatewayOf(pod, waves),
+        ...saidBy(pod, reportOf(pod)),
+        isResting: Boolean(restOf(pod.profile)),
+      })),
+    wanted: releaseOf(sync, revision),
+    inPlace: releaseOf(before, revision),
+    approved: orders.approve?.value,
+    rollback: orders.rollback,
+    retry: orders.retry,
+    window: { isOpen: true, message: '' },
+    historyLength: history,
+    deadlineMs: parseDuration(progressDeadline) ?? DEADLINE_MS,
+    soakMs: waves.map(({ soak = '' }) => parseDuration(soak) ?? 0),
+    now,
+  };
+}
+
+/** Of what decides on who belongs to which wave: with other waves a rollout begins anew. */
+function planOf({ waves = [] }: RolloutSpec): string {
+  const parts = waves.map(({ name, selector, gateways }) => [name, selector ?? null, gateways ?? null]);
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 12);
+}
+
+function releaseOf({ lastSyncCommit, lastSyncRef }: GatewaySyncStatus, revision: string): Release | undefined {
+  return lastSyncCommit === undefined
+    ? undefined
+    : { commit: lastSyncCommit, ref: lastSyncRef ?? lastSyncCommit, revision };
+}
+
+/** Who a gateway is, as the waves see it. */
+export function gatewayOf(pod: ObservedPod, waves: NonNullable<RolloutSpec['waves']>) {
+  return {
+    name: pod.name,
+    key: rolloutKey(pod.gatewayName, pod.name),
+    fits: fittingWaves(waves, new Map(Object.entries(pod.labels ?? {}))),
+    createdAt: pod.createdAt ?? 0,
+    notReadySince: pod.notReadySince,
+  };
+}
+
+/** What the agent says. A report of an earlier pod of the name is not its. */
+function saidBy(
+  { uid }: ObservedPod,
+  report: ObservedReport | undefined,
+): Pick<RolloutGateway, 'report' | 'isOutdated'> {
+  const status = report?.podUID === uid ? report.status : undefined;
+  if (!status) return { report: undefined, isOutdated: false };
+  return { report: reportOfStatus(status), isOutdated: !isAtLeast(status.agentVersion, AGENT_KNOWS_ROLLOUTS) };
+}
+
+function reportOfStatus(status: NonNullable<ObservedReport['status']>): GatewayReport {
+  const { rollout, commit, revision, state, verification, hasFailed } = status;
+  return { rollout, commit, revision, state: wellness(state, verification, hasFailed) };
+}
+
+function wellness(
+  state: string,
+  verification: NonNullable<ObservedReport['status']>['verification'],
+  hasFailed = false,
+): GatewayReport['state'] {
+  if (hasFailed || verification === 'Failed') return 'failed';
+  return state === 'Synced' && verification !== 'Running' ? 'well' : 'busy';
+}
