@@ -25,10 +25,10 @@ const ZONE = /^[A-Za-z][\w+-]*(?:\/[\w+-]+)*$/;
  */
 export function readSchedule(expression: string, timeZone: string): Schedule | { problem: string } {
   const zone = findZone(timeZone);
-  if (zone === undefined) return { problem: `timeZone: ${timeZone} is not the name of a time zone` };
+  if (zone === undefined) return { problem: `timeZone: ${plain(timeZone)} is not the name of a time zone` };
   const fields = expression.trim().split(/\s+/);
   const problem = problemOf(fields);
-  if (problem !== undefined) return { problem: `schedule: ${problem}` };
+  if (problem !== undefined) return { problem: `schedule: ${plain(problem)}` };
   const cron = parse(fields, { timezone: zone });
   return {
     // The library looks for what is before a time.
@@ -36,6 +36,9 @@ export function readSchedule(expression: string, timeZone: string): Schedule | {
     nextAfter: (at) => cron.nextRuns(1, new Date(at))[0]?.getTime(),
   };
 }
+
+/** Without what could change how a line of a condition or a log looks. */
+const plain = (text: string) => text.replaceAll(/[^ -~]+/g, '?');
 
 /** The library keeps a formatter for each spelling of a zone for ever, so it gets only one. */
 function findZone(timeZone: string): string | undefined {
