@@ -4,7 +4,7 @@
 const rooms = {
   receiver: 'main → app → config · metrics → authentication → routes → annotations → sources',
   controller:
-    'main → controller → reconcile → polling · binding → injection → intent → watch → certificates · leadership · metrics → config',
+    'main → controller → reconcile → polling · binding → injection → intent → rollout → watch → certificates · leadership · metrics → config',
   agent:
     'main → run-agent · wire-sync → sync → report → volume → content → git · gateway → lfs · signatures → resource · metrics → plan · config',
 };
@@ -13,13 +13,14 @@ const rooms = {
 const pure = [
   '^receiver/sources/',
   '^controller/intent/',
+  '^controller/rollout/',
   '^controller/reconcile/(decide|conditions|discover-gateways|transitions)\\.ts$',
   '^controller/watch/observed-',
   '^agent/plan/',
   '^shared/(api|domain)/',
   '^shared/errors\\.ts$',
 ];
-const pureLibraries = ['node_modules/valibot/', '^(node:)?(crypto|buffer|path|path/posix)$'];
+const pureLibraries = ['node_modules/(valibot|croner)/', '^(node:)?(crypto|buffer|path|path/posix)$'];
 
 const programs = Object.keys(rooms);
 const anyOf = (paths) => paths.join('|');
@@ -84,11 +85,17 @@ module.exports = {
       { path: 'node_modules/(h3|listhen)/' },
       'h3 is known to apps, routes and the place that listens',
     ),
+    forbid(
+      'cron-stays-in-rollout',
+      { pathNot: '^controller/rollout/|node_modules/' },
+      { path: 'node_modules/croner/' },
+      'the bundles of receiver and agent have no use for it',
+    ),
   ],
   options: {
     parser: 'swc',
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^(dist|node_modules)/' },
+    exclude: { path: '^dist/' },
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['import', 'node', 'default'],

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import fc from 'fast-check';
+import { judgeWindows, windowProblems } from '../../../../controller/rollout/windows.ts';
+import type { RolloutWindow } from '../../../../shared/api/rollout.ts';
+
+const MINUTE = 60_000;
+const time = (text: string) => Date.parse(text);
+const allow = (schedule: string, duration: string, timeZone = 'UTC'): RolloutWindow => ({
+  kind: 'Allow',
+  schedule,
+  duration,
+  timeZone,
+});
+
+const duration = fc.constantFrom('1m', '7m', '30m', '1h', '5h', '24h', '25h', '100h');
+const anyWindow = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      kind: fc.constantFrom('Allow', 'Deny'),
+      schedule: fc
+        .tuple(
+          fc.constantFrom('0', '30', '*', '*/7', '0,15', '20-40/5'),
+          fc.constantFrom('*', '*/3', '0', '1', '1,2', '2', '23', '0-4'),
+          fc.constantFrom('*', '1', '25', '29', '8-14'),
+          fc.constantFrom('*', '3,4', '10-11'),
+          fc.constantFrom('*', '0', '1-5', 'SAT,SUN'),
+        )
+        .map((fields) => fields.join(' ')),
+      duration,
+      timeZone: fc.constantFrom('UTC', 'Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kolkata'),
+    }),
+  },
+  { weight: 1, arbitrary: fc.constantFrom<RolloutWindow>({ kind: 'Allow' }, allow('0 25 * * *', '1h')) },
+);
+/** Weeks in which clocks change, and one in which none does. */
+const anyWeek = fc
+  .constantFrom('2026-03-05', '2026-03-26', '2026-04-02', '2026-10-01', '2026-10-22', '2026-10-29', '2028-02-26')
+  .map(time);
+
+test('nothing changes before changesAt, in whatever order one looks', () => {
+  fc.assert(
+    fc.property(fc.array(anyWindow, { maxLength: 4 }), anyWeek, (windows, start) => {
+      const minutes = Array.from({ length: 7 * 24 * 60 }, (_, minute) => start + minute * MINUTE);
+      const opened: boolean[] = [];
+      let last = judgeWindows(windows, start);
+      for (const now of minutes) {
+        const judged = judgeWindows(windows, now);
+        assert.ok((judged.changesAt ?? Number.POSITIVE_INFINITY) > now);
+        assert.equal(judged.isOpen, judged.message === '');
+        if (now < (last.changesAt ?? Number.POSITIVE_INFINITY)) {
+          assert.equal(judged.isOpen, last.isOpen, new Date(now).toISOString());
+        } else last = judged;
+        opened.push(judged.isOpen);
+      }
+      for (const [index, now] of [...minutes.entries()].reverse()) {
+        if (index % 13 === 0) assert.equal(judgeWindows(windows, now).isOpen, opened[index]);
+      }
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test('a window is open if, and only if, one of the minutes of its duration fits', () => {
+  const some = (max: number) => fc.uniqueArray(fc.nat(max), { minLength: 1, maxLength: 3 });
+  const [offset, start] = [5.5 * 60 * MINUTE, time('2026-11-22')];
+  fc.assert(
+    fc.property(some(59), some(23), some(6), fc.integer({ min: 1, max: 3_000 }), (minutes, hours, days, length) => {
+      const windows = [allow(`${minutes} ${hours} * * ${days}`, `${length}m`, 'Asia/Kolkata')];
+      const fits = (now: number) => {
+        const local = new Date(now + offset);
+        const [minute, hour, day] = [local.getUTCMinutes(), local.getUTCHours(), local.getUTCDay()];
+        return minutes.includes(minute) && hours.includes(hour) && days.includes(day);
+      };
+      let fitted = Number.NEGATIVE_INFINITY;
+      for (let now = start - length * MINUTE; now < start + 7 * 24 * 60 * MINUTE; now += MINUTE) {
+        if (fits(now)) fitted = now;
+        if (now < start) continue;
+        assert.equal(judgeWindows(windows, now).isOpen, now < fitted + length * MINUTE, new Date(now).toISOString());
+      }
+    }),
+    { numRuns: 20 },
+  );
+});
+
+suite('many resources', () => {
+  const now = time('2026-11-24T02:00Z');
+  const windowsOf = (minutes: number) => [allow('0 2 * * 2', `${minutes}m`, 'Europe/Berlin')];
+  const timeOf = (durationOf: (resource: number) => number) => {
+    const started = performance.now();
+    for (let resource = 0; resource < 300; resource++) judgeWindows(windowsOf(durationOf(resource)), now);
+    return performance.now() - started;
+  };
+
+  test('with the same windows cost far less than as many with different ones', () => {
+    timeOf(() => 1);
+    const different = timeOf((resource) => 2 + resource);
+    const same = Math.min(...[1, 2, 3, 4, 5].map(() => timeOf(() => 1)));
+    assert.ok(
+      different > 5 * same,
+      `${different.toFixed(1)} ms for different windows, ${same.toFixed(1)} ms for the same`,
+    );
+  });
+
+  test('do not take more and more memory, however different their windows are', () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const heapAfter = (from: number, to: number) => {
+      for (let index = from; index < to; index++) {
+        windowProblems([allow('0 0 * * *', String(index).padStart(128, 'x'))]);
+      }
+      collect();
+      return process.memoryUsage().heapUsed;
+    };
+    const full = heapAfter(0, 10_000);
+    const later = heapAfter(10_000, 60_000);
+    assert.ok(later - full < 2_000_000, `${later - full} bytes more`);
+  });
+});

@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { parse } from 'yaml';
+import { judgeWindows, windowProblems } from '../../../../controller/rollout/windows.ts';
+import type { RolloutWindow } from '../../../../shared/api/rollout.ts';
+import { blocksOf, readPages } from '../../../support/markdown.ts';
+
+const time = (text: string) => Date.parse(text);
+const allow = (schedule: string, duration: string, timeZone?: string): RolloutWindow => ({
+  kind: 'Allow',
+  schedule,
+  duration,
+  ...(timeZone && { timeZone }),
+});
+const deny = (...window: Parameters<typeof allow>): RolloutWindow => ({ ...allow(...window), kind: 'Deny' });
+const FREEZE: RolloutWindow = { kind: 'Deny' };
+const ALWAYS: RolloutWindow = { kind: 'Allow' };
+
+suite('an Allow window opens and closes', () => {
+  for (const [what, schedule, timeZone, duration, opens, closes] of [
+    ['in UTC, if no zone is given', '0 2 * * 2', undefined, '4h', '2026-11-24T02:00Z', '2026-11-24T06:00Z'],
+    ['in winter', '0 2 * * 2', 'Europe/Berlin', '4h', '2026-11-24T01:00Z', '2026-11-24T05:00Z'],
+    ['in summer', '0 2 * * 2', 'Europe/Berlin', '4h', '2026-07-21T00:00Z', '2026-07-21T04:00Z'],
+    ['over midnight', '0 22 * * FRI', 'Asia/Kolkata', '8h', '2026-11-27T16:30Z', '2026-11-28T00:30Z'],
+    ['with a duration of parts', '0 2 * * 2', 'UTC', '1h30m', '2026-11-24T02:00Z', '2026-11-24T03:30Z'],
+    ['on a leap day', '0 0 29 2 *', 'UTC', '24h', '2028-02-29T00:00Z', '2028-03-01T00:00Z'],
+    ['on the 13th or a Friday', '0 0 13 * 5', 'UTC', '1h', '2026-11-13T00:00Z', '2026-11-13T01:00Z'],
+    ['on Sunday as 7', '0 0 * * 7', 'UTC', '1h', '2026-11-22T00:00Z', '2026-11-22T01:00Z'],
+    ['by names', '0 0 1 jan-MAR *', 'UTC', '1h', '2027-01-01T00:00Z', '2027-01-01T01:00Z'],
+
+    ['after a skipped hour', '30 2 * * 0', 'Europe/Berlin', '1h', '2026-03-29T01:00Z', '2026-03-29T02:00Z'],
+    ['after a skipped hour', '30 2 * * *', 'America/New_York', '1h', '2026-03-08T07:00Z', '2026-03-08T08:00Z'],
+    ['after a skipped half hour', '15 2 * * *', 'Australia/Lord_Howe', '1h', '2026-10-03T15:30Z', '2026-10-03T16:30Z'],
+    [
+      'after a skipped hour, by a list',
+      '0,30 2 * * *',
+      'Europe/Berlin',
+      '1h',
+      '2026-03-29T01:00Z',
+      '2026-03-29T02:00Z',
+    ],
+    ['once in a doubled hour', '30 2 * * 0', 'Europe/Berlin', '1h', '2026-10-25T00:30Z', '2026-10-25T01:30Z'],
+    ['once in a doubled hour', '30 1 * * *', 'America/New_York', '1h', '2026-11-01T05:30Z', '2026-11-01T06:30Z'],
+    [
+      'once in a doubled half hour',
+      '45 1 * * *',
+      'Australia/Lord_Howe',
+      '30m',
+      '2026-04-04T14:45Z',
+      '2026-04-04T15:15Z',
+    ],
+    [
+      'twice in a doubled hour, by a step',
+      '*/30 2 * * 0',
+      'Europe/Berlin',
+      '30m',
+      '2026-10-25T00:00Z',
+      '2026-10-25T02:00Z',
+    ],
+    ['over a change to summer', '0 22 * * 6', 'Europe/Berlin', '8h', '2026-03-28T21:00Z', '2026-03-29T05:00Z'],
+    ['over a change to winter', '0 22 * * 6', 'Europe/Berlin', '8h', '2026-10-24T20:00Z', '2026-10-25T04:00Z'],
+    ['joined with the next time', '0,30 2 * * 2', 'UTC', '45m', '2026-11-24T02:00Z', '2026-11-24T03:15Z'],
+    ['joined with a time that it touches', '0 2,3 * * 2', 'UTC', '1h', '2026-11-24T02:00Z', '2026-11-24T04:00Z'],
+    // A day of 25 hours has an hour that 24 do not cover.
+    ['for a day each day', '0 0 * * *', 'Europe/Berlin', '24h', '2026-10-25T23:00Z', undefined],
+  ] as const) {
+    test(`${what}: ${schedule}, ${timeZone ?? 'UTC'}, ${duration}`, () => {
+      const windows = [allow(schedule, duration, timeZone)];
+      const judge = (now: number) => {
+        const { isOpen, changesAt } = judgeWindows(windows, now);
+        return { isOpen, changesAt: changesAt && new Date(changesAt) };
+      };
+      assert.deepEqual(windowProblems(windows), []);
+      assert.deepEqual(judge(time(opens) - 1), { isOpen: false, changesAt: new Date(opens) });
+      assert.equal(judge(time(opens)).isOpen, true);
+      if (closes === undefined) return;
+      assert.deepEqual(judge(time(opens)), { isOpen: true, changesAt: new Date(closes) });
+      assert.deepEqual(judge(time(closes) - 1), { isOpen: true, changesAt: new Date(closes) });
+      assert.equal(judge(time(closes)).isOpen, false);
+    });
+  }
+});
+
+test('a step in a skipped hour does not open a window on that day', () => {
+  const windows = [allow('*/30 2 * * *', '30m', 'Europe/Berlin')];
+  const { isOpen, changesAt } = judgeWindows(windows, time('2026-03-28T02:00Z'));
+  assert.deepEqual([isOpen, changesAt], [false, time('2026-03-30T00:00Z')]);
+});
+
+suite('several windows', () => {
+  const now = time('2026-11-24T02:00Z');
+  const open = (changesAt?: string) => ({
+    isOpen: true,
+    message: '',
+    ...(changesAt && { changesAt: time(changesAt) }),
+  });
+  const closed = (message: string, changesAt?: string) => ({
+    isOpen: false,
+    message,
+    ...(changesAt && { changesAt: time(changesAt) }),
+  });
+  const [tuesday, wednesday] = [allow('0 1 * * 2', '4h', 'Europe/Berlin'), allow('0 0 * * 3', '1h')];
+  const noon = deny('0 12 * * *', '1h');
+  const denied = 'a Deny window is open, until 2026-11-24T03:00:00Z or later (0 2 * * *, UTC)';
+  const next = 'no window is open: the next one opens 2026-11-25T00:00:00Z (0 0 * * 3, UTC)';
+
+  for (const [what, windows, expected] of [
+    ['none', undefined, open()],
+    ['an empty list', [], open()],
+    ['an Allow without schedule', [ALWAYS], open()],
+    ['a freeze', [FREEZE], closed('frozen by a Deny window without schedule')],
+    ['a freeze wins over all', [ALWAYS, tuesday, FREEZE, noon], closed('frozen by a Deny window without schedule')],
+    ['one Allow of two is open', [tuesday, wednesday], open('2026-11-24T04:00Z')],
+    ['no Allow is open', [wednesday, allow('0 1 * * 4', '1h')], closed(next, '2026-11-25T00:00Z')],
+    ['both Allows are open', [tuesday, allow('0 2 * * 2', '3h')], open('2026-11-24T05:00Z')],
+    ['only a Deny, which is closed', [noon], open('2026-11-24T12:00Z')],
+    ['only a Deny, which is open', [deny('0 2 * * *', '1h')], closed(denied, '2026-11-24T03:00Z')],
+    ['an open Deny wins', [tuesday, deny('0 2 * * *', '1h')], closed(denied, '2026-11-24T03:00Z')],
+    ['a Deny opens before the Allow closes', [tuesday, deny('0 3 * * *', '1h')], open('2026-11-24T03:00Z')],
+    ['an Allow without schedule, and a Deny', [ALWAYS, noon], open('2026-11-24T12:00Z')],
+  ] as const satisfies [string, RolloutWindow[] | undefined, object][]) {
+    test(what, () => assert.deepEqual(judgeWindows(windows as RolloutWindow[], now), expected));
+  }
+
+  test('two open Denys close until the later one ends', () => {
+    const both = [deny('0 2 * * *', '1h'), deny('0 1 * * *', '4h')];
+    assert.equal(judgeWindows(both, now).changesAt, time('2026-11-24T05:00Z'));
+  });
+
+  test('a duration of several periods never closes', () => {
+    for (const windows of [[allow('0 * * * *', '3h')], [allow('* * * * *', '1m')], [allow('0 0 * * *', '168h')]]) {
+      let at = now;
+      for (let looks = 0; looks < 20; looks++) {
+        const { isOpen, changesAt } = judgeWindows(windows, at);
+        assert.ok(isOpen && changesAt !== undefined && changesAt >= at + 60_000);
+        at = changesAt;
+      }
+    }
+  });
+});
+
+suite('a window that cannot be read counts as closed, and is named', () => {
+  const now = time('2026-11-24T02:00Z');
+  for (const [problem, schedule, duration, timeZone] of [
+    ['schedule: 25 is not valid as hour', '0 25 * * *', '1h', 'UTC'],
+    ['schedule: 60 is not valid as minute', '60 * * * *', '1h', 'UTC'],
+    ['schedule: */0 is not valid as minute', '*/0 * * * *', '1h', 'UTC'],
+    ['schedule: 0 is not valid as day of month', '0 0 0 * *', '1h', 'UTC'],
+    ['schedule: 5-1 is not valid as month', '0 0 * 5-1 *', '1h', 'UTC'],
+    ['schedule: 5#2 is not valid as day of week', '0 0 * * 5#2', '1h', 'UTC'],
+    ['schedule: L is not valid as day of month', '0 0 L * *', '1h', 'UTC'],
+    ['schedule: 15W is not valid as day of month', '0 0 15W * *', '1h', 'UTC'],
+    ['schedule: +MON is not valid as day of week', '0 0 1 * +MON', '1h', 'UTC'],
+    ['schedule: ? is not valid as day of month', '0 0 ? * 1', '1h', 'UTC'],
+    ['schedule: there is no day 31 in month 2', '0 0 31 2 *', '1h', 'UTC'],
+    ['schedule: there is no day 30-31 in month feb', '0 0 30-31 feb *', '1h', 'Europe/Berlin'],
+    ['schedule: there is no day 31 in month 2,4,6,9,11', '0 0 31 2,4,6,9,11 *', '1h', 'UTC'],
+    ...['0 0 2 * * 2', '@daily', '', '2026-11-24T02:00:00', 'TZ=UTC 0 2 * * 2'].map(
+      (schedule) =>
+        [
+          `schedule: ${schedule} does not have the five fields minute, hour, day of month, month, day of week`,
+          schedule,
+          '1h',
+          'UTC',
+        ] as const,
+    ),
+    ['timeZone: Europe/Berln is not the name of a time zone', '0 0 * * *', '1h', 'Europe/Berln'],
+    ['timeZone: +01:00 is not the name of a time zone', '0 0 * * *', '1h', '+01:00'],
+    ['timeZone:  is not the name of a time zone', '0 0 * * *', '1h', ''],
+    ['timeZone: a? is not the name of a time zone', '0 0 * * *', '1h', 'a\u0007\u202e'],
+    ['schedule: ?5 is not valid as hour', '0 \u202e5 * * *', '1h', 'UTC'],
+    ['timeZone: ../zone is not the name of a time zone', '0 0 * * *', '1h', '../zone'],
+    ['duration: a schedule needs one of 1m to 168h', '0 0 * * *', 'soon', 'UTC'],
+    ['duration: a schedule needs one of 1m to 168h', '0 0 * * *', `${'9'.repeat(400)}h`, 'UTC'],
+  ] as const) {
+    test(`${schedule}, ${timeZone}, ${duration.slice(0, 9)}`, () => {
+      const wrong = { schedule, duration, timeZone };
+      const windows: RolloutWindow[] = [{ kind: 'Allow', ...wrong }];
+      assert.deepEqual(windowProblems([ALWAYS, ...windows]), [`rollout.windows[1].${problem}`]);
+      assert.deepEqual(judgeWindows(windows, now), {
+        isOpen: false,
+        message: `no window is open, since an Allow window cannot be read: ${problem}`,
+      });
+      assert.deepEqual(judgeWindows([{ kind: 'Deny', ...wrong }, ALWAYS], now), {
+        isOpen: false,
+        message: `closed, since a Deny window cannot be read: ${problem}`,
+      });
+    });
+  }
+
+  test('next to an Allow that can be read, it changes nothing', () => {
+    const windows = [allow('0 25 * * *', '1h'), allow('0 3 * * *', '1h')];
+    assert.equal(judgeWindows(windows, now).changesAt, time('2026-11-24T03:00Z'));
+    assert.equal(judgeWindows(windows, time('2026-11-24T03:00Z')).isOpen, true);
+  });
+
+  test('a schedule without duration, and a duration without schedule', () => {
+    assert.deepEqual(
+      windowProblems([
+        { kind: 'Deny', schedule: '0 0 * * *' },
+        { kind: 'Allow', duration: '1h' },
+      ]),
+      [
+        'rollout.windows[0].duration: a schedule needs one of 1m to 168h',
+        'rollout.windows[1].duration: has no schedule',
+      ],
+    );
+    assert.equal(judgeWindows([{ kind: 'Allow', duration: '1h' }], now).isOpen, false);
+  });
+});
+
+suite('the windows of docs/how-to/freeze-changes.md', async () => {
+  const page = (await readPages()).find(({ file }) => file === 'docs/how-to/freeze-changes.md');
+  assert.ok(page);
+  const [tuesdays, afternoons, nights, freeze] = blocksOf(page)
+    .filter(({ language }) => language === 'yaml')
+    .map(({ code }) => parse(code).spec.rollout.windows as RolloutWindow[]);
+
+  for (const [what, windows, open, closed] of [
+    [
+      'Tuesday nights',
+      tuesdays,
+      ['2026-11-24T01:00Z', '2026-11-24T04:59Z'],
+      ['2026-11-24T00:59Z', '2026-11-24T05:00Z'],
+    ],
+    [
+      'Friday afternoons',
+      afternoons,
+      ['2026-11-27T16:59Z', '2026-11-30T11:00Z'],
+      ['2026-11-27T17:00Z', '2026-11-30T10:59Z'],
+    ],
+    [
+      'working nights, and the end of the year',
+      nights,
+      ['2026-11-27T21:00Z', '2026-11-28T04:59Z', '2027-01-04T22:00Z'],
+      ['2026-11-28T22:00Z', '2026-12-21T22:00Z', '2026-12-28T22:00Z', '2026-12-31T22:00Z'],
+    ],
+    ['the freeze', freeze, [], ['2026-11-24T02:00Z']],
+  ] as const) {
+    test(what, () => {
+      assert.deepEqual(windowProblems(windows), []);
+      for (const at of open) assert.equal(judgeWindows(windows, time(at)).isOpen, true, at);
+      for (const at of closed) assert.equal(judgeWindows(windows, time(at)).isOpen, false, at);
+    });
+  }
+});
