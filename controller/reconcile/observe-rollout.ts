@@ -6,6 +6,7 @@ import { parseDuration } from '../../shared/domain/duration.ts';
 import { isAtLeast } from '../../shared/domain/version.ts';
 import { fittingWaves, rolloutKey } from '../../shared/domain/waves.ts';
 import type { GatewayReport, Release, RolloutGateway, RolloutInput } from '../rollout/rollout-input.ts';
+import { judgeWindows } from '../rollout/windows.ts';
 import type { ObservedPod, ObservedReport } from '../watch/observed-pod.ts';
 import type { Observation } from './decide.ts';
 
@@ -44,7 +45,7 @@ export function rolloutInput({ sync, observation, restOf, now }: Situation): Rol
     approved: orders.approve?.value,
     rollback: orders.rollback,
     retry: orders.retry,
-    window: { isOpen: true, message: '' },
+    window: judgeWindows(rollout.windows, now),
     historyLength: history,
     deadlineMs: parseDuration(progressDeadline) ?? DEADLINE_MS,
     soakMs: waves.map(({ soak = '' }) => parseDuration(soak) ?? 0),

@@ -6,6 +6,7 @@ import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../../shared/log.ts';
 import { type Access, AgentBinder, wordsOf } from '../binding/agent-binder.ts';
 import { NamedSecrets } from '../binding/named-secrets.ts';
+import { RevisionKeeper } from '../binding/revision-keeper.ts';
 import { bindingOf } from '../binding/role-binding.ts';
 import { eventOf, type Intents, isSettled, neededRefs, readIntents } from '../intent/intents.ts';
 import type { GitTokenKeeper } from '../polling/git-token-keeper.ts';
@@ -54,6 +55,7 @@ export class Reconciler {
   readonly #events = new EventLimiter();
   readonly #binder: AgentBinder;
   readonly #secrets: NamedSecrets;
+  readonly #revisions: RevisionKeeper;
   readonly #looks = new Looks();
 
   constructor(options: ReconcilerOptions) {
@@ -61,6 +63,7 @@ export class Reconciler {
     this.#options = options;
     this.#binder = new AgentBinder(client);
     this.#secrets = new NamedSecrets(client);
+    this.#revisions = new RevisionKeeper(client);
     this.#statuses = new StatusWriter({
       ...{ client, mayWrite, onForeign: options.onForeignStatus },
       cached: (key) => caches.gatewaySync(key),
@@ -81,15 +84,17 @@ export class Reconciler {
     });
     const observed = this.#observe(key, gatewaySync);
     const isStarting = observed.pods.some((pod) => pod.live && observed.reportOf(pod)?.podUID !== pod.uid);
+    const revision = await this.#keepRevision(key, gatewaySync, log);
     const access = [
+      revision,
       await this.#secrets.look(key, gatewaySync, { isStarting, log }),
       await this.#bindAgents(key, gatewaySync, { pods: observed.pods, log }),
       await this.#supplyToken(key, gatewaySync, log),
     ];
     const accessRetries = access.map(({ retryAfterMs }) => retryAfterMs);
     const accessProblems = access.flatMap(({ problem }) => problem ?? []);
-    const decision = decide({ ...observed, accessProblems }, Date.now());
-    const { status, holdForMs, retryAfterMs, lookAgainInMs } = decision;
+    const decision = decide({ ...observed, accessProblems, isRevisionKept: revision.isKept }, Date.now());
+    const { status, holdForMs, retryAfterMs, lookAgainInMs, wakeInMs } = decision;
     if (observed.answer?.kind !== 'asking')
       this.#looks.plan(key, lookAgainInMs === undefined ? undefined : performance.now() + lookAgainInMs);
     if (holdForMs > 0) return { ...earliest(...accessRetries, holdForMs), isPutOff: true };
@@ -97,7 +102,8 @@ export class Reconciler {
     if (waitMs > 0) return { requeueAfterMs: waitMs, isPutOff: true };
     await this.#statuses.write(key, status);
     this.#announce(gatewaySync, decision, log);
-    return earliest(...accessRetries, retryAfterMs, lookAgainInMs);
+    if (gatewaySync.spec.rollout && this.#options.mayWrite()) await this.#revisions.drop(gatewaySync, status, log);
+    return earliest(...accessRetries, retryAfterMs, lookAgainInMs, wakeInMs);
   }
 
   /** Takes in that the watch brought a resource. */
@@ -118,6 +124,7 @@ export class Reconciler {
     this.#throttle.forget(key);
     this.#binder.forget(key);
     this.#secrets.forget(key);
+    this.#revisions.forget(key);
     this.#looks.forget(key);
     this.#options.gitTokens?.forget(key);
   }
@@ -131,6 +138,10 @@ export class Reconciler {
       return { ...observed, answer: repositories.ask(key, this.#subscriptionOf(key, gatewaySync, intents)) };
     repositories.forget(key);
     return { ...observed, answer: undefined };
+  }
+
+  async #keepRevision(key: ObjectKey, gatewaySync: ObservedGatewaySync, log: Logger) {
+    return this.#options.mayWrite() ? await this.#revisions.keep(key, gatewaySync, log) : { isKept: false };
   }
 
   async #bindAgents(

@@ -10,7 +10,7 @@ interface ContainerStatus {
 
 /** What of a pod's status says why it does not start. */
 export interface StartingStatus {
-  conditions?: { type: string; status: string; reason?: string; message?: string }[];
+  conditions?: { type: string; status: string; reason?: string; message?: string; lastTransitionTime?: string }[];
   initContainerStatuses?: ContainerStatus[];
   containerStatuses?: ContainerStatus[];
 }

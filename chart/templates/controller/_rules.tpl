@@ -13,6 +13,10 @@
 - apiGroups: [""]
   resources: [secrets]
   verbs: [get{{ if .Values.githubApp.enabled }}, create, update{{ end }}]
+# Revisions of spec.sync, for gateways that a rollout has not come to yet.
+- apiGroups: [apps]
+  resources: [controllerrevisions]
+  verbs: [get, create, delete]
 - apiGroups: [""]
   resources: [events]
   verbs: [create]

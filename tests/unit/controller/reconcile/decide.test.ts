@@ -150,7 +150,10 @@ suite('a ref that the host does not show yet', () => {
       missing: [],
       unasked: [],
     };
-    return decide({ ...observation, accessProblems: [], isRevisionKept: true, reportOf: () => undefined }, now + seconds * 1_000);
+    return decide(
+      { ...observation, accessProblems: [], isRevisionKept: true, reportOf: () => undefined },
+      now + seconds * 1_000,
+    );
   };
 
   test('is asked for again with growing pauses, and nothing is written meanwhile', () => {

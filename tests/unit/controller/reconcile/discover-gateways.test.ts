@@ -34,7 +34,13 @@ function fleetOf(
   const report = { namespace: 'ns', name: 'gateway-0', podUID, status: status as SyncReportStatus | undefined };
   const spec = { paused, sync: { defaults: {}, profiles: { default: { mappings: [], ...profile } } } };
   const gatewaySync = { spec, generation: 3 } as unknown as ObservedGatewaySync;
-  return discoverGateways({ gatewaySync, pods: [pod], missing: [], reportOf: () => report, commit: wanted });
+  return discoverGateways({
+    gatewaySync,
+    pods: [pod],
+    missing: [],
+    reportOf: () => report,
+    wantedOf: () => ({ commit: wanted }),
+  });
 }
 
 suite('why a pod does not start', () => {
@@ -48,8 +54,13 @@ suite('why a pod does not start', () => {
     };
     const gatewaySync = { spec: { sync: { profiles: {} } }, generation: 3 } as unknown as ObservedGatewaySync;
     const pods = [{ ...pod, waiting }];
-    return discoverGateways({ gatewaySync, pods, missing: [], reportOf: () => report, commit: wanted }).gateways[0]
-      ?.message;
+    return discoverGateways({
+      gatewaySync,
+      pods,
+      missing: [],
+      reportOf: () => report,
+      wantedOf: () => ({ commit: wanted }),
+    }).gateways[0]?.message;
   };
 
   test('is said of a gateway without a report, and next to what a report says', () => {

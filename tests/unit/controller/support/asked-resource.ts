@@ -64,7 +64,8 @@ export function decideFor(
     pods: [],
     missing: [],
     unasked: [],
-    accessProblems: [], isRevisionKept: true,
+    accessProblems: [],
+    isRevisionKept: true,
   };
   return decide({ ...observation, answer: answer ?? { kind: 'refs', refs }, reportOf: () => undefined }, now);
 }

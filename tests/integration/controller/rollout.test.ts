@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startGitServer } from '../../../scripts/testbed/git-server.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import type { RolloutStatus } from '../../../shared/api/rollout.ts';
+import { fittingWaves, isWithin, rolloutKey, waveOf } from '../../../shared/domain/waves.ts';
+import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
+import { injectedPod, report } from '../../support/gateway-pods.ts';
+import { type Address, applyGatewaySync, condition, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { startController } from '../../support/start-controller.ts';
+
+const waves = [{ name: 'canary', selector: { matchLabels: { tier: 'canary' } } }];
+const pods = { a: { tier: 'canary' }, b: { tier: 'shop' }, c: { tier: 'shop' } };
+
+const read = async ({ namespace, name }: Address): Promise<GatewaySync> =>
+  JSON.parse(await kubectl('get', 'gs', name, '--namespace', namespace, '--output', 'json'));
+
+/** Plays the agents of all pods until the test ends: each reports what the status lets it have. */
+class Agents {
+  /** Commits that no gateway can have. */
+  readonly bad = new Set<string>();
+  /** What each pod had, one after the other. */
+  readonly had: Record<string, string[]> = { a: [], b: [], c: [] };
+  readonly #address: Address;
+  #isOver = false;
+  readonly #ended: Promise<void>;
+
+  constructor(t: TestContext, address: Address) {
+    this.#address = address;
+    this.#ended = this.#run();
+    t.after(() => this.stop());
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await this.#ended;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isOver) {
+      const { metadata, status, spec } = await read(this.#address);
+      const { rollout } = status ?? {};
+      if (rollout && status?.observedGeneration === metadata.generation)
+        await Promise.all(
+          Object.entries(pods).map(([name, labels]) => this.#follow(name, labels, { spec, rollout, metadata })),
+        );
+      await sleep(100);
+    }
+  }
+
+  async #follow(
+    name: string,
+    labels: Record<string, string>,
+    { spec, rollout, metadata }: Pick<GatewaySync, 'spec' | 'metadata'> & { rollout: RolloutStatus },
+  ): Promise<void> {
+    const key = rolloutKey(name, name);
+    const fits = fittingWaves(spec.rollout?.waves ?? [], new Map(Object.entries(labels)));
+    const entry = rollout.admission[waveOf(fits, key, rollout.admission)];
+    const isAdmitted = isWithin(key, entry?.admitted ?? '');
+    const [commit, revision] = isAdmitted
+      ? [rollout.commit, rollout.revision]
+      : [rollout.stableCommit, rollout.stableRevision];
+    const had = this.had[name] ?? [];
+    if (had.at(-1) !== `${commit} ${revision}`) had.push(`${commit} ${revision}`);
+    const isTold = isAdmitted || /^Roll/.test(rollout.phase);
+    const wrong = this.bad.has(commit) ? ({ state: 'Error', hasFailed: true, message: 'no such file' } as const) : {};
+    const { namespace } = this.#address;
+    await report(
+      { namespace, name },
+      {
+        ...{ commit, revision, ref: 'main', generation: metadata.generation ?? 0, agentVersion: '0.1.0' },
+        ...(isTold && { rollout: rollout.number }),
+        ...wrong,
+      },
+    );
+  }
+}
+
+async function arrange(t: TestContext, rollout: object = { waves }) {
+  const server = await startGitServer();
+  t.after(() => server.stop());
+  const repository = await server.createRepository('app');
+  const first = await repository.commit({ files: { 'config/a': '1' } });
+  const address = { namespace: await createNamespace(t), name: 'app' };
+  const controller = await startController(t, address.namespace);
+  const spec = { rollout };
+  await applyGatewaySync(address, { repo: repository.url }, spec);
+  for (const [name, labels] of Object.entries(pods)) {
+    const pod = injectedPod(address.namespace, name, 'app');
+    await apply({ ...pod, metadata: { ...pod.metadata, labels: { ...pod.metadata.labels, ...labels } } });
+    await apply(
+      {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name, namespace: address.namespace },
+        status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
+      },
+      '--subresource=status',
+    );
+  }
+  const agents = new Agents(t, address);
+  const commit = async (n: number) => {
+    const hash = await repository.commit({ files: { 'config/a': `${n}` } });
+    return hash;
+  };
+  const untilPhase = (phase: string, commit?: string) =>
+    untilGatewaySync(
+      address,
+      phase,
+      ({ status }) => status?.rollout?.phase === phase && (!commit || status.rollout.commit === commit),
+    );
+  await untilPhase('Complete', first);
+  return { address, repository, first, commit, agents, untilPhase, controller, spec };
+}
+
+const shortOf = (agents: Agents, names: Record<string, string>) =>
+  Object.fromEntries(
+    Object.entries(agents.had).map(([pod, had]) => [
+      pod,
+      had.map((entry) => names[entry.split(' ')[0] ?? ''] ?? entry),
+    ]),
+  );
+
+suite('a rollout by waves', { concurrency: 4 }, () => {
+  test('brings a commit to the canary first, then to the rest, and remembers it', async (t) => {
+    const { address, first, commit, agents, untilPhase } = await arrange(t, { waves: [{ ...waves[0], soak: '2s' }] });
+    const second = await commit(2);
+    await request(address, second);
+    const soaking = await untilPhase('Soaking', second);
+    assert.deepEqual(shortOf(agents, { [first]: 'first', [second]: 'second' }), {
+      a: ['first', 'second'],
+      b: ['first'],
+      c: ['first'],
+    });
+    assert.equal(soaking.status?.rollout?.summary, 'canary 1/1, soaking 2s');
+    assert.deepEqual(
+      [condition(soaking, 'Ready')?.status, condition(soaking, 'RolledOut')?.status],
+      ['Unknown', 'Unknown'],
+    );
+    const done = await untilGatewaySync(
+      address,
+      'ready',
+      (gs) => condition(gs, 'Ready')?.status === 'True' && gs.status?.rollout?.stableCommit === second,
+    );
+    assert.deepEqual(
+      done.status?.history?.map((entry) => entry.commit),
+      [second, first],
+    );
+    assert.equal(condition(done, 'RolledOut')?.status, 'True');
+    assert.match(
+      await kubectl('get', 'gs', 'app', '--namespace', address.namespace),
+      /3\/3 synced +True +Synced +complete/,
+    );
+  });
+
+  test('stops where a gateway fails, tells who asked, and goes back when somebody says so', async (t) => {
+    const { address, first, commit, agents, untilPhase, controller, spec } = await arrange(t);
+    const bad = await commit(2);
+    agents.bad.add(bad);
+    await request(address, bad);
+    const stopped = await untilPhase('Stopped', bad);
+    assert.equal(stopped.status?.lastRequest?.outcome, 'Failed');
+    assert.equal(condition(stopped, 'Ready')?.reason, 'RolloutStopped');
+    await controller.kill();
+    await startController(t, address.namespace);
+    await kubectl('annotate', 'gs', 'app', '--namespace', address.namespace, 'sync.io/rollback=previous');
+    const back = await untilPhase('RolledBack', bad);
+    assert.equal(back.status?.rollout?.stableCommit, first);
+    assert.deepEqual(shortOf(agents, { [first]: 'first', [bad]: 'bad' }), {
+      a: ['first', 'bad', 'first'],
+      b: ['first'],
+      c: ['first'],
+    });
+    assert.equal(back.status?.lastSyncCommit, bad);
+    const good = await commit(3);
+    await request(address, good);
+    await untilPhase('Complete', good);
+    assert.ok(spec);
+  });
+
+  test('brings an edit of spec.sync by the same waves, and keeps what it was', async (t) => {
+    const { address, repository, first, agents, untilPhase } = await arrange(t, {
+      waves: [{ ...waves[0], approval: true }],
+    });
+    const before = (await read(address)).status?.rollout?.revision as string;
+    const sync = { profiles: { default: { mappings: [{ source: 'config', destination: 'elsewhere' }] } } };
+    await applyGatewaySync(
+      address,
+      { repo: repository.url },
+      { rollout: { waves: [{ ...waves[0], approval: true }] }, sync },
+    );
+    const waiting = await untilGatewaySync(
+      address,
+      'a release that waits',
+      ({ status }) => status?.rollout?.nextCommit === first,
+    );
+    assert.match(waiting.status?.rollout?.message ?? '', /sync\.io\/approve/);
+    await kubectl('annotate', 'gs', 'app', '--namespace', address.namespace, `sync.io/approve=${first}`);
+    const done = await untilGatewaySync(
+      address,
+      'the new revision',
+      ({ status }) => status?.rollout?.phase === 'Complete' && status.rollout.stableRevision !== before,
+    );
+    const after = done.status?.rollout?.revision;
+    assert.deepEqual(
+      agents.had,
+      Object.fromEntries(['a', 'b', 'c'].map((pod) => [pod, [`${first} ${before}`, `${first} ${after}`]])),
+    );
+    const kept = await kubectl('get', 'controllerrevisions', '--namespace', address.namespace, '--output', 'name');
+    assert.deepEqual(
+      kept.trim().split('\n').sort(),
+      [before, after].map((revision) => `controllerrevision.apps/app-sync-${revision}`).sort(),
+    );
+    await untilPhase('Complete');
+  });
+});
