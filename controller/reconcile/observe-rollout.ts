@@ -8,7 +8,7 @@ import { fittingWaves, rolloutKey } from '../../shared/domain/waves.ts';
 import type { GatewayReport, Release, RolloutGateway, RolloutInput } from '../rollout/rollout-input.ts';
 import { judgeWindows } from '../rollout/windows.ts';
 import type { ObservedPod, ObservedReport } from '../watch/observed-pod.ts';
-import type { Observation } from './decide.ts';
+import type { Observation } from './observation.ts';
 
 const DEADLINE_MS = 15 * 60_000;
 const HISTORY = 10;

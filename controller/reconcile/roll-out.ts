@@ -3,8 +3,8 @@ import { isAdmitted } from '../rollout/admission.ts';
 import type { RolloutState } from '../rollout/rollout-input.ts';
 import { step } from '../rollout/step.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
-import type { Observation } from './decide.ts';
 import { restsOf, type WantedFiles } from './discover-gateways.ts';
+import type { Observation } from './observation.ts';
 import { gatewayOf, rolloutInput } from './observe-rollout.ts';
 
 /** What becomes of a rollout, and what each gateway is to have by it. */

@@ -1,4 +1,5 @@
 import type { HistoryEntry, RolloutSpec, RolloutStatus } from '../../shared/api/rollout.ts';
+import type { Order } from '../watch/observed-gateway-sync.ts';
 
 /** What can be rolled out: a commit, the ref that led to it, and the revision of `spec.sync` that belongs to it. */
 export type Release = Pick<RolloutStatus, 'commit' | 'ref' | 'revision'>;
@@ -31,13 +32,6 @@ export interface GatewayReport {
   state: 'well' | 'failed' | 'busy';
 }
 
-/** What somebody asked for by an annotation, once. */
-export interface Order {
-  value: string;
-  /** Tells it from another order of the same value. */
-  id: string;
-}
-
 export interface RolloutInput {
   spec: RolloutSpec;
   /** Hash of the waves. */
@@ -66,3 +60,10 @@ export interface RolloutState {
   rollout: RolloutStatus;
   history: HistoryEntry[];
 }
+
+/** Why nothing more happens now. */
+export type Wait =
+  | { kind: 'none' }
+  | { kind: 'window' | 'approval' | 'soak' | 'gateways' }
+  /** Pods whose agents do not know rollouts. */
+  | { kind: 'outdated'; pods: string[] };

@@ -2,7 +2,7 @@ import type { RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
 import { ALL, isWithin } from '../../shared/domain/waves.ts';
 import { admitMore, amountOf } from './admission.ts';
 import { obey } from './orders.ts';
-import type { Release, RolloutGateway, RolloutInput, RolloutState } from './rollout-input.ts';
+import type { Release, RolloutGateway, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 import { isBack, isLater, isSkipped, type Standing, standingOf } from './standing.ts';
 import {
   begin,
@@ -33,14 +33,7 @@ export function step(before: RolloutState | undefined, input: RolloutInput): Ste
   return { ...describe(next, wait, input), wakeInMs: wakeIn(next, input) };
 }
 
-/** Why nothing more happens now. */
-export type Wait =
-  | { kind: 'none' }
-  | { kind: 'window' | 'approval' | 'soak' | 'gateways' }
-  /** Pods whose agents do not know rollouts. */
-  | { kind: 'outdated'; pods: string[] };
-
-export interface Advanced {
+interface Advanced {
   state: RolloutState;
   wait: Wait;
 }

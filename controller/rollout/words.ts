@@ -1,8 +1,7 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
-import type { RolloutGateway, RolloutInput, RolloutState } from './rollout-input.ts';
+import type { RolloutGateway, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 import { isBack, type Standing, standingOf } from './standing.ts';
-import type { Wait } from './step.ts';
 
 /** Adds to a state what people read of it: counts, a few words, and one sentence. */
 export function describe({ rollout, history }: RolloutState, wait: Wait, input: RolloutInput): RolloutState {

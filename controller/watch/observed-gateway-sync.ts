@@ -71,7 +71,7 @@ export interface Order {
 }
 
 /** What people ask of a rollout. */
-export type Orders = { [Name in keyof typeof ROLLOUT_ANNOTATIONS]?: Order };
+type Orders = { [Name in keyof typeof ROLLOUT_ANNOTATIONS]?: Order };
 
 /** The fields of a GatewaySync that the controller uses; the mappings and managedFields are boiled down. */
 export interface ObservedGatewaySync {

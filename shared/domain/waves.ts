@@ -6,7 +6,7 @@ export const ALL = 'all';
 /** As a boundary: no key is within it. */
 export const NOBODY = '';
 /** The wave of the gateways that fit no other. */
-export const REST = 'rest';
+const REST = 'rest';
 
 const digits = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12);
 
@@ -20,7 +20,7 @@ type Labels = ReadonlyMap<string, string>;
 type Expression = NonNullable<LabelSelector['matchExpressions']>[number];
 
 /** Whether a pod with these labels fits, as Kubernetes' label selectors do; no selector fits all. */
-export function fitsSelector(selector: LabelSelector | undefined, labels: Labels): boolean {
+function fitsSelector(selector: LabelSelector | undefined, labels: Labels): boolean {
   const { matchLabels = {}, matchExpressions = [] } = selector ?? {};
   const hasLabels = Object.entries(matchLabels).every(([key, value]) => labels.get(key) === value);
   return hasLabels && matchExpressions.every((expression) => fitsExpression(expression, labels));

@@ -13,10 +13,10 @@ export const DEADLINE_MS = 1000;
 export const SOAK_MS = 100;
 
 /** Commits of the model: `S` is in place at the beginning. */
-export type Commit = 'S' | 'A' | 'B';
+type Commit = 'S' | 'A' | 'B';
 
 /** What an agent has read in a status: what it is to have, and by which rollout. */
-export interface Aim {
+interface Aim {
   commit: Commit;
   number: number;
 }
@@ -83,7 +83,7 @@ export function gatewaysOf({ agents, now }: World, { fits }: Setup): RolloutGate
   });
 }
 
-export function inputOf(world: World, setup: Setup): RolloutInput {
+function inputOf(world: World, setup: Setup): RolloutInput {
   const order = (value: string, id: number) => (id === 0 ? undefined : { value, id: `${id}` });
   return {
     spec: setup.spec,
@@ -116,7 +116,7 @@ export function control(world: World, setup: Setup): World {
 }
 
 /** What the status tells a gateway to have. */
-export function aimOf(rollout: RolloutStatus, index: number, { fits }: Setup): Aim {
+function aimOf(rollout: RolloutStatus, index: number, { fits }: Setup): Aim {
   const gateway = { fits: fits[index] ?? [], key: keyOf(index) };
   const commit = isAdmitted(gateway, rollout.admission) ? rollout.commit : rollout.stableCommit;
   return { commit: commit as Commit, number: rollout.number };

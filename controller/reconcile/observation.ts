@@ -1,0 +1,24 @@
+import type { Intents } from '../intent/intents.ts';
+import type { Answer, Asking } from '../intent/resolution.ts';
+import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+import type { ObservedPod, ObservedReport } from '../watch/observed-pod.ts';
+import type { AccessProblem } from './conditions.ts';
+
+/** All that a decision is made from. */
+export interface Observation {
+  gatewaySync: ObservedGatewaySync;
+  intents: Intents;
+  /** What the repository says; undefined while the resource is paused. */
+  answer: Answer | Asking | undefined;
+  /** Injected pods of the resource, in any phase. */
+  pods: ObservedPod[];
+  /** Pods that ask for the sidecar and have none. */
+  missing: ObservedPod[];
+  /** Names of the first pods that name the resource, but do not ask for the sidecar. */
+  unasked: string[];
+  reportOf: (pod: ObservedPod) => ObservedReport | undefined;
+  /** Why agents do not get the rights or the token that they need. */
+  accessProblems: AccessProblem[];
+  /** Whether the revision of `spec.sync` is kept as an object, where there are rollouts: before that none may name it. */
+  isRevisionKept: boolean;
+}
