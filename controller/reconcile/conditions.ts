@@ -24,6 +24,8 @@ export interface Facts {
   counts: GatewayCounts;
   /** What is wrong with the profiles, a sentence each. */
   profileProblems: string[];
+  /** What is wrong with `spec.rollout`, a sentence each. */
+  rolloutProblems: string[];
   /** First words of gateways in the state `Error`. */
   gatewayErrors: string[];
   /** First pods that do not start, and why. */
@@ -50,7 +52,7 @@ export function judgeConditions(facts: Facts): Verdicts {
     SidecarInjected: judgeSidecars(facts),
     ...(hostKey ? { SSHHostKeyVerification: hostKey } : {}),
     ...(access ? { AgentAccess: access } : {}),
-    ...(facts.rollout ? { RolledOut: judgeRollout(facts.rollout) } : {}),
+    ...(facts.rollout ? { RolledOut: judgeRollout(facts.rollout, facts) } : {}),
     Ready: judgeReady(facts, { refResolved, profilesValid }),
     Stalled: judgeStalled(facts, profilesValid),
   };
@@ -150,7 +152,9 @@ function judgeAccess({ accessProblems }: Facts): Verdict | undefined {
 }
 
 /** There only where changes go by waves. */
-function judgeRollout({ phase, nextCommit, message = '' }: RolloutStatus): Verdict {
+function judgeRollout({ phase, nextCommit, message = '' }: RolloutStatus, { rolloutProblems }: Facts): Verdict {
+  if (rolloutProblems.length > 0)
+    return { status: 'False', reason: 'InvalidRollout', message: rolloutProblems.join('; ') };
   if (phase === 'Stopped' || phase === 'RolledBack') return { status: 'False', reason: phase, message };
   if (nextCommit !== undefined) return { status: 'Unknown', reason: 'Waiting', message };
   return { status: phase === 'Complete' ? 'True' : 'Unknown', reason: phase, message };
@@ -200,8 +204,9 @@ function judgeReady(
   const access = judgeAccess(facts);
   // No pod can start without its Secrets, also where there is none yet.
   if (access?.reason === 'SecretNotFound') return access;
-  const rollout = facts.rollout && judgeRollout(facts.rollout);
-  if (rollout && rollout.status !== 'True') return { ...rollout, reason: `Rollout${rollout.reason}` };
+  const rollout = facts.rollout && judgeRollout(facts.rollout, facts);
+  if (rollout && rollout.status !== 'True')
+    return { ...rollout, reason: rollout.reason.replace(/^(?!Invalid)/, 'Rollout') };
   const gateways = judgeGateways(facts);
   if (gateways.reason !== 'Syncing') return gateways;
   return access ?? { ...gateways, status: 'Unknown' };

@@ -1,5 +1,6 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { type Followed, type Resolution, resolve } from '../intent/resolution.ts';
+import { windowProblems } from '../rollout/windows.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { conditionOf, judgeConditions, mergeConditions, wholeSeconds } from './conditions.ts';
 import { discoverGateways, listed } from './discover-gateways.ts';
@@ -76,6 +77,7 @@ function statusOf(observation: Observation, { resolution, sync, rolledOut }: Dec
     rollout: fields.rollout,
     accessProblems,
     profileProblems: spec.sync.problems ?? [],
+    rolloutProblems: windowProblems(spec.rollout?.windows),
     gatewayErrors: gateways
       .flatMap(({ syncStatus, podName, message }) =>
         syncStatus === 'Error' ? `${podName}: ${message ?? 'failed'}` : [],

@@ -99,6 +99,8 @@ export class StatusWriter {
         this.#written.set(key, outcome.written);
         break;
       }
+      // Whom a rollout lets in depends on what it was: what another leader made of it has to be judged first.
+      if (mergePatchOf(stored.status.rollout, outcome.live.status.rollout) !== undefined) throw outcome.conflict;
       stored = outcome.live;
     }
     this.#rightful.delete(key);
@@ -117,13 +119,13 @@ export class StatusWriter {
         ...{ query, accept: METADATA_ONLY },
       });
       return { kind: 'written', written: storedOf({ metadata, status }) };
-    } catch (error) {
-      if (isApiError(error, 404)) return { kind: 'gone' };
-      if (!isApiError(error, 409) || attempt >= ATTEMPTS) throw error;
+    } catch (conflict) {
+      if (isApiError(conflict, 404)) return { kind: 'gone' };
+      if (!isApiError(conflict, 409) || attempt >= ATTEMPTS) throw conflict;
+      const live = await client.get<GatewaySync>(path).catch(ignoreAbsence);
+      // Created again under the same name: the watch brings it.
+      return live?.metadata.uid === uid ? { kind: 'changed', live: storedOf(live), conflict } : { kind: 'gone' };
     }
-    const live = await client.get<GatewaySync>(path).catch(ignoreAbsence);
-    // Created again under the same name: the watch brings it.
-    return live?.metadata.uid === uid ? { kind: 'changed', live: storedOf(live) } : { kind: 'gone' };
   }
 
   #judge(key: ObjectKey, known: Written, object: ObservedGatewaySync): void {
@@ -137,7 +139,10 @@ export class StatusWriter {
 
 type Stored = Written & Pick<ObservedGatewaySync, 'namespace' | 'name'>;
 
-type Outcome = { kind: 'written'; written: Stored } | { kind: 'changed'; live: Stored } | { kind: 'gone' };
+type Outcome =
+  | { kind: 'written'; written: Stored }
+  | { kind: 'changed'; live: Stored; conflict: unknown }
+  | { kind: 'gone' };
 
 /** What a status is to be, and the patch that makes it of the one that is stored. */
 interface Change {

@@ -118,6 +118,15 @@ suite('a status', () => {
     assert.deepEqual(stored.status, { observedGeneration: 1 });
   });
 
+  test('is decided again where another leader took a rollout on meanwhile', async () => {
+    const { stored, change, writer } = arrange();
+    const rollout = { number: 2, phase: 'Stopped' } as GatewaySyncStatus['rollout'];
+    change({ rollout });
+    const late = { rollout: { ...rollout, number: 1, phase: 'Progressing' } } as GatewaySyncStatus;
+    await assert.rejects(writer.write('ns/app', late), { status: 409 });
+    assert.deepEqual(stored.status, { rollout });
+  });
+
   test('that somebody else changed later is told, counts for nothing, and is put right', async () => {
     const { stored, change, watch, writer, foreign } = arrange();
     const status = { observedGeneration: 1, target: { ref: 'main', source: 'Spec' as const } };

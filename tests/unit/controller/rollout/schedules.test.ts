@@ -1,0 +1,49 @@
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { Setup } from './model.ts';
+import { comesToRest, firstNode, movesOf } from './possible-moves.ts';
+
+/** ROLLOUT_TEST_RUNS=100000 takes some minutes. */
+const RUNS = Number(process.env.ROLLOUT_TEST_RUNS ?? '400');
+const MOVES = 60;
+
+const amount = fc.constantFrom<undefined | number | string>(undefined, 1, 2, '10%', '50%', '100%');
+const wave = fc.record({
+  gateways: amount,
+  maxConcurrent: amount,
+  soak: fc.constantFrom(undefined, '1s'),
+});
+
+const setups: fc.Arbitrary<Setup> = fc
+  .record({
+    waves: fc.array(wave, { maxLength: 4 }),
+    gateways: fc.integer({ min: 0, max: 12 }),
+    labels: fc.array(fc.boolean(), { minLength: 48, maxLength: 48 }),
+    onFailure: fc.constantFrom('Stop' as const, 'Rollback' as const),
+    maxFailures: fc.integer({ min: 0, max: 3 }),
+    bad: fc.subarray<'A' | 'B'>(['A', 'B']),
+  })
+  .map(({ waves, gateways, labels, onFailure, maxFailures, bad }) => {
+    const named = waves.map((fields, index) => ({ name: `w${index}`, ...fields }));
+    const fits = Array.from({ length: gateways }, (_, gateway) =>
+      named.map((_, at) => labels[at * 12 + gateway] === true),
+    );
+    return { spec: { waves: named, onFailure, maxFailures } as Setup['spec'], fits, bad };
+  });
+
+const limits = { newer: 2, rollback: 2, retry: 2, leave: 3, join: 3, die: 1, isSlow: true };
+
+test('long schedules of all that can happen keep the rules, and come to rest', () => {
+  const choices = fc.array(fc.nat(), { minLength: MOVES, maxLength: MOVES });
+  const property = fc.property(setups, choices, (setup, chosen) => {
+    let node = firstNode(setup, limits);
+    for (const choice of chosen) {
+      const moves = movesOf(node, setup);
+      // The controller has more turns than anybody else, as in life.
+      const [, next] = moves[choice % 3 === 0 ? 0 : choice % moves.length] as (typeof moves)[number];
+      node = next;
+    }
+    comesToRest(node, setup, new Set());
+  });
+  fc.assert(property, { numRuns: RUNS });
+});
