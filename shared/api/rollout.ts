@@ -75,7 +75,11 @@ const waveSchema = v.pipe(
       ),
     ),
     soak: v.optional(
-      durationBetween('0s', '168h', 'Time for which all of the wave must have been verified before the next one begins.'),
+      durationBetween(
+        '0s',
+        '168h',
+        'Time for which all of the wave must have been verified before the next one begins.',
+      ),
     ),
     approval: v.optional(
       v.pipe(
