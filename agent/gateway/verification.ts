@@ -42,7 +42,7 @@ export type Judgement =
 
 type Bounds = Pick<VerificationSettings, 'forMs' | 'intervalMs' | 'failureThreshold'>;
 
-/** Takes a look into account. One that goes wrong lets the time begin anew; enough of them in a row end it. */
+/** Takes a look into account. One that goes wrong lets the time begin again; enough of them in a row end it. */
 export function judgeLook({ beganMs, wellSinceMs, wrong }: Looks, { atMs, problem }: Look, bounds: Bounds): Judgement {
   const { forMs, intervalMs, failureThreshold } = bounds;
   if (problem) {

@@ -136,7 +136,8 @@ export class Verifier {
     this.#run = undefined;
     this.#verdict = { subject: subjectOf(intent), generation: intent.generation, state, words };
     const fields = { ref: intent.ref, commit: intent.commit, words };
-    log[state === 'Passed' ? 'info' : 'warn'](fields, 'gateway verified');
+    if (state === 'Passed') log.info(fields, 'gateway verified');
+    else log.warn(fields, 'gateway not well');
     try {
       verdicts.write(this.#verdict);
     } catch (error) {

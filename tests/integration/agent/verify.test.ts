@@ -127,7 +127,7 @@ suite('a gateway that is verified', () => {
     assert.match(message ?? '', /does not answer on port \d+ \((ECONNREFUSED|ECONNRESET)\), asked for \/health$/);
   });
 
-  test('is looked at anew for a newer commit, and the look under way ends at once', async (t) => {
+  test('is looked at again for a newer commit, and the look under way ends at once', async (t) => {
     const { repository, gateway, pod, start, untilIs, setSpec } = await arrange(t);
     gateway.faults['/health'] = 'hang';
     await setSpec(specOf({ for: '1s' }));
@@ -173,7 +173,7 @@ suite('a gateway that is verified', () => {
 });
 
 suite('a restart of the agent', () => {
-  test('in the middle begins anew', async (t) => {
+  test('in the middle begins again', async (t) => {
     const { gateway, looks, start, untilIs, setSpec, restart } = await arrange(t);
     await setSpec(specOf({ for: '2s' }));
     const agent = await start();

@@ -41,7 +41,7 @@ suite('judgeLook', () => {
     ['one less than the threshold', wrong(0, 5), 'next in 5s'],
     ['the threshold', wrong(0, 5, 10), 'failed: it answered 503'],
     ['a threshold of one', wrong(0), 'failed: it answered 503', { failureThreshold: 1 }],
-    ['a bad look lets the time begin anew', [...well(0, 55), ...wrong(58), ...well(61, 118)], 'next in 3s'],
+    ['a bad look lets the time begin again', [...well(0, 55), ...wrong(58), ...well(61, 118)], 'next in 3s'],
     ['and it then passes', [...well(0, 55), ...wrong(58), ...well(61, 121)], 'passed'],
     ['a good look between bad ones', [...wrong(0, 5), ...well(10), ...wrong(15, 20)], 'next in 5s'],
     ['bad looks after good ones', [...well(0, 5), ...wrong(10, 15, 20)], 'failed: it answered 503'],
