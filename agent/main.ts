@@ -39,7 +39,7 @@ async function main(): Promise<void> {
   const onFetch = metrics.onFetch.bind(metrics);
   const given = { git, http: httpOf(config), keyFolder, uid: user.uid, log, onFetch };
   const dependencies = await wireSync(config, given);
-  const { identity, labelsFile, manifestFile, gateway, lock } = dependencies;
+  const { identity, labelsFile, manifestFile, gateway, verifier, lock } = dependencies;
   const client = new KubernetesClient(ApiCredentials.load(), { userAgent: `sync-agent/${version}`, maxSockets: 4 });
   const reportLog = log.child({ component: 'report' });
   const reports = await Reports.start({ client, identity, labelsFile, manifestFile, log: reportLog });
@@ -48,6 +48,7 @@ async function main(): Promise<void> {
     profileName: identity.profile,
     sync: (intent) => sync(intent, dependencies, fetchStopping),
     reload: (intent) => gateway.catchUp(intent),
+    verifier,
     tidy: (signal) => tidy(dependencies, signal),
     lastGood: async () => (await manifestFile.read()).applied,
     announcer: new Announcer({ report: (finding) => reports.say(finding), metrics, log: syncLog }),

@@ -7,6 +7,8 @@ import type { AgentConfig } from './config.ts';
 import { ContentPreviews } from './content/deliver-content.ts';
 import { Gateway, PendingReload } from './gateway/gateway.ts';
 import { GatewayClient } from './gateway/gateway-client.ts';
+import { VerdictFile } from './gateway/verdict-file.ts';
+import { Verifier } from './gateway/verifier.ts';
 import { Clone } from './git/clone.ts';
 import { ModuleStore } from './git/module-store.ts';
 import { LfsStore } from './lfs/lfs-store.ts';
@@ -37,6 +39,7 @@ export async function wireSync(config: AgentConfig, given: Given): Promise<SyncD
   const { git, http, keyFolder, uid, log, onFetch } = given;
   const root = await DataRoot.open(config.DATA_PATH);
   const identity = identityOf(config);
+  const lock = new VolumeLock(root, identity);
   return {
     identity,
     labelsFile: config.POD_LABELS_FILE,
@@ -55,10 +58,10 @@ export async function wireSync(config: AgentConfig, given: Given): Promise<SyncD
     signatures: new Signatures({ git, gitDir: config.REPO_PATH, keysFolder: config.GIT_VERIFY_KEYS_DIR }),
     root,
     manifestFile: new ManifestFile(root, log),
-    gateway: gatewayOf(config, root),
+    ...gatewayOf(config, { root, lock, log: log.child({ component: 'gateway' }) }),
     baseline: new Baseline(),
     previews: new ContentPreviews(),
-    lock: new VolumeLock(root, identity),
+    lock,
     heapBytes: getHeapStatistics().heap_size_limit,
     log,
     onFetch,
@@ -76,12 +79,19 @@ function identityOf(config: AgentConfig): Identity {
   };
 }
 
-function gatewayOf(config: AgentConfig, root: DataRoot): Gateway {
+interface Around {
+  root: DataRoot;
+  lock: VolumeLock;
+  log: Logger;
+}
+
+function gatewayOf(config: AgentConfig, { root, lock, log }: Around): Pick<SyncDependencies, 'gateway' | 'verifier'> {
   const { GATEWAY_PORT: port, GATEWAY_TLS: tls, API_KEY_FILE: apiKeyFile, RELOAD_HEADERS_DIR: headersFolder } = config;
-  return new Gateway({
-    client: new GatewayClient({ port, tls, apiKeyFile }),
-    pending: new PendingReload(() => root.openAgentFolder('')),
-    headersFolder,
-    touch: (path, text) => touchFile(root, path, text),
-  });
+  const client = new GatewayClient({ port, tls, apiKeyFile });
+  const openFolder = () => root.openAgentFolder('');
+  const touch = (path: string, text: string) => touchFile(root, path, text);
+  return {
+    gateway: new Gateway({ client, pending: new PendingReload(openFolder), headersFolder, touch }),
+    verifier: new Verifier({ client, verdicts: new VerdictFile(openFolder, () => lock.check()), log }),
+  };
 }

@@ -15,6 +15,10 @@ export interface GatewayRequest {
   expectStatus?: number | undefined;
   /** Time for the whole exchange, in milliseconds. */
   timeoutMs?: number;
+  /** Ends the exchange early. */
+  signal?: AbortSignal;
+  /** Whether the status is all that matters: the connection is then closed instead of reading the body. */
+  ignoresBody?: boolean;
 }
 
 export interface GatewayAddress {
@@ -34,9 +38,15 @@ const away = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOST
 /** Calls the gateway in the same pod. Redirects are not followed: they could lead a key anywhere. */
 export class GatewayClient {
   readonly #address: GatewayAddress;
+  #hasAnswered = false;
 
   constructor(address: GatewayAddress) {
     this.#address = address;
+  }
+
+  /** Whether the gateway has answered anything since the agent started. */
+  get hasAnswered(): boolean {
+    return this.#hasAnswered;
   }
 
   /**
@@ -65,10 +75,12 @@ export class GatewayClient {
     });
   }
 
-  async #exchange({ method, path, timeoutMs = TIMEOUT_MS }: GatewayRequest, headers: Record<string, string>) {
+  async #exchange(request: GatewayRequest, headers: Record<string, string>) {
+    const { method, path, timeoutMs = TIMEOUT_MS, ignoresBody } = request;
     const { port, tls } = this.#address;
     const open = tls ? httpsRequest : httpRequest;
-    const signal = AbortSignal.timeout(timeoutMs);
+    const timeout = AbortSignal.timeout(timeoutMs);
+    const signal = request.signal ? AbortSignal.any([timeout, request.signal]) : timeout;
     // Its certificate is for the name by which the world knows it; here there is no network in between.
     const options = { host: HOST, port, method, path, signal, agent: false, rejectUnauthorized: false };
     try {
@@ -77,7 +89,9 @@ export class GatewayClient {
         outgoing.on('error', reject);
         outgoing.end();
       });
-      return { status: response.statusCode ?? 0, body: await readBody(response) };
+      this.#hasAnswered = true;
+      if (ignoresBody) response.destroy();
+      return { status: response.statusCode ?? 0, body: ignoresBody ? '' : await readBody(response) };
     } catch (error) {
       throw explain(error as NodeJS.ErrnoException, { port, method, path, timeoutMs });
     }

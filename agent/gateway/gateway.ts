@@ -1,8 +1,9 @@
-import { closeSync, fsyncSync, lstatSync, openSync, renameSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync } from 'node:fs';
 import type { ResolvedProfile } from '../../shared/domain/resolve-profile.ts';
 import { isTyped, TerminalError, WaitingError } from '../../shared/errors.ts';
 import type { Intent, ReloadSettings } from '../resource/judge-resource.ts';
 import type { GatewayClient } from './gateway-client.ts';
+import { inFolder, type OwnFolder, removeOwn, statOf } from './own-folder.ts';
 import { findPreset } from './presets/preset.ts';
 import { readHeaders } from './read-secrets.ts';
 
@@ -96,13 +97,6 @@ export function reloadProblem(error: unknown): ReloadProblem {
   throw error;
 }
 
-/** The agent's own folder in the data volume, held open: nothing that takes the place of its name gets in between. */
-interface OwnFolder {
-  at(name: string): string;
-  unlink(name: string): boolean;
-  close(): void;
-}
-
 const MARK = 'reload-pending';
 
 /** A mark next to the manifest: files change or changed, and the gateway was not notified yet. It outlives the agent. */
@@ -114,13 +108,13 @@ export class PendingReload {
   }
 
   isPending(): boolean {
-    return this.#inFolder((folder) => statOf(folder) !== undefined);
+    return inFolder(this.#openFolder, (folder) => statOf(folder, MARK) !== undefined);
   }
 
   /** To be called before the first file changes. */
   mark(): void {
     if (this.isPending()) return;
-    this.#inFolder((folder) => {
+    inFolder(this.#openFolder, (folder) => {
       // Made again, never opened: a link in its place leads nowhere.
       const descriptor = openSync(folder.at(MARK), 'wx', 0o644);
       try {
@@ -133,20 +127,6 @@ export class PendingReload {
 
   /** A folder in its place is put aside. */
   clear(): void {
-    this.#inFolder((folder) => {
-      if (statOf(folder)?.isDirectory()) renameSync(folder.at(MARK), folder.at(`${MARK}.${Date.now()}`));
-      else folder.unlink(MARK);
-    });
-  }
-
-  #inFolder<T>(work: (folder: OwnFolder) => T): T {
-    const folder = this.#openFolder();
-    try {
-      return work(folder);
-    } finally {
-      folder.close();
-    }
+    inFolder(this.#openFolder, (folder) => removeOwn(folder, MARK));
   }
 }
-
-const statOf = (folder: OwnFolder) => lstatSync(folder.at(MARK), { throwIfNoEntry: false });

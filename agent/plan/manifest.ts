@@ -52,6 +52,8 @@ export interface Applied {
   ref: string;
   commit: string;
   time: string;
+  /** Of `spec.sync`, where `spec.rollout` is set. */
+  revision?: string | undefined;
   /** That of the profile; left out where it is `requireSync`. For starts at which nobody can say it. */
   startPolicy?: StartPolicy | undefined;
 }

@@ -8,6 +8,8 @@ export interface Failure {
   isWaiting: boolean;
   /** Least time to wait before the next try, in milliseconds, where somebody asked for it. */
   retryAfterMs: number;
+  /** Whether trying again changes nothing before somebody changes the commit, the spec or the volume. */
+  isFinal: boolean;
 }
 
 /** What the errors of a file system mean to a person. */
@@ -23,17 +25,27 @@ const words: Record<string, string> = {
   ENAMETOOLONG: 'the name of a file is too long for the data volume',
 };
 
+/** Of these a try that is repeated says the same. A full volume may get room, and what is in the way may go. */
+const final = new Set(['EROFS', 'EACCES', 'EPERM', 'EXDEV', 'ENAMETOOLONG']);
+
 /** Maps anything that a sync threw to its report, its log line and its retry. */
 export function describeFailure(error: unknown): Failure {
   const isWaiting = error instanceof WaitingError;
   if (isWaiting || error instanceof TransientError) {
-    return { message: error.message, code: error.code, isWaiting, retryAfterMs: error.retryAfterMs ?? 0 };
+    const { message, code, retryAfterMs = 0 } = error;
+    return { message, code, isWaiting, retryAfterMs, isFinal: false };
   }
-  if (error instanceof TerminalError) return passing(error.message, error.code);
+  if (error instanceof TerminalError) return failure(error.message, error.code, true);
   const { code = 'unexpected', path, dest = path } = error as NodeJS.ErrnoException & { dest?: string };
   const known = words[code];
-  if (!known) return passing(messageOf(error), code);
-  return passing(`${known} (${code}${dest ? `, ${dest}` : ''})`, `data.${code}`);
+  if (!known) return failure(messageOf(error), code, false);
+  return failure(`${known} (${code}${dest ? `, ${dest}` : ''})`, `data.${code}`, final.has(code));
 }
 
-const passing = (message: string, code: string): Failure => ({ message, code, isWaiting: false, retryAfterMs: 0 });
+const failure = (message: string, code: string, isFinal: boolean): Failure => ({
+  message,
+  code,
+  isWaiting: false,
+  retryAfterMs: 0,
+  isFinal,
+});

@@ -1,5 +1,6 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { ReloadProblem } from '../gateway/gateway.ts';
+import type { Verification } from '../gateway/verification.ts';
 import type { SyncResult } from '../metrics.ts';
 import { type Drift, MAX_REPAIRS } from '../plan/drift.ts';
 import type { Plan } from '../plan/plan-changes.ts';
@@ -16,25 +17,46 @@ export interface SyncOutcome {
   author?: string | undefined;
 }
 
+/** What a happening is about, and how well the gateway is with it where that is known. */
+interface About {
+  intent: Intent;
+  verification?: Verification | undefined;
+}
+
+/** Of what is idle there is nothing of the kind. */
+type PerhapsAbout = { [K in keyof About]?: About[K] | undefined };
+
 /** What happened to an agent; times in milliseconds. */
 export type Happening =
   /** There is nothing to sync, and why. */
   | { kind: 'idle'; finding: Finding }
   /** A sync ended well, even if the gateway could not be notified (`problem`). */
-  | { kind: 'done'; intent: Intent; outcome: SyncOutcome; durationMs: number; problem: ReloadProblem | undefined }
-  | { kind: 'failed'; intent: Intent; error: unknown; durationMs: number };
+  | ({ kind: 'done'; outcome: SyncOutcome; durationMs: number; problem: ReloadProblem | undefined } & About)
+  | ({ kind: 'failed'; error: unknown; durationMs: number } & About)
+  /** More is known of the gateway since then. */
+  | ({ kind: 'looked' } & About);
 
 /** What the last reports said. */
 export interface Said {
   /** Tells one finding from another. */
   key: string;
+  /** How well the gateway is, as text. */
+  verification: string | undefined;
+  /** What the last report said of the files. */
+  finding: Finding | undefined;
   /** What changed without the gateway being notified yet: the report goes on saying so when it was. */
   untold: Figures | undefined;
   /** Files that differ from what was delivered and are left so, by the last look at all of them. */
   drift: Drift[];
 }
 
-export const NOTHING_SAID: Said = { key: '', untold: undefined, drift: [] };
+export const NOTHING_SAID: Said = {
+  key: '',
+  verification: undefined,
+  finding: undefined,
+  untold: undefined,
+  drift: [],
+};
 
 type Figures = Required<Pick<Finding, 'files' | 'durationMs'>>;
 
@@ -58,15 +80,18 @@ export function news(before: Said, happening: Happening): News {
   if (happening.kind === 'idle') {
     const { finding } = happening;
     const figures = finding.state === 'Paused' ? { syncPeriod: 0 } : {};
-    return { ...judge(before, finding, before), log: undefined, figures };
+    const { untold, drift } = before;
+    const { said, report } = judge(before, finding, { untold, drift });
+    return { said, report, log: undefined, figures };
   }
+  if (happening.kind === 'looked') return { ...judgeLooks(before, happening), log: undefined, figures: {} };
   return happening.kind === 'done' ? newsOfSync(before, happening) : newsOfFailure(before, happening);
 }
 
 type Of<K extends Happening['kind']> = Extract<Happening, { kind: K }>;
 
 /** A check that found nothing to do is no news, and no sync to be counted. */
-function newsOfSync(before: Said, { intent, outcome, durationMs, problem }: Of<'done'>): News {
+function newsOfSync(before: Said, { intent, verification, outcome, durationMs, problem }: Of<'done'>): News {
   const { kind, plan, author } = outcome;
   const files = countFiles(plan);
   const isNew = kind === 'synced' && plan.changes.length > 0;
@@ -74,35 +99,40 @@ function newsOfSync(before: Said, { intent, outcome, durationMs, problem }: Of<'
   const drift = plan.isPartial ? before.drift : plan.drift.filter(({ isRepaired }) => !isRepaired);
   const finding = kind === 'planned' ? plannedFinding(intent, plan) : syncedFinding(intent, { problem, drift });
   const untold = problem ? figures : undefined;
-  const { said, report } = judge(before, { ...finding, ...figures }, { intent, isNew, untold, drift });
+  const circumstances = { intent, verification, isNew, untold, drift };
+  const { isNews, said, report } = judge(before, { ...finding, ...figures }, circumstances);
   const result: SyncResult = kind === 'planned' ? 'dry_run' : 'success';
   return {
     said,
     report,
     log: {
-      level: report ? 'info' : 'debug',
+      level: isNews ? 'info' : 'debug',
       message: 'sync finished',
       fields: { ...fieldsOf(intent), author, files, durationMs, result: kind },
     },
     figures: {
-      ...(report && { sync: { result, seconds: durationMs / 1000 } }),
+      ...(isNews && { sync: { result, seconds: durationMs / 1000 } }),
       ...(kind === 'synced' && { inLine: { files, repaired: countDrift(plan), drifted: drift.length } }),
       syncPeriod: checkPeriod(intent),
     },
   };
 }
 
-function newsOfFailure(before: Said, { intent, error, durationMs }: Of<'failed'>): News {
-  const { message, code, isWaiting } = describeFailure(error);
+function newsOfFailure(before: Said, { intent, verification, error, durationMs }: Of<'failed'>): News {
+  const { message, code, isWaiting, isFinal } = describeFailure(error);
   const fields = { ...fieldsOf(intent), durationMs, code, err: error };
   const state = isWaiting ? 'Pending' : 'Error';
-  const judged = judge(before, { state, message }, { ...before, intent });
+  const hasFailed = isFinal && intent.rollout !== undefined;
+  const finding: Finding = { state, message, ...(hasFailed && { hasFailed }) };
+  const { untold, drift } = before;
+  const { said, report } = judge(before, finding, { intent, verification, untold, drift });
   if (isWaiting) {
     const log = { level: 'info' as const, message: 'sync held back', fields: { ...fields, result: 'waiting' } };
-    return { ...judged, log, figures: { syncPeriod: 0 } };
+    return { said, report, log, figures: { syncPeriod: 0 } };
   }
   return {
-    ...judged,
+    said,
+    report,
     log: { level: 'warn', message: 'sync failed', fields: { ...fields, result: 'error' } },
     figures: { sync: { result: 'error', seconds: durationMs / 1000 }, syncPeriod: checkPeriod(intent) },
   };
@@ -111,8 +141,7 @@ function newsOfFailure(before: Said, { intent, error, durationMs }: Of<'failed'>
 /** A dry run looks at the files, and leaves them as they are. */
 const checkPeriod = ({ profile }: Intent): number => (profile.dryRun ? 0 : profile.syncPeriod);
 
-interface Circumstances {
-  intent?: Intent;
+interface Circumstances extends PerhapsAbout {
   /** Whether it has to be said, also where the words are the same. */
   isNew?: boolean;
   untold: Figures | undefined;
@@ -120,12 +149,34 @@ interface Circumstances {
 }
 
 /** Leaves out what was said last; how long it took and how many files are right make no difference. */
-function judge(before: Said, finding: Finding, { intent, isNew = false, untold, drift }: Circumstances) {
+function judge(before: Said, finding: Finding, { intent, verification, isNew = false, untold, drift }: Circumstances) {
   const { state, message, changes, generation = intent?.generation } = finding;
   const key = JSON.stringify([state, message, changes, generation, intent]);
-  const isSaid = key === before.key && !isNew;
-  const report = isSaid ? undefined : { ...finding, ...(generation !== undefined && { generation }) };
-  return { said: { key, untold, drift }, report };
+  const isNews = key !== before.key || isNew;
+  const rollout = intent?.rollout;
+  const about = { ...(generation !== undefined && { generation }), ...(rollout !== undefined && { rollout }) };
+  const latest: Said = { ...before, key, untold, drift, finding: isNews ? { ...finding, ...about } : before.finding };
+  return { isNews, ...judgeLooks(latest, { intent, verification }, isNews) };
+}
+
+/** What the last report said of the files, with what is known of the gateway by now. */
+function judgeLooks(
+  before: Said,
+  { intent, verification }: PerhapsAbout,
+  isNews = false,
+): Pick<News, 'said' | 'report'> {
+  const { finding } = before;
+  const said = { ...before, verification: JSON.stringify(verification) };
+  if (!isNews && said.verification === before.verification) return { said, report: undefined };
+  if (!finding || !intent || !verification) return { said, report: finding };
+  const message = [finding.message, describeLooks(intent, verification)].filter(Boolean).join('; ');
+  return { said, report: { ...finding, verification: verification.state, ...(message && { message }) } };
+}
+
+function describeLooks({ commit, ref }: Intent, { state, words }: Verification): string | undefined {
+  if (!words) return undefined;
+  if (state === 'Failed') return `the gateway is not well with commit ${commit} (${ref}): ${words}`;
+  return `the gateway is being verified with commit ${commit} (${ref}), and a look went wrong: ${words}`;
 }
 
 /** What a log line says of an intent. */

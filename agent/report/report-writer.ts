@@ -30,6 +30,10 @@ const STATUS_KEYS = [
   'duration',
   'files',
   'changes',
+  'rollout',
+  'revision',
+  'verification',
+  'hasFailed',
   'message',
   'agentVersion',
 ] as const satisfies (keyof SyncReportStatus)[];

@@ -18,6 +18,12 @@ export interface Finding {
   files?: FileCounts;
   changes?: string[];
   durationMs?: number;
+  /** Number of the rollout that it is about. */
+  rollout?: number;
+  /** How well the gateway is with what is in place. */
+  verification?: SyncReportStatus['verification'] & string;
+  /** Whether trying again changes nothing. */
+  hasFailed?: true;
 }
 
 export interface ReportContext {
@@ -28,10 +34,10 @@ export interface ReportContext {
   agentVersion: string;
 }
 
-/** The status of a SyncReport. `ref`, `commit` and `time` are always those on disk, never those that are wanted. */
+/** The status of a SyncReport. `ref`, `commit`, `revision` and `time` are always those on disk, never those that are wanted. */
 export function reportStatus(finding: Finding, context: ReportContext): SyncReportStatus {
   const { identity, gateway, applied, agentVersion } = context;
-  const { state, generation, message, files, changes, durationMs } = finding;
+  const { state, generation, message, files, changes, durationMs, rollout, verification, hasFailed } = finding;
   return {
     podUID: identity.podUid,
     gateway,
@@ -43,6 +49,10 @@ export function reportStatus(finding: Finding, context: ReportContext): SyncRepo
     ...(durationMs !== undefined && { duration: formatDuration(durationMs) }),
     ...(files && { files }),
     ...(changes && { changes }),
+    ...(rollout !== undefined && { rollout }),
+    ...(applied?.revision && { revision: applied.revision }),
+    ...(verification && { verification }),
+    ...(hasFailed && { hasFailed }),
     ...(message && { message: clip(message, BOUNDS.message) }),
     agentVersion,
   };

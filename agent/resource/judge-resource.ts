@@ -22,6 +22,11 @@ export interface Intent {
   /** Time for one fetch, in milliseconds; left out: an hour. */
   fetchTimeoutMs?: number;
   reload: ReloadSettings;
+  /** How to see whether the gateway is well; left out: nobody asks. */
+  verification?: VerificationSettings;
+  /** Number of the rollout by which the commit was chosen, and revision of `spec.sync`, where `spec.rollout` is set. */
+  rollout?: number;
+  revision?: string;
 }
 
 /** How to tell the gateway that its files changed. */
@@ -35,11 +40,20 @@ export interface ReloadSettings {
   timeoutMs: number;
 }
 
+/** What `spec.gateway.verify` says; times in milliseconds. */
+export interface VerificationSettings {
+  requests: { path: string; expectStatus?: number | undefined }[];
+  forMs: number;
+  intervalMs: number;
+  failureThreshold: number;
+}
+
 type Reload = NonNullable<GatewaySyncSpec['gateway']['reload']>;
 /** A call that a person wrote down, with its time in milliseconds. */
 export type ReloadRequest = Omit<NonNullable<Reload['requests']>[number], 'timeout'> & { timeoutMs: number };
 
 const RELOAD_TIMEOUT_MS = 10_000;
+const VERIFICATION = { forMs: 60_000, intervalMs: 5_000, failureThreshold: 3 };
 
 /** What the resource asks of the agent. Where `startPolicy` is left out nobody can say what it is. */
 export type Verdict =
@@ -79,7 +93,9 @@ export function judgeResource(resource: WatchedResource | undefined, profileName
   const ignoresHostKey = auth?.sshKey?.insecureIgnoreHostKey ?? false;
   const fetchTimeoutMs = timeout === undefined ? undefined : parseDuration(timeout);
   const source = { repo, ignoresHostKey, ref, commit, ...(fetchTimeoutMs && { fetchTimeoutMs }) };
-  const settings = { verify: verify?.mode ?? ('none' as const), submodules, reload: reloadSettings(spec) };
+  const verification = verificationSettings(spec);
+  const told = { reload: reloadSettings(spec), ...(verification && { verification }) };
+  const settings = { verify: verify?.mode ?? ('none' as const), submodules, ...told };
   return { kind: 'act', intent: { generation, ...source, profile, ...settings } };
 }
 
@@ -92,6 +108,18 @@ export function reloadSettings({ gateway }: { gateway: GatewaySyncSpec['gateway'
     timeoutMs: parseDuration(request.timeout ?? '') ?? timeoutMs,
   }));
   return { preset, requests: timed, readyPath, touchFile: touchFile && normalForm(touchFile), timeoutMs };
+}
+
+/** How the gateway is verified, with what the spec leaves out; undefined where it is not. */
+function verificationSettings({ gateway }: Pick<GatewaySyncSpec, 'gateway'>): VerificationSettings | undefined {
+  if (!gateway.verify) return undefined;
+  const { requests = [], for: time = '', interval = '', failureThreshold } = gateway.verify;
+  return {
+    requests,
+    forMs: parseDuration(time) ?? VERIFICATION.forMs,
+    intervalMs: parseDuration(interval) ?? VERIFICATION.intervalMs,
+    failureThreshold: failureThreshold ?? VERIFICATION.failureThreshold,
+  };
 }
 
 function normalForm(path: string): string {

@@ -4,6 +4,7 @@ import { TerminalError } from '../../shared/errors.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { ContentPreviews } from '../content/deliver-content.ts';
 import type { Gateway } from '../gateway/gateway.ts';
+import type { Verifier } from '../gateway/verifier.ts';
 import type { Clone } from '../git/clone.ts';
 import type { AccessFiles } from '../git/git-access.ts';
 import type { ModuleStore } from '../git/module-store.ts';
@@ -29,6 +30,7 @@ export interface SyncDependencies {
   root: DataRoot;
   manifestFile: ManifestFile;
   gateway: Gateway;
+  verifier: Verifier;
   baseline: Baseline;
   previews: ContentPreviews;
   lock: VolumeLock;

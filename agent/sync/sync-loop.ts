@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { timerMs } from '../../shared/domain/duration.ts';
 import type { Logger } from '../../shared/log.ts';
 import { type ReloadProblem, reloadProblem } from '../gateway/gateway.ts';
+import type { Verifier } from '../gateway/verifier.ts';
 import type { Applied, StartPolicy } from '../plan/manifest.ts';
 import type { Announcer } from '../report/announcer.ts';
 import { describeFailure } from '../report/describe-failure.ts';
@@ -14,6 +15,8 @@ export interface SyncLoopOptions {
   sync: (intent: Intent) => Promise<SyncOutcome>;
   /** Notifies the gateway of changes that it does not know of, and gives whether there were any. */
   reload: (intent: Intent) => Promise<boolean>;
+  /** Looks in the background whether the gateway is well. */
+  verifier: Verifier;
   /** After a sync of another commit: housekeeping that may take its time, and ends when the signal aborts. */
   tidy: (signal: AbortSignal) => Promise<void>;
   /** What the data volume holds completely, if anything. */
@@ -50,6 +53,8 @@ export class SyncLoop {
   /** In a row, whatever was asked for. */
   #failedSyncs = 0;
   #wake = new AbortController();
+  /** Aborted when more is known of the gateway than was said. */
+  #looked = new AbortController();
   #mayStart = false;
 
   constructor(options: SyncLoopOptions) {
@@ -77,6 +82,8 @@ export class SyncLoop {
     this.#verdict = verdict;
     this.#failures = 0;
     this.#reloadFailures = 0;
+    const { verifier } = this.#options;
+    if (verdict.kind !== 'unsettled') verifier.keepOnly(verdict.kind === 'act' ? verdict.intent : undefined);
     this.#wake.abort();
   }
 
@@ -90,8 +97,25 @@ export class SyncLoop {
     while (!signal.aborted) {
       this.#wake = new AbortController();
       const pauseMs = await this.#turn(signal);
-      await this.#pause(pauseMs, signal);
+      await this.#rest(pauseMs, signal);
     }
+    this.#options.verifier.keepOnly(undefined);
+  }
+
+  /** Until the next turn: what is known of the gateway meanwhile is said at once. */
+  async #rest(ms: number, signal: AbortSignal): Promise<void> {
+    const until = performance.now() + ms;
+    const isOver = () => signal.aborted || this.#wake.signal.aborted;
+    do {
+      await this.#pause(until - performance.now(), AbortSignal.any([signal, this.#looked.signal]));
+      if (this.#looked.signal.aborted && !isOver()) await this.#sayLooks();
+    } while (performance.now() < until && !isOver());
+  }
+
+  async #sayLooks(): Promise<void> {
+    this.#looked = new AbortController();
+    const [intent, { verifier, announcer }] = [this.#intent, this.#options];
+    if (intent) await announcer.announce({ kind: 'looked', intent, verification: verifier.stateOf(intent) });
   }
 
   async #pause(ms: number, signal: AbortSignal): Promise<void> {
@@ -131,7 +155,9 @@ export class SyncLoop {
       // The gateway may start now, and has to, before it can be notified of anything.
       this.#mayStart = true;
       const problem = outcome.kind === 'synced' ? await this.#reload(intent) : undefined;
-      await this.#options.announcer.announce({ kind: 'done', intent, outcome, durationMs, problem });
+      if (outcome.kind === 'synced' && !problem) this.#verify(intent);
+      const verification = this.#options.verifier.stateOf(intent);
+      await this.#options.announcer.announce({ kind: 'done', intent, verification, outcome, durationMs, problem });
     } catch (error) {
       return await this.#onFailure(intent, error, performance.now() - started);
     }
@@ -156,6 +182,11 @@ export class SyncLoop {
     return undefined;
   }
 
+  /** What is no longer asked for is not verified. */
+  #verify(intent: Intent): void {
+    if (!this.#wake.signal.aborted) this.#options.verifier.begin(intent, () => this.#looked.abort());
+  }
+
   async #tidy(signal: AbortSignal): Promise<void> {
     await this.#options.tidy(signal).catch((error) => {
       if (!signal.aborted) this.#options.log.warn({ err: error }, 'clone not tidied');
@@ -172,7 +203,8 @@ export class SyncLoop {
     const failure = describeFailure(error);
     this.#failures += 1;
     if (!failure.isWaiting) this.#failedSyncs += 1;
-    await this.#options.announcer.announce({ kind: 'failed', intent, error, durationMs });
+    const { announcer, verifier } = this.#options;
+    await announcer.announce({ kind: 'failed', intent, verification: verifier.stateOf(intent), error, durationMs });
     await this.#startOnLastGood(intent.profile.startPolicy);
     return Math.max(failure.retryAfterMs, retryDelay(this.#failures, Math.random()));
   }

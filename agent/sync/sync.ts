@@ -72,11 +72,11 @@ function mappingsOf({ profile }: Intent, values: TemplateValues): RenderedMappin
 /** Carries the plan out, unless there is nothing to do and nothing to note. */
 async function bringAbout(plan: Plan, aim: SyncAim, dependencies: SyncDependencies): Promise<void> {
   const { intent, manifest, values } = aim;
-  const { root, lock, manifestFile, gateway, baseline, log } = dependencies;
+  const { root, lock, manifestFile, baseline, log } = dependencies;
   if (!isNoted(intent, manifest.applied) || plan.changes.length + plan.corrected.length + plan.disowned.length > 0) {
     const files = plan.changes.flatMap((change) => ('file' in change ? [change.file] : []));
     await provideFiles(files, aim, dependencies);
-    if (plan.changes.length > 0) await gateway.beforeChange(intent);
+    if (plan.changes.length > 0) await beforeChange(intent, dependencies);
     const { groupWrite } = intent.profile;
     const source = { openContents: () => openContents(dependencies), values };
     const target = { root, lock, manifestFile, groupWrite, log, ...source };
@@ -88,14 +88,19 @@ async function bringAbout(plan: Plan, aim: SyncAim, dependencies: SyncDependenci
   baseline.onSynced(recipeOf(aim), plan);
 }
 
-function appliedBy({ ref, commit, profile: { startPolicy } }: Intent): Applied {
-  const time = new Date().toISOString();
-  return { ref, commit, time, ...(startPolicy !== 'requireSync' && { startPolicy }) };
+async function beforeChange(intent: Intent, { gateway, verifier }: SyncDependencies): Promise<void> {
+  await gateway.beforeChange(intent);
+  verifier.beforeChange(intent);
 }
 
-function isNoted({ ref, commit, profile }: Intent, applied: Applied | undefined): boolean {
-  const { startPolicy = 'requireSync' } = applied ?? {};
-  return applied?.commit === commit && applied.ref === ref && startPolicy === profile.startPolicy;
+function appliedBy({ ref, commit, revision, profile: { startPolicy } }: Intent): Applied {
+  const time = new Date().toISOString();
+  return { ref, commit, time, ...(revision && { revision }), ...(startPolicy !== 'requireSync' && { startPolicy }) };
+}
+
+function isNoted({ ref, commit, revision, profile }: Intent, applied: Applied | undefined): boolean {
+  if (applied?.commit !== commit || applied.ref !== ref || applied.revision !== revision) return false;
+  return (applied.startPolicy ?? 'requireSync') === profile.startPolicy;
 }
 
 /** Only for the log: files that are in place stay in place where git cannot say whose they are. */

@@ -57,6 +57,7 @@ const endLine = v.object({
       ref: v.string(),
       commit: v.string(),
       time: v.string(),
+      revision: v.optional(v.string()),
       startPolicy: v.optional(v.picklist(['requireSync', 'useLastGood'])),
     }),
   ),

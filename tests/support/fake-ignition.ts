@@ -19,6 +19,8 @@ export interface FakeIgnition {
   key: string | undefined;
   /** Answers by path that differ from what the product would say. */
   faults: Record<string, { status: number; location?: string } | 'hang'>;
+  /** Calls that hang and that nobody has given up. */
+  hanging: number;
   stop(): Promise<void>;
 }
 
@@ -29,7 +31,13 @@ export async function startFakeIgnition(port = 0): Promise<FakeIgnition> {
     const key = headers['x-ignition-api-token'] as string | undefined;
     gateway.calls.push({ line: `${request.method} ${url}`, key, header: headers['x-own'] as string | undefined });
     const fault = gateway.faults[url];
-    if (fault === 'hang') return;
+    if (fault === 'hang') {
+      gateway.hanging += 1;
+      response.once('close', () => {
+        gateway.hanging -= 1;
+      });
+      return;
+    }
     if (fault) {
       response.writeHead(fault.status, fault.location ? { Location: fault.location } : {}).end('no');
     } else if (url.startsWith('/data/api/') && gateway.key !== undefined && key !== gateway.key) {
@@ -51,6 +59,7 @@ export async function startFakeIgnition(port = 0): Promise<FakeIgnition> {
     editors: [],
     key: undefined,
     faults: {},
+    hanging: 0,
     stop: async () => {
       server.close();
       server.closeAllConnections();

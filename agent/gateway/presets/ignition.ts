@@ -3,6 +3,8 @@ import { ANSWER_BOUNDS, readJson } from '../../../shared/domain/read-json.ts';
 import { TransientError } from '../../../shared/errors.ts';
 import type { GatewayClient, GatewayRequest } from '../gateway-client.ts';
 
+const withKey = (request: GatewayRequest): GatewayRequest => ({ ...request, apiKeyHeader: 'X-Ignition-API-Token' });
+
 /**
  * Inductive Automation Ignition 8.3 and later, by its REST API (a gateway shows its own version of it under `/openapi`).
  * The key goes into `X-Ignition-API-Token`.
@@ -19,13 +21,13 @@ export const ignition = {
     if (!sessions) throw unreadable();
     return sessions.items.map(({ user, project }) => `${user ?? 'somebody'}${project ? ` on ${project}` : ''}`);
   },
+  /** A scan has no result that could be asked for; a gateway that runs answers this, and one that starts does not. */
+  checks: [withKey({ method: 'GET', path: '/data/api/v1/gateway-info' })],
 };
 
 const sessionsSchema = v.object({
   items: v.array(v.object({ user: v.nullish(v.string()), project: v.nullish(v.string()) })),
 });
-
-const withKey = (request: GatewayRequest): GatewayRequest => ({ ...request, apiKeyHeader: 'X-Ignition-API-Token' });
 
 const unreadable = () =>
   new TransientError('the gateway does not say who edits on it: its answer to GET /data/api/v1/designers is unknown', {

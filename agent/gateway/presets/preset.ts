@@ -1,4 +1,4 @@
-import type { GatewayClient } from '../gateway-client.ts';
+import type { GatewayClient, GatewayRequest } from '../gateway-client.ts';
 import { ignition } from './ignition.ts';
 
 /** What is known of a product beyond what every gateway can be told by `reload.requests`. */
@@ -7,10 +7,12 @@ export interface Preset {
   listEditors?(client: GatewayClient): Promise<string[]>;
   /** Notifies the gateway that its files changed; `timeoutMs` is the time for each call. Throws what the client throws. */
   reload(client: GatewayClient, timeoutMs: number): Promise<void>;
+  /** Calls by which a gateway says that it is well. */
+  checks: GatewayRequest[];
 }
 
 /** A gateway of which nothing is known. */
-const none: Preset = { reload: async () => {} };
+const none: Preset = { reload: async () => {}, checks: [] };
 
 /** The preset of that name, as the API knows them. */
 export function findPreset(name: 'none' | 'ignition'): Preset {

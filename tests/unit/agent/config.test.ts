@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { agentConfigSchema } from '../../../agent/config.ts';
 import { describeFailure } from '../../../agent/report/describe-failure.ts';
 import { readConfig } from '../../../shared/config.ts';
-import { TerminalError, TransientError } from '../../../shared/errors.ts';
+import { TerminalError, TransientError, WaitingError } from '../../../shared/errors.ts';
 import { DENIED_NETWORKS } from '../../../shared/io/local-address.ts';
 
 const required = { POD_NAME: 'p', POD_NAMESPACE: 'n', POD_UID: 'u', CR_NAME: 'c', DATA_PATH: '/data' };
@@ -47,27 +47,39 @@ suite('describeFailure', () => {
     [
       'a terminal error',
       new TerminalError('m', details),
-      { message: 'm', code: 'x.y', isWaiting: false, retryAfterMs: 0 },
+      { message: 'm', code: 'x.y', isWaiting: false, retryAfterMs: 0, isFinal: true },
     ],
     [
       'a host that asks to wait',
       new TransientError('m', { ...details, retryAfterMs: 9 }),
-      { message: 'm', code: 'x.y', isWaiting: false, retryAfterMs: 9 },
+      { message: 'm', code: 'x.y', isWaiting: false, retryAfterMs: 9, isFinal: false },
     ],
     [
       'a full disk',
       Object.assign(new Error('ENOSPC: …'), { code: 'ENOSPC', path: '/data/x' }),
-      { message: 'the data volume is full (ENOSPC, /data/x)', code: 'data.ENOSPC', isWaiting: false, retryAfterMs: 0 },
+      {
+        message: 'the data volume is full (ENOSPC, /data/x)',
+        ...{ code: 'data.ENOSPC', isWaiting: false, retryAfterMs: 0, isFinal: false },
+      },
     ],
     [
       'a name that the volume does not take',
       Object.assign(new Error('ENAMETOOLONG: …'), { code: 'ENAMETOOLONG', path: '/staging/0', dest: '/data/x' }),
       {
         message: 'the name of a file is too long for the data volume (ENAMETOOLONG, /data/x)',
-        ...{ code: 'data.ENAMETOOLONG', isWaiting: false, retryAfterMs: 0 },
+        ...{ code: 'data.ENAMETOOLONG', isWaiting: false, retryAfterMs: 0, isFinal: true },
       },
     ],
-    ['anything else', new Error('m'), { message: 'm', code: 'unexpected', isWaiting: false, retryAfterMs: 0 }],
+    [
+      'waiting',
+      new WaitingError('m', { ...details, retryAfterMs: 9 }),
+      { message: 'm', code: 'x.y', isWaiting: true, retryAfterMs: 9, isFinal: false },
+    ],
+    [
+      'anything else',
+      new Error('m'),
+      { message: 'm', code: 'unexpected', isWaiting: false, retryAfterMs: 0, isFinal: false },
+    ],
   ];
   for (const [name, error, expected] of cases) {
     test(name, () => assert.deepEqual(describeFailure(error), expected));

@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, test } from 'node:test';
+import * as v from 'valibot';
+import { parse } from 'yaml';
+import { ignition } from '../../../agent/gateway/presets/ignition.ts';
 import { type Load, memoryProblem } from '../../../agent/plan/memory-need.ts';
+import { gatewaySyncSpecSchema } from '../../../shared/api/gateway-sync.ts';
 
 const MIB = 1024 ** 2;
 const DEFAULT_LIMIT_MIB = 256;
@@ -38,5 +42,20 @@ suite('docs/how-to/sizing.md', () => {
 
   test('shows the message of an agent without enough memory', () => {
     assert.ok(page.includes(memoryProblem(load(400_000), 128 * MIB) ?? 'none'));
+  });
+});
+
+suite('docs/how-to/verify-gateways.md', async () => {
+  const text = await readFile(path.join(import.meta.dirname, '../../../docs/how-to/verify-gateways.md'), 'utf8');
+
+  test('has an example that the API takes as it is', () => {
+    const [, example = ''] = /```yaml\n(.*?)```/s.exec(text) ?? [];
+    const { gateway } = parse(example).spec;
+    const parsed = v.parse(gatewaySyncSpecSchema.pipe[0].entries.gateway, gateway);
+    assert.deepEqual(parsed?.verify, gateway.verify, 'no field that the API does not know');
+  });
+
+  test('names the calls of the preset', () => {
+    for (const { method, path } of ignition.checks) assert.ok(text.includes(`${method} ${path}`));
   });
 });

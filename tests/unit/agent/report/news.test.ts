@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import type { Verification } from '../../../../agent/gateway/verification.ts';
 import type { Drift } from '../../../../agent/plan/drift.ts';
 import type { Change, Plan } from '../../../../agent/plan/plan-changes.ts';
 import { type Happening, type News, NOTHING_SAID, news } from '../../../../agent/report/news.ts';
 import { type Intent, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import { resolveProfile } from '../../../../shared/domain/resolve-profile.ts';
-import { TerminalError, WaitingError } from '../../../../shared/errors.ts';
+import { TerminalError, TransientError, WaitingError } from '../../../../shared/errors.ts';
 
 const mapping = { source: '.', destination: '.', required: true, template: false };
 const profile = resolveProfile({ profiles: { default: { mappings: [mapping] } } }, 'default');
@@ -137,6 +138,69 @@ suite('news', () => {
       '500 files differ from what was delivered (drift: report): 0, 1, 2, 3, 4 and 495 more',
     );
     assert.equal(only?.report?.changes?.length, 100);
+  });
+
+  test('how well the gateway is changes what the report says of it, and nothing else', () => {
+    const looked = (verification: Verification): Happening => ({ kind: 'looked', intent, verification });
+    const words = 'it answered 503';
+    const [running, same, wrong, check, failed, still] = tell(
+      done([added], { verification: { state: 'Running' } }),
+      looked({ state: 'Running' }),
+      looked({ state: 'Running', words }),
+      done([], { verification: { state: 'Running', words } }),
+      done([], { verification: { state: 'Failed', words } }),
+      looked({ state: 'Failed', words }),
+    );
+    assert.deepEqual([running?.report?.verification, running?.report?.message], ['Running', undefined]);
+    assert.deepEqual([same?.report, check?.report, still?.report], [undefined, undefined, undefined]);
+    assert.match(
+      wrong?.report?.message ?? '',
+      /^the gateway is being verified with commit a+ \(main\), and a look went/,
+    );
+    assert.equal(
+      failed?.report?.message,
+      `the gateway is not well with commit ${'a'.repeat(40)} (main): it answered 503`,
+    );
+    assert.deepEqual([failed?.report?.state, failed?.report?.files?.added], ['Synced', 1], 'as it was said before');
+    assert.equal(failed?.figures.sync, undefined, 'a check that found nothing to do is no sync');
+  });
+
+  test('words of the gateway come after those of the files, and go with the verification', () => {
+    const drift: Drift[] = [{ path: 'config/a', reason: 'Drifted', isRepaired: false }];
+    const outcome = { kind: 'synced' as const, plan: planOf([], drift) };
+    const failed = { state: 'Failed' as const, words: 'it answered 503' };
+    const idle: Happening = { kind: 'idle', finding: { state: 'Paused', message: 'paused' } };
+    const [both, paused, before] = tell(done([], { outcome, verification: failed }), idle, done([], { outcome }));
+    assert.match(
+      both?.report?.message ?? '',
+      /^the gateway rewrites config\/a: .*; the gateway is not well with commit/,
+    );
+    assert.deepEqual(paused?.report, { state: 'Paused', message: 'paused' });
+    assert.equal(before?.report && 'verification' in before.report, false);
+  });
+
+  const final = new TerminalError('no', { code: 'x', reason: 'X' });
+  const failures: [name: string, rollout: number | undefined, error: unknown, hasFailed: boolean | undefined][] = [
+    ['for good in a rollout', 3, final, true],
+    ['for good without one', undefined, final, undefined],
+    ['for now', 3, new TransientError('no', { code: 'x', reason: 'X' }), undefined],
+    ['until something else happens', 3, new WaitingError('no', { code: 'x', reason: 'X', retryAfterMs: 1 }), undefined],
+    ['since the volume is full', 3, Object.assign(new Error('full'), { code: 'ENOSPC' }), undefined],
+    ['since the volume is read-only', 3, Object.assign(new Error('no'), { code: 'EROFS' }), true],
+    ['by a mistake of the agent', 3, new Error('no'), undefined],
+  ];
+  for (const [name, rollout, error, hasFailed] of failures) {
+    test(`a sync that failed ${name}: ${hasFailed ? 'is' : 'is not'} said to have`, () => {
+      const of = { ...intent, ...(rollout !== undefined && { rollout }) };
+      const [only] = tell({ kind: 'failed', intent: of, error, durationMs: 10 });
+      assert.deepEqual([only?.report?.hasFailed, only?.report?.rollout], [hasFailed, rollout]);
+    });
+  }
+
+  test('the number of the rollout is said, and a new number is news', () => {
+    const of = (rollout: number) => done([], { intent: { ...intent, rollout } });
+    const [first, same, next] = tell(of(1), of(1), of(2));
+    assert.deepEqual([first?.report?.rollout, same?.report, next?.report?.rollout], [1, undefined, 2]);
   });
 
   test('a dry run says what it would do', () => {

@@ -28,6 +28,17 @@ suite('reportStatus', () => {
     assert.deepEqual(Object.keys(status), ['podUID', 'gateway', 'profile', 'crName', 'state', 'agentVersion']);
   });
 
+  test('tells the rollout that it is about, and the revision that is on disk', () => {
+    const fields = { rollout: 2, verification: 'Failed', hasFailed: true } as const;
+    const status = reportStatus(
+      { state: 'Synced', ...fields },
+      { ...context, applied: { ...applied, revision: 'r1' } },
+    );
+    const { rollout, revision, verification, hasFailed } = status;
+    assert.deepEqual({ rollout, verification, hasFailed, revision }, { ...fields, revision: 'r1' });
+    assert.ok(v.safeParse(syncReportStatusSchema, status).success);
+  });
+
   test('keeps within the bounds of the API', () => {
     const status = reportStatus({ state: 'Error', message: 'x'.repeat(5000), durationMs: 1230 }, context);
     assert.ok(v.safeParse(syncReportStatusSchema, status).success);

@@ -89,6 +89,21 @@ suite('judgeResource', () => {
     }
   });
 
+  test('the gateway is verified where the spec says so, with what it leaves out', () => {
+    const defaults = { requests: [], forMs: 60_000, intervalMs: 5_000, failureThreshold: 3 };
+    const own = { requests: [{ path: '/x' }], for: '0s', interval: '1m', failureThreshold: 1 };
+    for (const [verify, expected] of [
+      [undefined, undefined],
+      [{}, defaults],
+      [own, { requests: [{ path: '/x' }], forMs: 0, intervalMs: 60_000, failureThreshold: 1 }],
+    ] as const) {
+      const verdict = judgeResource(resource({}, { gateway: { port: 1, tls: false, verify } as never }), 'default');
+      assert.ok(verdict.kind === 'act');
+      assert.deepEqual(verdict.intent.verification, expected);
+      assert.equal('verification' in verdict.intent, expected !== undefined);
+    }
+  });
+
   test('a profile that does not exist is refused with the names of those that do', () => {
     for (const name of ['other', 'constructor']) {
       const verdict = judgeResource(resource(), name);

@@ -27,6 +27,7 @@ interface Target {
   verify?: Intent['verify'];
   submodules?: boolean;
   ignoresHostKey?: boolean;
+  revision?: string;
 }
 
 /** An agent's folders on the real file system, and its sync with the real git. */
@@ -127,7 +128,7 @@ const noReload = reloadSettings({ gateway: undefined });
 
 function intentOf(target: Target): Intent {
   const { repo, commit, ref = 'main', profile = {}, reload = noReload, verify = 'none', submodules = false } = target;
-  const { ignoresHostKey = false } = target;
+  const { ignoresHostKey = false, revision } = target;
   const mappings = [{ source: '.', destination: '.', required: true, template: false }];
   return {
     generation: 1,
@@ -156,6 +157,7 @@ function intentOf(target: Target): Intent {
     reload,
     verify,
     submodules,
+    ...(revision && { revision }),
   };
 }
 

@@ -33,6 +33,22 @@ suite('sync', () => {
     assert.equal(server.requests.length, requests);
   });
 
+  test('the revision that is on disk is noted, also where it changes no file', async (t) => {
+    const { url: repo, commit } = await createRepository();
+    const sandbox = await createSandbox(t);
+    const target = { repo, commit: await commit({ files: { a: '1' } }) };
+    const manifest = path.join(sandbox.data, '.sync-agent/manifest.jsonl');
+    const noted = async () => JSON.parse((await readFile(manifest, 'utf8')).trim().split('\n').at(-1) ?? '').applied;
+    for (const more of [{ revision: 'r1' }, { revision: 'r2' }, {}]) {
+      await sandbox.sync({ ...target, ...more });
+      const { time: _, ...applied } = await noted();
+      assert.deepEqual(applied, { ref: 'main', commit: target.commit, ...more });
+    }
+    const text = await readFile(manifest, 'utf8');
+    await sandbox.sync(target);
+    assert.equal(await readFile(manifest, 'utf8'), text, 'and then there is nothing to note');
+  });
+
   test('types and modes change between commits', async (t) => {
     const { url: repo, commit } = await createRepository();
     const sandbox = await createSandbox(t);

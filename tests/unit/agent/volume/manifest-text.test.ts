@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { emptyManifest, type ManifestUpdate, type OwnedFile, updateManifest } from '../../../../agent/plan/manifest.ts';
 import { MANIFEST_HEADER, manifestText, parseManifest, updateText } from '../../../../agent/volume/manifest-text.ts';
 
-const applied = { ref: 'main', commit: 'c', time: 't' };
+const applied = { ref: 'main', commit: 'c', time: 't', revision: 'r' };
 const file: OwnedFile = {
   path: 'a/b',
   source: 'x',

@@ -1,0 +1,75 @@
+import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
+import * as v from 'valibot';
+import { inFolder, type OwnFolder, removeOwn } from './own-folder.ts';
+import type { Verdict } from './verification.ts';
+
+const NAME = 'verification';
+const MAX_BYTES = 16 * 1024;
+const MAX_WORDS = 1024;
+
+const verdictSchema = v.object({
+  subject: v.object({
+    commit: v.string(),
+    rollout: v.optional(v.number()),
+    revision: v.optional(v.string()),
+    settings: v.string(),
+  }),
+  generation: v.number(),
+  state: v.picklist(['Passed', 'Failed']),
+  words: v.optional(v.pipe(v.string(), v.maxLength(MAX_WORDS))),
+});
+
+/**
+ * How the last verification ended, in a file next to the manifest, so that it outlives the agent. What is damaged or cut
+ * off says nothing: the gateway is then looked at again.
+ */
+export class VerdictFile {
+  readonly #openFolder: () => OwnFolder;
+  readonly #checkOwner: () => void;
+
+  /** `checkOwner` throws where the volume is another agent's by now. */
+  constructor(openFolder: () => OwnFolder, checkOwner: () => void) {
+    this.#openFolder = openFolder;
+    this.#checkOwner = checkOwner;
+  }
+
+  read(): Verdict | undefined {
+    const text = inFolder(this.#openFolder, (folder) => readText(folder.at(NAME)));
+    const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), verdictSchema), text, { abortEarly: true });
+    return parsed.success ? parsed.output : undefined;
+  }
+
+  write(verdict: Verdict): void {
+    this.#checkOwner();
+    const text = JSON.stringify({ ...verdict, words: verdict.words?.slice(0, MAX_WORDS) });
+    inFolder(this.#openFolder, (folder) => {
+      removeOwn(folder, NAME);
+      // Made again, never opened: a link in its place leads nowhere.
+      const descriptor = openSync(folder.at(NAME), 'wx', 0o644);
+      try {
+        writeSync(descriptor, text);
+      } finally {
+        closeSync(descriptor);
+      }
+    });
+  }
+
+  remove(): void {
+    inFolder(this.#openFolder, (folder) => removeOwn(folder, NAME));
+  }
+}
+
+/** Neither follows a link nor waits for a pipe; what cannot be read says nothing. */
+function readText(path: string): string {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    const bytes = Buffer.alloc(MAX_BYTES);
+    return bytes.toString('utf8', 0, readSync(descriptor, bytes));
+  } catch {
+    return '';
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}

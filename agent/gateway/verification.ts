@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto';
+import type { Intent, VerificationSettings } from '../resource/judge-resource.ts';
+
+/** How well the gateway is with a commit, as a report says it. */
+export interface Verification {
+  state: 'Running' | 'Passed' | 'Failed';
+  /** What the last look said, if it went wrong. */
+  words?: string | undefined;
+}
+
+/** What the looks so far came to; times in milliseconds on any clock that never goes back. */
+export interface Looks {
+  beganMs: number;
+  /** When the first look of those began that have all been well since. */
+  wellSinceMs: number | undefined;
+  /** Looks in a row that went wrong. */
+  wrong: number;
+}
+
+export const noLooks = (beganMs: number): Looks => ({ beganMs, wellSinceMs: undefined, wrong: 0 });
+
+/** One look at the gateway: when it began, and what was wrong, if anything. */
+export interface Look {
+  atMs: number;
+  problem: Problem | undefined;
+}
+
+export interface Problem {
+  words: string;
+  /** Nobody listens, and nobody has since the agent started: the gateway starts after it. */
+  isBeforeStart: boolean;
+}
+
+/** So long a gateway may take to start before that counts as wrong. */
+const START_MS = 600_000;
+
+export type Judgement =
+  | { kind: 'passed' }
+  | { kind: 'failed'; words: string }
+  /** Another look is due in so many milliseconds. */
+  | { kind: 'running'; looks: Looks; waitMs: number };
+
+type Bounds = Pick<VerificationSettings, 'forMs' | 'intervalMs' | 'failureThreshold'>;
+
+/** Takes a look into account. One that goes wrong lets the time begin again; enough of them in a row end it. */
+export function judgeLook({ beganMs, wellSinceMs, wrong }: Looks, { atMs, problem }: Look, bounds: Bounds): Judgement {
+  const { forMs, intervalMs, failureThreshold } = bounds;
+  if (problem) {
+    const isExpected = problem.isBeforeStart && atMs - beganMs < START_MS;
+    const now = isExpected ? wrong : wrong + 1;
+    if (now >= failureThreshold) return { kind: 'failed', words: problem.words };
+    return { kind: 'running', looks: { beganMs, wellSinceMs: undefined, wrong: now }, waitMs: intervalMs };
+  }
+  const sinceMs = wellSinceMs ?? atMs;
+  const leftMs = sinceMs + forMs - atMs;
+  if (leftMs <= 0) return { kind: 'passed' };
+  return { kind: 'running', looks: { beganMs, wellSinceMs: sinceMs, wrong: 0 }, waitMs: Math.min(intervalMs, leftMs) };
+}
+
+/** What a verdict is about: as long as it is the same, the gateway does not have to be looked at again. */
+export interface Subject {
+  commit: string;
+  rollout?: number | undefined;
+  revision?: string | undefined;
+  /** Hash of everything else that decides on the files and on how the gateway is asked. */
+  settings: string;
+}
+
+export function subjectOf({
+  commit,
+  ref,
+  rollout,
+  revision,
+  profile,
+  submodules,
+  reload,
+  verification,
+}: Intent): Subject {
+  const settings = JSON.stringify([ref, profile, submodules, reload, verification]);
+  return { commit, rollout, revision, settings: createHash('sha256').update(settings).digest('hex').slice(0, 16) };
+}
+
+export const isSameSubject = (a: Subject, b: Subject): boolean =>
+  a.commit === b.commit && a.rollout === b.rollout && a.revision === b.revision && a.settings === b.settings;
+
+/** How a verification of the spec of that generation ended. */
+export interface Verdict {
+  subject: Subject;
+  generation: number;
+  state: 'Passed' | 'Failed';
+  words?: string | undefined;
+}
+
+/** Whether a verdict still holds. Any edit of the spec lets what failed be tried again; what passed stays. */
+export function holds({ subject, generation, state }: Verdict, intent: Intent): boolean {
+  return isSameSubject(subject, subjectOf(intent)) && (state === 'Passed' || generation === intent.generation);
+}

@@ -1,0 +1,175 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { timerMs } from '../../shared/domain/duration.ts';
+import { messageOf, WaitingError } from '../../shared/errors.ts';
+import type { Logger } from '../../shared/log.ts';
+import type { Intent, VerificationSettings } from '../resource/judge-resource.ts';
+import type { GatewayClient, GatewayRequest } from './gateway-client.ts';
+import { findPreset } from './presets/preset.ts';
+import type { VerdictFile } from './verdict-file.ts';
+import {
+  holds,
+  isSameSubject,
+  judgeLook,
+  noLooks,
+  type Problem,
+  subjectOf,
+  type Verdict,
+  type Verification,
+} from './verification.ts';
+
+export interface VerifierOptions {
+  client: GatewayClient;
+  verdicts: VerdictFile;
+  log: Logger;
+}
+
+/** A verification under way. */
+interface Run {
+  /** The latest one about the same subject. */
+  intent: Intent;
+  settings: VerificationSettings;
+  words: string | undefined;
+  /** How often there was. */
+  news: number;
+  ending: AbortController;
+  /** To be called when there is something new to say of it. */
+  onNews: () => void;
+}
+
+/** A gateway that goes wrong in ever new ways must not have the report written with each look. */
+const MAX_NEWS = 10;
+const NOTHING_TO_ASK = 'there is nothing to ask it: name requests in spec.gateway.verify';
+
+/** Looks whether the gateway is well with a commit, in the background: nobody waits for it. */
+export class Verifier {
+  readonly #options: VerifierOptions;
+  #run: Run | undefined;
+  #verdict: Verdict | undefined;
+
+  constructor(options: VerifierOptions) {
+    this.#options = options;
+  }
+
+  /** Comes before the first change of a file: a verdict on anything else does not count any more, also not later. */
+  beforeChange(intent: Intent): void {
+    const { verdicts } = this.#options;
+    const kept = verdicts.read();
+    if (kept && !isSameSubject(kept.subject, subjectOf(intent))) verdicts.remove();
+    if (this.#verdict && !isSameSubject(this.#verdict.subject, subjectOf(intent))) this.#verdict = undefined;
+  }
+
+  /**
+   * The files are in place, and the gateway was notified: begins to look, unless that is under way or there is a verdict
+   * that holds. `onNews` is called when {@link Verifier.stateOf} has changed.
+   */
+  begin(intent: Intent, onNews: () => void): void {
+    this.keepOnly(intent);
+    if (!intent.verification || this.stateOf(intent)) return;
+    const kept = this.#read();
+    if (kept && holds(kept, intent)) {
+      this.#verdict = kept;
+      return;
+    }
+    const ending = new AbortController();
+    this.#run = { intent, settings: intent.verification, words: undefined, news: 0, ending, onNews };
+    void this.#look(this.#run);
+  }
+
+  /** Ends what is under way unless it is about this. */
+  keepOnly(intent: Intent | undefined): void {
+    if (!this.#run) return;
+    if (intent && isSameSubject(subjectOf(intent), subjectOf(this.#run.intent))) this.#run.intent = intent;
+    else {
+      this.#run.ending.abort();
+      this.#run = undefined;
+    }
+  }
+
+  /** How well the gateway is, as far as is known; undefined where nobody asks, or it has not begun. */
+  stateOf(intent: Intent): Verification | undefined {
+    if (!intent.verification) return undefined;
+    const subject = subjectOf(intent);
+    if (this.#run && isSameSubject(subject, subjectOf(this.#run.intent))) {
+      return { state: 'Running', words: this.#run.words };
+    }
+    if (!this.#verdict || !holds(this.#verdict, intent)) return undefined;
+    return { state: this.#verdict.state, words: this.#verdict.words };
+  }
+
+  /** What cannot be read says nothing. */
+  #read(): Verdict | undefined {
+    try {
+      return this.#options.verdicts.read();
+    } catch (error) {
+      this.#options.log.warn({ err: error }, 'verdict on the gateway not read');
+      return undefined;
+    }
+  }
+
+  async #look(run: Run): Promise<void> {
+    const { settings, ending } = run;
+    let looks = noLooks(performance.now());
+    for (;;) {
+      const atMs = performance.now();
+      const problem = await this.#problem(run);
+      if (ending.signal.aborted) return;
+      const judgement = judgeLook(looks, { atMs, problem }, settings);
+      if (judgement.kind !== 'running') {
+        this.#end(run, judgement.kind === 'passed' ? { state: 'Passed' } : { state: 'Failed', words: judgement.words });
+        return;
+      }
+      looks = judgement.looks;
+      if (problem?.words !== run.words && run.news < MAX_NEWS) {
+        run.words = problem?.words;
+        run.news += 1;
+        run.onNews();
+      }
+      // A timer may fire a moment early, and the last look would then come twice.
+      await sleep(timerMs(Math.ceil(judgement.waitMs) + 1), undefined, { signal: ending.signal }).catch(() => {});
+      if (ending.signal.aborted) return;
+    }
+  }
+
+  #end(run: Run, { state, words }: Pick<Verdict, 'state' | 'words'>): void {
+    const { intent, onNews } = run;
+    const { log, verdicts } = this.#options;
+    this.#run = undefined;
+    this.#verdict = { subject: subjectOf(intent), generation: intent.generation, state, words };
+    const fields = { ref: intent.ref, commit: intent.commit, words };
+    if (state === 'Passed') log.info(fields, 'gateway verified');
+    else log.warn(fields, 'gateway not well');
+    try {
+      verdicts.write(this.#verdict);
+    } catch (error) {
+      log.warn({ err: error }, 'verdict on the gateway not kept: a restarted agent looks again');
+    }
+    onNews();
+  }
+
+  /** Makes all calls of one look, and gives what the first one said that went wrong. */
+  async #problem({ intent, settings, ending: { signal } }: Run): Promise<Problem | undefined> {
+    const { client } = this.#options;
+    const { timeoutMs } = intent.reload;
+    const calls = callsOf(intent, settings);
+    if (calls.length === 0) return { words: NOTHING_TO_ASK, isBeforeStart: false };
+    for (const call of calls) {
+      try {
+        await client.send({ ...call, timeoutMs, signal, ignoresBody: true });
+      } catch (error) {
+        const message = messageOf(error);
+        const words = message.includes(call.path) ? message : `${message}, asked for ${call.path}`;
+        const isDown = error instanceof WaitingError && error.code === 'gateway.down';
+        return { words, isBeforeStart: isDown && !client.hasAnswered };
+      }
+    }
+    return undefined;
+  }
+}
+
+/** Where neither the spec nor the preset has anything to ask, the path that says when the gateway is ready. */
+function callsOf({ reload }: Intent, { requests }: VerificationSettings): GatewayRequest[] {
+  const own = requests.map(({ path, expectStatus }) => ({ method: 'GET' as const, path, expectStatus }));
+  const calls = [...findPreset(reload.preset).checks, ...own];
+  if (calls.length > 0 || !reload.readyPath) return calls;
+  return [{ method: 'GET', path: reload.readyPath }];
+}

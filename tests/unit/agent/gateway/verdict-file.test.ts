@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import { VerdictFile } from '../../../../agent/gateway/verdict-file.ts';
+import type { Verdict } from '../../../../agent/gateway/verification.ts';
+import { DataRoot } from '../../../../agent/volume/data-root.ts';
+import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+
+const verdict: Verdict = {
+  subject: { commit: 'c', rollout: 3, revision: 'r', settings: 's' },
+  generation: 4,
+  state: 'Failed',
+  words: 'the gateway answered 503 to GET /health',
+};
+
+async function arrange(t: TestContext, checkOwner = () => {}) {
+  const { path: folder, remove } = await makeTemporaryFolder('verdict-');
+  t.after(remove);
+  const [data, outside] = [path.join(folder, 'data'), path.join(folder, 'outside')];
+  await mkdir(path.join(data, '.sync-agent'), { recursive: true });
+  const root = await DataRoot.open(data);
+  const file = path.join(data, '.sync-agent/verification');
+  return { data, outside, file, verdicts: new VerdictFile(() => root.openAgentFolder(''), checkOwner) };
+}
+
+suite('the file of the verdict', () => {
+  test('gives back what was written last, until it is removed', async (t) => {
+    const { verdicts } = await arrange(t);
+    assert.equal(verdicts.read(), undefined);
+    verdicts.write({ ...verdict, state: 'Passed' });
+    verdicts.write(verdict);
+    assert.deepEqual(verdicts.read(), verdict);
+    verdicts.remove();
+    verdicts.remove();
+    assert.equal(verdicts.read(), undefined);
+  });
+
+  test('says nothing where it was cut off, at any byte', async (t) => {
+    const { verdicts, file } = await arrange(t);
+    verdicts.write(verdict);
+    const text = await readFile(file);
+    for (let length = 0; length < text.length; length += 1) {
+      await writeFile(file, text.subarray(0, length));
+      assert.equal(verdicts.read(), undefined);
+    }
+  });
+
+  const texts: [name: string, text: string][] = [
+    ['another state', JSON.stringify({ ...verdict, state: 'Running' })],
+    ['no object', '[]'],
+    ['no subject', '{"state":"Passed","generation":1}'],
+    ['more than it may have', JSON.stringify({ ...verdict, more: 'x'.repeat(20_000) })],
+  ];
+  for (const [name, text] of texts) {
+    test(`says nothing where somebody wrote something else: ${name}`, async (t) => {
+      const { verdicts, file } = await arrange(t);
+      await writeFile(file, text);
+      assert.equal(verdicts.read(), undefined);
+    });
+  }
+
+  test('follows no link, waits for no pipe, and puts a folder in its place aside', async (t) => {
+    const { data, outside, verdicts, file } = await arrange(t);
+    await writeFile(outside, JSON.stringify(verdict));
+    await symlink(outside, file);
+    assert.equal(verdicts.read(), undefined);
+    verdicts.write({ ...verdict, state: 'Passed' });
+    assert.equal(await readFile(outside, 'utf8'), JSON.stringify(verdict));
+    verdicts.remove();
+    await promisify(execFile)('mkfifo', [file]);
+    assert.equal(verdicts.read(), undefined);
+    verdicts.remove();
+    await mkdir(path.join(file, 'theirs'), { recursive: true });
+    assert.equal(verdicts.read(), undefined);
+    verdicts.write(verdict);
+    assert.deepEqual(verdicts.read(), verdict);
+    const [, aside = ''] = (await readdir(path.join(data, '.sync-agent'))).sort();
+    assert.deepEqual(await readdir(path.join(data, '.sync-agent', aside)), ['theirs']);
+  });
+
+  test('is left alone where the volume is another agent’s by now', async (t) => {
+    const { verdicts, file } = await arrange(t, () => {
+      throw new Error('taken over');
+    });
+    assert.throws(() => verdicts.write(verdict), /taken over/);
+    await assert.rejects(readFile(file), { code: 'ENOENT' });
+  });
+});

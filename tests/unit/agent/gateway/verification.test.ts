@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { holds, judgeLook, noLooks, subjectOf, type Verdict } from '../../../../agent/gateway/verification.ts';
+import { type Intent, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
+import { resolveProfile } from '../../../../shared/domain/resolve-profile.ts';
+
+const bounds = { forMs: 60_000, intervalMs: 5_000, failureThreshold: 3 };
+const problem = { words: 'it answered 503', isBeforeStart: false };
+const starting = { words: 'nobody listens', isBeforeStart: true };
+
+/** A look, in seconds since the beginning, and what it found: nothing wrong, wrong, or not started yet. */
+type Seen = [atSeconds: number, found: 'well' | 'wrong' | 'starting'];
+
+/** What the looks come to, one after the other; the first end counts. */
+function judge(looks: Seen[], changes: Partial<typeof bounds> = {}): string {
+  let before = noLooks(0);
+  let last = '';
+  for (const [index, [at, found]] of looks.entries()) {
+    const seen = { well: undefined, wrong: problem, starting }[found];
+    const judgement = judgeLook(before, { atMs: at * 1000, problem: seen }, { ...bounds, ...changes });
+    if (judgement.kind !== 'running') {
+      assert.equal(index, looks.length - 1, 'nothing comes after the end');
+      return judgement.kind === 'failed' ? `failed: ${judgement.words}` : 'passed';
+    }
+    before = judgement.looks;
+    last = `next in ${judgement.waitMs / 1000}s`;
+  }
+  return last;
+}
+
+suite('judgeLook', () => {
+  const well = (...times: number[]): Seen[] => times.map((time) => [time, 'well']);
+  const wrong = (...times: number[]): Seen[] => times.map((time) => [time, 'wrong']);
+  const cases: [name: string, looks: Seen[], expected: string, changes?: Partial<typeof bounds>][] = [
+    ['one good look is not enough', well(0), 'next in 5s'],
+    ['all well for the whole time', well(0, 5, 30, 55, 60), 'passed'],
+    ['a moment too early', well(0, 59.9), 'next in 0.1s'],
+    ['no time at all: one good look', well(0), 'passed', { forMs: 0 }],
+    ['an interval that is longer than the time', well(0), 'next in 60s', { intervalMs: 600_000 }],
+    ['a bad look is tried again', wrong(0), 'next in 5s'],
+    ['one less than the threshold', wrong(0, 5), 'next in 5s'],
+    ['the threshold', wrong(0, 5, 10), 'failed: it answered 503'],
+    ['a threshold of one', wrong(0), 'failed: it answered 503', { failureThreshold: 1 }],
+    ['a bad look lets the time begin again', [...well(0, 55), ...wrong(58), ...well(61, 118)], 'next in 3s'],
+    ['and it then passes', [...well(0, 55), ...wrong(58), ...well(61, 121)], 'passed'],
+    ['a good look between bad ones', [...wrong(0, 5), ...well(10), ...wrong(15, 20)], 'next in 5s'],
+    ['bad looks after good ones', [...well(0, 5), ...wrong(10, 15, 20)], 'failed: it answered 503'],
+    ['a bad look at the very end', [...well(0, 55), ...wrong(60)], 'next in 5s'],
+    [
+      'a gateway that has not started yet is waited for',
+      [
+        [0, 'starting'],
+        [5, 'starting'],
+        [10, 'starting'],
+        [500, 'starting'],
+      ],
+      'next in 5s',
+    ],
+    [
+      'but not for ever',
+      [
+        [0, 'starting'],
+        [600, 'starting'],
+        [605, 'starting'],
+        [610, 'starting'],
+      ],
+      'failed: nobody listens',
+    ],
+    [
+      'the time counts from when it is well',
+      [
+        [0, 'starting'],
+        [100, 'well'],
+        [159, 'well'],
+      ],
+      'next in 1s',
+    ],
+  ];
+  for (const [name, looks, expected, changes] of cases) {
+    test(`${name}: ${expected}`, () => assert.equal(judge(looks, changes), expected));
+  }
+});
+
+suite('a verdict', () => {
+  const mapping = { source: '.', destination: '.', required: true, template: false };
+  const profile = resolveProfile({ profiles: { default: { mappings: [mapping] } } }, 'default');
+  assert.ok(profile);
+  const intent: Intent = {
+    generation: 4,
+    repo: 'https://git.test/x',
+    ignoresHostKey: false,
+    ref: 'main',
+    commit: 'a'.repeat(40),
+    profile,
+    verify: 'none',
+    submodules: false,
+    reload: reloadSettings({ gateway: undefined }),
+    verification: { requests: [{ path: '/health' }], ...bounds },
+    rollout: 7,
+    revision: 'r1',
+  };
+  const verdictOf = (state: Verdict['state']): Verdict => ({ subject: subjectOf(intent), generation: 4, state });
+  const cases: [name: string, changes: Partial<Intent>, passed: boolean, failed: boolean][] = [
+    ['nothing changed', {}, true, true],
+    ['an edit that makes no difference here', { generation: 5 }, true, false],
+    ['another commit', { commit: 'b'.repeat(40) }, false, false],
+    ['another ref, which templates may hold', { ref: 'v1' }, false, false],
+    ['another rollout', { rollout: 8 }, false, false],
+    ['another revision', { revision: 'r2' }, false, false],
+    ['another profile', { profile: { ...profile, vars: { a: '1' } } }, false, false],
+    ['other requests', { verification: { requests: [{ path: '/' }], ...bounds } }, false, false],
+    ['another repository with the same commit', { repo: 'https://git.test/y' }, true, true],
+  ];
+  for (const [name, changes, passed, failed] of cases) {
+    test(`${name}: one that passed ${passed ? 'holds' : 'does not'}, one that failed ${failed ? 'holds' : 'does not'}`, () => {
+      const later = { ...intent, ...changes };
+      assert.deepEqual([holds(verdictOf('Passed'), later), holds(verdictOf('Failed'), later)], [passed, failed]);
+    });
+  }
+});

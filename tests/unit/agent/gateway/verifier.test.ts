@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { pino } from 'pino';
+import { GatewayClient } from '../../../../agent/gateway/gateway-client.ts';
+import { VerdictFile } from '../../../../agent/gateway/verdict-file.ts';
+import type { Verification } from '../../../../agent/gateway/verification.ts';
+import { Verifier } from '../../../../agent/gateway/verifier.ts';
+import { type Intent, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
+import { DataRoot } from '../../../../agent/volume/data-root.ts';
+import { freePort } from '../../../../scripts/testbed/free-port.ts';
+import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { resolveProfile } from '../../../../shared/domain/resolve-profile.ts';
+
+const mapping = { source: '.', destination: '.', required: true, template: false };
+const profile = resolveProfile({ profiles: { default: { mappings: [mapping] } } }, 'default');
+assert.ok(profile);
+
+const settings = { requests: [{ path: '/health' }], forMs: 0, intervalMs: 1, failureThreshold: 1 };
+
+function intentOf(verification: object = {}, reload: object = {}): Intent {
+  assert.ok(profile);
+  return {
+    generation: 1,
+    repo: 'https://git.test/x',
+    ignoresHostKey: false,
+    ref: 'main',
+    commit: 'a'.repeat(40),
+    profile,
+    verify: 'none',
+    submodules: false,
+    reload: { ...reloadSettings({ gateway: undefined }), ...reload },
+    verification: { ...settings, ...verification },
+  };
+}
+
+/** A verifier of what listens on the port. */
+async function verifierOf(t: TestContext, port: number): Promise<Verifier> {
+  const { path: folder, remove } = await makeTemporaryFolder('verifier-');
+  t.after(remove);
+  const apiKeyFile = path.join(folder, 'api-key');
+  await writeFile(apiKeyFile, 'name:secret');
+  const root = await DataRoot.open(folder);
+  const verdicts = new VerdictFile(
+    () => root.openAgentFolder(''),
+    () => {},
+  );
+  return new Verifier({
+    client: new GatewayClient({ port, tls: false, apiKeyFile }),
+    verdicts,
+    log: pino({ level: 'silent' }),
+  });
+}
+
+/** Everything that there was to say, to the end. */
+async function verify(verifier: Verifier, intent: Intent): Promise<(Verification | undefined)[]> {
+  const said: (Verification | undefined)[] = [];
+  await new Promise<void>((resolve) => {
+    verifier.begin(intent, () => {
+      const state = verifier.stateOf(intent);
+      said.push(state);
+      if (state?.state !== 'Running') resolve();
+    });
+  });
+  return said;
+}
+
+async function listen(t: TestContext, listener: RequestListener): Promise<number> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close().closeAllConnections());
+  return (server.address() as AddressInfo).port;
+}
+
+suite('a look', () => {
+  /** Lines of what the gateway was asked, with the key, and what that came to. */
+  async function look(t: TestContext, intent: Intent, status = 200) {
+    const lines: string[] = [];
+    const port = await listen(t, ({ method, url, headers }, response) => {
+      lines.push([method, url, headers['x-ignition-api-token']].filter(Boolean).join(' '));
+      response.writeHead(status, { Location: '/elsewhere' }).end();
+    });
+    const said = await verify(await verifierOf(t, port), intent);
+    return { lines, last: said.at(-1) };
+  }
+
+  test('makes all calls, each with the status that it expects', async (t) => {
+    const requests = [{ path: '/a?x=1' }, { path: '/b', expectStatus: 204 }, { path: '/c' }];
+    const all = await look(t, intentOf({ requests: [requests[0], requests[2]] }));
+    assert.deepEqual([all.lines, all.last?.state], [['GET /a?x=1', 'GET /c'], 'Passed']);
+    const { lines, last } = await look(t, intentOf({ requests }));
+    assert.deepEqual(lines, ['GET /a?x=1', 'GET /b'], 'none after the first that goes wrong');
+    assert.deepEqual(last, { state: 'Failed', words: 'the gateway answered 200 to GET /b' });
+  });
+
+  test('follows no redirect', async (t) => {
+    const { lines, last } = await look(t, intentOf(), 302);
+    assert.deepEqual(lines, ['GET /health']);
+    assert.match(last?.words ?? '', /answered 302 to GET \/health: redirects are not followed/);
+  });
+
+  test('asks what the preset asks, with its key, and the calls of the spec without', async (t) => {
+    const { lines } = await look(t, intentOf({}, { preset: 'ignition' }));
+    assert.deepEqual(lines, ['GET /data/api/v1/gateway-info name:secret', 'GET /health']);
+  });
+
+  test('asks whether the gateway is ready where there is nothing else to ask', async (t) => {
+    assert.deepEqual((await look(t, intentOf({ requests: [] }, { readyPath: '/ready' }))).lines, ['GET /ready']);
+    assert.deepEqual((await look(t, intentOf({}, { readyPath: '/ready' }))).lines, ['GET /health']);
+    const nothing = await look(t, intentOf({ requests: [] }));
+    assert.equal(nothing.last?.words, 'there is nothing to ask it: name requests in spec.gateway.verify');
+  });
+
+  test('gives up a call that takes too long', async (t) => {
+    const port = await listen(t, () => {});
+    const [last] = await verify(await verifierOf(t, port), intentOf({}, { timeoutMs: 50 }));
+    assert.deepEqual(last, { state: 'Failed', words: 'the gateway did not answer GET /health within 50ms' });
+  });
+
+  test('closes the connection instead of reading an answer that never ends', async (t) => {
+    let closed: Promise<unknown> | undefined;
+    const port = await listen(t, (_, response) => {
+      closed = once(response, 'close');
+      response.writeHead(200);
+      const write = () => {
+        while (!response.destroyed && response.write(Buffer.alloc(65_536)));
+        response.once('drain', write);
+      };
+      write();
+    });
+    const [last] = await verify(await verifierOf(t, port), intentOf());
+    assert.equal(last?.state, 'Passed');
+    await closed;
+  });
+});
+
+suite('a verifier', () => {
+  test('waits for a gateway that has not started since the agent did', async (t) => {
+    const port = await freePort();
+    const verifier = await verifierOf(t, port);
+    const intent = intentOf();
+    const wrong = new Promise<Verification | undefined>((resolve) => {
+      verifier.begin(intent, () => resolve(verifier.stateOf(intent)));
+    });
+    const { state, words } = (await wrong) ?? {};
+    assert.equal(state, 'Running', 'a threshold of one');
+    assert.match(words ?? '', /does not answer on port \d+ \(ECONNREFUSED\), asked for \/health$/);
+    verifier.keepOnly(undefined);
+    assert.equal(verifier.stateOf(intent), undefined);
+  });
+
+  test('has no more to say than a report can bear, however many ways of being wrong there are', async (t) => {
+    let looks = 0;
+    const port = await listen(t, (_, response) => response.writeHead(400 + (++looks % 100)).end());
+    const said = await verify(await verifierOf(t, port), intentOf({ failureThreshold: 60 }));
+    assert.equal(looks, 60);
+    assert.equal(said.length, 11);
+    assert.deepEqual(said.at(-1), { state: 'Failed', words: 'the gateway answered 460 to GET /health' });
+  });
+
+  test('does nothing where nobody asks', async (t) => {
+    const verifier = await verifierOf(t, 1);
+    const { verification: _, ...intent } = intentOf();
+    verifier.begin(intent, () => assert.fail('there is nothing to say'));
+    assert.equal(verifier.stateOf(intent), undefined);
+  });
+});
