@@ -127,7 +127,7 @@ suite('where changes go by waves', () => {
 
   test('a gateway is told by its given name, and by that of its pod', () => {
     const named = rolloutKey('given', 'gateway-0');
-    const boundary = named < key ? named : key;
+    const [boundary = ''] = [named, key].sort();
     const status = statusOf({ admission: admission(boundary) });
     const verdictFor = (gatewayName: string | undefined, podName: string) =>
       judgeResource(
