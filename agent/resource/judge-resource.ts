@@ -30,9 +30,6 @@ export interface Intent {
   reload: ReloadSettings;
   /** How to see whether the gateway is well; left out: nobody asks. */
   verification?: VerificationSettings;
-  /** Number of the rollout by which the commit was chosen, and revision of `spec.sync`, where `spec.rollout` is set. */
-  rollout?: number;
-  revision?: string;
 }
 
 /** How to tell the gateway that its files changed. */

@@ -100,7 +100,11 @@ suite('judgeResource', () => {
       [{}, defaults],
       [own, { requests: [{ path: '/x' }], forMs: 0, intervalMs: 60_000, failureThreshold: 1 }],
     ] as const) {
-      const verdict = judgeResource(resource({}, { gateway: { port: 1, tls: false, verify } as never }), 'default');
+      const verdict = judgeResource(
+        resource({}, { gateway: { port: 1, tls: false, verify } as never }),
+        'default',
+        unasked,
+      );
       assert.ok(verdict.kind === 'act');
       assert.deepEqual(verdict.intent.verification, expected);
       assert.equal('verification' in verdict.intent, expected !== undefined);

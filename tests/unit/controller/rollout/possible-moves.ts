@@ -109,7 +109,8 @@ function check({ world: { state: before }, givenUp }: Node, world: World, setup:
   const couldTell = really.filter(
     (gateway) => !isSkipped(gateway, rollout.startedAt) && !isLater(gateway, rollout.startedAt),
   );
-  const isBad = setup.bad.includes(rollout.stableCommit as never) && was?.stableCommit !== rollout.stableCommit;
+  const isNew = rollout.phase === 'Complete' && was?.stableCommit !== rollout.stableCommit;
+  const isBad = isNew && setup.bad.includes(rollout.stableCommit as never);
   assert.ok(!isBad || couldTell.length <= (setup.spec.maxFailures ?? 0), 'a bad commit is stable');
   const { verified, failing } = standingOf(rollout, really);
   const failures = [...(rollout.failures ?? []), ...failing];
