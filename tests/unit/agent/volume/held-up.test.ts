@@ -74,33 +74,3 @@ suite('an agent that is held up right before any call, and makes it when another
     }
   }
 });
-
-test('an agent that is held up right before any call leaves no folder where the next one needs a file', async (t) => {
-  const { url: repo, commit } = await server.createRepository('held-up-folder');
-  const [one, work] = [await commit({ files: { z: '1' } }), await commit({ files: { z: '2', 'f/x': 'below' } })];
-  const [none, file] = [
-    await commit({ files: { z: '3', 'f/x': null } }),
-    await commit({ files: { z: '4', f: 'a file' } }),
-  ];
-  let repoFolder: string | undefined;
-  for (let step = 1, isHeld = true; isHeld; step += 1) {
-    assert.ok(step < STEPS, 'never reached the end');
-    const sandbox: Sandbox = await createSandbox(t, { repo: repoFolder });
-    repoFolder = sandbox.repo;
-    await sandbox.sync({ repo, commit: one });
-    let goOn: (() => void) | undefined;
-    const onHeld = (call: () => void) => {
-      goOn = call;
-    };
-    const end = killAt(t, { step, hasLinks: true, from: /\/(?:f|folder-\d+)$/, onHeld });
-    await sandbox.sync({ repo, commit: work }).catch((error) => assert.match(error.message, /EIO: /));
-    isHeld = end();
-    await sandbox.restart();
-    await sandbox.sync({ repo, commit: none });
-    try {
-      goOn?.();
-    } catch {} // that it fails is the best that can happen
-    await sandbox.sync({ repo, commit: file });
-    assert.equal((await sandbox.files()).f, 'a file', `step ${step}: ${contents(sandbox)}`);
-  }
-});
