@@ -12,14 +12,18 @@ export interface Container {
   image: string;
   env: { name: string; value?: string; valueFrom?: { fieldRef: { fieldPath: string } } }[];
   ports: { name: string; containerPort: number; hostPort?: number }[];
-  volumeMounts: { name: string; mountPath: string; subPath?: string }[];
+  volumeMounts: { name: string; mountPath: string; subPath?: string; readOnly?: boolean }[];
   securityContext: Record<string, unknown>;
   resources: object;
 }
 
 export interface Pod {
   metadata: { name: string; annotations: Record<string, string>; labels: Record<string, string> };
-  spec: { initContainers?: Container[]; containers: Container[]; volumes: { name: string }[] };
+  spec: {
+    initContainers?: Container[];
+    containers: Container[];
+    volumes: { name: string; configMap?: { name: string } }[];
+  };
 }
 
 export interface InjectionWorld {

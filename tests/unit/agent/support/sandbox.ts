@@ -54,7 +54,13 @@ interface SandboxOptions {
   git?: Git;
   http?: GuardedHttp;
   /** Where credentials are mounted. */
-  files?: { tokenFile?: string; sshKeyFile?: string; knownHostsFile?: string; caFile?: string | undefined };
+  files?: {
+    tokenFile?: string;
+    sshKeyFile?: string;
+    knownHostsFile?: string;
+    caFile?: string | undefined;
+    extraCaFile?: string;
+  };
   /** Port of the gateway. */
   port?: number;
   /** Of V8's heap, as the agent takes it to be. */
@@ -90,6 +96,7 @@ export async function createSandbox(
     GIT_SSH_KEY_FILE: files.sshKeyFile,
     GIT_KNOWN_HOSTS_FILE: files.knownHostsFile,
     GIT_CA_FILE: files.caFile,
+    GIT_EXTRA_CA_FILE: files.extraCaFile,
   });
   const onFetch = () => {
     fetches += 1;
