@@ -75,7 +75,7 @@ class SharedCluster {
 }
 
 /**
- * The unit tests compute, most others wait: they run at the same time, each in a lane of its own, with so many files at a
+ * The unit tests compute, most others wait: they run at the same time, each in its own lane, with so many files at a
  * time that neither leaves a processor idle.
  */
 function lanesOf(selected: Map<string, string[]>): { groups: [string, string[]][]; concurrency: number }[] {

@@ -65,7 +65,7 @@ export async function createBareRepository(root: string, name: string, baseUrl: 
   await appendFile(path.join(folder, 'config'), configuration);
   const resolve = (revision: string) =>
     run('rev-parse', '--verify', '--quiet', `${revision}^{commit}`).catch(() => undefined);
-  /** Most refs are files of their own, for which no git has to start. */
+  /** Most refs are files: no git has to start for those. */
   const tipOf = async (ref: string) => {
     const tip = (await readFile(path.join(folder, ref), 'utf8').catch(() => '')).trim();
     return isCommitHash(tip) ? tip : await resolve(ref);
