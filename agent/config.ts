@@ -34,7 +34,8 @@ export const agentConfigSchema = v.object({
   GIT_SSH_KEY_FILE: v.optional(path),
   GIT_KNOWN_HOSTS_FILE: v.optional(path),
   GIT_CA_FILE: v.optional(path),
-  /** Folder in memory for a private copy of the SSH key, where ssh does not take the mounted one. Left out: TMPDIR. */
+  /** CAs of the installation, in addition to the system's, where there is no `GIT_CA_FILE`. The file may be missing. */
+  GIT_EXTRA_CA_FILE: v.optional(path),
   /** Networks that no git host may be in, and whether local ones are allowed all the same. */
   GIT_DENIED_NETWORKS: networks(DENIED_NETWORKS),
   GIT_ALLOW_LOCAL: flag(false),

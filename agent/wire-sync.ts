@@ -25,7 +25,7 @@ interface Given {
   git: Git;
   /** Checks the addresses that git and Git LFS connect to. */
   http: GuardedHttp;
-  /** Folder in memory, where a private copy of the SSH key may lie for the time of a fetch. */
+  /** Folder in memory, where a private copy of the SSH key and a bundle of CAs may lie for the time of a fetch. */
   keyFolder: string;
   /** The user that git runs as. */
   uid: number;
@@ -51,6 +51,7 @@ export async function wireSync(config: AgentConfig, given: Given): Promise<SyncD
       sshKeyFile: config.GIT_SSH_KEY_FILE,
       knownHostsFile: config.GIT_KNOWN_HOSTS_FILE,
       caFile: config.GIT_CA_FILE,
+      extraCaFile: config.GIT_EXTRA_CA_FILE,
       keyFolder,
       uid,
       http,

@@ -10,6 +10,14 @@ const quantities = v.optional(
 /** As a container has them. */
 const resources = v.strictObject({ requests: quantities, limits: quantities }, 'must have requests and limits at most');
 
+const configMapKey = v.strictObject(
+  {
+    name: v.pipe(v.string(), v.regex(/^[a-z0-9][-a-z0-9.]*$/, 'must be the name of a ConfigMap')),
+    key: v.pipe(v.string(), v.regex(/^[-._a-zA-Z0-9]+$/, 'must be a key of a ConfigMap')),
+  },
+  'must have a name and a key',
+);
+
 /** Environment of the controller; the reference in docs/reference/configuration.md says the same. */
 export const configSchema = v.pipe(
   v.object({
@@ -28,6 +36,7 @@ export const configSchema = v.pipe(
     AGENT_IMAGE_ALLOWED_REPOSITORIES: list(),
     AGENT_LOG_LEVEL: v.optional(logLevel, 'info'),
     AGENT_RESOURCES: json(resources, 'the resources of a container'),
+    AGENT_CA_CONFIG_MAP: json(configMapKey, 'the name and the key of a ConfigMap'),
     AUTO_BIND_AGENT: flag(true),
     GIT_ALLOW_LOCAL: flag(false),
     GIT_DENIED_NETWORKS: networks(DENIED_NETWORKS),

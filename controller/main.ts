@@ -183,7 +183,11 @@ async function startAdmission() {
       GIT_DENIED_NETWORKS: config.GIT_DENIED_NETWORKS.join(','),
       GIT_ALLOW_LOCAL: String(config.GIT_ALLOW_LOCAL),
     },
-    defaults: { logLevel: config.AGENT_LOG_LEVEL, resources: config.AGENT_RESOURCES },
+    defaults: {
+      logLevel: config.AGENT_LOG_LEVEL,
+      resources: config.AGENT_RESOURCES,
+      caConfigMap: config.AGENT_CA_CONFIG_MAP,
+    },
     readBody: createReadBody({ maxBytes: MAX_REVIEW_BYTES, budgetBytes: 2 * MAX_REVIEW_BYTES }),
     log,
     onReview: (outcome, seconds) => {

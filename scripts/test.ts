@@ -1,8 +1,10 @@
 import { glob } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { buildBundles } from './demo/build-bundles.ts';
 import { runNodeTests } from './test/run-node-tests.ts';
 import { describeTallies, type Tally, tallyOfFailure } from './test/tally.ts';
+import { TestOutput } from './test/test-output.ts';
 import { type ControlPlane, startControlPlane } from './testbed/control-plane.ts';
 import { findBinaries } from './testbed/find-binaries.ts';
 import { installCrds } from './testbed/install-crds.ts';
@@ -72,7 +74,24 @@ class SharedCluster {
   }
 }
 
-/** Runs the groups one after the other, whatever the earlier ones came to. */
+/**
+ * The unit tests compute, most others wait: they run at the same time, each in its own lane, with so many files at a
+ * time that neither leaves a processor idle.
+ */
+function lanesOf(selected: Map<string, string[]>): { groups: [string, string[]][]; concurrency: number }[] {
+  const processors = Math.max(2, availableParallelism());
+  const groups = [...selected];
+  const lanes = [groups.filter(([group]) => group === 'unit'), groups.filter(([group]) => group !== 'unit')];
+  const [first, second] = lanes.filter((lane) => lane.length > 0);
+  if (!first) return [];
+  if (!second) return [{ groups: first, concurrency: processors }];
+  return [
+    { groups: first, concurrency: Math.ceil(processors / 2) },
+    { groups: second, concurrency: processors },
+  ];
+}
+
+/** Runs all groups, whatever others come to. Their output comes in the order of the groups. */
 async function runGroups(selected: Map<string, string[]>, flags: string[]): Promise<Tally[]> {
   const cluster = new SharedCluster();
   const provided = provideBinaries([...selected.keys()]);
@@ -82,17 +101,28 @@ async function runGroups(selected: Map<string, string[]>, flags: string[]): Prom
     await step(`Finding ${binaries.join(', ')}`, async () => await provided.get(group));
     return { TEST_CLUSTER: JSON.stringify(await cluster.start()) };
   };
-  const tallies: Tally[] = [];
+  let before: Promise<unknown> | undefined;
+  const lanes = lanesOf(selected).map(({ groups, concurrency }) => {
+    const output = new TestOutput({ isHeld: before !== undefined });
+    before?.then(() => output.release());
+    const run = async () => {
+      const tallies: Tally[] = [];
+      for (const [group, files] of groups) {
+        output.write(`\n== ${group} (test files: ${files.length})\n`);
+        const tally = prepare(group).then((env) => runNodeTests(files, { flags, env, concurrency, output }));
+        tallies.push(await tally.catch((error: Error) => explainFailure(group, error)));
+      }
+      return tallies;
+    };
+    const lane = run();
+    before = lane;
+    return lane;
+  });
   try {
-    for (const [group, files] of selected) {
-      console.log(`\n== ${group} (test files: ${files.length})`);
-      const tally = prepare(group).then((env) => runNodeTests(files, flags, env));
-      tallies.push(await tally.catch((error: Error) => explainFailure(group, error)));
-    }
+    return (await Promise.all(lanes)).flat();
   } finally {
     await cluster.stop();
   }
-  return tallies;
 }
 
 function explainFailure(group: string, error: Error): Tally {

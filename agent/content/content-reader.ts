@@ -1,5 +1,5 @@
 import { TerminalError, TransientError } from '../../shared/errors.ts';
-import type { BlobReader } from '../git/blob-reader.ts';
+import { type BlobReader, wholeOf } from '../git/blob-reader.ts';
 import { isLfsPointer, MAX_POINTER_BYTES, parseLfsPointer } from '../lfs/lfs-pointer.ts';
 import type { Content, LfsStore } from '../lfs/lfs-store.ts';
 import type { DesiredFile } from '../plan/plan-input.ts';
@@ -23,12 +23,9 @@ export class ContentReader {
   async open(file: DesiredFile): Promise<Content> {
     const blob = await this.#blobs.open(file.blob);
     if (blob.size >= MAX_POINTER_BYTES) return blob;
-    const parts: Buffer[] = [];
-    for await (const chunk of blob.chunks) parts.push(chunk);
-    const content = parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts);
-    return isLfsPointer(content, content.length)
-      ? await this.#openObject(file, content)
-      : { ...blob, chunks: [content] };
+    const content = await wholeOf(blob);
+    if (isLfsPointer(content, content.length)) return await this.#openObject(file, content);
+    return { size: blob.size, chunks: [content] };
   }
 
   async close(): Promise<void> {

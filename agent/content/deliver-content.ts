@@ -63,7 +63,7 @@ async function deliverAsIs(blob: Content, file: DesiredFile, sink: ContentSink):
   const hash = createHash('sha256');
   let head = Buffer.alloc(0);
   for await (const chunk of blob.chunks) {
-    if (head.length < HEAD_BYTES) head = Buffer.concat([head, chunk.subarray(0, HEAD_BYTES - head.length)]);
+    if (file.template && head.length < HEAD_BYTES) head = Buffer.concat([head, chunk.subarray(0, HEAD_BYTES)]);
     hash.update(chunk);
     await sink(chunk);
   }

@@ -1,5 +1,11 @@
 import type { Git } from '../../shared/io/git/git.ts';
-import { isLfsPointer, type LfsPointer, MAX_POINTER_BYTES, parseLfsPointer } from '../lfs/lfs-pointer.ts';
+import {
+  isLfsPointer,
+  type LfsPointer,
+  MAX_POINTER_BYTES,
+  MIN_POINTER_BYTES,
+  parseLfsPointer,
+} from '../lfs/lfs-pointer.ts';
 import type { Content } from '../lfs/lfs-store.ts';
 import { DamagedCloneError, type GitStream, MissingBlobError, startGitStream } from './git-stream.ts';
 
@@ -35,11 +41,13 @@ export class BlobReader {
   /** Throws {@link MissingBlobError} where the repository does not have it. */
   async open(blob: string): Promise<Content> {
     this.#ask(blob);
-    const header = await this.#readLine();
-    const [id, type, size] = header.split(' ');
-    if (type === 'missing') throw new MissingBlobError(`cat-file says: ${header}`);
-    if (type !== 'blob' || id !== blob) throw new DamagedCloneError(`cat-file says: ${header}`);
-    return { size: Number(size), chunks: this.#read(Number(size)) };
+    const header = this.#takeLine() ?? (await this.#readLine());
+    if (!header.startsWith(blob) || !header.startsWith(' blob ', blob.length)) {
+      const isMissing = header.endsWith(' missing');
+      throw new (isMissing ? MissingBlobError : DamagedCloneError)(`cat-file says: ${header}`);
+    }
+    const size = Number(header.slice(blob.length + ' blob '.length));
+    return { size, chunks: this.#take(size) ?? this.#read(size) };
   }
 
   /** Ends the process. */
@@ -65,6 +73,23 @@ export class BlobReader {
   #send(blobs: string[]): void {
     if (blobs.length === 0) return;
     this.#stream.child.stdin?.write(`${blobs.map((blob) => `contents ${blob}\n`).join('')}flush\n`);
+  }
+
+  /** The next line, where all of it has come already. */
+  #takeLine(): string | undefined {
+    const end = this.#rest.indexOf(10);
+    if (end === -1) return undefined;
+    const line = this.#rest.toString('latin1', 0, end);
+    this.#rest = this.#rest.subarray(end + 1);
+    return line;
+  }
+
+  /** Content with the line feed that follows it, where all of it has come already: there may be very many small ones. */
+  #take(size: number): Buffer[] | undefined {
+    if (this.#rest.length <= size) return undefined;
+    const content = this.#rest.subarray(0, size);
+    this.#rest = this.#rest.subarray(size + 1);
+    return [content];
   }
 
   async *#read(size: number): AsyncGenerator<Buffer> {
@@ -117,16 +142,14 @@ export async function findPointers(git: Git, gitDir: string, blobs: string[]): P
   const lines = (await git.run(args, { input, maxOutputBytes: maxBytes(input) })).toString('latin1').split('\n');
   const small = lines.flatMap((line) => {
     const [, size, blob] = /^(\d+) ([0-9a-f]+)$/.exec(line) ?? [];
-    return blob && Number(size) < MAX_POINTER_BYTES ? [blob] : [];
+    return blob && Number(size) >= MIN_POINTER_BYTES && Number(size) < MAX_POINTER_BYTES ? [blob] : [];
   });
   const reader = new BlobReader(git, gitDir);
   try {
     reader.announce(small);
     const pointers: LfsPointer[] = [];
     for (const blob of small) {
-      const chunks: Buffer[] = [];
-      for await (const chunk of (await reader.open(blob)).chunks) chunks.push(chunk);
-      const content = Buffer.concat(chunks);
+      const content = await wholeOf(await reader.open(blob));
       const pointer = isLfsPointer(content, content.length) ? parseLfsPointer(content) : undefined;
       if (pointer) pointers.push(pointer);
     }
@@ -134,4 +157,12 @@ export async function findPointers(git: Git, gitDir: string, blobs: string[]): P
   } finally {
     await reader.close();
   }
+}
+
+/** For content that is known to be small. */
+export async function wholeOf({ chunks }: Content): Promise<Buffer> {
+  if (Array.isArray(chunks) && chunks.length === 1) return chunks[0];
+  const parts: Buffer[] = [];
+  for await (const chunk of chunks) parts.push(chunk);
+  return Buffer.concat(parts);
 }

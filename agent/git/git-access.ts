@@ -3,6 +3,7 @@ import { authorizationOf, parseRepository } from '../../shared/domain/repository
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
+import { withExtraCas } from './extra-cas.ts';
 import { findRepository, targetOf } from './git-target.ts';
 import { withSshKey } from './ssh-key.ts';
 
@@ -11,8 +12,11 @@ export interface AccessFiles {
   tokenFile: string | undefined;
   sshKeyFile: string | undefined;
   knownHostsFile: string | undefined;
+  /** CAs to trust and no others, which a resource names. */
   caFile: string | undefined;
-  /** Folder in memory, where a private copy of the SSH key may lie for the time of a fetch. */
+  /** CAs of the installation to trust in addition to the system's, unless there is a `caFile`; may be missing. */
+  extraCaFile: string | undefined;
+  /** Folder in memory, where a private copy of the SSH key and a bundle of CAs may lie for the time of a fetch. */
   keyFolder: string;
   /** The user that git runs as. */
   uid: number;
@@ -32,6 +36,18 @@ export interface GitSource {
  * where the host turns out to have moved the repository within itself. What had to be copied is gone afterwards.
  */
 export async function withGitAccess<T>(
+  source: GitSource,
+  files: AccessFiles,
+  run: (access: GitAccess) => Promise<T>,
+): Promise<T> {
+  const { caFile, extraCaFile, keyFolder } = files;
+  if (caFile || !extraCaFile) return await openAccess(source, files, run);
+  return await withExtraCas({ file: extraCaFile, folder: keyFolder }, (bundle) =>
+    openAccess(source, { ...files, caFile: bundle }, run),
+  );
+}
+
+async function openAccess<T>(
   { repo, ignoresHostKey }: GitSource,
   files: AccessFiles,
   run: (access: GitAccess) => Promise<T>,

@@ -8,6 +8,8 @@ export interface LfsPointer {
 
 /** Pointers are shorter. */
 export const MAX_POINTER_BYTES = 1024;
+/** And those that name content are longer: version, sum and size take so much. */
+export const MIN_POINTER_BYTES = 120;
 
 const HEADER = Buffer.from('version https://git-lfs.github.com/spec/');
 

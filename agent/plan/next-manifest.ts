@@ -23,9 +23,13 @@ export function updateBefore(plan: Plan, staged: OwnedFile[], { files }: Manifes
   };
 }
 
-function announce({ earlier: _, wasOurs: __, ...record }: OwnedFile, change: Change | undefined): OwnedFile {
+function announce(given: OwnedFile, change: Change | undefined): OwnedFile {
   const earlier = change && ownContent(change);
   const wasOurs = change !== undefined && 'file' in change && !COMING.has(change.reason);
+  const isPlain = earlier === undefined && !wasOurs && given.earlier === undefined && given.wasOurs === undefined;
+  // Of a first sync, all are.
+  if (isPlain) return given;
+  const { earlier: _, wasOurs: __, ...record } = given;
   return { ...record, ...(earlier !== undefined && { earlier }), ...(wasOurs && { wasOurs }) };
 }
 

@@ -15,7 +15,6 @@ import {
 } from 'node:fs';
 import { TerminalError } from '../../shared/errors.ts';
 
-const SETGID = 0o2000;
 const FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 /** Where Linux gives an open folder a path that leads to it and nowhere else: what openat(2) is for, which Node lacks. */
 const DESCRIPTORS = '/proc/self/fd';
@@ -97,12 +96,6 @@ export class Folder {
 
   get mode(): number {
     return fstatSync(this.#descriptor).mode & 0o7777;
-  }
-
-  /** The group that everything made in it gets (setgid); undefined where each gets that of its maker. */
-  get inheritedGroup(): number | undefined {
-    const { mode, gid } = fstatSync(this.#descriptor);
-    return mode & SETGID ? gid : undefined;
   }
 
   chmod(mode: number): void {

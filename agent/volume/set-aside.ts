@@ -11,9 +11,6 @@ const OWN = /^(?:\d+|manifest\.jsonl|(?:back|dropped)-\d+)$/;
 const REPLACED = /^saved-\d+\.(.+)$/;
 const KEPT = /^keep\.(.+)$/;
 
-/** A folder on its way to its place. */
-export const NEW_FOLDER = 'folder';
-
 /** For what makes room and may go: the name holds what was seen there (of a file), so that anything else is told from it. */
 export function replacedName(number: number, seen: Fingerprint | undefined): string {
   return `saved-${number}.${seen ? print(seen) : 'none'}`;

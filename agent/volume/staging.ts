@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs';
 import { TransientError } from '../../shared/errors.ts';
 import type { Folder } from './folder.ts';
 import { Pacer } from './pacer.ts';
-import { isExpendable, NEW_FOLDER, putAside } from './set-aside.ts';
+import { isExpendable, putAside } from './set-aside.ts';
 
 /** Opens a folder with the agent's own files. */
 interface AgentFolders {
@@ -29,13 +29,12 @@ const ATTEMPTS = 100;
 export class Staging {
   readonly #root: AgentFolders;
   readonly #name: string;
-  /** To make and move what is on its way; closed with this. */
-  readonly folder: Folder;
+  readonly #folder: Folder;
 
   private constructor(root: AgentFolders, name: string, folder: Folder) {
     this.#root = root;
     this.#name = name;
-    this.folder = folder;
+    this.#folder = folder;
   }
 
   /** Makes the folder of an owner of the lock: `generation` is the number of the lock. */
@@ -52,20 +51,20 @@ export class Staging {
 
   /** The folder as a path of this process. */
   get path(): string {
-    return this.folder.at('.');
+    return this.#folder.at('.');
   }
 
   at(name: string): string {
-    return this.folder.at(name);
+    return this.#folder.at(name);
   }
 
   /** Whether nobody removed it. */
   get isAlive(): boolean {
-    return this.folder.isAlive;
+    return this.#folder.isAlive;
   }
 
   async empty(): Promise<void> {
-    await emptyFolder(this.#root, this.#name, this.folder);
+    await emptyFolder(this.#root, this.#name, this.#folder);
   }
 
   /** Removes it with everything in it. */
@@ -77,7 +76,7 @@ export class Staging {
   }
 
   close(): void {
-    this.folder.close();
+    this.#folder.close();
   }
 }
 
@@ -141,7 +140,6 @@ async function emptyFolder(root: AgentFolders, name: string, folder: Folder): Pr
   for (const path of folder.isAlive ? folder.paths() : []) {
     const entry = path.toString().slice(folder.at('').length);
     const stats = lstatSync(path, { throwIfNoEntry: false });
-    if (entry === NEW_FOLDER && folder.removeFolder(entry)) continue;
     if (stats && isExpendable(entry, stats)) folder.unlink(entry);
     else if (stats) {
       const kept = root.openAgentFolder(KEPT);

@@ -73,7 +73,7 @@ function addSidecar(
   const identity = identityOf(data.container, pod);
   if (identity.runAsUser === 0) return { kind: 'denied', because: 'pod', message: rootMessage(data.container.name) };
   const taken = (pod.spec.volumes ?? []).map((volume) => volume.name);
-  const volumes = sidecarVolumes({ crName: name, spec }, taken);
+  const volumes = sidecarVolumes({ crName: name, spec }, taken, defaults.caConfigMap);
   const container = sidecarContainer({
     ...{ pod, crName: name, profile, spec, image, gitVariables, defaults, identity, volumes, dataMount: data.mount },
     gatewayName: annotations?.[POD_ANNOTATIONS.gatewayName] ?? labels?.['app.kubernetes.io/name'],

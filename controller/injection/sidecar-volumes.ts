@@ -12,6 +12,7 @@ export const SIDECAR_PATHS = {
   headers: '/etc/sync-agent/credentials/headers',
   verifyKeys: '/etc/sync-agent/verify-keys',
   memory: '/run/sync-agent',
+  extraCas: '/etc/sync-agent/ca',
   token: '/var/run/secrets/kubernetes.io/serviceaccount',
 };
 
@@ -23,6 +24,7 @@ const NAMES = {
   credentials: 'sync-agent-credentials',
   verifyKeys: 'sync-agent-verify-keys',
   memory: 'sync-agent-memory',
+  extraCas: 'sync-agent-ca',
 };
 
 /** Larger than any Secret. What is in the volume counts against the memory limit of the agent. */
@@ -34,6 +36,7 @@ export interface SidecarVolumes {
   hasCredentials: boolean;
   hasVerifyKeys: boolean;
   hasMemory: boolean;
+  hasExtraCas: boolean;
   volumes: object[];
 }
 
@@ -43,8 +46,17 @@ export interface Followed {
   spec: Omit<ObservedSpec, 'sync'>;
 }
 
+/** A ConfigMap of the pod's namespace with CAs (PEM) for git hosts, and its key. */
+export interface CaConfigMap {
+  name: string;
+  key: string;
+}
+
+/** Name of the file with these CAs, in their folder. */
+export const EXTRA_CAS_FILE = 'ca.crt';
+
 /** Makes the volumes of a sidecar. A name that the pod already uses gets a number. */
-export function sidecarVolumes(followed: Followed, taken: string[]): SidecarVolumes {
+export function sidecarVolumes(followed: Followed, taken: string[], caConfigMap?: CaConfigMap): SidecarVolumes {
   const all = new Set(taken);
   const names = Object.fromEntries(
     Object.entries(NAMES).map(([key, name]) => [key, freeName(name, all)]),
@@ -59,6 +71,7 @@ export function sidecarVolumes(followed: Followed, taken: string[]): SidecarVolu
     hasCredentials: credentials.length > 0,
     hasVerifyKeys: verifyKeys !== undefined,
     hasMemory: copiesCredentials(followed.spec),
+    hasExtraCas: caConfigMap !== undefined,
     volumes: [
       { name: names.repository, emptyDir: {} },
       { name: names.scratch, emptyDir: {} },
@@ -69,9 +82,17 @@ export function sidecarVolumes(followed: Followed, taken: string[]): SidecarVolu
       ...(copiesCredentials(followed.spec)
         ? [{ name: names.memory, emptyDir: { medium: 'Memory', sizeLimit: MEMORY_LIMIT } }]
         : []),
+      ...(caConfigMap ? [{ name: names.extraCas, configMap: extraCas(caConfigMap) }] : []),
     ],
   };
 }
+
+/** Pods start without it, and agents find it once it is there. */
+const extraCas = ({ name, key }: CaConfigMap) => ({
+  name,
+  items: [{ key, path: EXTRA_CAS_FILE }],
+  optional: true,
+});
 
 /** Secrets that the resource names, each as a file that a variable points at. */
 export function credentialSources({ crName, spec: { git, gateway } }: Followed) {

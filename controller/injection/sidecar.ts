@@ -2,8 +2,10 @@ import { AGENT_CONTAINER } from '../../shared/api/names.ts';
 import type { ObservedSpec } from '../watch/observed-gateway-sync.ts';
 import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';
 import {
+  type CaConfigMap,
   copiesCredentials,
   credentialSources,
+  EXTRA_CAS_FILE,
   type Followed,
   headerSources,
   SIDECAR_PATHS,
@@ -26,6 +28,8 @@ export interface SidecarDefaults {
   logLevel?: string | undefined;
   /** As a container has them. */
   resources?: object | undefined;
+  /** CAs for git hosts in addition to the public ones. */
+  caConfigMap?: CaConfigMap | undefined;
 }
 
 const defaultResources = { requests: { cpu: '10m', memory: '64Mi' }, limits: { memory: '256Mi' } };
@@ -112,6 +116,7 @@ function volumeMountsOf({ dataMount: { name, subPath }, volumes }: SidecarInput)
       ? [{ name: names.credentials, mountPath: SIDECAR_PATHS.credentials, readOnly: true }]
       : []),
     ...(volumes.hasVerifyKeys ? [{ name: names.verifyKeys, mountPath: SIDECAR_PATHS.verifyKeys, readOnly: true }] : []),
+    ...(volumes.hasExtraCas ? [{ name: names.extraCas, mountPath: SIDECAR_PATHS.extraCas, readOnly: true }] : []),
     ...(volumes.hasMemory ? [{ name: names.memory, mountPath: SIDECAR_PATHS.memory }] : []),
   ];
 }
@@ -149,6 +154,9 @@ function sidecarEnvironment(identity: AgentIdentity, ports: AgentPorts) {
       name: variable,
       value: `${SIDECAR_PATHS.credentials}/${file}`,
     })),
+    ...(defaults.caConfigMap
+      ? [{ name: 'GIT_EXTRA_CA_FILE', value: `${SIDECAR_PATHS.extraCas}/${EXTRA_CAS_FILE}` }]
+      : []),
     ...(copiesCredentials(spec) ? [{ name: 'MEMORY_PATH', value: SIDECAR_PATHS.memory }] : []),
     ...(headerSources(spec).length > 0 ? [{ name: 'RELOAD_HEADERS_DIR', value: SIDECAR_PATHS.headers }] : []),
     ...(verifyKeysSecret(spec) ? [{ name: 'GIT_VERIFY_KEYS_DIR', value: SIDECAR_PATHS.verifyKeys }] : []),

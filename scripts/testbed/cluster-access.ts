@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
+import { CallError, callApi } from './call-api.ts';
 import { runCommand } from './run-command.ts';
 
 /** The binaries that come with every control plane. */
@@ -75,23 +75,16 @@ export function accessCluster(details: ClusterDetails): ClusterAccess {
 }
 
 /** Asks for a token of two hours (https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-request-v1/). */
-async function issueToken({ kubeconfig }: ServerDetails, account: Account): Promise<string> {
-  // Half a second to load, and most tests need no token.
-  const { clientOf } = await import('./client-of.ts');
-  const client = clientOf(kubeconfig, { userAgent: 'testbed' });
+async function issueToken(server: ServerDetails, account: Account): Promise<string> {
   const boundObjectRef = account.pod && { apiVersion: 'v1', kind: 'Pod', name: account.pod };
-  const request = { spec: { expirationSeconds: 7_200, ...(boundObjectRef && { boundObjectRef }) } };
-  const accountPath = corePath('serviceaccounts', account.namespace, account.serviceAccount);
-  try {
-    for (const deadline = Date.now() + 60_000; ; await sleep(100)) {
-      try {
-        return (await client.create<{ status: { token: string } }>(`${accountPath}/token`, request)).status.token;
-      } catch (error) {
-        if (!isApiError(error, 404) || Date.now() > deadline) throw error;
-      }
+  const body = { spec: { expirationSeconds: 7_200, ...(boundObjectRef && { boundObjectRef }) } };
+  const path = `${corePath('serviceaccounts', account.namespace, account.serviceAccount)}/token`;
+  for (const deadline = Date.now() + 60_000; ; await sleep(100)) {
+    try {
+      return (await callApi<{ status: { token: string } }>(server, { method: 'POST', path, body })).status.token;
+    } catch (error) {
+      if (!(error instanceof CallError && error.status === 404) || Date.now() > deadline) throw error;
     }
-  } finally {
-    client.close();
   }
 }
 

@@ -1,7 +1,11 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { gitEnvironment } from './git-command.ts';
+
+/** The program itself: `git http-backend` would start one more process for each request. */
+let program: string | undefined;
 
 /** Lets `git http-backend` (git-http-backend(1)) answer a request; `body` is the request's body, unpacked. */
 export function answerWithGit(
@@ -9,7 +13,8 @@ export function answerWithGit(
   response: ServerResponse,
   { body, root }: { body: Readable; root: string },
 ): void {
-  const cgi = spawn('git', ['http-backend'], { env: cgiEnvironment(request, root), stdio: ['pipe', 'pipe', 'ignore'] });
+  program ??= path.join(execFileSync('git', ['--exec-path'], { encoding: 'utf8' }).trim(), 'git-http-backend');
+  const cgi = spawn(program, { env: cgiEnvironment(request, root), stdio: ['pipe', 'pipe', 'ignore'] });
   cgi.on('error', () => response.destroy());
   // git ends before it has read everything when it refuses a request.
   cgi.stdin.on('error', () => {});

@@ -1,5 +1,6 @@
-import { mkdir } from 'node:fs/promises';
+import { appendFile, mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import { type FileChange, fastImportStream, type NewCommit } from './fast-import.ts';
 import { git } from './git-command.ts';
 
@@ -41,24 +42,34 @@ export interface GitRepository {
 }
 
 /** What hosts of git allow: partial clones, fetches of a commit by its id, pushes. No maintenance in the background. */
-const configuration = {
-  'uploadpack.allowFilter': 'true',
-  'uploadpack.allowTipSHA1InWant': 'true',
-  'uploadpack.allowReachableSHA1InWant': 'true',
-  'http.receivepack': 'true',
-  'gc.auto': '0',
-  'receive.autogc': 'false',
-};
+const configuration = `
+[uploadpack]
+	allowFilter = true
+	allowTipSHA1InWant = true
+	allowReachableSHA1InWant = true
+[http]
+	receivepack = true
+[gc]
+	auto = 0
+[receive]
+	autogc = false
+`;
 
 /** Makes an empty bare repository below a folder; `name` may hold slashes. */
 export async function createBareRepository(root: string, name: string, baseUrl: string): Promise<GitRepository> {
   const folder = path.join(root, `${name}.git`);
   await mkdir(folder, { recursive: true });
   const run = (...args: string[]) => git(folder, args);
-  await run('init', '--quiet', '--bare', '--initial-branch=main');
-  for (const [key, value] of Object.entries(configuration)) await run('config', key, value);
+  // Without a template, which would bring a dozen examples of hooks.
+  await run('init', '--quiet', '--bare', '--initial-branch=main', '--template=');
+  await appendFile(path.join(folder, 'config'), configuration);
   const resolve = (revision: string) =>
     run('rev-parse', '--verify', '--quiet', `${revision}^{commit}`).catch(() => undefined);
+  /** Most refs are files: no git has to start for those. */
+  const tipOf = async (ref: string) => {
+    const tip = (await readFile(path.join(folder, ref), 'utf8').catch(() => '')).trim();
+    return isCommitHash(tip) ? tip : await resolve(ref);
+  };
   const write = (commit: NewCommit) =>
     git(folder, ['fast-import', '--quiet', '--force', '--done', '--date-format=raw'], fastImportStream(commit));
   return {
@@ -68,7 +79,7 @@ export async function createBareRepository(root: string, name: string, baseUrl: 
     git: run,
     commit: async ({ files, message = 'Change', branch = 'main' }) => {
       const ref = `refs/heads/${branch}`;
-      const parent = await resolve(ref);
+      const parent = await tipOf(ref);
       return await write({ ref, message, files, ...(parent && { parent }) });
     },
     forcePush: async ({ files, message = 'Replaced', branch = 'main' }) => {

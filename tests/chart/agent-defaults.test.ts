@@ -28,6 +28,25 @@ test('all sidecars get the log level and the resources of the values, unless the
   assert.deepEqual(exception.resources, own);
 });
 
+test('all sidecars get the CAs of the values, from the ConfigMap of their own namespace, which may be missing', async (t) => {
+  const values = { agent: { caConfigMap: { name: 'company-ca', key: 'bundle.pem' } } };
+  const { AGENT_CA_CONFIG_MAP = '' } = environmentOf(pick(await render(values), 'Deployment'));
+  const { namespace } = await startInjection(t, { environment: { AGENT_CA_CONFIG_MAP } });
+  await applyGatewaySync({ namespace, name: 'app' }, git);
+  const pod = await createPod(gatewayPod(namespace, 'gateway'));
+  const sidecar = sidecarOf(pod);
+  const volume = pod.spec.volumes?.find(({ configMap }) => configMap?.name === 'company-ca');
+  assert.deepEqual(volume?.configMap, {
+    defaultMode: 0o644,
+    name: 'company-ca',
+    items: [{ key: 'bundle.pem', path: 'ca.crt' }],
+    optional: true,
+  });
+  const mount = sidecar.volumeMounts.find(({ name }) => name === volume?.name);
+  assert.equal(mount?.readOnly, true);
+  assert.equal(sidecar.env.find(({ name }) => name === 'GIT_EXTRA_CA_FILE')?.value, `${mount?.mountPath}/ca.crt`);
+});
+
 test('the defaults of the chart are those of the controller', async (t) => {
   const { namespace } = await startInjection(t);
   await applyGatewaySync({ namespace, name: 'app' }, git);

@@ -80,7 +80,8 @@ function documentsOf(page: Page): { objects: Document[]; values: object[] } {
   return { objects, values };
 }
 
-const isForeign = ({ apiVersion = '' }: Document) => /argoproj\.io|fluxcd\.io|prometheus/.test(apiVersion);
+const isForeign = ({ apiVersion = '' }: Document) =>
+  /argoproj\.io|fluxcd\.io|prometheus|trust\.cert-manager\.io/.test(apiVersion);
 
 suite('what is true of', () => {
   for (const page of pages) {

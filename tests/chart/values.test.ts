@@ -140,6 +140,7 @@ const mistakes = {
     /prometheusRule\.disabled names SyncDrift, which is no alert of the chart: they are SyncControllerHasNoLeader, /,
   'webhook.timeoutSeconds=60': /at '\/webhook\/timeoutSeconds': maximum: got 60, want 30/,
   'agent.logLevel=loud': /at '\/agent\/logLevel': value must be one of 'trace', 'debug'/,
+  'agent.caConfigMap.key=a/b': /at '\/agent\/caConfigMap\/key': 'a\/b' does not match pattern/,
   'agent.resources.limit.cpu=1': /at '\/agent\/resources': additional properties 'limit' not allowed/,
   'dnsPolicy=Cluster': /at '\/dnsPolicy': value must be one of '', 'ClusterFirst'/,
   'extraVolumes[0].name=tmp,extraVolumes[0].emptyDir.medium=Memory': /extraVolumes must not set tmp: the chart sets it/,

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { API_VERSION, SYNC_REPORT } from '../../shared/api/group.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
-import { apply, kubectl } from './cluster.ts';
+import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
+import { apply, callApi } from './cluster.ts';
 
 /** A pod as a person writes it, with a data volume and the annotation that asks for the sidecar. */
 export function gatewayPod(namespace: string, name: string, annotations: Record<string, string> = {}) {
@@ -32,8 +33,9 @@ export function injectedPod(namespace: string, name: string, crName: string, ser
 }
 
 /** Reads the UID of a pod. */
-function podUID(namespace: string, name: string): Promise<string> {
-  return kubectl('get', 'pod', name, '--namespace', namespace, '--output', 'jsonpath={.metadata.uid}');
+async function podUID(namespace: string, name: string): Promise<string> {
+  const pod = await callApi<{ metadata: { uid: string } }>({ path: corePath('pods', namespace, name) });
+  return pod.metadata.uid;
 }
 
 /** Writes a report as the agent of a pod does; `ownerUID` may be that of another pod. */

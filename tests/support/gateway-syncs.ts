@@ -2,7 +2,8 @@ import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { Condition, ConditionType } from '../../shared/api/gateway-sync-status.ts';
 import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
 import { FIELD_MANAGERS, REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
-import { apply, kubectl } from './cluster.ts';
+import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
+import { apply, callApi } from './cluster.ts';
 import { until } from './until.ts';
 
 /** Names a resource in a namespace. */
@@ -37,7 +38,7 @@ export async function applyGatewaySync(...parameters: Parameters<typeof gatewayS
 
 /** Reads a GatewaySync. */
 async function readGatewaySync({ namespace, name }: Address): Promise<GatewaySync> {
-  return JSON.parse(await kubectl('get', 'gs', name, '--namespace', namespace, '--output', 'json')) as GatewaySync;
+  return await callApi<GatewaySync>({ path: gatewaySyncPath(namespace, name) });
 }
 
 /** Waits until a GatewaySync is as wanted, and gives it. */
@@ -56,27 +57,32 @@ export function condition({ status }: GatewaySync, type: ConditionType): Conditi
 }
 
 /** Annotates a GatewaySync as the receiver does for a request to move. */
-export async function request(
-  { namespace, name }: Address,
-  ref: string,
-  fields: { at?: Date; id?: string } = {},
-): Promise<void> {
+export async function request(address: Address, ref: string, fields: { at?: Date; id?: string } = {}): Promise<void> {
   const { at = new Date(), id = `${Math.random()}` } = fields;
-  await kubectl(
-    ...['annotate', 'gs', name, '--namespace', namespace, '--overwrite'],
-    `${REQUEST_ANNOTATIONS.requestedRef}=${ref}`,
-    `${REQUEST_ANNOTATIONS.requestedAt}=${at.toISOString()}`,
-    `${REQUEST_ANNOTATIONS.requestedBy}=github`,
-    `${REQUEST_ANNOTATIONS.requestId}=${id}`,
-    `--field-manager=${FIELD_MANAGERS.receiver}`,
-  );
+  const annotations = {
+    [REQUEST_ANNOTATIONS.requestedRef]: ref,
+    [REQUEST_ANNOTATIONS.requestedAt]: at.toISOString(),
+    [REQUEST_ANNOTATIONS.requestedBy]: 'github',
+    [REQUEST_ANNOTATIONS.requestId]: id,
+  };
+  await annotate(address, annotations, FIELD_MANAGERS.receiver);
 }
 
 /** Annotates a GatewaySync as the receiver does for a push to a branch. */
-export async function push({ namespace, name }: Address, branch: string, at = new Date()): Promise<void> {
-  await kubectl(
-    ...['annotate', 'gs', name, '--namespace', namespace, '--overwrite'],
-    `${REQUEST_ANNOTATIONS.pushedRef}=refs/heads/${branch}`,
-    `${REQUEST_ANNOTATIONS.pushedAt}=${at.toISOString()}`,
-  );
+export async function push(address: Address, branch: string, at = new Date()): Promise<void> {
+  const annotations = {
+    [REQUEST_ANNOTATIONS.pushedRef]: `refs/heads/${branch}`,
+    [REQUEST_ANNOTATIONS.pushedAt]: at.toISOString(),
+  };
+  await annotate(address, annotations, 'kubectl-annotate');
+}
+
+async function annotate({ namespace, name }: Address, annotations: Record<string, string>, fieldManager: string) {
+  await callApi({
+    method: 'PATCH',
+    path: gatewaySyncPath(namespace, name),
+    query: { fieldManager },
+    body: { metadata: { annotations } },
+    contentType: 'application/merge-patch+json',
+  });
 }

@@ -8,7 +8,8 @@ import { freePort } from '../../scripts/testbed/free-port.ts';
 import type { GitRepository } from '../../scripts/testbed/git-repository.ts';
 import { startGitServer } from '../../scripts/testbed/git-server.ts';
 import { type InjectedPod, sidecarEnvironment } from '../../scripts/testbed/play-kubelet.ts';
-import { apply, connectCluster, createNamespace } from './cluster.ts';
+import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
+import { apply, callApi, connectCluster, createNamespace } from './cluster.ts';
 import { gatewayPod } from './gateway-pods.ts';
 import { type Address, applyGatewaySync } from './gateway-syncs.ts';
 import { type Program, startProgram } from './program.ts';
@@ -116,17 +117,11 @@ async function controllerStarter(t: TestContext, namespace: string) {
 /** Creates the pod through the API server and runs the sidecar that comes back. */
 async function agentStarter(t: TestContext, namespace: string) {
   const cluster = await connectCluster();
-  const created = await cluster.kubectlWith(
-    gatewayPod(namespace, 'gateway-0'),
-    'create',
-    '--filename',
-    '-',
-    '--output',
-    'json',
-  );
+  const body = gatewayPod(namespace, 'gateway-0');
+  const created = await callApi<InjectedPod>({ method: 'POST', path: corePath('pods', namespace), body });
   const root = await mkdtemp(path.join(tmpdir(), 'pod-'));
   t.after(() => rm(root, { recursive: true, force: true }));
-  const environment = await sidecarEnvironment(cluster, JSON.parse(created) as InjectedPod, root);
+  const environment = await sidecarEnvironment(cluster, created, root);
   const [health, metrics] = await Promise.all([freePort(), freePort()]);
   const env = { ...environment, HEALTH_PORT: String(health), METRICS_PORT: String(metrics) };
   return {

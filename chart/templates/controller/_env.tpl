@@ -39,6 +39,10 @@
   value: {{ .Values.agent.logLevel | quote }}
 - name: AGENT_RESOURCES
   value: {{ .Values.agent.resources | toJson | quote }}
+{{- if .Values.agent.caConfigMap.name }}
+- name: AGENT_CA_CONFIG_MAP
+  value: {{ .Values.agent.caConfigMap | toJson | quote }}
+{{- end }}
 - name: GIT_ALLOW_LOCAL
   value: {{ .Values.controller.git.allowLocal | quote }}
 - name: GIT_DENIED_NETWORKS

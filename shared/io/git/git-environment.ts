@@ -31,7 +31,11 @@ export function gitEnvironment(access: GitAccess): NodeJS.ProcessEnv {
   if (access.authorization) {
     config[`http.${access.authorization.origin}/.extraHeader`] = `Authorization: ${access.authorization.value}`;
   }
-  if (access.caFile) config['http.sslCAInfo'] = access.caFile;
+  if (access.caFile) {
+    config['http.sslCAInfo'] = access.caFile;
+    // Debian's git would trust the folder with the system's CAs as well.
+    config['http.sslCAPath'] = '/dev/null';
+  }
   if (access.resolve) config['http.curloptResolve'] = access.resolve;
   if (access.rewrite) config[`url.${access.rewrite.to}.insteadOf`] = access.rewrite.from;
   const environment: Record<string, string> = {

@@ -1,4 +1,4 @@
-import type { IncomingMessage, RequestListener, Server } from 'node:http';
+import type { RequestListener, Server, ServerResponse } from 'node:http';
 import { Server as SecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { networkOf } from '../../domain/network-of.ts';
@@ -32,8 +32,8 @@ interface Connection {
   state: State;
   /** Requests that are not yet answered. */
   unanswered: number;
-  /** The last request: what is left of its body may still come in when it has been answered. */
-  last: IncomingMessage | undefined;
+  /** The last answer of one that is not at rest: what is left of its request's body may still come in after it. */
+  last: ServerResponse | undefined;
   /** Bytes that had come in at the last look, and when they were more than at the look before. */
   bytes: number;
   progressAt: number;
@@ -60,6 +60,7 @@ const TIMED_OUT = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-
 export class ConnectionLimiter {
   readonly #connections = new Map<string, Connection>();
   readonly #limits: ConnectionLimits;
+  #isClosing = false;
 
   constructor(limits: ConnectionLimits) {
     this.#limits = limits;
@@ -73,18 +74,30 @@ export class ConnectionLimiter {
     server.once('close', () => clearInterval(sweep));
   }
 
+  /**
+   * From now on ends each connection with the answer to its last request, so that no client keeps a closing server
+   * waiting. Node itself closes those that are idle.
+   */
+  closeAfterAnswers(): void {
+    this.#isClosing = true;
+    for (const { last } of this.#connections.values()) {
+      if (last) last.shouldKeepAlive = false;
+    }
+  }
+
   /** Puts the limit on unanswered requests before a listener: what is refused costs the program nothing. */
   guard(listener: RequestListener): RequestListener {
     return (request, response) => {
+      if (this.#isClosing) response.shouldKeepAlive = false;
       const connection = this.#connections.get(keyOf(request.socket));
       if (!connection) return listener(request, response);
       if (connection.unanswered >= MAX_UNANSWERED) return void request.socket.destroy();
       connection.unanswered += 1;
-      connection.last = request;
+      connection.last = response;
       connection.state = { kind: 'request', since: performance.now() };
       response.once('close', () => {
         connection.unanswered -= 1;
-        if (connection.unanswered === 0 && connection.last?.complete) rest(connection);
+        if (connection.unanswered === 0 && connection.last?.req.complete) rest(connection);
       });
       return listener(request, response);
     };
@@ -120,7 +133,7 @@ export class ConnectionLimiter {
 function look(connection: Connection, now: number): void {
   const { socket, state, last, unanswered } = connection;
   if (socket.bytesRead !== connection.bytes) connection.progressAt = now;
-  if (state.kind === 'request' && unanswered === 0 && last?.complete) rest(connection);
+  if (state.kind === 'request' && unanswered === 0 && last?.req.complete) rest(connection);
   // Of what comes in after a rest nothing but a head can be the beginning.
   else if (state.kind === 'idle' && socket.bytesRead !== connection.bytes)
     connection.state = { kind: 'head', since: now };
@@ -129,6 +142,7 @@ function look(connection: Connection, now: number): void {
 
 function rest(connection: Connection): void {
   connection.state = { kind: 'idle', since: performance.now() };
+  connection.last = undefined;
   connection.bytes = connection.socket.bytesRead;
 }
 
@@ -169,7 +183,7 @@ function isUseless(connection: Connection): boolean {
   const { state, last, progressAt } = connection;
   if (state.kind === 'idle') return true;
   if (state.kind === 'head') return now - state.since > FIRST_HEAD_MS;
-  return last?.complete === false && now - progressAt > STALLED_MS;
+  return last?.req.complete === false && now - progressAt > STALLED_MS;
 }
 
 /** In plain text an answer can be written, as Node does; within TLS only Node could. */

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { RequestListener, Server, ServerResponse } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import { isDeepStrictEqual } from 'node:util';
 import { listen as listhen } from 'listhen';
@@ -63,13 +63,12 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   });
   const server = anyServer as Server;
   removeShutdownHook(server);
-  const lastAnswers = closeAfterAnswers(server);
   server.keepAliveTimeout = 75_000;
   limiter.watch(server);
   return {
     server,
     close: (graceMs) => {
-      lastAnswers.begin();
+      limiter.closeAfterAnswers();
       return closeServer(server, graceMs);
     },
     reloadCertificate: async () => {
@@ -99,26 +98,6 @@ async function readPem(file: string): Promise<string> {
 /** The first request listener is ours, the second one is http-shutdown's. */
 function removeShutdownHook(server: Server): void {
   for (const hook of server.listeners('request').slice(1)) server.off('request', hook as RequestListener);
-}
-
-/**
- * Node closes the connections that are idle when a server closes. Once begun, this ends the others with their answer,
- * so that no client keeps a closing server waiting.
- */
-function closeAfterAnswers(server: Server): { begin(): void } {
-  const underWay = new Set<ServerResponse>();
-  let hasBegun = false;
-  server.prependListener('request', (_request, response) => {
-    response.shouldKeepAlive &&= !hasBegun;
-    underWay.add(response);
-    response.once('close', () => underWay.delete(response));
-  });
-  return {
-    begin: () => {
-      hasBegun = true;
-      for (const response of underWay) response.shouldKeepAlive = false;
-    },
-  };
 }
 
 async function closeServer(server: Server, graceMs: number): Promise<void> {

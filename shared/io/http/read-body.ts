@@ -57,7 +57,8 @@ export function createReadBody(limits: BodyLimits): ReadBody {
 
 /** The memory that all bodies share. */
 class Budget {
-  readonly underWay = new Set<Incoming>();
+  /** Bodies that are coming in and hold some of it. */
+  readonly holders = new Set<Incoming>();
   readonly #bytes: number;
   #held = 0;
 
@@ -68,11 +69,12 @@ class Budget {
   /** Makes room for so many more bytes of a body, if need be at the cost of the slowest one, and tells whether it could. */
   take(bytes: number, body: Incoming): boolean {
     while (this.#held + bytes > this.#bytes) {
-      const slowest = slowestOf(this.underWay, body);
+      const slowest = slowestOf(this.holders, body);
       if (slowest === body) return false;
       slowest.refuse('busy');
     }
     this.#held += bytes;
+    this.holders.add(body);
     return true;
   }
 
@@ -94,7 +96,8 @@ class Incoming {
   charged = 0;
   readonly #request: IncomingMessage;
   readonly #options: IncomingOptions;
-  readonly #timer: NodeJS.Timeout;
+  readonly #timer: NodeJS.Timeout | undefined;
+  #isOver = false;
   /** In one piece: whoever sends a byte at a time would have a hundred times as many bytes in objects around them. */
   #bytes: Buffer = EMPTY;
   #size = 0;
@@ -105,8 +108,9 @@ class Incoming {
   constructor(request: IncomingMessage, options: IncomingOptions) {
     this.#request = request;
     this.#options = options;
+    // Of most bodies all is there by now.
+    if (request.complete) return;
     this.#timer = setTimeout(() => this.refuse('slow'), options.limits.timeoutMs ?? DEFAULT_TIMEOUT_MS);
-    options.budget.underWay.add(this);
   }
 
   start(): void {
@@ -126,7 +130,7 @@ class Incoming {
   }
 
   refuse(kind: 'tooLarge' | 'busy' | 'slow'): void {
-    if (!this.#options.budget.underWay.has(this)) return;
+    if (this.#isOver) return;
     this.#request.off('data', this.#keep);
     // Who is too slow is not waited for any longer: the answer closes the connection.
     if (kind === 'slow') this.#request.pause();
@@ -173,7 +177,9 @@ class Incoming {
   }
 
   #end(body: Body): void {
-    if (!this.#options.budget.underWay.delete(this)) return;
+    if (this.#isOver) return;
+    this.#isOver = true;
+    if (this.charged > 0) this.#options.budget.holders.delete(this);
     clearTimeout(this.#timer);
     this.#bytes = EMPTY;
     if (body.kind !== 'read') this.#uncharge();
@@ -190,7 +196,7 @@ class Incoming {
 function slowestOf(bodies: Iterable<Incoming>, asking: Incoming): Incoming {
   let slowest = asking;
   for (const body of bodies) {
-    if (body.charged > 0 && body.rate < slowest.rate) slowest = body;
+    if (body.rate < slowest.rate) slowest = body;
   }
   return slowest;
 }

@@ -4,6 +4,7 @@ import { urlToHttpOptions } from 'node:url';
 import { ApiError } from './api-error.ts';
 import { Connections } from './connections.ts';
 import type { AccessOptions, ApiCredentials } from './credentials.ts';
+import { Deadline } from './deadline.ts';
 
 /** Time that a call may take if the caller says nothing, in milliseconds. */
 export const DEFAULT_TIMEOUT_MS = 15_000;
@@ -29,6 +30,11 @@ export interface ApiRequest {
   accept?: string;
   timeoutMs?: number;
   signal?: AbortSignal | undefined;
+}
+
+/** A request whose time is limited. */
+interface Call extends ApiRequest {
+  deadline?: Deadline;
 }
 
 export interface ClientOptions {
@@ -105,17 +111,17 @@ export class KubernetesClient {
 
   /** One deadline for all of a call, from its first attempt to the last byte of its answer. */
   async #call<T>(request: ApiRequest, read: (response: IncomingMessage) => Promise<T>): Promise<T> {
-    const timeoutMs = request.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-    const timeout = AbortSignal.timeout(timeoutMs);
-    const signal = request.signal ? AbortSignal.any([request.signal, timeout]) : timeout;
+    const deadline = new Deadline(request.timeoutMs ?? DEFAULT_TIMEOUT_MS);
     try {
-      return await read(await this.#send({ ...request, signal }, this.#calls));
+      return await read(await this.#send({ ...request, deadline }, this.#calls));
     } catch (error) {
-      throw timeout.aborted && !request.signal?.aborted ? new CallTimeoutError(timeoutMs) : error;
+      throw deadline.error && !request.signal?.aborted ? deadline.error : error;
+    } finally {
+      deadline.cancel();
     }
   }
 
-  async #send(request: ApiRequest, connections: Connections): Promise<IncomingMessage> {
+  async #send(request: Call, connections: Connections): Promise<IncomingMessage> {
     const started = performance.now();
     const report = (code: number) => this.#options.onCall?.(request.method, code, (performance.now() - started) / 1000);
     try {
@@ -136,7 +142,7 @@ export class KubernetesClient {
   }
 
   /** A connection that was kept alive may have been closed by the server just now: one more try on a new one. */
-  async #exchange(request: ApiRequest, connections: Connections, access: AccessOptions): Promise<IncomingMessage> {
+  async #exchange(request: Call, connections: Connections, access: AccessOptions): Promise<IncomingMessage> {
     try {
       return await this.#attempt(request, connections, access);
     } catch (error) {
@@ -145,8 +151,8 @@ export class KubernetesClient {
     }
   }
 
-  #attempt(request: ApiRequest, connections: Connections, access: AccessOptions): Promise<IncomingMessage> {
-    const { method, path, query, body, contentType, accept, signal } = request;
+  #attempt(request: Call, connections: Connections, access: AccessOptions): Promise<IncomingMessage> {
+    const { method, path, query, body, contentType, accept, signal, deadline } = request;
     // As a string it goes out in one piece with the headers.
     const payload = body === undefined ? undefined : JSON.stringify(body);
     const headers = {
@@ -165,6 +171,7 @@ export class KubernetesClient {
         const stale = outgoing.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
         reject(stale ? new StaleConnectionError({ cause: error }) : error);
       });
+      deadline?.limit(outgoing);
       outgoing.end(payload);
     });
   }
@@ -201,15 +208,6 @@ class StaleConnectionError extends Error {
 
   constructor(options: ErrorOptions) {
     super('the connection was closed', options);
-  }
-}
-
-/** The API server did not answer in time. */
-class CallTimeoutError extends Error {
-  readonly code = 'ETIMEDOUT';
-
-  constructor(timeoutMs: number) {
-    super(`no whole answer within ${timeoutMs} ms`);
   }
 }
 

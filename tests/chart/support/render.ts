@@ -51,7 +51,18 @@ export function environmentOf(deployment: Rendered): Record<string, string | und
   return Object.fromEntries(variables.map(({ name, value }) => [name, value]));
 }
 
+/** By their text: most are the same in every rendering, and the CRDs take longer to parse than helm to render. */
+const parsed = new Map<string, Rendered[]>();
+
 function parse(output: string): Rendered[] {
-  const documents = parseAllDocuments(output, { uniqueKeys: true });
+  return output.split(/^---$/m).flatMap((text) => {
+    const objects = parsed.get(text) ?? parseText(text);
+    parsed.set(text, objects);
+    return structuredClone(objects);
+  });
+}
+
+function parseText(text: string): Rendered[] {
+  const documents = parseAllDocuments(text, { uniqueKeys: true });
   return documents.map((document) => document.toJS()).filter(Boolean);
 }

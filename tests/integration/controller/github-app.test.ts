@@ -3,7 +3,8 @@ import { generateKeyPairSync } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { suite, type TestContext, test } from 'node:test';
 import { startGitServer } from '../../../scripts/testbed/git-server.ts';
-import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
+import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { apply, callApi, createNamespace, kubectl } from '../../support/cluster.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
@@ -36,8 +37,9 @@ async function arrange(t: TestContext, environment: Record<string, string>, opti
 }
 
 async function readToken(namespace: string, name: string): Promise<string> {
-  const output = ['--namespace', namespace, '--output', 'jsonpath={.data.token}'];
-  return Buffer.from(await kubectl('get', 'secret', `sync-git-token-${name}`, ...output), 'base64').toString();
+  const path = corePath('secrets', namespace, `sync-git-token-${name}`);
+  const { data } = await callApi<{ data: { token: string } }>({ path });
+  return Buffer.from(data.token, 'base64').toString();
 }
 
 const polled = { polling: { enabled: true, interval: '5s' } };

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
-import { connectCluster, createNamespace } from '../../support/cluster.ts';
+import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { callApi, createNamespace } from '../../support/cluster.ts';
 import type { Program } from '../../support/program.ts';
 import { startController } from '../../support/start-controller.ts';
 import { installWebhook } from '../../support/webhook-configuration.ts';
@@ -12,14 +13,18 @@ export interface Container {
   image: string;
   env: { name: string; value?: string; valueFrom?: { fieldRef: { fieldPath: string } } }[];
   ports: { name: string; containerPort: number; hostPort?: number }[];
-  volumeMounts: { name: string; mountPath: string; subPath?: string }[];
+  volumeMounts: { name: string; mountPath: string; subPath?: string; readOnly?: boolean }[];
   securityContext: Record<string, unknown>;
   resources: object;
 }
 
 export interface Pod {
   metadata: { name: string; annotations: Record<string, string>; labels: Record<string, string> };
-  spec: { initContainers?: Container[]; containers: Container[]; volumes: { name: string }[] };
+  spec: {
+    initContainers?: Container[];
+    containers: Container[];
+    volumes: { name: string; configMap?: { name: string } }[];
+  };
 }
 
 export interface InjectionWorld {
@@ -63,8 +68,8 @@ export async function startInjection(
 
 /** Creates a pod and gives it as it comes back. */
 export async function createPod(pod: object): Promise<Pod> {
-  const { kubectlWith } = await connectCluster();
-  return JSON.parse(await kubectlWith(pod, 'create', '--filename', '-', '--output', 'json')) as Pod;
+  const { namespace } = (pod as { metadata: { namespace: string } }).metadata;
+  return await callApi<Pod>({ method: 'POST', path: corePath('pods', namespace), body: pod });
 }
 
 /** The one sidecar of a pod. */

@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
-import { createNamespace, kubectl } from '../../support/cluster.ts';
+import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { callApi, createNamespace, kubectl } from '../../support/cluster.ts';
 import { gatewayPod, injectedPod, report } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, condition, push, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { startController } from '../../support/start-controller.ts';
@@ -12,11 +13,9 @@ import { until } from '../../support/until.ts';
 import { createPod } from './injection-world.ts';
 
 async function events(namespace: string, reason: string): Promise<{ note: string }[]> {
-  const selector = `reason=${reason}`;
-  const text = await kubectl(
-    ...['get', 'events.events.k8s.io', '--namespace', namespace, '--field-selector', selector, '--output', 'json'],
-  );
-  return JSON.parse(text).items as { note: string }[];
+  const path = groupPath('events.k8s.io/v1', 'events', namespace);
+  const query = { fieldSelector: `reason=${reason}` };
+  return (await callApi<{ items: { note: string }[] }>({ path, query })).items;
 }
 
 async function gauge(port: number): Promise<number> {

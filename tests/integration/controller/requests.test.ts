@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { GitRepository } from '../../../scripts/testbed/git-repository.ts';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
-import { apply, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
+import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { apply, callApi, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
 import {
   type Address,
   applyGatewaySync,
@@ -49,8 +50,8 @@ const untilCommit = (address: Address, commit: string) =>
 
 const readEvents = async ({ namespace }: Address) =>
   (
-    await kubectl('get', 'events.v1.events.k8s.io', '--namespace', namespace, '--output', 'jsonpath={.items[*].reason}')
-  ).split(' ');
+    await callApi<{ items: { reason: string }[] }>({ path: groupPath('events.k8s.io/v1', 'events', namespace) })
+  ).items.map(({ reason }) => reason);
 
 const untilOutcome = (address: Address, id: string, outcome: string) =>
   untilGatewaySync(

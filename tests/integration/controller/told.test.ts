@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { startGitServer } from '../../../scripts/testbed/git-server.ts';
-import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
+import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { apply, callApi, createNamespace, kubectl } from '../../support/cluster.ts';
 import { gatewayPod, injectedPod, report } from '../../support/gateway-pods.ts';
 import { type Address, applyGatewaySync, condition, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { startController } from '../../support/start-controller.ts';
@@ -29,8 +30,8 @@ interface Event {
 }
 
 async function readEvents(namespace: string): Promise<Event[]> {
-  const text = await kubectl('get', 'events', '--namespace', namespace, '--output', 'json');
-  return (JSON.parse(text).items as Event[]).filter(({ reason }) => reason !== 'Scheduled');
+  const { items } = await callApi<{ items: Event[] }>({ path: corePath('events', namespace) });
+  return items.filter(({ reason }) => reason !== 'Scheduled');
 }
 
 const waitFor = ({ namespace, name }: Address, type: string, timeout: string) =>

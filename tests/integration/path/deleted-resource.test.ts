@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ObjectMeta } from '../../../shared/api/object-meta.ts';
 import type { SyncReport } from '../../../shared/api/sync-report.ts';
-import { kubectl } from '../../support/cluster.ts';
+import { groupPath, syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { callApi, kubectl } from '../../support/cluster.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { startPath } from '../../support/start-path.ts';
 import { until } from '../../support/until.ts';
@@ -10,11 +11,10 @@ import { until } from '../../support/until.ts';
 test('a resource that is deleted under its pods is missed in their reports, until it is there again', async (t) => {
   const { address, repository, running } = await startPath(t, { 'config/a.txt': 'first' });
   const { namespace, name } = address;
-  const read = async <T>(kind: string, object: string) =>
-    JSON.parse(await kubectl('get', kind, object, '--namespace', namespace, '--output', 'json')) as T;
-  const readReport = () => read<SyncReport>('sr', 'gateway-0');
+  const bindings = groupPath('rbac.authorization.k8s.io/v1', 'rolebindings', namespace);
+  const readReport = () => callApi<SyncReport>({ path: syncReportPath(namespace, 'gateway-0') });
   const readOwners = async () => {
-    const { metadata } = await read<{ metadata: ObjectMeta }>('rolebinding', `sync-agent-${name}`);
+    const { metadata } = await callApi<{ metadata: ObjectMeta }>({ path: `${bindings}/sync-agent-${name}` });
     return (metadata.ownerReferences ?? []).map(({ kind }) => kind);
   };
   const isReady = () =>
@@ -38,6 +38,6 @@ test('a resource that is deleted under its pods is missed in their reports, unti
 
   await kubectl('delete', 'gs', name, '--namespace', namespace);
   await kubectl('delete', 'pod', 'gateway-0', '--namespace', namespace, '--grace-period=0', '--force');
-  const gone = () => kubectl('get', 'rolebinding', '--namespace', namespace, '--output', 'name');
-  await until(gone, { describe: 'no RoleBinding', accept: (names) => names === '' });
+  const left = async () => (await callApi<{ items: unknown[] }>({ path: bindings })).items.length;
+  await until(left, { describe: 'no RoleBinding', accept: (count) => count === 0 });
 });

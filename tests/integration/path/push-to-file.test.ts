@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, test } from 'node:test';
-import { kubectl } from '../../support/cluster.ts';
+import type { SyncReport } from '../../../shared/api/sync-report.ts';
+import { syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { callApi } from '../../support/cluster.ts';
 import { condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { type ProgramName, startPath, type WholePath } from '../../support/start-path.ts';
 import { until } from '../../support/until.ts';
@@ -37,11 +39,9 @@ suite('from push to file', { concurrency: 2 }, () => {
     );
     assert.equal(ready.status?.gateways?.summary, '1/1 synced');
     assert.deepEqual((await readdir(path.join(world.data, 'config'))).sort(), ['a.txt', 'b.txt']);
-    const report = JSON.parse(
-      await kubectl('get', 'sr', 'gateway-0', '--namespace', world.address.namespace, '--output', 'json'),
-    );
-    assert.equal(report.status.commit, commit);
-    assert.deepEqual(report.status.files, { added: 0, modified: 1, deleted: 0, unchanged: 1 });
+    const report = await callApi<SyncReport>({ path: syncReportPath(world.address.namespace, 'gateway-0') });
+    assert.equal(report.status?.commit, commit);
+    assert.deepEqual(report.status?.files, { added: 0, modified: 1, deleted: 0, unchanged: 1 });
   });
 
   test('a release moves the gateways to its tag', async (t) => {

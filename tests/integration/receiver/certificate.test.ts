@@ -19,6 +19,8 @@ test('a renewed certificate is served without a restart, and connections that ar
   const receiver = await startReceiver(t, cluster.kubeconfig, volume.environment);
   const open = await handshake(t, receiver.port);
   assert.equal(fingerprintOf(open), await old.fingerprint());
+  // One that has asked for nothing would be closed after 10 s.
+  assert.match(await ask(open), /^HTTP\/1\.1 4\d\d /);
 
   const renewed = await volume.publish('renewed');
 
@@ -29,9 +31,7 @@ test('a renewed certificate is served without a restart, and connections that ar
     interval: 500,
     accept: (fingerprint) => fingerprint === expected,
   });
-  open.write('POST /webhook/a/b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n');
-  const [answer] = await once(open, 'data');
-  assert.match(String(answer), /^HTTP\/1\.1 4\d\d /);
+  assert.match(await ask(open), /^HTTP\/1\.1 4\d\d /);
 });
 
 /** A folder in which two files appear as the kubelet mounts a Secret: by a link that is replaced in one step. */
@@ -56,6 +56,13 @@ async function handshake(t: TestContext, port: number): Promise<TLSSocket> {
   t.after(() => socket.destroy());
   await once(socket, 'secureConnect');
   return socket;
+}
+
+/** Sends a request that is refused, and gives the answer. */
+async function ask(socket: TLSSocket): Promise<string> {
+  socket.write('POST /webhook/a/b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n');
+  const [answer] = await once(socket, 'data');
+  return String(answer);
 }
 
 const fingerprintOf = (socket: TLSSocket) => socket.getPeerX509Certificate()?.fingerprint256;

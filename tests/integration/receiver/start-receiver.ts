@@ -1,6 +1,9 @@
 import type { TestContext } from 'node:test';
+import { callApi } from '../../../scripts/testbed/call-api.ts';
 import type { ClusterAccess } from '../../../scripts/testbed/cluster-access.ts';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { type Program, startProgram } from '../../support/program.ts';
 
 export interface Receiver {
@@ -59,27 +62,23 @@ export async function startReceiver(
 }
 
 /** Makes a GatewaySync that nobody reconciles. */
-export async function createGatewaySync(
-  { kubectlWith }: ClusterAccess,
-  namespace: string,
-  name: string,
-): Promise<void> {
+export async function createGatewaySync(cluster: ClusterAccess, namespace: string, name: string): Promise<void> {
   const spec = {
     git: { repo: 'https://git.example.test/site.git', ref: 'main' },
     sync: { profiles: { default: { mappings: [{ source: 'a', destination: 'b' }] } } },
   };
   const object = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { namespace, name }, spec };
-  await kubectlWith(object, 'create', '--filename', '-');
+  await callApi(cluster, { method: 'POST', path: gatewaySyncPath(namespace), body: object });
 }
 
 /** The annotations of a GatewaySync that this project writes. */
 export async function annotationsOf(
-  { kubectl }: ClusterAccess,
+  cluster: ClusterAccess,
   namespace: string,
   name: string,
 ): Promise<Record<string, string>> {
-  const json = await kubectl('get', 'gatewaysyncs', name, '--namespace', namespace, '--output', 'json');
-  const annotations: Record<string, string> = JSON.parse(json).metadata.annotations ?? {};
+  const { metadata } = await callApi<GatewaySync>(cluster, { path: gatewaySyncPath(namespace, name) });
+  const annotations = metadata.annotations ?? {};
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => key.startsWith('sync.io/')));
 }
 

@@ -35,6 +35,13 @@ suite('a call of the API server', () => {
     await client.get('/version', { timeoutMs: 10_000 });
   });
 
+  test('whose answer begins and does not end has no more time than that', async (t) => {
+    const { client } = await startLink(t);
+    const watch = { method: 'GET', path: '/api/v1/namespaces', query: { watch: true }, timeoutMs: 300 } as const;
+    await assert.rejects(client.send(watch), { code: 'ETIMEDOUT' });
+    await client.get('/version');
+  });
+
   test('ends at once when its caller gives it up', async (t) => {
     const { link, client } = await startLink(t);
     await client.get('/version');

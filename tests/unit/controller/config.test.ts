@@ -49,6 +49,19 @@ suite('the configuration of the controller', () => {
       assert.throws(() => read(wrong), /GIT_DENIED_NETWORKS: must be networks such as 10\.0\.0\.0\/8/, wrong);
   });
 
+  test('takes a ConfigMap with CAs by its name and key', () => {
+    const read = (configMap: string) =>
+      readConfig(configSchema, { ...least, AGENT_CA_CONFIG_MAP: configMap }).AGENT_CA_CONFIG_MAP;
+    assert.deepEqual(read('{"name":"company-ca","key":"ca.crt"}'), { name: 'company-ca', key: 'ca.crt' });
+    assert.equal(read(''), undefined);
+    for (const [wrong, words] of [
+      ['{"name":"","key":"ca.crt"}', /AGENT_CA_CONFIG_MAP\.name: must be the name of a ConfigMap/],
+      ['{"name":"company-ca","key":"../x"}', /AGENT_CA_CONFIG_MAP\.key: must be a key of a ConfigMap/],
+      ['{"name":"company-ca"}', /AGENT_CA_CONFIG_MAP/],
+    ] as const)
+      assert.throws(() => read(wrong), words, wrong);
+  });
+
   test('takes the resources of agents as a container has them', () => {
     const read = (resources: string) =>
       readConfig(configSchema, { ...least, AGENT_RESOURCES: resources }).AGENT_RESOURCES;

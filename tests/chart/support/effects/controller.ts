@@ -51,6 +51,17 @@ export const controllerEffects: Effects = {
     in: controller.env('AGENT_RESOURCES'),
     is: '{"limits":{"memory":"96Mi"},"requests":{"cpu":"20m","memory":"64Mi"}}',
   },
+  'agent.caConfigMap.name': {
+    to: 'company-ca',
+    in: controller.env('AGENT_CA_CONFIG_MAP'),
+    is: '{"key":"ca.crt","name":"company-ca"}',
+  },
+  'agent.caConfigMap.key': {
+    to: 'bundle.pem',
+    in: controller.env('AGENT_CA_CONFIG_MAP'),
+    is: '{"key":"bundle.pem","name":"company-ca"}',
+    given: { 'agent.caConfigMap.name': 'company-ca' },
+  },
   replicaCount: { to: 3, in: controller.spec('replicas'), is: 3 },
   imagePullSecrets: { to: [{ name: 'pull' }], in: controller.pod('imagePullSecrets'), is: [{ name: 'pull' }] },
   nameOverride: {

@@ -4,15 +4,15 @@ import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { type Intent, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
-import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import { type FakeIgnition, startFakeIgnition } from '../../../support/fake-ignition.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 
 type Reload = Intent['reload'];
 
-let server: GitServer;
+let server: GitDaemon;
 before(async () => {
-  server = await startGitServer();
+  server = await startGitDaemon();
 });
 after(() => server.stop());
 

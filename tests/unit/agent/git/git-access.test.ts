@@ -17,7 +17,13 @@ async function arrange(t: TestContext): Promise<{ folder: string; files: AccessF
   t.after(remove);
   const http = localHttp();
   t.after(() => http.close());
-  const none = { tokenFile: undefined, sshKeyFile: undefined, knownHostsFile: undefined, caFile: undefined };
+  const none = {
+    tokenFile: undefined,
+    sshKeyFile: undefined,
+    knownHostsFile: undefined,
+    caFile: undefined,
+    extraCaFile: undefined,
+  };
   return { folder, files: { ...none, keyFolder: folder, uid: process.getuid?.() ?? 0, http } };
 }
 
@@ -35,6 +41,32 @@ suite('withGitAccess', () => {
     for (const repo of ['http://127.0.0.1/x', 'git://127.0.0.1/x', REPO]) {
       assert.equal(await authorizationFor(repo), undefined);
     }
+  });
+
+  test('trusts the CAs of the installation in addition to those of the system, while there are any', async (t) => {
+    const { folder, files } = await arrange(t);
+    const extraCaFile = path.join(folder, 'ca.crt');
+    const bundleFor = (repo: string, more: Partial<AccessFiles> = {}) =>
+      withGitAccess(anyHost(repo), { ...files, extraCaFile, ...more }, async ({ caFile }) => ({
+        caFile,
+        text: caFile && (await readFile(caFile, 'utf8').catch(() => '')),
+      }));
+    assert.equal((await bundleFor('https://127.0.0.1/x')).caFile, undefined, 'nobody has made the ConfigMap');
+    await writeFile(extraCaFile, '\n');
+    assert.equal((await bundleFor('https://127.0.0.1/x')).caFile, undefined, 'it is empty');
+
+    await writeFile(extraCaFile, '-- the CA of the company --');
+    const system = await readFile('/etc/ssl/certs/ca-certificates.crt', 'utf8').catch(() => '-----BEGIN CERTIFICATE');
+    // Git LFS goes by https also where the repository is reached by ssh.
+    for (const repo of ['https://127.0.0.1/x', REPO]) {
+      const { text = '' } = await bundleFor(repo);
+      assert.ok(text.startsWith(system), 'those of the system');
+      assert.ok(text.endsWith('\n-- the CA of the company --\n'));
+    }
+    assert.deepEqual(await readdir(folder), ['ca.crt'], 'nothing is left');
+
+    const caFile = path.join(folder, 'of-the-resource');
+    assert.equal((await bundleFor('https://127.0.0.1/x', { caFile })).caFile, caFile, 'it replaces all others');
   });
 
   test('names the address to connect to, by every transport', async (t) => {

@@ -4,8 +4,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { gitEnvironment } from '../../../../scripts/testbed/git-command.ts';
+import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
-import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { runCommand } from '../../../../scripts/testbed/run-command.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
@@ -14,9 +14,9 @@ const has = (program: string) => spawnSync(program, ['--help'], { stdio: 'ignore
 const skipSsh = !has('ssh-keygen') && 'there is no ssh-keygen';
 const skipGpg = !has('gpg') && 'there is no gpg';
 
-let server: GitServer;
+let server: GitDaemon;
 before(async () => {
-  server = await startGitServer();
+  server = await startGitDaemon();
 });
 after(() => server.stop());
 

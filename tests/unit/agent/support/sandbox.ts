@@ -15,6 +15,7 @@ import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.
 import { Git } from '../../../../shared/io/git/git.ts';
 import type { GuardedHttp } from '../../../../shared/io/http/guarded-http.ts';
 import { localHttp } from '../../../support/local-http.ts';
+import { type GitMemory, RememberingClone } from './remembering-clone.ts';
 
 const log = pino({ level: 'silent' });
 
@@ -55,24 +56,31 @@ interface SandboxOptions {
   git?: Git;
   http?: GuardedHttp;
   /** Where credentials are mounted. */
-  files?: { tokenFile?: string; sshKeyFile?: string; knownHostsFile?: string; caFile?: string | undefined };
+  files?: {
+    tokenFile?: string;
+    sshKeyFile?: string;
+    knownHostsFile?: string;
+    caFile?: string | undefined;
+    extraCaFile?: string;
+  };
   /** Port of the gateway. */
   port?: number;
   /** Of V8's heap, as the agent takes it to be. */
   heapBytes?: number;
-  /** The folder of another sandbox's clone, whose time is over: what it fetched does not have to be fetched again. */
-  repo?: string | undefined;
+  /** What git answered earlier sandboxes, whose time is over, does not have to be asked again. */
+  memory?: GitMemory;
 }
 
 /** Makes a sandbox that is removed after the test. */
 export async function createSandbox(
   t: TestContext,
-  { git = new Git(process.env), http = localHttp(), files = {}, port = 9, heapBytes, repo: given }: SandboxOptions = {},
+  { git = new Git(process.env), http = localHttp(), files = {}, port = 9, heapBytes, memory }: SandboxOptions = {},
 ): Promise<Sandbox> {
   const { path: folder, remove } = await makeTemporaryFolder('agent-');
   t.after(remove);
   t.after(() => http.close());
-  const [data, repo] = [path.join(folder, 'data'), given ?? path.join(folder, 'repo')];
+  const [data, repo] = [path.join(folder, 'data'), memory?.folder ?? path.join(folder, 'repo')];
+  if (memory) memory.folder = repo;
   await mkdir(data);
   let fetches = 0;
   const config = v.parse(agentConfigSchema, {
@@ -91,6 +99,7 @@ export async function createSandbox(
     GIT_SSH_KEY_FILE: files.sshKeyFile,
     GIT_KNOWN_HOSTS_FILE: files.knownHostsFile,
     GIT_CA_FILE: files.caFile,
+    GIT_EXTRA_CA_FILE: files.extraCaFile,
   });
   const onFetch = () => {
     fetches += 1;
@@ -99,6 +108,7 @@ export async function createSandbox(
   const start = async () => ({
     ...(await wireSync(config, { git, http, keyFolder: '/dev/shm', uid, log, onFetch })),
     ...(heapBytes && { heapBytes }),
+    ...(memory && { clone: new RememberingClone({ git, path: repo, log }, memory) }),
   });
   let dependencies = await start();
   return {

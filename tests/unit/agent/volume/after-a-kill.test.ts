@@ -2,14 +2,15 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { contents, killAt } from '../support/kill-at.ts';
+import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 
-let server: GitServer;
+let server: GitDaemon;
 before(async () => {
-  server = await startGitServer();
+  server = await startGitDaemon();
 });
 after(() => server.stop());
 
@@ -121,11 +122,10 @@ suite('after a kill at any step while a file is', () => {
           await prepare(story.after),
         ];
         assert.ok(killed);
-        let repoFolder: string | undefined;
+        const memory = new GitMemory();
         for (let step = 1, isKilled = true; isKilled; step += 1) {
           assert.ok(step < STEPS, 'never reached the end');
-          const sandbox: Sandbox = await createSandbox(t, { repo: repoFolder });
-          repoFolder = sandbox.repo;
+          const sandbox: Sandbox = await createSandbox(t, { memory });
           const file = path.join(sandbox.data, 'f');
           if (story.theirs) writeFileSync(file, story.theirs);
           const never = killAt(t, { step: Number.POSITIVE_INFINITY, hasLinks });

@@ -3,15 +3,15 @@ import { execFileSync } from 'node:child_process';
 import { chmod, chown, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 
 const isRoot = process.getuid?.() === 0;
 const NOBODY = 65_534;
 
-let server: GitServer;
+let server: GitDaemon;
 before(async () => {
-  server = await startGitServer();
+  server = await startGitDaemon();
 });
 after(() => server.stop());
 

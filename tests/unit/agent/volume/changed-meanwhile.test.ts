@@ -3,13 +3,13 @@ import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
-import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import { contents, killAt } from '../support/kill-at.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 
-let server: GitServer;
+let server: GitDaemon;
 before(async () => {
-  server = await startGitServer();
+  server = await startGitDaemon();
 });
 after(() => server.stop());
 

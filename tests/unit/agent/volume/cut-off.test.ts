@@ -3,13 +3,14 @@ import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import { contents, killAt } from '../support/kill-at.ts';
+import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
-let server: GitServer;
+let server: GitDaemon;
 before(async () => {
-  server = await startGitServer();
+  server = await startGitDaemon();
 });
 after(() => server.stop());
 
@@ -33,7 +34,7 @@ for (const { hasLinks, isRewritten } of VOLUMES) {
           await commit({ files: { f: 'two', z: '2' } }),
           await commit({ files: { f: null, z: '3' } }),
         ];
-        const sandbox = await createSandbox(t);
+        const sandbox = await createSandbox(t, { memory: new GitMemory() });
         const file = path.join(sandbox.data, 'f');
         const never = () => killAt(t, { step: Number.POSITIVE_INFINITY, hasLinks });
         const run = async (index: number) => {

@@ -4,13 +4,13 @@ import { mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from '
 import { syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
-import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 
-let server: GitServer;
+let server: GitDaemon;
 before(async () => {
-  server = await startGitServer();
+  server = await startGitDaemon();
 });
 after(() => server.stop());
 

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import { contents, killAt } from '../support/kill-at.ts';
+import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 
-let server: GitServer;
+let server: GitDaemon;
 before(async () => {
-  server = await startGitServer();
+  server = await startGitDaemon();
 });
 after(() => server.stop());
 
@@ -35,11 +36,10 @@ suite('an agent that is held up right before any call, and makes it when another
           await files('three'),
           await files(null),
         ];
-        let repoFolder: string | undefined;
+        const memory = new GitMemory();
         for (let step = 1, isHeld = true; isHeld; step += 1) {
           assert.ok(step < STEPS, 'never reached the end');
-          const sandbox: Sandbox = await createSandbox(t, { repo: repoFolder });
-          repoFolder = sandbox.repo;
+          const sandbox: Sandbox = await createSandbox(t, { memory });
           writeFileSync(path.join(sandbox.data, 'f'), 'ORIGINAL');
           const never = killAt(t, { step: Number.POSITIVE_INFINITY, hasLinks });
           await sandbox.sync({ repo, commit: one });
@@ -72,35 +72,5 @@ suite('an agent that is held up right before any call, and makes it when another
         }
       });
     }
-  }
-});
-
-test('an agent that is held up right before any call leaves no folder where the next one needs a file', async (t) => {
-  const { url: repo, commit } = await server.createRepository('held-up-folder');
-  const [one, work] = [await commit({ files: { z: '1' } }), await commit({ files: { z: '2', 'f/x': 'below' } })];
-  const [none, file] = [
-    await commit({ files: { z: '3', 'f/x': null } }),
-    await commit({ files: { z: '4', f: 'a file' } }),
-  ];
-  let repoFolder: string | undefined;
-  for (let step = 1, isHeld = true; isHeld; step += 1) {
-    assert.ok(step < STEPS, 'never reached the end');
-    const sandbox: Sandbox = await createSandbox(t, { repo: repoFolder });
-    repoFolder = sandbox.repo;
-    await sandbox.sync({ repo, commit: one });
-    let goOn: (() => void) | undefined;
-    const onHeld = (call: () => void) => {
-      goOn = call;
-    };
-    const end = killAt(t, { step, hasLinks: true, from: /\/(?:f|folder-\d+)$/, onHeld });
-    await sandbox.sync({ repo, commit: work }).catch((error) => assert.match(error.message, /EIO: /));
-    isHeld = end();
-    await sandbox.restart();
-    await sandbox.sync({ repo, commit: none });
-    try {
-      goOn?.();
-    } catch {} // that it fails is the best that can happen
-    await sandbox.sync({ repo, commit: file });
-    assert.equal((await sandbox.files()).f, 'a file', `step ${step}: ${contents(sandbox)}`);
   }
 });

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import type { OwnedFile } from '../../../../agent/plan/manifest.ts';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { manifestText } from '../../../../agent/volume/manifest-text.ts';
-import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import { foldersOf } from '../../../../shared/domain/relative-path.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
@@ -17,7 +17,7 @@ const folder = 'n'.repeat(200);
 const long = `${Array(21).fill(folder).join('/')}/f`;
 
 async function prepare(t: TestContext) {
-  const server = await startGitServer();
+  const server = await startGitDaemon();
   t.after(() => server.stop());
   const { url: repo, commit } = await server.createRepository('x');
   return { sandbox: await createSandbox(t), repo, commit };

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
+import { makeFolder } from '../../../../agent/volume/make-folder.ts';
 import { LAST_GENERATION } from '../../../../agent/volume/staging.ts';
 import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
@@ -53,6 +54,19 @@ async function holdInTime({ hold }: { hold: () => Promise<boolean> }): Promise<n
 const silent = { ...times, beatMs: 60_000 };
 
 suite('two agents on one volume', () => {
+  test('one that is held up right before it makes a folder leaves none, once the other one has the volume', async (t) => {
+    const { agentOf, folder } = await prepare(t);
+    const [a, b] = [await agentOf('a', silent), await agentOf('b')];
+    await a.hold();
+    await holdInTime(b);
+    // The look at the lock was before that.
+    t.mock.method(a.lock, 'check', () => {}, { times: 1 });
+    const parent = a.root.openFolder('');
+    assert.throws(() => makeFolder(parent, 'made', { root: a.root, lock: a.lock }), { name: 'WaitingError' });
+    parent.close();
+    assert.deepEqual(await readdir(folder), ['.sync-agent']);
+  });
+
   test('the second one waits, and says for whom', async (t) => {
     const { agentOf } = await prepare(t);
     const [a, b] = [await agentOf('a'), await agentOf('b')];

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { copyFile } from 'node:fs/promises';
+import path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { startGitServer } from '../../../scripts/testbed/git-server.ts';
+import type { SyncReport } from '../../../shared/api/sync-report.ts';
+import { createGatewayPod } from './support/gateway-pod.ts';
+
+/** A repository at a host with its private CA, and a pod that follows it. */
+async function arrange(t: TestContext) {
+  const server = await startGitServer({ tls: true });
+  t.after(() => server.stop());
+  const repository = await server.createRepository('site');
+  const commit = await repository.commit({ files: { 'config/a': '1' } });
+  const pod = await createGatewayPod(t);
+  await pod.setSpec(repository.url);
+  await pod.settle(commit);
+  const folder = path.dirname(pod.data);
+  return { repository, commit, pod, folder, ca: server.caFile ?? '' };
+}
+
+const isUntrusted = ({ status }: SyncReport) =>
+  status?.state === 'Error' && /certificate of the git host is not trusted/.test(status.message ?? '');
+
+test('the agent fetches from a host with a CA of the installation, as soon as its file is there', async (t) => {
+  const { repository, commit, pod, folder, ca } = await arrange(t);
+  const GIT_EXTRA_CA_FILE = path.join(folder, 'ca.crt');
+  await pod.start({ GIT_EXTRA_CA_FILE, MEMORY_PATH: folder });
+  await pod.untilReport('a certificate that is not trusted', isUntrusted);
+  await copyFile(ca, GIT_EXTRA_CA_FILE);
+  const next = await repository.commit({ files: { 'config/a': '2' } });
+  assert.notEqual(next, commit);
+  await pod.settle(next);
+  await pod.untilSynced(next);
+  assert.deepEqual(await pod.files(), { 'config/a': '2' });
+});
+
+test('the CA that a resource names is the only one that counts', async (t) => {
+  const { pod, folder, ca } = await arrange(t);
+  const other = await startGitServer({ tls: true });
+  t.after(() => other.stop());
+  await pod.start({ GIT_EXTRA_CA_FILE: ca, GIT_CA_FILE: other.caFile ?? '', MEMORY_PATH: folder });
+  await pod.untilReport('a certificate that is not trusted', isUntrusted);
+});

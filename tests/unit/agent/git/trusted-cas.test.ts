@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { copyFile } from 'node:fs/promises';
+import path from 'node:path';
+import { test } from 'node:test';
+import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { runCommand } from '../../../../scripts/testbed/run-command.ts';
+import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { type GitAccess, gitEnvironment } from '../../../../shared/io/git/git-environment.ts';
+
+const SYSTEM = '/etc/ssl/certs';
+const skip = await runCommand('unshare', ['--mount', 'sh', '-c', `mount --bind / ${SYSTEM}`]).then(
+  () => false as const,
+  () => 'this machine does not allow new namespaces, or has no folder of CAs',
+);
+
+test('git trusts the CAs of the system, and none of them where it is given some', { skip }, async (t) => {
+  const [server, other] = [await startGitServer({ tls: true }), await startGitServer({ tls: true })];
+  t.after(() => Promise.all([server.stop(), other.stop()]));
+  const { url, commit } = await server.createRepository('app');
+  const head = await commit({ files: { a: '1' } });
+  const system = await makeTemporaryFolder('system-cas-');
+  t.after(() => system.remove());
+  await copyFile(server.caFile ?? '', path.join(system.path, 'server.pem'));
+  await copyFile(server.caFile ?? '', path.join(system.path, 'ca-certificates.crt'));
+  await runCommand('openssl', ['rehash', system.path]);
+  const enter = `mount --bind ${system.path} ${SYSTEM} && exec git ls-remote ${url} HEAD`;
+  const ask = (access: GitAccess) =>
+    runCommand('unshare', ['--mount', 'sh', '-c', enter], {
+      env: { PATH: process.env.PATH, ...gitEnvironment(access) },
+    });
+
+  assert.match(await ask({}), new RegExp(head));
+  assert.match(await ask({ caFile: server.caFile }), new RegExp(head));
+  await assert.rejects(ask({ caFile: other.caFile }), /certificate verification failed|certificate problem/);
+});

@@ -1,0 +1,105 @@
+import type { BlobReader } from '../../../../agent/git/blob-reader.ts';
+import { Clone, type CloneOptions } from '../../../../agent/git/clone.ts';
+import type { Content } from '../../../../agent/lfs/lfs-store.ts';
+
+/**
+ * What the clones of some sandboxes were asked, and what git answered: for tests that play the same few syncs again and
+ * again, of which git is no part. What a commit holds does not change.
+ */
+export class GitMemory {
+  /** The one folder of all clones; the first sandbox gives it, whose test all others are part of. */
+  folder: string | undefined;
+  readonly commits = new Set<string>();
+  readonly blobs = new Map<string, Buffer>();
+  readonly #answers = new Map<string, Promise<unknown>>();
+
+  /** Gives what an earlier question brought; asks git otherwise. Errors are not kept. */
+  recall<T>(question: unknown, ask: () => Promise<T>): Promise<T> {
+    const key = JSON.stringify(question);
+    const known = this.#answers.get(key) as Promise<T> | undefined;
+    if (known) return known;
+    const answer = ask();
+    this.#answers.set(key, answer);
+    answer.catch(() => this.#answers.delete(key));
+    return answer;
+  }
+}
+
+/** A clone that asks git each question about a commit once. */
+export class RememberingClone extends Clone {
+  readonly #memory: GitMemory;
+
+  constructor(options: CloneOptions, memory: GitMemory) {
+    super(options);
+    this.#memory = memory;
+  }
+
+  override async has(commit: string): Promise<boolean> {
+    return this.#memory.commits.has(commit) || (await super.has(commit));
+  }
+
+  override async fetch(...given: Parameters<Clone['fetch']>): Promise<void> {
+    await super.fetch(...given);
+    this.#memory.commits.add(given[0].commit);
+  }
+
+  override missing(blobs: string[]) {
+    return this.#memory.recall(['missing', blobs], () => super.missing(blobs));
+  }
+
+  override author(commit: string) {
+    return this.#memory.recall(['author', commit], () => super.author(commit));
+  }
+
+  override tree(...[commit, sources, signal]: Parameters<Clone['tree']>) {
+    return this.#memory.recall(['tree', commit, sources], () => super.tree(commit, sources, signal));
+  }
+
+  override size(...[{ signal, ...request }, isEnough]: Parameters<Clone['size']>) {
+    return this.#memory.recall(['size', request], () => super.size({ ...request, signal }, isEnough));
+  }
+
+  override changes({ signal, ...pair }: Parameters<Clone['changes']>[0]) {
+    return this.#memory.recall(['changes', pair], () => super.changes({ ...pair, signal }));
+  }
+
+  override pointers(blobs: string[]) {
+    return this.#memory.recall(['pointers', blobs], () => super.pointers(blobs));
+  }
+
+  override blobs(): BlobReader {
+    return new RememberingReader(() => super.blobs(), this.#memory) as Pick<BlobReader, keyof BlobReader> as BlobReader;
+  }
+}
+
+/** Starts git for the first blob that it does not know. */
+class RememberingReader implements Pick<BlobReader, keyof BlobReader> {
+  readonly #start: () => BlobReader;
+  readonly #memory: GitMemory;
+  #reader: BlobReader | undefined;
+
+  constructor(start: () => BlobReader, memory: GitMemory) {
+    this.#start = start;
+    this.#memory = memory;
+  }
+
+  announce(): void {}
+
+  async open(blob: string): Promise<Content> {
+    const content = this.#memory.blobs.get(blob) ?? (await this.#read(blob));
+    return { size: content.length, chunks: [content] };
+  }
+
+  async close(): Promise<void> {
+    await this.#reader?.close();
+  }
+
+  async #read(blob: string): Promise<Buffer> {
+    this.#reader ??= this.#start();
+    const chunks: Buffer[] = [];
+    for await (const chunk of (await this.#reader.open(blob)).chunks) chunks.push(Buffer.from(chunk));
+    const content = Buffer.concat(chunks);
+    this.#memory.blobs.set(blob, content);
+    return content;
+  }
+}
