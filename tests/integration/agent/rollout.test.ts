@@ -36,8 +36,8 @@ async function empty({ data, repo }: GatewayPod): Promise<void> {
 }
 
 /** A gateway of the wave `rest`, which has the first of two commits, and a rollout of the second one to the canaries. */
-async function startRollout(t: TestContext, name: string) {
-  const repository = await server.createRepository(name);
+async function startRollout(t: TestContext, name: string, host = server) {
+  const repository = await host.createRepository(name);
   const [first, second] = [
     await repository.commit({ files: { 'config/a': '1' } }),
     await repository.commit({ files: { 'config/a': '2', 'config/b': '2' } }),
@@ -115,6 +115,29 @@ suite('while changes go by waves', () => {
     });
     await pod.start(env);
     await untilFollows(pod, 'back');
+    assert.deepEqual(await pod.files(), { 'config/a': '1' });
+  });
+
+  test('going back needs no git host, also for an agent that was restarted', async (t) => {
+    const host = await startGitServer();
+    const { first, second, pod, play, env, agent, next } = await startRollout(t, 'offline', host);
+    const everybody = { canary: ALL, rest: ALL };
+    await play.roll({ ...next, admitted: everybody });
+    await pod.untilSynced(second);
+    await host.stop();
+    const back = { ...next, number: 3, phase: 'RollingBack' } as const;
+    await play.roll({ ...back, admitted: everybody });
+    await pod.untilSynced(first);
+    assert.deepEqual(await pod.files(), { 'config/a': '1' });
+    await agent.stop();
+    await play.roll({ ...next, number: 4, admitted: everybody });
+    const again = await pod.start(env);
+    await pod.untilSynced(second);
+    assert.deepEqual(await pod.files(), { 'config/a': '2', 'config/b': '2' });
+    await again.stop();
+    await play.roll({ ...back, number: 5, admitted: everybody });
+    await pod.start(env);
+    await pod.untilSynced(first);
     assert.deepEqual(await pod.files(), { 'config/a': '1' });
   });
 
