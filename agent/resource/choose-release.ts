@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { type RolloutStatus, rolloutStatusSchema, type Wave } from '../../shared/api/rollout.ts';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
-import { ALL, fittingWaves, isAbout, isWithin, NOBODY, rolloutKey, waveOf } from '../../shared/domain/waves.ts';
+import { ALL, fittingWaves, isWithin, NOBODY, planOf, rolloutKey, waveOf } from '../../shared/domain/waves.ts';
 import { gatewayNameOf, type Identity } from '../plan/template-values.ts';
 
 /** A GatewaySync with `spec.rollout`, as far as its agents have to know it. */
@@ -43,7 +43,7 @@ export function chooseRelease({ status, waves }: WatchedRollout, self: Self): Ch
   if (phase === 'RollingBack' || phase === 'RolledBack') return chosen({ ...stable, rollout: number });
   const isSame = commit === stableCommit && revision === stableRevision;
   if (phase === 'Complete' && isSame) return chosen({ commit, ref, revision, rollout: number });
-  if (!isAbout(status.admission, waves)) {
+  if (status.plan !== planOf(waves) || status.admission.length !== waves.length + 1) {
     return unsettled('waiting for the controller to admit gateways by the latest waves of spec.rollout');
   }
   if (!self.labels) return unsettled('the labels of the pod cannot be read: nobody can say which wave it belongs to');

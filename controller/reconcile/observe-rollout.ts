@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { AGENT_KNOWS_ROLLOUTS } from '../../shared/api/names.ts';
 import type { RolloutSpec } from '../../shared/api/rollout.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
 import { isAtLeast } from '../../shared/domain/version.ts';
-import { fittingWaves, rolloutKey } from '../../shared/domain/waves.ts';
+import { fittingWaves, planOf, rolloutKey } from '../../shared/domain/waves.ts';
 import type { GatewayReport, Release, RolloutGateway, RolloutInput } from '../rollout/rollout-input.ts';
 import { judgeWindows } from '../rollout/windows.ts';
 import type { ObservedPod, ObservedReport } from '../watch/observed-pod.ts';
@@ -32,7 +31,7 @@ export function rolloutInput({ sync, observation, restOf, now }: Situation): Rol
   const { waves = [], progressDeadline = '' } = rollout;
   return {
     spec: rollout,
-    plan: planOf(rollout),
+    plan: planOf(waves),
     gateways: pods
       .filter(({ live }) => live)
       .map((pod) => ({
@@ -51,12 +50,6 @@ export function rolloutInput({ sync, observation, restOf, now }: Situation): Rol
     soakMs: waves.map(({ soak = '' }) => parseDuration(soak) ?? 0),
     now,
   };
-}
-
-/** Of what decides on who belongs to which wave: with other waves a rollout begins anew. */
-function planOf({ waves = [] }: RolloutSpec): string {
-  const parts = waves.map(({ name, selector, gateways }) => [name, selector ?? null, gateways ?? null]);
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 12);
 }
 
 function releaseOf({ lastSyncCommit, lastSyncRef }: GatewaySyncStatus, revision: string): Release | undefined {

@@ -38,10 +38,9 @@ function hasRelease({ report }: RolloutGateway, { number, commit, revision }: Ro
   return isRelease && report.rollout === number && report.state === 'well';
 }
 
-/** Whether a gateway is back at the stable release, since the rollback began. */
+/** Whether a gateway has the stable release again, since the rollback began: whether it is well with it is another matter. */
 export function isBack({ report }: RolloutGateway, { number, stableCommit, stableRevision }: RolloutStatus): boolean {
-  const isStable = report?.commit === stableCommit && report.revision === stableRevision;
-  return isStable && report.rollout === number && report.state === 'well';
+  return report?.commit === stableCommit && report.revision === stableRevision && report.rollout === number;
 }
 
 /** Whether nobody waits for a gateway: it was not ready before a time, so its node may be gone. */

@@ -195,7 +195,7 @@ export const rolloutStatusSchema = v.pipe(
         v.description('Gateways that failed.'),
       ),
     ),
-    plan: v.optional(text('Hash of spec.rollout.waves: another plan begins anew.', 16)),
+    plan: text('Hash of spec.rollout.waves that the admission is by: with other waves it counts for nothing.', 16),
     admission: v.pipe(
       v.array(
         v.object({

@@ -53,8 +53,19 @@ export function waveOf(fits: readonly boolean[], key: string, admission: readonl
 /** The waves of a plan by name, the rest included. */
 export const waveNames = (waves: readonly Wave[]): string[] => [...waves.map(({ name }) => name), REST];
 
-/** Whether an admission is about these waves: one of another plan decides nothing. */
-export function isAbout(admission: RolloutStatus['admission'], waves: readonly Wave[]): boolean {
-  const names = waveNames(waves);
-  return admission.length === names.length && admission.every(({ wave }, index) => wave === names[index]);
+/**
+ * Hash of all that decides on who belongs to which wave. An admission by another plan decides nothing: the same
+ * boundaries would let in others.
+ */
+export function planOf(waves: readonly Wave[]): string {
+  const parts = waves.map(({ name, selector, gateways }) => [name, selectorParts(selector), gateways ?? null]);
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 12);
+}
+
+/** Whatever order its keys have. */
+function selectorParts({ matchLabels = {}, matchExpressions = [] }: LabelSelector = {}): unknown {
+  return [
+    Object.entries(matchLabels).sort(([a], [b]) => (a < b ? -1 : 1)),
+    matchExpressions.map(({ key, operator, values = [] }) => [key, operator, values]),
+  ];
 }

@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { revisionName, syncRevision } from '../../../../shared/domain/sync-revision.ts';
+import { planOf } from '../../../../shared/domain/waves.ts';
 import { gatewaySyncPath } from '../../../../shared/io/kubernetes/resource-path.ts';
 import type { GatewayPod } from './gateway-pod.ts';
 
@@ -54,7 +55,9 @@ export function playRollout(pod: GatewayPod): RolloutPlay {
       return { metadata: { name, ownerReferences: [owner] }, revision: 1, data: { sync: spec.sync } };
     },
     roll: async ({ admitted, stableRef = 'stable', ...rollout }) => {
-      const { metadata } = await read();
+      const { metadata, spec } = await read();
+      const { waves = [] } = spec.rollout ?? {};
+      const isAboutThem = waves.every(({ name }) => name in admitted);
       // Whoever followed the newest commit would take it.
       await pod.settle(rollout.commit, 'newest');
       await client.mergePatch(`${resource}/status`, {
@@ -63,6 +66,7 @@ export function playRollout(pod: GatewayPod): RolloutPlay {
           rollout: {
             ...{ summary: '', ref: 'next', stableRef, admitted: 0, verified: 0, failed: 0, total: 1 },
             startedAt: new Date().toISOString(),
+            plan: isAboutThem ? planOf(waves) : 'other',
             admission: Object.entries(admitted).map(([wave, boundary]) => ({
               wave,
               members: 'all',

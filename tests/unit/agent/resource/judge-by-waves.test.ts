@@ -5,7 +5,7 @@ import { type Found, viewProfile } from '../../../../agent/resource/revisions.ts
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
 import type { RolloutStatus, Wave } from '../../../../shared/api/rollout.ts';
 import type { ProfileSource } from '../../../../shared/domain/resolve-profile.ts';
-import { rolloutKey } from '../../../../shared/domain/waves.ts';
+import { planOf, rolloutKey } from '../../../../shared/domain/waves.ts';
 
 const [NEW, OLD] = ['b'.repeat(40), 'a'.repeat(40)];
 const [LIVE, BEFORE, OTHER] = ['1'.repeat(12), '2'.repeat(12), '3'.repeat(12)];
@@ -33,6 +33,7 @@ function statusOf(changes: Partial<RolloutStatus> = {}): RolloutStatus {
     ...{ number: 7, phase: 'Progressing', wave: 'canary', summary: '' },
     ...{ commit: NEW, ref: 'v2', revision: LIVE, stableCommit: OLD, stableRef: 'v1', stableRevision: BEFORE },
     ...{ admitted: 0, verified: 0, failed: 0, total: 1, startedAt: '2026-01-01T00:00:00Z' },
+    plan: planOf(waves),
     admission: admission(''),
     ...changes,
   };
@@ -165,6 +166,11 @@ suite('what cannot be decided leaves everything as it is', () => {
       /latest change/,
     ],
     ['waves of another name', { status: statusOf(admitted), plan: [{ name: 'other' }] as Wave[] }, /latest waves/],
+    [
+      'a selector that was edited since',
+      { status: statusOf(admitted), plan: [{ name: 'canary', selector: { matchLabels: { tier: 'shop' } } }] as Wave[] },
+      /latest waves/,
+    ],
     ['waves in another number', { status: statusOf(admitted), plan: [] }, /latest waves/],
     ['labels that cannot be read', { status: statusOf(admitted), knownLabels: undefined }, /labels of the pod/],
     ['nothing but null', { status: null }, /cannot be understood/],
