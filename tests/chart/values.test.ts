@@ -51,6 +51,7 @@ const promised: Record<string, unknown> = {
   'webhook.port': 9443,
   'webhook.namespaceSelector.requireLabel': false,
   'rbac.autoBindAgent.enabled': true,
+  'rollout.approverRole.enabled': false,
   'webhookReceiver.enabled': false,
   'webhookReceiver.port': 9444,
   'webhookReceiver.hmac.secret': '',
