@@ -53,7 +53,7 @@ export function rolloutInput({ sync, observation, restOf, now }: Situation): Rol
   };
 }
 
-/** Of what decides on who belongs to which wave: with other waves a rollout begins anew. */
+/** Of what decides on who belongs to which wave: with other waves a rollout begins again. */
 function planOf({ waves = [] }: RolloutSpec): string {
   const parts = waves.map(({ name, selector, gateways }) => [name, selector ?? null, gateways ?? null]);
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 12);

@@ -195,7 +195,7 @@ export const rolloutStatusSchema = v.pipe(
         v.description('Gateways that failed.'),
       ),
     ),
-    plan: v.optional(text('Hash of spec.rollout.waves: another plan begins anew.', 16)),
+    plan: v.optional(text('Hash of spec.rollout.waves: another plan begins from the first wave.', 16)),
     admission: v.pipe(
       v.array(
         v.object({

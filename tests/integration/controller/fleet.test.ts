@@ -71,7 +71,10 @@ suite('the state of the fleet', { concurrency: 4 }, () => {
       ['a', 'b', 'c'].map((pod) => [pod, commit]),
     );
     const table = await kubectl('get', 'gs', name, '--namespace', namespace);
-    assert.match(table, /NAME\s+REF\s+GATEWAYS\s+READY\s+STATUS\s+ROLLOUT\s+AGE\s+app\s+main\s+3\/3 synced\s+True\s+Synced/);
+    assert.match(
+      table,
+      /NAME\s+REF\s+GATEWAYS\s+READY\s+STATUS\s+ROLLOUT\s+AGE\s+app\s+main\s+3\/3 synced\s+True\s+Synced/,
+    );
   });
 
   test('is not ready after an edit until the agents have applied it, though the commit is the same', async (t) => {
