@@ -41,6 +41,7 @@ const promised: Record<string, unknown> = {
   'podMonitor.scrapeTimeout': '',
   'prometheusRule.enabled': false,
   'prometheusRule.labels': {},
+  'prometheusRule.approvalWithin': '1h',
   'prometheusRule.additionalRules': [],
   'grafanaDashboard.enabled': false,
   'grafanaDashboard.namespace': '',
