@@ -14,6 +14,8 @@ export const RESOURCE_METRICS = {
   sync_controller_gatewaysync_ready:
     'The condition Ready of a GatewaySync: 1 True, 0 False, -1 Unknown; on the leader only.',
   sync_controller_gateways: 'Gateways of a GatewaySync by state; on the leader only.',
+  sync_controller_rollout_phase: 'Phase of the rollout of a GatewaySync, always 1; on the leader only.',
+  sync_controller_rollout_failed_gateways: 'Gateways that failed in the rollout of a GatewaySync; on the leader only.',
 } as const;
 
 const VALUES = { True: 1, False: 0, Unknown: -1 };
@@ -28,12 +30,14 @@ const SLICE = 250;
 export async function renderResources(resources: Iterable<SampledResource>): Promise<Buffer> {
   const all = [...resources];
   const conditions = new Map<string, number>();
-  const [ready, gateways]: [Buffer[], Buffer[]] = [[], []];
+  const [ready, gateways, phases, failed]: [Buffer[], Buffer[], Buffer[], Buffer[]] = [[], [], [], []];
   for (let first = 0; first < all.length; first += SLICE) {
     if (first > 0) await nextTurn();
     const slice = all.slice(first, first + SLICE);
     ready.push(bytesOf(slice.flatMap(readyOf)));
     gateways.push(bytesOf(slice.flatMap(gatewaysOf)));
+    phases.push(bytesOf(slice.flatMap(phaseOf)));
+    failed.push(bytesOf(slice.flatMap(failedOf)));
     for (const { status } of slice) countConditions(status, conditions);
   }
   const counts = Array.from(conditions, ([labels, count]) => `sync_controller_conditions{${labels}} ${count}`);
@@ -41,6 +45,8 @@ export async function renderResources(resources: Iterable<SampledResource>): Pro
     ...[headOf('sync_controller_conditions'), bytesOf(counts)],
     ...[headOf('sync_controller_gatewaysync_ready'), ...ready],
     ...[headOf('sync_controller_gateways'), ...gateways],
+    ...[headOf('sync_controller_rollout_phase'), ...phases],
+    ...[headOf('sync_controller_rollout_failed_gateways'), ...failed],
   ]);
 }
 
@@ -64,6 +70,16 @@ function gatewaysOf(resource: SampledResource): string[] {
   return Object.entries(states)
     .filter(([, count]) => count > 0)
     .map(([state, count]) => `sync_controller_gateways{${ownLabels(resource)},state="${escapeLabel(state)}"} ${count}`);
+}
+
+function phaseOf(resource: SampledResource): string[] {
+  const { rollout } = resource.status;
+  return rollout ? [`sync_controller_rollout_phase{${ownLabels(resource)},phase="${rollout.phase}"} 1`] : [];
+}
+
+function failedOf(resource: SampledResource): string[] {
+  const { rollout } = resource.status;
+  return rollout ? [`sync_controller_rollout_failed_gateways{${ownLabels(resource)}} ${rollout.failed}`] : [];
 }
 
 function countConditions(status: GatewaySyncStatus, counts: Map<string, number>): void {

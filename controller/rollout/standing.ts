@@ -3,7 +3,7 @@ import { waveOf } from '../../shared/domain/waves.ts';
 import { isAdmitted } from './admission.ts';
 import type { RolloutGateway } from './rollout-input.ts';
 
-/** Where the gateways stand in the rollout that is under way. */
+/** How far the gateways are in the rollout that is under way. */
 export interface Standing {
   /** All that count: those that rest do not. */
   counted: RolloutGateway[];

@@ -10,7 +10,7 @@ const REST = 'rest';
 
 const digits = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12);
 
-/** A gateway's place in the order in which waves take theirs; pods that share the name of a gateway have places of their own. */
+/** A gateway's place in the order in which waves take theirs; pods that share the name of a gateway have different places. */
 export const rolloutKey = (gatewayName: string, podName: string): string => digits(gatewayName) + digits(podName);
 
 /** Whether a key is not above a boundary. */

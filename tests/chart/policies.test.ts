@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { createAnnotate } from '../../receiver/annotations/annotate.ts';
-import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
+import { REQUEST_ANNOTATIONS, ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
 import { ApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { corePath, gatewaySyncPath, groupPath } from '../../shared/io/kubernetes/resource-path.ts';
@@ -52,6 +52,9 @@ test('the receiver may set its own annotations and nothing else', async (t) => {
   await untilRefused(() => annotate({ 'example.test/new': 'x' }), /its own annotations and no other/);
   await refused(annotate({ 'example.test/kept': null }), /its own annotations and no other/);
   await refused(annotate({ 'example.test/kept': 'no' }), /its own annotations and no other/);
+  for (const order of Object.values(ROLLOUT_ANNOTATIONS)) {
+    await refused(annotate({ [order]: 'a'.repeat(40) }), /its own annotations and no other/);
+  }
   await refused(patch({ spec: { paused: true } }), /neither spec nor status/);
   for (const field of [{ labels: { a: 'c' } }, { finalizers: [] }, { labels: null }]) {
     await refused(patch({ metadata: field }), /neither labels nor finalizers nor ownerReferences/);
@@ -187,6 +190,49 @@ test('the controller may write RoleBindings of the agent only', async (t) => {
   await client.create(path, binding('sync-agent-x'));
   await client.mergePatch(`${path}/sync-agent-x`, { subjects: [] });
   await client.delete(`${path}/sync-agent-x`);
+});
+
+test('the controller may touch the revisions of GatewaySyncs, and those of no StatefulSet', async (t) => {
+  const namespace = await installRights(t);
+  const client = await clientFor({ namespace, serviceAccount: namespace });
+  const path = groupPath('apps/v1', 'controllerrevisions', namespace);
+  const labels = { app: 'web' };
+  const template = { metadata: { labels }, spec: { containers: [{ name: 'web', image: 'web:1' }] } };
+  await apply([
+    { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { namespace, name: 'site' }, spec },
+    {
+      apiVersion: 'apps/v1',
+      kind: 'StatefulSet',
+      metadata: { namespace, name: 'site' },
+      spec: { replicas: 0, selector: { matchLabels: labels }, template, serviceName: 'web' },
+    },
+  ]);
+  // The garbage collector deletes what nobody owns who is there.
+  const ownerOf = async (apiVersion: string, kind: string) => {
+    const uid = await kubectl('get', `${kind}/site`, '-n', namespace, '--output=jsonpath={.metadata.uid}');
+    return { apiVersion, kind, name: 'site', uid, controller: true };
+  };
+  const gatewaySync = await ownerOf('sync.io/v1alpha1', 'GatewaySync');
+  const statefulSet = await ownerOf('apps/v1', 'StatefulSet');
+  const revision = (name: string, owners: object[]) => ({
+    apiVersion: 'apps/v1',
+    kind: 'ControllerRevision',
+    metadata: { name, namespace, ownerReferences: owners },
+    data: {},
+    revision: 1,
+  });
+  const create = (body: object) => client.create(path, body, { query: { dryRun: 'All' } });
+  const words = /only ControllerRevisions that a GatewaySync owns/;
+
+  await untilRefused(() => create(revision('site-sync-a', [statefulSet])), words);
+  await refused(create(revision('site-sync-a', [])), words);
+  await refused(create(revision('site-sync-a', [{ ...gatewaySync, controller: false }])), words);
+  await refused(create(revision('site-sync-a', [{ ...gatewaySync, apiVersion: 'other.test/v1' }])), words);
+  await refused(create(revision('web-5d7f', [gatewaySync])), words);
+  await apply(revision('web-5d7f', [statefulSet]));
+  await refused(client.delete(`${path}/web-5d7f`), words);
+  await client.create(path, revision('site-sync-a', [gatewaySync]));
+  await client.delete(`${path}/site-sync-a`);
 });
 
 test('the controller may change nothing but the CA of its webhook', async (t) => {

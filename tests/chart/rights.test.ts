@@ -34,6 +34,7 @@ const reconciling = [
   'patch gatewaysyncs.sync.io/status',
   ...all('get list watch', 'pods'),
   'get secrets',
+  ...all('get create delete', 'controllerrevisions.apps'),
   'create events',
 ];
 
@@ -59,6 +60,7 @@ const never: Right[] = [
   ...all('get patch create delete', 'daemonsets.apps'),
   ...all('get patch create delete', 'statefulsets.apps'),
   'patch deployments.apps/scale',
+  ...all('list watch update patch deletecollection', 'controllerrevisions.apps'),
   ...all('create', 'jobs.batch'),
   ...all('create update patch delete deletecollection', 'gatewaysyncs.sync.io'),
   'update gatewaysyncs.sync.io/status',

@@ -53,7 +53,7 @@ test('a number is shown only where it is known: blind is not zero', async (t) =>
 
 test('what is counted is zero where a leader says so', async (t) => {
   const counts = stats.filter(({ panel }) =>
-    /^(GatewaySyncs|Not ready|Gateways|Pods without sidecar)$/.test(panel.title),
+    /^(GatewaySyncs|Not ready|Gateways|Pods without sidecar|Rollouts stopped|Waiting for approval)$/.test(panel.title),
   );
   assert.ok(counts.length >= 4);
   const leading = [`sync_controller_leader{${seen}} 1`, `sync_controller_pods_missing_sidecar{${seen}} 0`];

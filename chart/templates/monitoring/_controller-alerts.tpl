@@ -56,7 +56,7 @@
     summary: Reviews of annotated pods fail.
     description: The pods start without their sidecar, or not at all with the failure policy Fail. The log of the controller says why.
 - alert: SyncNotReady
-  expr: max by (namespace, name) (sync_controller_gatewaysync_ready{reason!="Paused"}) < 1
+  expr: max by (namespace, name) (sync_controller_gatewaysync_ready{reason!~"Paused|Rollout(Progressing|Soaking|AwaitingApproval|AwaitingWindow|Waiting|RollingBack|Stopped)"}) < 1
   for: 15m
   labels:
     severity: warning
@@ -79,4 +79,20 @@
   annotations:
     summary: {{ `'{{ $value }} gateways of GatewaySync {{ $labels.namespace }}/{{ $labels.name }} have no sidecar.'` }}
     description: They were created while injection was not available. Delete the pods.
+- alert: SyncRolloutStopped
+  expr: max by (namespace, name) (sync_controller_rollout_phase{phase="Stopped"}) > 0
+  for: 5m
+  labels:
+    severity: warning
+  annotations:
+    summary: {{ `'The rollout of GatewaySync {{ $labels.namespace }}/{{ $labels.name }} stopped.'` }}
+    description: Too many gateways failed with the newest commit. status.rollout says which. Nothing moves until somebody decides, or a newer commit comes.
+- alert: SyncRolloutAwaitsApproval
+  expr: max by (namespace, name) (sync_controller_rollout_phase{phase="AwaitingApproval"}) > 0
+  for: {{ .Values.prometheusRule.approvalWithin }}
+  labels:
+    severity: info
+  annotations:
+    summary: {{ `'The rollout of GatewaySync {{ $labels.namespace }}/{{ $labels.name }} waits for approval.'` }}
+    description: The first waves are done, and somebody has to approve the next one. Until then the gateways have different commits.
 {{- end -}}

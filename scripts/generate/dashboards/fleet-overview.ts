@@ -22,7 +22,7 @@ export function fleetOverview(): object {
         isMulti: true,
       }),
     ],
-    rows: [fleet, resources, deliveries, git, controller, agents, processes],
+    rows: [fleet, resources, rollouts, deliveries, git, controller, agents, processes],
   });
 }
 
@@ -37,6 +37,8 @@ const readyUnlessPaused = ofLeader(
 const leastReady = `(bottomk(10, avg_over_time(${ready}[$__range:$__interval] @ end())) < 1)`;
 const gateways = (matchers = '') =>
   ofLeader('sync_controller_gateways', ['namespace', 'name', 'state'], `${NAMESPACE}${matchers}`);
+const phases = (matchers = '') =>
+  ofLeader('sync_controller_rollout_phase', ['namespace', 'name', 'phase'], `${NAMESPACE}${matchers}`);
 const inTrouble = thresholds('green', [1, 'red']);
 
 const fleet: Row = {
@@ -146,6 +148,31 @@ const resources: Row = {
       title: 'GatewaySyncs in trouble',
       description: 'The ten GatewaySyncs that were ready for the shortest time, if any was not ready all the time.',
       queries: [{ expr: `${ready} and on (namespace, name) ${leastReady}`, legend: '{{namespace}}/{{name}}' }],
+    }),
+  ],
+};
+
+const rollouts: Row = {
+  title: 'Rollouts',
+  panels: [
+    stat({
+      title: 'Rollouts stopped',
+      description: 'Rollouts that stopped, and wait for somebody to decide or for a newer commit.',
+      query: { expr: orZero(`count(${phases(', phase="Stopped"')})`) },
+      thresholds: inTrouble,
+    }),
+    stat({
+      title: 'Waiting for approval',
+      description: 'Rollouts with a wave that somebody has to approve.',
+      query: { expr: orZero(`count(${phases(', phase="AwaitingApproval"')})`) },
+      thresholds: thresholds('green', [1, 'yellow']),
+    }),
+    timeSeries({
+      title: 'Rollouts by phase',
+      description: 'GatewaySyncs whose changes go by waves, by the phase of their rollout.',
+      queries: [{ expr: `count by (phase) (${phases()})`, legend: '{{phase}}' }],
+      isStacked: true,
+      width: 16,
     }),
   ],
 };

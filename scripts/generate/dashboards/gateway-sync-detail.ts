@@ -20,7 +20,7 @@ export function gatewaySyncDetail(): object {
       }),
       labelVariable({ name: 'pod', label: 'Pod', series: `sync_agent_info{${RESOURCE}}`, isMulti: true }),
     ],
-    rows: [state, syncs, gateways],
+    rows: [state, rollout, syncs, gateways],
   });
 }
 
@@ -90,6 +90,35 @@ const state: Row = {
       isStacked: true,
       width: 12,
       hasOutcomes: true,
+    }),
+  ],
+};
+
+const rollout: Row = {
+  title: 'Rollout',
+  panels: [
+    stat({
+      title: 'Phase',
+      description: 'Phase of the rollout, where changes go by waves.',
+      query: { expr: ofLeader('sync_controller_rollout_phase', ['phase'], RESOURCE), legend: '{{phase}}' },
+      showsName: true,
+      noValue: 'No rollout',
+    }),
+    stat({
+      title: 'Failed gateways',
+      description: 'Gateways that failed in the rollout.',
+      query: { expr: `max(sync_controller_rollout_failed_gateways{${RESOURCE}})` },
+      thresholds: thresholds('green', [1, 'red']),
+      noValue: 'No rollout',
+    }),
+    timeSeries({
+      title: 'Phase over time',
+      description: 'Which phase the rollout was in, and for how long.',
+      queries: [
+        { expr: ofLeader('sync_controller_rollout_phase', ['phase'], RESOURCE), legend: '{{phase}}' },
+        { expr: `max(sync_controller_rollout_failed_gateways{${RESOURCE}})`, legend: 'failed gateways' },
+      ],
+      width: 16,
     }),
   ],
 };

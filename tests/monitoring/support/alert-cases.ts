@@ -7,6 +7,7 @@ const site = { namespace: 'team', name: 'site' };
 const ready = (reason: string) =>
   `sync_controller_gatewaysync_ready{namespace="team", name="site", reason="${reason}"}`;
 const gateways = (state: string) => `sync_controller_gateways{namespace="team", name="site", state="${state}"}`;
+const rollout = (phase: string) => `sync_controller_rollout_phase{namespace="team", name="site", phase="${phase}"}`;
 const leader = (pod: string) => `sync_controller_leader{namespace="operator", pod="${pod}"}`;
 const gitQueries = (outcome: string) => `sync_controller_git_queries_total{${ours}, outcome="${outcome}"}`;
 const reconciles = (outcome: string) => `sync_controller_reconciles_total{${ours}, outcome="${outcome}"}`;
@@ -131,6 +132,7 @@ export const ALERT_CASES: Record<string, AlertCase> = {
     firing: [
       { at: '20m', series: { [ready('RefNotFound')]: '0x60' }, ...notReady },
       { at: '20m', series: { [ready('Resolving')]: '-1x60' }, ...notReady },
+      { at: '20m', series: { [ready('RolloutRolledBack')]: '0x60' }, ...notReady },
       {
         at: '20m',
         series: { [ready('GitTimeout')]: '0x9 stale', [ready('GitUnreachable')]: '_x10 0x60' },
@@ -140,6 +142,9 @@ export const ALERT_CASES: Record<string, AlertCase> = {
     quiet: [
       { at: '20m', series: { [ready('Synced')]: '1x60' } },
       { at: '20m', series: { [ready('Paused')]: '-1x60' } },
+      // A rollout may take days, and one that stopped has its own alert.
+      { at: '20m', series: { [ready('RolloutSoaking')]: '-1x60' } },
+      { at: '20m', series: { [ready('RolloutStopped')]: '0x60' } },
       { at: '20m', series: { [ready('Syncing')]: '-1x9 stale', [ready('Synced')]: '_x10 1x60' } },
     ],
   },
@@ -170,6 +175,35 @@ export const ALERT_CASES: Record<string, AlertCase> = {
       },
     ],
     quiet: [{ at: '20m', series: { [gateways('missingSidecar')]: '2x5 stale', [gateways('synced')]: '2x60' } }],
+  },
+  SyncRolloutStopped: {
+    firing: [
+      {
+        at: '10m',
+        series: { [rollout('Stopped')]: '1x60' },
+        labels: site,
+        summary: 'The rollout of GatewaySync team/site stopped.',
+      },
+    ],
+    quiet: [
+      { at: '4m', series: { [rollout('Stopped')]: '1x60' } },
+      { at: '10m', series: { [rollout('RolledBack')]: '1x60' } },
+      { at: '10m', series: { [rollout('Stopped')]: '1x3 stale', [rollout('Progressing')]: '_x4 1x60' } },
+    ],
+  },
+  SyncRolloutAwaitsApproval: {
+    firing: [
+      {
+        at: '70m',
+        series: { [rollout('AwaitingApproval')]: '1x90' },
+        labels: site,
+        summary: 'The rollout of GatewaySync team/site waits for approval.',
+      },
+    ],
+    quiet: [
+      { at: '50m', series: { [rollout('AwaitingApproval')]: '1x90' } },
+      { at: '70m', series: { [rollout('AwaitingWindow')]: '1x90' } },
+    ],
   },
   SyncReceiverIsDown: isDown('receiver', 'test-stoker-operator-receiver'),
   SyncReceiverIsNotScraped: isNotScraped('receiver', open),

@@ -6,6 +6,7 @@ import { createMetrics } from '../../../controller/metrics/metrics.ts';
 import { RESOURCE_METRICS } from '../../../controller/metrics/resource-metrics.ts';
 import { transitionsOf } from '../../../controller/reconcile/transitions.ts';
 import { gatewaySyncStatusSchema } from '../../../shared/api/gateway-sync-status.ts';
+import { ROLLOUT_PHASES, type RolloutPhase, type RolloutStatus } from '../../../shared/api/rollout.ts';
 
 const checkout = path.join(import.meta.dirname, '../../..');
 const read = (file: string) => readFile(path.join(checkout, file), 'utf8');
@@ -28,8 +29,14 @@ const SOURCES = [
 const OF_AGENTS = ['UnsafeContent'];
 const EVENTS = 'controller/reconcile/transitions.ts';
 
+/** Reasons of the condition RolledOut, and those of Ready that it leads to. */
+const ofRollouts = [
+  ...ROLLOUT_PHASES,
+  ...[...ROLLOUT_PHASES.filter((phase) => phase !== 'Complete'), 'Waiting'].map((reason) => `Rollout${reason}`),
+];
+
 async function reasonsInCode(): Promise<string[]> {
-  const reasons = new Set<string>();
+  const reasons = new Set<string>(ofRollouts);
   for await (const file of glob(SOURCES, { cwd: checkout })) {
     if (file === EVENTS) continue;
     // The value may be a choice between two.
@@ -57,6 +64,15 @@ suite('docs/reference/conditions.md', () => {
 
   test('names every reason that a condition can have, and no other', async () => {
     assert.deepEqual(sorted((await rows()).flatMap((row) => row.reasons)), await reasonsInCode());
+  });
+
+  test('names every event of a rollout, and no other', async () => {
+    const [, listed = ''] = /^Rollouts have these: (.*)$/m.exec(await read('docs/reference/conditions.md')) ?? [];
+    const at = (phase: RolloutPhase, number: number) => ({
+      rollout: { number, phase, summary: '' } as RolloutStatus,
+    });
+    const written = ROLLOUT_PHASES.flatMap((phase) => transitionsOf(at(phase, 1), at(phase, 2)));
+    assert.deepEqual(wordsIn(listed).sort(), written.map(({ reason }) => reason).sort());
   });
 
   test('names every event of a request and of a push, and no other', async () => {

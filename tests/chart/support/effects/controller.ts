@@ -185,6 +185,11 @@ export const controllerEffects: Effects = {
     is: undefined,
   },
   'rbac.autoBindAgent.enabled': { to: false, in: controller.env('AUTO_BIND_AGENT'), is: 'false' },
+  'rollout.approverRole.enabled': {
+    to: true,
+    in: of('ClusterRole', '-approvers', ({ rules }) => rules),
+    is: [{ apiGroups: ['sync.io'], resources: ['gatewaysyncs'], verbs: ['approve'] }],
+  },
 };
 
 function resources(kind: 'requests' | 'limits', name: string) {

@@ -74,6 +74,14 @@ export const monitoringEffects: Effects = {
     in: alertNames((names) => names.includes('SyncFilesDrift')),
     is: false,
   },
+  'prometheusRule.approvalWithin': {
+    to: '4h',
+    in: of('PrometheusRule', '', ({ spec }) => {
+      const rules: { alert: string; for: string }[] = spec.groups[0].rules;
+      return rules.find(({ alert: name }) => name === 'SyncRolloutAwaitsApproval')?.for;
+    }),
+    is: '4h',
+  },
   'prometheusRule.runbookBaseUrl': {
     to: 'https://runbooks.test',
     in: of('PrometheusRule', '', ({ spec }) => spec.groups[0].rules[0].annotations.runbook_url),

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
+import { gatewaySyncPath, groupPath } from '../../shared/io/kubernetes/resource-path.ts';
+import { apply } from '../support/cluster.ts';
+import { until } from '../support/until.ts';
+import { clientFor } from './support/client-for.ts';
+import { installRights } from './support/install-rights.ts';
+import { render } from './support/render.ts';
+
+const commit = 'a'.repeat(40);
+const waves = [
+  { name: 'canary', gateways: 1 },
+  { name: 'others', approval: true },
+];
+const spec = {
+  git: { repo: 'https://git.test/site.git', ref: 'main' },
+  sync: { profiles: { default: { mappings: [{ source: 'a', destination: 'b', type: 'dir' }] } } },
+  rollout: { waves },
+};
+const site = (name: string, annotations = {}) => ({
+  apiVersion: 'sync.io/v1alpha1',
+  kind: 'GatewaySync',
+  metadata: { name, annotations },
+  spec,
+});
+
+/** A namespace with a GatewaySync and two people: both may edit, one may approve as well. */
+async function arrange(t: TestContext) {
+  const namespace = await installRights(t, { values: { rollout: { approverRole: { enabled: true } } } });
+  const bind = (name: string, role: string) => ({
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'RoleBinding',
+    metadata: { namespace, name: `${name}-${role}` },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+    subjects: [{ kind: 'ServiceAccount', namespace, name }],
+  });
+  const { metadata, ...rest } = site('site');
+  await apply([
+    { ...rest, metadata: { ...metadata, namespace } },
+    ...['editor', 'approver'].map((name) => ({
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: { namespace, name },
+    })),
+    ...[bind('editor', 'edit'), bind('approver', 'edit'), bind('approver', `${namespace}-approvers`)],
+  ]);
+  const actAs = async (serviceAccount: string) => {
+    const client = await clientFor({ namespace, serviceAccount });
+    const dryRun = { query: { dryRun: 'All' } };
+    const answer = (call: Promise<unknown>) => call.then(() => 'accepted', String);
+    return {
+      patch: (body: object) => answer(client.mergePatch(gatewaySyncPath(namespace, 'site'), body, dryRun)),
+      create: (body: object) =>
+        answer(client.create(groupPath('sync.io/v1alpha1', 'gatewaysyncs', namespace), body, dryRun)),
+    };
+  };
+  const [editor, approver] = [await actAs('editor'), await actAs('approver')];
+  const approve = { metadata: { annotations: { [ROLLOUT_ANNOTATIONS.approve]: commit } } };
+  const wait = { timeout: 30_000 };
+  await until(() => editor.patch(approve), {
+    ...wait,
+    describe: 'the policy to refuse who may only edit',
+    accept: (answer) => /needs the verb approve/.test(answer),
+  });
+  await until(() => approver.patch(approve), {
+    ...wait,
+    describe: 'the approver to be let through',
+    accept: (answer) => answer === 'accepted',
+  });
+  return { editor, approver };
+}
+
+test('with approvers, editing alone steers no rollout', async (t) => {
+  const { editor, approver } = await arrange(t);
+  for (const annotation of Object.values(ROLLOUT_ANNOTATIONS)) {
+    const order = { metadata: { annotations: { [annotation]: commit } } };
+    assert.match(await editor.patch(order), new RegExp(`to change ${annotation} needs the verb approve`));
+    assert.equal(await approver.patch(order), 'accepted');
+    assert.match(await editor.create(site('another', { [annotation]: commit })), /needs the verb approve/);
+    assert.equal(await approver.create(site('another', { [annotation]: commit })), 'accepted');
+  }
+  for (const rollout of [null, { waves: [] }, { waves: [{ name: 'all' }, ...waves] }]) {
+    assert.match(await editor.patch({ spec: { rollout } }), /to change waves of which one waits for approval/);
+    assert.equal(await approver.patch({ spec: { rollout } }), 'accepted');
+  }
+  const others = [
+    { spec: { git: { ref: 'next' } } },
+    { spec: { rollout: { windows: [{ kind: 'Deny' }] } } },
+    { metadata: { annotations: { 'example.test/note': 'x' } } },
+  ];
+  for (const change of others) assert.equal(await editor.patch(change), 'accepted', JSON.stringify(change));
+  assert.equal(await editor.create(site('another')), 'accepted');
+});
+
+test('approvers are installed only where they are asked for', async () => {
+  const approvers = async (values: object) =>
+    (await render(values)).filter(({ metadata }) => metadata.name.endsWith('-approvers')).map(({ kind }) => kind);
+  assert.deepEqual(await approvers({}), []);
+  assert.deepEqual(await approvers({ rollout: { approverRole: { enabled: true } } }), [
+    'ClusterRole',
+    'ValidatingAdmissionPolicy',
+    'ValidatingAdmissionPolicyBinding',
+  ]);
+});
