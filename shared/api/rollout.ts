@@ -144,7 +144,7 @@ export type Wave = v.InferOutput<typeof waveSchema>;
 export type RolloutWindow = v.InferOutput<typeof windowSchema>;
 export type LabelSelector = v.InferOutput<typeof selectorSchema>;
 
-const ROLLOUT_PHASES = [
+export const ROLLOUT_PHASES = [
   'Progressing',
   'Soaking',
   'AwaitingApproval',

@@ -47,7 +47,7 @@ export async function startPath(t: TestContext, files: Record<string, string>): 
   const controller = await controllerStarter(t, address.namespace);
   const running = { receiver: await receiver.start(), controller: await controller.start() } as WholePath['running'];
   await applyGatewaySync(address, { repo: repository.url });
-  const agent = await agentStarter(t, address.namespace);
+  const agent = await gatewayStarter(t, address.namespace);
   const webhookUrl = `${receiver.url}/webhook/${address.namespace}/${address.name}`;
   running.agent = await agent.start();
   return {
@@ -102,7 +102,7 @@ async function receiverStarter(t: TestContext) {
   };
 }
 
-async function controllerStarter(t: TestContext, namespace: string) {
+export async function controllerStarter(t: TestContext, namespace: string) {
   const [port, metricsPort] = await Promise.all([freePort(), freePort()]);
   await installWebhook(t, { name: namespace, namespace, port });
   const environment = {
@@ -114,10 +114,15 @@ async function controllerStarter(t: TestContext, namespace: string) {
   return { metricsPort, start: () => startController(t, namespace, environment) };
 }
 
-/** Creates the pod through the API server and runs the sidecar that comes back. */
-async function agentStarter(t: TestContext, namespace: string) {
+/** Creates a pod through the API server and runs the sidecar that comes back. */
+export async function gatewayStarter(
+  t: TestContext,
+  namespace: string,
+  { name = 'gateway-0', labels = {} }: { name?: string; labels?: Record<string, string> } = {},
+) {
   const cluster = await connectCluster();
-  const body = gatewayPod(namespace, 'gateway-0');
+  const pod = gatewayPod(namespace, name);
+  const body = { ...pod, metadata: { ...pod.metadata, labels } };
   const created = await callApi<InjectedPod>({ method: 'POST', path: corePath('pods', namespace), body });
   const root = await mkdtemp(path.join(tmpdir(), 'pod-'));
   t.after(() => rm(root, { recursive: true, force: true }));
