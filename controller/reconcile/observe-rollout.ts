@@ -41,7 +41,7 @@ export function rolloutInput({ sync, observation, restOf, now }: Situation): Rol
       })),
     wanted: releaseOf(sync, revision),
     inPlace: releaseOf(before, revision),
-    approved: orders.approve?.value,
+    approved: orders.approve,
     rollback: orders.rollback,
     retry: orders.retry,
     window: judgeWindows(rollout.windows, now),

@@ -1,5 +1,4 @@
 import type { HistoryEntry, RolloutSpec, RolloutStatus } from '../../shared/api/rollout.ts';
-import type { Order } from '../watch/observed-gateway-sync.ts';
 
 /** What can be rolled out: a commit, the ref that led to it, and the revision of `spec.sync` that belongs to it. */
 export type Release = Pick<RolloutStatus, 'commit' | 'ref' | 'revision'>;
@@ -43,8 +42,9 @@ export interface RolloutInput {
   inPlace: Release | undefined;
   /** The commit that somebody approved. */
   approved: string | undefined;
-  rollback: Order | undefined;
-  retry: Order | undefined;
+  /** What the annotations of these orders say: each counts once, until the annotation is gone or says something else. */
+  rollback: string | undefined;
+  retry: string | undefined;
   window: { isOpen: boolean; message: string; changesAt?: number | undefined };
   /** Commits to keep in the history. */
   historyLength: number;

@@ -28,7 +28,7 @@ export function makeFirst(input: RolloutInput): RolloutState | undefined {
   const release = input.inPlace ?? input.wanted;
   if (!release) return undefined;
   const { rollback, retry, now } = input;
-  const handled = { ...(rollback && { rollback: rollback.id }), ...(retry && { retry: retry.id }) };
+  const handled = { ...(rollback !== undefined && { rollback }), ...(retry !== undefined && { retry }) };
   const rollout: RolloutStatus = {
     ...{ number: 1, phase: 'Complete', ...noCounts },
     ...releaseOf(release),

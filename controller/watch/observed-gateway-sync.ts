@@ -63,15 +63,8 @@ export type ObservedSpec = Pick<GatewaySyncSpec, 'polling' | 'webhook' | 'agent'
   revision?: string;
 };
 
-/** What somebody asks for by an annotation, once. */
-export interface Order {
-  value: string;
-  /** Tells it from another order of the same value, as far as the API server knows when it was written. */
-  id: string;
-}
-
 /** What people ask of a rollout. */
-type Orders = { [Name in keyof typeof ROLLOUT_ANNOTATIONS]?: Order };
+type Orders = { [Name in keyof typeof ROLLOUT_ANNOTATIONS]?: string };
 
 /** The fields of a GatewaySync that the controller uses; the mappings and managedFields are boiled down. */
 export interface ObservedGatewaySync {
@@ -139,9 +132,7 @@ function ordersOf(
   if (!rollout) return {};
   const orders = Object.entries(ROLLOUT_ANNOTATIONS).flatMap(([name, annotation]) => {
     const value = clip(textOf(metadata.annotations?.[annotation]), MAX_ORDER);
-    if (value === undefined) return [];
-    const { time = '' } = ownerOfAnnotation(metadata.managedFields, annotation) ?? {};
-    return [[name, { value, id: `${value}@${time}` }]];
+    return value === undefined ? [] : [[name, value]];
   });
   return orders.length > 0 ? { orders: Object.fromEntries(orders) } : {};
 }

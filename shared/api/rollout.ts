@@ -209,8 +209,8 @@ export const rolloutStatusSchema = v.pipe(
     ),
     handled: v.optional(
       v.object({
-        rollback: v.optional(text('The annotation sync.io/rollback that was handled, and its time.', 128)),
-        retry: v.optional(text('The annotation sync.io/retry-rollout that was handled, and its time.', 128)),
+        rollback: v.optional(text('The annotation sync.io/rollback that was handled.', 128)),
+        retry: v.optional(text('The annotation sync.io/retry-rollout that was handled.', 128)),
       }),
     ),
   }),

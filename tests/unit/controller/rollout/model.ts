@@ -38,8 +38,8 @@ export interface World {
   now: number;
   state: RolloutState | undefined;
   wanted: Commit;
-  rollback: number;
-  retry: number;
+  rollback: string | undefined;
+  retry: string | undefined;
   agents: Agent[];
   /** Rollouts by which each agent was ever admitted to a commit that was not stable. */
   admittedTo: string[][];
@@ -62,7 +62,7 @@ export function makeWorld({ fits }: Setup): World {
     ...{ report: undefined, seen: undefined },
   });
   return {
-    ...{ now: 1000, state: undefined, wanted: 'S', rollback: 0, retry: 0 },
+    ...{ now: 1000, state: undefined, wanted: 'S', rollback: undefined, retry: undefined },
     agents: fits.map(agent),
     admittedTo: fits.map(() => []),
   };
@@ -84,7 +84,6 @@ export function gatewaysOf({ agents, now }: World, { fits }: Setup): RolloutGate
 }
 
 function inputOf(world: World, setup: Setup): RolloutInput {
-  const order = (value: string, id: number) => (id === 0 ? undefined : { value, id: `${id}` });
   return {
     spec: setup.spec,
     plan: 'p',
@@ -92,8 +91,8 @@ function inputOf(world: World, setup: Setup): RolloutInput {
     wanted: releaseOf(world.wanted),
     inPlace: undefined,
     approved: undefined,
-    rollback: order('previous', world.rollback),
-    retry: order(world.state?.rollout.commit ?? '', world.retry),
+    rollback: world.rollback,
+    retry: world.retry,
     window: { isOpen: true, message: '' },
     historyLength: 3,
     deadlineMs: DEADLINE_MS,

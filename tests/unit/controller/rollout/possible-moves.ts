@@ -65,9 +65,10 @@ export function movesOf(node: Node, setup: Setup): Move[] {
   to('time', { ...world, now: world.now + DEADLINE_MS });
   to('moment', { ...world, now: world.now + SOAK_MS });
   if (left.newer > 0) to('newer', { ...world, wanted: world.wanted === 'S' ? 'A' : 'B' }, { newer: left.newer - 1 });
-  if (left.rollback > 0) to('rollback', { ...world, rollback: world.rollback + 1 }, { rollback: left.rollback - 1 });
+  if (world.rollback !== undefined) to('rollback is removed', { ...world, rollback: undefined });
+  else if (left.rollback > 0) to('rollback', { ...world, rollback: 'previous' }, { rollback: left.rollback - 1 });
   if (left.retry > 0)
-    to('retry', { ...world, retry: world.retry + 1 }, { retry: left.retry - 1 }, { givenUp: undefined });
+    to('retry', { ...world, retry: world.state?.rollout.commit }, { retry: left.retry - 1 }, { givenUp: undefined });
   return moves;
 }
 
