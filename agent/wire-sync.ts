@@ -59,6 +59,7 @@ export async function wireSync(config: AgentConfig, given: Given): Promise<SyncD
     baseline: new Baseline(),
     previews: new ContentPreviews(),
     lock: new VolumeLock(root, identity),
+    mounts: config.DATA_MOUNTS,
     heapBytes: getHeapStatistics().heap_size_limit,
     log,
     onFetch,

@@ -14,6 +14,7 @@ suite('the configuration', () => {
       ...required,
       PROFILE: 'default',
       REPO_PATH: '/repo',
+      DATA_MOUNTS: [],
       GATEWAY_PORT: 8088,
       GATEWAY_TLS: false,
       GIT_DENIED_NETWORKS: DENIED_NETWORKS,
@@ -24,6 +25,11 @@ suite('the configuration', () => {
     });
   });
 
+  test('brings the paths of mounts into one form', () => {
+    const given = { ...required, DATA_MOUNTS: '["logs/", "./a//b"]' };
+    assert.deepEqual(readConfig(agentConfigSchema, given).DATA_MOUNTS, ['logs', 'a/b']);
+  });
+
   test('names every problem at once', () => {
     const wrong = {
       ...required,
@@ -32,11 +38,14 @@ suite('the configuration', () => {
       METRICS_PORT: '70000',
       GATEWAY_TLS: 'yes',
       LOG_LEVEL: 'loud',
+      DATA_MOUNTS: '["../x"]',
     };
     assert.throws(
       () => readConfig(agentConfigSchema, wrong),
       ({ message }: Error) =>
-        ['POD_UID', 'DATA_PATH', 'METRICS_PORT', 'GATEWAY_TLS', 'LOG_LEVEL'].every((name) => message.includes(name)),
+        ['POD_UID', 'DATA_PATH', 'METRICS_PORT', 'GATEWAY_TLS', 'LOG_LEVEL', 'DATA_MOUNTS'].every((name) =>
+          message.includes(name),
+        ),
     );
   });
 });

@@ -55,6 +55,8 @@ interface SandboxOptions {
   http?: GuardedHttp;
   /** Where credentials are mounted. */
   files?: { tokenFile?: string; sshKeyFile?: string; knownHostsFile?: string; caFile?: string | undefined };
+  /** Paths in the data volume at which the gateway's pod mounts other volumes. */
+  mounts?: string[];
   /** Port of the gateway. */
   port?: number;
   /** Of V8's heap, as the agent takes it to be. */
@@ -66,7 +68,15 @@ interface SandboxOptions {
 /** Makes a sandbox that is removed after the test. */
 export async function createSandbox(
   t: TestContext,
-  { git = new Git(process.env), http = localHttp(), files = {}, port = 9, heapBytes, repo: given }: SandboxOptions = {},
+  {
+    git = new Git(process.env),
+    http = localHttp(),
+    files = {},
+    mounts = [],
+    port = 9,
+    heapBytes,
+    repo: given,
+  }: SandboxOptions = {},
 ): Promise<Sandbox> {
   const { path: folder, remove } = await makeTemporaryFolder('agent-');
   t.after(remove);
@@ -97,7 +107,7 @@ export async function createSandbox(
   const uid = process.getuid?.() ?? 0;
   const start = async () => ({
     ...(await wireSync(config, { git, http, keyFolder: '/dev/shm', uid, log, onFetch })),
-    ...(heapBytes && { heapBytes }),
+    ...{ mounts: [...mounts], ...(heapBytes && { heapBytes }) },
   });
   let dependencies = await start();
   return {
