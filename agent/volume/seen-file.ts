@@ -18,5 +18,12 @@ export function isUnchanged(file: string, seen: Fingerprint): boolean {
   return stats !== undefined && isSameFingerprint(seen, stats);
 }
 
+/** Whether two paths are names of one file. As a number, an inode above 2^53 is rounded to that of another file. */
+export function isSameFile(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((path) => lstatSync(path, { bigint: true, throwIfNoEntry: false }));
+  if (!a || !b) return false;
+  return a.ino === b.ino && a.dev === b.dev && a.size === b.size && a.mtimeNs === b.mtimeNs;
+}
+
 /** The fingerprint of what was there, if it was a file. */
 export const printOf = (was: LiveEntry): Fingerprint | undefined => (was.kind === 'file' ? was.fingerprint : undefined);
