@@ -86,7 +86,7 @@ async function planFor(
     ]);
   }
   const algorithm = intent.commit.length === 64 ? 'sha256' : 'sha1';
-  const live = await scanTree(root, { desired, manifest, algorithm });
+  const live = await scanTree(root, { desired, manifest, algorithm, signal: aim.signal });
   const [settings, whole, folding, repairs] = [intent.profile, aim.manifest, root.folding, baseline.repairs];
   // Only after a sync that was cut off it matters where these are.
   const kept = manifest.pending.size > 0 ? keptNames(root) : undefined;
