@@ -102,12 +102,14 @@ function numberOf(name: string): number {
  */
 export async function removeEarlierStaging(root: AgentFolders, generation: number): Promise<void> {
   const all = root.openAgentFolder(STAGING);
+  const pacer = new Pacer();
   try {
     for (const name of all.list()) {
       // What a later owner made is not to be touched by one who was held up here.
       const number = numberOf(name);
       if (number >= generation && number < LAST_GENERATION) continue;
       await removeFolder(root, all, name);
+      if (pacer.isDue) await pacer.rest();
     }
   } finally {
     all.close();
