@@ -6,6 +6,8 @@ import { isExpendable, putAside } from './set-aside.ts';
 
 /** Opens a folder with the agent's own files. */
 interface AgentFolders {
+  /** The path of the folder that holds them. */
+  readonly agentFolder: string;
   openAgentFolder(name: string): Folder;
 }
 
@@ -58,9 +60,9 @@ export class Staging {
     return this.#folder.at(name);
   }
 
-  /** Whether nobody removed it. */
+  /** Whether nobody removed it, or moved it to where the next owner of the lock would not find it. */
   get isAlive(): boolean {
-    return this.#folder.isAlive;
+    return this.#folder.isAlive && this.#folder.isAt(`${this.#root.agentFolder}/${STAGING}/${this.#name}`);
   }
 
   async empty(): Promise<void> {

@@ -59,6 +59,17 @@ suite('describeFailure', () => {
       { message: 'm', code: 'x.y', isWaiting: false, retryAfterMs: 0 },
     ],
     [
+      'a mount in the way',
+      Object.assign(new Error('EBUSY: resource busy or locked'), { code: 'EBUSY', path: '/data/x' }),
+      {
+        message:
+          'a mount or a program holds on to a file or folder of the data volume: the agent cannot replace or remove it (EBUSY, /data/x)',
+        code: 'data.EBUSY',
+        isWaiting: false,
+        retryAfterMs: 0,
+      },
+    ],
+    [
       'a host that asks to wait',
       new TransientError('m', { ...details, retryAfterMs: 9 }),
       { message: 'm', code: 'x.y', isWaiting: false, retryAfterMs: 9 },

@@ -164,6 +164,16 @@ suite('two agents on one volume', () => {
     assert.equal(a.root.staging.isAlive, true);
   });
 
+  test('one that somebody moved the staging folder away from takes it anew', async (t) => {
+    const { agentOf, own, folder } = await prepare(t);
+    const a = await agentOf('a');
+    await a.hold();
+    await rename(path.join(own, 'staging/1.uid-of-a'), path.join(folder, 'elsewhere'));
+    assert.equal(a.root.staging.isAlive, false);
+    assert.equal(await a.hold(), true);
+    assert.deepEqual(await readdir(path.join(own, 'staging')), ['2.uid-of-a']);
+  });
+
   test('one that was held up stays out, even if somebody took the folder of the locks from both', async (t) => {
     const { agentOf, folder, own } = await prepare(t);
     const a = await agentOf('a', silent);
