@@ -1,9 +1,19 @@
 import * as v from 'valibot';
 import { flag, networks, port } from '../shared/config.ts';
+import { relativePath } from '../shared/domain/relative-path.ts';
 import { DENIED_NETWORKS } from '../shared/io/local-address.ts';
 import { LOG_LEVELS } from '../shared/log.ts';
 
 const path = v.pipe(v.string(), v.startsWith('/', 'must be an absolute path'));
+
+const MOUNTS = 'must be a list of relative paths in JSON';
+
+const mountedPath = v.pipe(
+  v.string(MOUNTS),
+  v.transform((text) => relativePath(text)),
+  v.check((path) => path.kind === 'path' && path.path !== '', MOUNTS),
+  v.transform((path) => (path.kind === 'path' ? path.path : '')),
+);
 
 /** The agent's environment; the injector sets it. Paths of files that are not set mean 'there is none'. */
 export const agentConfigSchema = v.object({
@@ -24,6 +34,8 @@ export const agentConfigSchema = v.object({
   MEMORY_PATH: v.optional(path),
   /** Root of the gateway's data volume. */
   DATA_PATH: path,
+  /** Paths in the data volume at which the gateway's pod mounts other volumes. */
+  DATA_MOUNTS: v.optional(v.pipe(v.string(), v.parseJson(undefined, MOUNTS), v.array(mountedPath, MOUNTS)), '[]'),
   GATEWAY_PORT: port(8088),
   GATEWAY_TLS: flag(false),
   API_KEY_FILE: v.optional(path),

@@ -63,6 +63,7 @@ export async function wireSync(config: AgentConfig, given: Given): Promise<SyncD
     baseline: new Baseline(),
     previews: new ContentPreviews(),
     lock,
+    mounts: config.DATA_MOUNTS,
     heapBytes: getHeapStatistics().heap_size_limit,
     log,
     onFetch,

@@ -79,7 +79,8 @@ export class Clone {
     try {
       await attempt();
     } catch (error) {
-      if (!(await repository.isToBlame(error))) throw error;
+      await repository.onFetchFailed();
+      if (!(await repository.isToBlame(error, access))) throw error;
       await repository.recreate(request.commit);
       await attempt();
     }

@@ -74,8 +74,10 @@ class Run {
   async expand(entries: TreeEntry[], holder: Holder): Promise<TreeEntry[]> {
     const links = entries.filter(({ kind, path }) => kind === 'submodule' && !this.#expansion.isExcluded(path));
     if (links.length === 0) return entries;
+    if (this.#followed + links.length > MAX_MODULES) throw refused(`at most ${MAX_MODULES} submodules are followed`);
     const urls = await this.#urls(holder);
-    const expanded = entries.filter((entry) => !links.includes(entry));
+    const followed = new Set(links);
+    const expanded = entries.filter((entry) => !followed.has(entry));
     for (const link of links) {
       const module = await this.#provide(link, urls, holder).catch((error) => {
         throw named(link.path, error);
@@ -116,7 +118,6 @@ class Run {
     this.commits.add(link.blob);
     this.#followed += 1;
     if (holder.depth >= MAX_DEPTH) throw refused(`submodules are followed ${MAX_DEPTH} deep at most`);
-    if (this.#followed > MAX_MODULES) throw refused(`at most ${MAX_MODULES} submodules are followed`);
     const given = urls.get(holder.path === '' ? link.path : link.path.slice(holder.path.length + 1));
     if (given === undefined) throw refused('.gitmodules does not say where it comes from');
     const resolved = submoduleUrl(given, { parent: holder.repo, root: intent.repo });

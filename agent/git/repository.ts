@@ -2,6 +2,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
+import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { CLONE_VOLUME, onVolume } from '../../shared/io/volume-error.ts';
 import type { Logger } from '../../shared/log.ts';
 import { FETCHED_REF, fetchedCommit, OFFLINE_PROMISOR } from './fetch-commit.ts';
@@ -100,6 +101,11 @@ export class Repository {
     this.#contents = { commit: undefined, isPartial: isPartial || this.contents.isPartial };
   }
 
+  /** A fetch failed: the commit that was there is there still, since its ref moves only when all of the next one is. */
+  async onFetchFailed(): Promise<void> {
+    this.#contents = { commit: await fetchedCommit(this.#git, this.path), isPartial: this.contents.isPartial };
+  }
+
   /** A fetch succeeded. */
   onFetched(commit: string): void {
     this.#contents = { commit, isPartial: this.contents.isPartial };
@@ -109,11 +115,11 @@ export class Repository {
 
   /**
    * Whether a fetch failed because of what is on disk: git says so, or it failed for a reason that nobody knows, for
-   * the second time in a row, and something turns out to be missing.
+   * the second time in a row, and something turns out to be missing. By ssh, a host can say so as well.
    */
-  async isToBlame(error: unknown): Promise<boolean> {
+  async isToBlame(error: unknown, { sshHost }: GitAccess): Promise<boolean> {
     if (!(error instanceof TransientError) || error.code !== 'git.unreachable') return false;
-    if (damage.test(String(error.cause))) return true;
+    if (!sshHost && damage.test(String(error.cause))) return true;
     if (this.#record === 'unknown' && !(await this.#isSound())) return true;
     this.#record = this.#record === 'working' ? 'unknown' : 'working';
     return false;

@@ -1,9 +1,10 @@
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { getHeapStatistics } from 'node:v8';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
+import { gitErrorOf } from '../../shared/io/git/git-error.ts';
 import { CLONE_VOLUME } from '../../shared/io/volume-error.ts';
 
 /** What ends a transfer, in milliseconds and bytes. */
@@ -34,6 +35,9 @@ export const TRANSFER_LIMITS: TransferLimits = {
   // V8's heap may take half of the container; git gets as much.
   memoryBytes: getHeapStatistics().heap_size_limit,
 };
+
+/** Whoever can write so much is not the one whose disk is full. */
+const ROOM_BYTES = 64 * 1024;
 
 /** What a look at a transfer shows. */
 export interface TransferView {
@@ -126,7 +130,8 @@ export async function transfer(git: Git, args: string[], options: Transfer): Pro
       signal: AbortSignal.any([stopping.signal, ...(signal ? [signal] : [])]),
     });
   } catch (error) {
-    throw explain(error, { timeoutMs, memoryBytes: limits.memoryBytes });
+    const isFull = isNoSpace(error) && !(access.sshHost && (await hasRoom(gitDir)));
+    throw isFull ? noSpace(error) : explain(error, { timeoutMs, memoryBytes: limits.memoryBytes });
   } finally {
     clearInterval(timer);
   }
@@ -156,8 +161,26 @@ const stalled = ({ bytes }: TransferView) =>
 function explain(error: unknown, { timeoutMs, memoryBytes }: { timeoutMs: number; memoryBytes: number }): unknown {
   if (error instanceof TransientError && error.code === 'git.timeout') return tooLong(timeoutMs);
   if (error instanceof TransientError && error.code === 'git.answerTooLarge') return tooLarge(memoryBytes, error);
-  if (!(error instanceof TerminalError && error.code === 'git.noSpace')) return error;
-  return new TransientError(`${CLONE_VOLUME} is full`, { code: 'git.noSpace', reason: 'CloneUnusable', cause: error });
+  return isNoSpace(error) ? gitErrorOf('', error) : error;
+}
+
+const isNoSpace = (error: unknown): error is TerminalError =>
+  error instanceof TerminalError && error.code === 'git.noSpace';
+
+const noSpace = (cause: Error) =>
+  new TransientError(`${CLONE_VOLUME} is full`, { code: 'git.noSpace', reason: 'CloneUnusable', cause });
+
+/** By ssh a host whose own disk is full says so in the words of git; what git wrote before it failed is there still. */
+async function hasRoom(gitDir: string): Promise<boolean> {
+  const file = join(gitDir, 'tmp_room');
+  try {
+    await writeFile(file, Buffer.alloc(ROOM_BYTES, 1), { flush: true });
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await rm(file, { force: true }).catch(() => {});
+  }
 }
 
 const tooLarge = (bytes: number, cause: Error) =>

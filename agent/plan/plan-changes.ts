@@ -2,6 +2,7 @@ import { allFolders, foldersOf } from '../../shared/domain/relative-path.ts';
 import type { Drift } from './drift.ts';
 import { judgeFile, type WriteReason } from './judge-file.ts';
 import type { KeptFile, OwnedFile } from './manifest.ts';
+import { MountedPaths } from './mounted-paths.ts';
 import { findCollisions, foldName } from './name-collisions.ts';
 import { findConflicts, isRemovable } from './plan-conflicts.ts';
 import type { DesiredFile, DesiredTree, LiveEntry, LiveFile, LiveTree, PlanInput } from './plan-input.ts';
@@ -54,7 +55,8 @@ export function planChanges(given: PlanInput): PlanResult {
   const collisions = input.folding ? findCollisions(desired, input.folding) : [];
   if (collisions.length > 0) return refused('NameCollision', collisions);
   const judged = judgeFiles(input);
-  const conflicts = [...findConflicts(input), ...judged.conflicts];
+  const mounted = new MountedPaths(input.mounts ?? [], input.folding);
+  const conflicts = [...mounted.problems(desired), ...findConflicts(input), ...judged.conflicts];
   if (conflicts.length > 0) return refused('PathConflict', conflicts);
   const owned = [...manifest.files.keys()];
   const disowned = owned.filter((path) => !desired.files.has(path) && !desired.kept.has(path));
@@ -62,8 +64,9 @@ export function planChanges(given: PlanInput): PlanResult {
   if (left === 0 && disowned.length > 0 && !settings.allowEmpty) return refused('NothingLeft', [nothingLeft(disowned)]);
   const overflow = keptProblem(judged.writes, input);
   if (overflow) return refused('TakenOverFull', [overflow]);
-  const deletes = planDeletes(input);
+  const deletes = planDeletes(input).filter(({ path }) => !mounted.touches(path));
   const isInTheWay = (change: Change) => change.kind === 'delete' && change.inTheWay;
+  const folders = planFolders(input, [...judged.writes, ...deletes.filter(({ kind }) => kind === 'restore')]);
   const restored = deletes.flatMap((change) =>
     change.kind === 'restore' ? [{ path: change.path, name: change.kept.name }] : [],
   );
@@ -71,7 +74,7 @@ export function planChanges(given: PlanInput): PlanResult {
     kind: 'plan',
     plan: {
       changes: [...deletes.filter(isInTheWay), ...judged.writes, ...deletes.filter((change) => !isInTheWay(change))],
-      folders: planFolders(input, [...judged.writes, ...deletes.filter(({ kind }) => kind === 'restore')]),
+      folders: { ...folders, prune: folders.prune.filter((folder) => !mounted.touches(folder)) },
       unchanged: judged.unchanged + (input.untouched ?? 0) + owned.filter((path) => desired.kept.has(path)).length,
       corrected: [...judged.corrected, ...settled.corrected],
       disowned,

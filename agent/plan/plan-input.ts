@@ -81,6 +81,8 @@ export interface PlanInput {
   settings: PlanSettings;
   /** What names the volume takes for the same; left out, none. */
   folding?: NameFolding;
+  /** Paths at which the gateway's pod mounts other volumes; left out, none. */
+  mounts?: readonly string[];
   /** Names in `.sync-agent/taken-over`; left out, all that the manifest names. */
   keptNames?: ReadonlySet<string> | undefined;
   /** How often files were repaired; left out, never. */

@@ -22,6 +22,7 @@ const words: Record<string, string> = {
   EISDIR: 'a folder took the place of a file during the sync',
   ENOTDIR: 'a file took the place of a folder during the sync',
   EXDEV: 'another volume is mounted inside the data volume: the agent cannot deliver into it',
+  EBUSY: 'a mount or a program holds on to a file or folder of the data volume: the agent cannot replace or remove it',
   ENAMETOOLONG: 'the name of a file is too long for the data volume',
 };
 

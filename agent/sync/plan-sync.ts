@@ -3,6 +3,7 @@ import { expandSubmodules } from '../git/expand-submodules.ts';
 import { desiredTree } from '../plan/desired-tree.ts';
 import { excludeFilter } from '../plan/exclude-filter.ts';
 import { farTooMuch, isFarTooMuch, type Load, memoryProblem } from '../plan/memory-need.ts';
+import { MountedPaths } from '../plan/mounted-paths.ts';
 import { type NarrowedInput, narrowChange } from '../plan/narrow-change.ts';
 import { filesToPreview, type Plan, type PlanResult, planChanges } from '../plan/plan-changes.ts';
 import { isUntouched, scanTree } from '../volume/scan-tree.ts';
@@ -71,7 +72,7 @@ async function planFor(
   dependencies: SyncDependencies,
 ): Promise<PlanResult> {
   const { intent, values } = aim;
-  const { root, previews, baseline } = dependencies;
+  const { root, previews, baseline, mounts } = dependencies;
   const { desired, manifest } = narrowed;
   const { touchFile } = intent.reload;
   if (touchFile !== undefined && desired.files.has(touchFile)) {
@@ -79,12 +80,17 @@ async function planFor(
       `${touchFile} is mapped, and is spec.gateway.reload.touchFile: name another`,
     ]);
   }
+  if (touchFile !== undefined && new MountedPaths(mounts, root.folding).touches(touchFile)) {
+    throw syncProblems('PathConflict', [
+      `spec.gateway.reload.touchFile: the gateway's pod mounts another volume at ${touchFile}, above or below it: name another file`,
+    ]);
+  }
   const algorithm = intent.commit.length === 64 ? 'sha256' : 'sha1';
-  const live = await scanTree(root, { desired, manifest, algorithm });
+  const live = await scanTree(root, { desired, manifest, algorithm, signal: aim.signal });
   const [settings, whole, folding, repairs] = [intent.profile, aim.manifest, root.folding, baseline.repairs];
   // Only after a sync that was cut off it matters where these are.
   const kept = manifest.pending.size > 0 ? keptNames(root) : undefined;
-  const input = { ...narrowed, whole, isPartial, live, keptNames: kept, values, settings, folding, repairs };
+  const input = { ...narrowed, whole, isPartial, live, keptNames: kept, values, settings, folding, repairs, mounts };
   const result = planChanges(input);
   const files = result.kind === 'plan' ? filesToPreview(result.plan, intent.profile.dryRun) : [];
   if (files.length === 0) return result;

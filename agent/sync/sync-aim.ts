@@ -34,6 +34,8 @@ export interface SyncDependencies {
   baseline: Baseline;
   previews: ContentPreviews;
   lock: VolumeLock;
+  /** Paths in the data volume at which the gateway's pod mounts other volumes. */
+  mounts: readonly string[];
   /** What V8's heap may grow to. */
   heapBytes: number;
   log: Logger;

@@ -107,6 +107,13 @@ export class Folder {
     return this.#isHeldByPath ? existsSync(this.#path) : fstatSync(this.#descriptor).nlink > 0;
   }
 
+  /** Whether it is what the path leads to. */
+  isAt(path: string): boolean {
+    const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+    const { ino, dev } = fstatSync(this.#descriptor, { bigint: true });
+    return found?.ino === ino && found.dev === dev;
+  }
+
   /** Sees to it that the names in it are on the disk. */
   flush(): void {
     fsyncSync(this.#descriptor);

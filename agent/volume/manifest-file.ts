@@ -13,6 +13,7 @@ import {
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { getHeapStatistics } from 'node:v8';
 import { TerminalError } from '../../shared/errors.ts';
 import type { Logger } from '../../shared/log.ts';
 import {
@@ -190,12 +191,40 @@ function tryTruncate(descriptor: number, length: number): void {
   } catch {}
 }
 
+/** More than all lines of a manifest for which a sync has memory. */
+const MAX_BYTES = getHeapStatistics().heap_size_limit;
+/** More than the longest line. A hole in a file has none, costs nothing, and may be larger than all memory. */
+const PIECE = 1024 ** 2;
+
+/** Reads a file up to where its lines end; of anything that is no file or folder nothing. */
+async function readLines(handle: FileHandle): Promise<Buffer> {
+  const stats = await handle.stat();
+  if (!stats.isFile() && !stats.isDirectory()) return Buffer.alloc(0);
+  // Takes memory only as it is written to.
+  const bytes = Buffer.allocUnsafeSlow(Math.max(1, Math.min(stats.size, MAX_BYTES)));
+  let length = 0;
+  while (length < bytes.length) {
+    const { bytesRead } = await handle.read(bytes, length, Math.min(PIECE, bytes.length - length), length);
+    const isText = bytes.subarray(length, length + bytesRead).includes(10);
+    length += bytesRead;
+    if (!isText) return bytes.subarray(0, length);
+  }
+  if (stats.size > MAX_BYTES) throw tooLarge(stats.size);
+  return bytes.subarray(0, length);
+}
+
+const tooLarge = (size: number) =>
+  new TerminalError(
+    `the manifest has ${Math.ceil(size / 1024 ** 2)} MiB, more than the agent has memory for: set a larger spec.agent.resources.limits.memory and recreate the pod, or remove .sync-agent/${NAME}, after which files of earlier syncs have no owner`,
+    { code: 'manifest.tooLarge', reason: 'TooManyFiles' },
+  );
+
 /** Neither follows a link nor waits for a pipe. */
 async function readBytes(path: string): Promise<Buffer | undefined> {
   let handle: FileHandle | undefined;
   try {
     handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    return await handle.readFile();
+    return await readLines(handle);
   } catch (error) {
     if (['ENOENT', 'ELOOP'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
     throw error;

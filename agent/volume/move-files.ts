@@ -8,7 +8,7 @@ import { makeFolder } from './make-folder.ts';
 import { Pacer } from './pacer.ts';
 import { putNew, tryLink } from './put-new.ts';
 import { fingerprintOf } from './scan-tree.ts';
-import { isAsSeen, isUnchanged, printOf } from './seen-file.ts';
+import { isAsSeen, isSameFile, isUnchanged, printOf } from './seen-file.ts';
 import { keepName, replacedName } from './set-aside.ts';
 import { type Move, type Saved, split } from './undo-moves.ts';
 import type { VolumeLock } from './volume-lock.ts';
@@ -160,8 +160,8 @@ export class FileMover {
       this.#noteSeen(saved, { was, seen });
       return seen;
     }
-    const isInPlace = lstatSync(target, { throwIfNoEntry: false })?.ino === lstatSync(file).ino;
-    if (!isInPlace) meanwhile(path, () => (lstatSync(file).isDirectory() ? renameSync : putNew)(file, target));
+    if (!isSameFile(file, target))
+      meanwhile(path, () => (lstatSync(file).isDirectory() ? renameSync : putNew)(file, target));
     throw changed(path);
   }
 

@@ -21,13 +21,13 @@ export function tryLink(source: string, target: string): boolean {
 export function putNew(source: string, target: string): void {
   if (tryLink(source, target)) return;
   const descriptor = openSync(target, 'wx', 0o600);
-  const { ino } = fstatSync(descriptor);
+  const { ino } = fstatSync(descriptor, { bigint: true });
   closeSync(descriptor);
   try {
     renameSync(source, target);
   } catch (error) {
-    const stats = lstatSync(target, { throwIfNoEntry: false });
-    if (stats?.ino === ino && stats.size === 0) unlinkSync(target);
+    const stats = lstatSync(target, { bigint: true, throwIfNoEntry: false });
+    if (stats?.ino === ino && stats.size === 0n) unlinkSync(target);
     throw error;
   }
 }

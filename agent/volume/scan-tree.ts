@@ -1,5 +1,14 @@
 import { createHash } from 'node:crypto';
-import { constants, createReadStream, fstatSync, lstatSync, openSync, readdirSync, type Stats } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  fstatSync,
+  lstatSync,
+  opendirSync,
+  openSync,
+  type Stats,
+} from 'node:fs';
 import { allFolders, joinPath } from '../../shared/domain/relative-path.ts';
 import { isLfsPointer } from '../lfs/lfs-pointer.ts';
 import { type Fingerprint, isSameFingerprint, type Manifest, type OwnedFile } from '../plan/manifest.ts';
@@ -15,15 +24,18 @@ export interface ScanInput {
   manifest: Manifest;
   /** Algorithm of the repository's object ids. */
   algorithm: 'sha1' | 'sha256';
+  /** Ends the reading of files. */
+  signal?: AbortSignal | undefined;
 }
 
 /**
  * Looks at the paths that matter and at nothing else. A file is read only if its fingerprint is not the recorded one,
  * a link is never followed, and what lies behind one counts as not there.
  */
-export async function scanTree(root: DataRoot, { desired, manifest, algorithm }: ScanInput): Promise<LiveTree> {
+export async function scanTree(root: DataRoot, { desired, manifest, algorithm, signal }: ScanInput): Promise<LiveTree> {
   const live = new ScannedTree(manifest);
   const unread: UnreadFile[] = [];
+  const reading = { algorithm, signal };
   const pacer = new Pacer();
   for (const path of pathsOf(desired, manifest)) {
     const entry = live.isReachable(path) ? look(root, path, manifest.files.get(path)) : undefined;
@@ -32,12 +44,12 @@ export async function scanTree(root: DataRoot, { desired, manifest, algorithm }:
     if (pacer.isDue) await pacer.rest();
   }
   await forEachLimited(unread, CONCURRENCY, async (file) => {
-    const opened = root.look(file.path, openFile);
-    const hashes = opened === undefined ? undefined : await hashOpen(opened, algorithm);
-    live.note(file.path, hashes && { ...file, kind: 'file', ...hashes });
+    const isDrift = isOtherSize(file, { desired, manifest });
+    live.note(file.path, isDrift ? { ...file, kind: 'file', ...UNREAD } : await readLive(root, file, reading));
   });
   for (const path of desired.files.keys()) {
-    if (live.get(path)?.kind === 'folder') live.note(path, { kind: 'folder', content: await listBelow(root, path) });
+    if (live.get(path)?.kind === 'folder')
+      live.note(path, { kind: 'folder', content: await listBelow(root, path, manifest) });
   }
   return live;
 }
@@ -103,16 +115,58 @@ function asRecorded({ inputs, patches, blob, executable, fingerprint, sha256 }: 
   return { kind: 'file', executable, fingerprint, sha256, blob: inputs || patches ? undefined : blob };
 }
 
-/** Everything in a folder, at any depth. */
-async function listBelow(root: DataRoot, folder: string): Promise<string[]> {
+/** Of a file whose content nobody has to know. */
+const UNREAD: FileHashes = { sha256: '', blob: undefined };
+
+/** Whether the size alone tells that the file is not as the agent delivered it, and as it has to be again. */
+function isOtherSize({ path, fingerprint }: UnreadFile, { desired, manifest }: Omit<ScanInput, 'algorithm'>): boolean {
+  const record = manifest.files.get(path);
+  if (!record || record.found || record.inputs || record.patches || manifest.pending.has(path)) return false;
+  return desired.files.get(path)?.blob === record.blob && record.fingerprint.size !== fingerprint.size;
+}
+
+/** Reads a file. A link on the way, also one that came since, leads nowhere. */
+async function readLive(
+  root: DataRoot,
+  file: UnreadFile,
+  { algorithm, signal }: Pick<ScanInput, 'algorithm' | 'signal'>,
+): Promise<LiveEntry | undefined> {
+  const descriptor = openInside(root, file.path);
+  if (descriptor === undefined) return undefined;
+  const hashes = await hashOpen(descriptor, algorithm, signal);
+  return hashes ? { ...file, kind: 'file', ...hashes } : { kind: 'other' };
+}
+
+function openInside(root: DataRoot, path: string): number | undefined {
+  const name = path.lastIndexOf('/') + 1;
+  // By a look, which says of what is gone, or behind a link, that nothing is there.
+  return root.look(path, () => {
+    const folder = root.openFolder(path.slice(0, Math.max(0, name - 1)));
+    try {
+      return openFile(folder.at(path.slice(name)));
+    } finally {
+      folder.close();
+    }
+  });
+}
+
+/** Everything in a folder, at any depth, up to the first entry that is not the agent's: that one tells enough. */
+async function listBelow(root: DataRoot, folder: string, { files, folders: own }: Manifest): Promise<string[]> {
   const pacer = new Pacer();
   const found: string[] = [];
   const folders = [folder];
   for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
-    for (const entry of root.look(next, (path) => readdirSync(path, { withFileTypes: true })) ?? []) {
-      const path = joinPath(next, entry.name);
-      found.push(path);
-      if (entry.isDirectory()) folders.push(path);
+    const directory = root.look(next, (path) => opendirSync(path));
+    if (!directory) continue;
+    try {
+      for (let entry = directory.readSync(); entry; entry = directory.readSync()) {
+        const path = joinPath(next, entry.name);
+        found.push(path);
+        if (!files.has(path) && !own.has(path)) return found;
+        if (entry.isDirectory()) folders.push(path);
+      }
+    } finally {
+      directory.closeSync();
     }
     if (pacer.isDue) await pacer.rest();
   }
@@ -146,19 +200,36 @@ const lstat = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEn
 
 const openFile = (path: string): number => openSync(path, FLAGS);
 
-/** Reads a file in pieces and hashes it both ways; `algorithm` is that of the repository's object ids. */
-export async function hashFile(path: string, algorithm: 'sha1' | 'sha256'): Promise<FileHashes> {
-  return await hashOpen(openFile(path), algorithm);
+/** Reads a file in pieces and hashes its content. Undefined for what is no file. */
+export async function sha256Of(path: string): Promise<string | undefined> {
+  return (await hashOpen(openFile(path), 'sha256'))?.sha256;
 }
 
-/** Closes the descriptor in the end. */
-async function hashOpen(descriptor: number, algorithm: 'sha1' | 'sha256'): Promise<FileHashes> {
-  const stream = createReadStream('', { fd: descriptor });
-  const { size } = fstatSync(descriptor);
+/** More than this is read only where it is there: a file can say that it is larger than all disks, and hold nothing. */
+const MAX_SPARSE = 1024 ** 3;
+
+const isHollow = ({ size, blocks }: Stats): boolean => size > MAX_SPARSE && blocks * 512 < size / 8;
+
+/**
+ * Hashes a file both ways, and closes it in the end; `algorithm` is that of the repository's object ids. No more of it
+ * is read than it has at first: it may grow as fast as it is read. Undefined for what is no file.
+ */
+async function hashOpen(
+  descriptor: number,
+  algorithm: 'sha1' | 'sha256',
+  signal?: AbortSignal,
+): Promise<FileHashes | undefined> {
+  const stats = fstatSync(descriptor);
+  const { size } = stats;
+  if (!stats.isFile() || size === 0 || isHollow(stats)) closeSync(descriptor);
+  if (!stats.isFile()) return undefined;
+  if (isHollow(stats)) return UNREAD;
+  const stream = size === 0 ? [] : createReadStream('', { fd: descriptor, end: size - 1 });
   const content = createHash('sha256');
   const object = createHash(algorithm).update(`blob ${size}\0`);
   let isPointer = false;
   for await (const chunk of stream) {
+    signal?.throwIfAborted();
     isPointer ||= isLfsPointer(chunk as Buffer, size);
     content.update(chunk as Buffer);
     object.update(chunk as Buffer);

@@ -6,6 +6,8 @@ import { isExpendable, putAside } from './set-aside.ts';
 
 /** Opens a folder with the agent's own files. */
 interface AgentFolders {
+  /** The path of the folder that holds them. */
+  readonly agentFolder: string;
   openAgentFolder(name: string): Folder;
 }
 
@@ -58,9 +60,9 @@ export class Staging {
     return this.#folder.at(name);
   }
 
-  /** Whether nobody removed it. */
+  /** Whether nobody removed it, or moved it to where the next owner of the lock would not find it. */
   get isAlive(): boolean {
-    return this.#folder.isAlive;
+    return this.#folder.isAlive && this.#folder.isAt(`${this.#root.agentFolder}/${STAGING}/${this.#name}`);
   }
 
   async empty(): Promise<void> {
@@ -102,12 +104,14 @@ function numberOf(name: string): number {
  */
 export async function removeEarlierStaging(root: AgentFolders, generation: number): Promise<void> {
   const all = root.openAgentFolder(STAGING);
+  const pacer = new Pacer();
   try {
     for (const name of all.list()) {
       // What a later owner made is not to be touched by one who was held up here.
       const number = numberOf(name);
       if (number >= generation && number < LAST_GENERATION) continue;
       await removeFolder(root, all, name);
+      if (pacer.isDue) await pacer.rest();
     }
   } finally {
     all.close();

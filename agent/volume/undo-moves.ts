@@ -4,6 +4,7 @@ import type { DataRoot } from './data-root.ts';
 import { makeFolder } from './make-folder.ts';
 import { Pacer } from './pacer.ts';
 import { putNew } from './put-new.ts';
+import { isSameFile } from './seen-file.ts';
 import { replacedName } from './set-aside.ts';
 import type { VolumeLock } from './volume-lock.ts';
 
@@ -69,7 +70,7 @@ function giveBack(target: string, saved: Saved, root: DataRoot): void {
   const source = staged(saved, root);
   const stats = lstatSync(source, { throwIfNoEntry: false });
   if (!stats) return;
-  if (lstatSync(target, { throwIfNoEntry: false })?.ino === stats.ino) unlinkSync(source);
+  if (isSameFile(source, target)) unlinkSync(source);
   else if (stats.isDirectory()) renameSync(source, target);
   else putNew(source, target);
 }

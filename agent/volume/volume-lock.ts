@@ -4,6 +4,7 @@ import { WaitingError } from '../../shared/errors.ts';
 import type { Identity } from '../plan/template-values.ts';
 import type { DataRoot } from './data-root.ts';
 import type { Folder } from './folder.ts';
+import { eachInTurn } from './pacer.ts';
 import { probeFolding } from './probe-folding.ts';
 import { putNew } from './put-new.ts';
 import { putAside } from './set-aside.ts';
@@ -92,7 +93,7 @@ export class VolumeLock {
   }
 
   async #take(folder: Folder): Promise<void> {
-    this.#removeOthers(folder);
+    await this.#removeOthers(folder);
     this.#checkFree(readLatest(folder));
     const generation = this.#nextGeneration(folder);
     const descriptor = this.#create(folder, generation);
@@ -104,7 +105,9 @@ export class VolumeLock {
       this.#root.staging = Staging.make(this.#root, generation, this.#identity.podUid);
       // Only now: an owner whose folder is made after a look at the lock would escape who takes over in between.
       this.check();
-      for (const number of generationsIn(folder)) if (number < generation) folder.unlink(nameOf(number));
+      await eachInTurn(generationsIn(folder), (number) => {
+        if (number < generation) folder.unlink(nameOf(number));
+      });
       this.#root.folding = probeFolding(folder);
     } catch (error) {
       this.#letGo();
@@ -114,20 +117,20 @@ export class VolumeLock {
   }
 
   /** Takes away what somebody else put among the locks and is none: folders, and numbers that are too high. */
-  #removeOthers(folder: Folder): void {
-    for (const name of folder.list()) {
+  async #removeOthers(folder: Folder): Promise<void> {
+    await eachInTurn(folder.list(), (name) => {
       if (lstatSync(folder.at(name), { throwIfNoEntry: false })?.isDirectory()) {
         const kept = this.#root.openAgentFolder(KEPT);
         putAside(Buffer.from(folder.at(name)), { staging: LOCK, name, kept });
         kept.close();
       } else if (numberOf(name) > LAST_GENERATION) folder.unlink(name);
-    }
+    });
   }
 
   /** Above the staging folders as well: where somebody took the locks away, an owner that is held up still has its folder. */
   #nextGeneration(folder: Folder): number {
     const numbers = [...generationsIn(folder), ...stagingNumbers(this.#root)];
-    return Math.max(0, ...numbers.filter((number) => number < LAST_GENERATION)) + 1;
+    return highest(numbers.filter((number) => number < LAST_GENERATION)) + 1;
   }
 
   #checkFree(latest: Latest | undefined): void {
@@ -216,10 +219,10 @@ function generationsIn(folder: Folder): number[] {
   return numbers.filter((number) => number > 0 && number <= LAST_GENERATION);
 }
 
-function latestGeneration(folder: Folder): number | undefined {
-  const generations = generationsIn(folder);
-  return generations.length === 0 ? undefined : Math.max(...generations);
-}
+const latestGeneration = (folder: Folder): number | undefined => highest(generationsIn(folder)) || undefined;
+
+/** 0 where there is none; of any number of numbers: a gateway can make so many names that a call could not take them all. */
+const highest = (numbers: number[]): number => numbers.reduce((high, number) => Math.max(high, number), 0);
 
 function readLatest(folder: Folder): Latest | undefined {
   const generation = latestGeneration(folder);

@@ -16,6 +16,7 @@ const volumeMountSchema = v.object({
 
 const containerSchema = v.object({
   name: v.string(),
+  restartPolicy: v.optional(v.string()),
   env: v.optional(v.array(v.object({ name: v.string(), value: v.optional(v.string()) }))),
   ports: v.optional(v.array(v.object({ containerPort: v.number() }))),
   volumeMounts: v.optional(v.array(volumeMountSchema)),

@@ -1,6 +1,7 @@
 import { AGENT_CONTAINER } from '../../shared/api/names.ts';
 import type { ObservedSpec } from '../watch/observed-gateway-sync.ts';
 import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';
+import { mountsInside } from './mounts-inside.ts';
 import {
   type CaConfigMap,
   copiesCredentials,
@@ -43,7 +44,7 @@ export function sidecarContainer(input: SidecarInput) {
     image,
     ...(spec.agent?.image?.pullPolicy ? { imagePullPolicy: spec.agent.image.pullPolicy } : {}),
     restartPolicy: 'Always',
-    env: sidecarEnvironment(input, ports),
+    env: [...sidecarEnvironment(input, ports), ...mountsVariable(input)],
     ports: [
       { name: 'sync-health', containerPort: ports.health },
       { name: 'sync-metrics', containerPort: ports.metrics },
@@ -165,6 +166,11 @@ function sidecarEnvironment(identity: AgentIdentity, ports: AgentPorts) {
     { name: 'METRICS_PORT', value: String(ports.metrics) },
     { name: 'LOG_LEVEL', value: defaults.logLevel ?? 'info' },
   ];
+}
+
+function mountsVariable({ pod, dataMount }: SidecarInput) {
+  const mounts = mountsInside(pod, dataMount);
+  return mounts.length === 0 ? [] : [{ name: 'DATA_MOUNTS', value: literal(JSON.stringify(mounts)) }];
 }
 
 /** The kubelet replaces `$(NAME)` in values; `$$` stands for a plain `$`. */

@@ -2,19 +2,22 @@ import { type ErrorDetails, isTyped, TerminalError, type TransientError } from '
 import { unreachable, unreachableBy } from './unreachable.ts';
 
 interface Symptom {
+  /** Whether the host may say it, too. */
+  isSaidByHosts?: true;
   pattern: RegExp;
   details: ErrorDetails;
   message: string;
 }
 
-/** What git or a host says, and what it means. The first that fits counts; the texts of the remote go no further. */
+/** What git or a host says, and what it means. The first that fits counts; the texts of the host go no further. */
 const symptoms: Symptom[] = [
   {
-    pattern: /No space left on device|Disk quota exceeded/i,
+    pattern: /\b(?:No space left on device|Disk quota exceeded)\)?\s*$/im,
     details: { code: 'git.noSpace', reason: 'CloneUnusable' },
     message: 'the volume that git writes to is full',
   },
   {
+    isSaidByHosts: true,
     pattern:
       /Authentication failed|could not read (Username|Password)|HTTP Basic: Access denied|error: (401|403)|Permission denied \(|invalid credentials/i,
     details: { code: 'git.authentication', reason: 'AuthenticationFailed' },
@@ -28,11 +31,13 @@ const symptoms: Symptom[] = [
       'the host key of the git host is not the one in known_hosts: check the Secret named in spec.git.auth.sshKey.knownHosts',
   },
   {
+    isSaidByHosts: true,
     pattern: /not our ref|couldn't find remote ref|unadvertised object|Server does not allow request/i,
     details: { code: 'git.refNotFound', reason: 'RefNotFound' },
     message: 'the repository has no such commit or ref, or the host does not serve it',
   },
   {
+    isSaidByHosts: true,
     pattern:
       /repository .{0,2000}not found|does not appear to be a git repository|error: 404|not exported|access denied or repository/i,
     details: { code: 'git.repositoryNotFound', reason: 'RepositoryNotFound' },
@@ -63,11 +68,29 @@ const symptoms: Symptom[] = [
 
 /** Turns what git printed into an error with stable words; what is unknown counts as passing. */
 export function gitErrorOf(stderr: string, cause?: unknown): TransientError | TerminalError {
-  const symptom = symptoms.find(({ pattern }) => pattern.test(stderr));
-  if (!symptom) return unreachableBy(stderr, cause ?? new Error(stderr.slice(0, 500)));
-  const problem = /: object [0-9a-f]{40,64}: ([a-zA-Z0-9]{1,40}): /.exec(stderr)?.[1];
-  const details = { ...symptom.details, cause: cause ?? new Error(stderr.slice(0, 500)) };
+  const own = ownWords(stderr);
+  const symptom = symptoms.find(({ pattern, isSaidByHosts }) => pattern.test(isSaidByHosts ? stderr : own));
+  if (!symptom) return unreachableBy(own, cause ?? new Error(own.slice(0, 500)));
+  const problem = /: object [0-9a-f]{40,64}: ([a-zA-Z0-9]{1,40}): /.exec(own)?.[1];
+  const details = { ...symptom.details, cause: cause ?? new Error(own.slice(0, 500)) };
   return new TerminalError(problem ? `${symptom.message} (${problem})` : symptom.message, details);
+}
+
+/**
+ * What git printed without the words of a host, which may be anything: what is wrong here is not for a host to say.
+ * Behind `remote error` and `got` they may have several lines. By ssh, a host's words look like those of git.
+ */
+export function ownWords(stderr: string): string {
+  const lines = stderr.split('\n').filter((line) => !line.startsWith('remote:'));
+  return lines.join('\n').replace(/^(fatal: (?:remote error: |[^\n']{0,200}; got '))[\s\S]*/m, '$1…');
+}
+
+/** The text without an `Authorization` header, and without the credentials in it: a host may say back what it was sent. */
+export function withoutCredentials(text: string, authorization = ''): string {
+  const [scheme, credentials = ''] = authorization.split(' ');
+  const decoded = scheme === 'Basic' ? Buffer.from(credentials, 'base64').toString('utf8') : '';
+  const secrets = [authorization, credentials, decoded, decoded.slice(decoded.indexOf(':') + 1)];
+  return secrets.reduce((rest, secret) => (secret.length > 3 ? rest.replaceAll(secret, '[redacted]') : rest), text);
 }
 
 /** Of certificates, and of a CA bundle that is none; anything else about TLS is no matter of trust. */

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { TransientError } from '../../errors.ts';
 import { type GitAccess, gitEnvironment, sshCommand } from './git-environment.ts';
-import { gitErrorOf } from './git-error.ts';
+import { gitErrorOf, ownWords, withoutCredentials } from './git-error.ts';
 
 export interface GitOptions {
   cwd?: string;
@@ -79,7 +79,7 @@ export class Git {
       child.stdin?.end(options.input);
       const code = await exitOf(child);
       if (failure) throw failure;
-      if (code !== 0) throw (options.limits && limitErrorOf(output.stderr)) || gitErrorOf(output.stderr);
+      if (code !== 0) throw errorOf(output.stderr, options);
       return Buffer.concat(output.stdout);
     } finally {
       clearTimeout(timer);
@@ -171,6 +171,11 @@ function exitOf(child: ChildProcess): Promise<number | null> {
 /** The shell takes kibibytes for memory and blocks of 512 bytes for files; a limit that is lower already stays. */
 const limitScript = ({ memoryBytes, fileBytes }: GitLimits) =>
   `ulimit -d ${Math.floor(memoryBytes / 1024)} || :; ${fileBytes === undefined ? '' : `ulimit -f ${fileBytes / 512} || :; `}exec "$@"`;
+
+function errorOf(stderr: string, { limits, access }: GitOptions): Error {
+  const printed = withoutCredentials(stderr, access?.authorization?.value);
+  return (limits && limitErrorOf(ownWords(printed))) || gitErrorOf(printed);
+}
 
 function limitErrorOf(stderr: string): TransientError | undefined {
   const isFile = /died of signal 25|File too large/.test(stderr);

@@ -264,6 +264,7 @@ suite('the API server', () => {
       'Gateways',
       'Ready',
       'Status',
+      'Rollout',
       'Age',
       'Commit (wide)',
       'Profiles (wide)',

@@ -14,6 +14,7 @@ suite('the configuration', () => {
       ...required,
       PROFILE: 'default',
       REPO_PATH: '/repo',
+      DATA_MOUNTS: [],
       GATEWAY_PORT: 8088,
       GATEWAY_TLS: false,
       GIT_DENIED_NETWORKS: DENIED_NETWORKS,
@@ -24,6 +25,11 @@ suite('the configuration', () => {
     });
   });
 
+  test('brings the paths of mounts into one form', () => {
+    const given = { ...required, DATA_MOUNTS: '["logs/", "./a//b"]' };
+    assert.deepEqual(readConfig(agentConfigSchema, given).DATA_MOUNTS, ['logs', 'a/b']);
+  });
+
   test('names every problem at once', () => {
     const wrong = {
       ...required,
@@ -32,11 +38,14 @@ suite('the configuration', () => {
       METRICS_PORT: '70000',
       GATEWAY_TLS: 'yes',
       LOG_LEVEL: 'loud',
+      DATA_MOUNTS: '["../x"]',
     };
     assert.throws(
       () => readConfig(agentConfigSchema, wrong),
       ({ message }: Error) =>
-        ['POD_UID', 'DATA_PATH', 'METRICS_PORT', 'GATEWAY_TLS', 'LOG_LEVEL'].every((name) => message.includes(name)),
+        ['POD_UID', 'DATA_PATH', 'METRICS_PORT', 'GATEWAY_TLS', 'LOG_LEVEL', 'DATA_MOUNTS'].every((name) =>
+          message.includes(name),
+        ),
     );
   });
 });
@@ -48,6 +57,17 @@ suite('describeFailure', () => {
       'a terminal error',
       new TerminalError('m', details),
       { message: 'm', code: 'x.y', isWaiting: false, retryAfterMs: 0, isFinal: true },
+    ],
+    [
+      'a mount in the way',
+      Object.assign(new Error('EBUSY: resource busy or locked'), { code: 'EBUSY', path: '/data/x' }),
+      {
+        message:
+          'a mount or a program holds on to a file or folder of the data volume: the agent cannot replace or remove it (EBUSY, /data/x)',
+        code: 'data.EBUSY',
+        isWaiting: false,
+        retryAfterMs: 0,
+      },
     ],
     [
       'a host that asks to wait',

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { suite, type TestContext, test } from 'node:test';
 import { type GitServer, type GitServerOptions, startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { createSandbox } from '../support/sandbox.ts';
+import { objectWriter } from './support/write-object.ts';
 
 async function startServer(t: TestContext, options: GitServerOptions = {}): Promise<GitServer> {
   const server = await startGitServer(options);
@@ -106,7 +108,7 @@ suite('submodules', () => {
       [{ '.gitmodules': null }, /no \.gitmodules/],
       // What git itself refuses to check out.
       [{ '.gitmodules': { symlink: 'x' } }, /git's own check.*\(gitmodulesSymlink\)/],
-      [{ '.gitmodules': gitmodules({ lib: '-u/x' }) }, /none that is allowed/],
+      [{ '.gitmodules': gitmodules({ lib: '-u/x' }) }, /git's own check.*\(gitmodulesUrl\)/],
       [{ '.gitmodules': gitmodules({ lib: '../none.git' }) }, /submodule lib: the git host knows no such repository/],
       [{ '.gitmodules': gitmodules({ lib: '../root.git' }) }, /submodule lib: the repository has no such commit/],
     ];
@@ -190,5 +192,25 @@ suite('submodules', () => {
     });
     const roomy = await createSandbox(t);
     await assert.rejects(roomy.sync({ ...target, commit: await linked(33) }), /at most 32 submodules/);
+  });
+
+  test('are counted before anything is done about them: tens of thousands hold nothing up', async (t) => {
+    const server = await startServer(t);
+    const { url: repo, path: at, git } = await server.createRepository('links');
+    const write = objectWriter(at);
+    const id = Buffer.from('ab'.repeat(20), 'hex');
+    const names = Array.from({ length: 60_000 }, (_, index) => String(100_000 + index));
+    const links = names.map((name) => Buffer.concat([Buffer.from(`160000 ${name}\0`), id]));
+    const file = Buffer.from(await write('blob', Buffer.from(gitmodules({ 100000: '../x.git' }))), 'hex');
+    const tree = await write('tree', Buffer.concat([Buffer.from('100644 .gitmodules\0'), file, ...links]));
+    const author = 'A <a@b.test> 1700000000 +0000';
+    const commit = await write('commit', Buffer.from(`tree ${tree}\nauthor ${author}\ncommitter ${author}\n\nx\n`));
+    await git('update-ref', 'refs/heads/main', commit);
+    const sandbox = await createSandbox(t);
+    const delay = monitorEventLoopDelay({ resolution: 20 });
+    delay.enable();
+    await assert.rejects(sandbox.sync({ repo, commit, submodules: true }), /at most 32 submodules/);
+    delay.disable();
+    assert.ok(delay.max / 1e6 < 1_500, `held up for ${Math.round(delay.max / 1e6)} ms`);
   });
 });

@@ -63,6 +63,8 @@ interface SandboxOptions {
     caFile?: string | undefined;
     extraCaFile?: string;
   };
+  /** Paths in the data volume at which the gateway's pod mounts other volumes. */
+  mounts?: string[];
   /** Port of the gateway. */
   port?: number;
   /** Of V8's heap, as the agent takes it to be. */
@@ -74,7 +76,15 @@ interface SandboxOptions {
 /** Makes a sandbox that is removed after the test. */
 export async function createSandbox(
   t: TestContext,
-  { git = new Git(process.env), http = localHttp(), files = {}, port = 9, heapBytes, memory }: SandboxOptions = {},
+  {
+    git = new Git(process.env),
+    http = localHttp(),
+    files = {},
+    mounts = [],
+    port = 9,
+    heapBytes,
+    memory,
+  }: SandboxOptions = {},
 ): Promise<Sandbox> {
   const { path: folder, remove } = await makeTemporaryFolder('agent-');
   t.after(remove);
@@ -107,8 +117,12 @@ export async function createSandbox(
   const uid = process.getuid?.() ?? 0;
   const start = async () => ({
     ...(await wireSync(config, { git, http, keyFolder: '/dev/shm', uid, log, onFetch })),
-    ...(heapBytes && { heapBytes }),
-    ...(memory && { clone: new RememberingClone({ git, path: repo, log }, memory) }),
+<<<<<<< HEAD
+    ...(heapBytes && heapBytes ),
+    ...(memory && clone: new RememberingClone({ git, path: repo, log }, memory) ),
+=======
+    ...mounts: [...mounts], ...(heapBytes && heapBytes ) ,
+>>>>>>> fix15
   });
   let dependencies = await start();
   return {

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, openSync } from 'node:fs';
 import { appendFile, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
@@ -123,6 +125,26 @@ suite('the manifest on disk', () => {
   test('one that is damaged owns nothing, and is replaced', async (t) => {
     const { file, open, reread } = await createManifest(t);
     await writeFile(file, 'anything');
+    await open().append(update({ files: [owned('a')], applied }));
+    assert.deepEqual(await reread(), ['c', ['a'], []]);
+  });
+
+  test('one that says that it is larger than all memory is read as far as it has lines', async (t) => {
+    const { file, open, reread } = await createManifest(t);
+    await open().append(update({ files: [owned('a')], applied }));
+    await truncate(file, 100 * 1024 ** 3);
+    assert.deepEqual(await reread(), ['c', ['a'], []]);
+    await open().append(update({ files: [owned('b')], applied }));
+    assert.ok((await readFile(file)).length < 1_000, 'it is as long as what it says');
+    assert.deepEqual(await reread(), ['c', ['a', 'b'], []]);
+  });
+
+  test('a pipe in its place is none', async (t) => {
+    const { file, open, reread } = await createManifest(t);
+    execFileSync('mkfifo', [file]);
+    const writer = openSync(file, constants.O_RDWR);
+    t.after(() => closeSync(writer));
+    assert.deepEqual(await reread(), [undefined, [], []]);
     await open().append(update({ files: [owned('a')], applied }));
     assert.deepEqual(await reread(), ['c', ['a'], []]);
   });

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -162,6 +164,16 @@ suite('two agents on one volume', () => {
     assert.equal(a.root.staging.isAlive, true);
   });
 
+  test('one that somebody moved the staging folder away from takes it anew', async (t) => {
+    const { agentOf, own, folder } = await prepare(t);
+    const a = await agentOf('a');
+    await a.hold();
+    await rename(path.join(own, 'staging/1.uid-of-a'), path.join(folder, 'elsewhere'));
+    assert.equal(a.root.staging.isAlive, false);
+    assert.equal(await a.hold(), true);
+    assert.deepEqual(await readdir(path.join(own, 'staging')), ['2.uid-of-a']);
+  });
+
   test('one that was held up stays out, even if somebody took the folder of the locks from both', async (t) => {
     const { agentOf, folder, own } = await prepare(t);
     const a = await agentOf('a', silent);
@@ -204,6 +216,27 @@ suite('two agents on one volume', () => {
       }
     });
   }
+
+  test('any number of names next to its files and folders can be taken', async (t) => {
+    const { agentOf, own, file } = await prepare(t);
+    const { readdirSync } = fs;
+    await mkdir(path.dirname(file(1)), { recursive: true });
+    await writeFile(file(200_001), '{"podUid":"x","pod":"x","isReleased":true}');
+    const many = Array.from({ length: 200_000 }, (_, index) => `${index + 1}.json`);
+    // As if somebody made them: a disk takes minutes for so many.
+    const listed = t.mock.method(fs, 'readdirSync', ((...args: Parameters<typeof readdirSync>) => {
+      const names = readdirSync(...args);
+      return typeof args[1] === 'object' ? names : [...many, ...names];
+    }) as typeof readdirSync);
+    syncBuiltinESMExports();
+    const a = await agentOf('a', silent);
+    await a.hold();
+    listed.mock.restore();
+    syncBuiltinESMExports();
+    assert.ok(a.lock.isHeld);
+    assert.deepEqual(await readdir(path.join(own, 'lock')), ['200002.json']);
+    assert.equal((await readdir(path.join(own, 'staging'))).length, 1);
+  });
 
   test('a follower removes the staging folder of an owner with the highest number', async (t) => {
     const { agentOf, folder, own } = await prepare(t);

@@ -63,6 +63,13 @@ suite('an injected pod', () => {
     );
   });
 
+  test('tells the agent what the gateway mounts inside the data volume', () => {
+    const mounts = [...gateway.volumeMounts, { name: 'logs', mountPath: '/usr/local/data/$(logs)' }];
+    const injected = sidecarOf(inject(pod({ containers: [{ ...gateway, volumeMounts: mounts }] })));
+    assert.equal(variable(injected, 'DATA_MOUNTS')?.value, '["$$(logs)"]');
+    assert.equal(variable(sidecarOf(inject(pod())), 'DATA_MOUNTS'), undefined);
+  });
+
   test('is known by its label, its annotation, or else its own name', () => {
     const named = (metadata: AdmittedPod['metadata']) => variable(sidecarOf(inject(pod({}, metadata))), 'GATEWAY_NAME');
     const labels = { 'app.kubernetes.io/name': 'press' };

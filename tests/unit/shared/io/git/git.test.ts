@@ -90,4 +90,26 @@ suite('what git says', () => {
       'Receiving objects: 100% (2/2), done.',
     ]);
   });
+
+  test('goes into no error with the credentials that it was given, or in the words of the host', async (t) => {
+    const basic = Buffer.from('user:S3CRET-WORD').toString('base64');
+    const printed = [
+      'remote: a page of the host',
+      `error: sent ${basic} for S3CRET-WORD`,
+      `fatal: remote error: of the host`,
+      'fatal: write error: No space left on device',
+    ];
+    const git = await playGit(t, `cat >&2 <<'END'\n${printed.join('\n')}\nEND\nexit 1`);
+    const access = { authorization: { origin: 'https://git.test', value: `Basic ${basic}` } };
+    const error = await git.run(['fetch'], { access }).catch((thrown) => thrown);
+    assert.equal(error.code, 'git.unreachable');
+    assert.equal(error.cause.message, 'error: sent [redacted] for [redacted]\nfatal: remote error: …');
+  });
+
+  test('of its own memory counts, and what a host says of it does not', async (t) => {
+    const limits = { memoryBytes: 32 * 1024 * 1024 };
+    const fails = (line: string) => playGit(t, `echo '${line}' >&2; exit 1`).then((git) => git.run(['x'], { limits }));
+    await assert.rejects(fails('fatal: Out of memory, malloc failed'), { code: 'git.answerTooLarge' });
+    await assert.rejects(fails('remote: Out of memory'), { code: 'git.unreachable' });
+  });
 });

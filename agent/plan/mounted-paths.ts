@@ -1,0 +1,45 @@
+import { foldersOf } from '../../shared/domain/relative-path.ts';
+import { foldName } from './name-collisions.ts';
+import type { DesiredTree, NameFolding } from './plan-input.ts';
+
+/**
+ * Paths at which the gateway's pod mounts other volumes inside the data volume. The agent does not see these, and
+ * Linux ends a mount in all other containers when what it lies on is removed or replaced.
+ */
+export class MountedPaths {
+  readonly #points: Map<string, string>;
+  /** The folders that they lie in, each with one of them. */
+  readonly #above = new Map<string, string>();
+  readonly #fold: (path: string) => string;
+
+  constructor(paths: readonly string[], folding: NameFolding = { case: false, unicode: false }) {
+    this.#fold = (path) => foldName(path, folding);
+    this.#points = new Map(paths.map((path) => [this.#fold(path), path]));
+    for (const [folded, path] of this.#points) for (const folder of foldersOf(folded)) this.#above.set(folder, path);
+  }
+
+  /** Whether the path is one of them, lies in one, or has one below it. */
+  touches(path: string): boolean {
+    return this.#pointAt(path) !== undefined;
+  }
+
+  /** What cannot be delivered: a file for each of them. */
+  problems({ files }: DesiredTree): string[] {
+    const problems = new Map<string, string>();
+    for (const path of files.keys()) {
+      const point = this.#pointAt(path);
+      if (point !== undefined && !problems.has(point)) problems.set(point, problem(path, point));
+    }
+    return [...problems.values()];
+  }
+
+  #pointAt(path: string): string | undefined {
+    if (this.#points.size === 0) return undefined;
+    const folded = this.#fold(path);
+    const covering = [...foldersOf(folded), folded].find((candidate) => this.#points.has(candidate));
+    return covering === undefined ? this.#above.get(folded) : this.#points.get(covering);
+  }
+}
+
+const problem = (path: string, point: string): string =>
+  `the gateway's pod mounts another volume at ${point} in the data volume, so ${path} cannot be delivered: map it to another place, or exclude it`;

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { pino } from 'pino';
+import { transfer } from '../../../../agent/git/transfer.ts';
+import { type GitServer, type GitServerOptions, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { Git } from '../../../../shared/io/git/git.ts';
+import { createSandbox } from '../support/sandbox.ts';
+
+const NO_COMMIT = 'ab'.repeat(20);
+
+async function startServer(t: TestContext, options?: GitServerOptions): Promise<GitServer> {
+  const server = await startGitServer(options);
+  t.after(() => server.stop());
+  return server;
+}
+
+/** The host answers each request with an error page, which git prints. */
+function answerWithWords(server: GitServer, status: number, words: (authorization: string) => string): void {
+  server.redirect = (request, response) => {
+    response.writeHead(status, { 'content-type': 'text/plain' });
+    response.end(words(String(request.headers.authorization)));
+    return true;
+  };
+}
+
+const logged = (err: unknown): string => {
+  const lines: string[] = [];
+  pino({}, { write: (line) => lines.push(line) }).error({ err }, 'sync failed');
+  return lines.join('');
+};
+
+suite('the words of a git host', () => {
+  for (const words of ['No space left on device', 'bad object HEAD', 'error in object', 'certificate', 'x']) {
+    test(`do not make the agent give up what it has: ${words}`, async (t) => {
+      const server = await startServer(t);
+      const { url: repo, commit } = await server.createRepository('x');
+      const sandbox = await createSandbox(t);
+      const good = await commit({ files: { a: '1' } });
+      await sandbox.sync({ repo, commit: good });
+      answerWithWords(server, 418, () => `${words}\n`);
+      await assert.rejects(sandbox.sync({ repo, commit: NO_COMMIT }), { code: 'git.unreachable' });
+      await rm(path.join(sandbox.data, 'a'));
+      await sandbox.sync({ repo, commit: good });
+      assert.deepEqual(await sandbox.files(), { a: '1' });
+    });
+  }
+
+  test('do not count by ssh either, where they look like those of git', async (t) => {
+    const folder = await makeTemporaryFolder('words-');
+    t.after(() => folder.remove());
+    const script = '#!/bin/sh\necho "fatal: write error: No space left on device" >&2\nexit 128\n';
+    await writeFile(path.join(folder.path, 'git'), script, { mode: 0o755 });
+    const git = new Git({ PATH: `${folder.path}:${process.env.PATH}` });
+    const fetchBySsh = (gitDir: string) =>
+      transfer(git, ['fetch'], {
+        gitDir,
+        access: { sshHost: { address: '127.0.0.1', port: 22, alias: 'git.test' } },
+        signal: undefined,
+      });
+    await assert.rejects(fetchBySsh(folder.path), { name: 'TransientError', code: 'git.unreachable' });
+    await assert.rejects(fetchBySsh('/nowhere'), { code: 'git.noSpace' }, 'nothing can be written there');
+  });
+
+  test('are in no log line, so that a token that is said back is not', async (t) => {
+    const server = await startServer(t, { tls: true });
+    const { url: repo } = await server.createRepository('x');
+    const { folder } = await createSandbox(t);
+    const tokenFile = path.join(folder, 'token');
+    await writeFile(tokenFile, 'SECRET-TOKEN');
+    const sandbox = await createSandbox(t, { files: { tokenFile, caFile: server.caFile } });
+    let sent = '';
+    answerWithWords(server, 500, (authorization) => {
+      sent = authorization;
+      return `you sent ${authorization}: ${atob(authorization.replace('Basic ', ''))}\n`;
+    });
+    const line = logged(await sandbox.sync({ repo, commit: NO_COMMIT }).catch((error) => error));
+    assert.match(sent, /^Basic \S{10}/);
+    assert.match(line, /"code":"git\.http500"/);
+    assert.match(line, /returned error: 500/, 'what git says of it is there');
+    assert.doesNotMatch(line, /SECRET|you sent/);
+    assert.ok(!line.includes(sent.replace('Basic ', '')));
+  });
+});
