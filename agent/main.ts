@@ -12,11 +12,13 @@ import { deniedAddresses } from '../shared/io/local-address.ts';
 import { createLogger, type Logger } from '../shared/log.ts';
 import { version } from '../shared/version.ts';
 import { type AgentConfig, agentConfigSchema } from './config.ts';
+import { labelsNow } from './content/read-labels.ts';
 import { nameUser, type User } from './git/name-user.ts';
 import { removeKeyCopies } from './git/ssh-key.ts';
 import { AgentMetrics } from './metrics.ts';
 import { Announcer } from './report/announcer.ts';
 import { Reports } from './report/reports.ts';
+import { Revisions } from './resource/revisions.ts';
 import { watchResource } from './resource/watch-resource.ts';
 import { runAgent } from './run-agent.ts';
 import { sync } from './sync/sync.ts';
@@ -44,8 +46,13 @@ async function main(): Promise<void> {
   const reportLog = log.child({ component: 'report' });
   const reports = await Reports.start({ client, identity, labelsFile, manifestFile, log: reportLog });
   const syncLog = log.child({ component: 'sync', namespace: identity.namespace, name: identity.crName });
+  const revisions = new Revisions({ client, identity, onChange: () => loop.reconsider(), log: syncLog });
   const loop = new SyncLoop({
     profileName: identity.profile,
+    surroundings: {
+      self: () => ({ identity, labels: labelsNow(labelsFile) }),
+      findRevision: revisions.find.bind(revisions),
+    },
     sync: (intent) => sync(intent, dependencies, fetchStopping),
     reload: (intent) => gateway.catchUp(intent),
     tidy: (signal) => tidy(dependencies, signal),

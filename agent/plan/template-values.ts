@@ -18,7 +18,10 @@ export interface TemplateSources {
 }
 
 /** The gateway's name: as given, else the label `app.kubernetes.io/name`, else the pod's name. */
-export function gatewayNameOf(identity: Identity, labels: ReadonlyMap<string, string>): string {
+export function gatewayNameOf(
+  identity: Pick<Identity, 'podName' | 'gatewayName'>,
+  labels: ReadonlyMap<string, string>,
+): string {
   return identity.gatewayName ?? labels.get('app.kubernetes.io/name') ?? identity.podName;
 }
 

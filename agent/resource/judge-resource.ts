@@ -2,7 +2,9 @@ import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
 import { relativePath } from '../../shared/domain/relative-path.ts';
-import { type ResolvedProfile, resolveProfile } from '../../shared/domain/resolve-profile.ts';
+import type { ResolvedProfile } from '../../shared/domain/resolve-profile.ts';
+import { chooseRelease, type Release, type Self, type WatchedRollout } from './choose-release.ts';
+import { type Found, type ProfileView, viewProfile } from './revisions.ts';
 import type { WatchedResource } from './watch-resource.ts';
 
 /** What is to be brought in place: a commit and a profile that belong together. */
@@ -14,6 +16,10 @@ export interface Intent {
   ignoresHostKey: boolean;
   ref: string;
   commit: string;
+  /** Number of the rollout that reports are about: where the gateway is admitted to it, or goes back. */
+  rollout?: number;
+  /** Of `spec.sync`, where changes go by waves. */
+  revision?: string;
   profile: ResolvedProfile;
   /** What must be signed. */
   verify: 'none' | 'head' | 'tag';
@@ -47,7 +53,7 @@ export type Verdict =
   | { kind: 'absent'; message: string }
   | { kind: 'paused'; message: string; generation: number }
   | { kind: 'refused'; message: string; generation: number; startPolicy: ResolvedProfile['startPolicy'] }
-  | { kind: 'unsettled'; message: string; generation: number; startPolicy: ResolvedProfile['startPolicy'] }
+  | { kind: 'unsettled'; message: string; generation: number; startPolicy: ResolvedProfile['startPolicy'] | undefined }
   | { kind: 'act'; intent: Intent };
 
 /** Until the API server has said whether there is a GatewaySync. */
@@ -56,8 +62,18 @@ export const UNKNOWN: Verdict = {
   message: 'waiting for the API server to say what the GatewaySync asks for',
 };
 
+/** What the agent has to know besides the resource where changes go by waves. */
+export interface Surroundings {
+  self: () => Self;
+  findRevision: (revision: string, owner: string) => Found;
+}
+
 /** Judges a GatewaySync by the profile of this agent. A pause counts at once, also before the spec is settled. */
-export function judgeResource(resource: WatchedResource | undefined, profileName: string): Verdict {
+export function judgeResource(
+  resource: WatchedResource | undefined,
+  profileName: string,
+  surroundings: Surroundings,
+): Verdict {
   if (!resource)
     return {
       kind: 'absent',
@@ -65,22 +81,62 @@ export function judgeResource(resource: WatchedResource | undefined, profileName
     };
   const { spec, generation } = resource;
   if (spec.paused) return { kind: 'paused', generation, message: 'the GatewaySync is paused (spec.paused)' };
-  const profile = resolveProfile(spec.sync, profileName);
+  const live = viewProfile(spec.sync, profileName);
+  if (resource.rollout) return judgeByWaves({ ...resource, rollout: resource.rollout }, live, surroundings);
+  const { profile, startPolicy } = live;
+  if (!profile) return { kind: 'refused', generation, message: missingProfile(live), startPolicy };
+  if (profile.paused) return { kind: 'paused', generation, message: pausedProfile(live) };
+  const state = settled(resource);
+  if (state.kind === 'unsettled') return { ...state, generation, startPolicy };
+  return { kind: 'act', intent: intentOf(resource, profile, state) };
+}
+
+/**
+ * Where changes go by waves, commit and profile are those of the gateway's release. Only whether to act at all, or to
+ * report what would be done, is as the spec says now; for a profile that it has no more, the safer of what it said and
+ * what the defaults say.
+ */
+function judgeByWaves(
+  resource: WatchedResource & { rollout: WatchedRollout },
+  live: ProfileView,
+  { self, findRevision }: Surroundings,
+): Verdict {
+  const { spec, generation, observedGeneration, rollout } = resource;
+  const { paused = false, dryRun = false } = live.profile ?? spec.sync.defaults ?? {};
+  if (paused) return { kind: 'paused', generation, message: pausedProfile(live) };
+  // Nobody can say which policy is that of the gateway's release: the one that the last sync was made under holds.
+  const wait = (message: string): Verdict => ({ kind: 'unsettled', message, generation, startPolicy: undefined });
+  if (observedGeneration !== generation) return wait(NOT_OBSERVED);
+  const choice = chooseRelease(rollout, self());
+  if (choice.kind === 'unsettled') return wait(choice.message);
+  const { release } = choice;
+  const { revision } = release;
+  const found: Found =
+    revision === rollout.revision ? { kind: 'found', view: live } : findRevision(revision, rollout.uid);
+  if (found.kind === 'missing') return wait(`waiting for revision ${revision} of spec.sync: ${found.message}`);
+  const { profile, startPolicy } = found.view;
   if (!profile) {
-    const startPolicy = spec.sync.defaults?.startPolicy ?? 'requireSync';
-    const message = missingProfile(profileName, Object.keys(spec.sync.profiles));
+    const message = `${missingProfile(found.view)} (in revision ${revision} of spec.sync, which this gateway is to have)`;
     return { kind: 'refused', generation, message, startPolicy };
   }
-  if (profile.paused) return { kind: 'paused', generation, message: `the profile ${profileName} is paused` };
-  const state = settled(resource);
-  if (state.kind === 'unsettled') return { ...state, generation, startPolicy: profile.startPolicy };
-  const { ref, commit } = state;
+  const isGone = live.profile === undefined;
+  if (isGone && profile.paused) return { kind: 'paused', generation, message: pausedProfile(live) };
+  const switches = { paused: false, dryRun: dryRun || (isGone && profile.dryRun) };
+  const intent = intentOf(resource, { ...profile, ...switches }, release);
+  return { kind: 'act', intent: { ...intent, revision, ...(release.rollout && { rollout: release.rollout }) } };
+}
+
+function intentOf(
+  { spec, generation }: WatchedResource,
+  profile: ResolvedProfile,
+  { ref, commit }: Pick<Release, 'ref' | 'commit'>,
+): Intent {
   const { repo, auth, verify, submodules = false, timeout } = spec.git;
   const ignoresHostKey = auth?.sshKey?.insecureIgnoreHostKey ?? false;
   const fetchTimeoutMs = timeout === undefined ? undefined : parseDuration(timeout);
   const source = { repo, ignoresHostKey, ref, commit, ...(fetchTimeoutMs && { fetchTimeoutMs }) };
   const settings = { verify: verify?.mode ?? ('none' as const), submodules, reload: reloadSettings(spec) };
-  return { kind: 'act', intent: { generation, ...source, profile, ...settings } };
+  return { generation, ...source, profile, ...settings };
 }
 
 /** What `spec.gateway` says, with what it leaves out. */
@@ -99,9 +155,13 @@ function normalForm(path: string): string {
   return relative.kind === 'path' ? relative.path : path;
 }
 
-function missingProfile(name: string, names: string[]): string {
+const pausedProfile = ({ name }: ProfileView): string => `the profile ${name} is paused`;
+
+function missingProfile({ name, names }: ProfileView): string {
   return `the GatewaySync has no profile named ${name}, only ${names.sort().join(', ')}: change the pod's annotation sync.io/profile`;
 }
+
+const NOT_OBSERVED = 'waiting for the controller to look at the latest change of the GatewaySync';
 
 /** The commit that the controller resolved for exactly this spec, or why there is none yet. */
 type Settled = { kind: 'settled'; ref: string; commit: string } | { kind: 'unsettled'; message: string };
@@ -109,9 +169,7 @@ type Settled = { kind: 'settled'; ref: string; commit: string } | { kind: 'unset
 /** Tells whether spec and commit belong together: new mappings must never meet an old commit. */
 function settled(resource: WatchedResource): Settled {
   const { refResolved, ref, commit } = resource;
-  if (resource.observedGeneration !== resource.generation) {
-    return unsettled('waiting for the controller to look at the latest change of the GatewaySync');
-  }
+  if (resource.observedGeneration !== resource.generation) return unsettled(NOT_OBSERVED);
   if (refResolved?.status !== 'True') {
     return unsettled(`waiting for the ref to be resolved${refResolved?.message ? `: ${refResolved.message}` : ''}`);
   }

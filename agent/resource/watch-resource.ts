@@ -1,10 +1,12 @@
 import type { GatewaySync, GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
+import { syncRevision } from '../../shared/domain/sync-revision.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { Reflector } from '../../shared/io/kubernetes/reflector.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { Identity } from '../plan/template-values.ts';
+import type { WatchedRollout } from './choose-release.ts';
 import { Refusals } from './refusals.ts';
 
 /** What the agent looks at in its GatewaySync. */
@@ -17,6 +19,8 @@ export interface WatchedResource {
   commit: string | undefined;
   /** Gateways that follow the same resource, as far as is known. */
   gateways: number;
+  /** Only where changes go by waves. */
+  rollout?: WatchedRollout;
 }
 
 /** Keeps the fields that the agent uses. */
@@ -30,6 +34,14 @@ function projectResource({ metadata, spec, status }: GatewaySync): WatchedResour
     ref: status?.lastSyncRef,
     commit: status?.lastSyncCommit,
     gateways: status?.gateways?.total ?? 0,
+    ...(spec.rollout && {
+      rollout: {
+        uid: metadata.uid,
+        waves: spec.rollout.waves ?? [],
+        status: status?.rollout,
+        revision: syncRevision(spec.sync),
+      },
+    }),
   };
 }
 

@@ -6,11 +6,12 @@ import type { Applied, StartPolicy } from '../plan/manifest.ts';
 import type { Announcer } from '../report/announcer.ts';
 import { describeFailure } from '../report/describe-failure.ts';
 import type { SyncOutcome } from '../report/news.ts';
-import { type Intent, judgeResource, UNKNOWN, type Verdict } from '../resource/judge-resource.ts';
+import { type Intent, judgeResource, type Surroundings, UNKNOWN, type Verdict } from '../resource/judge-resource.ts';
 import type { WatchedResource } from '../resource/watch-resource.ts';
 
 export interface SyncLoopOptions {
   profileName: string;
+  surroundings: Surroundings;
   sync: (intent: Intent) => Promise<SyncOutcome>;
   /** Notifies the gateway of changes that it does not know of, and gives whether there were any. */
   reload: (intent: Intent) => Promise<boolean>;
@@ -70,7 +71,8 @@ export class SyncLoop {
   /** Takes note of the resource; wakes the loop if it asks for something else than before. */
   onResource(resource: WatchedResource | undefined): void {
     this.#resource = resource;
-    const verdict = judgeResource(resource, this.#options.profileName);
+    const { profileName, surroundings } = this.#options;
+    const verdict = judgeResource(resource, profileName, surroundings);
     const key = JSON.stringify(verdict);
     if (key === this.#key) return;
     this.#key = key;
@@ -78,6 +80,11 @@ export class SyncLoop {
     this.#failures = 0;
     this.#reloadFailures = 0;
     this.#wake.abort();
+  }
+
+  /** Something else that a rollout asks for may have changed: the pod's labels, or what is known of a revision. */
+  reconsider(): void {
+    if (this.#resource?.rollout) this.onResource(this.#resource);
   }
 
   /** The API server listed what there is. */

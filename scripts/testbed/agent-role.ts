@@ -6,5 +6,6 @@ export const agentClusterRole = {
   rules: [
     { apiGroups: ['sync.io'], resources: ['gatewaysyncs'], verbs: ['get', 'list', 'watch'] },
     { apiGroups: ['sync.io'], resources: ['syncreports'], verbs: ['get', 'create', 'update', 'patch'] },
+    { apiGroups: ['apps'], resources: ['controllerrevisions'], verbs: ['get'] },
   ],
 };

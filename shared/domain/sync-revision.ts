@@ -48,8 +48,8 @@ function hashOf(root: unknown): string {
   for (let frame = frames.at(-1); frame; frame = frames.at(-1)) {
     const { keys, values, written } = frame;
     if (written === values.length) {
-      text += keys ? '}' : ']';
       frames.pop();
+      if (frames.length > 0) text += keys ? '}' : ']';
       continue;
     }
     frame.written += 1;

@@ -167,7 +167,7 @@ for (const [who, { values, expect }] of Object.entries(cases)) {
   }
 }
 
-test('an agent may read GatewaySyncs and write reports, in its own namespace', async (t) => {
+test('an agent may read GatewaySyncs and their revisions and write reports, in its own namespace', async (t) => {
   const [namespace, elsewhere] = [await createNamespace(t), await createNamespace(t)];
   await installRights(t, { namespace });
   const account = { namespace, name: 'gateway' };
@@ -185,6 +185,7 @@ test('an agent may read GatewaySyncs and write reports, in its own namespace', a
   const rights = [
     ...all('get list watch', 'gatewaysyncs.sync.io'),
     ...all('get create update patch', 'syncreports.sync.io'),
+    'get controllerrevisions.apps',
   ];
   await checkRights({ account, client }, { [namespace]: rights, [elsewhere]: [] });
 });

@@ -27,6 +27,7 @@ const POD = 'gateway-0';
 const rules = [
   { apiGroups: ['sync.io'], resources: ['gatewaysyncs'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: ['sync.io'], resources: ['syncreports'], verbs: ['get', 'create', 'update', 'patch'] },
+  { apiGroups: ['apps'], resources: ['controllerrevisions'], verbs: ['get'] },
 ];
 
 /** A gateway pod as the API server knows it, with folders instead of volumes, and what the controller would do for it. */

@@ -9,6 +9,9 @@ const commit = 'a'.repeat(40);
 
 type Spec = WatchedResource['spec'];
 
+const unexpected = () => assert.fail('without spec.rollout nobody has to know this');
+const unasked = { self: unexpected, findRevision: unexpected };
+
 function resource(changes: Partial<WatchedResource> = {}, spec: Partial<Spec> = {}): WatchedResource {
   return {
     generation: 3,
@@ -62,7 +65,7 @@ suite('judgeResource', () => {
   ];
   for (const [name, given, kind, message = /^/] of cases) {
     test(`${name}: ${kind}`, () => {
-      const verdict = judgeResource(given, 'default');
+      const verdict = judgeResource(given, 'default', unasked);
       assert.equal(verdict.kind, kind);
       if ('message' in verdict) assert.match(verdict.message, message);
     });
@@ -75,7 +78,7 @@ suite('judgeResource', () => {
       [{ sshKey: { secretRef, insecureIgnoreHostKey: false } }, false],
       [undefined, false],
     ] as const) {
-      const verdict = judgeResource(withGit(auth ? { auth } : {}), 'default');
+      const verdict = judgeResource(withGit(auth ? { auth } : {}), 'default', unasked);
       assert.ok(verdict.kind === 'act');
       assert.equal(verdict.intent.ignoresHostKey, expected);
     }
@@ -83,7 +86,7 @@ suite('judgeResource', () => {
 
   test('submodules are followed where the spec says so', () => {
     for (const submodules of [true, false, undefined]) {
-      const verdict = judgeResource(withGit({ submodules }), 'default');
+      const verdict = judgeResource(withGit({ submodules }), 'default', unasked);
       assert.ok(verdict.kind === 'act');
       assert.equal(verdict.intent.submodules, submodules ?? false);
     }
@@ -91,7 +94,7 @@ suite('judgeResource', () => {
 
   test('a profile that does not exist is refused with the names of those that do', () => {
     for (const name of ['other', 'constructor']) {
-      const verdict = judgeResource(resource(), name);
+      const verdict = judgeResource(resource(), name, unasked);
       assert.ok(verdict.kind === 'refused');
       assert.match(verdict.message, /only default/);
     }
@@ -148,6 +151,6 @@ suite('reloadSettings', () => {
 
 test('where the profile is missing, the defaults still say how a gateway may start', () => {
   const sync = { defaults: { startPolicy: 'useLastGood' }, profiles: {} } as unknown as Spec['sync'];
-  const verdict = judgeResource(resource({}, { sync }), 'default');
+  const verdict = judgeResource(resource({}, { sync }), 'default', unasked);
   assert.ok(verdict.kind === 'refused' && verdict.startPolicy === 'useLastGood');
 });

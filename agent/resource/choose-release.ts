@@ -1,0 +1,74 @@
+import * as v from 'valibot';
+import { type RolloutStatus, rolloutStatusSchema, type Wave } from '../../shared/api/rollout.ts';
+import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
+import { ALL, fittingWaves, isAbout, isWithin, NOBODY, rolloutKey, waveOf } from '../../shared/domain/waves.ts';
+import { gatewayNameOf, type Identity } from '../plan/template-values.ts';
+
+/** A GatewaySync with `spec.rollout`, as far as its agents have to know it. */
+export interface WatchedRollout {
+  /** UID of the GatewaySync, which owns the revisions of its spec. */
+  uid: string;
+  waves: readonly Wave[];
+  /** `status.rollout`, as it was read. */
+  status: unknown;
+  /** Revision of the `spec.sync` that was read with it. */
+  revision: string;
+}
+
+/** What tells which gateway this is. Labels are undefined where they cannot be read. */
+export interface Self {
+  identity: Pick<Identity, 'podName' | 'gatewayName'>;
+  labels: ReadonlyMap<string, string> | undefined;
+}
+
+/** What the gateway is to have; `rollout` is the number of the rollout that its reports are about, if any. */
+export interface Release {
+  commit: string;
+  ref: string;
+  revision: string;
+  rollout?: number;
+}
+
+export type Choice = { kind: 'chosen'; release: Release } | { kind: 'unsettled'; message: string };
+
+/** The release that a gateway follows while changes go by waves. What cannot be decided is unsettled: nothing is taken then. */
+export function chooseRelease({ status, waves }: WatchedRollout, self: Self): Choice {
+  if (status === undefined) return unsettled('waiting for the controller to begin a rollout (status.rollout)');
+  if (!isSound(status))
+    return unsettled('status.rollout cannot be understood: are controller and agent of one version?');
+  const { number, phase, commit, ref, revision, stableCommit, stableRef, stableRevision } = status;
+  const stable: Release = { commit: stableCommit, ref: stableRef, revision: stableRevision };
+  if (phase === 'RollingBack' || phase === 'RolledBack') return chosen({ ...stable, rollout: number });
+  const isSame = commit === stableCommit && revision === stableRevision;
+  if (phase === 'Complete' && isSame) return chosen({ commit, ref, revision, rollout: number });
+  if (!isAbout(status.admission, waves)) {
+    return unsettled('waiting for the controller to admit gateways by the latest waves of spec.rollout');
+  }
+  if (!self.labels) return unsettled('the labels of the pod cannot be read: nobody can say which wave it belongs to');
+  return chosen(isAdmitted(status, waves, self.labels, self) ? { commit, ref, revision, rollout: number } : stable);
+}
+
+const unsettled = (message: string): Choice => ({ kind: 'unsettled', message });
+const chosen = (release: Release): Choice => ({ kind: 'chosen', release });
+
+const isRevision = (text: string): boolean => /^[0-9a-f]{12}$/.test(text);
+const isBoundary = (text: string): boolean => text === ALL || text === NOBODY || /^[0-9a-f]{24}$/.test(text);
+
+/** Whether it is what the controller writes: nothing is made of another. */
+function isSound(status: unknown): status is RolloutStatus {
+  if (!v.is(rolloutStatusSchema, status)) return false;
+  const { commit, revision, stableCommit, stableRevision, admission } = status;
+  const isNamed = [commit, stableCommit].every(isCommitHash) && [revision, stableRevision].every(isRevision);
+  return isNamed && admission.every(({ members, admitted }) => isBoundary(members) && isBoundary(admitted));
+}
+
+function isAdmitted(
+  { admission }: RolloutStatus,
+  waves: readonly Wave[],
+  labels: ReadonlyMap<string, string>,
+  { identity }: Self,
+): boolean {
+  const key = rolloutKey(gatewayNameOf(identity, labels), identity.podName);
+  const wave = waveOf(fittingWaves(waves, labels), key, admission);
+  return isWithin(key, admission[wave]?.admitted ?? NOBODY);
+}

@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { type Intent, judgeResource, type Verdict } from '../../../../agent/resource/judge-resource.ts';
+import { type Found, viewProfile } from '../../../../agent/resource/revisions.ts';
+import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
+import type { RolloutStatus, Wave } from '../../../../shared/api/rollout.ts';
+import type { ProfileSource } from '../../../../shared/domain/resolve-profile.ts';
+import { rolloutKey } from '../../../../shared/domain/waves.ts';
+
+const [NEW, OLD] = ['b'.repeat(40), 'a'.repeat(40)];
+const [LIVE, BEFORE, OTHER] = ['1'.repeat(12), '2'.repeat(12), '3'.repeat(12)];
+const mapping = (source: string) => ({ source, destination: 'x', required: true, template: false });
+const syncOf = (source: string, settings: object = {}, defaults: object = {}): ProfileSource => ({
+  defaults,
+  profiles: { default: { mappings: [mapping(source)], ...settings } },
+});
+
+const labels = new Map([
+  ['app.kubernetes.io/name', 'edge'],
+  ['tier', 'canary'],
+]);
+const identity = { podName: 'gateway-0', gatewayName: undefined };
+const key = rolloutKey('edge', 'gateway-0');
+const [lower, higher] = ['0'.repeat(24), 'f'.repeat(24)];
+const waves = [{ name: 'canary', selector: { matchLabels: { tier: 'canary' } } }] as Wave[];
+const admission = (canary: string, rest = '', members = 'all') => [
+  { wave: 'canary', members, admitted: canary },
+  { wave: 'rest', members: 'all', admitted: rest },
+];
+
+function statusOf(changes: Partial<RolloutStatus> = {}): RolloutStatus {
+  return {
+    ...{ number: 7, phase: 'Progressing', wave: 'canary', summary: '' },
+    ...{ commit: NEW, ref: 'v2', revision: LIVE, stableCommit: OLD, stableRef: 'v1', stableRevision: BEFORE },
+    ...{ admitted: 0, verified: 0, failed: 0, total: 1, startedAt: '2026-01-01T00:00:00Z' },
+    admission: admission(''),
+    ...changes,
+  };
+}
+
+interface Given {
+  status?: unknown;
+  sync?: ProfileSource;
+  before?: Found;
+  knownLabels?: ReadonlyMap<string, string> | undefined;
+  changes?: Partial<WatchedResource>;
+  paused?: boolean;
+  plan?: Wave[];
+}
+
+const found = (sync: ProfileSource): Found => ({ kind: 'found', view: viewProfile(sync, 'default') });
+
+function judge({
+  status,
+  sync = syncOf('new'),
+  before,
+  changes,
+  paused = false,
+  plan = waves,
+  ...rest
+}: Given): Verdict {
+  const resource = {
+    ...{ generation: 3, observedGeneration: 3, ref: 'v3', commit: 'c'.repeat(40), gateways: 1 },
+    refResolved: { status: 'True', message: '' },
+    spec: { git: { repo: 'https://git.test/x', ref: 'main' }, sync, gateway: { port: 1, tls: false }, paused },
+    rollout: { uid: 'uid-1', waves: plan, status, revision: LIVE },
+    ...changes,
+  } as unknown as WatchedResource;
+  const known = 'knownLabels' in rest ? rest.knownLabels : labels;
+  return judgeResource(resource, 'default', {
+    self: () => ({ identity, labels: known }),
+    findRevision: (revision, owner) => {
+      assert.equal(owner, 'uid-1');
+      return revision === BEFORE && before ? before : { kind: 'missing', message: 'not at hand' };
+    },
+  });
+}
+
+function intentOf(given: Given): Intent {
+  const verdict = judge({ before: found(syncOf('old')), ...given });
+  assert.ok(verdict.kind === 'act', 'message' in verdict ? verdict.message : verdict.kind);
+  return verdict.intent;
+}
+
+/** Commit, ref, revision, number of the rollout, and whose mappings. */
+function summaryOf({ commit, ref, revision, rollout, profile }: Intent) {
+  return [commit, ref, revision, rollout, profile.mappings[0]?.source];
+}
+const RELEASE = [NEW, 'v2', LIVE, 7, 'new'];
+const STABLE = [OLD, 'v1', BEFORE, undefined, 'old'];
+const BACK = [OLD, 'v1', BEFORE, 7, 'old'];
+
+suite('where changes go by waves', () => {
+  const cases: [name: string, status: RolloutStatus, expected: unknown[]][] = [
+    ['nobody is admitted', statusOf(), STABLE],
+    ['all of the wave are admitted', statusOf({ admission: admission('all') }), RELEASE],
+    ['all of another wave are admitted', statusOf({ admission: admission('', 'all') }), STABLE],
+    ['the boundary is its own key', statusOf({ admission: admission(key) }), RELEASE],
+    ['the boundary is below its key', statusOf({ admission: admission(lower) }), STABLE],
+    ['the boundary is above its key', statusOf({ admission: admission(higher) }), RELEASE],
+    ['its wave has no room for it', statusOf({ admission: admission('all', '', lower) }), STABLE],
+    ['its wave has no room, and the rest is admitted', statusOf({ admission: admission('', 'all', lower) }), RELEASE],
+    ['the rollout stopped, and it is admitted', statusOf({ phase: 'Stopped', admission: admission('all') }), RELEASE],
+    ['the rollout stopped, and it is not admitted', statusOf({ phase: 'Stopped' }), STABLE],
+    ['a newer one waits', statusOf({ nextCommit: 'd'.repeat(40) }), STABLE],
+    ['all goes back', statusOf({ phase: 'RollingBack', admission: admission('all', 'all') }), BACK],
+    ['all went back', statusOf({ phase: 'RolledBack' }), BACK],
+    ['all went back, under another plan', statusOf({ phase: 'RolledBack', admission: [] }), BACK],
+  ];
+  for (const [name, status, expected] of cases) {
+    test(`and ${name}`, () => assert.deepEqual(summaryOf(intentOf({ status })), expected));
+  }
+
+  test('and the rollout is complete: everybody has the release, whatever the plan and the labels', () => {
+    const complete = { phase: 'Complete', stableCommit: NEW, stableRef: 'v2', stableRevision: LIVE } as const;
+    const plans = [admission('all', 'all'), admission(''), []];
+    for (const each of plans) {
+      const status = statusOf({ ...complete, admission: each });
+      assert.deepEqual(summaryOf(intentOf({ status, knownLabels: undefined })), RELEASE);
+    }
+  });
+
+  test('the newest commit counts for nothing, and need not be resolved', () => {
+    const refResolved = { status: 'False', message: 'no such ref' };
+    assert.deepEqual(summaryOf(intentOf({ status: statusOf(), changes: { refResolved, commit: undefined } })), STABLE);
+  });
+
+  test('a gateway is told by its given name, and by that of its pod', () => {
+    const named = rolloutKey('given', 'gateway-0');
+    const [boundary = ''] = [named, key].sort();
+    const status = statusOf({ admission: admission(boundary) });
+    const verdictFor = (gatewayName: string | undefined, podName: string) =>
+      judgeResource(
+        {
+          ...{ generation: 1, observedGeneration: 1, ref: '', commit: '', gateways: 1, refResolved: undefined },
+          spec: { git: { repo: 'x', ref: 'x' }, sync: syncOf('new'), gateway: {} },
+          rollout: { uid: '', waves, status, revision: LIVE },
+        } as unknown as WatchedResource,
+        'default',
+        {
+          self: () => ({ identity: { podName, gatewayName }, labels }),
+          findRevision: () => found(syncOf('old')),
+        },
+      );
+    const commitOf = (verdict: Verdict) => (verdict.kind === 'act' ? verdict.intent.commit : undefined);
+    assert.equal(commitOf(verdictFor('given', 'gateway-0')), boundary === named ? NEW : OLD);
+    assert.equal(commitOf(verdictFor(undefined, 'gateway-0')), boundary === key ? NEW : OLD);
+    const other = rolloutKey('edge', 'gateway-1');
+    assert.equal(commitOf(verdictFor(undefined, 'gateway-1')), other <= boundary ? NEW : OLD);
+  });
+});
+
+suite('what cannot be decided leaves everything as it is', () => {
+  const admitted = { admission: admission('all', 'all') };
+  const cases: [name: string, given: Given, message: RegExp][] = [
+    ['no rollout yet', { status: undefined }, /begin a rollout/],
+    [
+      'a spec that the controller has not seen',
+      { status: statusOf(admitted), changes: { observedGeneration: 2 } },
+      /latest change/,
+    ],
+    [
+      'a status without generation',
+      { status: statusOf(admitted), changes: { observedGeneration: undefined } },
+      /latest change/,
+    ],
+    ['waves of another name', { status: statusOf(admitted), plan: [{ name: 'other' }] as Wave[] }, /latest waves/],
+    ['waves in another number', { status: statusOf(admitted), plan: [] }, /latest waves/],
+    ['labels that cannot be read', { status: statusOf(admitted), knownLabels: undefined }, /labels of the pod/],
+    ['nothing but null', { status: null }, /cannot be understood/],
+    ['a list', { status: [] }, /cannot be understood/],
+    ['no admission', { status: { ...statusOf(), admission: undefined } }, /cannot be understood/],
+    ['an unknown phase', { status: { ...statusOf(admitted), phase: 'Sideways' } }, /cannot be understood/],
+    ['something else than a commit', { status: statusOf({ ...admitted, commit: '--x' }) }, /cannot be understood/],
+    ['something else than a stable commit', { status: statusOf({ stableCommit: '' }) }, /cannot be understood/],
+    ['something else than a revision', { status: statusOf({ stableRevision: '../../x' }) }, /cannot be understood/],
+    ['an odd boundary', { status: statusOf({ admission: admission('zzz') }) }, /cannot be understood/],
+    ['odd members', { status: statusOf({ admission: admission('all', 'all', 'g') }) }, /cannot be understood/],
+    ['a revision that is not at hand', { status: statusOf() }, /waiting for revision 222222222222 .*not at hand/],
+    [
+      'a release of a revision that is not at hand',
+      { status: statusOf({ ...admitted, revision: OTHER }) },
+      /waiting for revision 333333333333/,
+    ],
+  ];
+  for (const [name, given, message] of cases) {
+    test(name, () => {
+      const verdict = judge(given);
+      assert.ok(verdict.kind === 'unsettled', verdict.kind);
+      assert.match(verdict.message, message);
+      assert.equal(verdict.startPolicy, undefined, 'the policy of the last sync holds');
+    });
+  }
+
+  test('but completeness of another release than the stable one lets nobody in', () => {
+    assert.deepEqual(summaryOf(intentOf({ status: statusOf({ phase: 'Complete' }) })), STABLE);
+  });
+});
+
+suite('of spec.sync as it is now', () => {
+  const before = found(syncOf('old', { syncPeriod: 5, dryRun: false, paused: true }, { startPolicy: 'useLastGood' }));
+
+  test('a pause counts at once, also before anything is settled', () => {
+    for (const given of [
+      { paused: true },
+      { sync: syncOf('new', { paused: true }) },
+      { sync: syncOf('new', {}, { paused: true }) },
+    ]) {
+      for (const status of [statusOf(), undefined]) assert.equal(judge({ ...given, status, before }).kind, 'paused');
+    }
+  });
+
+  test('whether to report only counts at once; all else is that of the revision', () => {
+    for (const dryRun of [true, false]) {
+      const { profile } = intentOf({ status: statusOf(), sync: syncOf('new', { dryRun, syncPeriod: 60 }), before });
+      assert.deepEqual([profile.dryRun, profile.paused], [dryRun, false]);
+      assert.deepEqual([profile.syncPeriod, profile.startPolicy], [5, 'useLastGood']);
+    }
+  });
+
+  test('a profile that is gone is as cautious as it was, or as the defaults are', () => {
+    const gone = (defaults: object = {}): ProfileSource => ({ defaults, profiles: { other: { mappings: [] } } });
+    const status = statusOf();
+    assert.equal(judge({ status, sync: gone(), before }).kind, 'paused');
+    assert.equal(judge({ status, sync: gone({ paused: true }), before: found(syncOf('old')) }).kind, 'paused');
+    const dry = found(syncOf('old', { dryRun: true }));
+    assert.equal(intentOf({ status, sync: gone(), before: dry }).profile.dryRun, true);
+    assert.equal(intentOf({ status, sync: gone({ dryRun: true }) }).profile.dryRun, true);
+    assert.deepEqual(summaryOf(intentOf({ status, sync: gone() })), STABLE);
+  });
+
+  test('a profile that the revision does not have is missing, whatever there is now', () => {
+    const verdict = judge({ status: statusOf(), before: found({ profiles: { other: { mappings: [] } } }) });
+    assert.ok(verdict.kind === 'refused');
+    assert.match(verdict.message, /no profile named default, only other.*revision 222222222222/);
+  });
+});

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { suite, test } from 'node:test';
+import fc from 'fast-check';
+import { revisionName, syncRevision } from '../../../shared/domain/sync-revision.ts';
+
+const mapping = { source: 'a', destination: 'b', required: true, template: false };
+const sync = { defaults: { syncPeriod: 30, vars: { site: 'x' } }, profiles: { default: { mappings: [mapping] } } };
+
+/** The same value with the keys of all objects the other way round. */
+function reversed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(reversed);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).map(([key, each]) => [key, reversed(each)] as const);
+  return Object.fromEntries(entries.reverse());
+}
+
+suite('the revision of spec.sync', () => {
+  test('is a hash of its JSON with sorted keys', () => {
+    const json = `{"defaults":{"syncPeriod":30,"vars":{"site":"x"}},"profiles":{"default":{"mappings":[{"destination":"b","required":true,"source":"a","template":false}]}}}`;
+    const digits = createHash('sha256').update(json).digest('hex').slice(0, 12);
+    assert.equal(syncRevision(sync), digits);
+    assert.equal(revisionName('plant', digits), `plant-sync-${digits}`);
+  });
+
+  test('is the same whatever the order of keys, and after a way through JSON', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        assert.equal(syncRevision(reversed(value)), syncRevision(value));
+        assert.equal(syncRevision(JSON.parse(JSON.stringify(value))), syncRevision(value));
+      }),
+    );
+  });
+
+  test('differs where anything differs', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.jsonValue(), (one, other) => {
+        const wrap = (value: unknown) => ({ profiles: { default: { mappings: [value] } } });
+        const isSame = JSON.stringify(reversed(reversed(one))) === JSON.stringify(reversed(reversed(other)));
+        if (!isSame && syncRevision(wrap(one)) === syncRevision(wrap(other))) assert.deepEqual(one, other);
+      }),
+    );
+  });
+
+  test('is not that of a value which merely looks alike', () => {
+    const alike: [unknown, unknown][] = [
+      [{ a: '1' }, { a: 1 }],
+      [['a', 'b'], ['a,b']],
+      [{ a: { b: 1 } }, { a: {}, b: 1 }],
+      [{ 'a":1,"b': 1 }, { a: 1, b: 1 }],
+      [['\ud800'], ['\ud801']],
+      [[], {}],
+      [[[]], []],
+      [null, {}],
+      [JSON.parse('{"__proto__":{"a":1}}'), {}],
+    ];
+    for (const [one, other] of alike) {
+      assert.notEqual(syncRevision(one), syncRevision(other), JSON.stringify([one, other]));
+      const wrap = (value: unknown) => ({ profiles: { default: value } });
+      assert.notEqual(syncRevision(wrap(one)), syncRevision(wrap(other)), JSON.stringify([one, other]));
+    }
+  });
+
+  test('does not have paused and dryRun of the defaults and the profiles, but all else of these names', () => {
+    const { defaults, profiles } = sync;
+    for (const switches of [{ paused: true }, { paused: false }, { dryRun: true }, { paused: true, dryRun: false }]) {
+      assert.equal(syncRevision({ defaults: { ...defaults, ...switches }, profiles }), syncRevision(sync));
+      const profile = { ...profiles.default, ...switches };
+      assert.equal(syncRevision({ defaults, profiles: { default: profile } }), syncRevision(sync));
+    }
+    const others = [
+      { ...sync, paused: true },
+      { defaults: { ...defaults, vars: { site: 'x', paused: 'true' } }, profiles },
+      { defaults, profiles: { ...profiles, paused: profiles.default } },
+      { defaults, profiles: { default: { mappings: [{ ...mapping, dryRun: true }] } } },
+    ];
+    const revisions = [sync, ...others].map(syncRevision);
+    assert.equal(new Set(revisions).size, revisions.length);
+  });
+
+  test('leaves out what is undefined, as JSON does', () => {
+    assert.equal(syncRevision({ ...sync, more: undefined }), syncRevision(sync));
+    assert.match(syncRevision(undefined), /^[0-9a-f]{12}$/);
+  });
+
+  test('takes a megabyte of any shape in time that grows with its length', () => {
+    const shapes: Record<string, (size: number) => string> = {
+      lists: (size) => '['.repeat(size / 2) + ']'.repeat(size / 2),
+      objects: (size) => '{"a":'.repeat(size / 6) + '1' + '}'.repeat(size / 6),
+      wide: (size) => `[${'1,'.repeat(size / 2 - 1)}1]`,
+      keys: (size) => `{${Array.from({ length: size / 12 }, (_, index) => `"${index + 100_000}":1`).join()}}`,
+      text: (size) => JSON.stringify('\u2028'.repeat(size / 6)),
+    };
+    for (const [shape, make] of Object.entries(shapes)) {
+      const value = JSON.parse(make(1_000_000));
+      const started = performance.now();
+      assert.match(syncRevision({ profiles: { default: value } }), /^[0-9a-f]{12}$/);
+      assert.ok(performance.now() - started < 5_000, `${shape} took too long`);
+    }
+  });
+});
