@@ -14,6 +14,7 @@ import {
   fetchTag,
 } from './fetch-commit.ts';
 import { filterFor, type Host, isMostOf, LIMIT_FILTER, MANY_BLOBS } from './fetch-policy.ts';
+import { Pins } from './pins.ts';
 import { diffTrees, readTree, type TreePair, type TreeRequest } from './read-tree.ts';
 import { Repository, type RepositoryOptions } from './repository.ts';
 import { tidyClone } from './tidy-clone.ts';
@@ -44,22 +45,33 @@ export class Clone {
   readonly #git: Git;
   readonly #repository: Repository;
   readonly #limits: TransferLimits | undefined;
+  readonly #pins: Pins;
   #host: Host = 'servesBlobs';
 
   constructor({ limits, ...options }: CloneOptions) {
     this.#git = options.git;
     this.#repository = new Repository(options);
     this.#limits = limits;
+    this.#pins = new Pins(options.git, options.path);
   }
 
   /** Whether the commit is there already; after the first time without asking git. */
   async has(commit: string): Promise<boolean> {
-    return (await this.#repository.open(commit)).commit === commit;
+    if ((await this.#repository.open(commit)).commit === commit) return true;
+    if (!(await this.#pins.restore(commit))) return false;
+    this.#repository.onFetched(commit);
+    return true;
+  }
+
+  /** Keeps the commit that is there, and of earlier ones those that are named: there is no need to fetch them again. */
+  async keep(commit: string, others: readonly string[]): Promise<void> {
+    await this.#pins.keep(commit, others);
   }
 
   /** Fetches the commit, without the files that the host can leave out. Throws what the git runner throws. */
   async fetch(request: FetchRequest, access: GitAccess, signal?: AbortSignal): Promise<void> {
     const repository = this.#repository;
+    this.#pins.forget();
     await repository.open(request.commit);
     await repository.heal();
     const attempt = () =>
@@ -140,6 +152,7 @@ export class Clone {
 
   /** Deletes what takes the room of a commit, and gives whether there was anything to delete. */
   async makeRoom(commit: string): Promise<boolean> {
+    this.#pins.forget();
     return await this.#repository.makeRoom(commit);
   }
 
@@ -149,6 +162,7 @@ export class Clone {
 
   /** Deletes everything and starts from nothing. */
   async recreate(commit: string): Promise<void> {
+    this.#pins.forget();
     await this.#repository.recreate(commit);
   }
 

@@ -13,6 +13,8 @@ export interface WatchedRollout {
   status: unknown;
   /** Revision of the `spec.sync` that was read with it. */
   revision: string;
+  /** Commits of `status.history`, the stable one and that of the release. */
+  earlier: string[];
 }
 
 /** What tells which gateway this is. Labels are undefined where they cannot be read. */

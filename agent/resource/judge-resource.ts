@@ -20,6 +20,8 @@ export interface Intent {
   rollout?: number;
   /** Of `spec.sync`, where changes go by waves. */
   revision?: string;
+  /** Earlier commits that the gateway may have to go back to, where changes go by waves. */
+  earlier?: string[];
   profile: ResolvedProfile;
   /** What must be signed. */
   verify: 'none' | 'head' | 'tag';
@@ -123,7 +125,10 @@ function judgeByWaves(
   if (isGone && profile.paused) return { kind: 'paused', generation, message: pausedProfile(live) };
   const switches = { paused: false, dryRun: dryRun || (isGone && profile.dryRun) };
   const intent = intentOf(resource, { ...profile, ...switches }, release);
-  return { kind: 'act', intent: { ...intent, revision, ...(release.rollout && { rollout: release.rollout }) } };
+  return {
+    kind: 'act',
+    intent: { ...intent, revision, earlier: rollout.earlier, ...(release.rollout && { rollout: release.rollout }) },
+  };
 }
 
 function intentOf(

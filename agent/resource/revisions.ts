@@ -54,7 +54,7 @@ const TIMEOUT_MS = 15_000;
 const MAX_BYTES = 3 * 1024 * 1024;
 /** No spec.sync has as many levels; its values and keys are far fewer. */
 const BOUNDS = { depth: 32, parts: 500_000 };
-const BACKOFF_MS = { base: 1_000, max: 60_000 };
+const BACKOFF_MS = { base: 1_000, max: 30_000 };
 
 /**
  * Earlier revisions of `spec.sync`, which the controller keeps as ControllerRevisions. Each is asked for once and kept:

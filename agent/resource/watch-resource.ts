@@ -1,4 +1,5 @@
 import type { GatewaySync, GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
+import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import { syncRevision } from '../../shared/domain/sync-revision.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
@@ -23,6 +24,12 @@ export interface WatchedResource {
   rollout?: WatchedRollout;
 }
 
+/** Commits that a gateway may have to go back to, or to try again. */
+function earlierCommits({ history = [], rollout }: NonNullable<GatewaySync['status']> = {}): string[] {
+  const commits = [...history.map(({ commit }) => commit), rollout?.stableCommit ?? '', rollout?.commit ?? ''];
+  return [...new Set(commits)].filter(isCommitHash);
+}
+
 /** Keeps the fields that the agent uses. */
 function projectResource({ metadata, spec, status }: GatewaySync): WatchedResource {
   const condition = status?.conditions?.find(({ type }) => type === 'RefResolved');
@@ -40,6 +47,7 @@ function projectResource({ metadata, spec, status }: GatewaySync): WatchedResour
         waves: spec.rollout.waves ?? [],
         status: status?.rollout,
         revision: syncRevision(spec.sync),
+        earlier: earlierCommits(status),
       },
     }),
   };

@@ -6,8 +6,18 @@ import { withGitAccess } from '../git/git-access.ts';
 import type { DesiredFile } from '../plan/plan-input.ts';
 import { type SyncAim, type SyncDependencies, syncProblems } from './sync-aim.ts';
 
-/** Fetches the commit unless it is on disk. */
-export async function provideCommit(aim: SyncAim, dependencies: SyncDependencies) {
+/** Fetches the commit unless it is on disk, and keeps those that the gateway may have to go back to. */
+export async function provideCommit(aim: SyncAim, dependencies: SyncDependencies): Promise<void> {
+  await fetchUnlessThere(aim, dependencies);
+  const { commit, earlier } = aim.intent;
+  if (!earlier) return;
+  const { clone, log } = dependencies;
+  await clone.keep(commit, earlier).catch((error) => {
+    log.warn({ err: error, commit }, 'commit not kept: going back to it will need the git host');
+  });
+}
+
+async function fetchUnlessThere(aim: SyncAim, dependencies: SyncDependencies): Promise<void> {
   const { intent, mappings, signal } = aim;
   const { clone, accessFiles, onFetch } = dependencies;
   if (await clone.has(intent.commit)) return;

@@ -63,7 +63,7 @@ function judge({
     ...{ generation: 3, observedGeneration: 3, ref: 'v3', commit: 'c'.repeat(40), gateways: 1 },
     refResolved: { status: 'True', message: '' },
     spec: { git: { repo: 'https://git.test/x', ref: 'main' }, sync, gateway: { port: 1, tls: false }, paused },
-    rollout: { uid: 'uid-1', waves: plan, status, revision: LIVE },
+    rollout: { uid: 'uid-1', waves: plan, status, revision: LIVE, earlier: [OLD] },
     ...changes,
   } as unknown as WatchedResource;
   const known = 'knownLabels' in rest ? rest.knownLabels : labels;

@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict';
+import { mkdir, rm } from 'node:fs/promises';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { ALL, NOBODY } from '../../../shared/domain/waves.ts';
+import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { createGatewayPod, type GatewayPod } from './support/gateway-pod.ts';
+import { playRollout } from './support/play-rollout.ts';
+
+let server: GitServer;
+before(async () => {
+  server = await startGitServer();
+});
+after(() => server.stop());
+
+const canary = { name: 'canary', selector: { matchLabels: { tier: 'canary' } } };
+const config = { source: 'config', destination: 'config' };
+const specOf = (mappings: object[] = [config], waves: object[] = [canary]) => ({
+  sync: { profiles: { default: { mappings, syncPeriod: 5 } } },
+  rollout: { waves },
+});
+
+const untilFollows = (pod: GatewayPod, ref: string) =>
+  pod.untilReport(`a report of ${ref}`, ({ status }) => status?.state === 'Synced' && status.ref === ref);
+const untilPending = (pod: GatewayPod, words: RegExp) =>
+  pod.untilReport(
+    `a report of ${words}`,
+    ({ status }) => status?.state === 'Pending' && words.test(status.message ?? ''),
+  );
+
+const revisionsOf = ({ namespace }: GatewayPod) => groupPath('apps/v1', 'controllerrevisions', namespace);
+
+async function empty({ data, repo }: GatewayPod): Promise<void> {
+  for (const folder of [data, repo]) await rm(folder, { recursive: true, force: true });
+  await mkdir(data);
+}
+
+/** A gateway of the wave `rest`, which has the first of two commits, and a rollout of the second one to the canaries. */
+async function startRollout(t: TestContext, name: string, host = server) {
+  const repository = await host.createRepository(name);
+  const [first, second] = [
+    await repository.commit({ files: { 'config/a': '1' } }),
+    await repository.commit({ files: { 'config/a': '2', 'config/b': '2' } }),
+  ];
+  const pod = await createGatewayPod(t);
+  const play = playRollout(pod);
+  await pod.setSpec(repository.url, specOf());
+  const revision = await play.revision();
+  const env = await play.label();
+  const both = { revision, stableRevision: revision };
+  const complete = { number: 1, phase: 'Complete', commit: first, stableCommit: first, ...both } as const;
+  const next = { number: 2, phase: 'Progressing', commit: second, stableCommit: first, ...both } as const;
+  await play.roll({ ...complete, admitted: { canary: ALL, rest: ALL } });
+  const agent = await pod.start(env);
+  await untilFollows(pod, 'next');
+  await play.roll({ ...next, admitted: { canary: ALL, rest: NOBODY } });
+  await untilFollows(pod, 'stable');
+  return { repository, first, second, pod, play, env, agent, next };
+}
+
+suite('while changes go by waves', () => {
+  test('a gateway that nobody admitted never holds the new commit', async (t) => {
+    const { repository, first, second, pod, play, env, agent, next } = await startRollout(t, 'outside');
+    const old = { 'config/a': '1' };
+    assert.deepEqual(await pod.files(), old);
+    const admitted = { canary: ALL, rest: NOBODY };
+
+    // Not after a restart.
+    await agent.stop();
+    await play.roll({ ...next, admitted, stableRef: 'restarted' });
+    const restarted = await pod.start(env);
+    await untilFollows(pod, 'restarted');
+    assert.deepEqual(await pod.files(), old);
+
+    // Not with an empty disk.
+    await restarted.stop();
+    await empty(pod);
+    await play.roll({ ...next, admitted, stableRef: 'emptied' });
+    const emptied = await pod.start(env);
+    await untilFollows(pod, 'emptied');
+    assert.deepEqual(await pod.files(), old);
+
+    // Not while the status is about other waves, nor while the controller has not seen the spec.
+    await emptied.stop();
+    await empty(pod);
+    await pod.setSpec(repository.url, specOf([config], [{ ...canary, name: 'first' }]));
+    const blind = await pod.start(env);
+    await untilPending(pod, /latest change/);
+    await play.roll({ ...next, admitted: { canary: ALL, rest: ALL } });
+    await untilPending(pod, /latest waves/);
+    assert.deepEqual(await pod.files(), {});
+    assert.equal((await fetch(`${blind.healthUrl}/readyz`)).status, 503, 'a gateway with no files waits');
+
+    await play.roll({ ...next, admitted: { first: ALL, rest: NOBODY } });
+    await untilFollows(pod, 'stable');
+    assert.deepEqual(await pod.files(), old);
+    await play.roll({ ...next, admitted: { first: ALL, rest: ALL } });
+    await pod.untilSynced(second);
+    assert.deepEqual(await pod.files(), { 'config/a': '2', 'config/b': '2' });
+    assert.notEqual(first, second);
+  });
+
+  test('one that is admitted has it, and goes back with all others', async (t) => {
+    const { first, second, pod, play, env, agent, next } = await startRollout(t, 'inside');
+    await play.label({ tier: 'canary' });
+    await pod.untilSynced(second);
+    assert.deepEqual(await pod.files(), { 'config/a': '2', 'config/b': '2' });
+    await play.roll({ ...next, number: 3, phase: 'RollingBack', admitted: { canary: NOBODY, rest: NOBODY } });
+    await pod.untilSynced(first);
+    assert.deepEqual(await pod.files(), { 'config/a': '1' });
+    await agent.stop();
+    await play.roll({
+      ...{ ...next, number: 3, phase: 'RolledBack', stableRef: 'back' },
+      admitted: { canary: NOBODY, rest: NOBODY },
+    });
+    await pod.start(env);
+    await untilFollows(pod, 'back');
+    assert.deepEqual(await pod.files(), { 'config/a': '1' });
+  });
+
+  test('going back needs no git host, also for an agent that was restarted', async (t) => {
+    const host = await startGitServer();
+    const { first, second, pod, play, env, agent, next } = await startRollout(t, 'offline', host);
+    const everybody = { canary: ALL, rest: ALL };
+    await play.roll({ ...next, admitted: everybody });
+    await pod.untilSynced(second);
+    await host.stop();
+    const back = { ...next, number: 3, phase: 'RollingBack' } as const;
+    await play.roll({ ...back, admitted: everybody });
+    await pod.untilSynced(first);
+    assert.deepEqual(await pod.files(), { 'config/a': '1' });
+    await agent.stop();
+    await play.roll({ ...next, number: 4, admitted: everybody });
+    const again = await pod.start(env);
+    await pod.untilSynced(second);
+    assert.deepEqual(await pod.files(), { 'config/a': '2', 'config/b': '2' });
+    await again.stop();
+    await play.roll({ ...back, number: 5, admitted: everybody });
+    await pod.start(env);
+    await pod.untilSynced(first);
+    assert.deepEqual(await pod.files(), { 'config/a': '1' });
+  });
+
+  test('an agent that cannot read its labels stays as it is, and one with no files waits', async (t) => {
+    const { pod, play, env, agent, next } = await startRollout(t, 'unlabelled');
+    await agent.stop();
+    await rm(env.POD_LABELS_FILE);
+    await play.roll({ ...next, admitted: { canary: ALL, rest: ALL } });
+    await empty(pod);
+    await pod.start(env);
+    await untilPending(pod, /labels of the pod/);
+    assert.deepEqual(await pod.files(), {});
+    await play.label();
+    await pod.untilSynced(next.commit);
+  });
+
+  test('an edit of spec.sync reaches those that are admitted; the others keep the revision that they have', async (t) => {
+    const repository = await server.createRepository('mappings');
+    const commit = await repository.commit({ files: { 'config/a': '1', 'extra/x': '1' } });
+    const pod = await createGatewayPod(t);
+    const play = playRollout(pod);
+    const env = await play.label();
+    await pod.setSpec(repository.url, specOf([config, { source: 'extra', destination: 'extra' }]));
+    const old = await play.revision();
+    const release = { commit, stableCommit: commit, stableRevision: old };
+    const [everybody, canaries] = [
+      { canary: ALL, rest: ALL },
+      { canary: ALL, rest: NOBODY },
+    ];
+    await play.roll({ ...release, number: 1, phase: 'Complete', revision: old, admitted: everybody });
+    const agent = await pod.start(env);
+    await untilFollows(pod, 'next');
+    const files = { 'config/a': '1', 'extra/x': '1' };
+    assert.deepEqual(await pod.files(), files);
+    await pod.client.create(revisionsOf(pod), await play.controllerRevision());
+
+    // One mapping is gone, and the other one leads somewhere else.
+    await pod.setSpec(repository.url, specOf([{ source: 'config', destination: 'other' }]));
+    const revision = await play.revision();
+    const next = { ...release, number: 2, phase: 'Progressing', revision } as const;
+    await play.roll({ ...next, admitted: canaries });
+    await untilFollows(pod, 'stable');
+    assert.deepEqual(await pod.files(), files);
+    await agent.stop();
+    await empty(pod);
+    await play.roll({ ...next, admitted: canaries, stableRef: 'emptied' });
+    await pod.start(env);
+    await untilFollows(pod, 'emptied');
+    assert.deepEqual(await pod.files(), files);
+
+    await play.roll({ ...next, admitted: everybody });
+    await untilFollows(pod, 'next');
+    assert.deepEqual(await pod.files(), { 'other/a': '1' });
+    await play.roll({ ...next, number: 3, phase: 'RollingBack', admitted: { canary: NOBODY, rest: NOBODY } });
+    await untilFollows(pod, 'stable');
+    assert.deepEqual(await pod.files(), files);
+  });
+
+  test('a revision that is missing, is of somebody else or says something else is waited for', async (t) => {
+    const { repository, first, pod, play, env, agent, next } = await startRollout(t, 'revisions');
+    await agent.stop();
+    await empty(pod);
+    const sound = await play.controllerRevision();
+    await pod.setSpec(repository.url, specOf([{ ...config, destination: 'other' }]));
+    await play.roll({ ...next, revision: await play.revision(), admitted: { canary: ALL, rest: NOBODY } });
+    const { metadata } = sound;
+    const evil = { profiles: { default: { mappings: [{ ...config, destination: 'evil' }] } } };
+    // One that is there: what has an owner that is gone is collected.
+    const stranger = { apiVersion: 'v1', kind: 'Pod', name: 'gateway-0', uid: pod.uid };
+    const wrong: [changes: object, words: RegExp][] = [
+      [{ data: { sync: evil } }, /holds another spec\.sync than its name says/],
+      [{ data: { other: 1 } }, /holds no spec\.sync/],
+      [{ metadata: { ...metadata, ownerReferences: [stranger] } }, /does not belong to the GatewaySync/],
+    ];
+    for (const [changes, words] of wrong) {
+      await pod.client.create(revisionsOf(pod), { ...sound, ...changes });
+      const misled = await pod.start(env);
+      await untilPending(pod, words);
+      await misled.stop();
+      await pod.client.delete(`${revisionsOf(pod)}/${metadata.name}`);
+    }
+    await pod.start(env);
+    await untilPending(pod, new RegExp(`there is no ControllerRevision ${pod.namespace}/${metadata.name}`));
+    assert.deepEqual(await pod.files(), {});
+    await pod.client.create(revisionsOf(pod), sound);
+    await pod.untilSynced(first);
+    assert.deepEqual(await pod.files(), { 'config/a': '1' });
+  });
+});

@@ -1,0 +1,77 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
+import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
+import { revisionName, syncRevision } from '../../../../shared/domain/sync-revision.ts';
+import { gatewaySyncPath } from '../../../../shared/io/kubernetes/resource-path.ts';
+import type { GatewayPod } from './gateway-pod.ts';
+
+const NAME = 'gw';
+
+/** The part of `status.rollout` that a test is about; `admitted` is for each wave, the rest included. */
+interface Rollout extends Pick<RolloutStatus, 'number' | 'phase' | 'commit' | 'stableCommit'> {
+  admitted: Record<string, string>;
+  revision: string;
+  stableRevision: string;
+  /** Tells one status from another: agents report the ref that they follow. */
+  stableRef?: string;
+}
+
+interface ControllerRevision {
+  metadata: { name: string; ownerReferences: object[] };
+  revision: number;
+  data: object;
+}
+
+/** Plays the controller where changes go by waves. */
+export interface RolloutPlay {
+  /** Writes the pod's labels as the kubelet does, next to its name; gives the environment of the agent. */
+  label(labels?: Record<string, string>): Promise<{ POD_LABELS_FILE: string }>;
+  /** The revision of `spec.sync` as it is now. */
+  revision(): Promise<string>;
+  /** The object that keeps `spec.sync` as it is now. */
+  controllerRevision(): Promise<ControllerRevision>;
+  /** Says that the newest spec was seen, and who may have what. */
+  roll(rollout: Rollout): Promise<void>;
+}
+
+export function playRollout(pod: GatewayPod): RolloutPlay {
+  const { client, namespace } = pod;
+  const resource = gatewaySyncPath(namespace, NAME);
+  const read = () => client.get<GatewaySync>(resource);
+  const file = path.join(path.dirname(pod.data), 'labels');
+  return {
+    label: async (labels = {}) => {
+      const lines = Object.entries({ 'app.kubernetes.io/name': 'edge', ...labels });
+      await writeFile(file, lines.map(([key, value]) => `${key}=${JSON.stringify(value)}\n`).join(''));
+      return { POD_LABELS_FILE: file };
+    },
+    revision: async () => syncRevision((await read()).spec.sync),
+    controllerRevision: async () => {
+      const { metadata, spec } = await read();
+      const owner = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', name: NAME, uid: metadata.uid };
+      const name = revisionName(NAME, syncRevision(spec.sync));
+      return { metadata: { name, ownerReferences: [owner] }, revision: 1, data: { sync: spec.sync } };
+    },
+    roll: async ({ admitted, stableRef = 'stable', ...rollout }) => {
+      const { metadata } = await read();
+      // Whoever followed the newest commit would take it.
+      await pod.settle(rollout.commit, 'newest');
+      await client.mergePatch(`${resource}/status`, {
+        status: {
+          observedGeneration: metadata.generation,
+          rollout: {
+            ...{ summary: '', ref: 'next', stableRef, admitted: 0, verified: 0, failed: 0, total: 1 },
+            startedAt: new Date().toISOString(),
+            admission: Object.entries(admitted).map(([wave, boundary]) => ({
+              wave,
+              members: 'all',
+              admitted: boundary,
+            })),
+            ...rollout,
+          },
+        },
+      });
+    },
+  };
+}
