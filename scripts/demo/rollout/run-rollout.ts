@@ -11,6 +11,7 @@ import { postPush } from '../watch-delivery.ts';
 import { drawLegend } from './draw.ts';
 import { RolloutFollower } from './follow-rollout.ts';
 import { COMMITS, FILE, podObjects, rolloutObject, SOAK_SECONDS, WAVES } from './objects.ts';
+import type { WavePicture } from './picture.ts';
 import { openScreen } from './screen.ts';
 import { type Failure, seenByWaves, seenToFail, type WaveTime } from './seen.ts';
 
@@ -80,7 +81,9 @@ async function showGood(running: Running): Promise<Good> {
   const commit = await push(running, COMMITS.good);
   const frames = await running.rollout.until(
     'a commit in all waves',
-    (picture) => picture.commit === commit && picture.phase === 'Complete',
+    // The reports and the status come by different watches: the last of them may be either.
+    ({ phase, waves, ...picture }) =>
+      picture.commit === commit && phase === 'Complete' && gatewaysOf(waves).every(({ look }) => look === 'new'),
   );
   for (const { data, pod } of running.gateways) await checkFile(data, { site: pod.metadata.name, logLevel: 'warn' });
   const limits = Object.fromEntries(
@@ -99,10 +102,8 @@ async function showBad(running: Running): Promise<Bad> {
   const commit = await push(running, COMMITS.bad);
   const frames = await running.rollout.until(
     'a commit that is taken back',
-    (picture) =>
-      picture.commit === commit &&
-      picture.phase === 'RolledBack' &&
-      picture.waves.every(({ mark }) => mark !== 'failed'),
+    ({ phase, waves, ...picture }) =>
+      picture.commit === commit && phase === 'RolledBack' && gatewaysOf(waves).every(({ look }) => look === 'old'),
   );
   const failure = seenToFail(frames, commit);
   const after = await Promise.all(running.gateways.map(stateOnDisk));
@@ -113,6 +114,8 @@ async function showBad(running: Running): Promise<Bad> {
   }
   return { commit, ...failure };
 }
+
+const gatewaysOf = (waves: WavePicture[]) => waves.flatMap(({ gateways }) => gateways);
 
 /** Pushes a commit, and sends its webhook. */
 async function push(
