@@ -71,11 +71,11 @@ export async function startOperator(cluster: Cluster, secret: string): Promise<O
   };
 }
 
-/** Creates the pod through the API server, and runs the sidecar that came back with it as a kubelet would. */
-export async function startGateway(cluster: Cluster): Promise<Gateway> {
-  const pod = await cluster.client.create<InjectedPod>(corePath('pods', NAMESPACE), podObject);
-  const root = path.join(cluster.dir, 'pod');
+/** Creates a pod through the API server, and runs the sidecar that came back with it as a kubelet would. */
+export async function startGateway(cluster: Cluster, object: typeof podObject = podObject): Promise<Gateway> {
+  const pod = await cluster.client.create<InjectedPod>(corePath('pods', NAMESPACE), object);
+  const root = path.join(cluster.dir, 'pods', pod.metadata.name);
   const environment = await sidecarEnvironment(cluster, pod, root);
-  const agent = await startProgram('agent', { ...environment, METRICS_PORT: String(await freePort()) }, cluster.dir);
+  const agent = await startProgram('agent', { ...environment, METRICS_PORT: String(await freePort()) }, root);
   return { pod, agent, data: path.join(root, 'data') };
 }

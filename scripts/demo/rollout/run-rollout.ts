@@ -1,0 +1,162 @@
+import { readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { step } from '../../testbed/step.ts';
+import { bold, dim, headline, ink, say, show } from '../console.ts';
+import { BRANCH, NAMESPACE, RESOURCE } from '../objects.ts';
+import { readTable } from '../read-table.ts';
+import { type Stage, sayKubectl, startStage } from '../start-stage.ts';
+import { type Cluster, type Gateway, startGateway } from '../start-system.ts';
+import { postPush } from '../watch-delivery.ts';
+import { drawLegend } from './draw.ts';
+import { RolloutFollower } from './follow-rollout.ts';
+import { COMMITS, FILE, podObjects, rolloutObject, SOAK_SECONDS, WAVES } from './objects.ts';
+import type { WavePicture } from './picture.ts';
+import { openScreen } from './screen.ts';
+import { type Failure, seenByWaves, seenToFail, type WaveTime } from './seen.ts';
+
+interface Running extends Stage {
+  gateways: Gateway[];
+  rollout: RolloutFollower;
+}
+
+/** A good commit goes by waves to six gateways; a bad one stops in the first wave and is taken back. */
+export async function runRollout({ once }: { once: boolean }): Promise<void> {
+  const stage = await startStage({ files: COMMITS.first.files, gatewaySync: rolloutObject });
+  const gateways = await showGateways(stage);
+  const pods = podObjects.map(({ metadata: { name, labels } }) => ({ name, labels }));
+  const rollout = new RolloutFollower(pods, openScreen(SOAK_SECONDS * 1000));
+  const following = new AbortController();
+  rollout.run(stage, following.signal);
+  const running = { ...stage, gateways, rollout };
+  try {
+    const good = await showGood(running);
+    const bad = await showBad(running);
+    headline('What the cluster says, as kubectl would print it');
+    show('kubectl get gatewaysyncs', await readTable(stage.cluster.client, gatewaySyncPath(NAMESPACE)));
+    console.log(`\n  ${bold(describe(good, bad))}`);
+    if (!once) await stayUp(running);
+  } finally {
+    following.abort();
+    await Promise.all(gateways.map(({ agent }) => agent.stop()));
+    await stage.stop();
+  }
+}
+
+async function showGateways({ cluster, follower }: Stage): Promise<Gateway[]> {
+  headline('The gateways');
+  say(`${podObjects.length} pods, in waves:`);
+  for (const { name, gateways = 'those with the label tier=canary', maxConcurrent } of WAVES)
+    say(
+      `  ${name.padEnd(7)} ${gateways}${maxConcurrent ? `, ${maxConcurrent} at a time` : ''}, then ${SOAK_SECONDS} s of soak`,
+    );
+  say('  rest    everybody else');
+  const gateways = await step('Starting the agents', () =>
+    Promise.all(podObjects.map((pod) => startReady(cluster, pod))),
+  );
+  await follower.until(
+    'the first sync',
+    ({ status }) => status?.gateways?.synced === podObjects.length && status.rollout?.phase === 'Complete',
+    60_000,
+  );
+  return gateways;
+}
+
+/** There is no kubelet that would say that the pod is ready. */
+async function startReady(cluster: Cluster, pod: (typeof podObjects)[number]): Promise<Gateway> {
+  const gateway = await startGateway(cluster, pod);
+  const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+  await cluster.client.mergePatch(`${corePath('pods', NAMESPACE, pod.metadata.name)}/status`, { status });
+  return gateway;
+}
+
+interface Good {
+  commit: string;
+  waves: WaveTime[];
+}
+
+async function showGood(running: Running): Promise<Good> {
+  headline('A good commit');
+  say(drawLegend(ink));
+  const commit = await push(running, COMMITS.good);
+  const frames = await running.rollout.until(
+    'a commit in all waves',
+    // The reports and the status come by different watches: the last of them may be either.
+    ({ phase, waves, ...picture }) =>
+      picture.commit === commit && phase === 'Complete' && gatewaysOf(waves).every(({ look }) => look === 'new'),
+  );
+  for (const { data, pod } of running.gateways) await checkFile(data, { site: pod.metadata.name, logLevel: 'warn' });
+  const limits = Object.fromEntries(
+    WAVES.map(({ name, maxConcurrent }) => [name, Number(maxConcurrent ?? Number.POSITIVE_INFINITY)]),
+  );
+  return { commit, waves: seenByWaves(frames, commit, limits) };
+}
+
+interface Bad extends Failure {
+  commit: string;
+}
+
+async function showBad(running: Running): Promise<Bad> {
+  headline('A bad commit: somebody forgot a brace');
+  const before = await Promise.all(running.gateways.map(stateOnDisk));
+  const commit = await push(running, COMMITS.bad);
+  const frames = await running.rollout.until(
+    'a commit that is taken back',
+    ({ phase, waves, ...picture }) =>
+      picture.commit === commit && phase === 'RolledBack' && gatewaysOf(waves).every(({ look }) => look === 'old'),
+  );
+  const failure = seenToFail(frames, commit);
+  const after = await Promise.all(running.gateways.map(stateOnDisk));
+  for (const [index, { pod, data }] of running.gateways.entries()) {
+    const { name } = pod.metadata;
+    if (!failure.gateways.includes(name) && before[index] !== after[index]) throw new Error(`files of ${name} changed`);
+    await checkFile(data, { site: name, logLevel: 'warn' });
+  }
+  return { commit, ...failure };
+}
+
+const gatewaysOf = (waves: WavePicture[]) => waves.flatMap(({ gateways }) => gateways);
+
+/** Pushes a commit, and sends its webhook. */
+async function push(
+  { repository, webhookUrl, secret, rollout }: Running,
+  { files, message }: { files: Record<string, string>; message: string },
+): Promise<string> {
+  const commit = await repository.commit({ files, message });
+  say(`${commit.slice(0, 8)} ${dim(message)}\n`);
+  rollout.begin();
+  const answer = await postPush(webhookUrl, secret, BRANCH);
+  if (answer.status !== 202) throw new Error(`the receiver answered ${answer.status}: ${answer.body}`);
+  return commit;
+}
+
+async function checkFile(data: string, wanted: object): Promise<void> {
+  const text = await readFile(path.join(data, 'config', FILE), 'utf8');
+  if (JSON.stringify(JSON.parse(text)) !== JSON.stringify(wanted)) throw new Error(`${data} holds ${text}`);
+}
+
+/** Changes with every file that comes, goes, is replaced or written to. */
+async function stateOnDisk({ data }: Gateway): Promise<string> {
+  const folder = path.join(data, 'config');
+  const [{ mtimeMs: changed }, { ino, ctimeMs }] = await Promise.all([stat(folder), stat(path.join(folder, FILE))]);
+  return [changed, ino, ctimeMs].join(' ');
+}
+
+function describe(good: Good, bad: Bad): string {
+  const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+  const waves = good.waves.map(({ wave, atMs }) => `${wave} after ${seconds(atMs)}`).join(', ');
+  const others = podObjects.length - bad.gateways.length;
+  return `Seen: ${good.commit.slice(0, 8)} reached ${podObjects.length} gateways (${waves}); ${bad.commit.slice(0, 8)} failed on ${bad.gateways.join(', ')} after ${seconds(bad.failedMs)} and was taken back after ${seconds(bad.backMs)}; nothing changed on the disks of the other ${others}.`;
+}
+
+async function stayUp(running: Running): Promise<void> {
+  const { cluster, repository, rollout } = running;
+  headline('It stays up: push something, and watch');
+  say(`the gateways' files   ${cluster.dir}/pods/*/data/config`);
+  say(`the repository        git clone ${repository.url}   ${dim('(and push to it)')}`);
+  say(`logs                  ${cluster.dir}/*.log, ${cluster.dir}/pods/*/agent.log`);
+  await sayKubectl(running, 'get gs,sr,events', `describe gs ${RESOURCE}`);
+  say(`${bold('Ctrl-C ends everything.')}\n`);
+  rollout.begin();
+  await new Promise(() => setInterval(() => {}, 1 << 30));
+}

@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { drawLine, drawPicture, type Ink } from '../../../../scripts/demo/rollout/draw.ts';
+import { type GatewayPod, type Picture, pictureOf } from '../../../../scripts/demo/rollout/picture.ts';
+import { seenByWaves, seenToFail } from '../../../../scripts/demo/rollout/seen.ts';
+import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
+import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
+import type { SyncReportStatus } from '../../../../shared/api/sync-report.ts';
+import { rolloutKey } from '../../../../shared/domain/waves.ts';
+
+const [NEW, OLD] = ['b'.repeat(40), 'a'.repeat(40)];
+const revision = '1'.repeat(12);
+const waves = [{ name: 'canary', selector: { matchLabels: { tier: 'canary' } } }];
+const pods: GatewayPod[] = [
+  { name: 'a', labels: { tier: 'canary' } },
+  { name: 'b', labels: {} },
+  { name: 'c', labels: {} },
+];
+/** The others in the order in which they are admitted. */
+const rest = ['b', 'c'].sort((x, y) => (rolloutKey(x, x) < rolloutKey(y, y) ? -1 : 1));
+
+interface Given {
+  status?: Partial<RolloutStatus>;
+  /** The last key of each wave that may have the commit. */
+  admitted?: [canary: string, rest: string];
+  reports?: Record<string, Partial<SyncReportStatus>>;
+}
+
+function picture({ status = {}, admitted = ['', ''], reports = {} }: Given = {}): Picture {
+  const rollout: RolloutStatus = {
+    ...{ number: 7, phase: 'Progressing', wave: 'canary', summary: 'canary 0/1', startedAt: '2026-01-01T00:00:00Z' },
+    ...{ commit: NEW, ref: 'main', revision, stableCommit: OLD, stableRef: 'main', stableRevision: revision },
+    ...{ admitted: 0, verified: 0, failed: 0, total: 3 },
+    admission: [
+      { wave: 'canary', members: 'all', admitted: admitted[0] },
+      { wave: 'rest', members: 'all', admitted: admitted[1] },
+    ],
+    ...status,
+  };
+  const gatewaySync = { spec: { rollout: { waves } }, status: { rollout } } as unknown as GatewaySync;
+  const old: SyncReportStatus = { state: 'Synced', commit: OLD, revision, rollout: 6 };
+  const said = new Map(pods.map(({ name }) => [name, { ...old, ...reports[name] }]));
+  return pictureOf(gatewaySync, pods, said) as Picture;
+}
+
+const looks = ({ waves }: Picture) => waves.map(({ gateways }) => gateways.map(({ look }) => look).join(' '));
+const marks = ({ waves }: Picture) => waves.map(({ mark }) => mark).join(' ');
+const isNew = { commit: NEW, rollout: 7 };
+const back: Partial<RolloutStatus> = { number: 8, phase: 'RollingBack', failures: ['a'] };
+
+suite('a picture of a rollout', () => {
+  const rows: [string, Given, [canary: string, rest: string], marks: string][] = [
+    ['nobody is admitted', {}, ['old', 'old old'], 'underWay waiting'],
+    ['the canary is admitted', { admitted: ['all', ''] }, ['onItsWay', 'old old'], 'underWay waiting'],
+    [
+      'a report about an earlier rollout proves nothing',
+      { admitted: ['all', ''], reports: { a: { ...isNew, rollout: 6 } } },
+      ['onItsWay', 'old old'],
+      'underWay waiting',
+    ],
+    ['the canary has it', { admitted: ['all', ''], reports: { a: isNew } }, ['new', 'old old'], 'underWay waiting'],
+    [
+      'it is still being verified',
+      { admitted: ['all', ''], reports: { a: { ...isNew, verification: 'Running' } } },
+      ['onItsWay', 'old old'],
+      'underWay waiting',
+    ],
+    [
+      'the verification failed',
+      { admitted: ['all', ''], reports: { a: { ...isNew, verification: 'Failed' } } },
+      ['failed', 'old old'],
+      'failed waiting',
+    ],
+    [
+      'the canary cannot have it',
+      { admitted: ['all', ''], reports: { a: { rollout: 7, state: 'Error', hasFailed: true } } },
+      ['failed', 'old old'],
+      'failed waiting',
+    ],
+    [
+      'the next wave began with one gateway',
+      { status: { wave: 'rest' }, admitted: ['all', rolloutKey(rest[0]!, rest[0]!)], reports: { a: isNew } },
+      ['new', 'onItsWay old'],
+      'done underWay',
+    ],
+    [
+      'all have it',
+      {
+        status: { phase: 'Complete', wave: 'rest' },
+        admitted: ['all', 'all'],
+        reports: { a: isNew, b: isNew, c: isNew },
+      },
+      ['new', 'new new'],
+      'done done',
+    ],
+    [
+      'it is taken back',
+      { status: back, reports: { a: { rollout: 7, state: 'Error', hasFailed: true } } },
+      ['failed', 'old old'],
+      'failed waiting',
+    ],
+    [
+      'another gateway that had it goes back as well',
+      { status: back, reports: { a: isNew, b: isNew } },
+      ['failed', rest[0] === 'b' ? 'onItsWay old' : 'old onItsWay'],
+      'failed waiting',
+    ],
+    [
+      'it is back',
+      { status: { ...back, phase: 'RolledBack' }, reports: { a: { rollout: 8 } } },
+      ['old', 'old old'],
+      'waiting waiting',
+    ],
+  ];
+  for (const [what, given, expectedLooks, expectedMarks] of rows)
+    test(what, () => {
+      const found = picture(given);
+      assert.deepEqual(looks(found), expectedLooks);
+      assert.equal(marks(found), expectedMarks);
+    });
+
+  test('gateways under way are those that the controller counts as such', () => {
+    assert.equal(picture({ status: { admitted: 3, verified: 1, failed: 1 } }).underWay, 1);
+  });
+
+  test('an admission by other waves is no picture', () => {
+    const gatewaySync = { spec: { rollout: { waves } }, status: { rollout: { admission: [] } } };
+    assert.equal(pictureOf(gatewaySync as unknown as GatewaySync, pods, new Map()), undefined);
+  });
+});
+
+const tagged: Ink = (colour, text) => `<${colour} ${text}>`;
+const plain: Ink = (_, text) => text;
+
+suite('the drawing of a rollout', () => {
+  const soaking = picture({
+    status: { phase: 'Soaking', summary: 'canary 1/1, soaking 2s' },
+    admitted: ['all', ''],
+    reports: { a: isNew },
+  });
+
+  test('has a line for each wave, a bar for each gateway, and the share of the soak', () => {
+    assert.deepEqual(drawPicture(soaking, { seconds: 1.23, soaked: 0.5, ink: plain }), [
+      '  ▶ canary  ██████ a            ━━━━━─────',
+      `    rest    ░░░░░░ ${rest[0]}  ░░░░░░ ${rest[1]}`,
+      '     1.2 s  canary 1/1, soaking 2s',
+    ]);
+  });
+
+  test('is coloured: green, yellow, red, grey', () => {
+    const colours = (given: Given) =>
+      drawPicture(picture(given), { seconds: 0, soaked: 0, ink: tagged })
+        .join('')
+        .match(/<\w+ [░▒█╳]+>/g);
+    assert.deepEqual(colours({ admitted: ['all', ''] }), ['<yellow ▒▒▒▒▒▒>', '<grey ░░░░░░>', '<grey ░░░░░░>']);
+    assert.equal(colours({ admitted: ['all', ''], reports: { a: isNew } })?.[0], '<green ██████>');
+    assert.equal(colours({ status: back })?.[0], '<red ╳╳╳╳╳╳>');
+  });
+
+  test('fits into one line where the cursor cannot move', () => {
+    assert.equal(
+      drawLine(soaking, { seconds: 12.34, ink: plain }),
+      '  12.3 s  canary █  rest ░░  canary 1/1, soaking 2s',
+    );
+  });
+});
+
+suite('what was seen of a rollout', () => {
+  const at = (atMs: number, given: Given) => ({ atMs, picture: picture(given) });
+  const canaryHasIt = { admitted: ['all', ''], reports: { a: isNew } } as Given;
+  const allHaveIt: Given = { admitted: ['all', 'all'], reports: { a: isNew, b: isNew, c: isNew } };
+
+  test('is when each wave had the commit', () => {
+    const frames = [at(10, { admitted: ['all', ''] }), at(20, canaryHasIt), at(30, allHaveIt)];
+    assert.deepEqual(seenByWaves(frames, NEW, {}), [
+      { wave: 'canary', atMs: 20 },
+      { wave: 'rest', atMs: 30 },
+    ]);
+  });
+
+  test('is an error where a wave began too early, had too many under way, or never got the commit', () => {
+    assert.throws(() => seenByWaves([at(1, { admitted: ['all', 'all'] })], NEW, {}), /before canary was through/);
+    const busy = at(1, { status: { admitted: 2 } });
+    assert.throws(() => seenByWaves([busy], NEW, { canary: 1 }), /2 gateways of canary were under way/);
+    assert.throws(() => seenByWaves([at(1, canaryHasIt)], NEW, {}), /the wave rest did not get the commit/);
+  });
+
+  test('is where a commit failed, and when it was taken back', () => {
+    const failed = at(10, { status: back });
+    const isBack = at(20, { status: { ...back, phase: 'RolledBack' }, reports: { a: { rollout: 8 } } });
+    assert.deepEqual(seenToFail([failed, isBack], NEW), { gateways: ['a'], failedMs: 10, backMs: 20 });
+    assert.throws(() => seenToFail([failed], NEW), /not taken back/);
+    assert.throws(() => seenToFail([failed, at(15, allHaveIt), isBack], NEW), /although the first wave failed/);
+  });
+});
