@@ -117,12 +117,9 @@ export async function createSandbox(
   const uid = process.getuid?.() ?? 0;
   const start = async () => ({
     ...(await wireSync(config, { git, http, keyFolder: '/dev/shm', uid, log, onFetch })),
-<<<<<<< HEAD
-    ...(heapBytes && heapBytes ),
-    ...(memory && clone: new RememberingClone({ git, path: repo, log }, memory) ),
-=======
-    ...mounts: [...mounts], ...(heapBytes && heapBytes ) ,
->>>>>>> fix15
+    mounts: [...mounts],
+    ...(heapBytes && { heapBytes }),
+    ...(memory && { clone: new RememberingClone({ git, path: repo, log }, memory) }),
   });
   let dependencies = await start();
   return {
