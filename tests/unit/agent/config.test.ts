@@ -67,6 +67,7 @@ suite('describeFailure', () => {
         code: 'data.EBUSY',
         isWaiting: false,
         retryAfterMs: 0,
+        isFinal: false,
       },
     ],
     [
