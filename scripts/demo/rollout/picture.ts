@@ -1,7 +1,7 @@
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import type { SyncReportStatus } from '../../../shared/api/sync-report.ts';
-import { fittingWaves, isAbout, isWithin, rolloutKey, waveOf } from '../../../shared/domain/waves.ts';
+import { fittingWaves, isWithin, planOf, rolloutKey, waveOf } from '../../../shared/domain/waves.ts';
 
 /** What a gateway has: the commit from before, the new one but not yet verified, the new one, or trouble with it. */
 export type Look = 'old' | 'onItsWay' | 'new' | 'failed';
@@ -45,7 +45,7 @@ export function pictureOf(
 ): Picture | undefined {
   const { rollout } = status ?? {};
   const { waves = [] } = spec.rollout ?? {};
-  if (!rollout || !isAbout(rollout.admission, waves)) return undefined;
+  if (!rollout || rollout.plan !== planOf(waves)) return undefined;
   const placed = pods
     .map(({ name, labels }) => {
       const key = rolloutKey(name, name);

@@ -6,7 +6,7 @@ import { seenByWaves, seenToFail } from '../../../../scripts/demo/rollout/seen.t
 import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import type { SyncReportStatus } from '../../../../shared/api/sync-report.ts';
-import { rolloutKey } from '../../../../shared/domain/waves.ts';
+import { planOf, rolloutKey } from '../../../../shared/domain/waves.ts';
 
 const [NEW, OLD] = ['b'.repeat(40), 'a'.repeat(40)];
 const revision = '1'.repeat(12);
@@ -30,7 +30,7 @@ function picture({ status = {}, admitted = ['', ''], reports = {} }: Given = {})
   const rollout: RolloutStatus = {
     ...{ number: 7, phase: 'Progressing', wave: 'canary', summary: 'canary 0/1', startedAt: '2026-01-01T00:00:00Z' },
     ...{ commit: NEW, ref: 'main', revision, stableCommit: OLD, stableRef: 'main', stableRevision: revision },
-    ...{ admitted: 0, verified: 0, failed: 0, total: 3 },
+    ...{ admitted: 0, verified: 0, failed: 0, total: 3, plan: planOf(waves) },
     admission: [
       { wave: 'canary', members: 'all', admitted: admitted[0] },
       { wave: 'rest', members: 'all', admitted: admitted[1] },
@@ -124,7 +124,7 @@ suite('a picture of a rollout', () => {
   });
 
   test('an admission by other waves is no picture', () => {
-    const gatewaySync = { spec: { rollout: { waves } }, status: { rollout: { admission: [] } } };
+    const gatewaySync = { spec: { rollout: { waves } }, status: { rollout: { plan: 'another' } } };
     assert.equal(pictureOf(gatewaySync as unknown as GatewaySync, pods, new Map()), undefined);
   });
 });
