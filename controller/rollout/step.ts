@@ -1,5 +1,5 @@
 import type { RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
-import { ALL, isWithin } from '../../shared/domain/waves.ts';
+import { ALL, isWithin, NOBODY } from '../../shared/domain/waves.ts';
 import { admitMore, amountOf } from './admission.ts';
 import { obey } from './orders.ts';
 import type { Release, RolloutGateway, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
@@ -121,12 +121,15 @@ function goBack(state: RolloutState, { gateways, deadlineMs, now }: RolloutInput
 
 /** Names of the gateways that have failed: who failed once has failed. */
 function failuresOf(
-  { failures = [], startedAt, waveStartedAt, admittedAt }: RolloutStatus,
-  { admitted, verified, failing }: Standing,
+  { failures = [], startedAt, waveStartedAt, admittedAt, wave, admission }: RolloutStatus,
+  { membersOf, verified, failing }: Standing,
   { deadlineMs, now }: RolloutInput,
 ): string[] {
+  const index = admission.findIndex((entry) => entry.wave === wave);
   const isOver = admittedAt !== undefined && now - Date.parse(admittedAt) >= deadlineMs;
-  const late = admitted.filter(
+  // Pods that came to an earlier wave since may have trouble of any kind: they count if they say so themselves.
+  const underWay = membersOf(index).filter(({ key }) => isWithin(key, admission[index]?.admitted ?? NOBODY));
+  const late = underWay.filter(
     (gateway) => isOver && !verified.has(gateway) && !isSkipped(gateway, startedAt) && !isLater(gateway, waveStartedAt),
   );
   return [...new Set([...failures, ...failing, ...late.map(({ name }) => name)])].sort();

@@ -1,7 +1,7 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
 import type { RolloutGateway, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
-import { isBack, type Standing, standingOf } from './standing.ts';
+import { isBack, isSkipped, type Standing, standingOf } from './standing.ts';
 
 /** Adds to a state what people read of it: counts, a few words, and one sentence. */
 export function describe({ rollout, history }: RolloutState, wait: Wait, input: RolloutInput): RolloutState {
@@ -81,18 +81,28 @@ function messageOf(rollout: RolloutStatus, wait: Wait, context: Context): string
     case 'RolledBack':
       return `the gateways are back on commit ${stableCommit}${failed > 0 ? `, since ${commit} failed on ${failing}` : ''}: ${short(commit)} is not tried again until somebody sets sync.io/retry-rollout, or a newer commit comes`;
     case 'Soaking':
-      return `the wave ${wave} is verified, and soaks since ${rollout.soakStartedAt}`;
+      return `the wave ${wave} is verified, and soaks since ${rollout.soakStartedAt}${skippedIn(rollout, context)}`;
     case 'AwaitingApproval':
       return `the wave ${wave} waits: ${approvalOf(commit)}`;
     case 'AwaitingWindow':
       return `the wave ${wave} waits: ${input.window.message}`;
     case 'Progressing':
-      return `the wave ${wave} waits for ${waitedFor(rollout, context)}, since ${rollout.admittedAt ?? rollout.startedAt}`;
+      return `the wave ${wave} waits for ${waitedFor(rollout, context)}, since ${rollout.admittedAt ?? rollout.startedAt}${skippedIn(rollout, context)}`;
   }
 }
 
 const approvalOf = (commit: string): string =>
   `somebody has to approve it: set the annotation sync.io/approve: ${commit}`;
+
+/** Those that nobody waits for, since they were not ready before. */
+function skippedIn(rollout: RolloutStatus, { standing }: Context): string {
+  const skipped = standing
+    .membersOf(indexOf(rollout))
+    .filter((gateway) => isSkipped(gateway, rollout.startedAt) && !standing.verified.has(gateway))
+    .map(({ name }) => name)
+    .sort();
+  return skipped.length > 0 ? `; skipped, since not ready before: ${named(skipped, skipped.length)}` : '';
+}
 
 function waitedFor(rollout: RolloutStatus, { standing }: Context): string {
   const { phase, failures = [] } = rollout;
@@ -100,7 +110,7 @@ function waitedFor(rollout: RolloutStatus, { standing }: Context): string {
   const names =
     phase === 'RollingBack'
       ? standing.counted.filter((gateway) => !isBack(gateway, rollout))
-      : standing.membersOf(indexOf(rollout)).filter(isOpen);
+      : standing.membersOf(indexOf(rollout)).filter((each) => isOpen(each) && !isSkipped(each, rollout.startedAt));
   return named(names.map(({ name }) => name).sort(), names.length) || 'nobody';
 }
 
