@@ -123,7 +123,9 @@ export class ReportWriter {
       metadata: { name: podName, namespace, ownerReferences: [owner] },
       status,
     };
-    const absent = Object.fromEntries(STATUS_KEYS.map((key) => [key, null]));
+    // What is there may be from an earlier agent of the pod, or from another pod of the name.
+    const there = this.#written ? Object.keys(this.#written) : STATUS_KEYS;
+    const absent = Object.fromEntries(there.map((key) => [key, null]));
     try {
       const patch = { ...body, status: { ...absent, ...status } };
       await client.mergePatch(syncReportPath(namespace, podName), patch, { query, timeoutMs: TIMEOUT_MS });

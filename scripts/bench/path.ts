@@ -25,19 +25,31 @@ interface Times {
   onDisk: number;
 }
 
-/** From the POST of a signed delivery to the file on the gateway's disk, over all three programs; `--changes 100 --files 200,20000`. */
+/** From the POST of a signed delivery to the file on the gateway's disk, over all three programs; `--changes 100 --files 200,20000`, and `--rollout` with a rollout of one wave. */
 export async function run(options: string[]): Promise<void> {
   const { values } = parseArgs({
     args: options,
-    options: { changes: { type: 'string', default: '100' }, files: { type: 'string', default: '200,20000' } },
+    options: {
+      changes: { type: 'string', default: '100' },
+      files: { type: 'string', default: '200,20000' },
+      rollout: { type: 'boolean', default: false },
+    },
   });
   await buildBundles();
   const rows: string[][] = [];
-  for (const files of values.files.split(',')) rows.push(...(await measure(Number(files), Number(values.changes))));
+  const changes = Number(values.changes);
+  const spec = values.rollout ? { rollout: {} } : {};
+  for (const files of values.files.split(',')) rows.push(...(await measure(Number(files), { changes, spec })));
   printTable(['from POST to …', 'p50', 'p99'], rows);
 }
 
-async function measure(files: number, changes: number): Promise<string[][]> {
+interface Load {
+  changes: number;
+  /** More for the spec of the GatewaySync. */
+  spec: object;
+}
+
+async function measure(files: number, { changes, spec }: Load): Promise<string[][]> {
   const controlPlane = await step(`Starting a control plane, for ${files} files`, () => startControlPlane());
   const client = clientOf(controlPlane.kubeconfig, { userAgent: 'bench' });
   const cluster = { ...controlPlane, client };
@@ -54,7 +66,8 @@ async function measure(files: number, changes: number): Promise<string[][]> {
     const operator = await startOperator(cluster, secret);
     running.push(operator);
     void follower.run(client, { namespace: NAMESPACE, name: RESOURCE }, following.signal);
-    await applyObject(client, gatewaySyncObject(repository.url, '1h'));
+    const gatewaySync = gatewaySyncObject(repository.url, '1h');
+    await applyObject(client, { ...gatewaySync, spec: { ...gatewaySync.spec, ...spec } } as typeof gatewaySync);
     const { data, agent } = await startGateway(cluster);
     running.push(agent);
     await follower.until('the first sync', ({ status }) => status?.gateways?.synced === 1, 120_000);
