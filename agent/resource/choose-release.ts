@@ -53,7 +53,7 @@ export function chooseRelease({ status, waves }: WatchedRollout, self: Self): Ch
 const unsettled = (message: string): Choice => ({ kind: 'unsettled', message });
 const chosen = (release: Release): Choice => ({ kind: 'chosen', release });
 
-const isRevision = (text: string): boolean => /^[0-9a-f]{12}$/.test(text);
+const isRevision = (text: string): boolean => /^[0-9a-f]{32}$/.test(text);
 const isBoundary = (text: string): boolean => text === ALL || text === NOBODY || /^[0-9a-f]{24}$/.test(text);
 
 /** Whether it is what the controller writes: nothing is made of another. */

@@ -23,8 +23,8 @@ const pathOf = (namespace: string, name?: string): string =>
  */
 export class RevisionKeeper {
   readonly #client: KubernetesClient;
-  /** What is known to be there, by UID of the resource and revision. */
-  readonly #kept = new Map<ObjectKey, string>();
+  /** What was there when it was looked for last. */
+  readonly #kept = new Map<ObjectKey, Kept>();
 
   constructor(client: KubernetesClient) {
     this.#client = client;
@@ -37,11 +37,18 @@ export class RevisionKeeper {
       this.forget(key);
       return { isKept: false };
     }
-    const wanted = `${uid} ${spec.revision}`;
-    if (this.#kept.get(key) === wanted) return { isKept: true };
+    const { revision } = spec;
+    const before = this.#kept.get(key);
+    const isKnown = before?.uid === uid && before.revision === revision;
+    if (isKnown && performance.now() - before.lookedAt < FRESH_MS) return { isKept: true };
     try {
-      if (!(await this.#ensure(gatewaySync, spec.revision))) return { isKept: false, retryAfterMs: RETRY_MS };
-      this.#kept.set(key, wanted);
+      const outcome = await this.#ensure(gatewaySync, revision);
+      if (outcome === 'changed') return { isKept: false, retryAfterMs: RETRY_MS };
+      if (outcome === 'foreign')
+        return { isKept: false, retryAfterMs: RETRY_MS, problem: foreign(gatewaySync, revision) };
+      this.#kept.set(key, { uid, revision, lookedAt: performance.now() });
+      // One that no status names is of no use any more.
+      if (before?.uid === uid && !isKnown) await this.#delete(gatewaySync, [before.revision], log);
       return { isKept: true };
     } catch (error) {
       log.warn({ err: error }, 'revision of spec.sync not kept');
@@ -51,13 +58,18 @@ export class RevisionKeeper {
   }
 
   /** Deletes the revisions that a status named and its successor does not; what fails stays until the resource goes. */
-  async drop(
-    { namespace, name, uid, spec, status: before }: ObservedGatewaySync,
-    after: GatewaySyncStatus,
+  async drop(gatewaySync: ObservedGatewaySync, after: GatewaySyncStatus, log: Logger): Promise<void> {
+    await this.#delete({ ...gatewaySync, status: after }, revisionsIn(gatewaySync.status), log);
+  }
+
+  /** Deletes revisions, but for those that the spec or the status names. */
+  async #delete(
+    { namespace, name, uid, spec, status }: ObservedGatewaySync,
+    revisions: string[],
     log: Logger,
   ): Promise<void> {
-    const named = new Set([...revisionsIn(after), spec.revision]);
-    for (const revision of revisionsIn(before)) {
+    const named = new Set([...revisionsIn(status), spec.revision]);
+    for (const revision of revisions) {
       if (named.has(revision)) continue;
       const path = pathOf(namespace, revisionName(name, revision));
       try {
@@ -75,18 +87,18 @@ export class RevisionKeeper {
     this.#kept.delete(key);
   }
 
-  /** False where the resource has changed since it was seen, or an object of the name is in the way and goes. */
-  async #ensure(gatewaySync: ObservedGatewaySync, revision: string): Promise<boolean> {
+  /** `changed` where the resource has changed since it was seen, `foreign` where somebody else's object has the name. */
+  async #ensure(gatewaySync: ObservedGatewaySync, revision: string): Promise<'kept' | 'changed' | 'foreign'> {
     const { namespace, name, uid, generation } = gatewaySync;
     const path = pathOf(namespace, revisionName(name, revision));
     const found = await this.#client.get<{ metadata: ObjectMeta }>(path, { accept: METADATA_ONLY }).catch((error) => {
       if (!isApiError(error, 404)) throw error;
     });
-    if (found) return isOwned(found.metadata, uid);
+    if (found) return isOwned(found.metadata, uid) ? 'kept' : 'foreign';
     // The cache has no mappings: they may be a megabyte.
     const { metadata, spec } = await this.#client.get<GatewaySync>(gatewaySyncPath(namespace, name));
     if (metadata.uid !== uid || metadata.generation !== generation || syncRevision(spec.sync) !== revision)
-      return false;
+      return 'changed';
     await this.#client.create(
       pathOf(namespace),
       {
@@ -101,9 +113,24 @@ export class RevisionKeeper {
       },
       { query },
     );
-    return true;
+    return 'kept';
   }
 }
+
+interface Kept {
+  uid: string;
+  revision: string;
+  /** By the monotonic clock, in milliseconds. */
+  lookedAt: number;
+}
+
+/** How long a look counts, in milliseconds: somebody may delete the object. */
+const FRESH_MS = 60_000;
+
+const foreign = ({ name }: ObservedGatewaySync, revision: string) => ({
+  reason: 'RevisionNotWritten',
+  message: `the ControllerRevision ${revisionName(name, revision)} was made by somebody else: delete it`,
+});
 
 const isOwned = ({ ownerReferences = [] }: ObjectMeta, uid: string): boolean =>
   ownerReferences.some((owner) => owner.uid === uid);

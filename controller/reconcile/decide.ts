@@ -34,7 +34,10 @@ export function decide(observation: Observation, now: number): Decision {
   const { gatewaySync, intents, answer } = observation;
   const resolution = resolve(gatewaySync, intents, { answer, now });
   const sync = syncFieldsOf(observation, resolution, now);
-  const rolledOut = rollOut({ ...sync, ...observedGenerationOf(gatewaySync, resolution) }, observation, now);
+  const rolledOut = rollOut({ ...sync, ...observedGenerationOf(gatewaySync, resolution) }, observation, {
+    now,
+    isResolved: isResolved(gatewaySync, resolution),
+  });
   const status = statusOf(observation, { resolution, sync, rolledOut }, now);
   const waits = status.lastRequest?.outcome === 'Pending' || status.lastPush?.outcome === 'Pending';
   const unresolved = conditionOf(status.conditions, 'RefResolved')?.status === 'False';
@@ -50,6 +53,12 @@ export function decide(observation: Observation, now: number): Decision {
     lookAgainInMs: 'lookAgainInMs' in resolution ? resolution.lookAgainInMs : undefined,
     wakeInMs: rolledOut.wakeInMs,
   };
+}
+
+/** Whether the commit that is followed is that of the present spec: the host said so, for this spec or just now. */
+function isResolved({ status, generation }: ObservedGatewaySync, resolution: Resolution): boolean {
+  if (resolution.kind === 'resolved' || (resolution.kind === 'failed' && resolution.known)) return true;
+  return status.observedGeneration === generation && conditionOf(status.conditions, 'RefResolved')?.status === 'True';
 }
 
 function holdFor({ status }: ObservedGatewaySync, resolution: Resolution): number {

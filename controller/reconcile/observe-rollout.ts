@@ -1,6 +1,7 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { AGENT_KNOWS_ROLLOUTS } from '../../shared/api/names.ts';
 import type { RolloutSpec } from '../../shared/api/rollout.ts';
+import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
 import { isAtLeast } from '../../shared/domain/version.ts';
 import { fittingWaves, planOf, rolloutKey } from '../../shared/domain/waves.ts';
@@ -36,7 +37,7 @@ export function rolloutInput({ sync, observation, restOf, now }: Situation): Rol
       .filter(({ live }) => live)
       .map((pod) => ({
         ...gatewayOf(pod, waves),
-        ...saidBy(pod, reportOf(pod)),
+        ...saidBy(pod, reportOf(pod), spec.gateway.verifies === true),
         isResting: Boolean(restOf(pod.profile)),
       })),
     wanted: releaseOf(sync, revision),
@@ -73,22 +74,19 @@ export function gatewayOf(pod: ObservedPod, waves: NonNullable<RolloutSpec['wave
 function saidBy(
   { uid }: ObservedPod,
   report: ObservedReport | undefined,
+  verifies: boolean,
 ): Pick<RolloutGateway, 'report' | 'isOutdated'> {
   const status = report?.podUID === uid ? report.status : undefined;
   if (!status) return { report: undefined, isOutdated: false };
-  return { report: reportOfStatus(status), isOutdated: !isAtLeast(status.agentVersion, AGENT_KNOWS_ROLLOUTS) };
+  const { rollout, commit, revision, agentVersion } = status;
+  return {
+    report: { rollout, commit, revision, state: wellness(status, verifies) },
+    isOutdated: !isAtLeast(agentVersion, AGENT_KNOWS_ROLLOUTS),
+  };
 }
 
-function reportOfStatus(status: NonNullable<ObservedReport['status']>): GatewayReport {
-  const { rollout, commit, revision, state, verification, hasFailed } = status;
-  return { rollout, commit, revision, state: wellness(state, verification, hasFailed) };
-}
-
-function wellness(
-  state: string,
-  verification: NonNullable<ObservedReport['status']>['verification'],
-  hasFailed = false,
-): GatewayReport['state'] {
+function wellness({ state, verification, hasFailed }: SyncReportStatus, verifies: boolean): GatewayReport['state'] {
   if (hasFailed || verification === 'Failed') return 'failed';
-  return state === 'Synced' && verification !== 'Running' ? 'well' : 'busy';
+  if (state === 'Paused' || state === 'DryRun') return 'resting';
+  return state === 'Synced' && (verifies ? verification === 'Passed' : verification !== 'Running') ? 'well' : 'busy';
 }

@@ -16,7 +16,7 @@ export interface RolledOut {
 }
 
 /** Takes a rollout on; `sync` says what is followed, and by which spec. Without `spec.rollout` all have the newest commit. */
-export function rollOut(sync: GatewaySyncStatus, observation: Observation, now: number): RolledOut {
+export function rollOut(sync: GatewaySyncStatus, observation: Observation, { now, isResolved }: Moment): RolledOut {
   const { gatewaySync, isRevisionKept } = observation;
   const { spec, status: before, generation } = gatewaySync;
   if (!spec.rollout) {
@@ -25,7 +25,9 @@ export function rollOut(sync: GatewaySyncStatus, observation: Observation, now: 
   const state = before.rollout && { rollout: before.rollout, history: before.history ?? [] };
   // Nothing moves by a spec that is not judged yet, or whose revision nobody could read.
   const mayMove = !spec.paused && isRevisionKept && sync.observedGeneration === generation;
-  const next = mayMove ? takeOn(state, { sync, observation, now }) : undefined;
+  // New mappings never meet an old commit; what is under way goes on.
+  const wanted = isResolved ? sync : { ...sync, lastSyncCommit: undefined };
+  const next = mayMove && (state || isResolved) ? takeOn(state, { sync: wanted, observation, now }) : undefined;
   const kept = next ?? state;
   if (!kept) return { fields: {}, wantedOf: () => ({ commit: undefined }), wakeInMs: undefined };
   return {
@@ -33,6 +35,13 @@ export function rollOut(sync: GatewaySyncStatus, observation: Observation, now: 
     wantedOf: (pod) => wantedBy(kept, observation, pod),
     wakeInMs: next?.wakeInMs,
   };
+}
+
+interface Moment {
+  /** Milliseconds since the epoch. */
+  now: number;
+  /** Whether it is known which commit belongs to the spec. */
+  isResolved: boolean;
 }
 
 interface Situation {

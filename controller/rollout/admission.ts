@@ -38,19 +38,8 @@ export function isAdmitted({ fits, key }: Pick<RolloutGateway, 'fits' | 'key'>, 
   return isWithin(key, admission[waveOf(fits, key, admission)]?.admitted ?? NOBODY);
 }
 
-/** Lets in the next gateways of a wave, in the order of their keys: `takes` says of how many more of them each is one. */
-export function admitMore(
-  members: readonly RolloutGateway[],
-  admitted: string,
-  { free, takes }: { free: number; takes: (gateway: RolloutGateway) => boolean },
-): string {
-  let [boundary, left] = [admitted, free];
-  const waiting = members.filter(({ key }) => !isWithin(key, admitted)).sort((a, b) => (a.key < b.key ? -1 : 1));
-  for (const gateway of waiting) {
-    const cost = takes(gateway) ? 1 : 0;
-    if (cost > left) return boundary;
-    left -= cost;
-    boundary = gateway.key;
-  }
-  return ALL;
+/** Lets in the next gateways of a wave, so many at most, in the order of their keys; gives the last one, or `all`. */
+export function admitMore(members: readonly RolloutGateway[], admitted: string, free: number): string {
+  const waiting = members.map(({ key }) => key).filter((key) => !isWithin(key, admitted));
+  return free >= waiting.length ? ALL : (waiting.sort()[free - 1] ?? admitted);
 }

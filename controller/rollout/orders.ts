@@ -13,7 +13,9 @@ export function obey(state: RolloutState, input: RolloutInput): RolloutState {
   if (retry !== undefined && retry !== handled.retry) {
     const { rollout } = next;
     const isMeant = GIVEN_UP.includes(rollout.phase) && retry === rollout.commit;
+    const { givenUp, ...rest } = rollout;
     if (isMeant) next = begin(next, releaseOf(rollout), input);
+    else if (givenUp?.some((release) => release.startsWith(`${retry} `))) next = { ...next, rollout: rest };
   }
   if (rollback !== undefined && rollback !== handled.rollback) {
     const target = targetOf(rollback, next);
@@ -38,5 +40,5 @@ function targetOf(value: string, { rollout, history }: RolloutState): Release | 
     const isOther = !isSame(releaseOf(rollout), stable) && rollout.phase !== 'RolledBack';
     return isOther ? stable : history.find((entry) => !isSame(entry, stable));
   }
-  return history.find(({ commit }) => commit === value);
+  return history.find((entry) => entry.commit === value && !isSame(entry, stable));
 }

@@ -28,7 +28,8 @@ export interface GatewayReport {
   rollout: number | undefined;
   commit: string | undefined;
   revision: string | undefined;
-  state: 'well' | 'failed' | 'busy';
+  /** `resting`: it left its files alone, as it was told to. */
+  state: 'well' | 'failed' | 'busy' | 'resting';
 }
 
 export interface RolloutInput {
@@ -64,6 +65,6 @@ export interface RolloutState {
 /** Why nothing more happens now. */
 export type Wait =
   | { kind: 'none' }
-  | { kind: 'window' | 'approval' | 'soak' | 'gateways' }
+  | { kind: 'window' | 'approval' | 'soak' | 'gateways' | 'givenUp' }
   /** Pods whose agents do not know rollouts. */
   | { kind: 'outdated'; pods: string[] };

@@ -33,7 +33,10 @@ export function standingOf(rollout: RolloutStatus, gateways: readonly RolloutGat
 }
 
 /** Whether a gateway reports the release of this very rollout, and is well with it: an older report proves nothing. */
-function hasRelease({ report }: RolloutGateway, { number, commit, revision }: RolloutStatus): boolean {
+function hasRelease(gateway: RolloutGateway, { number, commit, revision, startedAt }: RolloutStatus): boolean {
+  const { report, notReadySince } = gateway;
+  // A pod that is not ready any more may be so because of the release.
+  if (notReadySince !== undefined && !isSkipped(gateway, startedAt)) return false;
   const isRelease = report?.commit === commit && report.revision === revision;
   return isRelease && report.rollout === number && report.state === 'well';
 }
@@ -45,7 +48,9 @@ export function isBack({ report }: RolloutGateway, { number, stableCommit, stabl
 
 /** Whether nobody waits for a gateway: it was not ready before a time, so its node may be gone. */
 export function isSkipped({ notReadySince }: RolloutGateway, time: string): boolean {
-  return notReadySince !== undefined && notReadySince < Date.parse(time);
+  // Kubernetes notes whole seconds.
+  const second = Math.floor(Date.parse(time) / 1000) * 1000;
+  return notReadySince !== undefined && notReadySince < second;
 }
 
 /** Whether a gateway came after a time: it takes what its wave has, and holds nobody up. */

@@ -1,11 +1,13 @@
 import type { RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
 import { ALL, isWithin, NOBODY } from '../../shared/domain/waves.ts';
-import { admitMore, amountOf } from './admission.ts';
+import { admitMore, amountOf, makeAdmission } from './admission.ts';
+import { awaitedIn, failuresOf, withFailures } from './failures.ts';
 import { obey } from './orders.ts';
 import type { Release, RolloutGateway, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 import { isBack, isLater, isSkipped, type Standing, standingOf } from './standing.ts';
 import {
   begin,
+  givenUpWith,
   isSame,
   makeFirst,
   noteComplete,
@@ -29,7 +31,7 @@ export function step(before: RolloutState | undefined, input: RolloutInput): Ste
   const first = before ?? makeFirst(input);
   if (!first) return undefined;
   const state = obey(withoutFuture(first, input.now), input);
-  const { state: next, wait } = advance(takeUp(state, input), input);
+  const { state: next, wait } = advance(replan(takeUp(state, input), input), input);
   return { ...describe(next, wait, input), wakeInMs: wakeIn(next, input) };
 }
 
@@ -41,11 +43,14 @@ interface Advanced {
 /** A clock that was set back must not make anybody wait for longer than was asked for. */
 function withoutFuture({ rollout, history }: RolloutState, now: number): RolloutState {
   const present = (time: string | undefined) => (time !== undefined && Date.parse(time) > now ? iso(now) : time);
-  const { admittedAt, soakStartedAt } = rollout;
-  return {
-    history,
-    rollout: clean({ ...rollout, admittedAt: present(admittedAt), soakStartedAt: present(soakStartedAt) }),
+  const { startedAt, waveStartedAt, admittedAt, soakStartedAt } = rollout;
+  const times = {
+    startedAt: present(startedAt),
+    waveStartedAt: present(waveStartedAt),
+    admittedAt: present(admittedAt),
+    soakStartedAt: present(soakStartedAt),
   };
+  return { history, rollout: clean({ ...rollout, ...times }) };
 }
 
 /** Begins with a release that is newer, or with new waves, as soon as the first wave may begin. */
@@ -57,6 +62,7 @@ function takeUp(state: RolloutState, input: RolloutInput): RolloutState {
   if (!wanted || !(isNewer || isReplanned)) return withNext(state, undefined);
   // What everybody has, or goes back to, needs nobody's leave.
   if (isSame(wanted, stableOf(rollout))) return returnToStable(state, input);
+  if (isNewer && rollout.givenUp?.includes(`${wanted.commit} ${wanted.revision}`)) return withNext(state, wanted);
   if (outdatedPods(input).length > 0 || gateOf(0, wanted, input)) return withNext(state, wanted);
   return begin(state, wanted, input);
 }
@@ -64,6 +70,14 @@ function takeUp(state: RolloutState, input: RolloutInput): RolloutState {
 function withNext({ rollout, history }: RolloutState, next: Release | undefined): RolloutState {
   const { nextCommit: _, ...rest } = rollout;
   return { history, rollout: next ? { ...rest, nextCommit: next.commit } : rest };
+}
+
+/** By other waves nobody can say who was let in: nobody is any more, and all know what they are to have. */
+function replan(state: RolloutState, { spec, plan, gateways }: RolloutInput): RolloutState {
+  const { rollout } = state;
+  if (rollout.plan === plan) return state;
+  const admission = makeAdmission(spec, gateways, rollout.phase === 'Complete' ? ALL : NOBODY);
+  return { ...state, rollout: { ...rollout, plan, admission } };
 }
 
 /** Phases in which waves are on their way. */
@@ -87,25 +101,34 @@ function advance(state: RolloutState, input: RolloutInput): Advanced {
   const outdated = outdatedPods(input);
   if (rollout.nextCommit !== undefined) {
     // What is superseded goes no further.
-    const wait: Wait = outdated.length > 0 ? { kind: 'outdated', pods: outdated } : (nextGate(state, input) ?? NONE);
-    return { state, wait };
+    const wait: Wait =
+      outdated.length > 0 ? { kind: 'outdated', pods: outdated } : (nextGate(state, input) ?? GIVEN_UP);
+    return { state: withoutDeadline(state), wait };
   }
   if (!isUnderWay(rollout)) return { state, wait: NONE };
-  if (outdated.length > 0) return { state: inPhase(state, 'Progressing'), wait: { kind: 'outdated', pods: outdated } };
+  if (outdated.length > 0)
+    return { state: inPhase(withoutDeadline(state), 'Progressing'), wait: { kind: 'outdated', pods: outdated } };
   const standing = standingOf(rollout, input.gateways);
-  const timed = restarted(rollout, standing, input.now);
+  const timed = timedAgain(rollout, standing, input.now);
   const failures = failuresOf(timed, standing, input);
   if (failures.length > (input.spec.maxFailures ?? 0)) return fail(state, failures, input);
   return pursue({ ...state, rollout: withFailures(timed, failures) }, standing, input);
 }
 
-/** Where somebody was well and is not any more, such as an agent that was restarted, the deadline counts from now. */
-function restarted(rollout: RolloutStatus, { verified }: Standing, now: number): RolloutStatus {
-  const isWorse = rollout.admittedAt !== undefined && verified.size < rollout.verified;
-  return isWorse ? { ...rollout, admittedAt: iso(now) } : rollout;
+/** Nobody is on the way: when somebody is again, the deadline counts from then. */
+function withoutDeadline({ rollout: { admittedAt: _, ...rollout }, history }: RolloutState): RolloutState {
+  return { rollout, history };
+}
+
+/** After a time in which nobody was on the way, since all waited or had been told to rest, the deadline counts from now. */
+function timedAgain(rollout: RolloutStatus, { admitted }: Standing, now: number): RolloutStatus {
+  const hasRested = admitted.some(({ report }) => report?.state === 'resting');
+  const isUntimed = rollout.waveStartedAt !== undefined && rollout.admittedAt === undefined && admitted.length > 0;
+  return hasRested || isUntimed ? { ...rollout, admittedAt: iso(now) } : rollout;
 }
 
 const NONE: Wait = { kind: 'none' };
+const GIVEN_UP: Wait = { kind: 'givenUp' };
 
 const nextGate = ({ rollout }: RolloutState, input: RolloutInput): Wait | undefined =>
   input.wanted && rollout.nextCommit !== undefined ? gateOf(0, input.wanted, input) : undefined;
@@ -119,28 +142,10 @@ function goBack(state: RolloutState, { gateways, deadlineMs, now }: RolloutInput
   return waitsFor.length === 0 || isOver ? inPhase(state, 'RolledBack') : state;
 }
 
-/** Names of the gateways that have failed: who failed once has failed. */
-function failuresOf(
-  { failures = [], startedAt, waveStartedAt, admittedAt, wave, admission }: RolloutStatus,
-  { membersOf, verified, failing }: Standing,
-  { deadlineMs, now }: RolloutInput,
-): string[] {
-  const index = admission.findIndex((entry) => entry.wave === wave);
-  const isOver = admittedAt !== undefined && now - Date.parse(admittedAt) >= deadlineMs;
-  // Pods that came to an earlier wave since may have trouble of any kind: they count if they say so themselves.
-  const underWay = membersOf(index).filter(({ key }) => isWithin(key, admission[index]?.admitted ?? NOBODY));
-  const late = underWay.filter(
-    (gateway) => isOver && !verified.has(gateway) && !isSkipped(gateway, startedAt) && !isLater(gateway, waveStartedAt),
-  );
-  return [...new Set([...failures, ...failing, ...late.map(({ name }) => name)])].sort();
-}
-
-const withFailures = ({ failures: _, ...rest }: RolloutStatus, failures: string[]): RolloutStatus =>
-  failures.length > 0 ? { ...rest, failures } : rest;
-
 function fail(state: RolloutState, failures: string[], input: RolloutInput): Advanced {
   const most = (input.spec.maxFailures ?? 0) + 1;
-  const failed = { ...state, rollout: withFailures(state.rollout, failures.slice(0, most)) };
+  const givenUp = givenUpWith(state.rollout);
+  const failed = { ...state, rollout: { ...withFailures(state.rollout, failures.slice(0, most)), givenUp } };
   if (input.spec.onFailure !== 'Rollback') return { state: inPhase(failed, 'Stopped'), wait: NONE };
   const { rollout } = rollBack(failed, stableOf(state.rollout), input);
   const { failures: noted = [] } = failed.rollout;
@@ -174,11 +179,13 @@ function admit(state: RolloutState, index: number, standing: Standing, input: Ro
   const { maxConcurrent } = input.spec.waves?.[index] ?? {};
   const most = maxConcurrent === undefined ? Number.POSITIVE_INFINITY : amountOf(maxConcurrent, members.length);
   const entry = rollout.admission[index] as RolloutStatus['admission'][number];
-  const takes = (gateway: RolloutGateway) => !isSkipped(gateway, startedAt) && !isLater(gateway, waveStartedAt);
   const isBusy = (gateway: RolloutGateway) => !standing.verified.has(gateway) && !failures.includes(gateway.name);
+  // Nobody waits for a pod that came later and does not start, nor for one whose node may be gone.
+  const isStuck = (gateway: RolloutGateway) =>
+    isSkipped(gateway, startedAt) || (isLater(gateway, waveStartedAt) && gateway.notReadySince !== undefined);
   const inside = members.filter(({ key }) => isWithin(key, entry.admitted));
-  const underWay = inside.filter((gateway) => isBusy(gateway) && takes(gateway)).length;
-  const admitted = admitMore(members, entry.admitted, { free: Math.max(0, most - underWay), takes });
+  const underWay = inside.filter((gateway) => isBusy(gateway) && !isStuck(gateway)).length;
+  const admitted = admitMore(members, entry.admitted, Math.max(0, most - underWay));
   if (admitted === entry.admitted) return undefined;
   const admission = rollout.admission.map((each, at) => (at === index ? { ...each, admitted } : each));
   return { ...state, rollout: { ...rollout, admission, admittedAt: iso(input.now) } };
@@ -187,20 +194,18 @@ function admit(state: RolloutState, index: number, standing: Standing, input: Ro
 /** All of the wave is in: it is done when everybody is settled, and has been for as long as it is to soak. */
 function settle(state: RolloutState, index: number, standing: Standing, input: RolloutInput): Advanced {
   const { rollout } = state;
-  const { failures = [], startedAt, waveStartedAt, soakStartedAt } = rollout;
-  const open = standing
-    .membersOf(index)
-    .filter(
-      (gateway) =>
-        !standing.verified.has(gateway) &&
-        !failures.includes(gateway.name) &&
-        !isSkipped(gateway, startedAt) &&
-        !isLater(gateway, waveStartedAt),
-    );
-  if (rollout.admission[index]?.admitted !== ALL || open.length > 0) {
+  const { failures = [], soakStartedAt } = rollout;
+  const members = standing.membersOf(index);
+  const open = awaitedIn(rollout, index, standing).filter(
+    (gateway) => !standing.verified.has(gateway) && !failures.includes(gateway.name),
+  );
+  const isShown =
+    members.length === 0 || members.some((each) => standing.verified.has(each) || failures.includes(each.name));
+  if (rollout.admission[index]?.admitted !== ALL || open.length > 0 || !isShown) {
     const { soakStartedAt: _, ...rest } = rollout;
     const isShut = open.length === 0 && !input.window.isOpen;
-    const next = { ...state, rollout: rest };
+    const admittedAt = soakStartedAt === undefined ? rollout.admittedAt : iso(input.now);
+    const next = { ...state, rollout: clean({ ...rest, admittedAt }) };
     return isShut
       ? { state: inPhase(next, 'AwaitingWindow'), wait: { kind: 'window' } }
       : { state: inPhase(next, 'Progressing'), wait: { kind: 'gateways' } };

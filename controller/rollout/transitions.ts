@@ -73,7 +73,8 @@ export function begin({ rollout, history }: RolloutState, release: Release, inpu
 
 /** The newest release is the stable one, which everybody may have at once. */
 export function returnToStable({ rollout, history }: RolloutState, input: RolloutInput): RolloutState {
-  const next = renewed(rollout, input, ALL);
+  const { givenUp } = rollout;
+  const next = { ...renewed(rollout, input, ALL), ...(givenUp && { givenUp }) };
   return { history, rollout: { ...next, phase: 'Complete', ...stableOf(rollout) } };
 }
 
@@ -81,10 +82,29 @@ export function returnToStable({ rollout, history }: RolloutState, input: Rollou
 export function rollBack({ rollout, history }: RolloutState, target: Release, input: RolloutInput): RolloutState {
   const next = renewed(rollout, input, NOBODY);
   return {
-    history,
-    rollout: { ...next, phase: 'RollingBack', ...releaseOf(rollout), ...stableFields(target) },
+    // What came after it was no good.
+    history: history.slice(
+      Math.max(
+        0,
+        history.findIndex((entry) => isSame(entry, target)),
+      ),
+    ),
+    rollout: {
+      ...next,
+      phase: 'RollingBack',
+      ...releaseOf(rollout),
+      ...stableFields(target),
+      givenUp: givenUpWith(rollout),
+    },
   };
 }
+
+/** The releases that were given up last, with the present one; each as a commit and a revision. */
+export function givenUpWith({ givenUp = [], commit, revision }: RolloutStatus): string[] {
+  return [...new Set([`${commit} ${revision}`, ...givenUp])].slice(0, MAX_GIVEN_UP);
+}
+
+const MAX_GIVEN_UP = 4;
 
 /** All waves are done: the release is the stable one. */
 export function noteComplete({ rollout, history }: RolloutState, input: RolloutInput): RolloutState {

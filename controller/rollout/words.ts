@@ -1,3 +1,4 @@
+import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
 import type { RolloutGateway, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
@@ -8,7 +9,7 @@ export function describe({ rollout, history }: RolloutState, wait: Wait, input: 
   const standing = standingOf(rollout, input.gateways);
   const counts = countsOf(rollout, standing);
   const { message: _, ...rest } = { ...rollout, ...counts };
-  const message = messageOf(rest, wait, { standing, input });
+  const message = messageOf(rest, wait, { standing, input }).slice(0, BOUNDS.message).toWellFormed();
   const summary = summaryOf(rest, { standing, input });
   return { history, rollout: { ...rest, summary, ...(message && { message }) } };
 }
@@ -68,6 +69,8 @@ function messageOf(rollout: RolloutStatus, wait: Wait, context: Context): string
   if (wait.kind === 'outdated')
     return `nobody is admitted: the agents of ${named(wait.pods, wait.pods.length)} do not know rollouts, and follow the newest commit: recreate these pods, so that they get the agent of this version`;
   if (nextCommit !== undefined) {
+    if (wait.kind === 'givenUp')
+      return `commit ${nextCommit} failed or was taken back, and is not tried again until somebody sets sync.io/retry-rollout: ${nextCommit}, or another commit comes`;
     const reason = wait.kind === 'window' ? input.window.message : approvalOf(nextCommit);
     return `commit ${nextCommit} waits: ${reason}`;
   }
@@ -79,7 +82,7 @@ function messageOf(rollout: RolloutStatus, wait: Wait, context: Context): string
     case 'RollingBack':
       return `all gateways go back to commit ${stableCommit}${failed > 0 ? `, since ${commit} failed on ${failing}` : ''}: waiting for ${waitedFor(rollout, context)}`;
     case 'RolledBack':
-      return `the gateways are back on commit ${stableCommit}${failed > 0 ? `, since ${commit} failed on ${failing}` : ''}: ${short(commit)} is not tried again until somebody sets sync.io/retry-rollout, or a newer commit comes`;
+      return `${backOf(rollout)} back on commit ${stableCommit}${failed > 0 ? `, since ${commit} failed on ${failing}` : ''}: ${short(commit)} is not tried again until somebody sets sync.io/retry-rollout, or a newer commit comes`;
     case 'Soaking':
       return `the wave ${wave} is verified, and soaks since ${rollout.soakStartedAt}${skippedIn(rollout, context)}`;
     case 'AwaitingApproval':
@@ -93,6 +96,9 @@ function messageOf(rollout: RolloutStatus, wait: Wait, context: Context): string
 
 const approvalOf = (commit: string): string =>
   `somebody has to approve it: set the annotation sync.io/approve: ${commit}`;
+
+const backOf = ({ verified, total }: RolloutStatus): string =>
+  verified < total ? `${verified} of ${total} gateways are` : 'the gateways are';
 
 /** Those that nobody waits for, since they were not ready before. */
 function skippedIn(rollout: RolloutStatus, { standing }: Context): string {

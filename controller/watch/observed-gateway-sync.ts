@@ -51,6 +51,8 @@ type Header = NonNullable<
 
 /** Of the calls to the gateway only the Secrets: the sidecar mounts them. */
 type ObservedGateway = Pick<GatewaySyncSpec['gateway'], 'port' | 'tls' | 'api'> & {
+  /** Whether gateways are verified. */
+  verifies?: true;
   reload?: { requests?: { headersFrom?: Pick<Header, 'secretRef'>[] | undefined }[] | undefined } | undefined;
 };
 
@@ -140,7 +142,7 @@ function ordersOf(
 /** Characters of an order: a commit at most. */
 const MAX_ORDER = 64;
 
-function projectGateway({ port, tls, api, reload }: GatewaySyncSpec['gateway']): ObservedGateway {
+function projectGateway({ port, tls, api, reload, verify }: GatewaySyncSpec['gateway']): ObservedGateway {
   const headersFrom = (reload?.requests ?? []).flatMap(({ headersFrom: headers = [] }) =>
     headers.map(({ secretRef }) => ({ secretRef })),
   );
@@ -148,6 +150,7 @@ function projectGateway({ port, tls, api, reload }: GatewaySyncSpec['gateway']):
     port,
     tls,
     ...withoutUndefined({ api }),
+    ...(verify && { verifies: true as const }),
     ...(headersFrom.length > 0 && { reload: { requests: [{ headersFrom }] } }),
   };
 }

@@ -158,7 +158,7 @@ export type RolloutPhase = (typeof ROLLOUT_PHASES)[number];
 
 const message = text('Who is waited for, why, and since when.', BOUNDS.message);
 const commit = (description: string) => text(description, 64);
-const revision = (description: string) => text(description, 16);
+const revision = (description: string) => text(description, 64);
 const boundary = (description: string) => text(description, 32);
 
 const releaseFields = {
@@ -195,7 +195,14 @@ export const rolloutStatusSchema = v.pipe(
         v.description('Gateways that failed.'),
       ),
     ),
-    plan: text('Hash of spec.rollout.waves that the admission is by: with other waves it counts for nothing.', 16),
+    givenUp: v.optional(
+      v.pipe(
+        v.array(text('A commit and a revision.', 128)),
+        v.maxLength(4),
+        v.description('What failed or was taken back: it is not tried again by itself.'),
+      ),
+    ),
+    plan: text('Hash of spec.rollout.waves that the admission is by: with other waves it counts for nothing.', 64),
     admission: v.pipe(
       v.array(
         v.object({

@@ -43,7 +43,7 @@ export const syncReportStatusSchema = v.pipe(
     rollout: v.optional(
       integer(0, BOUNDS.count, 'Number of the rollout by which the commit was chosen, where spec.rollout is set.'),
     ),
-    revision: v.optional(text('Revision of spec.sync that was applied, where spec.rollout is set.', 16)),
+    revision: v.optional(text('Revision of spec.sync that was applied, where spec.rollout is set.', 64)),
     verification: v.optional(
       v.pipe(
         v.picklist(['Running', 'Passed', 'Failed']),

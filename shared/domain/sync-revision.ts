@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 
 /**
- * The revision of `spec.sync`, or of whatever claims to be one: 12 hex digits of the SHA-256 of its JSON with sorted
+ * The revision of `spec.sync`, or of whatever claims to be one: 32 hex digits of the SHA-256 of its JSON with sorted
  * keys. `paused` and `dryRun` of the defaults and of the profiles are no part of it, since they count at once for every
  * gateway. Takes any JSON, however deep; apart from the sorting of keys, the time grows with its length.
  */
-export const syncRevision = (sync: unknown): string => hashOf(withoutSwitches(sync)).slice(0, 12);
+export const syncRevision = (sync: unknown): string => hashOf(withoutSwitches(sync)).slice(0, 32);
 
 /** Name of the ControllerRevision (apps/v1) that holds a revision of `spec.sync`, as `sync` in its `data`. */
 export const revisionName = (crName: string, revision: string): string => `${crName}-sync-${revision}`;

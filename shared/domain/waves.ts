@@ -59,7 +59,7 @@ export const waveNames = (waves: readonly Wave[]): string[] => [...waves.map(({ 
  */
 export function planOf(waves: readonly Wave[]): string {
   const parts = waves.map(({ name, selector, gateways }) => [name, selectorParts(selector), gateways ?? null]);
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 12);
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
 }
 
 /** Whatever order its keys have. */

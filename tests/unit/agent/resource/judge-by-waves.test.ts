@@ -8,7 +8,7 @@ import type { ProfileSource } from '../../../../shared/domain/resolve-profile.ts
 import { planOf, rolloutKey } from '../../../../shared/domain/waves.ts';
 
 const [NEW, OLD] = ['b'.repeat(40), 'a'.repeat(40)];
-const [LIVE, BEFORE, OTHER] = ['1'.repeat(12), '2'.repeat(12), '3'.repeat(12)];
+const [LIVE, BEFORE, OTHER] = ['1'.repeat(32), '2'.repeat(32), '3'.repeat(32)];
 const mapping = (source: string) => ({ source, destination: 'x', required: true, template: false });
 const syncOf = (source: string, settings: object = {}, defaults: object = {}): ProfileSource => ({
   defaults,
@@ -182,7 +182,7 @@ suite('what cannot be decided leaves everything as it is', () => {
     ['something else than a revision', { status: statusOf({ stableRevision: '../../x' }) }, /cannot be understood/],
     ['an odd boundary', { status: statusOf({ admission: admission('zzz') }) }, /cannot be understood/],
     ['odd members', { status: statusOf({ admission: admission('all', 'all', 'g') }) }, /cannot be understood/],
-    ['a revision that is not at hand', { status: statusOf() }, /waiting for revision 222222222222 .*not at hand/],
+    ['a revision that is not at hand', { status: statusOf() }, /waiting for revision 2{32} .*not at hand/],
     [
       'a release of a revision that is not at hand',
       { status: statusOf({ ...admitted, revision: OTHER }) },

@@ -13,7 +13,7 @@ export const DEADLINE_MS = 1000;
 export const SOAK_MS = 100;
 
 /** Commits of the model: `S` is in place at the beginning. */
-type Commit = 'S' | 'A' | 'B';
+export type Commit = 'S' | 'A' | 'B' | 'C';
 
 /** What an agent has read in a status: what it is to have, and by which rollout. */
 interface Aim {

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Commit } from './model.ts';
+import {
+  apply,
+  control,
+  DEADLINE_MS,
+  deliver,
+  makeWorld,
+  read,
+  type Setup,
+  SOAK_MS,
+  type World,
+  withAgent,
+} from './model.ts';
+
+const setupOf = (more: object = {}, fits = [[true], [false]]): Setup => ({
+  spec: { waves: [{ name: 'canary' }], ...more },
+  fits,
+  bad: ['B'],
+});
+const sync = (world: World, index: number, setup: Setup) =>
+  deliver(apply(read(world, index, setup), index, setup), index);
+const begun = (setup: Setup, commit: Commit = 'A', world = makeWorld(setup)) =>
+  control({ ...control(world, setup), wanted: commit }, setup);
+const rolloutOf = ({ state }: World) => state?.rollout as NonNullable<World['state']>['rollout'];
+const later = (world: World, ms: number): World => ({ ...world, now: world.now + ms });
+
+/** Until nothing changes any more. */
+function settle(world: World, setup: Setup): World {
+  let next = world;
+  for (let turn = 0; turn < 8; turn += 1) {
+    next = control(next, setup);
+    for (const index of next.agents.keys()) next = sync(next, index, setup);
+  }
+  return next;
+}
+
+test('a canary that is created again has to show that it is well before others get the commit', () => {
+  const setup = setupOf();
+  let world = begun(setup);
+  world = withAgent(later(world, 300), 0, { createdAt: world.now + 200, report: undefined, seen: undefined });
+  world = control(world, setup);
+  assert.equal(rolloutOf(world).wave, 'canary');
+  world = control(sync(world, 0, setup), setup);
+  assert.equal(rolloutOf(world).wave, 'rest');
+});
+
+test('a canary that was not ready before lets nobody else have the commit', () => {
+  const setup = setupOf();
+  const world = begun(setup, 'A', withAgent(makeWorld(setup), 0, { notReadySince: 0 }));
+  assert.equal(rolloutOf(world).wave, 'canary');
+});
+
+test('a canary that breaks in the second in which the rollout began is not skipped', () => {
+  const setup = setupOf();
+  let world = begun(setup, 'A', { ...makeWorld(setup), now: 1100 });
+  world = control(withAgent(later(world, 500), 0, { notReadySince: 1000 }), setup);
+  assert.equal(rolloutOf(world).wave, 'canary');
+  assert.match(rolloutOf(world).message ?? '', /waits for g0/);
+});
+
+test('a gateway that is not ready any more while it soaks is not well', () => {
+  const setup = setupOf({ waves: [{ name: 'canary', soak: '1s' }] });
+  let world = control(sync(begun(setup), 0, setup), setup);
+  assert.equal(rolloutOf(world).phase, 'Soaking');
+  world = control(withAgent(later(world, 2000), 0, { notReadySince: world.now + 1000 }), setup);
+  assert.equal(rolloutOf(world).phase, 'Progressing');
+  world = control(later(world, DEADLINE_MS), setup);
+  assert.equal(rolloutOf(world).phase, 'Stopped');
+});
+
+test('an agent that starts again while its wave soaks gets the whole time again', () => {
+  const setup = setupOf({ waves: [{ name: 'canary', soak: '1s' }] });
+  let world = control(sync(begun(setup), 0, setup), setup);
+  const { seen } = world.agents[0] ?? {};
+  world = later(world, SOAK_MS - 1);
+  world = control(withAgent(world, 0, { seen: seen && { ...seen, rollout: undefined, state: 'busy' } }), setup);
+  assert.equal(rolloutOf(world).phase, 'Progressing');
+  world = control(later(withAgent(world, 0, { seen }), DEADLINE_MS - 1), setup);
+  assert.equal(rolloutOf(world).phase, 'Soaking');
+});
+
+test('one that flaps does not keep another from failing', () => {
+  const setup = setupOf({}, [[true], [true]]);
+  let world = sync(begun(setup), 0, setup);
+  const { seen } = world.agents[0] ?? {};
+  for (let turn = 0; turn < 2; turn += 1) {
+    const state = turn % 2 === 1 ? 'well' : 'busy';
+    world = control(withAgent(later(world, DEADLINE_MS / 2), 0, { seen: seen && { ...seen, state } }), setup);
+  }
+  assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).failures?.includes('g1')], ['Stopped', true]);
+});
+
+test('those that were told to rest get the whole time again', () => {
+  const setup = setupOf();
+  let world = begun(setup);
+  const resting = { rollout: undefined, commit: 'S', revision: 'r', state: 'resting' } as const;
+  world = control(withAgent(later(world, 2 * DEADLINE_MS), 0, { seen: resting }), setup);
+  assert.equal(rolloutOf(world).phase, 'Progressing');
+});
+
+test('going back twice goes to the one before, never forward', () => {
+  const setup = setupOf();
+  let world = settle(begun(setup), setup);
+  world = settle({ ...world, wanted: 'C' }, setup);
+  assert.equal(rolloutOf(world).stableCommit, 'C');
+  for (const expected of ['A', 'S']) {
+    world = settle({ ...settle({ ...world, rollback: undefined }, setup), rollback: 'previous' }, setup);
+    assert.equal(rolloutOf(world).stableCommit, expected);
+  }
+});
+
+test('a commit that failed is not tried again because the host shows another one for a moment', () => {
+  const setup = setupOf({ onFailure: 'Rollback' });
+  let world = settle(begun(setup, 'B'), setup);
+  assert.equal(rolloutOf(world).phase, 'RolledBack');
+  world = settle({ ...world, wanted: 'S' }, setup);
+  world = settle({ ...world, wanted: 'B' }, setup);
+  assert.deepEqual([rolloutOf(world).commit, rolloutOf(world).nextCommit], ['S', 'B']);
+  assert.match(rolloutOf(world).message ?? '', /not tried again/);
+  assert.equal(rolloutOf(control({ ...world, retry: 'B' }, setup)).commit, 'B');
+});
+
+test('a clock that was ahead keeps nobody waiting', () => {
+  const setup = setupOf({ onFailure: 'Rollback' });
+  const ahead = { ...makeWorld(setup), now: 1e9 };
+  let world = control(sync(begun(setup, 'B', ahead), 0, setup), setup);
+  assert.equal(rolloutOf(world).phase, 'RollingBack');
+  world = control({ ...world, now: 5000 }, setup);
+  assert.equal(rolloutOf(control(later(world, DEADLINE_MS), setup)).phase, 'RolledBack');
+});
+
+test('no more are let in at once because they are not ready', () => {
+  const setup = setupOf({ waves: [{ name: 'canary', maxConcurrent: 1 }] }, Array(6).fill([true]));
+  let world = makeWorld(setup);
+  world = begun(setup, 'A', withAgent(withAgent(world, 3, { notReadySince: 999 }), 4, { notReadySince: 999 }));
+  assert.equal(rolloutOf(world).admitted, 1);
+});
