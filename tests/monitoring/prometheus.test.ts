@@ -146,7 +146,8 @@ async function makeNews(world: WholePath, prometheus: Prometheus): Promise<void>
   await deliver(world);
 
   const profiles = { default: { mappings: [{ source: 'config', destination: 'config' }] } };
-  await applyGatewaySync(address, { repo: repository.url }, { sync: { defaults: { syncPeriod: 5 }, profiles } });
+  const sync = { defaults: { syncPeriod: 5 }, profiles };
+  await applyGatewaySync(address, { repo: repository.url }, { rollout: {}, sync });
   await writeFile(file, 'drifted');
   await untilContent('second');
 

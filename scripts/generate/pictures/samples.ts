@@ -4,7 +4,8 @@ import { createMetrics as createControllerMetrics } from '../../../controller/me
 import { renderResources } from '../../../controller/metrics/resource-metrics.ts';
 import { createMetrics as createReceiverMetrics } from '../../../receiver/metrics.ts';
 import type { Outcome } from '../../../receiver/routes/outcome.ts';
-import { isAttacked, isDown, MINUTES, minutesOfAttack, SITES, type Site, statusOf, syncsOf } from './fleet.ts';
+import { isAttacked, isDown, MINUTES, minutesOfAttack, SITES, type Site, syncsOf, waitOf } from './fleet.ts';
+import { statusOf } from './status.ts';
 
 /** Minutes between two scrapes. */
 const STEP = 0.25;
@@ -78,11 +79,13 @@ function leader(start: number, random: () => number): Program {
       for (const { pushed, applied } of syncsOf(site)) {
         if (isNow(applied, minute)) {
           metrics.requestSeconds.observe((applied - pushed) * 60 * around(0.2, random));
-          metrics.transitions.inc({ reason: 'Synced' });
         }
+        if (isNow(applied + waitOf(site, 1), minute)) metrics.transitions.inc({ reason: 'Synced' });
         if (isNow(pushed, minute))
           metrics.transitions.inc({ reason: isDown(minute, site) ? 'GitUnreachable' : 'Resolved' });
       }
+      const [before, now] = [minute - STEP, minute].map((moment) => statusOf(site, moment).rollout?.phase);
+      if (before !== now) metrics.transitions.inc({ reason: `Rollout${now}` });
       metrics.reconciles.inc({ outcome: random() < 0.01 ? 'failure' : 'success' }, isPoll ? 3 : 1);
       metrics.reconcileSeconds.observe(around(0.02, random));
       metrics.queueSeconds.observe(around(0.004, random));
@@ -151,11 +154,12 @@ function agent(site: Site, index: number, random: () => number): Program {
   metrics.onPeriod(site.isPaused ? 0 : 60);
   checked();
   return async (minute) => {
-    const isBroken = isDown(minute, site) && index > 0;
+    const wait = waitOf(site, index);
+    const isBroken = isDown(minute, site) && isDown(minute - wait, site) && index > 0;
     const isDue = (minute / STEP + index) % 4 === 0;
     if (isBroken && isDue) metrics.onSync('error', around(2, random));
     if (!isBroken && !site.isPaused && isDue) checked();
-    for (const { applied } of syncsOf(site).filter((sync) => isNow(sync.applied, minute))) {
+    for (const { applied } of syncsOf(site).filter((sync) => isNow(sync.applied + wait, minute))) {
       const size = Math.ceil(random() * 5);
       metrics.onFetch(around(0.3, random));
       metrics.onSync('success', around(0.5, random));
