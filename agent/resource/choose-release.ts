@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { type RolloutStatus, rolloutStatusSchema, type Wave } from '../../shared/api/rollout.ts';
+import { boundedLabels } from '../../shared/domain/bounded-labels.ts';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import { ALL, fittingWaves, isWithin, NOBODY, planOf, rolloutKey, waveOf } from '../../shared/domain/waves.ts';
 import { gatewayNameOf, type Identity } from '../plan/template-values.ts';
@@ -71,6 +72,6 @@ function isAdmitted(
   { identity }: Self,
 ): boolean {
   const key = rolloutKey(gatewayNameOf(identity, labels), identity.podName);
-  const wave = waveOf(fittingWaves(waves, labels), key, admission);
+  const wave = waveOf(fittingWaves(waves, new Map(boundedLabels(labels))), key, admission);
   return isWithin(key, admission[wave]?.admitted ?? NOBODY);
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { timerMs } from '../../shared/domain/duration.ts';
 import type { Logger } from '../../shared/log.ts';
 import { type ReloadProblem, reloadProblem } from '../gateway/gateway.ts';
+import type { Verification } from '../gateway/verification.ts';
 import type { Verifier } from '../gateway/verifier.ts';
 import type { Applied, StartPolicy } from '../plan/manifest.ts';
 import type { Announcer } from '../report/announcer.ts';
@@ -9,6 +10,7 @@ import { describeFailure } from '../report/describe-failure.ts';
 import type { SyncOutcome } from '../report/news.ts';
 import { type Intent, judgeResource, type Surroundings, UNKNOWN, type Verdict } from '../resource/judge-resource.ts';
 import type { WatchedResource } from '../resource/watch-resource.ts';
+import { fetchDelay, retryDelay } from './delays.ts';
 
 export interface SyncLoopOptions {
   profileName: string;
@@ -162,8 +164,8 @@ export class SyncLoop {
       // The gateway may start now, and has to, before it can be notified of anything.
       this.#mayStart = true;
       const problem = outcome.kind === 'synced' ? await this.#reload(intent) : undefined;
-      if (outcome.kind === 'synced' && !problem) this.#verify(intent);
-      const verification = this.#options.verifier.stateOf(intent);
+      const isInPlace = outcome.kind === 'synced' && !problem;
+      const verification = isInPlace ? this.#verify(intent) : this.#options.verifier.stateOf(intent);
       await this.#options.announcer.announce({ kind: 'done', intent, verification, outcome, durationMs, problem });
     } catch (error) {
       return await this.#onFailure(intent, error, performance.now() - started);
@@ -189,9 +191,11 @@ export class SyncLoop {
     return undefined;
   }
 
-  /** What is no longer asked for is not verified. */
-  #verify(intent: Intent): void {
-    if (!this.#wake.signal.aborted) this.#options.verifier.begin(intent, () => this.#looked.abort());
+  /** What is no longer asked for is not verified; until somebody looks, it must not pass for what needs no look. */
+  #verify(intent: Intent): Verification | undefined {
+    const { verifier } = this.#options;
+    if (!this.#wake.signal.aborted) verifier.begin(intent, () => this.#looked.abort());
+    return verifier.stateOf(intent) ?? (intent.verification && { state: 'Running' });
   }
 
   async #tidy(signal: AbortSignal): Promise<void> {
@@ -230,21 +234,4 @@ export class SyncLoop {
 function intentAfter(verdict: Verdict, before: Intent | undefined): Intent | undefined {
   if (verdict.kind === 'act') return verdict.intent;
   return verdict.kind === 'unsettled' ? before : undefined;
-}
-
-/** Bounds of the time before a failed sync is tried again, in milliseconds. */
-const BACKOFF_MS = { base: 1_000, max: 60_000 };
-/** So many gateways of one resource may start at once without a host noticing. */
-const FREE_GATEWAYS = 20;
-const SPREAD_MS = { perGateway: 10, max: 10_000 };
-
-/** Milliseconds before the next try: exponential with jitter over its upper half. `random` is between 0 and 1. */
-export function retryDelay(failures: number, random: number): number {
-  const ceiling = Math.min(BACKOFF_MS.max, BACKOFF_MS.base * 2 ** (failures - 1));
-  return ceiling * (0.5 + random / 2);
-}
-
-/** Milliseconds before a fetch, so that hundreds of agents of one resource do not ask the host in one moment. */
-export function fetchDelay(gateways: number, random: number): number {
-  return gateways <= FREE_GATEWAYS ? 0 : random * Math.min(SPREAD_MS.max, gateways * SPREAD_MS.perGateway);
 }

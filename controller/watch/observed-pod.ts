@@ -2,11 +2,13 @@ import { BOUNDS } from '../../shared/api/bounds.ts';
 import { AGENT_CONTAINER, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import type { SyncReport, SyncReportStatus } from '../../shared/api/sync-report.ts';
+import { boundedLabels } from '../../shared/domain/bounded-labels.ts';
 import { clip, MAX_UID } from './observed-text.ts';
 import { type StartingStatus, waitingOf } from './observed-waiting.ts';
 
 interface Container {
   name: string;
+  env?: { name: string; value?: string; valueFrom?: { fieldRef?: { fieldPath: string } } }[];
   securityContext?: { runAsUser?: number };
 }
 
@@ -28,6 +30,7 @@ export interface ObservedPod {
   name: string;
   uid: string;
   crName: string | undefined;
+  /** The one that its agent has. */
   gatewayName: string;
   profile: string;
   serviceAccountName: string;
@@ -39,7 +42,7 @@ export interface ObservedPod {
   createdAt?: number;
   /** Since when it has not been ready, in milliseconds since the epoch; undefined where it is. */
   notReadySince?: number | undefined;
-  /** As they are, for the waves of a rollout. */
+  /** For the waves of a rollout. */
   labels?: Record<string, string>;
   /** Why it does not start, in a few words; undefined where it does, or where nobody knows yet. */
   waiting?: string | undefined;
@@ -52,20 +55,17 @@ const ENDED = new Set(['Succeeded', 'Failed']);
 /** Keeps what is used of a pod. */
 export function projectPod({ metadata, spec, status }: Pod): ObservedPod {
   return {
-    ...identityOf(metadata),
+    ...identityOf(metadata, findSidecar(spec)),
     serviceAccountName: spec.serviceAccountName ?? 'default',
     sidecar: sidecarOf({ metadata, spec }),
     live: metadata.deletionTimestamp === undefined && !ENDED.has(status?.phase ?? ''),
     createdAt: Date.parse(metadata.creationTimestamp),
     notReadySince: notReadySince(metadata, status),
-    labels: Object.fromEntries(Object.entries(metadata.labels ?? {}).slice(0, MAX_LABELS)),
+    labels: Object.fromEntries(boundedLabels(Object.entries(metadata.labels ?? {}))),
     waiting: waitingOf(status),
     userUnset: isUserUnset(spec),
   };
 }
-
-/** Anybody may set as many as they like. */
-const MAX_LABELS = 64;
 
 /** A pod of which nobody has said anything yet has not been ready since it was made. */
 function notReadySince({ creationTimestamp }: ObjectMeta, status: Pod['status']): number | undefined {
@@ -74,16 +74,27 @@ function notReadySince({ creationTimestamp }: ObjectMeta, status: Pod['status'])
   return Date.parse(ready?.lastTransitionTime ?? creationTimestamp);
 }
 
-/** Who a pod is, as its metadata tell: annotations have any length, since anybody sets them. */
-export function identityOf(metadata: ObjectMeta) {
+/**
+ * Who a pod is, as its metadata tell: annotations have any length, since anybody sets them. What its sidecar was told
+ * when it was created counts more, as nobody can change that any more.
+ */
+export function identityOf(metadata: ObjectMeta, sidecar?: Container) {
   const { namespace, name, uid, annotations = {}, labels } = metadata;
-  const gatewayName = annotations[POD_ANNOTATIONS.gatewayName] ?? labels?.['app.kubernetes.io/name'] ?? name;
+  const given = sidecar ? nameGivenTo(sidecar, name) : annotations[POD_ANNOTATIONS.gatewayName];
   return {
     ...{ namespace, name, uid },
     crName: clip(annotations[POD_ANNOTATIONS.crName], BOUNDS.text),
-    gatewayName: clip(gatewayName, BOUNDS.text),
+    gatewayName: clip(given ?? labels?.['app.kubernetes.io/name'] ?? name, BOUNDS.text),
     profile: clip(annotations[POD_ANNOTATIONS.profile] ?? 'default', BOUNDS.text),
   };
+}
+
+/** The gateway's name as the injector writes it; of two variables of one name the last one counts. */
+function nameGivenTo({ env = [] }: Container, podName: string): string | undefined {
+  const variable = env.findLast(({ name }) => name === 'GATEWAY_NAME');
+  if (variable?.valueFrom?.fieldRef?.fieldPath === 'metadata.name') return podName;
+  // The kubelet takes `$$` for a plain `$`.
+  return variable?.value?.replaceAll('$$', () => '$');
 }
 
 function sidecarOf({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): ObservedPod['sidecar'] {

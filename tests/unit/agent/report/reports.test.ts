@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import * as v from 'valibot';
 import { reportStatus } from '../../../../agent/report/reports.ts';
-import { fetchDelay, retryDelay } from '../../../../agent/sync/sync-loop.ts';
+import { fetchDelay, retryDelay } from '../../../../agent/sync/delays.ts';
 import { syncReportStatusSchema } from '../../../../shared/api/sync-report.ts';
 
 const identity = { podName: 'p', podUid: 'u', namespace: 'n', crName: 'c', profile: 'default', gatewayName: undefined };

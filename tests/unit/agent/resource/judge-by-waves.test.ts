@@ -112,6 +112,14 @@ suite('where changes go by waves', () => {
     test(`and ${name}`, () => assert.deepEqual(summaryOf(intentOf({ status })), expected));
   }
 
+  test('a label beyond those that the controller keeps does not count', () => {
+    const many = (count: number) => Array.from({ length: count }, (_, n): [string, string] => [`a${n}`, 'x']);
+    const status = statusOf({ admission: admission('all') });
+    const given = (count: number) => intentOf({ status, knownLabels: new Map([...many(count), ...labels]) });
+    assert.deepEqual(summaryOf(given(200)), RELEASE);
+    assert.deepEqual(summaryOf(given(256)), STABLE);
+  });
+
   test('and the rollout is complete: everybody has the release, whatever the plan and the labels', () => {
     const complete = { phase: 'Complete', stableCommit: NEW, stableRef: 'v2', stableRevision: LIVE } as const;
     const plans = [admission('all', 'all'), admission(''), []];

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
-import { projectReport } from '../../../../controller/watch/observed-pod.ts';
+import { projectPod, projectReport } from '../../../../controller/watch/observed-pod.ts';
 import { fingerprintOf, projectRoleBinding } from '../../../../controller/watch/observed-role-binding.ts';
 import { StringPool } from '../../../../controller/watch/string-pool.ts';
 import { BOUNDS } from '../../../../shared/api/bounds.ts';
@@ -74,6 +74,25 @@ suite('however large an object is, little is kept', () => {
     const kept = JSON.stringify(projectGatewaySync(raw));
     // Two bytes for each character, as V8 keeps texts with unusual letters.
     assert.ok(2 * kept.length < 80_000, `${2 * kept.length} bytes`);
+  });
+
+  test('of a pod: less than 40 kB', () => {
+    const kept = (labels: Record<string, string>) =>
+      projectPod({
+        metadata: {
+          ...metadata,
+          labels,
+          annotations: { 'sync.io/cr-name': ofMegabyte, 'sync.io/profile': ofMegabyte },
+        },
+        spec: { initContainers: [{ name: 'sync-agent', env: [{ name: 'GATEWAY_NAME', value: ofMegabyte }] }] },
+      });
+    for (const labels of [entries(3_000, 317, 'v'.repeat(63)), entries(20_000, 6, 'v')]) {
+      const size = JSON.stringify(kept(labels)).length;
+      assert.ok(size < 40_000, `${size} bytes`);
+      assert.ok(Object.keys(kept(labels).labels ?? {}).length <= 256);
+    }
+    const usual = { ...entries(200, 20, 'v'.repeat(20)), tier: 'canary' };
+    assert.deepEqual(kept(usual).labels, usual);
   });
 
   test('of a RoleBinding', () => {
