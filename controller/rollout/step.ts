@@ -8,6 +8,7 @@ import { isBack, isLater, isSkipped, type Standing, standingOf } from './standin
 import {
   begin,
   givenUpWith,
+  iso,
   isSame,
   makeFirst,
   noteComplete,
@@ -247,8 +248,6 @@ function wakeIn(
   const later = times.filter((time) => time > now);
   return later.length > 0 ? Math.min(...later) - now : undefined;
 }
-
-const iso = (time: number): string => new Date(time).toISOString();
 
 /** Leaves out what is undefined. */
 function clean(rollout: { [Key in keyof RolloutStatus]: RolloutStatus[Key] | undefined }): RolloutStatus {

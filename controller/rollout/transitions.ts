@@ -20,7 +20,8 @@ const stableFields = ({ commit, ref, revision }: Release) => ({
   stableRevision: revision,
 });
 
-const iso = (time: number): string => new Date(time).toISOString();
+/** As the status has times: milliseconds since the epoch in RFC 3339. */
+export const iso = (time: number): string => new Date(time).toISOString();
 const noCounts = { admitted: 0, verified: 0, failed: 0, total: 0, summary: '' };
 
 /** What is in place counts as complete, since there is nothing yet that could be protected. Earlier orders are none. */
