@@ -1,13 +1,13 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { isWithin, NOBODY } from '../../shared/domain/waves.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
-import { isLater, isSkipped, type Standing } from './standing.ts';
+import { currentWave, isLater, isSkipped, type Standing } from './standing.ts';
 
 /** Names of the gateways that have failed: who failed once has failed. */
 export function failuresOf(rollout: RolloutStatus, standing: Standing, { deadlineMs, now }: RolloutInput): string[] {
-  const { failures = [], admittedAt, soakStartedAt, wave, admission } = rollout;
+  const { failures = [], admittedAt, soakStartedAt, admission } = rollout;
   const { verified, failing } = standing;
-  const index = admission.findIndex((entry) => entry.wave === wave);
+  const index = currentWave(rollout);
   // An agent that is restarted while all soak gets the whole time again.
   const since = soakStartedAt === undefined ? admittedAt : undefined;
   // Pods that came to an earlier wave since may have trouble of any kind: they count if they say so themselves.

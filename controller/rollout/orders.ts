@@ -1,6 +1,6 @@
-import type { RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
+import type { RolloutPhase } from '../../shared/api/rollout.ts';
 import type { Release, RolloutInput, RolloutState } from './rollout-input.ts';
-import { begin, isSame, releaseOf, rollBack, stableOf } from './transitions.ts';
+import { begin, handledOf, isSame, releaseOf, rollBack, stableOf } from './transitions.ts';
 
 /** Phases in which a release was given up. */
 const GIVEN_UP: readonly RolloutPhase[] = ['Stopped', 'RollingBack', 'RolledBack'];
@@ -21,16 +21,9 @@ export function obey(state: RolloutState, input: RolloutInput): RolloutState {
     const target = targetOf(rollback, next);
     if (target) next = rollBack(next, target, input);
   }
-  return { ...next, rollout: withHandled(next.rollout, input) };
-}
-
-/** Notes the orders that there are; one that is gone may come again. */
-function withHandled<T extends Pick<RolloutStatus, 'handled'>>(
-  { handled: _, ...rollout }: T,
-  { rollback, retry }: Pick<RolloutInput, 'rollback' | 'retry'>,
-) {
-  const handled = { ...(rollback !== undefined && { rollback }), ...(retry !== undefined && { retry }) };
-  return { ...rollout, ...(Object.keys(handled).length > 0 && { handled }) };
+  // An order that is gone may come again.
+  const { handled: _, ...rollout } = next.rollout;
+  return { ...next, rollout: { ...rollout, ...handledOf(input) } };
 }
 
 /** What to go back to: the stable release while another is on its way, else the one before; or a commit of the history. */

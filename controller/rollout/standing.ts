@@ -32,6 +32,10 @@ export function standingOf(rollout: RolloutStatus, gateways: readonly RolloutGat
   };
 }
 
+/** Index of the wave that is under way; -1 where none is. */
+export const currentWave = ({ admission, wave }: RolloutStatus): number =>
+  admission.findIndex((entry) => entry.wave === wave);
+
 /** Whether a gateway reports the release of this very rollout, and is well with it: an older report proves nothing. */
 function hasRelease(gateway: RolloutGateway, { number, commit, revision, startedAt }: RolloutStatus): boolean {
   const { report, notReadySince } = gateway;

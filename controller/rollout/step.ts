@@ -4,7 +4,7 @@ import { admitMore, amountOf, makeAdmission } from './admission.ts';
 import { awaitedIn, failuresOf, withFailures } from './failures.ts';
 import { obey } from './orders.ts';
 import type { Release, RolloutGateway, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
-import { isBack, isLater, isSkipped, type Standing, standingOf } from './standing.ts';
+import { currentWave, isBack, isLater, isSkipped, type Standing, standingOf } from './standing.ts';
 import {
   begin,
   givenUpWith,
@@ -156,7 +156,7 @@ function fail(state: RolloutState, failures: string[], input: RolloutInput): Adv
 /** One wave after the other: admits, waits, lets soak. */
 function pursue(state: RolloutState, standing: Standing, input: RolloutInput): Advanced {
   const { rollout } = state;
-  const index = rollout.admission.findIndex(({ wave }) => wave === rollout.wave);
+  const index = currentWave(rollout);
   const entry = rollout.admission[index];
   if (!entry) return { state: noteComplete(state, input), wait: NONE };
   if (rollout.waveStartedAt === undefined) {
@@ -236,8 +236,8 @@ function wakeIn(
   { rollout }: RolloutState,
   { now, deadlineMs, soakMs, window, wanted }: RolloutInput,
 ): number | undefined {
-  const { phase, admittedAt, soakStartedAt, startedAt, wave, admission } = rollout;
-  const index = admission.findIndex((entry) => entry.wave === wave);
+  const { phase, admittedAt, soakStartedAt, startedAt } = rollout;
+  const index = currentWave(rollout);
   const due: (number | undefined)[] = [];
   const isOpen = UNDER_WAY.includes(phase) || rollout.nextCommit !== undefined;
   if (wanted && isOpen && window.changesAt !== undefined) due.push(window.changesAt);

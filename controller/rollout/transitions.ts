@@ -28,18 +28,22 @@ const noCounts = { admitted: 0, verified: 0, failed: 0, total: 0, summary: '' };
 export function makeFirst(input: RolloutInput): RolloutState | undefined {
   const release = input.inPlace ?? input.wanted;
   if (!release) return undefined;
-  const { rollback, retry, now } = input;
-  const handled = { ...(rollback !== undefined && { rollback }), ...(retry !== undefined && { retry }) };
   const rollout: RolloutStatus = {
     ...{ number: 1, phase: 'Complete', ...noCounts },
     ...releaseOf(release),
     ...stableFields(release),
-    startedAt: iso(now),
+    startedAt: iso(input.now),
     plan: input.plan,
     admission: makeAdmission(input.spec, input.gateways, ALL),
-    ...(Object.keys(handled).length > 0 && { handled }),
+    ...handledOf(input),
   };
   return { rollout, history: remembered([], release, input) };
+}
+
+/** Notes the orders that there are, if any. */
+export function handledOf({ rollback, retry }: RolloutInput): Pick<RolloutStatus, 'handled'> {
+  const handled = { ...(rollback !== undefined && { rollback }), ...(retry !== undefined && { retry }) };
+  return Object.keys(handled).length > 0 ? { handled } : {};
 }
 
 /** The newest first, each once. */

@@ -2,7 +2,7 @@ import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
 import type { RolloutGateway, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
-import { isBack, isSkipped, type Standing, standingOf } from './standing.ts';
+import { currentWave, isBack, isSkipped, type Standing, standingOf } from './standing.ts';
 
 /** Adds to a state what people read of it: counts, a few words, and one sentence. */
 export function describe({ rollout, history }: RolloutState, wait: Wait, input: RolloutInput): RolloutState {
@@ -36,7 +36,7 @@ function countsOf(rollout: RolloutStatus, { counted, admitted, verified }: Stand
 function summaryOf(rollout: RolloutStatus, { standing, input }: Context): string {
   const { phase, wave, verified, total, nextCommit } = rollout;
   const next = nextCommit ? `; ${short(nextCommit)} waits` : '';
-  const index = indexOf(rollout);
+  const index = currentWave(rollout);
   const members = standing.membersOf(index);
   const where = `${wave} ${members.filter((gateway) => standing.verified.has(gateway)).length}/${members.length}`;
   switch (phase) {
@@ -59,7 +59,6 @@ function summaryOf(rollout: RolloutStatus, { standing, input }: Context): string
   }
 }
 
-const indexOf = ({ admission, wave }: RolloutStatus): number => admission.findIndex((entry) => entry.wave === wave);
 const short = (commit: string): string => commit.slice(0, 8);
 
 function messageOf(rollout: RolloutStatus, wait: Wait, context: Context): string {
@@ -103,7 +102,7 @@ const backOf = ({ verified, total }: RolloutStatus): string =>
 /** Those that nobody waits for, since they were not ready before. */
 function skippedIn(rollout: RolloutStatus, { standing }: Context): string {
   const skipped = standing
-    .membersOf(indexOf(rollout))
+    .membersOf(currentWave(rollout))
     .filter((gateway) => isSkipped(gateway, rollout.startedAt) && !standing.verified.has(gateway))
     .map(({ name }) => name)
     .sort();
@@ -116,7 +115,7 @@ function waitedFor(rollout: RolloutStatus, { standing }: Context): string {
   const names =
     phase === 'RollingBack'
       ? standing.counted.filter((gateway) => !isBack(gateway, rollout))
-      : standing.membersOf(indexOf(rollout)).filter((each) => isOpen(each) && !isSkipped(each, rollout.startedAt));
+      : standing.membersOf(currentWave(rollout)).filter((each) => isOpen(each) && !isSkipped(each, rollout.startedAt));
   return named(names.map(({ name }) => name).sort(), names.length) || 'nobody';
 }
 

@@ -49,17 +49,20 @@ const webhookSchema = v.pipe(
 
 const callTimeout = (description: string) => durationBetween('1s', '5m', description);
 
-const reloadRequestSchema = v.object({
-  method: v.optional(v.pipe(v.picklist(['GET', 'POST', 'PUT']), v.description('HTTP method.')), 'POST'),
-  path: v.pipe(
+const gatewayPath = (description: string) =>
+  v.pipe(
     v.string(),
     v.maxLength(BOUNDS.text),
     cel({
       rule: "self.startsWith('/') && !self.startsWith('//')",
       message: 'must be a path that begins with a single /',
     }),
-    v.description('Path on the gateway in the same pod.'),
-  ),
+    v.description(description),
+  );
+
+const reloadRequestSchema = v.object({
+  method: v.optional(v.pipe(v.picklist(['GET', 'POST', 'PUT']), v.description('HTTP method.')), 'POST'),
+  path: gatewayPath('Path on the gateway in the same pod.'),
   headersFrom: v.optional(
     v.pipe(
       v.array(
@@ -73,26 +76,10 @@ const reloadRequestSchema = v.object({
   timeout: v.optional(callTimeout('Time for this call, 1s to 5m. Left out: reload.timeout.')),
 });
 
-const readyPathSchema = v.pipe(
-  v.string(),
-  v.maxLength(BOUNDS.text),
-  cel({
-    rule: "self.startsWith('/') && !self.startsWith('//')",
-    message: 'must be a path that begins with a single /',
-  }),
-  v.description('Path that answers 2xx once the gateway can be told to reload.'),
-);
+const readyPathSchema = gatewayPath('Path that answers 2xx once the gateway can be told to reload.');
 
 const verifyRequestSchema = v.object({
-  path: v.pipe(
-    v.string(),
-    v.maxLength(BOUNDS.text),
-    cel({
-      rule: "self.startsWith('/') && !self.startsWith('//')",
-      message: 'must be a path that begins with a single /',
-    }),
-    v.description('Path on the gateway in the same pod.'),
-  ),
+  path: gatewayPath('Path on the gateway in the same pod.'),
   expectStatus: v.optional(integer(100, 599, 'Status that means that the gateway is well. Left out: any 2xx.')),
 });
 
