@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { request } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { test } from 'node:test';
@@ -61,10 +60,12 @@ test('a body is not waited for, whatever it is sent to', async (t) => {
   const server = await serveOperations({ host: '127.0.0.1', port: 0 });
   t.after(() => server.close().closeAllConnections());
   const { port } = server.address() as AddressInfo;
-  const socket = connect({ host: '127.0.0.1', port }).resume();
+  // It may end by a reset, since nobody read all that it sent.
+  const socket = connect({ host: '127.0.0.1', port }).on('error', () => {});
+  socket.resume();
   socket.write('POST /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\nx');
   const started = performance.now();
-  await once(socket, 'close');
+  await new Promise((resolve) => socket.once('close', resolve));
   assert.ok(performance.now() - started < 4_000, 'long before a head would have to be there');
 });
 

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { createServer, request } from 'node:http';
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
@@ -83,23 +84,26 @@ interface Pace {
   end?: number;
 }
 
+async function passBack(answer: IncomingMessage, outgoing: ServerResponse, pace: Pace): Promise<void> {
+  outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
+  const body = await buffer(answer);
+  if (body.length < 20_000) return void outgoing.end(body);
+  for (let at = 0; at < body.length && !outgoing.destroyed; at += pace.bytes) {
+    if (at >= (pace.end ?? Number.POSITIVE_INFINITY)) return;
+    outgoing.write(body.subarray(at, at + pace.bytes));
+    await sleep(100);
+  }
+  outgoing.end();
+}
+
 /** Passes requests on to a git server, and its packs back at a pace. */
 async function startSlowHost(t: TestContext, to: string, pace: Pace): Promise<string> {
   const server = createServer((incoming, outgoing) => {
     const headers = { ...incoming.headers, host: new URL(to).host };
-    const passed = request(`${to}${incoming.url}`, { method: incoming.method ?? 'GET', headers }, async (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
-      const chunks: Buffer[] = [];
-      for await (const chunk of answer) chunks.push(chunk as Buffer);
-      const body = Buffer.concat(chunks);
-      if (body.length < 20_000) return void outgoing.end(body);
-      for (let at = 0; at < body.length && !outgoing.destroyed; at += pace.bytes) {
-        if (at >= (pace.end ?? Number.POSITIVE_INFINITY)) return;
-        outgoing.write(body.subarray(at, at + pace.bytes));
-        await sleep(100);
-      }
-      outgoing.end();
-    });
+    const passed = request(`${to}${incoming.url}`, { method: incoming.method ?? 'GET', headers });
+    // Git gives up, or the server behind ends first.
+    const fail = () => outgoing.destroy();
+    passed.on('error', fail).on('response', (answer) => passBack(answer, outgoing, pace).catch(fail));
     incoming.pipe(passed);
   });
   server.listen(0, '127.0.0.1');
