@@ -21,6 +21,7 @@ import { Reports } from './report/reports.ts';
 import { Revisions } from './resource/revisions.ts';
 import { watchResource } from './resource/watch-resource.ts';
 import { runAgent } from './run-agent.ts';
+import { tidyLfs } from './sync/provide-content.ts';
 import { sync } from './sync/sync.ts';
 import type { SyncDependencies } from './sync/sync-aim.ts';
 import { SyncLoop } from './sync/sync-loop.ts';
@@ -98,10 +99,9 @@ function httpOf({ GIT_DENIED_NETWORKS, GIT_ALLOW_LOCAL }: AgentConfig): GuardedH
 }
 
 /** Housekeeping after the sync of another commit. */
-async function tidy({ clone, lfs, manifestFile }: SyncDependencies, signal: AbortSignal): Promise<void> {
-  await clone.tidy(signal);
-  const { files } = await manifestFile.read();
-  await lfs.tidy([...files.values()], (blobs) => clone.pointers(blobs));
+async function tidy(dependencies: SyncDependencies, signal: AbortSignal): Promise<void> {
+  await dependencies.clone.tidy(signal);
+  await tidyLfs(dependencies);
 }
 
 interface Served {

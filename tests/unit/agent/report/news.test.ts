@@ -77,6 +77,15 @@ suite('news', () => {
     assert.equal(last?.report?.files?.added, 1);
   });
 
+  test('commits that the clone has no room for are named, once', () => {
+    const outcome = { kind: 'synced' as const, plan: planOf(), lost: ['b'.repeat(40), 'c'.repeat(40)] };
+    const [first, second, third] = tell(done([added]), done([], { outcome }), done([], { outcome }));
+    assert.equal(first?.report?.message, undefined);
+    assert.equal(second?.report?.state, 'Synced');
+    assert.match(second?.report?.message ?? '', /no room for 2 earlier commits, .* needs the git host: b+, c+$/);
+    assert.equal(third?.report, undefined);
+  });
+
   test('a failure is counted each time and reported once', () => {
     const error = new TerminalError('no', { code: 'x', reason: 'X' });
     const [first, second] = tell(failed(error), failed(error));
