@@ -42,7 +42,7 @@ async function main(): Promise<void> {
   const onFetch = metrics.onFetch.bind(metrics);
   const given = { git, http: httpOf(config), keyFolder, uid: user.uid, log, onFetch };
   const dependencies = await wireSync(config, given);
-  const { identity, labelsFile, manifestFile, gateway, verifier, lock } = dependencies;
+  const { identity, labelsFile, manifestFile, clone, gateway, verifier, lock } = dependencies;
   const client = new KubernetesClient(ApiCredentials.load(), { userAgent: `sync-agent/${version}`, maxSockets: 4 });
   const reportLog = log.child({ component: 'report' });
   const reports = await Reports.start({ client, identity, labelsFile, manifestFile, log: reportLog });
@@ -54,7 +54,8 @@ async function main(): Promise<void> {
       self: () => ({ identity, labels: labelsNow(labelsFile) }),
       findRevision: revisions.find.bind(revisions),
     },
-    sync: (intent) => sync(intent, dependencies, fetchStopping),
+    sync: (intent, signal) => sync(intent, dependencies, AbortSignal.any([fetchStopping, signal])),
+    isAtHand: (commit) => clone.has(commit).catch(() => false), // the sync says what is wrong
     reload: (intent) => gateway.catchUp(intent),
     verifier,
     tidy: (signal) => tidy(dependencies, signal),

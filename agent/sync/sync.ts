@@ -82,10 +82,11 @@ async function bringAbout(plan: Plan, aim: SyncAim, dependencies: SyncDependenci
   if (!isNoted(intent, manifest.applied) || plan.changes.length + plan.corrected.length + plan.disowned.length > 0) {
     const files = plan.changes.flatMap((change) => ('file' in change ? [change.file] : []));
     await provideFiles(files, aim, dependencies);
+    aim.signal.throwIfAborted();
     if (plan.changes.length > 0) await beforeChange(intent, dependencies);
     const { groupWrite } = intent.profile;
     const source = { openContents: () => openContents(dependencies), values };
-    const target = { root, lock, manifestFile, groupWrite, log, ...source };
+    const target = { root, lock, manifestFile, groupWrite, log, signal: aim.signal, ...source };
     await applyChanges(plan, target, appliedBy(intent)).catch((error) => {
       baseline.forget();
       throw error;
