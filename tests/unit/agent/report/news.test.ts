@@ -4,24 +4,10 @@ import type { Verification } from '../../../../agent/gateway/verification.ts';
 import type { Drift } from '../../../../agent/plan/drift.ts';
 import type { Change, Plan } from '../../../../agent/plan/plan-changes.ts';
 import { type Happening, type News, NOTHING_SAID, news } from '../../../../agent/report/news.ts';
-import { type Intent, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
-import { resolveProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { TerminalError, TransientError, WaitingError } from '../../../../shared/errors.ts';
+import { intentOf } from '../../../support/intents.ts';
 
-const mapping = { source: '.', destination: '.', required: true, template: false };
-const profile = resolveProfile({ profiles: { default: { mappings: [mapping] } } }, 'default');
-assert.ok(profile);
-const intent: Intent = {
-  generation: 1,
-  repo: 'https://git.test/x',
-  ignoresHostKey: false,
-  ref: 'main',
-  commit: 'a'.repeat(40),
-  profile,
-  verify: 'none',
-  submodules: false,
-  reload: reloadSettings({ gateway: undefined }),
-};
+const intent = intentOf();
 
 const file = { path: 'a', source: 'a', blob: '', executable: false, template: false };
 const added: Change = { kind: 'add', path: 'a', reason: 'New', file };
