@@ -201,8 +201,10 @@ function syncedFinding({ commit, ref, profile }: Intent, { problem, drift, lost 
   return { ...differing, state, ...message };
 }
 
-const noRoomFor = (commits: string[]): string =>
-  `the volume of the clone has no room for ${commits.length} earlier commits, and going back to them needs the git host: ${commits.slice(0, 5).join(', ')}`;
+function noRoomFor(commits: string[]): string {
+  const more = commits.length > 5 ? ` and ${commits.length - 5} more` : '';
+  return `the volume of the clone has no room for earlier commits, and going back to them needs the git host: ${commits.slice(0, 5).join(', ')}${more}`;
+}
 
 function driftFinding(
   drift: Drift[],

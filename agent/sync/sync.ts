@@ -48,7 +48,7 @@ async function attempt(intent: Intent, dependencies: SyncDependencies, signal: A
   const plan = await planSync(aim, dependencies);
   if (!intent.profile.dryRun) await bringAbout(plan, aim, dependencies);
   await keepCommit(intent, dependencies);
-  const { lost } = dependencies.clone.pins;
+  const lost = dependencies.clone.pins.lost.filter((commit) => intent.earlier?.includes(commit));
   if (intent.profile.dryRun) return { kind: 'planned', plan, lost };
   if (plan.changes.length === 0) return { kind: 'synced', plan, lost };
   return { kind: 'synced', plan, lost, author: await authorOf(intent, dependencies) };
