@@ -6,6 +6,7 @@ import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { CLONE_VOLUME, onVolume } from '../../shared/io/volume-error.ts';
 import type { Logger } from '../../shared/log.ts';
 import { FETCHED_REF, fetchedCommit, OFFLINE_PROMISOR } from './fetch-commit.ts';
+import { Pins } from './pins.ts';
 import { emptyFolder, healClone } from './tidy-clone.ts';
 
 export interface RepositoryOptions {
@@ -33,6 +34,7 @@ const damage =
 /** The folder with git's objects: opened, healed, made again. */
 export class Repository {
   readonly path: string;
+  readonly pins: Pins;
   readonly #git: Git;
   readonly #log: Logger;
   /** Undefined before it was opened. */
@@ -47,6 +49,7 @@ export class Repository {
   constructor({ git, path, log }: RepositoryOptions) {
     this.#git = git;
     this.path = path;
+    this.pins = new Pins(git, path);
     this.#log = log;
   }
 
@@ -79,6 +82,7 @@ export class Repository {
   async recreate(commit: string): Promise<void> {
     this.#log.warn({ path: this.path }, 'clone is made again');
     this.#contents = undefined;
+    this.pins.forget();
     await emptyFolder(this.path);
     await this.#init(commit);
     this.#contents = NOTHING;
@@ -91,6 +95,7 @@ export class Repository {
    */
   async makeRoom(commit: string): Promise<boolean> {
     if (this.#roomFor === commit) return false;
+    await this.pins.loseAll().catch(() => {}); // it cannot be read, and is deleted
     await this.recreate(commit);
     this.#roomFor = commit;
     return true;

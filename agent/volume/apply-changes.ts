@@ -21,6 +21,8 @@ export interface Target {
   values: TemplateValues;
   groupWrite: boolean;
   log: Logger;
+  /** Where it has aborted before the first file moves, none does. */
+  signal?: AbortSignal;
 }
 
 /**
@@ -40,6 +42,7 @@ export async function applyChanges(plan: Plan, target: Target, applied: Applied)
   const moves: Move[] = [];
   const mover = new FileMover(root, moves, target);
   try {
+    target.signal?.throwIfAborted();
     lock.check();
     await manifestFile.append(updateBefore(plan, records, await manifestFile.read()));
     lock.check();
