@@ -5,7 +5,7 @@ import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import { type KubernetesClient, METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
-import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+import { type ObservedGatewaySync, projectGatewaySync } from '../watch/observed-gateway-sync.ts';
 
 export interface StatusWriterOptions {
   client: KubernetesClient;
@@ -99,8 +99,9 @@ export class StatusWriter {
         this.#written.set(key, outcome.written);
         break;
       }
-      // Whom a rollout lets in depends on what it was: what another leader made of it has to be judged first.
-      if (mergePatchOf(stored.status.rollout, outcome.live.status.rollout) !== undefined) throw outcome.conflict;
+      // Whom a rollout lets in depends on what it was, and on what people ask for: that has to be judged first.
+      const isRollout = mergePatchOf(stored.status.rollout, status.rollout) !== undefined;
+      if (isRolledOn(stored, outcome.live) || (isRollout && isAskedElse(stored, outcome.live))) throw outcome.conflict;
       stored = outcome.live;
     }
     this.#rightful.delete(key);
@@ -118,13 +119,15 @@ export class StatusWriter {
       const { metadata } = await client.mergePatch<Pick<GatewaySync, 'metadata'>>(`${path}/status`, body, {
         ...{ query, accept: METADATA_ONLY },
       });
-      return { kind: 'written', written: storedOf({ metadata, status }) };
+      return { kind: 'written', written: { uid, resourceVersion: metadata.resourceVersion, status } };
     } catch (conflict) {
       if (isApiError(conflict, 404)) return { kind: 'gone' };
       if (!isApiError(conflict, 409) || attempt >= ATTEMPTS) throw conflict;
       const live = await client.get<GatewaySync>(path).catch(ignoreAbsence);
       // Created again under the same name: the watch brings it.
-      return live?.metadata.uid === uid ? { kind: 'changed', live: storedOf(live), conflict } : { kind: 'gone' };
+      return live?.metadata.uid === uid
+        ? { kind: 'changed', live: projectGatewaySync(live), conflict }
+        : { kind: 'gone' };
     }
   }
 
@@ -137,10 +140,16 @@ export class StatusWriter {
   }
 }
 
-type Stored = Written & Pick<ObservedGatewaySync, 'namespace' | 'name'>;
+type Stored = Written & Pick<ObservedGatewaySync, 'namespace' | 'name' | 'generation' | 'orders'>;
+
+const isRolledOn = (before: Stored, now: Stored): boolean =>
+  mergePatchOf(before.status.rollout, now.status.rollout) !== undefined;
+
+const isAskedElse = (before: Stored, now: Stored): boolean =>
+  before.generation !== now.generation || mergePatchOf(before.orders ?? {}, now.orders ?? {}) !== undefined;
 
 type Outcome =
-  | { kind: 'written'; written: Stored }
+  | { kind: 'written'; written: Written }
   | { kind: 'changed'; live: Stored; conflict: unknown }
   | { kind: 'gone' };
 
@@ -149,14 +158,6 @@ interface Change {
   status: GatewaySyncStatus;
   patch: Json;
 }
-
-const storedOf = ({
-  metadata: { namespace, name, uid, resourceVersion },
-  status = {},
-}: Pick<GatewaySync, 'metadata' | 'status'>): Stored => ({
-  ...{ namespace, name, uid, resourceVersion },
-  status,
-});
 
 function ignoreAbsence(error: unknown): undefined {
   if (!isApiError(error, 404)) throw error;
