@@ -50,8 +50,8 @@ export async function stopWorld({ server, cluster, folder }: World): Promise<voi
   await folder.remove();
 }
 
-/** Creates a GatewaySync that maps the folder `files`. */
-export async function createResource({ client }: World, name: string, repo: string): Promise<void> {
+/** Creates a GatewaySync that maps the folder `files`; `more` is added to its spec. */
+export async function createResource({ client }: World, name: string, repo: string, more: object = {}): Promise<void> {
   await client.create(gatewaySyncPath(NAMESPACE), {
     apiVersion: API_VERSION,
     kind: GATEWAY_SYNC.kind,
@@ -60,6 +60,7 @@ export async function createResource({ client }: World, name: string, repo: stri
       git: { repo, ref: 'main' },
       polling: { enabled: false },
       sync: { profiles: { default: { mappings: [{ source: 'files', destination: 'files' }] } } },
+      ...more,
     },
   });
 }
