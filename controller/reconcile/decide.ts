@@ -6,7 +6,7 @@ import { conditionOf, judgeConditions, mergeConditions, wholeSeconds } from './c
 import { discoverGateways, listed } from './discover-gateways.ts';
 import type { Observation } from './observation.ts';
 import { type RolledOut, rollOut } from './roll-out.ts';
-import { podTransitions, type Transition, transitionsOf } from './transitions.ts';
+import { orderTransitions, podTransitions, type Transition, transitionsOf } from './transitions.ts';
 
 /** What is to be done about a resource. */
 export interface Decision {
@@ -45,6 +45,7 @@ export function decide(observation: Observation, now: number): Decision {
   return {
     status,
     transitions: [
+      ...orderTransitions(gatewaySync.status, status, authorsOf(observation)),
       ...transitionsOf(gatewaySync.status, status),
       ...podTransitions(gatewaySync.status, status, observation.pods),
     ],
@@ -53,6 +54,12 @@ export function decide(observation: Observation, now: number): Decision {
     lookAgainInMs: 'lookAgainInMs' in resolution ? resolution.lookAgainInMs : undefined,
     wakeInMs: rolledOut.wakeInMs,
   };
+}
+
+/** Who gave the orders, as far as that can be believed. */
+function authorsOf({ gatewaySync: { orderedBy = {} }, areAuthorsChecked }: Observation) {
+  if (areAuthorsChecked) return orderedBy;
+  return Object.fromEntries(Object.entries(orderedBy).map(([name, { user: _, ...author }]) => [name, author]));
 }
 
 /** Whether the commit that is followed is that of the present spec: the host said so, for this spec or just now. */

@@ -31,6 +31,8 @@ export interface ReconcilerOptions {
   /** Whether this process may write. */
   mayWrite: () => boolean;
   bindAgents: boolean;
+  /** Whether a policy checks which user an annotation names. */
+  areAuthorsChecked: boolean;
   /** Undefined where GitHub Apps are not enabled. */
   gitTokens: GitTokenKeeper | undefined;
   /** Told how many seconds after it was made a request or a push was applied: for metrics. */
@@ -93,7 +95,9 @@ export class Reconciler {
     ];
     const accessRetries = access.map(({ retryAfterMs }) => retryAfterMs);
     const accessProblems = access.flatMap(({ problem }) => problem ?? []);
-    const decision = decide({ ...observed, accessProblems, isRevisionKept: revision.isKept }, Date.now());
+    const { areAuthorsChecked } = this.#options;
+    const facts = { ...observed, accessProblems, isRevisionKept: revision.isKept, areAuthorsChecked };
+    const decision = decide(facts, Date.now());
     const { status, holdForMs, retryAfterMs, lookAgainInMs, wakeInMs } = decision;
     if (observed.answer?.kind !== 'asking')
       this.#looks.plan(key, lookAgainInMs === undefined ? undefined : performance.now() + lookAgainInMs);

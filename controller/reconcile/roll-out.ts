@@ -28,7 +28,7 @@ export function rollOut(sync: GatewaySyncStatus, observation: Observation, { now
   // New mappings never meet an old commit; what is under way goes on.
   const wanted = isResolved ? sync : { ...sync, lastSyncCommit: undefined };
   const next = mayMove && (state || isResolved) ? takeOn(state, { sync: wanted, observation, now }) : undefined;
-  const kept = next ?? state;
+  const kept = next ? withApproval(next, observation) : state;
   if (!kept) return { fields: {}, wantedOf: () => ({ commit: undefined }), wakeInMs: undefined };
   return {
     fields: { ...kept, ...requestOf(sync, kept) },
@@ -52,6 +52,13 @@ interface Situation {
 
 function takeOn(state: RolloutState | undefined, { sync, observation, now }: Situation) {
   return step(state, rolloutInput({ sync, observation, now, restOf: restsOf(observation.gatewaySync) }));
+}
+
+/** Notes which commit was approved, so that it is told once. */
+function withApproval({ rollout, history }: RolloutState, { gatewaySync: { orders } }: Observation): RolloutState {
+  const { handled: { approve: _, ...others } = {}, ...rest } = rollout;
+  const handled = { ...others, ...(orders?.approve !== undefined && { approve: orders.approve }) };
+  return { rollout: { ...rest, ...(Object.keys(handled).length > 0 && { handled }) }, history };
 }
 
 function wantedBy({ rollout }: RolloutState, { gatewaySync }: Observation, pod: ObservedPod): WantedFiles {

@@ -216,6 +216,7 @@ export const rolloutStatusSchema = v.pipe(
     ),
     handled: v.optional(
       v.object({
+        approve: v.optional(text('The annotation sync.io/approve that was noted.', 128)),
         rollback: v.optional(text('The annotation sync.io/rollback that was handled.', 128)),
         retry: v.optional(text('The annotation sync.io/retry-rollout that was handled.', 128)),
       }),
