@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { API_VERSION, GATEWAY_SYNC } from '../../../shared/api/group.ts';
@@ -90,11 +90,14 @@ export async function startAgent(world: World, crName: string, podName: string):
   const own = path.join(world.folder.path, randomUUID());
   const data = path.join(own, 'data');
   await mkdir(data, { recursive: true });
+  const labels = path.join(own, 'labels');
+  await writeFile(labels, `${AGENT_LABEL}="true"\n`);
   const environment = {
     ...{ KUBECONFIG: world.cluster.kubeconfig, POD_NAME: podName, POD_NAMESPACE: NAMESPACE, POD_UID: metadata.uid },
     ...{
       CR_NAME: crName,
       DATA_PATH: data,
+      POD_LABELS_FILE: labels,
       REPO_PATH: path.join(own, 'repo'),
       GIT_ALLOW_LOCAL: 'true',
       LOG_LEVEL: 'warn',
