@@ -2,8 +2,9 @@ import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts'
 import { type Followed, type Resolution, resolve } from '../intent/resolution.ts';
 import { windowProblems } from '../rollout/windows.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import { conditionOf, judgeConditions, mergeConditions, wholeSeconds } from './conditions.ts';
+import { judgeConditions } from './conditions.ts';
 import { discoverGateways, listed } from './discover-gateways.ts';
+import { conditionOf, mergeConditions, wholeSeconds } from './merge-conditions.ts';
 import type { Observation } from './observation.ts';
 import { type RolledOut, rollOut } from './roll-out.ts';
 import { orderTransitions, podTransitions, type Transition, transitionsOf } from './transitions.ts';

@@ -2,7 +2,7 @@ import type { GatewaySyncStatus, RequestOutcome } from '../../shared/api/gateway
 import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { Author, ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
-import { conditionOf } from './conditions.ts';
+import { conditionOf } from './merge-conditions.ts';
 
 /** A change that people want to hear of: an event and a log line. */
 export interface Transition {
