@@ -106,7 +106,7 @@ export class Reconciler {
     if (waitMs > 0) return { requeueAfterMs: waitMs, isPutOff: true };
     await this.#statuses.write(key, status);
     this.#announce(gatewaySync, decision, log);
-    if (gatewaySync.spec.rollout && this.#options.mayWrite()) await this.#revisions.drop(gatewaySync, status, log);
+    if (gatewaySync.status.rollout && this.#options.mayWrite()) await this.#revisions.drop(gatewaySync, status, log);
     return earliest(...accessRetries, retryAfterMs, lookAgainInMs, wakeInMs);
   }
 

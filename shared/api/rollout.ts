@@ -156,6 +156,10 @@ export const ROLLOUT_PHASES = [
 ] as const;
 export type RolloutPhase = (typeof ROLLOUT_PHASES)[number];
 
+/** What only people, a new pod or a window can end. */
+const ROLLOUT_WAITS = ['Approval', 'Window', 'Agents', 'Retry'] as const;
+export type RolloutWait = (typeof ROLLOUT_WAITS)[number];
+
 const message = text('Who is waited for, why, and since when.', BOUNDS.message);
 const commit = (description: string) => text(description, 64);
 const revision = (description: string) => text(description, 64);
@@ -176,6 +180,15 @@ export const rolloutStatusSchema = v.pipe(
     summary: text('For the printer column: canary 2/2, soaking 10m.', 128),
     ...releaseFields,
     nextCommit: v.optional(commit('A newer commit that waits for approval or for a window.')),
+    waitsFor: v.optional(
+      v.pipe(
+        v.picklist(ROLLOUT_WAITS),
+        v.description(
+          'What it waits for, other than its gateways: somebody who approves, a window, newer agents, or somebody who lets a commit that was given up be tried again.',
+        ),
+      ),
+    ),
+    nextRevision: v.optional(revision('Revision of spec.sync that is kept for a release that waits.')),
     stableCommit: commit('The last commit that all gateways had verified: what those have that are not admitted.'),
     stableRef: text('The ref that led to it.', BOUNDS.ref),
     stableRevision: revision('Revision of spec.sync that belongs to it.'),
