@@ -19,7 +19,8 @@ import { type Decision, decide } from './decide.ts';
 import { Looks } from './looks.ts';
 import type { Outcome } from './queue.ts';
 import { EventLimiter, recordEvent } from './record-event.ts';
-import { StatusThrottle, StatusWriter } from './status-writer.ts';
+import { StatusThrottle } from './status-throttle.ts';
+import { StatusWriter } from './status-writer.ts';
 import { appliedDelays } from './transitions.ts';
 
 export interface ReconcilerOptions {

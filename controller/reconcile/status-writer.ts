@@ -6,6 +6,7 @@ import { type KubernetesClient, METADATA_ONLY } from '../../shared/io/kubernetes
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { type ObservedGatewaySync, projectGatewaySync } from '../watch/observed-gateway-sync.ts';
+import { mergePatchOf } from './merge-patch.ts';
 
 export interface StatusWriterOptions {
   client: KubernetesClient;
@@ -156,7 +157,7 @@ type Outcome =
 /** What a status is to be, and the patch that makes it of the one that is stored. */
 interface Change {
   status: GatewaySyncStatus;
-  patch: Json;
+  patch: unknown;
 }
 
 function ignoreAbsence(error: unknown): undefined {
@@ -166,80 +167,4 @@ function ignoreAbsence(error: unknown): undefined {
 /** Of another resource of the same name nothing counts. */
 function isLater(written: Written, seen: ObservedGatewaySync): boolean {
   return written.uid === seen.uid && BigInt(written.resourceVersion) > BigInt(seen.resourceVersion);
-}
-
-/** Time between two writes that are only about the fleet, in milliseconds. */
-const PERIOD_MS = 1_000;
-
-/**
- * Holds back writes that are only about the fleet: a hundred agents that report within a second make one write. What
- * people and agents wait for (a commit, an answer to a request) is written at once.
- */
-export class StatusThrottle {
-  readonly #writtenAt = new Map<ObjectKey, number>();
-
-  /** Milliseconds to wait before the write; 0 to write now. */
-  waitFor(key: ObjectKey, before: GatewaySyncStatus, after: GatewaySyncStatus, now: number): number {
-    if (awaited(before) !== awaited(after) || mergePatchOf(before, after) === undefined) return 0;
-    const last = this.#writtenAt.get(key);
-    const wait = last === undefined ? 0 : last + PERIOD_MS - now;
-    if (wait > 0) return wait;
-    this.#writtenAt.set(key, now);
-    return 0;
-  }
-
-  forget(key: ObjectKey): void {
-    this.#writtenAt.delete(key);
-  }
-}
-
-function awaited({
-  observedGeneration,
-  observedRef,
-  target,
-  lastSyncCommit,
-  lastRequest,
-  lastPush,
-  refResolutionStatus,
-  rollout,
-  conditions,
-}: GatewaySyncStatus): string {
-  const refResolved = conditions?.find(({ type }) => type === 'RefResolved');
-  return JSON.stringify([
-    ...[observedGeneration, observedRef, target, lastSyncCommit, lastRequest, lastPush, refResolutionStatus],
-    refResolved?.status,
-    refResolved?.reason,
-    ...[rollout?.number, rollout?.phase, rollout?.wave],
-  ]);
-}
-
-type Json = unknown;
-
-/**
- * The JSON merge patch (RFC 7386) that turns `before` into `after`; undefined where nothing differs. Lists are
- * replaced as a whole.
- */
-export function mergePatchOf(before: Json, after: Json): Json | undefined {
-  if (!isObject(before) || !isObject(after)) return equal(before, after) ? undefined : after;
-  const patch: Record<string, Json> = {};
-  for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    if (after[key] === undefined) {
-      if (before[key] !== undefined) patch[key] = null;
-      continue;
-    }
-    const difference = mergePatchOf(before[key], after[key]);
-    if (difference !== undefined) patch[key] = difference;
-  }
-  return Object.keys(patch).length > 0 ? patch : undefined;
-}
-
-function isObject(value: Json): value is Record<string, Json> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function equal(a: Json, b: Json): boolean {
-  if (a === b) return true;
-  if (Array.isArray(a) && Array.isArray(b))
-    return a.length === b.length && a.every((item, index) => mergePatchOf(item, b[index]) === undefined);
-  return false;
 }

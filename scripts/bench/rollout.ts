@@ -17,7 +17,7 @@ import {
   stopWorld,
   type World,
 } from './agent/world.ts';
-import { readMemory } from './process-usage.ts';
+import { readCpuSeconds, readMemory } from './process-usage.ts';
 import { markReady, type PlayedFleet, playFleet } from './rollout/play-fleet.ts';
 import { busiestSecond, StatusWrites } from './status-writes.ts';
 import { printTable } from './table.ts';
@@ -184,20 +184,27 @@ async function measureWayBack(world: World, { agents: count }: Counts): Promise<
     await untilStatus(world, name, (status) => status.rollout?.stableCommit === second);
     await sleep(3_000);
     world.server.fault = { hang: true };
-    const started = performance.now();
+    const [started, cpu] = [performance.now(), await cpuSecondsOf(agents)];
     await annotate(world, name, { [ROLLOUT_ANNOTATIONS.rollback]: first });
     await Promise.all(agents.map((agent) => untilApplied(agent, first)));
     const onDisk = (performance.now() - started) / 1000;
+    const each = ((await cpuSecondsOf(agents)) - cpu) / count;
     await untilStatus(world, name, ({ rollout }) => rollout?.phase === 'RolledBack');
     const told = (performance.now() - started) / 1000;
     return [
       [`${count} agents back without their git host: on every disk`, `${onDisk.toFixed(1)} s`, '< 5 s'],
+      [`${count} agents: processor time of each until then`, `${(each * 1000).toFixed(0)} ms`, ''],
       [`${count} agents: the status says so`, `${told.toFixed(1)} s`, ''],
     ];
   } finally {
     world.server.fault = undefined;
     await Promise.all([controller, ...agents.map(({ program }) => program)].map((program) => program.stop()));
   }
+}
+
+async function cpuSecondsOf(agents: BenchAgent[]): Promise<number> {
+  const seconds = await Promise.all(agents.map(({ program }) => readCpuSeconds(program.pid)));
+  return seconds.reduce((sum, each) => sum + each, 0);
 }
 
 interface Some {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { mergePatchOf, StatusWriter } from '../../../../controller/reconcile/status-writer.ts';
+import { mergePatchOf } from '../../../../controller/reconcile/merge-patch.ts';
+import { StatusWriter } from '../../../../controller/reconcile/status-writer.ts';
 import { type ObservedGatewaySync, projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
