@@ -56,7 +56,7 @@ type ObservedGateway = Pick<GatewaySyncSpec['gateway'], 'port' | 'tls' | 'api'> 
   reload?: { requests?: { headersFrom?: Pick<Header, 'secretRef'>[] | undefined }[] | undefined } | undefined;
 };
 
-/** What the controller uses of a spec, 80 kB at most. */
+/** What the controller uses of a spec, 130 kB at most. */
 export type ObservedSpec = Pick<GatewaySyncSpec, 'polling' | 'webhook' | 'agent' | 'paused' | 'rollout' | 'history'> & {
   git: ObservedGit;
   gateway: ObservedGateway;

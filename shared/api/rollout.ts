@@ -51,6 +51,10 @@ const selectorSchema = v.pipe(
       ),
     ),
   }),
+  cel({
+    rule: `(has(self.matchLabels) ? self.matchLabels.map(key, size(key) + size(self.matchLabels[key])).sum() : 0) + (has(self.matchExpressions) ? self.matchExpressions.map(each, size(each.key) + (has(each.values) ? each.values.map(value, size(value)).sum() : 0)).sum() : 0) <= ${BOUNDS.selectorLength}`,
+    message: `must have at most ${BOUNDS.selectorLength} characters in all keys and values together`,
+  }),
   v.description('Which pods, by their labels.'),
 );
 
