@@ -150,6 +150,9 @@ async function makeNews(world: WholePath, prometheus: Prometheus): Promise<void>
   await applyGatewaySync(address, { repo: repository.url }, { rollout: {}, sync });
   await writeFile(file, 'drifted');
   await untilContent('second');
+  const frozen = { rollout: { windows: [{ kind: 'Deny' }] }, sync: { ...sync, defaults: { syncPeriod: 6 } } };
+  await applyGatewaySync(address, { repo: repository.url }, frozen);
+  await untilGatewaySync(address, 'a rollout that waits', ({ status }) => status?.rollout?.waitsFor === 'Window');
 
   await apply(gatewayPod(address.namespace, 'gateway-1', { 'sync.io/cr-name': address.name }));
   const broken = { ...address, name: 'broken' };
