@@ -83,7 +83,11 @@ export class Clone {
   /** Which of these blobs were left out. */
   async missing(blobs: string[]): Promise<string[]> {
     const { contents, path } = this.#repository;
-    return contents.isPartial ? await missingBlobs(this.#git, path, blobs) : [];
+    if (!contents.isPartial) return [];
+    // For each that is missing git looks through its folders once more: one tells whether the host left them all out.
+    const isSample = blobs.length > MANY_BLOBS && !contents.hasFiles;
+    const isNoneThere = isSample && (await missingBlobs(this.#git, path, blobs.slice(0, 1))).length > 0;
+    return isNoneThere ? [...new Set(blobs)] : await missingBlobs(this.#git, path, blobs);
   }
 
   /**
@@ -92,6 +96,7 @@ export class Clone {
    */
   async fetchBlobs(source: CommitSource, blobs: string[], way: Way): Promise<void> {
     await this.#repository.heal();
+    this.#repository.onFetchFiles();
     const isMost = blobs.length > MANY_BLOBS && (await this.#areMost(blobs.length, source.commit, way.signal));
     if (isMost) await this.#refetch(source, { ...way, filter: LIMIT_FILTER });
     const left = isMost ? await this.missing(blobs) : blobs;
@@ -167,8 +172,9 @@ export class Clone {
   }
 
   async #fetchCommit(source: CommitSource, options: Way & Pick<FetchOptions, 'filter'>): Promise<void> {
-    this.#repository.onFetch({ isPartial: options.filter !== undefined });
-    await fetchCommit(this.#git, source, { ...this.#optionsOf(options), filter: options.filter });
+    const { filter } = options;
+    this.#repository.onFetch({ isPartial: filter !== undefined, hasFiles: filter !== 'blob:none' });
+    await fetchCommit(this.#git, source, { ...this.#optionsOf(options), filter });
   }
 
   /** Everything of the commit that is already there once more, with files that were left out. */

@@ -22,9 +22,11 @@ export interface Contents {
   readonly commit: string | undefined;
   /** Whether files may have been left out. */
   readonly isPartial: boolean;
+  /** Whether files were asked for: a host that cannot leave any out sends them all the same. */
+  readonly hasFiles: boolean;
 }
 
-const NOTHING: Contents = { commit: undefined, isPartial: false };
+const NOTHING: Contents = { commit: undefined, isPartial: false, hasFiles: false };
 const CHECK_TIMEOUT_MS = 300_000;
 
 /** What git says of a repository in which something is missing, for example because a killed git still wrote to it. */
@@ -64,6 +66,7 @@ export class Repository {
     this.#contents = {
       commit: await fetchedCommit(this.#git, this.path),
       isPartial: packs.some((name) => name.endsWith('.promisor')),
+      hasFiles: packs.length > 0,
     };
     return this.#contents;
   }
@@ -102,18 +105,28 @@ export class Repository {
   }
 
   /** A fetch begins: until it is complete nothing is certain. */
-  onFetch({ isPartial }: Pick<Contents, 'isPartial'>): void {
-    this.#contents = { commit: undefined, isPartial: isPartial || this.contents.isPartial };
+  onFetch({ isPartial, hasFiles }: Pick<Contents, 'isPartial' | 'hasFiles'>): void {
+    const before = this.contents;
+    this.#contents = {
+      commit: undefined,
+      isPartial: isPartial || before.isPartial,
+      hasFiles: hasFiles || before.hasFiles,
+    };
+  }
+
+  /** Files are asked for that were left out. */
+  onFetchFiles(): void {
+    this.#contents = { ...this.contents, hasFiles: true };
   }
 
   /** A fetch failed: the commit that was there is there still, since its ref moves only when all of the next one is. */
   async onFetchFailed(): Promise<void> {
-    this.#contents = { commit: await fetchedCommit(this.#git, this.path), isPartial: this.contents.isPartial };
+    this.#contents = { ...this.contents, commit: await fetchedCommit(this.#git, this.path) };
   }
 
   /** A fetch succeeded. */
   onFetched(commit: string): void {
-    this.#contents = { commit, isPartial: this.contents.isPartial };
+    this.#contents = { ...this.contents, commit };
     this.#record = 'working';
     if (commit !== this.#roomFor) this.#roomFor = undefined;
   }

@@ -99,9 +99,8 @@ function dropKept({ dropped }: Plan, root: DataRoot): void {
   if (dropped.length === 0) return;
   const folder = root.openAgentFolder('taken-over');
   for (const [index, { path, name }] of dropped.entries()) {
-    const [copy, live] = [folder.at(name), root.absolute(path)].map((file) =>
-      lstatSync(file, { throwIfNoEntry: false }),
-    );
+    const copy = lstatSync(folder.at(name), { throwIfNoEntry: false });
+    const live = root.lookInside(path, (file) => lstatSync(file, { throwIfNoEntry: false }));
     if (copy && live && isSameFingerprint(copy, live)) renameSync(folder.at(name), root.staging.at(`dropped-${index}`));
   }
   folder.close();
