@@ -58,11 +58,10 @@ export class Installation {
   async snapshot(): Promise<Snapshot> {
     const query = { labelSelector: `app.kubernetes.io/instance=${this.release}` };
     const list = (path: string) => this.#client.get<{ kind: string; items: Rendered[] }>(path, { query });
-    // A resource whose CRD has just come, or changed, is not served for a moment.
-    const lists = (await this.#listPaths()).map((path) =>
-      until(() => list(path), { describe: `a list of ${path}`, timeout: 30_000 }),
-    );
-    const objects = (await Promise.all(lists)).flatMap(({ kind, items }) =>
+    // A resource whose CRD has just come, changed or gone is told of, and not served, for a moment.
+    const listAll = async () => await Promise.all((await this.#listPaths()).map(list));
+    const lists = await until(listAll, { describe: 'lists of all resources' });
+    const objects = lists.flatMap(({ kind, items }) =>
       items.map((item) => ({ ...item, kind: kind.replace(/List$/, '') })),
     );
     const own = objects.filter(({ kind, metadata }) => kind !== 'Endpoints' && !('ownerReferences' in metadata));
