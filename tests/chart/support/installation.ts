@@ -65,7 +65,14 @@ export class Installation {
       items.map((item) => ({ ...item, kind: kind.replace(/List$/, '') })),
     );
     const own = objects.filter(({ kind, metadata }) => kind !== 'Endpoints' && !('ownerReferences' in metadata));
-    return Object.fromEntries(own.map(withoutAdditions).map((object) => [nameOf(object), object]));
+    const snapshot: Snapshot = Object.fromEntries(own.map(withoutAdditions).map((object) => [nameOf(object), object]));
+    // How many replicas there are is up to the autoscaler, which looks every 15 s.
+    const autoscalers = own.filter(({ kind }) => kind === 'HorizontalPodAutoscaler');
+    for (const { metadata, spec } of autoscalers) {
+      const { kind, name } = spec.scaleTargetRef;
+      delete snapshot[nameOf({ kind, metadata: { ...metadata, name } })]?.spec.replicas;
+    }
+    return snapshot;
   }
 
   /** Lists the paths of all collections, each in the first of its versions. */
@@ -81,7 +88,8 @@ export class Installation {
   }
 }
 
-const nameOf = ({ kind, metadata }: Rendered) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`;
+const nameOf = ({ kind, metadata }: Pick<Rendered, 'kind' | 'metadata'>) =>
+  `${kind} ${metadata.namespace ?? ''}/${metadata.name}`;
 
 /** Leaves what helm, or somebody in its place, has written. */
 function withoutAdditions({ status: _, ...object }: Rendered): Rendered {
