@@ -64,7 +64,9 @@ export class Installation {
     const objects = lists.flatMap(({ kind, items }) =>
       items.map((item) => ({ ...item, kind: kind.replace(/List$/, '') })),
     );
-    const own = objects.filter(({ kind, metadata }) => kind !== 'Endpoints' && !('ownerReferences' in metadata));
+    const own: Rendered[] = objects.filter(
+      ({ kind, metadata }) => kind !== 'Endpoints' && !('ownerReferences' in metadata),
+    );
     const snapshot: Snapshot = Object.fromEntries(own.map(withoutAdditions).map((object) => [nameOf(object), object]));
     // How many replicas there are is up to the autoscaler, which looks every 15 s.
     const autoscalers = own.filter(({ kind }) => kind === 'HorizontalPodAutoscaler');
