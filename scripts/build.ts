@@ -1,5 +1,6 @@
-import { join } from 'node:path';
-import { type BuildOptions, build } from 'esbuild';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { type BuildOptions, build, type OutputFile } from 'esbuild';
 import manifest from '../package.json' with { type: 'json' };
 import { slimDependencies } from './images/slim-dependencies.ts';
 
@@ -10,6 +11,7 @@ const PROGRAMS = ['receiver', 'controller', 'agent'] as const;
 const requireShim = `import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);`;
 
 const options: BuildOptions = {
+  absWorkingDir: root,
   bundle: true,
   platform: 'node',
   target: 'node22',
@@ -29,7 +31,19 @@ const options: BuildOptions = {
 const wanted = PROGRAMS.filter((program) => process.argv.length <= 2 || process.argv.includes(program));
 
 await Promise.all(
-  wanted.map((program) =>
-    build({ ...options, entryPoints: [join(root, program, 'main.ts')], outfile: join(root, 'dist', `${program}.mjs`) }),
-  ),
+  wanted.map(async (program) => {
+    const [entryPoints, outfile] = [[join(root, program, 'main.ts')], join(root, 'dist', `${program}.mjs`)];
+    const { outputFiles } = await build({ ...options, entryPoints, outfile, write: false });
+    await Promise.all(outputFiles.map(replaceFile));
+  }),
 );
+
+/** Writes a file in one step, and only where it changes: somebody may be starting it right now. */
+async function replaceFile({ path, contents }: OutputFile): Promise<void> {
+  const before = await readFile(path).catch(() => undefined);
+  if (before?.equals(contents)) return;
+  await mkdir(dirname(path), { recursive: true });
+  const unfinished = `${path}.${process.pid}`;
+  await writeFile(unfinished, contents);
+  await rename(unfinished, path);
+}
