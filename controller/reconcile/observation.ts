@@ -1,3 +1,4 @@
+import type { StatusNews } from '../commit-status/next-post.ts';
 import type { Intents } from '../intent/intents.ts';
 import type { Answer, Asking } from '../intent/resolution.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
@@ -21,4 +22,7 @@ export interface Observation {
   accessProblems: AccessProblem[];
   /** Whether the revision of `spec.sync` is kept as an object, where there are rollouts: before that none may name it. */
   isRevisionKept: boolean;
+  /** Name of the cluster, if the operator knows it, and what is known of the commit status. */
+  cluster: string;
+  commitStatus: StatusNews | undefined;
 }

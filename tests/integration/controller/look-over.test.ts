@@ -32,6 +32,8 @@ test('everything is looked at again and again, and where nothing changed nothing
     limits: DEFAULT_LIMITS,
     githubApps: undefined,
     bindAgents: true,
+    cluster: '',
+    sendStatus: async () => {},
     instance: 'test',
     lookOverMs: 300,
     metrics,

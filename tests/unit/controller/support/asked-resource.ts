@@ -66,6 +66,8 @@ export function decideFor(
     unasked: [],
     accessProblems: [],
     isRevisionKept: true,
+    cluster: '',
+    commitStatus: undefined,
   };
   return decide({ ...observation, answer: answer ?? { kind: 'refs', refs }, reportOf: () => undefined }, now);
 }
