@@ -1,6 +1,6 @@
 import type { CommitStatusRecord } from '../../shared/api/gateway-sync-status.ts';
 import { timerMs } from '../../shared/domain/duration.ts';
-import { TerminalError } from '../../shared/errors.ts';
+import { isTyped, TerminalError } from '../../shared/errors.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../../shared/log.ts';
 import { HostLimiter, type Question, type QuestionLimits } from '../polling/host-limiter.ts';
@@ -38,8 +38,11 @@ interface Entry {
 const LIMITS: QuestionLimits = { total: 8, perNamespace: 4, perHost: 2, perSecond: 1 };
 /** Commits of a resource whose last status is remembered. */
 const REMEMBERED = 8;
-/** When an attempt is repeated, in milliseconds: what passes, and what a person has to change. It doubles each time. */
-const RETRY_MS = { transient: { base: 5_000, max: 600_000 }, terminal: { base: 60_000, max: 3_600_000 } };
+/**
+ * When an attempt is repeated, in milliseconds: what passes, and what a person has to change. It doubles each time, for
+ * a host that does not answer may have stored the status.
+ */
+const RETRY_MS = { transient: { base: 5_000 }, terminal: { base: 60_000 }, max: 3_600_000 };
 /** What passes is worth a word in the status only when it has not passed for so long, in milliseconds. */
 const PATIENCE_MS = 60_000;
 
@@ -71,8 +74,10 @@ export class StatusPoster {
     if (!gatewaySync.spec.git.commitStatus || this.#stopping.signal.aborted) return;
     const entry = this.#entries.get(key) ?? newEntry(gatewaySync, known);
     this.#entries.set(key, entry);
-    // Somebody may have changed what was wrong.
-    if (entry.gatewaySync.generation !== gatewaySync.generation) Object.assign(entry, { failures: 0, retryAt: 0 });
+    // Somebody may have changed what was wrong, and of another commit nothing has been tried yet.
+    const isEdited = entry.gatewaySync.generation !== gatewaySync.generation;
+    if (isEdited || (wanted && entry.wanted?.wanted.commit !== wanted.wanted.commit))
+      Object.assign(entry, { failures: 0, retryAt: 0 });
     entry.gatewaySync = gatewaySync;
     if (isOther(entry.wanted, wanted)) entry.wantedSince = performance.now();
     entry.wanted = wanted;
@@ -157,7 +162,8 @@ export class StatusPoster {
     this.#options.log.warn({ err: failure, namespace, name, waitMs: Math.round(waitMs) }, 'commit status not posted');
     const isWorthAWord = isFinal || now - entry.failingSince >= PATIENCE_MS;
     if (isWorthAWord) {
-      const message = `the status of the commit cannot be posted: ${failure.message}`;
+      const words = isTyped(failure) ? failure.message : 'something unexpected happened, see the log of the controller';
+      const message = `the status of the commit cannot be posted: ${words}`;
       this.#setProblem(key, entry, { reason: reason ?? 'CommitStatusFailed', message });
     }
   }
@@ -210,7 +216,7 @@ function credentialsOf({ namespace, spec: { git } }: ObservedGatewaySync, { api 
 }
 
 function retryMs(failure: Error, failures: number): number {
-  const { base, max } = RETRY_MS[failure instanceof TerminalError ? 'terminal' : 'transient'];
+  const { base } = RETRY_MS[failure instanceof TerminalError ? 'terminal' : 'transient'];
   const { retryAfterMs = 0 } = failure as { retryAfterMs?: number };
-  return Math.max(retryAfterMs, Math.min(max, base * 2 ** (failures - 1)) * (0.75 + Math.random() * 0.25));
+  return Math.max(retryAfterMs, Math.min(RETRY_MS.max, base * 2 ** (failures - 1)) * (0.75 + Math.random() * 0.25));
 }

@@ -29,8 +29,8 @@ suite('a commit status', { concurrency: 4 }, () => {
   });
 
   test("is a failure with the agent's words, and a success when that is over", async (t) => {
-    const { host, address, namespace, commit, untilStates, reportAll } = await arrange(t);
-    await reportAll({});
+    const { host, address, namespace, commit, untilStates } = await arrange(t);
+    await report({ namespace, name: 'a' }, { commit, ref: 'main' });
     await report({ namespace, name: 'b' }, { state: 'Error', message: 'the data volume\nis full' });
     await untilStates('pending', 'failure');
     assert.equal(host.posts[1]?.body.description, '1/2 gateways; b: the data volume is full');

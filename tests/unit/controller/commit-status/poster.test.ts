@@ -3,7 +3,7 @@ import { suite, type TestContext, test } from 'node:test';
 import type { Wanted } from '../../../../controller/commit-status/next-post.ts';
 import { StatusPoster } from '../../../../controller/commit-status/poster.ts';
 import type { SendStatus } from '../../../../controller/commit-status/send-status.ts';
-import { TransientError } from '../../../../shared/errors.ts';
+import { TerminalError, TransientError } from '../../../../shared/errors.ts';
 import { createLogger } from '../../../../shared/log.ts';
 import { until } from '../../../support/until.ts';
 import { resource } from './resource.ts';
@@ -84,6 +84,25 @@ suite('the poster', { concurrency: 4 }, () => {
     poster.want('ns/three', resource(), wantOf('d', 'pending', 'https://elsewhere.test/api/v1'));
     await untilSent('a pending', 'c pending', 'd pending');
     assert.ok(!sent.includes('b pending'));
+  });
+
+  test('does not let another commit or an edit wait for what went wrong before', async (t) => {
+    const { poster, untilSent } = arrange(t, async () => {
+      throw new TerminalError('no', { code: 'x', reason: 'AuthenticationFailed' });
+    });
+    poster.want('ns/one', resource(), wantOf('a', 'pending'));
+    await untilSent('a pending');
+    const problem = { reason: 'AuthenticationFailed', message: 'the status of the commit cannot be posted: no' };
+    await until(() => poster.newsOf('ns/one', resource())?.problem, {
+      describe: 'said',
+      accept: (said) => said !== 'unknown',
+    });
+    assert.deepEqual(poster.newsOf('ns/one', resource())?.problem, problem);
+    poster.want('ns/one', resource(), wantOf('b', 'pending'));
+    await untilSent('a pending', 'b pending');
+    poster.want('ns/one', { ...resource(), generation: 4 }, wantOf('b', 'pending'));
+    await untilSent('a pending', 'b pending', 'b pending');
+    assert.deepEqual(poster.newsOf('ns/one', resource())?.problem, problem);
   });
 
   test('breaks off what is under way when it is stopped, and begins nothing more', async (t) => {
