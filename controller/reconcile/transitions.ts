@@ -115,9 +115,10 @@ function requestTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus)
 
 /** Conditions with their own event, since Ready may be about something worse. */
 const TOLD_APART = ['SidecarInjected', 'AgentAccess', 'SSHHostKeyVerification'] as const;
+const TOLD = [...TOLD_APART, 'CommitStatus'] as const;
 
 function problemTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition[] {
-  return TOLD_APART.flatMap((type) => {
+  return TOLD.flatMap((type) => {
     const [was, is] = [conditionOf(before.conditions, type), conditionOf(after.conditions, type)];
     if (is?.status !== 'False' || (was?.status === 'False' && was.reason === is.reason)) return [];
     return [{ type: 'Warning' as const, reason: is.reason, message: is.message }];

@@ -22,7 +22,7 @@ test('docs/reference/metrics.md names every metric of the controller, and no oth
 
 /** Where the reasons of conditions come from: what judges, what asks git hosts, what binds. Events have their own. */
 const SOURCES = [
-  'controller/{reconcile,polling,binding,intent}/**/*.ts',
+  'controller/{reconcile,commit-status,polling,binding,intent}/**/*.ts',
   'shared/io/git/*.ts',
   'shared/io/address-guard.ts',
 ];
