@@ -92,14 +92,6 @@ test('one that flaps does not keep another from failing', () => {
   assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).failures?.includes('g1')], ['Stopped', true]);
 });
 
-test('those that were told to rest get the whole time again', () => {
-  const setup = setupOf();
-  let world = begun(setup);
-  const resting = { rollout: undefined, commit: 'S', revision: 'r', state: 'resting' } as const;
-  world = control(withAgent(later(world, 2 * DEADLINE_MS), 0, { seen: resting }), setup);
-  assert.equal(rolloutOf(world).phase, 'Progressing');
-});
-
 test('going back twice goes to the one before, never forward', () => {
   const setup = setupOf();
   let world = settle(begun(setup), setup);
