@@ -62,8 +62,9 @@ function withMembers(state: RolloutState, index: number, { spec, gateways }: Rol
 }
 
 /** Lets in as many as may be under way. Those that rest get it with the others, for when they rest no more. */
-function admit(state: RolloutState, index: number, { spec, gateways, now }: RolloutInput): RolloutState {
+function admit(state: RolloutState, index: number, input: RolloutInput): RolloutState {
   const { rollout } = state;
+  const { spec, gateways, now } = input;
   const { failures = [], startedAt, waveStartedAt } = rollout;
   const standing = standingOf(rollout, gateways);
   const members = standing.membersOf(index);
@@ -80,7 +81,8 @@ function admit(state: RolloutState, index: number, { spec, gateways, now }: Roll
   const admitted = admitMore(members, entry.admitted, Math.max(0, most - underWay));
   if (admitted === entry.admitted) return state;
   const admission = rollout.admission.map((each, at) => (at === index ? { ...each, admitted } : each));
-  return { ...state, rollout: { ...rollout, admission, admittedAt: iso(now) } };
+  // Those that nobody waits for do not keep others from being let in.
+  return admit({ ...state, rollout: { ...rollout, admission, admittedAt: iso(now) } }, index, input);
 }
 
 /** A wave is done when everybody is settled, and has been for as long as it is to soak. */

@@ -29,7 +29,7 @@ export function makeFirst(input: RolloutInput): RolloutState | undefined {
   const release = input.inPlace ?? input.wanted;
   if (!release) return undefined;
   const rollout: RolloutStatus = {
-    ...{ number: 1, phase: 'Complete', ...noCounts },
+    ...{ number: firstNumber(input.now), phase: 'Complete', ...noCounts },
     ...releaseOf(release),
     ...stableFields(release),
     startedAt: iso(input.now),
@@ -39,6 +39,9 @@ export function makeFirst(input: RolloutInput): RolloutState | undefined {
   };
   return { rollout, history: remembered([], release, input) };
 }
+
+/** Reports may be left from rollouts before `spec.rollout` was removed: none of them had the same number. */
+const firstNumber = (now: number): number => Math.floor(now / 1000) % 1_000_000_000;
 
 type Handled = NonNullable<RolloutStatus['handled']>;
 

@@ -91,7 +91,7 @@ function phaseOf(rollout: RolloutStatus, { kind }: Wait, context: Context): stri
     case 'Stopped':
       return `commit ${commit} failed on ${named(failures)}${placeOf(rollout)}: no further gateway gets it until somebody sets sync.io/rollback or sync.io/retry-rollout, or a newer commit comes`;
     case 'RollingBack':
-      return `all gateways go back to commit ${stableCommit}${why}: waiting for ${named(notBack(rollout, context.input.gateways).map(({ name }) => name))}`;
+      return `all gateways go back to commit ${stableCommit}${why}: waiting for ${named(notBack(rollout, context.input.gateways).map(({ name }) => name))}, since ${rollout.startedAt}`;
     case 'RolledBack':
       return `${backOf(rollout)} back on commit ${stableCommit}${why}: ${short(commit)} is not tried again until somebody sets sync.io/retry-rollout, or a newer commit comes`;
     case 'Soaking':

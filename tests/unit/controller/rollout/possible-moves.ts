@@ -64,7 +64,9 @@ const AT_REST = ['Complete', 'Stopped', 'RolledBack'];
 /** Everything that may happen in a state. */
 export function movesOf(node: Node, setup: Setup): Move[] {
   const { world, left } = node;
-  const moves: Move[] = [['control', controlled(node, setup)]];
+  const turn = controlled(node, setup);
+  checkWaits(turn.world, setup);
+  const moves: Move[] = [['control', turn]];
   const to = (name: string, next: World, used: Partial<Required<Limits>> = {}, more: Partial<Node> = {}) =>
     moves.push([name, { ...node, world: next, left: { ...left, ...used }, ...more }]);
   for (const [index, agent] of world.agents.entries()) {
@@ -109,12 +111,12 @@ function peoplesMoves(node: Node, setup: Setup): Move[] {
   if (unknown > 0 && world.wanted) to('unknown', { wanted: undefined }, { unknown: unknown - 1 });
   if (!world.wanted) to('known', { wanted: 'B' }, {});
   if (remove > 0 && world.wanted)
-    to('remove', without(world), { remove: remove - 1 }, { givenUp: [], shown: [], had: [] });
+    to('remove', without(world, setup), { remove: remove - 1 }, { givenUp: [], shown: [], had: [] });
   return moves;
 }
 
 /** Without `spec.rollout` all take what is newest; then it is put back. */
-function without(world: World): Partial<World> {
+function without(world: World, setup: Setup): World {
   const { wanted } = world;
   const report = wanted && ({ rollout: undefined, commit: wanted, revision: 'r', state: 'well' } as const);
   const agents = world.agents.map((agent) =>
@@ -122,7 +124,7 @@ function without(world: World): Partial<World> {
       ? agent
       : { ...agent, aim: undefined, holds: wanted, report, seen: report },
   );
-  return { agents, state: undefined, isEdited: true };
+  return control({ ...world, agents, state: undefined }, setup);
 }
 
 const GONE: Partial<Agent> = {
@@ -145,7 +147,6 @@ function controlled(node: Node, setup: Setup): Node {
   const after = world.state?.rollout as RolloutStatus;
   const next = { ...node, world, ...seen(node, world, setup) };
   check(next, node.world, setup);
-  checkWaits(world, setup);
   const isGivenUp = GIVEN_UP.includes(after.phase) && after.commit !== after.stableCommit;
   return { ...next, givenUp: isGivenUp ? [...new Set([...node.givenUp, after.commit])].sort() : node.givenUp };
 }
@@ -313,7 +314,8 @@ export function comesToRest(node: Node, setup: Setup, known: Set<string>): void 
     // Of a wave whose gateways are all gone nobody can say whether it is well; a person has to.
     const isAlone = /waits for a gateway|until one of/.test(at.world.state?.rollout.message ?? '');
     const isGivenUp = at.world.state?.rollout.givenUp?.includes(`${nextCommit} r`);
-    if (isAlone || (AT_REST.includes(phase) && (nextCommit === undefined || isGivenUp))) break;
+    // So does one for what was given up, and what it supersedes.
+    if (isAlone || isGivenUp || (AT_REST.includes(phase) && nextCommit === undefined)) break;
     assert.ok(turn < 59, `no end: ${JSON.stringify(at.world.state)}`);
     at = { ...at, world: atLast(at.world) };
     for (const [index, { createdAt, notReadySince }] of at.world.agents.entries()) {

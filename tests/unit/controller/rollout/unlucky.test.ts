@@ -129,3 +129,11 @@ test('no more are let in at once because they are not ready', () => {
   world = begun(setup, 'A', withAgent(withAgent(world, 3, { notReadySince: 999 }), 4, { notReadySince: 999 }));
   assert.equal(rolloutOf(world).admitted, 1);
 });
+
+test('what is left from before spec.rollout was removed fails nothing', () => {
+  const setup = setupOf();
+  const { number } = rolloutOf(begun(setup));
+  const left = { rollout: number, commit: 'S', revision: 'r', state: 'failed' } as const;
+  const world = begun(setup, 'A', withAgent(later(makeWorld(setup), 60_000), 0, { report: left, seen: left }));
+  assert.equal(rolloutOf(control(world, setup)).phase, 'Progressing');
+});
