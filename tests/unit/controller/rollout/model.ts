@@ -18,7 +18,8 @@ export type Commit = 'S' | 'A' | 'B' | 'C';
 /** What an agent has read in a status: what it is to have, and by which rollout. */
 interface Aim {
   commit: Commit;
-  number: number;
+  /** Undefined for the stable commit, unless all go back to it: reports about that are about no rollout. */
+  number: number | undefined;
 }
 
 export interface Agent {
@@ -137,8 +138,9 @@ export function control(world: World, setup: Setup): World {
 /** What the status tells a gateway to have. */
 function aimOf(rollout: RolloutStatus, index: number, { fits }: Plan): Aim {
   const gateway = { fits: fits[index] ?? [], key: keyOf(index) };
-  const commit = isAdmitted(gateway, rollout.admission) ? rollout.commit : rollout.stableCommit;
-  return { commit: commit as Commit, number: rollout.number };
+  const isIn = isAdmitted(gateway, rollout.admission);
+  const commit = (isIn ? rollout.commit : rollout.stableCommit) as Commit;
+  return { commit, number: isIn || rollout.phase.startsWith('Roll') ? rollout.number : undefined };
 }
 
 export const withAgent = (world: World, index: number, change: Partial<Agent>): World => ({
