@@ -205,9 +205,11 @@ function judgeReady(
   // No pod can start without its Secrets, also where there is none yet.
   if (access?.reason === 'SecretNotFound') return access;
   const rollout = facts.rollout && judgeRollout(facts.rollout, facts);
-  if (rollout && rollout.status !== 'True')
-    return { ...rollout, reason: rollout.reason.replace(/^(?!Invalid)/, 'Rollout') };
   const gateways = judgeGateways(facts);
+  // Who waits for a gateway to show that all is well waits for RolledOut: a fleet that is scaled to zero is ready.
+  const isEmpty = gateways.reason === 'NoGateways' && rollout?.status === 'Unknown';
+  if (rollout && rollout.status !== 'True' && !isEmpty)
+    return { ...rollout, reason: rollout.reason.replace(/^(?!Invalid)/, 'Rollout') };
   if (gateways.reason !== 'Syncing') return gateways;
   return access ?? { ...gateways, status: 'Unknown' };
 }

@@ -85,7 +85,10 @@ export function orderTransitions(
     const value = is?.handled?.[order];
     if (value === undefined || value === was.handled?.[order]) return [];
     const { reason, what } = ORDERS[order];
-    return [{ type: 'Normal' as const, reason, message: `${what(value)}${wordsOf(authors[order])}` }];
+    const isIgnored =
+      order !== 'approve' && is?.handled?.ignored?.includes(order === 'retry' ? 'retry-rollout' : order);
+    const message = `${what(value)}${wordsOf(authors[order])}${isIgnored ? ', and has no effect' : ''}`;
+    return [{ type: isIgnored ? ('Warning' as const) : ('Normal' as const), reason, message }];
   });
 }
 

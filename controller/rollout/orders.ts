@@ -1,6 +1,6 @@
 import type { RolloutPhase } from '../../shared/api/rollout.ts';
 import type { Release, RolloutInput, RolloutState } from './rollout-input.ts';
-import { begin, handledOf, isSame, releaseOf, rollBack, stableOf } from './transitions.ts';
+import { begin, givenUpWith, handledOf, isSame, releaseOf, rollBack, stableOf, withGivenUp } from './transitions.ts';
 
 /** Phases in which a release was given up. */
 const GIVEN_UP: readonly RolloutPhase[] = ['Stopped', 'RollingBack', 'RolledBack'];
@@ -10,28 +10,46 @@ export function obey(state: RolloutState, input: RolloutInput): RolloutState {
   const { rollback, retry } = input;
   const { handled = {} } = state.rollout;
   let next = state;
+  const ignored = new Set(handled.ignored);
+  if (retry !== handled.retry) ignored.delete('retry-rollout');
+  if (rollback !== handled.rollback) ignored.delete('rollback');
   if (retry !== undefined && retry !== handled.retry) {
-    const { rollout } = next;
-    const isMeant = GIVEN_UP.includes(rollout.phase) && retry === rollout.commit;
-    const { givenUp, ...rest } = rollout;
-    if (isMeant) next = begin(next, releaseOf(rollout), input);
-    else if (givenUp?.some((release) => release.startsWith(`${retry} `))) next = { ...next, rollout: rest };
+    const tried = tryAgain(next, retry, input);
+    if (!tried) ignored.add('retry-rollout');
+    next = tried ?? next;
   }
   if (rollback !== undefined && rollback !== handled.rollback) {
     const target = targetOf(rollback, next);
-    if (target) next = rollBack(next, target, input);
+    if (!target) ignored.add('rollback');
+    else next = rollBack(withoutUnseen(next, target, input), target, input);
   }
   // An order that is gone may come again.
   const { handled: _, ...rollout } = next.rollout;
-  return { ...next, rollout: { ...rollout, ...handledOf(input) } };
+  return { ...next, rollout: { ...rollout, ...handledOf(input, [...ignored].sort()) } };
+}
+
+/** Begins again with what was given up, or lets it come again; undefined where that commit was not. */
+function tryAgain(state: RolloutState, commit: string, input: RolloutInput): RolloutState | undefined {
+  const { rollout } = state;
+  if (GIVEN_UP.includes(rollout.phase) && commit === rollout.commit) return begin(state, releaseOf(rollout), input);
+  const { givenUp = [] } = rollout;
+  const others = givenUp.filter((release) => !release.startsWith(`${commit} `));
+  return others.length < givenUp.length ? { ...state, rollout: withGivenUp(rollout, others) } : undefined;
+}
+
+/** Who goes back does not ask for what came with the order, which nobody has seen in the status yet. */
+function withoutUnseen(state: RolloutState, target: Release, { wanted }: RolloutInput): RolloutState {
+  const { rollout } = state;
+  const isKnown = !wanted || wanted.commit === rollout.nextCommit || isSame(wanted, releaseOf(rollout));
+  if (isKnown || isSame(wanted, target)) return state;
+  return { ...state, rollout: withGivenUp(rollout, givenUpWith(rollout, wanted)) };
 }
 
 /** What to go back to: the stable release while another is on its way, else the one before; or a commit of the history. */
 function targetOf(value: string, { rollout, history }: RolloutState): Release | undefined {
   const stable = stableOf(rollout);
-  if (value === 'previous') {
-    const isOther = !isSame(releaseOf(rollout), stable) && rollout.phase !== 'RolledBack';
-    return isOther ? stable : history.find((entry) => !isSame(entry, stable));
-  }
-  return history.find((entry) => entry.commit === value && !isSame(entry, stable));
+  const isOther = !isSame(releaseOf(rollout), stable) && rollout.phase !== 'RolledBack';
+  if (isOther && (value === 'previous' || value === stable.commit)) return stable;
+  const earlier = history.filter((entry) => !isSame(entry, stable));
+  return value === 'previous' ? earlier[0] : earlier.find(({ commit }) => commit === value);
 }

@@ -80,7 +80,7 @@ suite('docs/reference/conditions.md', () => {
     const [, listed = ''] =
       /^Orders of people have these, .*: (.*)$/m.exec(await read('docs/reference/conditions.md')) ?? [];
     const handled = Object.fromEntries(Object.keys(ROLLOUT_ANNOTATIONS).map((order) => [order, 'x']));
-    const [before, after] = [{}, { handled }].map((rollout) => ({ rollout: rollout as RolloutStatus }));
+    const [before, after] = [{}, { handled }].map((rollout) => ({ rollout: rollout as unknown as RolloutStatus }));
     const written = orderTransitions(before ?? {}, after ?? {}, {});
     assert.deepEqual(wordsIn(listed).sort(), written.map(({ reason }) => reason).sort());
   });

@@ -246,6 +246,19 @@ suite('agents that do not get what they need', () => {
   });
 });
 
+test('a fleet that is scaled to zero is ready, while a rollout waits for a gateway', () => {
+  const spec = { ...gatewaySpec({}), rollout: {}, revision: 'r' };
+  const first = decideFor({ ...observed(), spec }, refs).status.rollout;
+  assert.ok(first);
+  const rollout = { ...first, admission: first.admission.map((entry) => ({ ...entry, gateways: 1 })) };
+  const newer: Answer = { kind: 'refs', refs: new Map([['refs/heads/main', 'b'.repeat(40)]]) };
+  const { status } = decideFor({ ...observed(), spec, status: { ...observed().status, rollout } }, newer);
+  const stateOf = (type: string) => status.conditions?.find((condition) => condition.type === type);
+  assert.deepEqual([stateOf('Ready')?.status, stateOf('Ready')?.reason], ['True', 'NoGateways']);
+  assert.deepEqual([stateOf('RolledOut')?.status, stateOf('RolledOut')?.reason], ['Unknown', 'Progressing']);
+  assert.match(stateOf('RolledOut')?.message ?? '', /waits for a gateway/);
+});
+
 suite('an ssh host whose key is not checked', () => {
   const sshKey = { secretRef: { name: 'ssh', key: 'key' }, insecureIgnoreHostKey: true };
   const spec = gatewaySpec({ git: { repo: 'git@git.test:app', ref: 'main', auth: { sshKey } } });
