@@ -32,7 +32,7 @@ function explain(error: unknown, { server, context }: Access, { doing, name, nam
     const isOwn = /is forbidden: User /.test(message);
     const help = isOwn
       ? `ask for the role ${/patch|change/.test(doing) ? 'edit' : 'view'} there${namespace ? '' : ', or name a namespace that you may read with --namespace'}`
-      : message;
+      : message.replace(/^.*denied request: /s, '');
     return fail(`you may not ${doing}: ${help}${isOwn ? as : ''}`);
   }
   if (status === 404 && objectName !== undefined && name !== undefined)

@@ -1,22 +1,12 @@
 import type { RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
+import { isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
 import { ALL, isWithin, NOBODY } from '../../shared/domain/waves.ts';
 import { admitMore, amountOf, makeAdmission } from './admission.ts';
 import { awaitedIn, failuresOf, withFailures } from './failures.ts';
 import { obey } from './orders.ts';
-import type { Release, RolloutGateway, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
+import type { RolloutGateway, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 import { currentWave, isBack, isLater, isSkipped, type Standing, standingOf } from './standing.ts';
-import {
-  begin,
-  givenUpWith,
-  iso,
-  isSame,
-  makeFirst,
-  noteComplete,
-  releaseOf,
-  returnToStable,
-  rollBack,
-  stableOf,
-} from './transitions.ts';
+import { begin, givenUpWith, iso, makeFirst, noteComplete, returnToStable, rollBack } from './transitions.ts';
 import { describe } from './words.ts';
 
 /** What comes next, and after how many milliseconds something may change by the clock alone. */

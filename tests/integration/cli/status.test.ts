@@ -7,9 +7,10 @@ import type { FleetView, ResourceView } from '../../../cli/fleet/fleet.ts';
 import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { apply, callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
+import { callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
+import { viewerOf } from './viewer-of.ts';
 
 const COMMIT = 'c0ffee11'.repeat(5);
 const NONE = { pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, skewed: 0 };
@@ -55,28 +56,6 @@ async function arrange(t: TestContext) {
     conditions: ready('False', 'GatewaysFailed', `1/2 synced; d: ${message}`),
   });
   return { namespace, viewer: await viewerOf(namespace) };
-}
-
-/** The kubeconfig of an account that may read GatewaySyncs and reports of its own namespace, and nothing else. */
-async function viewerOf(namespace: string): Promise<string> {
-  const metadata = { name: 'viewer', namespace };
-  await apply([
-    { apiVersion: 'v1', kind: 'ServiceAccount', metadata },
-    {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'Role',
-      metadata,
-      rules: [{ apiGroups: ['sync.io'], resources: ['gatewaysyncs', 'syncreports'], verbs: ['get', 'list', 'watch'] }],
-    },
-    {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'RoleBinding',
-      metadata,
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'viewer' },
-      subjects: [{ kind: 'ServiceAccount', ...metadata }],
-    },
-  ]);
-  return await (await connectCluster()).kubeconfigFor({ namespace, serviceAccount: 'viewer' });
 }
 
 suite('kubectl gs status', { concurrency: 4 }, () => {
