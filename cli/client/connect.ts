@@ -19,6 +19,8 @@ export interface Access {
   namespace: string;
   context: string;
   server: string;
+  /** The time of the API server, in milliseconds since the epoch, as far as its answers tell it. */
+  serverTime: () => number;
 }
 
 /** Gets access by the caller's kubeconfig. Nothing is sent yet. Throws {@link Problem}. */
@@ -38,14 +40,29 @@ export function connect({ kubeconfig, context, namespace }: AccessOptions): Acce
       `the kubeconfig does not say which cluster is meant: run kubectl config use-context, or add --context (${contexts.join(', ') || 'it has none'})`,
       EXIT.unavailable,
     );
+  if (cluster.proxyUrl)
+    throw new Problem(
+      'the kubeconfig has a proxy-url, which kubectl gs does not know: choose a context without one',
+      EXIT.unavailable,
+    );
   introduce(config);
+  let ahead = 0;
+  const onServerTime = (date = '') => {
+    // The header has whole seconds (RFC 9110).
+    const difference = Date.parse(date) + 500 - Date.now();
+    ahead = Math.abs(difference) > TOLERANCE_MS ? difference : 0;
+  };
   return {
-    client: new KubernetesClient(new ApiCredentials(config), { userAgent: `kubectl-gs/${version}` }),
+    serverTime: () => Date.now() + ahead,
+    client: new KubernetesClient(new ApiCredentials(config), { userAgent: `kubectl-gs/${version}`, onServerTime }),
     namespace: namespace ?? config.getContextObject(current)?.namespace ?? 'default',
     context: current,
     server: cluster.server,
   };
 }
+
+/** Differences below this are not told from what whole seconds and the way to the server make of them. */
+const TOLERANCE_MS = 2_000;
 
 function loadConfig(file: string | undefined): KubeConfig {
   const config = new KubeConfig();

@@ -51,6 +51,23 @@ export async function readDetails(access: Access, namespace: string | undefined)
   });
 }
 
+/** An event as the API server has it. */
+interface EventObject {
+  reason: string;
+  eventTime?: string | null;
+  lastTimestamp?: string | null;
+  message?: string;
+}
+
+/** The events about a GatewaySync; undefined where the caller may not read them. Throws `Problem`. */
+export function listEvents(access: Access, { metadata }: GatewaySync): Promise<EventObject[] | undefined> {
+  const { namespace, name, uid } = metadata;
+  const fieldSelector = `involvedObject.name=${name},involvedObject.uid=${uid}`;
+  return attempt(access, { doing: `read events in the namespace ${namespace}`, namespace }, () =>
+    unlessForbidden(list<EventObject>(access, corePath('events', namespace), { query: { fieldSelector } })),
+  );
+}
+
 async function list<T>(
   { client }: Access,
   path: string,

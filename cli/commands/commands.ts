@@ -5,6 +5,8 @@ import { pause, resume } from './pause.ts';
 import { retry } from './retry.ts';
 import { rollback } from './rollback.ts';
 import { status } from './status.ts';
+import { sync } from './sync.ts';
+import { trace } from './trace.ts';
 
 /** Every command, in the order of the help: a new one is a file next to this one, and a line here. */
-export const COMMANDS: readonly Command[] = [status, history, pause, resume, approve, rollback, retry];
+export const COMMANDS: readonly Command[] = [status, sync, trace, history, pause, resume, approve, rollback, retry];

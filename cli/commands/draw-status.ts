@@ -105,7 +105,9 @@ export function drawResource(item: ResourceView, host: Host): string[] {
           ),
     ),
     ...(rollout ? ['', ...drawWaves(rollout.waves.map(waveOf), { columns, ink }).map((line) => `  ${line}`)] : []),
-    ...(rollout?.waves.some(({ gateways }) => gateways) ? ['', `  ${drawLegend(ink)}`] : []),
+    ...(rollout?.waves.some(({ gateways }) => gateways)
+      ? ['', ...drawLegend(ink, columns).map((line) => `  ${line}`)]
+      : []),
     ...(item.gateways.length > 0 ? ['', ...gateways] : []),
     ...(hidden > 0 ? [ink('dim', `and ${hidden} more, which the status counts and does not name`)] : []),
   ];

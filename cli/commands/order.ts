@@ -26,7 +26,7 @@ export type Plan =
       /** What will happen, in sentences. */
       says: string;
       change: Change;
-      /** What stands in the way of the change, since each order of this kind counts once: it is removed first. */
+      /** An order that counts once and was carried out before: it is removed first. */
       before?: { annotation: string; isGone: (gatewaySync: GatewaySync) => boolean };
     };
 

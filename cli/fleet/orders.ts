@@ -28,7 +28,7 @@ export interface WayBack {
 }
 
 /** Where `previous` leads; undefined where there is nothing to go back to. */
-export function wayBack({ status }: GatewaySync): WayBack | undefined {
+function wayBack({ status }: GatewaySync): WayBack | undefined {
   return wayTo(status ?? {}, 'previous');
 }
 

@@ -78,7 +78,8 @@ export function waveViews(rollout: RolloutStatus, placed: readonly PlacedGateway
 export const isBackwards = ({ phase }: Pick<RolloutStatus, 'phase'>): boolean =>
   phase === 'RollingBack' || phase === 'RolledBack';
 
-function lookOf(
+/** What a gateway has, by its report. */
+export function lookOf(
   { podName, isAdmitted }: { podName: string; isAdmitted: boolean },
   report: SyncReportStatus | undefined,
   rollout: RolloutStatus,
@@ -101,7 +102,12 @@ function verdictOf({ state, verification, hasFailed }: SyncReportStatus): 'well'
   return state === 'Synced' && verification !== 'Running' ? 'well' : 'busy';
 }
 
-function markOf(index: number, gateways: readonly { look: Look }[], rollout: RolloutStatus): WavePicture['mark'] {
+/** How far a wave is. */
+export function markOf(
+  index: number,
+  gateways: readonly { look: Look }[],
+  rollout: RolloutStatus,
+): WavePicture['mark'] {
   if (gateways.some(({ look }) => look === 'failed')) return 'failed';
   if (isBackwards(rollout)) return 'waiting';
   const current = rollout.admission.findIndex(({ wave }) => wave === rollout.wave);

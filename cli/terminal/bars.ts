@@ -1,5 +1,5 @@
 import type { Colour, Ink } from './ink.ts';
-import { pad, plain, widthOf } from './text.ts';
+import { cut, pad, plain, widthOf } from './text.ts';
 
 /** What a gateway has: the commit from before, the new one but not yet verified, the new one, or trouble with it. */
 export type Look = 'old' | 'onItsWay' | 'new' | 'failed';
@@ -12,25 +12,28 @@ export interface WavePicture {
 }
 
 /** Shapes tell the same as colours, for those who do not see colours. */
-const LOOKS: Record<Look, { glyph: string; colour: Colour; meaning: string }> = {
+export const LOOKS: Record<Look, { glyph: string; colour: Colour; meaning: string }> = {
   old: { glyph: '░', colour: 'grey', meaning: 'old commit' },
   onItsWay: { glyph: '▒', colour: 'yellow', meaning: 'on its way' },
   new: { glyph: '█', colour: 'green', meaning: 'new, verified' },
   failed: { glyph: '╳', colour: 'red', meaning: 'failed' },
 };
 
-const MARKS: Record<WavePicture['mark'], { glyph: string; colour: Colour }> = {
+export const MARKS: Record<WavePicture['mark'], { glyph: string; colour: Colour }> = {
   waiting: { glyph: ' ', colour: 'dim' },
   underWay: { glyph: '▶', colour: 'yellow' },
   done: { glyph: '✔', colour: 'green' },
   failed: { glyph: '✘', colour: 'red' },
 };
 
-/** What the shapes mean, in one line. */
-export const drawLegend = (ink: Ink): string =>
-  Object.values(LOOKS)
-    .map(({ glyph, colour, meaning }) => `${ink(colour, glyph.repeat(2))} ${meaning}`)
-    .join('   ');
+const LEGEND_WIDTH = 60;
+
+/** What the shapes mean: one line, or none where it does not fit. */
+export function drawLegend(ink: Ink, columns: number = LEGEND_WIDTH): string[] {
+  if (columns < LEGEND_WIDTH) return [];
+  const parts = Object.values(LOOKS).map(({ glyph, colour, meaning }) => `${ink(colour, glyph.repeat(2))} ${meaning}`);
+  return [parts.join('   ')];
+}
 
 /** A wave without its gateways, which may be unknown. */
 export interface CompactWave extends Pick<WavePicture, 'name' | 'mark'> {
@@ -42,10 +45,10 @@ export function drawWaves(
   waves: readonly CompactWave[],
   { columns = 80, ink }: { columns: number | undefined; ink: Ink },
 ): string[] {
-  const nameWidth = Math.max(...waves.map(({ name }) => widthOf(name)));
+  const nameWidth = Math.min(Math.max(...waves.map(({ name }) => widthOf(name))), Math.floor(columns / 3));
   return waves.map(({ name, mark, gateways }) => {
     const { glyph, colour } = MARKS[mark];
-    const start = `${ink(colour, glyph)} ${ink('bold', pad(plain(name), nameWidth))}`;
+    const start = `${ink(colour, glyph)} ${ink('bold', pad(cut(plain(name), nameWidth), nameWidth))}`;
     if (!gateways) return start.trimEnd();
     const counts = countsOf(gateways);
     const room = Math.max(1, columns - nameWidth - widthOf(counts) - 8);
