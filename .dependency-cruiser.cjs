@@ -7,6 +7,7 @@ const rooms = {
     'main → controller → reconcile → commit-status → polling · binding → injection → intent → rollout → watch → certificates · leadership · metrics → config',
   agent:
     'main → run-agent · wire-sync → sync → report → volume → content → git · gateway → lfs · signatures → resource · metrics → plan · config',
+  cli: 'main → program → commands → fleet → terminal → client',
 };
 
 /** What decides and does nothing else; biome.json keeps clock, chance and timers out of the same files. */
@@ -18,10 +19,11 @@ const pure = [
   '^controller/reconcile/(decide|conditions|merge-conditions|discover-gateways|transitions|observation|roll-out|observe-rollout)\\.ts$',
   '^controller/watch/observed-',
   '^agent/plan/',
+  '^cli/(fleet|terminal)/',
   '^shared/(api|domain)/',
   '^shared/errors\\.ts$',
 ];
-const pureLibraries = ['node_modules/(valibot|croner)/', '^(node:)?(crypto|buffer|path|path/posix)$'];
+const pureLibraries = ['node_modules/(valibot|croner|yaml)/', '^(node:)?(crypto|buffer|path|path/posix)$'];
 
 const programs = Object.keys(rooms);
 const anyOf = (paths) => paths.join('|');

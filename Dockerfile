@@ -13,7 +13,7 @@ WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
 RUN --mount=type=cache,target=/root/.npm npm ci
 COPY . .
-RUN node scripts/build.ts \
+RUN node scripts/build.ts controller receiver agent \
  && for program in controller receiver agent; do node scripts/images/assemble-root.ts "$program" "/out/$program"; done
 
 FROM ${NODE_IMAGE} AS system

@@ -5,7 +5,8 @@ import manifest from '../package.json' with { type: 'json' };
 import { slimDependencies } from './images/slim-dependencies.ts';
 
 const root = join(import.meta.dirname, '..');
-const PROGRAMS = ['receiver', 'controller', 'agent'] as const;
+/** The folder of each program, and the name of its bundle. */
+const BUNDLES = { receiver: 'receiver', controller: 'controller', agent: 'agent', cli: 'kubectl-gs' };
 
 /** CommonJS dependencies call `require` for Node's own modules, which an ES module has to make for them. */
 const requireShim = `import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);`;
@@ -27,12 +28,12 @@ const options: BuildOptions = {
   define: { PROGRAM_VERSION: JSON.stringify(manifest.version) },
 };
 
-/** All programs, or those that are named on the command line. */
-const wanted = PROGRAMS.filter((program) => process.argv.length <= 2 || process.argv.includes(program));
+/** All programs, or those whose folders are named on the command line. */
+const wanted = Object.entries(BUNDLES).filter(([folder]) => process.argv.length <= 2 || process.argv.includes(folder));
 
 await Promise.all(
-  wanted.map(async (program) => {
-    const [entryPoints, outfile] = [[join(root, program, 'main.ts')], join(root, 'dist', `${program}.mjs`)];
+  wanted.map(async ([folder, name]) => {
+    const [entryPoints, outfile] = [[join(root, folder, 'main.ts')], join(root, 'dist', `${name}.mjs`)];
     const { outputFiles } = await build({ ...options, entryPoints, outfile, write: false });
     await Promise.all(outputFiles.map(replaceFile));
   }),

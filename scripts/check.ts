@@ -21,6 +21,7 @@ const checks: { name: string; command: string; args: string[] }[] = [
       'receiver',
       'controller',
       'agent',
+      'cli',
       '--config',
       '.dependency-cruiser.cjs',
       '--output-type',

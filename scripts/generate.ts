@@ -2,6 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { generateApiReference } from './generate/api-reference.ts';
 import { generateChartReadme } from './generate/chart-readme.ts';
+import { generateCliReference } from './generate/cli-reference.ts';
 import { generateCrds } from './generate/crds.ts';
 import { generateDashboards } from './generate/dashboards.ts';
 
@@ -12,6 +13,7 @@ const stale: string[] = [];
 for (const [path, content] of Object.entries({
   ...generateCrds(),
   ...generateApiReference(),
+  ...generateCliReference(),
   ...(await generateChartReadme()),
   ...generateDashboards(),
 })) {

@@ -1,8 +1,9 @@
 import type { RolloutPhase } from '../../shared/api/rollout.ts';
+import { stableOf } from '../../shared/domain/releases.ts';
 import { withFailures } from './failures.ts';
 import type { Advanced, RolloutInput, RolloutState } from './rollout-input.ts';
 import { notBack } from './standing.ts';
-import { givenUpWith, rollBack, stableOf } from './transitions.ts';
+import { givenUpWith, rollBack } from './transitions.ts';
 
 export const inPhase = (state: RolloutState, phase: RolloutPhase): RolloutState => ({
   ...state,

@@ -1,9 +1,6 @@
-import type { RolloutPhase } from '../../shared/api/rollout.ts';
-import type { Release, RolloutInput, RolloutState } from './rollout-input.ts';
-import { begin, givenUpWith, handledOf, isSame, releaseOf, rollBack, stableOf, withGivenUp } from './transitions.ts';
-
-/** Phases in which a release was given up. */
-const GIVEN_UP: readonly RolloutPhase[] = ['Stopped', 'RollingBack', 'RolledBack'];
+import { GIVEN_UP, isSame, type Release, releaseOf, rollbackTarget } from '../../shared/domain/releases.ts';
+import type { RolloutInput, RolloutState } from './rollout-input.ts';
+import { begin, givenUpWith, handledOf, rollBack, withGivenUp } from './transitions.ts';
 
 /** Does what people ask for by annotations, each once: an annotation that stays says nothing new. */
 export function obey(state: RolloutState, input: RolloutInput): RolloutState {
@@ -19,7 +16,7 @@ export function obey(state: RolloutState, input: RolloutInput): RolloutState {
     next = tried ?? next;
   }
   if (rollback !== undefined && rollback !== handled.rollback) {
-    const target = targetOf(rollback, next);
+    const target = rollbackTarget(rollback, next);
     if (!target) ignored.add('rollback');
     else next = rollBack(withoutUnseen(next, target, input), target, input);
   }
@@ -43,13 +40,4 @@ function withoutUnseen(state: RolloutState, target: Release, { wanted }: Rollout
   const isKnown = !wanted || wanted.commit === rollout.nextCommit || isSame(wanted, releaseOf(rollout));
   if (isKnown || isSame(wanted, target)) return state;
   return { ...state, rollout: withGivenUp(rollout, givenUpWith(rollout, wanted)) };
-}
-
-/** What to go back to: the stable release while another is on its way, else the one before; or a commit of the history. */
-function targetOf(value: string, { rollout, history }: RolloutState): Release | undefined {
-  const stable = stableOf(rollout);
-  const isOther = !isSame(releaseOf(rollout), stable) && rollout.phase !== 'RolledBack';
-  if (isOther && (value === 'previous' || value === stable.commit)) return stable;
-  const earlier = history.filter((entry) => !isSame(entry, stable));
-  return value === 'previous' ? earlier[0] : earlier.find(({ commit }) => commit === value);
 }

@@ -1,11 +1,12 @@
 import type { RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
+import { type Release, releaseOf } from '../../shared/domain/releases.ts';
 import { ALL, isWithin } from '../../shared/domain/waves.ts';
 import { admitMore, amountOf, chooseAgain } from './admission.ts';
 import { awaitedIn, isSettled, openIn, withoutTimes } from './failures.ts';
 import { giveUp, inPhase } from './give-up.ts';
-import type { Advanced, Release, RolloutGateway, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
+import type { Advanced, RolloutGateway, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 import { isLater, isSkipped, type Standing, standingOf, waveUnderWay } from './standing.ts';
-import { begin, iso, noteComplete, releaseOf } from './transitions.ts';
+import { begin, iso, noteComplete } from './transitions.ts';
 
 /** What keeps a wave from beginning. */
 export function gateOf(wave: number, { commit }: Release, { spec, approved, window }: RolloutInput): Wait | undefined {

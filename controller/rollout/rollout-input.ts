@@ -1,7 +1,5 @@
 import type { HistoryEntry, RolloutSpec, RolloutStatus } from '../../shared/api/rollout.ts';
-
-/** What can be rolled out: a commit, the ref that led to it, and the revision of `spec.sync` that belongs to it. */
-export type Release = Pick<RolloutStatus, 'commit' | 'ref' | 'revision'>;
+import type { Release } from '../../shared/domain/releases.ts';
 
 /** A gateway as a rollout sees it; times in milliseconds since the epoch. */
 export interface RolloutGateway {

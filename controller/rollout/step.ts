@@ -1,13 +1,14 @@
 import type { RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
+import { isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
 import { ALL, NOBODY } from '../../shared/domain/waves.ts';
 import { makeAdmission, noteGateways } from './admission.ts';
 import { nextFailure, noteFailures, withoutTimes } from './failures.ts';
 import { giveUp, goBack, inPhase } from './give-up.ts';
 import { obey } from './orders.ts';
 import { gateOf, pursue } from './pursue.ts';
-import type { Advanced, Release, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
+import type { Advanced, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 import { standingOf, waveUnderWay } from './standing.ts';
-import { begin, iso, isSame, makeFirst, nameOf, releaseOf, returnToStable, stableOf } from './transitions.ts';
+import { begin, iso, makeFirst, nameOf, returnToStable } from './transitions.ts';
 import { describe } from './words.ts';
 
 /** What comes next, and after how many milliseconds something may change by the clock alone. */

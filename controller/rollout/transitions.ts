@@ -1,18 +1,8 @@
 import type { HistoryEntry, RolloutStatus } from '../../shared/api/rollout.ts';
+import { isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
 import { ALL, NOBODY } from '../../shared/domain/waves.ts';
 import { makeAdmission } from './admission.ts';
-import type { Release, RolloutInput, RolloutState } from './rollout-input.ts';
-
-export const releaseOf = ({ commit, ref, revision }: Release): Release => ({ commit, ref, revision });
-
-export const stableOf = ({ stableCommit, stableRef, stableRevision }: RolloutStatus): Release => ({
-  commit: stableCommit,
-  ref: stableRef,
-  revision: stableRevision,
-});
-
-/** A release is the same whatever ref led to it. */
-export const isSame = (a: Release, b: Release): boolean => a.commit === b.commit && a.revision === b.revision;
+import type { RolloutInput, RolloutState } from './rollout-input.ts';
 
 const stableFields = ({ commit, ref, revision }: Release) => ({
   stableCommit: commit,

@@ -4,7 +4,7 @@ import { step } from '../testbed/step.ts';
 
 const root = path.join(import.meta.dirname, '../..');
 
-/** Bundles the three programs into dist/. */
+/** Bundles the programs into dist/. */
 export async function buildBundles(): Promise<void> {
   await step('Bundling the programs', () =>
     runCommand(process.execPath, [path.join(root, 'scripts/build.ts')], { cwd: root }),

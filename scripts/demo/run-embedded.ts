@@ -3,6 +3,7 @@ import { gatewaySyncPath, syncReportPath } from '../../shared/io/kubernetes/reso
 import { bold, dim, headline, say, show, timeline } from './console.ts';
 import { BRANCH, gatewaySyncObject, NAMESPACE, POD, RESOURCE, sampleFiles } from './objects.ts';
 import { readTable } from './read-table.ts';
+import { showPlugin } from './show-plugin.ts';
 import { type Stage, sayKubectl, startStage } from './start-stage.ts';
 import { type Gateway, startGateway } from './start-system.ts';
 import { postPush, watchDelivery } from './watch-delivery.ts';
@@ -86,6 +87,9 @@ async function showState({ cluster }: Stage): Promise<void> {
   headline('What the cluster says, as kubectl would print it');
   show('kubectl get gatewaysyncs', await readTable(cluster.client, gatewaySyncPath(NAMESPACE)));
   show('kubectl get syncreports', await readTable(cluster.client, syncReportPath(NAMESPACE)));
+  headline('What kubectl gs makes of it');
+  await showPlugin(cluster.kubeconfig, 'status', RESOURCE);
+  await showPlugin(cluster.kubeconfig, 'trace', RESOURCE, '--last');
 }
 
 async function stayUp(running: Running): Promise<void> {

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Moment } from './console.ts';
+import type { Moment } from '../../cli/terminal/timeline.ts';
 import { type GatewaySyncFollower, isReady } from './follow-gateway-sync.ts';
 
 /** A commit on its way to the gateway's disk. */

@@ -1,35 +1,12 @@
-import type { Look, Picture, WavePicture } from './picture.ts';
-
-export type Colour = 'grey' | 'yellow' | 'green' | 'red' | 'dim' | 'bold';
-/** Writes a text in a colour, or as it is. */
-export type Ink = (colour: Colour, text: string) => string;
-
-/** Shapes tell the same as colours, for those who do not see colours. */
-const LOOKS: Record<Look, { glyph: string; colour: Colour; meaning: string }> = {
-  old: { glyph: '░', colour: 'grey', meaning: 'old commit' },
-  onItsWay: { glyph: '▒', colour: 'yellow', meaning: 'on its way' },
-  new: { glyph: '█', colour: 'green', meaning: 'new, verified' },
-  failed: { glyph: '╳', colour: 'red', meaning: 'failed' },
-};
-
-const MARKS: Record<WavePicture['mark'], { glyph: string; colour: Colour }> = {
-  waiting: { glyph: ' ', colour: 'dim' },
-  underWay: { glyph: '▶', colour: 'yellow' },
-  done: { glyph: '✔', colour: 'green' },
-  failed: { glyph: '✘', colour: 'red' },
-};
+import { LOOKS, MARKS } from '../../../cli/terminal/bars.ts';
+import type { Ink } from '../../../cli/terminal/ink.ts';
+import type { Picture } from './picture.ts';
 
 const BAR = 6;
 const SOAK = 10;
 
 /** Columns that {@link drawPicture} takes with waves of up to three gateways. */
 export const WIDTH = 72;
-
-/** What the shapes mean, in one line. */
-export const drawLegend = (ink: Ink): string =>
-  Object.values(LOOKS)
-    .map(({ glyph, colour, meaning }) => `${ink(colour, glyph.repeat(2))} ${meaning}`)
-    .join('   ');
 
 /**
  * Draws a rollout: a line for each wave, with a bar for each gateway, and one for what `kubectl get` says of it.

@@ -1,17 +1,9 @@
+import { isBackwards, lookOf, markOf } from '../../../cli/fleet/waves.ts';
+import type { WavePicture } from '../../../cli/terminal/bars.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import type { SyncReportStatus } from '../../../shared/api/sync-report.ts';
 import { fittingWaves, isWithin, planOf, rolloutKey, waveOf } from '../../../shared/domain/waves.ts';
-
-/** What a gateway has: the commit from before, the new one but not yet verified, the new one, or trouble with it. */
-export type Look = 'old' | 'onItsWay' | 'new' | 'failed';
-
-export interface WavePicture {
-  name: string;
-  mark: 'waiting' | 'underWay' | 'done' | 'failed';
-  /** In the order in which they are admitted. */
-  gateways: { name: string; look: Look }[];
-}
 
 /** A rollout at one moment. */
 export interface Picture {
@@ -51,7 +43,7 @@ export function pictureOf(
       const key = rolloutKey(name, name);
       const wave = waveOf(fittingWaves(waves, new Map(Object.entries(labels))), key, rollout.admission);
       const isAdmitted = isWithin(key, rollout.admission[wave]?.admitted ?? '');
-      return { name, key, wave, look: lookOf({ name, isAdmitted }, reports.get(name), rollout) };
+      return { name, key, wave, look: lookOf({ podName: name, isAdmitted }, reports.get(name), rollout) };
     })
     .sort((a, b) => (a.key < b.key ? -1 : 1));
   const { number, phase, commit, summary, admitted, verified, failed } = rollout;
@@ -63,37 +55,4 @@ export function pictureOf(
       return { name: entry.wave, mark: markOf(index, gateways, rollout), gateways };
     }),
   };
-}
-
-const isBackwards = ({ phase }: RolloutStatus): boolean => phase === 'RollingBack' || phase === 'RolledBack';
-
-function lookOf(
-  { name, isAdmitted }: { name: string; isAdmitted: boolean },
-  report: SyncReportStatus | undefined,
-  rollout: RolloutStatus,
-): Look {
-  const verdict = report?.rollout === rollout.number ? verdictOf(report) : 'busy';
-  const hasFailed = rollout.failures?.includes(name) ?? false;
-  if (isBackwards(rollout)) {
-    const isStable = report?.commit === rollout.stableCommit && report.revision === rollout.stableRevision;
-    if (hasFailed) return isStable && verdict === 'well' ? 'old' : 'failed';
-    return isStable ? 'old' : 'onItsWay';
-  }
-  if (!isAdmitted) return 'old';
-  if (hasFailed || verdict === 'failed') return 'failed';
-  const isRelease = report?.commit === rollout.commit && report.revision === rollout.revision;
-  return isRelease && verdict === 'well' ? 'new' : 'onItsWay';
-}
-
-function verdictOf({ state, verification, hasFailed }: SyncReportStatus): 'well' | 'busy' | 'failed' {
-  if (hasFailed || verification === 'Failed') return 'failed';
-  return state === 'Synced' && verification !== 'Running' ? 'well' : 'busy';
-}
-
-function markOf(index: number, gateways: WavePicture['gateways'], rollout: RolloutStatus): WavePicture['mark'] {
-  if (gateways.some(({ look }) => look === 'failed')) return 'failed';
-  if (isBackwards(rollout)) return 'waiting';
-  const current = rollout.admission.findIndex(({ wave }) => wave === rollout.wave);
-  if (rollout.phase === 'Complete' || index < current) return 'done';
-  return index === current ? 'underWay' : 'waiting';
 }

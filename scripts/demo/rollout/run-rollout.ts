@@ -1,17 +1,18 @@
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
+import type { WavePicture } from '../../../cli/terminal/bars.ts';
+import { drawLegend } from '../../../cli/terminal/bars.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { step } from '../../testbed/step.ts';
 import { bold, dim, headline, ink, say, show } from '../console.ts';
 import { BRANCH, NAMESPACE, RESOURCE } from '../objects.ts';
 import { readTable } from '../read-table.ts';
+import { showPlugin } from '../show-plugin.ts';
 import { type Stage, sayKubectl, startStage } from '../start-stage.ts';
 import { type Cluster, type Gateway, startGateway } from '../start-system.ts';
 import { postPush } from '../watch-delivery.ts';
-import { drawLegend } from './draw.ts';
 import { RolloutFollower } from './follow-rollout.ts';
 import { COMMITS, FILE, podObjects, rolloutObject, SOAK_SECONDS, WAVES } from './objects.ts';
-import type { WavePicture } from './picture.ts';
 import { openScreen } from './screen.ts';
 import { type Failure, seenByWaves, seenToFail, type WaveTime } from './seen.ts';
 
@@ -34,6 +35,7 @@ export async function runRollout({ once }: { once: boolean }): Promise<void> {
     const bad = await showBad(running);
     headline('What the cluster says, as kubectl would print it');
     show('kubectl get gatewaysyncs', await readTable(stage.cluster.client, gatewaySyncPath(NAMESPACE)));
+    for (const command of ['status', 'history']) await showPlugin(stage.cluster.kubeconfig, command, RESOURCE);
     console.log(`\n  ${bold(describe(good, bad))}`);
     if (!once) await stayUp(running);
   } finally {
@@ -77,7 +79,7 @@ interface Good {
 
 async function showGood(running: Running): Promise<Good> {
   headline('A good commit');
-  say(drawLegend(ink));
+  for (const line of drawLegend(ink)) say(line);
   const commit = await push(running, COMMITS.good);
   const frames = await running.rollout.until(
     'a commit in all waves',

@@ -85,7 +85,10 @@ for (const file of await readdir(folder)) {
 test('a release passes all that a change has to pass, before anything is published', async () => {
   const { jobs } = (await readWorkflow('release.yaml')).workflow;
   assert.equal(jobs.test?.uses, './.github/workflows/ci.yaml');
-  assert.deepEqual([jobs.images?.needs, jobs.chart?.needs, jobs.release?.needs], ['test', 'images', 'chart']);
+  assert.deepEqual(
+    [jobs.images, jobs.chart, jobs.cli, jobs.release, jobs.npm].map((job) => job?.needs),
+    ['test', 'images', 'chart', 'cli', 'release'],
+  );
 });
 
 test('a release builds every program, into the registry that the chart names', async () => {

@@ -1,13 +1,13 @@
 import { isAdmitted } from '../../../../controller/rollout/admission.ts';
 import type {
   GatewayReport,
-  Release,
   RolloutGateway,
   RolloutInput,
   RolloutState,
 } from '../../../../controller/rollout/rollout-input.ts';
 import { step } from '../../../../controller/rollout/step.ts';
 import type { RolloutSpec, RolloutStatus } from '../../../../shared/api/rollout.ts';
+import type { Release } from '../../../../shared/domain/releases.ts';
 
 export const DEADLINE_MS = 1000;
 export const SOAK_MS = 100;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { drawLine, drawPicture, type Ink } from '../../../../scripts/demo/rollout/draw.ts';
+import type { Ink } from '../../../../cli/terminal/ink.ts';
+import { drawLine, drawPicture } from '../../../../scripts/demo/rollout/draw.ts';
 import { type GatewayPod, type Picture, pictureOf } from '../../../../scripts/demo/rollout/picture.ts';
 import { seenByWaves, seenToFail } from '../../../../scripts/demo/rollout/seen.ts';
 import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';

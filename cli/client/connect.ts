@@ -1,0 +1,95 @@
+import { KubeConfig } from '@kubernetes/client-node';
+import { messageOf } from '../../shared/errors.ts';
+import { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import { ApiCredentials } from '../../shared/io/kubernetes/credentials.ts';
+import { version } from '../../shared/version.ts';
+import { EXIT, Problem } from './problem.ts';
+
+/** Which cluster, and as whom: as kubectl has it. */
+export interface AccessOptions {
+  kubeconfig?: string | undefined;
+  context?: string | undefined;
+  namespace?: string | undefined;
+}
+
+/** A cluster, with the rights of the caller. */
+export interface Access {
+  client: KubernetesClient;
+  /** The one that was named, else that of the context. */
+  namespace: string;
+  context: string;
+  server: string;
+  /** The time of the API server, in milliseconds since the epoch, as far as its answers tell it. */
+  serverTime: () => number;
+}
+
+/** Gets access by the caller's kubeconfig. Nothing is sent yet. Throws {@link Problem}. */
+export function connect({ kubeconfig, context, namespace }: AccessOptions): Access {
+  const config = loadConfig(kubeconfig);
+  const contexts = config.getContexts().map(({ name }) => name);
+  if (context !== undefined && !contexts.includes(context))
+    throw new Problem(
+      `there is no context ${context} in the kubeconfig: choose one of ${contexts.join(', ') || 'none'}`,
+      EXIT.unavailable,
+    );
+  if (context !== undefined) config.setCurrentContext(context);
+  const current = config.getCurrentContext();
+  const cluster = config.getCurrentCluster();
+  if (!cluster)
+    throw new Problem(
+      `the kubeconfig does not say which cluster is meant: run kubectl config use-context, or add --context (${contexts.join(', ') || 'it has none'})`,
+      EXIT.unavailable,
+    );
+  if (cluster.proxyUrl)
+    throw new Problem(
+      'the kubeconfig has a proxy-url, which kubectl gs does not know: choose a context without one',
+      EXIT.unavailable,
+    );
+  introduce(config);
+  let ahead = 0;
+  const onServerTime = (date = '') => {
+    // The header has whole seconds (RFC 9110).
+    const difference = Date.parse(date) + 500 - Date.now();
+    ahead = Math.abs(difference) > TOLERANCE_MS ? difference : 0;
+  };
+  return {
+    serverTime: () => Date.now() + ahead,
+    client: new KubernetesClient(new ApiCredentials(config), { userAgent: `kubectl-gs/${version}`, onServerTime }),
+    namespace: namespace ?? config.getContextObject(current)?.namespace ?? 'default',
+    context: current,
+    server: cluster.server,
+  };
+}
+
+/** Differences below this are not told from what whole seconds and the way to the server make of them. */
+const TOLERANCE_MS = 2_000;
+
+function loadConfig(file: string | undefined): KubeConfig {
+  const config = new KubeConfig();
+  try {
+    if (file === undefined) config.loadFromDefault();
+    else config.loadFromFile(file);
+  } catch (error) {
+    throw new Problem(`the kubeconfig cannot be read: ${messageOf(error)}`, EXIT.unavailable, { cause: error });
+  }
+  // What the library makes up where there is nothing.
+  if (config.getCurrentCluster()?.server === 'http://localhost:8080' && config.getCurrentUser()?.name === 'user')
+    throw new Problem(
+      'there is no kubeconfig: set KUBECONFIG, or add --kubeconfig FILE, as for kubectl',
+      EXIT.unavailable,
+    );
+  return config;
+}
+
+/** Credential plugins are told what client-go tells them (https://kubernetes.io/docs/reference/config-api/client-authentication.v1/). */
+function introduce(config: KubeConfig): void {
+  const { exec } = (config.getCurrentUser() ?? {}) as { exec?: ExecConfig };
+  if (!exec) return;
+  const info = { kind: 'ExecCredential', apiVersion: exec.apiVersion, spec: { interactive: false } };
+  exec.env = [...(exec.env ?? []), { name: 'KUBERNETES_EXEC_INFO', value: JSON.stringify(info) }];
+}
+
+interface ExecConfig {
+  apiVersion?: string;
+  env?: { name: string; value: string }[] | null;
+}

@@ -1,0 +1,72 @@
+import { messageOf } from '../../shared/errors.ts';
+import { ApiError } from '../../shared/io/kubernetes/api-error.ts';
+import type { Access } from './connect.ts';
+import { EXIT, Problem } from './problem.ts';
+
+/** What was being done, for the words: `list GatewaySyncs in the namespace gateways`. */
+export interface Attempt {
+  doing: string;
+  /** Name of the object, if it is about one. */
+  name?: string;
+  namespace?: string | undefined;
+}
+
+/** Does something with the cluster, and says of what goes wrong what to do about it. Throws {@link Problem}. */
+export async function attempt<T>(access: Access, what: Attempt, action: () => Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    throw error instanceof Problem ? error : explain(error, access, what);
+  }
+}
+
+/** The words and the exit status of an error of the API server, or of the way to it. */
+function explain(error: unknown, { server, context }: Access, { doing, name, namespace }: Attempt): Problem {
+  const as = context ? ` (context ${context})` : '';
+  const fail = (message: string, status: Problem['status'] = EXIT.unavailable) =>
+    new Problem(message, status, { cause: error });
+  if (!(error instanceof ApiError)) return fail(`cannot ${doing} at ${server}${as}: ${wordsOf(error)}`);
+  const { status, message, objectName } = error;
+  if (status === 401) return fail(`the cluster does not know you: log in again, or choose another user${as}`);
+  if (status === 403) {
+    const isOwn = /is forbidden: User /.test(message);
+    const help = isOwn
+      ? `ask for the role ${/patch|change/.test(doing) ? 'edit' : 'view'} there${namespace ? '' : ', or name a namespace that you may read with --namespace'}`
+      : message.replace(/^.*denied request: /s, '');
+    return fail(`you may not ${doing}: ${help}${isOwn ? as : ''}`);
+  }
+  if (status === 404 && objectName !== undefined && name !== undefined)
+    return fail(
+      `there is no GatewaySync ${name} in the namespace ${namespace}: kubectl gs status -A lists all`,
+      EXIT.failed,
+    );
+  if (status === 404)
+    return fail(
+      `the CRDs of the operator are not installed in this cluster${as}: install the chart, or choose another`,
+    );
+  if (status === 409)
+    return fail(
+      `somebody else changed it at the same moment: look at it with kubectl gs status, and try again`,
+      EXIT.failed,
+    );
+  if (status === 422) return fail(`the API server refuses it: ${message}`, EXIT.failed);
+  return fail(`cannot ${doing}: the API server answered ${status}: ${message}`);
+}
+
+const CODES: Record<string, string> = {
+  ECONNREFUSED: 'nothing listens',
+  ECONNRESET: 'the connection broke',
+  ENOTFOUND: 'the name is not known',
+  EAI_AGAIN: 'the name cannot be looked up',
+  ETIMEDOUT: 'no answer',
+  EHOSTUNREACH: 'no route',
+  ENETUNREACH: 'no network',
+};
+
+function wordsOf(error: unknown): string {
+  const { code = '' } = error as { code?: string };
+  const { syscall = '', path = '' } = error as { syscall?: string; path?: string };
+  if (syscall.startsWith('spawn')) return `the credential plugin ${path} of the kubeconfig cannot be run`;
+  if (/CERT|SELF_SIGNED|UNABLE_TO|ALTNAME/.test(code)) return `the certificate is not trusted (${code})`;
+  return CODES[code] ?? (messageOf(error).trim().split('\n').at(-1) || 'no answer');
+}

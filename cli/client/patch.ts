@@ -1,0 +1,37 @@
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import { FIELD_MANAGERS } from '../../shared/api/names.ts';
+import { MERGE_PATCH } from '../../shared/io/kubernetes/client.ts';
+import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
+import type { Access } from './connect.ts';
+import { attempt } from './explain.ts';
+
+/** What is to be written: annotations (null removes one), and fields of the spec. */
+export interface Change {
+  annotations?: Record<string, string | null>;
+  spec?: Record<string, unknown>;
+}
+
+/**
+ * Changes a GatewaySync, and gives it as it is then. With the `resourceVersion` that was read, only if nobody has
+ * written since: else it is a conflict. Throws `Problem`.
+ */
+export function patchGatewaySync(
+  access: Access,
+  { name, resourceVersion }: { name: string; resourceVersion?: string },
+  { annotations, spec }: Change,
+): Promise<GatewaySync> {
+  const { client, namespace } = access;
+  const body = {
+    metadata: { ...(resourceVersion && { resourceVersion }), ...(annotations && { annotations }) },
+    ...(spec && { spec }),
+  };
+  return attempt(access, { doing: `change GatewaySyncs in the namespace ${namespace}`, name, namespace }, () =>
+    client.request<GatewaySync>({
+      method: 'PATCH',
+      path: gatewaySyncPath(namespace, name),
+      query: { fieldManager: FIELD_MANAGERS.cli },
+      body,
+      contentType: MERGE_PATCH,
+    }),
+  );
+}

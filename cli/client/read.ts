@@ -1,0 +1,88 @@
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import { AGENT_LABEL } from '../../shared/api/names.ts';
+import type { ObjectMeta } from '../../shared/api/object-meta.ts';
+import type { SyncReport } from '../../shared/api/sync-report.ts';
+import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
+import { listObjects, METADATA_LIST } from '../../shared/io/kubernetes/list.ts';
+import { corePath, gatewaySyncPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
+import type { Access } from './connect.ts';
+import { attempt } from './explain.ts';
+
+const PAGE_SIZE = 250;
+
+/** A pod, as far as it matters here. */
+interface PodMetadata {
+  metadata: Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'labels'>;
+}
+
+/** All GatewaySyncs of a namespace, or of all of them, by namespace and name. Throws `Problem`. */
+export function listGatewaySyncs(access: Access, namespace: string | undefined): Promise<GatewaySync[]> {
+  const doing = `list GatewaySyncs in ${namespace ? `the namespace ${namespace}` : 'all namespaces'}`;
+  return attempt(access, { doing, namespace }, () => list<GatewaySync>(access, gatewaySyncPath(namespace)));
+}
+
+/** One GatewaySync of the namespace of the access. Throws `Problem`. */
+export function getGatewaySync(access: Access, name: string): Promise<GatewaySync> {
+  const { client, namespace } = access;
+  const what = { doing: `read GatewaySyncs in the namespace ${namespace}`, name, namespace };
+  return attempt(access, what, () => client.get<GatewaySync>(gatewaySyncPath(namespace, name)));
+}
+
+/** What is known of gateways beyond the status of their GatewaySync; undefined is what the caller may not read. */
+export interface Details {
+  reports: SyncReport[] | undefined;
+  pods: PodMetadata[] | undefined;
+}
+
+/** Reads the reports and the pods of gateways in a namespace, or in all of them. Throws `Problem`. */
+export async function readDetails(access: Access, namespace: string | undefined): Promise<Details> {
+  const doing = `read reports in ${namespace ?? 'all namespaces'}`;
+  return await attempt(access, { doing, namespace }, async () => {
+    const [reports, pods] = await Promise.all([
+      unlessForbidden(list<SyncReport>(access, syncReportPath(namespace))),
+      unlessForbidden(
+        list<PodMetadata>(access, corePath('pods', namespace), {
+          accept: METADATA_LIST,
+          query: { labelSelector: `${AGENT_LABEL}=true` },
+        }),
+      ),
+    ]);
+    return { reports, pods };
+  });
+}
+
+/** An event as the API server has it. */
+interface EventObject {
+  reason: string;
+  eventTime?: string | null;
+  lastTimestamp?: string | null;
+  message?: string;
+}
+
+/** The events about a GatewaySync; undefined where the caller may not read them. Throws `Problem`. */
+export function listEvents(access: Access, { metadata }: GatewaySync): Promise<EventObject[] | undefined> {
+  const { namespace, name, uid } = metadata;
+  const fieldSelector = `involvedObject.name=${name},involvedObject.uid=${uid}`;
+  return attempt(access, { doing: `read events in the namespace ${namespace}`, namespace }, () =>
+    unlessForbidden(list<EventObject>(access, corePath('events', namespace), { query: { fieldSelector } })),
+  );
+}
+
+async function list<T>(
+  { client }: Access,
+  path: string,
+  options: { accept?: string; query?: Record<string, string> } = {},
+): Promise<T[]> {
+  const objects: T[] = [];
+  await listObjects<T>(client, path, { pageSize: PAGE_SIZE, ...options }, (object) => objects.push(object));
+  return objects;
+}
+
+async function unlessForbidden<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (isApiError(error, 403)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,53 @@
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
+import { Problem } from '../client/problem.ts';
+import { addressOf } from '../fleet/names.ts';
+import { named, toApprove } from '../fleet/orders.ts';
+import { makeCommand } from './command.ts';
+import { carryOut, orderArgs, type Plan } from './order.ts';
+import { rolloutOf } from './rollout-of.ts';
+
+/** `kubectl gs approve`: lets a commit into the waves that wait for it. */
+export const approve = makeCommand({
+  name: 'approve',
+  summary: 'Let a commit into the waves that wait for approval',
+  details: [
+    'Sets sync.io/approve to the commit that is on its way, in full. It counts for every wave of that commit, and for no other commit.',
+    'It needs the right to patch GatewaySyncs, and the verb approve if the chart value rollout.approverRole.enabled is set.',
+  ],
+  examples: [
+    { line: 'approve plant -n gateways', does: 'the commit that is on its way' },
+    {
+      line: 'approve plant --commit 3f2a91bc --yes',
+      does: 'in a script: that one, and nothing if it is another by now',
+    },
+  ],
+  args: {
+    commit: { type: 'string', valueHint: 'C', description: 'Refuse if another commit is on its way.' },
+    ...orderArgs,
+  },
+  run: ({ args, host }) => {
+    const next = `kubectl gs status ${args.name} shows how far it is`;
+    return carryOut({ args, host, plan: (gatewaySync) => planApproval(gatewaySync, args.commit), next });
+  },
+});
+
+function planApproval(gatewaySync: GatewaySync, wanted: string | undefined): Plan {
+  const { metadata, spec } = gatewaySync;
+  const address = addressOf(gatewaySync);
+  const rollout = rolloutOf(gatewaySync);
+  const commit = toApprove(rollout);
+  if (commit === undefined) throw new Problem(`nothing of ${address} is on its way: it is ${rollout.summary}`);
+  if (wanted !== undefined && !commit.startsWith(wanted))
+    throw new Problem(`nothing was approved: not ${wanted} is on its way, but ${commit}`);
+  const waves = (spec.rollout?.waves ?? []).filter(({ approval }) => approval).map(({ name }) => name);
+  if (waves.length === 0) throw new Problem(`no wave of ${address} waits for approval`);
+  if (metadata.annotations?.[ROLLOUT_ANNOTATIONS.approve] === commit)
+    return { kind: 'done', says: `${named(commit)} is approved already for ${address}.` };
+  const ref = commit === rollout.commit ? rollout.ref : undefined;
+  return {
+    kind: 'change',
+    says: `${address}: ${named(commit, ref)} may have the ${waves.length === 1 ? 'wave' : 'waves'} ${waves.join(', ')} as soon as the ones before are done.`,
+    change: { annotations: { [ROLLOUT_ANNOTATIONS.approve]: commit } },
+  };
+}

@@ -1,0 +1,61 @@
+import { type ArgsDef, type CommandDef, defineCommand, type ParsedArgs } from 'citty';
+import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
+import type { Host } from '../terminal/host.ts';
+
+/** A command line, and what it is good for. */
+export interface Example {
+  /** What follows `kubectl gs`. */
+  line: string;
+  does: string;
+}
+
+/** A command of `kubectl gs`: what it says of itself, and what it does. */
+export interface Command {
+  name: string;
+  /** A few words, for the list of commands. */
+  summary: string;
+  /** Paragraphs, for its own help. */
+  details: readonly string[];
+  examples: readonly Example[];
+  args: ArgsDef;
+  definition: CommandDef;
+}
+
+/** What a command is run with; citty hands over the host as its data. */
+interface Invocation<TArgs extends ArgsDef> {
+  args: ParsedArgs<TArgs>;
+  host: Host;
+}
+
+interface CommandText<TArgs extends ArgsDef> extends Omit<Command, 'args' | 'definition'> {
+  args: TArgs;
+  run: (invocation: Invocation<TArgs>) => Promise<ExitStatus>;
+}
+
+/** Makes a command: list it in `commands.ts`. */
+export function makeCommand<const TArgs extends ArgsDef>({ args, run, ...text }: CommandText<TArgs>): Command {
+  const definition = defineCommand({
+    meta: { name: text.name, description: text.summary },
+    args,
+    run: (context) => run({ args: context.args, host: context.data as Host }),
+  });
+  return { ...text, args, definition: definition as unknown as CommandDef };
+}
+
+/** Options of every command that asks a cluster, as kubectl has them. */
+export const accessArgs = {
+  namespace: { type: 'string', alias: 'n', valueHint: 'NAME', description: "Namespace. Left out: the context's." },
+  context: { type: 'string', valueHint: 'NAME', description: 'Context of the kubeconfig. Left out: the current one.' },
+  kubeconfig: { type: 'string', valueHint: 'FILE', description: 'Left out: $KUBECONFIG, then ~/.kube/config.' },
+} as const satisfies ArgsDef;
+
+/** For commands that show something. */
+export const outputArgs = {
+  output: { type: 'string', alias: 'o', valueHint: 'json|yaml', description: 'The same as data, for programs.' },
+} as const satisfies ArgsDef;
+
+/** The format that was asked for; undefined is text for people. Throws `Problem`. */
+export function formatOf({ output }: { output?: string | undefined }): 'json' | 'yaml' | undefined {
+  if (output === undefined || output === 'json' || output === 'yaml') return output;
+  throw new Problem(`--output is json or yaml, and not ${output}`, EXIT.usage);
+}

@@ -1,0 +1,198 @@
+import type { FleetView, ResourceState, ResourceView } from '../fleet/fleet.ts';
+import { type GatewayView, shortCommit } from '../fleet/gateway.ts';
+import { drawLegend, drawWaves } from '../terminal/bars.ts';
+import type { Host } from '../terminal/host.ts';
+import { type Colour, inkFor } from '../terminal/ink.ts';
+import { type Cell, type Column, drawTable } from '../terminal/table.ts';
+import { plain, wrap } from '../terminal/text.ts';
+import { ageOf } from '../terminal/times.ts';
+
+const STATES: Record<ResourceState, { glyph: string; colour: Colour }> = {
+  ready: { glyph: '✔', colour: 'green' },
+  busy: { glyph: '…', colour: 'yellow' },
+  failed: { glyph: '✘', colour: 'red' },
+  paused: { glyph: '‖', colour: 'cyan' },
+};
+
+const GATEWAY_COLOURS: Record<GatewayView['status'], Colour> = {
+  Synced: 'green',
+  Pending: 'yellow',
+  Skewed: 'yellow',
+  Error: 'red',
+  MissingSidecar: 'red',
+  Paused: 'cyan',
+  DryRun: 'cyan',
+};
+
+/** Gateways of one resource that are named below the table; the name shows all of them. */
+const NAMED = 5;
+
+/** Draws all GatewaySyncs: a line for each, then what is not in sync. */
+export function drawFleet(
+  { items, totals }: FleetView,
+  { host, isEverywhere }: { host: Host; isEverywhere: boolean },
+): string[] {
+  const { columns } = host;
+  const ink = inkFor(host.hasColours);
+  const table = drawTable(
+    [
+      { title: '' },
+      { title: 'NAMESPACE' },
+      { title: 'NAME' },
+      { title: 'REF', dropped: 3 },
+      { title: 'COMMIT', dropped: 2 },
+      { title: 'GATEWAYS', dropped: 1 },
+      { title: 'ROLLOUT', dropped: 4 },
+      { title: 'SAYS', wraps: true },
+    ],
+    items.map((item) => [
+      { text: STATES[item.state].glyph, colour: STATES[item.state].colour },
+      isEverywhere ? item.namespace : '',
+      item.name,
+      item.ref,
+      item.commit && shortCommit(item.commit),
+      `${item.counts.synced}/${item.counts.total}`,
+      item.rollout?.summary,
+      { text: item.says, colour: item.state === 'failed' ? 'red' : 'dim' },
+    ]),
+    { columns, ink },
+  );
+  const waiting = items.flatMap((item) =>
+    gatewaysThatWait(item)
+      .slice(0, NAMED)
+      .map((gateway): Cell[] => [
+        isEverywhere ? `${item.namespace}/${item.name}` : item.name,
+        ...gatewayCells(gateway, host, { isBrief: true }),
+      ]),
+  );
+  const more = drawTable([{ title: 'GATEWAYSYNC' }, ...gatewayColumns({ isBrief: true })], waiting, { columns, ink });
+  return [...table, ...(waiting.length > 0 ? ['', ...more] : []), '', ...drawTotals(totals, host)];
+}
+
+function drawTotals({ resources, ready, gateways, synced }: FleetView['totals'], host: Host): string[] {
+  return drawNote(`${ready} of ${resources} ready, ${synced} of ${gateways} gateways in sync`, host);
+}
+
+function drawNote(text: string, { columns, hasColours }: Host): string[] {
+  const ink = inkFor(hasColours);
+  return (columns ? wrap(text, columns) : [text]).map((line) => ink('dim', line));
+}
+
+/** Draws one GatewaySync with its waves and gateways. */
+export function drawResource(item: ResourceView, host: Host): string[] {
+  const { columns } = host;
+  const ink = inkFor(host.hasColours);
+  const { glyph, colour } = STATES[item.state];
+  const facts: [string, string | undefined][] = [
+    ['repository', item.repo],
+    ['follows', followed(item)],
+    ['commit', item.commit && `${item.commit}${item.resolvedAt ? `, ${ageOf(item.resolvedAt, host.now())} ago` : ''}`],
+    ['gateways', countsOf(item)],
+    ['request', item.lastRequest && echoWords(item.lastRequest, host)],
+    ['push', item.lastPush && echoWords(item.lastPush, host)],
+    ['rollout', item.rollout && rolloutWords(item.rollout, item.says)],
+  ];
+  // Below an indentation of two.
+  const inner = columns === undefined ? undefined : columns - 2;
+  const room = (columns ?? Number.POSITIVE_INFINITY) - 13;
+  const gateways = drawTable(
+    gatewayColumns({ isBrief: false }),
+    item.gateways.map((gateway) => gatewayCells(gateway, host, { isBrief: false })),
+    { columns, ink },
+  );
+  const { rollout } = item;
+  const hidden = item.counts.total - item.gateways.length;
+  return [
+    ...lead(`${item.namespace}/${item.name}: ${item.says}`, { glyph: ink(colour, glyph), columns }),
+    ...facts.flatMap(([label, text]) =>
+      text === undefined
+        ? []
+        : wrap(plain(text), Math.max(room, 20)).map(
+            (line, index) => `  ${ink('dim', (index === 0 ? label : '').padEnd(10))} ${line}`,
+          ),
+    ),
+    ...(rollout
+      ? ['', ...drawWaves(rollout.waves.map(waveOf), { columns: inner, ink }).map((line) => `  ${line}`)]
+      : []),
+    ...(rollout?.waves.some(({ gateways }) => gateways)
+      ? ['', ...drawLegend(ink, inner).map((line) => `  ${line}`)]
+      : []),
+    ...(item.gateways.length > 0 ? ['', ...gateways] : []),
+    ...(hidden > 0 ? drawNote(`and ${hidden} more, which the status counts and does not name`, host) : []),
+  ];
+}
+
+const waveOf = ({ state, ...wave }: NonNullable<ResourceView['rollout']>['waves'][number]) => ({
+  ...wave,
+  mark: state,
+});
+
+function lead(text: string, { glyph, columns }: { glyph: string; columns: number | undefined }): string[] {
+  const [first = '', ...others] = columns ? wrap(plain(text), Math.max(columns - 2, 20)) : [plain(text)];
+  return [`${glyph} ${first}`, ...others.map((line) => `  ${line}`)];
+}
+
+function followed({ ref, source }: ResourceView): string | undefined {
+  const by = { Spec: 'as spec.git.ref says', Request: 'since it was requested', Push: 'since it was pushed' };
+  return ref && (source ? `${ref}, ${by[source]}` : `${ref}, not resolved yet`);
+}
+
+function countsOf({ counts }: ResourceView): string {
+  const { total, synced, pending, skewed, error, missingSidecar, paused, dryRun } = counts;
+  const others: [number, string][] = [
+    [error, 'with an error'],
+    [missingSidecar, 'without a sidecar'],
+    [pending + skewed, 'on the way'],
+    [paused, 'paused'],
+    [dryRun, 'in a dry run'],
+  ];
+  const named = others.filter(([count]) => count > 0).map(([count, words]) => `, ${count} ${words}`);
+  return `${synced} of ${total} in sync${named.join('')}`;
+}
+
+type Echo = NonNullable<ResourceView['lastRequest'] | ResourceView['lastPush']>;
+
+function echoWords(echo: Echo, host: Host): string {
+  const by = 'by' in echo && echo.by ? ` by ${echo.by}` : '';
+  const age = ageOf(echo.at, host.now());
+  const outcome = echo.outcome === 'Pending' ? 'still open' : echo.outcome.toLowerCase();
+  return `${echo.ref}${by}${age ? `, ${age} ago` : ''}: ${outcome}${echo.message ? `, ${echo.message}` : ''}`;
+}
+
+function rolloutWords({ summary, message }: NonNullable<ResourceView['rollout']>, says: string): string {
+  return message && message !== says ? `${summary}: ${message}` : summary;
+}
+
+const gatewaysThatWait = ({ gateways }: ResourceView): GatewayView[] =>
+  gateways.filter(({ status, waitsFor }) => status !== 'Synced' && waitsFor);
+
+function gatewayColumns({ isBrief }: { isBrief: boolean }): Column[] {
+  return [
+    { title: 'GATEWAY' },
+    { title: 'POD', dropped: 3 },
+    ...(isBrief ? [] : [{ title: 'WAVE', dropped: 2 }]),
+    { title: 'STATUS', dropped: 1 },
+    { title: 'COMMIT', dropped: 3 },
+    ...(isBrief
+      ? []
+      : [
+          { title: 'SYNCED', dropped: 4 },
+          { title: 'TOOK', dropped: 5 },
+        ]),
+    { title: 'WAITS FOR', wraps: true },
+  ];
+}
+
+function gatewayCells(gateway: GatewayView, host: Host, { isBrief }: { isBrief: boolean }): Cell[] {
+  const { name, pod, wave, status, commit, syncedAt, took, waitsFor } = gateway;
+  const age = ageOf(syncedAt, host.now());
+  return [
+    name,
+    pod === name ? '' : pod,
+    ...(isBrief ? [] : [wave]),
+    { text: status, colour: GATEWAY_COLOURS[status] },
+    commit && shortCommit(commit),
+    ...(isBrief ? [] : [age && `${age} ago`, took]),
+    waitsFor,
+  ];
+}

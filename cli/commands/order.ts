@@ -1,0 +1,113 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ArgsDef } from 'citty';
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
+import { type Access, type AccessOptions, connect } from '../client/connect.ts';
+import { type Change, patchGatewaySync } from '../client/patch.ts';
+import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
+import { getGatewaySync } from '../client/read.ts';
+import type { Host } from '../terminal/host.ts';
+import { plain, wrap } from '../terminal/text.ts';
+import { accessArgs } from './command.ts';
+
+/** Arguments of every command that changes something. */
+export const orderArgs = {
+  name: { type: 'positional', required: true, description: 'The GatewaySync.' },
+  yes: { type: 'boolean', alias: 'y', description: 'Do not ask: needed where nobody can be asked.' },
+  ...accessArgs,
+} as const satisfies ArgsDef;
+
+/** What an order comes to, for the resource as it is. */
+export type Plan =
+  /** There is nothing to do. */
+  | { kind: 'done'; says: string }
+  | {
+      kind: 'change';
+      /** What will happen, in sentences. */
+      says: string;
+      change: Change;
+      /** An order that counts once and was carried out before: it is removed first. */
+      before?: { annotation: string; isGone: (gatewaySync: GatewaySync) => boolean };
+    };
+
+/** An order of a person about a GatewaySync. */
+export interface Order {
+  args: AccessOptions & { name: string; yes?: boolean | undefined };
+  host: Host;
+  /** Decides what to do. Throws `Problem` where that is not possible. */
+  plan: (gatewaySync: GatewaySync) => Plan;
+  /** What to look at next, after the change. */
+  next: string;
+}
+
+/** Times that the resource may change while it is written, as long as the plan stays the same. */
+const TRIES = 10;
+/** A controller that runs sees a change at once. */
+const NOTICED_WITHIN_MS = 15_000;
+const LOOK_MS = 200;
+
+/** Says what will happen, asks, and does it: exactly what was said, also where the resource changes meanwhile. */
+export async function carryOut({ args, host, plan, next }: Order): Promise<ExitStatus> {
+  const access = connect(args);
+  try {
+    const gatewaySync = await getGatewaySync(access, args.name);
+    const planned = plan(gatewaySync);
+    say(planned.says, host);
+    if (planned.kind === 'done') return EXIT.ok;
+    if (!(await isConfirmed(args, host))) return EXIT.failed;
+    if (planned.before) await makeRoom(access, gatewaySync, planned.before);
+    await write(access, { name: args.name, planned, plan });
+    host.note(`done: ${next}\n`);
+    return EXIT.ok;
+  } finally {
+    access.client.close();
+  }
+}
+
+function say(text: string, { note, columns }: Host): void {
+  note(`${(columns ? wrap(plain(text), columns) : [plain(text)]).join('\n')}\n`);
+}
+
+async function isConfirmed({ yes }: Order['args'], { confirm, note }: Host): Promise<boolean> {
+  if (yes) return true;
+  if (!confirm) throw new Problem('nothing was changed: nobody can be asked here, so add --yes', EXIT.usage);
+  const isWanted = await confirm('Go ahead?');
+  if (!isWanted) note('nothing was changed\n');
+  return isWanted;
+}
+
+async function write(
+  access: Access,
+  { name, planned, plan }: { name: string; planned: Plan & { kind: 'change' }; plan: Order['plan'] },
+): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    const gatewaySync = await getGatewaySync(access, name);
+    const now = plan(gatewaySync);
+    if (now.kind === 'done' || now.says !== planned.says)
+      throw new Problem(`nothing was changed, since the resource has changed meanwhile; now it would be: ${now.says}`);
+    const { resourceVersion } = gatewaySync.metadata;
+    try {
+      await patchGatewaySync(access, { name, resourceVersion }, now.change);
+      return;
+    } catch (error) {
+      const isConflict = error instanceof Problem && isApiError(error.cause, 409);
+      if (!isConflict || tries === TRIES) throw error;
+    }
+  }
+}
+
+/** Removes an order that was carried out, and waits until the controller has seen that: only then it may come again. */
+async function makeRoom(
+  access: Access,
+  { metadata: { name } }: GatewaySync,
+  { annotation, isGone }: NonNullable<(Plan & { kind: 'change' })['before']>,
+): Promise<void> {
+  await patchGatewaySync(access, { name }, { annotations: { [annotation]: null } });
+  for (const deadline = performance.now() + NOTICED_WITHIN_MS; ; await sleep(LOOK_MS)) {
+    if (isGone(await getGatewaySync(access, name))) return;
+    if (performance.now() > deadline)
+      throw new Problem(
+        `${annotation} was removed, to be set again, and the controller does not notice: see whether it runs, then try again`,
+      );
+  }
+}

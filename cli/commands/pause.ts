@@ -1,0 +1,54 @@
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import { addressOf, gatewaysOf, keeperOf } from '../fleet/names.ts';
+import { makeCommand } from './command.ts';
+import { carryOut, orderArgs, type Plan } from './order.ts';
+
+/** `kubectl gs pause`: nothing changes until somebody resumes it. */
+export const pause = makeCommand({
+  name: 'pause',
+  summary: 'Leave all gateways of a GatewaySync as they are',
+  details: [
+    'Sets spec.paused. Gateways keep the files that they have, nothing is resolved, and requests wait until kubectl gs resume. A sync that is moving files ends first.',
+    'It needs the right to patch GatewaySyncs, which the role edit has.',
+  ],
+  examples: [{ line: 'pause plant -n gateways', does: 'before somebody works on a gateway by hand' }],
+  args: orderArgs,
+  run: ({ args, host }) =>
+    carryOut({ args, host, plan: planPause, next: `kubectl gs resume ${args.name} lets it go on` }),
+});
+
+function planPause(gatewaySync: GatewaySync): Plan {
+  const address = addressOf(gatewaySync);
+  if (gatewaySync.spec.paused) return { kind: 'done', says: `${address} is paused already.` };
+  return {
+    kind: 'change',
+    says: `${address} pauses: ${gatewaysOf(gatewaySync)} keep the files that they have, and requests wait.${keeperOf(gatewaySync)}`,
+    change: { spec: { paused: true } },
+  };
+}
+
+/** `kubectl gs resume`: the end of a pause. */
+export const resume = makeCommand({
+  name: 'resume',
+  summary: 'End a pause',
+  details: [
+    'Sets spec.paused to false. What was asked for meanwhile is handled, and gateways get the commit of the ref as it is now.',
+    'A profile that is paused by itself stays so. It needs the right to patch GatewaySyncs, which the role edit has.',
+  ],
+  examples: [{ line: 'resume plant -n gateways', does: 'when the work is done' }],
+  args: orderArgs,
+  run: ({ args, host }) =>
+    carryOut({ args, host, plan: planResume, next: `kubectl gs status ${args.name} shows how far it is` }),
+});
+
+function planResume(gatewaySync: GatewaySync): Plan {
+  const address = addressOf(gatewaySync);
+  if (!gatewaySync.spec.paused) return { kind: 'done', says: `${address} is not paused.` };
+  const { spec, status } = gatewaySync;
+  const ref = status?.target?.ref ?? spec.git.ref;
+  return {
+    kind: 'change',
+    says: `${address} goes on: ${gatewaysOf(gatewaySync)} get what ${ref} is now.${keeperOf(gatewaySync)}`,
+    change: { spec: { paused: false } },
+  };
+}

@@ -1,0 +1,14 @@
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import { Problem } from '../client/problem.ts';
+import { addressOf } from '../fleet/names.ts';
+
+/** The rollout that a command is about. Throws `Problem` where changes do not go by waves. */
+export function rolloutOf(gatewaySync: GatewaySync): RolloutStatus {
+  const { spec, status } = gatewaySync;
+  const address = addressOf(gatewaySync);
+  if (!spec.rollout)
+    throw new Problem(`${address} has no spec.rollout, so nothing is kept to go back to, to approve or to try again`);
+  if (!status?.rollout) throw new Problem(`${address} has not been rolled out yet: see kubectl gs status`);
+  return status.rollout;
+}

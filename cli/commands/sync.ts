@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { FIELD_MANAGERS, REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
+import { isValidRefName } from '../../shared/domain/check-ref-name.ts';
+import { parseDuration } from '../../shared/domain/duration.ts';
+import { type Access, connect } from '../client/connect.ts';
+import { patchGatewaySync } from '../client/patch.ts';
+import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
+import { getGatewaySync, readDetails } from '../client/read.ts';
+import { type Asked, barsOf, judgeProgress, missingOf, type Progress } from '../fleet/sync-progress.ts';
+import { drawLegend, drawWaves } from '../terminal/bars.ts';
+import type { Host } from '../terminal/host.ts';
+import { inkFor } from '../terminal/ink.ts';
+import { Screen } from '../terminal/screen.ts';
+import { cut, plain } from '../terminal/text.ts';
+import { accessArgs, makeCommand } from './command.ts';
+
+const LOOK_MS = 300;
+/** An agent that failed tries again: only after that long it is not waited for any more. */
+const STUCK_MS = 15_000;
+/** Gateways that are named at the end. */
+const NAMED = 10;
+
+/** `kubectl gs sync`: asks for a sync as a webhook would. */
+export const sync = makeCommand({
+  name: 'sync',
+  summary: 'Ask for a sync, or for another ref, as a webhook would',
+  details: [
+    'Sets sync.io/requested-ref and its companions. Without --ref what is followed is looked up again, now. With --ref that is followed, until somebody asks for another or edits spec.git.ref; spec.webhook.allowedRefs says what may be asked for.',
+    'With --wait it shows how far it is, until every gateway has it. It exits with 1 if one does not get it, and says which and why. Waves wait for approval, windows and soak as always: set --timeout to match.',
+    'It needs the right to patch GatewaySyncs, which the role edit has.',
+  ],
+  examples: [
+    { line: 'sync plant -n gateways --wait', does: 'now, and wait until all gateways have it' },
+    { line: 'sync plant --ref v1.4.0 --wait --timeout 1h', does: 'a release, by its waves' },
+  ],
+  args: {
+    name: { type: 'positional', required: true, description: 'The GatewaySync.' },
+    ref: { type: 'string', valueHint: 'R', description: 'A tag, branch or commit. Left out: what is followed.' },
+    wait: { type: 'boolean', alias: 'w', description: 'Wait until every gateway has it.' },
+    timeout: { type: 'string', valueHint: 'TIME', default: '5m', description: 'For --wait. Left out: 5m.' },
+    ...accessArgs,
+  },
+  run: async ({ args, host }): Promise<ExitStatus> => {
+    const timeoutMs = parseDuration(args.timeout);
+    if (timeoutMs === undefined) throw new Problem('--timeout is a duration such as 90s, 5m or 1h30m', EXIT.usage);
+    if (args.ref !== undefined && !isValidRefName(args.ref))
+      throw new Problem('--ref is the name of a tag or a branch, or a commit in full', EXIT.usage);
+    const access = connect(args);
+    try {
+      const asked = await ask(access, args.name, args.ref);
+      host.note(`asked for ${asked.ref}\n`);
+      if (!args.wait) return EXIT.ok;
+      return await waitForAll(access, { name: args.name, asked, host, timeoutMs });
+    } finally {
+      access.client.close();
+    }
+  },
+});
+
+/** Annotates the resource as the receiver does. */
+async function ask(access: Access, name: string, wanted: string | undefined): Promise<Asked> {
+  const { spec, status } = await getGatewaySync(access, name);
+  const ref = wanted ?? status?.target?.ref ?? spec.git.ref;
+  const asked = {
+    ...{ id: randomUUID(), ref, isRefresh: wanted === undefined },
+    at: new Date(access.serverTime()).toISOString(),
+  };
+  const annotations = {
+    [REQUEST_ANNOTATIONS.requestedRef]: ref,
+    [REQUEST_ANNOTATIONS.requestedAt]: asked.at,
+    [REQUEST_ANNOTATIONS.requestedBy]: FIELD_MANAGERS.cli,
+    [REQUEST_ANNOTATIONS.requestId]: asked.id,
+  };
+  await patchGatewaySync(access, { name }, { annotations });
+  return asked;
+}
+
+interface Waiting {
+  name: string;
+  asked: Asked;
+  host: Host;
+  timeoutMs: number;
+}
+
+async function waitForAll(access: Access, { name, asked, host, timeoutMs }: Waiting): Promise<ExitStatus> {
+  const screen = new Screen(host);
+  const ink = inkFor(host.hasColours);
+  const started = performance.now();
+  let stuckSince: number | undefined;
+  for (;;) {
+    const gatewaySync = await getGatewaySync(access, name);
+    const details = await readDetails(access, access.namespace);
+    const progress = judgeProgress(gatewaySync, asked);
+    const columns = host.columns;
+    const says = plain(progress.says);
+    const bars = drawWaves(barsOf(gatewaySync, details), { columns, ink });
+    const seconds = `${Math.round((performance.now() - started) / 1000)} s`;
+    screen.show(
+      [...bars, '', ...drawLegend(ink, columns), ink('dim', cut(`${seconds}  ${says}`, columns ?? says.length + 9))],
+      says,
+    );
+    stuckSince = progress.stuck ? (stuckSince ?? performance.now()) : undefined;
+    const isStuck = stuckSince !== undefined && performance.now() - stuckSince > STUCK_MS;
+    if (progress.kind === 'done') return end(progress, host);
+    if (progress.kind === 'failed') throw new Problem(`${progress.says}${listed(missingOf(gatewaySync, details))}`);
+    if (isStuck) throw new Problem(`not every gateway gets it${listed(progress.stuck ?? [])}`);
+    if (performance.now() - started > timeoutMs)
+      throw new Problem(`not done in time: ${progress.says}${listed(missingOf(gatewaySync, details))}`);
+    await sleep(LOOK_MS);
+  }
+}
+
+function end({ says }: Progress, host: Host): ExitStatus {
+  host.note(`${inkFor(host.hasColours)('green', '✔')} ${plain(says)}\n`);
+  return EXIT.ok;
+}
+
+function listed(names: readonly string[]): string {
+  const more = names.length > NAMED ? `; and ${names.length - NAMED} more` : '';
+  return names.length > 0 ? `; ${names.slice(0, NAMED).join('; ')}${more}` : '';
+}

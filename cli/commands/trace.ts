@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import { parseDuration } from '../../shared/domain/duration.ts';
+import { type Access, connect } from '../client/connect.ts';
+import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
+import { getGatewaySync, listEvents } from '../client/read.ts';
+import { lastDelivery, type TraceView, traceView } from '../fleet/trace.ts';
+import { drawData } from '../terminal/data.ts';
+import type { Host } from '../terminal/host.ts';
+import { inkFor } from '../terminal/ink.ts';
+import { plain, wrap } from '../terminal/text.ts';
+import { drawTimeline } from '../terminal/timeline.ts';
+import { accessArgs, formatOf, makeCommand, outputArgs } from './command.ts';
+
+const LOOK_MS = 300;
+/** Events come a moment after the status. */
+const EVENTS_MS = 1_000;
+
+/** `kubectl gs trace`: one delivery from the webhook to each disk. */
+export const trace = makeCommand({
+  name: 'trace',
+  summary: 'Show a delivery from the webhook to each disk, with milliseconds',
+  details: [
+    'It waits for the next webhook, request or poll with a new commit, until all gateways have it, and shows when what happened. With --last it shows the last one, and waits for nothing.',
+    'Times are those of the programs, so clocks that differ show as steps that are too long or left out. What the controller did is known from its events, which it writes a moment later. Only what status, reports and events still say can be shown: events are kept for an hour, and a newer commit takes the place of an older one.',
+  ],
+  examples: [
+    { line: 'trace plant -n gateways', does: 'then push, or send a webhook' },
+    { line: 'trace plant --last', does: 'what became of the last one' },
+  ],
+  args: {
+    name: { type: 'positional', required: true, description: 'The GatewaySync.' },
+    last: { type: 'boolean', description: 'The last one, now.' },
+    timeout: { type: 'string', valueHint: 'TIME', default: '5m', description: 'How long to wait. Left out: 5m.' },
+    ...outputArgs,
+    ...accessArgs,
+  },
+  run: async ({ args, host }): Promise<ExitStatus> => {
+    const format = formatOf(args);
+    const timeoutMs = parseDuration(args.timeout);
+    if (timeoutMs === undefined) throw new Problem('--timeout is a duration such as 90s, 5m or 1h30m', EXIT.usage);
+    const access = connect(args);
+    try {
+      if (!args.last) await untilNext(access, args.name, { timeoutMs, host });
+      const gatewaySync = await getGatewaySync(access, args.name);
+      const view = traceView(gatewaySync, await listEvents(access, gatewaySync));
+      if (!view) throw new Problem(`nothing was delivered or resolved yet: see kubectl gs status ${args.name}`);
+      host.print(format ? drawData(view, format) : `${drawTrace(view, host).join('\n')}\n`);
+      return EXIT.ok;
+    } finally {
+      access.client.close();
+    }
+  },
+});
+
+/** Waits until something new was delivered, and all that are to have it do, or one cannot. Throws `Problem`. */
+async function untilNext(
+  access: Access,
+  name: string,
+  { timeoutMs, host }: { timeoutMs: number; host: Host },
+): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  const before = markOf(await getGatewaySync(access, name));
+  host.note('waiting for the next delivery\n');
+  for (;;) {
+    const gatewaySync = await getGatewaySync(access, name);
+    if (markOf(gatewaySync) !== before && isSettled(gatewaySync)) return await sleep(EVENTS_MS);
+    if (performance.now() > deadline) {
+      if (markOf(gatewaySync) !== before) return;
+      throw new Problem('nothing was delivered in that time: see kubectl gs trace --last for the one before');
+    }
+    await sleep(LOOK_MS);
+  }
+}
+
+const markOf = (gatewaySync: GatewaySync): string =>
+  JSON.stringify([lastDelivery(gatewaySync)?.at, gatewaySync.status?.lastSyncCommit]);
+
+function isSettled({ metadata, status }: GatewaySync): boolean {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  return status?.observedGeneration === metadata.generation && ready !== undefined && ready.status !== 'Unknown';
+}
+
+/** Draws a delivery: what it was, a line for each moment, and what is missing. */
+function drawTrace({ namespace, name, delivery, moments, missing }: TraceView, host: Host): string[] {
+  const ink = inkFor(host.hasColours);
+  const { columns } = host;
+  const id = delivery.id ? `, request ${delivery.id}` : '';
+  const head = `${namespace}/${name}: ${delivery.ref} at ${delivery.at}${id}`;
+  const lines = (text: string) => (columns ? wrap(plain(text), columns) : [plain(text)]);
+  const timeline = drawTimeline(
+    moments.map(({ what, ms }) => ({ what, atMs: ms })),
+    { columns, ink },
+  );
+  return [...lines(head), ...timeline, ...missing.flatMap((text) => lines(text).map((line) => ink('dim', line)))];
+}

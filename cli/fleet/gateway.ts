@@ -1,0 +1,96 @@
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import type { DiscoveredGateway } from '../../shared/api/gateway-sync-status.ts';
+import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
+import { isBackwards, type PlacedGateway } from './waves.ts';
+
+/** What a person wants to know of a gateway. */
+export interface GatewayView {
+  name: string;
+  pod: string;
+  profile?: string;
+  /** Name of its wave, where changes go by waves and it is known. */
+  wave?: string;
+  status: DiscoveredGateway['syncStatus'];
+  /** The commit on its disk. */
+  commit?: string;
+  /** When its files were last in line with the commit, and how long that took. */
+  syncedAt?: string;
+  took?: string;
+  /** What it waits for, or what is wrong, in words; left out where there is nothing. */
+  waitsFor?: string;
+}
+
+/** What there is to say of a gateway. */
+export interface GatewayContext {
+  gatewaySync: GatewaySync;
+  report: SyncReportStatus | undefined;
+  placed: PlacedGateway | undefined;
+}
+
+/** Makes the view of a gateway in the status of a GatewaySync. */
+export function gatewayView(gateway: DiscoveredGateway, context: GatewayContext): GatewayView {
+  const { name, podName, profile, syncStatus, syncedCommit, lastSyncTime, lastSyncDuration } = gateway;
+  const { placed, gatewaySync } = context;
+  const wave = placed && gatewaySync.status?.rollout?.admission[placed.wave]?.wave;
+  const waitsFor = waitsForWhat(gateway, context);
+  return {
+    ...{ name, pod: podName },
+    ...(profile && { profile }),
+    ...(wave && { wave }),
+    status: syncStatus,
+    ...(syncedCommit && { commit: syncedCommit }),
+    ...(lastSyncTime && { syncedAt: lastSyncTime }),
+    ...(lastSyncDuration && { took: lastSyncDuration }),
+    ...(waitsFor && { waitsFor }),
+  };
+}
+
+/** The first characters of a commit, as far as a person needs them. */
+export const shortCommit = (commit: string): string => commit.slice(0, 8);
+
+function waitsForWhat(gateway: DiscoveredGateway, context: GatewayContext): string | undefined {
+  const { message } = gateway;
+  const own = ownWords(gateway, context);
+  if (message && own) return `${own}: ${message}`;
+  return message || own;
+}
+
+function ownWords(gateway: DiscoveredGateway, { gatewaySync, report, placed }: GatewayContext): string | undefined {
+  const { syncStatus, syncedCommit, message } = gateway;
+  switch (syncStatus) {
+    case 'Synced':
+      return inRollout(gatewaySync.status?.rollout, { report, placed });
+    case 'Pending':
+      if (message) return undefined;
+      return report || syncedCommit
+        ? 'its agent has not reported on the latest change yet'
+        : 'its agent has not reported yet: the pod may still be starting';
+    case 'Skewed': {
+      const wanted = placed?.look === 'old' ? undefined : gatewaySync.status?.lastSyncCommit;
+      return `on its way to ${wanted ? shortCommit(wanted) : 'its commit'}`;
+    }
+    case 'Paused':
+      return 'paused: somebody has to resume it';
+    case 'DryRun':
+      return 'a dry run: it reports what it would change, and changes nothing';
+    case 'Error':
+    case 'MissingSidecar':
+      return message ? undefined : 'it says no more';
+  }
+}
+
+/** Of a gateway that has what it may have: what it waits for in a rollout. */
+function inRollout(
+  rollout: RolloutStatus | undefined,
+  { report, placed }: Pick<GatewayContext, 'report' | 'placed'>,
+): string | undefined {
+  if (!rollout || !placed) return undefined;
+  if (placed.look === 'failed') return report?.message ? undefined : `it failed with ${shortCommit(rollout.commit)}`;
+  if (rollout.phase === 'Complete' || isBackwards(rollout)) return undefined;
+  if (placed.isAdmitted) return report?.verification === 'Running' ? 'it is being verified' : undefined;
+  const { wave: current, admission } = rollout;
+  const own = admission[placed.wave]?.wave;
+  if (rollout.phase === 'Stopped') return `the rollout stopped: it stays on ${shortCommit(rollout.stableCommit)}`;
+  return own === current ? `its turn in the wave ${own}` : `its wave ${own}, which comes after ${current}`;
+}

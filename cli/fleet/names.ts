@@ -1,0 +1,25 @@
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+
+/** A GatewaySync with its namespace. */
+export const addressOf = ({ metadata: { namespace, name } }: GatewaySync): string => `${namespace}/${name}`;
+
+/** Its gateways, by their number. */
+export function gatewaysOf({ status }: GatewaySync): string {
+  const total = status?.gateways?.total ?? 0;
+  return total === 1 ? 'its one gateway' : `its ${total} gateways`;
+}
+
+const KEEPERS: readonly [label: string, keeper: string][] = [
+  ['kustomize.toolkit.fluxcd.io/name', 'Flux'],
+  ['helm.toolkit.fluxcd.io/name', 'Flux'],
+  ['argocd.argoproj.io/instance', 'Argo CD'],
+  ['argocd.argoproj.io/tracking-id', 'Argo CD'],
+];
+
+/** A sentence that warns of a tool that keeps the spec as it is in git; empty where there is none. */
+export function keeperOf({ metadata: { labels = {}, annotations = {} } }: GatewaySync): string {
+  const [, keeper] = KEEPERS.find(([key]) => key in labels || key in annotations) ?? [];
+  return keeper
+    ? ` ${keeper} keeps this resource, and may set spec.paused back: change it in git to make it last.`
+    : '';
+}

@@ -1,0 +1,100 @@
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import type { DiscoveredGateway } from '../../shared/api/gateway-sync-status.ts';
+import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
+import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import type { Look, WavePicture } from '../terminal/bars.ts';
+import { type Beyond, resourceView } from './fleet.ts';
+import { shortCommit } from './gateway.ts';
+import { gatewaysOf } from './names.ts';
+
+/** A request that was made: what identifies it. */
+export interface Asked {
+  id: string;
+  /** As the annotation has it. */
+  at: string;
+  ref: string;
+  /** Whether nobody named a ref: what is followed is looked up again, which an ignored request does, too. */
+  isRefresh: boolean;
+}
+
+/** How far a request is. */
+export interface Progress {
+  kind: 'waiting' | 'done' | 'failed';
+  says: string;
+  /** Those that do not have it, and why; nobody else is on the way any more. */
+  stuck?: string[];
+}
+
+/** Judges how far a request is, by the resource as it is now. */
+export function judgeProgress(gatewaySync: GatewaySync, asked: Asked): Progress {
+  const { metadata, spec, status = {} } = gatewaySync;
+  const { lastRequest, rollout, lastSyncCommit = '' } = status;
+  if (metadata.annotations?.[REQUEST_ANNOTATIONS.requestId] !== asked.id)
+    return {
+      kind: 'failed',
+      says: `somebody asked for ${metadata.annotations?.[REQUEST_ANNOTATIONS.requestedRef]} since`,
+    };
+  if (spec.paused) return { kind: 'failed', says: 'it is paused: the request waits until kubectl gs resume' };
+  if (lastRequest?.at !== asked.at || lastRequest.ref !== asked.ref)
+    return { kind: 'waiting', says: 'waiting for the controller' };
+  const { outcome, message = '' } = lastRequest;
+  const isSettled = outcome === 'Applied' || (outcome === 'Ignored' && asked.isRefresh);
+  if (outcome === 'Pending') return { kind: 'waiting', says: `asking the git host${message && `: ${message}`}` };
+  if (!isSettled) return { kind: 'failed', says: `${asked.ref} was not applied (${outcome}): ${message}` };
+  const ready = status.conditions?.find(({ type }) => type === 'Ready');
+  const what = `${asked.ref} is ${shortCommit(lastSyncCommit)}`;
+  if (rollout && isGivenUp(rollout, lastSyncCommit))
+    return { kind: 'failed', says: rollout.message ?? rollout.summary };
+  if (status.observedGeneration === metadata.generation && ready?.status === 'True')
+    return { kind: 'done', says: `${what}: ${doneWords(gatewaySync)}` };
+  const stuck = stuckOf(gatewaySync);
+  const says = rollout ? (rollout.message ?? rollout.summary) : (ready?.message ?? '');
+  return { kind: 'waiting', says: `${what}: ${says}`, ...(stuck && { stuck }) };
+}
+
+const isGivenUp = ({ phase, commit, givenUp = [] }: RolloutStatus, newest: string): boolean =>
+  (phase === 'Stopped' && commit === newest) || givenUp.some((release) => release.startsWith(`${newest} `));
+
+function doneWords(gatewaySync: GatewaySync): string {
+  const { total = 0, paused = 0, dryRun = 0 } = gatewaySync.status?.gateways ?? {};
+  if (total === 0) return 'there is no gateway';
+  const rest = paused + dryRun > 0 ? `, but for ${paused + dryRun} paused or in a dry run` : '';
+  return `${gatewaysOf(gatewaySync)} ${total === 1 ? 'has' : 'have'} it${rest}`;
+}
+
+/** Those that do not have it, where only somebody's help brings it there; undefined while others are on the way. */
+function stuckOf({ status }: GatewaySync): string[] | undefined {
+  const { discoveredGateways = [], gateways } = status ?? {};
+  if (!gateways || status?.rollout || gateways.pending + gateways.skewed > 0) return undefined;
+  const bad = discoveredGateways.filter(({ syncStatus }) => ['Error', 'MissingSidecar'].includes(syncStatus));
+  return bad.length > 0 ? bad.map(({ name, syncStatus, message }) => `${name}: ${message ?? syncStatus}`) : undefined;
+}
+
+/** Those that do not have it yet, and what each waits for. */
+export function missingOf(gatewaySync: GatewaySync, beyond: Beyond): string[] {
+  const { gateways } = resourceView(gatewaySync, beyond);
+  return gateways
+    .filter(({ status, waitsFor }) => status !== 'Synced' || waitsFor)
+    .map(({ name, status, waitsFor }) => `${name}: ${waitsFor ?? status}`);
+}
+
+/** What the bars show: the waves, or all gateways at once where there are none. */
+export function barsOf(
+  gatewaySync: GatewaySync,
+  beyond: Beyond,
+): (Pick<WavePicture, 'name' | 'mark'> & Partial<WavePicture>)[] {
+  const { rollout } = resourceView(gatewaySync, beyond);
+  if (rollout) return rollout.waves.map(({ state, ...wave }) => ({ ...wave, mark: state }));
+  const gateways = (gatewaySync.status?.discoveredGateways ?? []).map((gateway) => ({
+    name: gateway.name,
+    look: lookOf(gateway, gatewaySync.status?.lastSyncCommit),
+  }));
+  const isDone = gateways.every(({ look }) => look === 'new');
+  return [{ name: 'all', mark: isDone ? 'done' : 'underWay', gateways }];
+}
+
+function lookOf({ syncStatus, syncedCommit }: DiscoveredGateway, commit: string | undefined): Look {
+  if (syncStatus === 'Error' || syncStatus === 'MissingSidecar') return 'failed';
+  if (syncStatus === 'Paused' || syncStatus === 'DryRun') return 'old';
+  return syncStatus === 'Synced' && syncedCommit === commit ? 'new' : 'onItsWay';
+}

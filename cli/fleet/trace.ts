@@ -1,0 +1,154 @@
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import type { DiscoveredGateway } from '../../shared/api/gateway-sync-status.ts';
+import { parseDuration } from '../../shared/domain/duration.ts';
+import { shortCommit } from './gateway.ts';
+
+/** One delivery on its way from a webhook to the disks. Plain data: it is what `--output json` prints. */
+export interface TraceView {
+  namespace: string;
+  name: string;
+  delivery: Delivery;
+  /** The commit that it led to, as far as that is still known. */
+  commit?: string;
+  /** What happened, by the clocks of the programs that did it; `ms` counts from the delivery. */
+  moments: { what: string; at: string; ms: number; gateway?: string }[];
+  /** What is not there yet, and what is not known any more. */
+  missing: string[];
+}
+
+/** Where a sync came from: a webhook or a person, or a look at the repository that nobody asked for. */
+export interface Delivery {
+  kind: 'request' | 'push' | 'poll';
+  ref: string;
+  at: string;
+  by?: string | undefined;
+  id?: string | undefined;
+  outcome?: string | undefined;
+  message?: string | undefined;
+}
+
+/** An event about the GatewaySync, as far as it matters here. */
+export interface ObservedEvent {
+  reason: string;
+  /** RFC 3339 with microseconds. */
+  eventTime?: string | null;
+  lastTimestamp?: string | null;
+  message?: string;
+}
+
+/** The last delivery of a GatewaySync; undefined where nothing was ever resolved. */
+export function lastDelivery({ spec, status = {} }: GatewaySync): Delivery | undefined {
+  const { lastRequest, lastPush, lastSyncTime, target } = status;
+  const asked: Delivery[] = [
+    ...(lastRequest?.at ? [{ kind: 'request' as const, ...lastRequest, at: lastRequest.at }] : []),
+    ...(lastPush?.at ? [{ kind: 'push' as const, ...lastPush, at: lastPush.at }] : []),
+  ].filter(({ at }) => !Number.isNaN(Date.parse(at)));
+  const [last] = asked.sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
+  if (last) return last;
+  return lastSyncTime ? { kind: 'poll', ref: target?.ref ?? spec.git.ref, at: lastSyncTime } : undefined;
+}
+
+/** What status, reports and events still say of the last delivery; undefined where there was none. */
+export function traceView(
+  gatewaySync: GatewaySync,
+  events: readonly ObservedEvent[] | undefined,
+): TraceView | undefined {
+  const last = lastDelivery(gatewaySync);
+  if (!last) return undefined;
+  const delivery = found(gatewaySync, last, events) ?? last;
+  const { metadata, status = {} } = gatewaySync;
+  const { lastSyncCommit: commit, lastSyncTime = '', discoveredGateways = [] } = status;
+  const start = Date.parse(delivery.at);
+  const moments: TraceView['moments'] = [];
+  const note = (what: string, at: string | undefined, gateway?: string) => {
+    const ms = Date.parse(at ?? '') - start;
+    if (at && ms >= 0) moments.push({ what, at, ms, ...(gateway && { gateway }) });
+  };
+  const firstAfter = (isMeant: (event: ObservedEvent) => boolean) =>
+    eventTimes(events, isMeant).find((time) => Date.parse(time) >= start);
+  const without = discoveredGateways.flatMap((gateway) => noteGateway(gateway, { note, commit, start }) ?? []);
+  // The status keeps whole seconds. The event has more, and is written after the status, which gateways act on.
+  const resolvedAt = eventTimes(events, (event) => isResolved(event, commit)).at(-1) ?? lastSyncTime;
+  const resolvedBy = [resolvedAt, ...moments.map(({ at }) => at)].sort((x, y) => Date.parse(x) - Date.parse(y))[0];
+  note(beginningOf(delivery), delivery.at);
+  if (delivery.kind !== 'poll') {
+    note(`the controller resolved ${delivery.ref}${commit ? ` as ${shortCommit(commit)}` : ''}`, resolvedBy);
+    const reason = `${delivery.kind}${delivery.outcome}`.toLowerCase();
+    const handled = firstAfter((event) => event.reason.toLowerCase() === reason);
+    note(`the controller noted it: ${delivery.outcome}`, handled);
+  }
+  const readyAt = firstAfter(({ reason }) => reason === 'Synced');
+  note('Ready: all that are to have it do', readyAt);
+  return {
+    ...{ namespace: metadata.namespace, name: metadata.name, delivery },
+    ...(commit && { commit }),
+    moments: moments.sort((a, b) => a.ms - b.ms || rankOf(a) - rankOf(b)),
+    missing: [...missingOf(delivery, { isOlder: Date.parse(resolvedAt) + SECOND_MS <= start, events }), ...without],
+  };
+}
+
+/** The poll that found a newer commit after a delivery was handled; undefined where none did, or events do not say. */
+function found(
+  { spec, status = {} }: GatewaySync,
+  { kind, outcome, at }: Delivery,
+  events: readonly ObservedEvent[] | undefined,
+): Delivery | undefined {
+  const { lastSyncTime = '', target } = status;
+  const reason = `${kind}${outcome}`.toLowerCase();
+  const isHandled = (event: ObservedEvent) => event.reason.toLowerCase() === reason;
+  const handled = eventTimes(events, isHandled).find((time) => Date.parse(time) >= Date.parse(at));
+  const isLater = Date.parse(lastSyncTime) > Date.parse(handled ?? '') + SECOND_MS;
+  return isLater ? { kind: 'poll', ref: target?.ref ?? spec.git.ref, at: lastSyncTime } : undefined;
+}
+
+/** Of what happened in the same millisecond, the beginning comes first, and gateways last. */
+const rankOf = ({ gateway, ms }: TraceView['moments'][number]): number => (gateway ? 1 : ms === 0 ? -1 : 0);
+
+const isResolved = ({ reason, message = '' }: ObservedEvent, commit = ''): boolean =>
+  reason === 'RefResolved' && message.includes(` is ${shortCommit(commit)}`);
+
+function missingOf(
+  { outcome, message }: Delivery,
+  { isOlder, events }: { isOlder: boolean; events: readonly ObservedEvent[] | undefined },
+): string[] {
+  const refused = outcome !== undefined && outcome !== 'Applied';
+  return [
+    ...(refused ? [`it was not applied (${outcome})${message ? `: ${message}` : ''}`] : []),
+    ...(!refused && isOlder ? ['it brought no other commit: the one from before is still the newest'] : []),
+    ...(events ? [] : ['you may not read events, which say when the controller noted it']),
+  ];
+}
+
+function beginningOf({ kind, ref, by }: Delivery): string {
+  if (kind === 'poll') return `the controller found what ${ref} is, without a webhook`;
+  if (by === 'kubectl-gs' || by === 'manual') return `somebody asked for ${ref}${by === 'manual' ? ' by hand' : ''}`;
+  return `the receiver took the POST: ${ref}${by ? ` by ${by}` : ''}`;
+}
+
+interface Noting {
+  note: (what: string, at: string | undefined, gateway?: string) => void;
+  commit: string | undefined;
+  start: number;
+}
+
+/** Notes when a gateway began and ended; gives what is missing there. */
+function noteGateway(gateway: DiscoveredGateway, { note, commit, start }: Noting): string | undefined {
+  const { name, syncedCommit, lastSyncTime = '', lastSyncDuration = '', syncStatus, message } = gateway;
+  const end = Date.parse(lastSyncTime);
+  if (syncedCommit !== commit || Number.isNaN(end))
+    return `${name} does not have it (${syncStatus})${message ? `: ${message}` : ''}`;
+  if (end < start) return `${name} had it before`;
+  const took = parseDuration(lastSyncDuration);
+  if (took !== undefined) note(`${name} began to sync`, new Date(end - took).toISOString(), name);
+  note(`it is on the disk of ${name}`, lastSyncTime, name);
+  return undefined;
+}
+
+/** As long as the status rounds off. */
+const SECOND_MS = 1_000;
+
+/** Times of events, the first one first. */
+function eventTimes(events: readonly ObservedEvent[] = [], isMeant: (event: ObservedEvent) => boolean): string[] {
+  const times = events.filter(isMeant).map(({ eventTime, lastTimestamp }) => eventTime ?? lastTimestamp ?? '');
+  return times.filter(Boolean).sort((a, b) => Date.parse(a) - Date.parse(b));
+}

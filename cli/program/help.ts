@@ -1,0 +1,87 @@
+import type { ArgDef, ArgsDef } from 'citty';
+import type { Command, Example } from '../commands/command.ts';
+import { COMMANDS } from '../commands/commands.ts';
+import { wrap } from '../terminal/text.ts';
+
+/** Columns of the help where it is not printed to a terminal. */
+const USUAL_WIDTH = 100;
+
+const EXIT_STATUS = [
+  ['0', 'done; for status: all that is shown is ready'],
+  ['1', 'failed, or not in sync'],
+  ['2', 'the command line is wrong, or a question could not be asked: add --yes'],
+  ['3', 'the cluster cannot be reached, does not know or allow you, or has no CRDs of the operator'],
+] as const;
+
+/** The help of the program. */
+export function describeProgram(columns: number = USUAL_WIDTH): string {
+  return lines([
+    'See and steer what your gateways sync from git, with your own rights in the cluster.',
+    '',
+    'Usage:',
+    '  kubectl gs COMMAND [NAME] [OPTIONS]',
+    '',
+    'Commands:',
+    ...drawList(
+      COMMANDS.map(({ name, summary }) => [name, summary]),
+      columns,
+    ),
+    '',
+    'Exit status:',
+    ...drawList(EXIT_STATUS, columns),
+    '',
+    'kubectl gs COMMAND --help says more.',
+  ]);
+}
+
+/** The help of one command. */
+export function describeCommand({ name, details, examples, args }: Command, columns: number = USUAL_WIDTH): string {
+  const all = Object.entries(args as ArgsDef);
+  const positional = all.filter(([, { type }]) => type === 'positional');
+  const options = all.filter(([, { type }]) => type !== 'positional');
+  const usage = positional.map(([key, { required }]) => (required === false ? ` [${upper(key)}]` : ` ${upper(key)}`));
+  return lines([
+    ...details.flatMap((text, index) => [...(index > 0 ? [''] : []), ...wrap(text, columns)]),
+    '',
+    'Usage:',
+    `  kubectl gs ${name}${usage.join('')}${options.length > 0 ? ' [OPTIONS]' : ''}`,
+    '',
+    ...(positional.length > 0
+      ? [
+          'Arguments:',
+          ...drawList(
+            positional.map(([key, arg]) => [upper(key), arg.description ?? '']),
+            columns,
+          ),
+          '',
+        ]
+      : []),
+    'Options:',
+    ...drawList(
+      options.map(([key, arg]) => [optionOf(key, arg), arg.description ?? '']),
+      columns,
+    ),
+    '',
+    'Examples:',
+    ...examples.flatMap(drawExample),
+  ]);
+}
+
+const lines = (parts: readonly string[]): string => `${parts.join('\n')}\n`;
+const upper = (key: string): string => key.toUpperCase();
+
+function optionOf(key: string, { alias, valueHint, type }: ArgDef & { alias?: string | string[] }): string {
+  const short = alias === undefined ? '    ' : `-${[alias].flat()[0]}, `;
+  return `${short}--${key}${type === 'boolean' ? '' : ` ${valueHint ?? 'VALUE'}`}`;
+}
+
+const drawExample = ({ line, does }: Example): string[] => [`  # ${does}`, `  kubectl gs ${line}`];
+
+function drawList(rows: readonly (readonly [string, string])[], columns: number): string[] {
+  const width = Math.max(...rows.map(([key]) => key.length));
+  return rows.flatMap(([key, text]) =>
+    wrap(text, Math.max(columns - width - 5, 20)).map(
+      (line, index) => `  ${(index === 0 ? key : '').padEnd(width)}   ${line}`,
+    ),
+  );
+}

@@ -1,0 +1,93 @@
+import { type ArgsDef, parseArgs, runCommand } from 'citty';
+import { messageOf } from '../../shared/errors.ts';
+import { version } from '../../shared/version.ts';
+import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
+import { accessArgs, type Command, outputArgs } from '../commands/command.ts';
+import { COMMANDS } from '../commands/commands.ts';
+import type { Host } from '../terminal/host.ts';
+import { plain } from '../terminal/text.ts';
+import { describeCommand, describeProgram } from './help.ts';
+
+/** Runs a command line without its `kubectl gs`, and gives the exit status. What goes wrong is said in one line. */
+export async function runProgram(line: readonly string[], host: Host): Promise<ExitStatus> {
+  try {
+    return await dispatch(line, host);
+  } catch (error) {
+    host.note(`error: ${plain(messageOf(error))}\n`);
+    return error instanceof Problem ? error.status : EXIT.failed;
+  }
+}
+
+async function dispatch(line: readonly string[], host: Host): Promise<ExitStatus> {
+  const { name, rest } = splitCommand(line);
+  const options = rest.slice(0, rest.includes('--') ? rest.indexOf('--') : undefined);
+  const wantsHelp = options.includes('--help') || options.includes('-h');
+  if (name === undefined && options.includes('--version')) return show(`${version}\n`, host);
+  if (name === 'version') return show(`${version}\n`, host);
+  if (name === 'help' && rest[0] && !wantsHelp) return show(describeCommand(find(rest[0]), host.columns), host);
+  if (name === undefined || name === 'help') {
+    if (name === undefined && rest.length > 0 && !wantsHelp)
+      throw new Problem('which command? kubectl gs --help lists them', EXIT.usage);
+    return show(describeProgram(host.columns), host);
+  }
+  const command = find(name);
+  if (wantsHelp) return show(describeCommand(command, host.columns), host);
+  checkArguments(command, rest);
+  const { result } = await runCommand(command.definition, { rawArgs: rest, data: host });
+  return result as ExitStatus;
+}
+
+function show(text: string, host: Host): ExitStatus {
+  host.print(text);
+  return EXIT.ok;
+}
+
+function find(name: string): Command {
+  const command = COMMANDS.find((each) => each.name === name);
+  if (!command) throw new Problem(`there is no command ${name}: kubectl gs --help lists them`, EXIT.usage);
+  return command;
+}
+
+/** Options that take a value and may come before the command. */
+const VALUED = new Set(
+  Object.entries({ ...accessArgs, ...outputArgs }).flatMap(([name, arg]) => [
+    `--${name}`,
+    ...('alias' in arg ? [`-${arg.alias}`] : []),
+  ]),
+);
+
+/** Takes the command, the first word that is no option nor the value of one, out of a command line. */
+function splitCommand(line: readonly string[]): { name: string | undefined; rest: string[] } {
+  const index = line.findIndex((word, at) => !word.startsWith('-') && !VALUED.has(line[at - 1] ?? ''));
+  return index === -1 ? { name: undefined, rest: [...line] } : { name: line[index], rest: line.toSpliced(index, 1) };
+}
+
+/** citty takes anything for an option: what a command does not know must not be left out in silence. */
+function checkArguments({ name, args }: Command, rest: string[]): void {
+  const wrong = (message: string) => new Problem(`${message}: see kubectl gs ${name} --help`, EXIT.usage);
+  const parsed = parse(args, rest, wrong);
+  for (const [key, arg] of Object.entries(args)) {
+    if (arg.type === 'string' && parsed[key] === '') throw wrong(`--${key} needs a value`);
+  }
+  const known = new Set(Object.entries(args).flatMap(([key, arg]) => namesOf(key, 'alias' in arg ? arg.alias : [])));
+  const [unknown] = Object.keys(parsed).filter((key) => key !== '_' && !known.has(key));
+  if (unknown !== undefined) throw wrong(`there is no option ${unknown.length === 1 ? '-' : '--'}${unknown}`);
+  const places = Object.values(args).filter(({ type }) => type === 'positional').length;
+  const [extra] = parsed._.slice(places);
+  if (extra !== undefined) throw wrong(`${extra} is one argument too many`);
+}
+
+function parse(args: ArgsDef, rest: string[], wrong: (message: string) => Problem) {
+  try {
+    return parseArgs(rest, args);
+  } catch (error) {
+    const [, missing] = /argument: (?:--)?(.+)$/.exec(messageOf(error)) ?? [];
+    throw wrong(missing ? `${missing} is missing` : messageOf(error));
+  }
+}
+
+const namesOf = (key: string, alias: string | string[] = []): string[] => [
+  key,
+  key.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase()),
+  ...[alias].flat(),
+];

@@ -1,0 +1,70 @@
+import type { Colour, Ink } from './ink.ts';
+import { cut, pad, plain, widthOf } from './text.ts';
+
+/** What a gateway has: the commit from before, the new one but not yet verified, the new one, or trouble with it. */
+export type Look = 'old' | 'onItsWay' | 'new' | 'failed';
+
+export interface WavePicture {
+  name: string;
+  mark: 'waiting' | 'underWay' | 'done' | 'failed';
+  /** In the order in which they are admitted. */
+  gateways: { name: string; look: Look }[];
+}
+
+/** Shapes tell the same as colours, for those who do not see colours. */
+export const LOOKS: Record<Look, { glyph: string; colour: Colour; meaning: string }> = {
+  old: { glyph: '░', colour: 'grey', meaning: 'old commit' },
+  onItsWay: { glyph: '▒', colour: 'yellow', meaning: 'on its way' },
+  new: { glyph: '█', colour: 'green', meaning: 'new, verified' },
+  failed: { glyph: '╳', colour: 'red', meaning: 'failed' },
+};
+
+export const MARKS: Record<WavePicture['mark'], { glyph: string; colour: Colour }> = {
+  waiting: { glyph: ' ', colour: 'dim' },
+  underWay: { glyph: '▶', colour: 'yellow' },
+  done: { glyph: '✔', colour: 'green' },
+  failed: { glyph: '✘', colour: 'red' },
+};
+
+const LEGEND_WIDTH = 60;
+
+/** What the shapes mean: one line, or none where it does not fit. */
+export function drawLegend(ink: Ink, columns: number = LEGEND_WIDTH): string[] {
+  if (columns < LEGEND_WIDTH) return [];
+  const parts = Object.values(LOOKS).map(({ glyph, colour, meaning }) => `${ink(colour, glyph.repeat(2))} ${meaning}`);
+  return [parts.join('   ')];
+}
+
+/** A wave without its gateways, which may be unknown. */
+export interface CompactWave extends Pick<WavePicture, 'name' | 'mark'> {
+  gateways?: readonly { look: Look }[];
+}
+
+/** Draws a line for each wave, with a shape for each gateway as far as they fit. */
+export function drawWaves(
+  waves: readonly CompactWave[],
+  { columns = 80, ink }: { columns: number | undefined; ink: Ink },
+): string[] {
+  const nameWidth = Math.min(Math.max(...waves.map(({ name }) => widthOf(name))), Math.floor(columns / 3));
+  return waves.map(({ name, mark, gateways }) => {
+    const { glyph, colour } = MARKS[mark];
+    const start = `${ink(colour, glyph)} ${ink('bold', pad(cut(plain(name), nameWidth), nameWidth))}`;
+    if (!gateways) return start.trimEnd();
+    const counts = countsOf(gateways);
+    const room = Math.max(1, columns - nameWidth - widthOf(counts) - 8);
+    const shown = gateways.slice(0, gateways.length > room ? room - 1 : room);
+    const bars = shown.map(({ look }) => ink(LOOKS[look].colour, LOOKS[look].glyph)).join('');
+    return `${start}  ${bars}${shown.length < gateways.length ? '…' : ''}  ${ink('dim', counts)}`;
+  });
+}
+
+function countsOf(gateways: readonly { look: Look }[]): string {
+  if (gateways.length === 0) return 'nobody';
+  const count = (look: Look) => gateways.filter((gateway) => gateway.look === look).length;
+  const parts = [
+    [count('failed'), 'failed'],
+    [count('onItsWay'), 'on the way'],
+  ] as const;
+  const rest = parts.filter(([number]) => number > 0).map(([number, words]) => `, ${number} ${words}`);
+  return `${count('new')}/${gateways.length}${rest.join('')}`;
+}

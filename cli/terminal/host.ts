@@ -1,0 +1,14 @@
+/** What a command prints to and asks: a terminal, a pipe, or the memory of whoever runs it in process. */
+export interface Host {
+  /** What was asked for. */
+  print(text: string): void;
+  /** What is said about it: notes, questions, errors. */
+  note(text: string): void;
+  /** Columns of the terminal that is printed to; undefined where it is none. */
+  columns: number | undefined;
+  hasColours: boolean;
+  /** Asks a person, who answers yes or no; undefined where there is none to ask. */
+  confirm: ((question: string) => Promise<boolean>) | undefined;
+  /** Milliseconds since the epoch. */
+  now(): number;
+}

@@ -1,0 +1,50 @@
+import { spawnSync } from 'node:child_process';
+import { chmod, copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import manifest from '../package.json' with { type: 'json' };
+
+const root = path.join(import.meta.dirname, '..');
+const dist = path.join(root, 'dist');
+
+/** Makes of the bundle of `kubectl gs` the folder that is published as an npm package. `npm run build` comes first. */
+async function makeNpmPackage(): Promise<string> {
+  const folder = path.join(dist, 'kubectl-gs');
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  const own = JSON.parse(await readFile(path.join(root, 'cli/package.json'), 'utf8')) as object;
+  await writeFile(
+    path.join(folder, 'package.json'),
+    `${JSON.stringify({ ...own, version: manifest.version }, null, 2)}\n`,
+  );
+  for (const file of ['kubectl-gs.mjs', 'kubectl-gs.mjs.LEGAL.txt'])
+    await copyFile(path.join(dist, file), path.join(folder, file));
+  await copyFile(path.join(root, 'LICENSE'), path.join(folder, 'LICENSE'));
+  await copyFile(path.join(root, 'cli/README.md'), path.join(folder, 'README.md'));
+  await chmod(path.join(folder, 'kubectl-gs.mjs'), 0o755);
+  return folder;
+}
+
+/**
+ * Makes one file that needs no Node, for this machine's own platform: the bundle inside this very Node
+ * (https://nodejs.org/api/single-executable-applications.html).
+ */
+async function makeExecutable(): Promise<string> {
+  const folder = path.join(dist, `${process.platform}-${process.arch}`);
+  await mkdir(folder, { recursive: true });
+  const output = path.join(folder, 'kubectl-gs');
+  const config = path.join(folder, 'sea.json');
+  const main = path.join(dist, 'kubectl-gs.mjs');
+  await writeFile(config, JSON.stringify({ main, mainFormat: 'module', output, disableExperimentalSEAWarning: true }));
+  run(process.execPath, '--build-sea', config);
+  await rm(config);
+  // macOS ends what nobody has signed.
+  if (process.platform === 'darwin') run('codesign', '--force', '--sign', '-', output);
+  return output;
+}
+
+function run(command: string, ...args: string[]): void {
+  const { status, error } = spawnSync(command, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  if (status !== 0) throw error ?? new Error(`${command} ended with status ${status}`);
+}
+
+for (const made of [await makeNpmPackage(), await makeExecutable()]) console.log(path.relative(root, made));

@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import { startGitServer } from '../../../scripts/testbed/git-server.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
+import { type Address, applyGatewaySync, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { type CliResult, runCli } from '../../support/run-cli.ts';
+import { startController } from '../../support/start-controller.ts';
+import { viewerOf } from './viewer-of.ts';
+
+const read = ({ namespace, name }: Address): Promise<GatewaySync> =>
+  callApi({ path: gatewaySyncPath(namespace, name) });
+
+type Host = NonNullable<Parameters<typeof runCli>[1]>;
+
+/** A resource with a real controller and no gateways, so that each wave is done as soon as it may begin. */
+async function arrange(t: TestContext, waves: object[] = []) {
+  const server = await startGitServer();
+  t.after(() => server.stop());
+  const repository = await server.createRepository('app');
+  const commits = [await repository.commit({ files: { 'config/a': '1' } })];
+  const address = { namespace: await createNamespace(t), name: 'app' };
+  await startController(t, address.namespace);
+  await applyGatewaySync(address, { repo: repository.url }, { rollout: { waves } });
+  const untilPhase = (phase: string, commit?: string) =>
+    untilGatewaySync(
+      address,
+      `${phase} of ${commit}`,
+      ({ status }) => status?.rollout?.phase === phase && (!commit || status.rollout.commit === commit),
+    );
+  await untilPhase('Complete', commits[0]);
+  const push = async () => {
+    const commit = await repository.commit({ files: { 'config/a': `${commits.length + 1}` } });
+    commits.push(commit);
+    await request(address, commit);
+    return commit;
+  };
+  const { kubeconfig } = await connectCluster();
+  const gs = (line: string[], host: Host = {}): Promise<CliResult> =>
+    runCli([...line, '-n', address.namespace, '--kubeconfig', kubeconfig], host);
+  return { address, commits, push, untilPhase, gs };
+}
+
+const yes: Host = { confirm: async () => true };
+const no: Host = { confirm: async () => false };
+
+suite('the verbs of kubectl gs', { concurrency: 4 }, () => {
+  test('approve, go back, go back once more, and try again, each once it is confirmed', async (t) => {
+    const { address, commits, push, untilPhase, gs } = await arrange(t, [{ name: 'canary', approval: true }]);
+    const [first = ''] = commits;
+    const second = await push();
+    await untilGatewaySync(address, 'a commit that waits', ({ status }) => status?.rollout?.nextCommit === second);
+
+    const refused = await gs(['approve', 'app', '--commit', first.slice(0, 8)], yes);
+    assert.equal(refused.status, 1);
+    assert.match(refused.notes, new RegExp(`not ${first.slice(0, 8)} is on its way, but ${second}`));
+    const approved = await gs(['approve', 'app', '--commit', second.slice(0, 8)], yes);
+    assert.equal(approved.status, 0, approved.notes);
+    assert.match(approved.notes, new RegExp(`${second.slice(0, 8)}.* may have the wave canary`));
+    await untilPhase('Complete', second);
+
+    const listed = await gs(['history', 'app']);
+    assert.match(
+      listed.output,
+      new RegExp(`^COMMIT.*\n${second.slice(0, 8)} .*what the gateways have\n${first.slice(0, 8)} `),
+    );
+    const data = JSON.parse((await gs(['history', 'app', '-o', 'json'])).output);
+    assert.deepEqual(
+      data.items.map(({ commit, canGoBack }: { commit: string; canGoBack: boolean }) => [commit, canGoBack]),
+      [
+        [second, false],
+        [first, true],
+      ],
+    );
+
+    const back = await gs(['rollback', 'app'], yes);
+    assert.equal(back.status, 0, back.notes);
+    assert.match(back.notes, new RegExp(`go back from ${second.slice(0, 8)} to ${first.slice(0, 8)}.*, all at once`));
+    assert.equal((await untilPhase('RolledBack', second)).status?.rollout?.stableCommit, first);
+
+    const again = await gs(['retry', 'app'], yes);
+    assert.equal(again.status, 0, again.notes);
+    await untilPhase('Complete', second);
+
+    const third = await push();
+    await untilGatewaySync(address, 'a third', ({ status }) => status?.rollout?.nextCommit === third);
+    assert.equal((await gs(['approve', 'app', '--yes'])).status, 0);
+    await untilPhase('Complete', third);
+    // The annotation of the first time is still there: the same order counts again nevertheless.
+    const once = await gs(['rollback', 'app'], yes);
+    assert.equal(once.status, 0, once.notes);
+    assert.equal((await untilPhase('RolledBack', third)).status?.rollout?.stableCommit, second);
+  });
+
+  test('go back to the first characters of a commit of the history, and to nothing else', async (t) => {
+    const { address, commits, push, untilPhase, gs } = await arrange(t);
+    for (let count = 0; count < 2; count++) await untilPhase('Complete', await push());
+    const [first = '', second = '', third = ''] = commits;
+    const { resourceVersion } = (await read(address)).metadata;
+    const unknown = await gs(['rollback', 'app', '--to', 'zzzz'], yes);
+    assert.equal(unknown.status, 2);
+    const short = (commit: string) => commit.slice(0, 8);
+    assert.equal(
+      unknown.notes,
+      `error: zzzz is no commit of the history: choose one of ${short(second)}, ${short(first)} (main)\n`,
+    );
+    const there = await gs(['rollback', 'app', '--to', short(third)], yes);
+    assert.deepEqual([there.status, /is what the gateways have/.test(there.notes)], [2, true]);
+    assert.equal((await read(address)).metadata.resourceVersion, resourceVersion);
+    const done = await gs(['rollback', 'app', '--to', first.slice(0, 7)], yes);
+    assert.equal(done.status, 0, done.notes);
+    const { status } = await untilPhase('RolledBack', third);
+    assert.equal(status?.rollout?.stableCommit, first);
+  });
+
+  test('change nothing unless somebody says yes', async (t) => {
+    const { address, gs } = await arrange(t);
+    const { resourceVersion } = (await read(address)).metadata;
+    const silent = await gs(['pause', 'app']);
+    assert.equal(silent.status, 2);
+    assert.match(silent.notes, /nothing was changed: nobody can be asked here, so add --yes/);
+    const declined = await gs(['pause', 'app'], no);
+    assert.deepEqual([declined.status, /nothing was changed/.test(declined.notes)], [1, true]);
+    assert.equal((await read(address)).metadata.resourceVersion, resourceVersion);
+  });
+
+  test('pause and resume, and say so where that is done already', async (t) => {
+    const { address, gs } = await arrange(t);
+    assert.equal((await gs(['pause', 'app', '--yes'])).status, 0);
+    await untilGatewaySync(address, 'a pause', ({ spec }) => spec.paused);
+    assert.match((await gs(['pause', 'app', '--yes'])).notes, /is paused already/);
+    const shown = await gs(['status', 'app']);
+    assert.match(shown.output, /‖ .*paused: nothing changes until kubectl gs resume/);
+    assert.equal((await gs(['resume', 'app', '-y'])).status, 0);
+    await untilGatewaySync(address, 'no pause', ({ spec }) => !spec.paused);
+  });
+
+  test('do what they said, also where the status changes meanwhile, or nothing where that is something else now', async (t) => {
+    const { address, commits, push, untilPhase, gs } = await arrange(t);
+    const [first = ''] = commits;
+    const second = await push();
+    await untilPhase('Complete', second);
+    let third = '';
+    const busy: Host = {
+      confirm: async () => {
+        third = await push();
+        await untilPhase('Complete', third);
+        return true;
+      },
+    };
+    const refused = await gs(['rollback', 'app'], busy);
+    assert.equal(refused.status, 1);
+    assert.match(refused.notes, new RegExp(`changed meanwhile; now it would be: .* from ${third.slice(0, 8)}`));
+    const told = await read(address);
+    assert.equal(told.metadata.annotations?.['sync.io/rollback'], undefined);
+    const noisy: Host = {
+      confirm: async () => {
+        await callApi({
+          method: 'PATCH',
+          path: gatewaySyncPath(address.namespace, address.name),
+          body: { metadata: { labels: { noise: 'yes' } } },
+          contentType: 'application/merge-patch+json',
+        });
+        return true;
+      },
+    };
+    const done = await gs(['rollback', 'app', '--to', first.slice(0, 8)], noisy);
+    assert.equal(done.status, 0, done.notes);
+    assert.equal((await untilPhase('RolledBack', third)).status?.rollout?.stableCommit, first);
+  });
+
+  test('are refused to somebody who may only look, in words', async (t) => {
+    const { address, push, untilPhase } = await arrange(t);
+    await untilPhase('Complete', await push());
+    const viewer = await viewerOf(address.namespace);
+    const { resourceVersion } = (await read(address)).metadata;
+    for (const verb of ['pause', 'rollback']) {
+      const { status, notes } = await runCli([verb, 'app', '--yes', '--kubeconfig', viewer]);
+      assert.equal(status, 3, notes);
+      assert.match(
+        notes,
+        /\nerror: you may not change GatewaySyncs in the namespace test-\w+: ask for the role edit there/,
+      );
+    }
+    assert.equal((await read(address)).metadata.resourceVersion, resourceVersion);
+  });
+
+  test('say what is missing where changes do not go by waves', async (t) => {
+    const namespace = await createNamespace(t);
+    await applyGatewaySync({ namespace, name: 'app' }, { repo: 'https://git.example/x' });
+    const { kubeconfig } = await connectCluster();
+    for (const verb of ['rollback', 'approve', 'retry']) {
+      const { status, notes } = await runCli([verb, 'app', '-y', '-n', namespace, '--kubeconfig', kubeconfig]);
+      assert.equal(status, 1);
+      assert.match(notes, /^error: .*\/app has no spec\.rollout/);
+    }
+  });
+});

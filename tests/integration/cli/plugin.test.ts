@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { chmod, readFile, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { connectCluster, createNamespace } from '../../support/cluster.ts';
+import { applyGatewaySync } from '../../support/gateway-syncs.ts';
+
+const root = path.join(import.meta.dirname, '../../..');
+const run = promisify(execFile);
+
+/** A folder with the plugin as kubectl finds it: an executable file of that name on the PATH. */
+async function installPlugin(t: TestContext): Promise<string> {
+  const folder = await makeTemporaryFolder('plugin-');
+  t.after(() => folder.remove());
+  await chmod(path.join(root, 'dist/kubectl-gs.mjs'), 0o755);
+  await symlink(path.join(root, 'dist/kubectl-gs.mjs'), path.join(folder.path, 'kubectl-gs'));
+  await symlink(process.execPath, path.join(folder.path, 'node'));
+  return folder.path;
+}
+
+interface Ended {
+  code?: number;
+  stdout: string;
+  stderr: string;
+}
+
+suite('the plugin, as kubectl runs it', () => {
+  test('goes by KUBECONFIG, and gives its exit status', async (t) => {
+    const [cluster, folder, namespace] = await Promise.all([connectCluster(), installPlugin(t), createNamespace(t)]);
+    await applyGatewaySync({ namespace, name: 'plant' }, { repo: 'https://git.example/x' });
+    const env = { PATH: `${folder}:${process.env.PATH}`, HOME: folder, KUBECONFIG: cluster.kubeconfig };
+    const gs = (...line: string[]): Promise<Ended> =>
+      run(cluster.binaries.kubectl, ['gs', ...line], { env }).catch((error: Ended) => error);
+    const { code, stdout } = await gs('status', '-n', namespace);
+    assert.match(stdout, /… +plant +main +0\/0 +the controller has not looked at it yet/);
+    assert.equal(code, 1);
+    const wrong = await gs('status', '--nonsense');
+    assert.deepEqual([wrong.code, wrong.stdout], [2, '']);
+    assert.equal(wrong.stderr, 'error: there is no option --nonsense: see kubectl gs status --help\n');
+    assert.match((await gs('--help')).stdout, /kubectl gs COMMAND/);
+  });
+
+  test('gets in by a credential plugin of the kubeconfig', async (t) => {
+    const [cluster, folder, namespace] = await Promise.all([connectCluster(), installPlugin(t), createNamespace(t)]);
+    const config = JSON.parse(await readFile(await adminConfig(cluster), 'utf8'));
+    const token = config.users[0].user.token as string;
+    const helper = path.join(folder, 'login');
+    const answer = { apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status: { token } };
+    await writeFile(
+      helper,
+      `#!/bin/sh\ncase "$KUBERNETES_EXEC_INFO" in *client.authentication.k8s.io/v1*) echo '${JSON.stringify(answer)}';; *) exit 1;; esac\n`,
+      { mode: 0o700 },
+    );
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: helper, interactiveMode: 'Never' };
+    const kubeconfig = path.join(folder, 'kubeconfig');
+    await writeFile(kubeconfig, JSON.stringify({ ...config, users: [{ name: 'testbed', user: { exec } }] }));
+    const env = { PATH: `${folder}:${process.env.PATH}`, HOME: folder };
+    const plugin = path.join(folder, 'kubectl-gs');
+    const { stderr } = await run(plugin, ['status', '-n', namespace, '--kubeconfig', kubeconfig], { env });
+    assert.match(stderr, /there is no GatewaySync in the namespace test-/);
+    await writeFile(helper, '#!/bin/sh\necho "please log in" >&2; exit 1\n', { mode: 0o700 });
+    const refused = await run(plugin, ['status', '--kubeconfig', kubeconfig], { env }).catch((error: Ended) => error);
+    assert.deepEqual([(refused as Ended).code, refused.stdout], [3, '']);
+    assert.match(refused.stderr, /^error: cannot list GatewaySyncs .*: please log in$/m);
+  });
+});
+
+/** A kubeconfig with a token: that of an account that may do everything. */
+async function adminConfig(cluster: Awaited<ReturnType<typeof connectCluster>>): Promise<string> {
+  const { kubectl } = cluster;
+  await kubectl(
+    ...['create', 'clusterrolebinding', `cli-${process.pid}`, '--clusterrole=cluster-admin'],
+    '--serviceaccount=default:default',
+  );
+  return await cluster.kubeconfigFor({ namespace: 'default', serviceAccount: 'default' });
+}

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { parse } from 'yaml';
+import type { FleetView, ResourceView } from '../../../cli/fleet/fleet.ts';
+import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
+import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
+import { applyGatewaySync } from '../../support/gateway-syncs.ts';
+import { runCli } from '../../support/run-cli.ts';
+import { viewerOf } from './viewer-of.ts';
+
+const COMMIT = 'c0ffee11'.repeat(5);
+const NONE = { pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, skewed: 0 };
+
+/** Writes a status as the controller does. */
+async function writeStatus(namespace: string, name: string, status: GatewaySyncStatus): Promise<void> {
+  await callApi({
+    method: 'PATCH',
+    path: `${gatewaySyncPath(namespace, name)}/status`,
+    body: { status },
+    contentType: 'application/merge-patch+json',
+  });
+}
+
+const ready = (status: 'True' | 'False' | 'Unknown', reason: string, message: string) => [
+  { type: 'Ready', status, reason, message, lastTransitionTime: '2026-01-01T00:00:00Z' },
+];
+
+const gateway = (namespace: string, name: string, state: object) => ({
+  ...{ name, namespace, podName: `${name}-0`, syncStatus: 'Synced' as const, syncedCommit: COMMIT },
+  ...state,
+});
+
+/** A namespace with a resource that is ready and one that failed, and a kubeconfig of somebody who may only look. */
+async function arrange(t: TestContext) {
+  const namespace = await createNamespace(t);
+  for (const name of ['plant', 'shop']) await applyGatewaySync({ namespace, name }, { repo: 'https://git.example/x' });
+  const common = {
+    ...{ observedGeneration: 1, lastSyncCommit: COMMIT, lastSyncTime: new Date().toISOString() },
+    target: { ref: 'v1.2.3', source: 'Request' as const },
+  };
+  await writeStatus(namespace, 'plant', {
+    ...common,
+    gateways: { ...NONE, summary: '2/2 synced', total: 2, synced: 2 },
+    discoveredGateways: [gateway(namespace, 'a', {}), gateway(namespace, 'b', {})],
+    conditions: ready('True', 'Synced', '2/2 synced'),
+  });
+  const message = 'the volume is full \u001b[31m: free some space, or make it larger';
+  await writeStatus(namespace, 'shop', {
+    ...common,
+    gateways: { ...NONE, summary: '1/2 synced', total: 2, synced: 1, error: 1 },
+    discoveredGateways: [gateway(namespace, 'c', {}), gateway(namespace, 'd', { syncStatus: 'Error', message })],
+    conditions: ready('False', 'GatewaysFailed', `1/2 synced; d: ${message}`),
+  });
+  return { namespace, viewer: await viewerOf(namespace) };
+}
+
+suite('kubectl gs status', { concurrency: 4 }, () => {
+  test('shows who has it and what is wrong, to somebody who may only look', async (t) => {
+    const { viewer } = await arrange(t);
+    const { status, output, notes } = await runCli(['status', '--kubeconfig', viewer]);
+    assert.equal(status, 1, notes);
+    assert.match(output, /✔ +plant +v1\.2\.3 +c0ffee11 +2\/2 +all 2 gateways have it/);
+    assert.match(output, /✘ +shop +v1\.2\.3 +c0ffee11 +1\/2 +1\/2 synced; d: the volume is full/);
+    assert.match(output, /shop +d +d-0 +Error +c0ffee11 +the volume is full/);
+    assert.match(output, /1 of 2 ready, 3 of 4 gateways in sync/);
+    assert.ok(!output.includes('\u001b'));
+  });
+
+  test('ends with 0 where all that it shows is ready', async (t) => {
+    const { viewer } = await arrange(t);
+    const { status, output } = await runCli(['status', 'plant', '--kubeconfig', viewer]);
+    assert.equal(status, 0);
+    assert.match(output, /follows +v1\.2\.3, since it was requested/);
+    assert.match(output, new RegExp(`commit +${COMMIT}, `));
+    assert.match(output, /a +a-0 +Synced/);
+  });
+
+  test('prints data for programs, as JSON and as YAML', async (t) => {
+    const { namespace, viewer } = await arrange(t);
+    const json = await runCli(['status', '-o', 'json', '--kubeconfig', viewer]);
+    const view = JSON.parse(json.output) as FleetView;
+    assert.deepEqual(view.totals, { resources: 2, ready: 1, gateways: 4, synced: 3 });
+    const [plant, shop] = view.items;
+    assert.deepEqual([plant?.namespace, plant?.name, plant?.state], [namespace, 'plant', 'ready']);
+    assert.deepEqual(
+      shop?.gateways.map(({ name, status }) => [name, status]),
+      [
+        ['c', 'Synced'],
+        ['d', 'Error'],
+      ],
+    );
+    const yaml = await runCli(['status', 'plant', '--output=yaml', '--kubeconfig', viewer]);
+    assert.equal((parse(yaml.output) as ResourceView).commit, COMMIT);
+    assert.equal(yaml.status, 0);
+  });
+
+  test('counts nothing of other namespaces, and says which right is missing for them', async (t) => {
+    const [{ viewer }, other] = await Promise.all([arrange(t), arrange(t)]);
+    const own = JSON.parse((await runCli(['status', '-o', 'json', '--kubeconfig', viewer])).output) as FleetView;
+    assert.equal(own.totals.gateways, 4);
+    for (const option of [['-A'], ['-n', other.namespace]]) {
+      const { status, output, notes } = await runCli(['status', ...option, '--kubeconfig', viewer]);
+      assert.deepEqual([status, output], [3, '']);
+      assert.match(notes, /^error: you may not list GatewaySyncs in .*: ask for the role view there.*\n$/);
+    }
+    const { kubeconfig } = await connectCluster();
+    const all = JSON.parse((await runCli(['status', '-A', '-o', 'json', '--kubeconfig', kubeconfig])).output);
+    assert.ok((all as FleetView).totals.gateways >= 8);
+  });
+
+  test('fits into terminals of every width', async (t) => {
+    const { viewer } = await arrange(t);
+    for (const name of [[], ['shop']]) {
+      for (const columns of [200, 120, 80, 60, 40]) {
+        const { output } = await runCli(['status', ...name, '--kubeconfig', viewer], { columns });
+        for (const line of output.split('\n')) assert.ok([...line].length <= columns, `${columns}: ${line}`);
+        assert.match(output.replaceAll(/\s+/g, ''), /thevolumeisfull/);
+      }
+    }
+  });
+
+  test('says in one line what is wrong with the way to the cluster, and what to do', async (t) => {
+    const { viewer } = await arrange(t);
+    const folder = await makeTemporaryFolder('cli-');
+    t.after(() => folder.remove());
+    const write = async (name: string, server: string) => {
+      const file = path.join(folder.path, name);
+      const config = {
+        clusters: [{ name: 'x', cluster: { server, 'insecure-skip-tls-verify': true } }],
+        users: [{ name: 'x', user: { token: 'wrong' } }],
+        contexts: [{ name: 'x', context: { cluster: 'x', user: 'x' } }],
+        'current-context': 'x',
+      };
+      await writeFile(file, JSON.stringify({ apiVersion: 'v1', kind: 'Config', ...config }));
+      return file;
+    };
+    const { url } = await connectCluster();
+    const cases: [string[], status: number, words: RegExp][] = [
+      [['status', '--context', 'b', '--kubeconfig', viewer], 3, /there is no context b .*: choose one of testbed$/],
+      [
+        ['status', '--kubeconfig', await write('none', 'https://127.0.0.1:1')],
+        3,
+        /at https:.*1 \(context x\): nothing listens$/,
+      ],
+      [['status', '--kubeconfig', await write('wrong', url)], 3, /the cluster does not know you: log in again/],
+      [['status', '--kubeconfig', `${folder.path}/nothing`], 3, /the kubeconfig cannot be read/],
+      [['status', 'nothing', '--kubeconfig', viewer], 1, /there is no GatewaySync nothing in the namespace test-/],
+      [['status', '-A', '-n', 'x', '--kubeconfig', viewer], 2, /exclude each other/],
+    ];
+    for (const [line, expected, words] of cases) {
+      const { status, output, notes } = await runCli(line);
+      assert.deepEqual([status, output], [expected, ''], notes);
+      assert.match(notes.trimEnd(), words);
+      assert.equal(notes.trimEnd().split('\n').length, 1);
+    }
+  });
+});

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { test } from 'node:test';
+import type { TraceView } from '../../../cli/fleet/trace.ts';
+import { connectCluster } from '../../support/cluster.ts';
+import { untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { runCli } from '../../support/run-cli.ts';
+import { startPath } from '../../support/start-path.ts';
+
+test('kubectl gs sync brings a commit to the disk, and says who does not get it and why', async (t) => {
+  const { address, repository, data } = await startPath(t, { 'config/a.txt': 'first' });
+  const { kubeconfig } = await connectCluster();
+  const gs = (line: string[], columns?: number) =>
+    runCli([...line, '-n', address.namespace, '--kubeconfig', kubeconfig], { columns });
+  const content = () => readFile(path.join(data, 'config/a.txt'), 'utf8');
+  await untilGatewaySync(address, 'the first sync', ({ status }) => status?.gateways?.synced === 1);
+
+  const second = await repository.commit({ files: { 'config/a.txt': 'second' } });
+  const done = await gs(['sync', 'app', '--wait']);
+  assert.equal(done.status, 0, done.notes);
+  assert.match(done.notes, new RegExp(`asked for main\n✔ main is ${second.slice(0, 8)}: its one gateway has it\n$`));
+  assert.equal(await content(), 'second');
+  const { status } = await untilGatewaySync(address, 'the request', (gs) => gs.status?.lastRequest !== undefined);
+  assert.deepEqual([status?.lastRequest?.by, status?.lastRequest?.outcome], ['kubectl-gs', 'Applied']);
+
+  await repository.commit({ files: { 'config/a.txt': 'third' } });
+  await repository.git('tag', 'v3');
+  const tagged = await gs(['sync', 'app', '--ref', 'v3', '--wait'], 80);
+  assert.equal(tagged.status, 0, tagged.notes);
+  assert.equal(await content(), 'third');
+  assert.match(tagged.output, /✔ all {2}█ {2}1\/1/);
+
+  await repository.git('branch', 'other');
+  const refused = await gs(['sync', 'app', '--ref', 'other', '--wait']);
+  assert.equal(refused.status, 1);
+  assert.match(refused.notes, /other was not applied \(Ignored\): .* see spec\.webhook\.allowedRefs/);
+
+  const missing = await gs(['sync', 'app', '--ref', 'v9', '--wait', '--timeout', '2s']);
+  assert.equal(missing.status, 1);
+  assert.match(missing.notes, /not done in time: asking the git host: the repository has no ref v9 yet/);
+
+  for (const line of [
+    ['sync', 'app', '--ref', '--upload-pack=x'],
+    ['sync', 'app', '--ref', 'a..b'],
+    ['sync', 'app', '--timeout', 'soon'],
+  ]) {
+    const wrong = await gs(line);
+    assert.equal(wrong.status, 2, line.join(' '));
+  }
+});
+
+test('kubectl gs trace shows a delivery from the POST to the disk, in the order in which it happened', async (t) => {
+  const { address, repository, data, post } = await startPath(t, { 'config/a.txt': 'first' });
+  const { kubeconfig } = await connectCluster();
+  const gs = (...line: string[]) => runCli([...line, '-n', address.namespace, '--kubeconfig', kubeconfig]);
+  await untilGatewaySync(address, 'the first sync', ({ status }) => status?.gateways?.synced === 1);
+  const polled = JSON.parse((await gs('trace', 'app', '--last', '-o', 'json')).output) as TraceView;
+  assert.equal(polled.delivery.kind, 'poll');
+
+  let heard = () => {};
+  const listens = new Promise<void>((resolve) => {
+    heard = resolve;
+  });
+  const waiting = runCli(['trace', 'app', '-n', address.namespace, '--kubeconfig', kubeconfig], {
+    note: () => heard(),
+  });
+  await listens;
+  const commit = await repository.commit({ files: { 'config/a.txt': 'second' } });
+  assert.equal(await post('push', { ref: 'refs/heads/main', after: commit }), 202);
+  const { status, output } = await waiting;
+  assert.equal(status, 0);
+  assert.equal(await readFile(path.join(data, 'config/a.txt'), 'utf8'), 'second');
+  assert.match(output, /0 ms .*the receiver took the POST: refs\/heads\/main/);
+  assert.match(output, / ms .*it is on the disk of gateway-0/);
+
+  const traced = await gs('trace', 'app', '--last', '-o', 'json');
+  const view = JSON.parse(traced.output) as TraceView;
+  assert.deepEqual(
+    [view.commit, view.delivery.kind, view.delivery.outcome, view.missing],
+    [commit, 'push', 'Applied', []],
+  );
+  const order = [/took the POST/, /resolved refs\/heads\/main as/, /began to sync/, /on the disk/, /Ready/];
+  const places = order.map((words) => view.moments.findIndex(({ what }) => words.test(what)));
+  assert.deepEqual(
+    places,
+    [...places].sort((a, b) => a - b),
+    JSON.stringify(view.moments),
+  );
+  assert.ok(!places.includes(-1), JSON.stringify(view.moments));
+  assert.ok(view.moments.every(({ ms }) => ms >= 0 && ms < 60_000));
+});

@@ -1,0 +1,31 @@
+import { runProgram } from '../../cli/program/run.ts';
+import type { Host } from '../../cli/terminal/host.ts';
+
+/** What a command line of `kubectl gs` came to. */
+export interface CliResult {
+  status: number;
+  /** What was printed, and what was noted next to it. */
+  output: string;
+  notes: string;
+}
+
+/** Runs `kubectl gs` in this process, with a host that keeps all that is said. */
+export async function runCli(line: readonly string[], given: Partial<Host> = {}): Promise<CliResult> {
+  let output = '';
+  let notes = '';
+  const host: Host = {
+    print: (text) => {
+      output += text;
+    },
+    note: (text) => {
+      notes += text;
+    },
+    columns: undefined,
+    hasColours: false,
+    confirm: undefined,
+    now: () => Date.now(),
+    ...given,
+  };
+  const status = await runProgram(line, host);
+  return { status, output, notes };
+}

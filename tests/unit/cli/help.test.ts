@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { COMMANDS } from '../../../cli/commands/commands.ts';
+import { blocksOf, readPages } from '../../support/markdown.ts';
+import { runCli } from '../../support/run-cli.ts';
+
+/** Every command line of `kubectl gs` that a page names, in a block or in a line, without what placeholders are in it. */
+async function linesOfPages(): Promise<{ file: string; line: string }[]> {
+  const pages = await readPages();
+  return pages.flatMap((page) => {
+    const inBlocks = blocksOf(page).flatMap(({ code }) => [...code.matchAll(/^(?:\$ | {2})?kubectl gs (.+)$/gm)]);
+    const inline = [...page.text.matchAll(/`kubectl gs ([^`\n]+)`/g)];
+    return [...inBlocks, ...inline].map(([, line = '']) => ({ file: page.file, line }));
+  });
+}
+
+suite('command lines of kubectl gs', () => {
+  test('in the pages and in its own examples are ones that it understands', async () => {
+    const examples = COMMANDS.flatMap(({ name, examples }) => examples.map(({ line }) => ({ file: name, line })));
+    const all = [...examples, ...(await linesOfPages())].filter(({ line }) => !/COMMAND|\[|…| --to$/.test(line));
+    assert.ok(all.length > 25, `${all.length}`);
+    for (const { file, line } of all) {
+      const words = line.split(' ');
+      const isWhole = words.length > 1;
+      // The kubeconfig is read only once the line is understood.
+      const { status, notes } = await runCli([...words, ...(isWhole ? ['--kubeconfig', '/nowhere'] : ['--help'])]);
+      assert.ok(status === 0 || status === 3, `${file}: kubectl gs ${line}: ${notes}`);
+    }
+  });
+
+  test('that it does not understand end with 2, and say why', async () => {
+    const cases: [string[], RegExp][] = [
+      [['statsu'], /there is no command statsu/],
+      [['status', '--namespaces=x'], /there is no option --namespaces/],
+      [['status', '-x'], /there is no option -x/],
+      [['status', 'a', 'b'], /b is one argument too many/],
+      [['status', '--namespace'], /--namespace needs a value/],
+      [['status', '-o', 'xml', '--kubeconfig', '/nowhere'], /--output is json or yaml, and not xml/],
+      [['rollback'], /NAME is missing/],
+      [['--context', 'a'], /which command\?/],
+    ];
+    for (const [line, words] of cases) {
+      const { status, output, notes } = await runCli(line);
+      assert.deepEqual([status, output], [2, ''], line.join(' '));
+      assert.match(notes, words);
+      assert.equal(notes.split('\n').length, 2, notes);
+    }
+  });
+
+  test('may have options before the command, as those of kubectl', async () => {
+    const { status, notes } = await runCli(['-n', 'status', '--kubeconfig', '/nowhere', 'status', 'plant']);
+    assert.equal(status, 3, notes);
+  });
+
+  test('ask for help everywhere, which fits the terminal', async () => {
+    for (const line of [[], ['--help'], ['help'], ['help', 'status'], ['status', '-h'], ['rollback', '--help']]) {
+      const { status, output } = await runCli(line, { columns: 60 });
+      assert.equal(status, 0, line.join(' '));
+      assert.match(output, /Usage:\n {2}kubectl gs /);
+    }
+    for (const { name, details, summary, examples } of COMMANDS) {
+      assert.ok(summary.length < 80 && details.length > 0 && examples.length > 0, name);
+    }
+  });
+});

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { type ObservedEvent, traceView } from '../../../cli/fleet/trace.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
+
+const COMMIT = 'c0ffee11'.repeat(5);
+const at = (time: string) => `2026-01-01T00:00:${time}Z`;
+
+const gatewaySync = (status: GatewaySyncStatus): GatewaySync =>
+  ({
+    metadata: { namespace: 'gateways', name: 'plant' },
+    spec: { git: { ref: 'main' } },
+    status: { lastSyncCommit: COMMIT, ...status },
+  }) as unknown as GatewaySync;
+
+const gateway = (name: string, state: object) => ({
+  ...{ name, namespace: 'gateways', podName: name, syncStatus: 'Synced' as const, syncedCommit: COMMIT },
+  ...state,
+});
+
+const resolved: ObservedEvent = {
+  reason: 'RefResolved',
+  message: 'main is c0ffee11, was 0000000',
+  eventTime: at('10.400000'),
+};
+const applied: ObservedEvent = { reason: 'PushApplied', eventTime: at('10.410000') };
+const pushed = { lastPush: { ref: 'refs/heads/main', at: at('10.100'), outcome: 'Applied' as const } };
+
+suite('a trace', () => {
+  test('tells in order what happened, from the delivery to each disk', () => {
+    const view = traceView(
+      gatewaySync({
+        ...pushed,
+        lastSyncTime: at('10'),
+        discoveredGateways: [gateway('a', { lastSyncTime: at('10.900'), lastSyncDuration: '450ms' })],
+      }),
+      [applied, resolved, { reason: 'Synced', eventTime: at('11.000000') }],
+    );
+    assert.deepEqual(
+      view?.moments.map(({ ms, what }) => `${ms} ${what}`),
+      [
+        '0 the receiver took the POST: refs/heads/main',
+        '300 the controller resolved refs/heads/main as c0ffee11',
+        '310 the controller noted it: Applied',
+        '350 a began to sync',
+        '800 it is on the disk of a',
+        '900 Ready: all that are to have it do',
+      ],
+    );
+    assert.deepEqual(view?.missing, []);
+  });
+
+  test('names those that do not have it, and why', () => {
+    const discoveredGateways = [
+      gateway('a', { lastSyncTime: at('10.900') }),
+      gateway('b', { syncStatus: 'Error', syncedCommit: 'old', message: 'the volume is full' }),
+    ];
+    const view = traceView(gatewaySync({ ...pushed, lastSyncTime: at('10'), discoveredGateways }), [applied, resolved]);
+    assert.deepEqual(view?.missing, ['b does not have it (Error): the volume is full']);
+  });
+
+  test('says what became of a delivery that was refused, or brought nothing new', () => {
+    const refused = { ref: 'x', at: at('20.000'), outcome: 'Ignored' as const, message: 'it is not allowed' };
+    const ignored = traceView(gatewaySync({ lastRequest: refused, lastSyncTime: at('10') }), []);
+    assert.deepEqual(ignored?.missing, ['it was not applied (Ignored): it is not allowed']);
+    const same = traceView(gatewaySync({ ...pushed, lastSyncTime: at('05') }), []);
+    assert.deepEqual(same?.missing, ['it brought no other commit: the one from before is still the newest']);
+  });
+
+  test('is of the poll that found a newer commit after the last delivery', () => {
+    const view = traceView(gatewaySync({ ...pushed, lastSyncTime: at('30') }), [applied]);
+    assert.deepEqual([view?.delivery.kind, view?.delivery.at], ['poll', at('30')]);
+  });
+
+  test('says so where events may not be read', () => {
+    assert.match(traceView(gatewaySync(pushed), undefined)?.missing.at(-1) ?? '', /you may not read events/);
+    assert.equal(traceView({ ...gatewaySync({}), status: {} } as GatewaySync, []), undefined);
+  });
+});
