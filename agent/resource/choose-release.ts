@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type RolloutStatus, rolloutStatusSchema, type Wave } from '../../shared/api/rollout.ts';
+import { rolloutStatusSchema, type Wave } from '../../shared/api/rollout.ts';
 import { boundedLabels } from '../../shared/domain/bounded-labels.ts';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import { ALL, fittingWaves, isWithin, NOBODY, planOf, rolloutKey, waveOf } from '../../shared/domain/waves.ts';
@@ -57,16 +57,32 @@ const chosen = (release: Release): Choice => ({ kind: 'chosen', release });
 const isRevision = (text: string): boolean => /^[0-9a-f]{32}$/.test(text);
 const isBoundary = (text: string): boolean => text === ALL || text === NOBODY || /^[0-9a-f]{24}$/.test(text);
 
+/** What an agent decides by. The rest is for people: a later controller may say it in words that this agent does not know. */
+const decisiveSchema = v.pick(rolloutStatusSchema.pipe[0], [
+  'number',
+  'phase',
+  'commit',
+  'ref',
+  'revision',
+  'stableCommit',
+  'stableRef',
+  'stableRevision',
+  'plan',
+  'admission',
+]);
+
+type Decisive = v.InferOutput<typeof decisiveSchema>;
+
 /** Whether it is what the controller writes: nothing is made of another. */
-function isSound(status: unknown): status is RolloutStatus {
-  if (!v.is(rolloutStatusSchema, status)) return false;
+function isSound(status: unknown): status is Decisive {
+  if (!v.is(decisiveSchema, status)) return false;
   const { commit, revision, stableCommit, stableRevision, admission } = status;
   const isNamed = [commit, stableCommit].every(isCommitHash) && [revision, stableRevision].every(isRevision);
   return isNamed && admission.every(({ members, admitted }) => isBoundary(members) && isBoundary(admitted));
 }
 
 function isAdmitted(
-  { admission }: RolloutStatus,
+  { admission }: Decisive,
   waves: readonly Wave[],
   labels: ReadonlyMap<string, string>,
   { identity }: Self,

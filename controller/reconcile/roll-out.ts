@@ -1,7 +1,6 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
-import type { RolloutStatus, RolloutWait } from '../../shared/api/rollout.ts';
 import { isAdmitted } from '../rollout/admission.ts';
-import type { RolloutGateway, RolloutInput, RolloutState } from '../rollout/rollout-input.ts';
+import type { RolloutGateway, RolloutState } from '../rollout/rollout-input.ts';
 import { step } from '../rollout/step.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
 import { restsOf, type WantedFiles } from './discover-gateways.ts';
@@ -31,7 +30,7 @@ export function rollOut(sync: GatewaySyncStatus, observation: Observation, { now
   const wanted = mayBegin ? sync : { ...sync, lastSyncCommit: undefined };
   const input = rolloutInput({ sync: wanted, observation, now, restOf: restsOf(gatewaySync) });
   const next = mayMove && (state || mayBegin) ? step(state, input) : undefined;
-  const kept = next ? noted(next, observation, input) : state;
+  const kept = next ? noted(next, observation) : state;
   if (!kept) return { fields: {}, wantedOf: () => ({ commit: undefined }), wakeInMs: undefined };
   return {
     fields: { ...kept, ...requestOf(sync, kept) },
@@ -47,17 +46,12 @@ interface Moment {
   isResolved: boolean;
 }
 
-/**
- * Notes which commit was approved, so that it is told once, which revision was kept ahead, so that it goes again, and
- * what is waited for.
- */
+/** Notes which commit was approved, so that it is told once, and which revision was kept ahead, so that it goes again. */
 function noted(
   { rollout, history }: RolloutState,
   { gatewaySync: { orders, spec }, isRevisionKept }: Observation,
-  input: RolloutInput,
 ): RolloutState {
-  const { handled: { approve: _, ...others } = {}, nextRevision: __, waitsFor: ___, ...rest } = rollout;
-  const wait = waitOf(rest, input);
+  const { handled: { approve: _, ...others } = {}, nextRevision: __, ...rest } = rollout;
   const handled = { ...others, ...(orders?.approve !== undefined && { approve: orders.approve }) };
   const isAhead = isRevisionKept && spec.revision !== rollout.revision && spec.revision !== rollout.stableRevision;
   return {
@@ -65,25 +59,9 @@ function noted(
       ...rest,
       ...(Object.keys(handled).length > 0 && { handled }),
       ...(isAhead && { nextRevision: spec.revision }),
-      ...(wait && { waitsFor: wait }),
     },
     history,
   };
-}
-
-function waitOf({ phase, nextCommit, givenUp }: RolloutStatus, input: RolloutInput): RolloutWait | undefined {
-  const { gateways, window, wanted } = input;
-  const isOver = phase === 'Complete' || phase === 'Stopped' || phase === 'RolledBack';
-  if (phase === 'RollingBack' || (isOver && nextCommit === undefined)) return undefined;
-  if (gateways.some(({ isOutdated }) => isOutdated)) return 'Agents';
-  if (nextCommit === undefined) {
-    if (phase === 'AwaitingApproval') return 'Approval';
-    return phase === 'AwaitingWindow' ? 'Window' : undefined;
-  }
-  if (wanted && givenUp?.includes(`${wanted.commit} ${wanted.revision}`)) return 'Retry';
-  if (!window.isOpen) return 'Window';
-  // While nobody knows what is newest, nothing can be approved.
-  return wanted && 'Approval';
 }
 
 /** Who is not among the gateways has ended, and is told nothing. */

@@ -18,7 +18,11 @@ export function makeAdmission(
     const had = before.find((entry) => entry.wave === wave)?.gateways;
     admission.push({ wave, members, admitted, ...(had !== undefined && { gateways: had }) });
   }
-  return noteGateways(admission, gateways);
+  const noted = noteGateways(admission, gateways);
+  const hadSome = before.some((entry) => entry.gateways !== undefined);
+  // By other names nobody knows which waves had some: that there were some stays known.
+  if (!hadSome || noted.some((entry) => entry.gateways !== undefined)) return noted;
+  return noted.map((entry, index) => (index === noted.length - 1 ? { ...entry, gateways: 1 } : entry));
 }
 
 /** Notes which waves have gateways, also such as rest: from now on these waves need one that shows that all is well. */
@@ -32,7 +36,8 @@ export function noteGateways(admission: Admission, gateways: readonly RolloutGat
 
 /**
  * Has a wave that takes a share take the next ones in place of those that are gone, or rest. Nobody is let in by that:
- * all that it had are below its former boundary.
+ * all that it had are below its former boundary. Once somebody was let in, that happens once: a commit that makes pods go
+ * away would otherwise walk through the fleet.
  */
 export function chooseAgain(
   admission: Admission,
@@ -41,8 +46,14 @@ export function chooseAgain(
 ): Admission {
   const members = amount === undefined ? ALL : lastOf(choicesIn(admission, index, gateways), amount);
   return admission.map((entry, at) => {
-    if (at !== index || isWithin(members, entry.members)) return entry;
-    return { ...entry, members, admitted: entry.admitted === ALL ? entry.members : entry.admitted };
+    if (at !== index || entry.isChosenAgain || isWithin(members, entry.members)) return entry;
+    if (entry.admitted === NOBODY) return { ...entry, members };
+    return {
+      ...entry,
+      members,
+      admitted: entry.admitted === ALL ? entry.members : entry.admitted,
+      isChosenAgain: true,
+    };
   });
 }
 
@@ -69,10 +80,4 @@ export function amountOf(amount: unknown, total: number): number {
 /** Whether a gateway may have the release. */
 export function isAdmitted({ fits, key }: Place, admission: Admission): boolean {
   return isWithin(key, admission[waveOf(fits, key, admission)]?.admitted ?? NOBODY);
-}
-
-/** Lets in the next gateways of a wave, so many at most, in the order of their keys; gives the last one, or `all`. */
-export function admitMore(members: readonly RolloutGateway[], admitted: string, free: number): string {
-  const waiting = members.map(({ key }) => key).filter((key) => !isWithin(key, admitted));
-  return free >= waiting.length ? ALL : (waiting.sort()[free - 1] ?? admitted);
 }

@@ -1,7 +1,7 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { waveOf } from '../../shared/domain/waves.ts';
 import { isAdmitted } from './admission.ts';
-import type { RolloutGateway } from './rollout-input.ts';
+import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 
 /** How far the gateways are in the rollout that is under way. */
 export interface Standing {
@@ -16,9 +16,14 @@ export interface Standing {
   presentIn: (wave: number | undefined) => RolloutGateway[];
   /** Those of a wave that count. */
   membersOf: (wave: number | undefined) => RolloutGateway[];
+  /** Whether a gateway was created so recently that it may still start. */
+  isYoung: (gateway: RolloutGateway) => boolean;
 }
 
-export function standingOf(rollout: RolloutStatus, gateways: readonly RolloutGateway[]): Standing {
+export function standingOf(
+  rollout: RolloutStatus,
+  { gateways, now, deadlineMs }: Pick<RolloutInput, 'gateways' | 'now' | 'deadlineMs'>,
+): Standing {
   const counted = gateways.filter(({ isResting }) => !isResting);
   const isIn =
     (wave: number | undefined) =>
@@ -36,6 +41,7 @@ export function standingOf(rollout: RolloutStatus, gateways: readonly RolloutGat
     ),
     presentIn: (wave) => gateways.filter(isIn(wave)),
     membersOf: (wave) => counted.filter(isIn(wave)),
+    isYoung: ({ createdAt }) => now < createdAt + deadlineMs,
   };
 }
 

@@ -5,8 +5,9 @@ import { makeAdmission, noteGateways } from './admission.ts';
 import { nextFailure, noteFailures, withoutTimes } from './failures.ts';
 import { giveUp, goBack, inPhase } from './give-up.ts';
 import { obey } from './orders.ts';
+import { placesOf } from './places.ts';
 import { gateOf, pursue } from './pursue.ts';
-import type { Advanced, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
+import type { Advanced, RolloutGateway, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 import { standingOf, waveUnderWay } from './standing.ts';
 import { begin, iso, makeFirst, nameOf, returnToStable } from './transitions.ts';
 import { describe } from './words.ts';
@@ -24,9 +25,27 @@ export interface Step extends RolloutState {
 export function step(before: RolloutState | undefined, input: RolloutInput): Step | undefined {
   const first = before ?? makeFirst(input);
   if (!first) return undefined;
-  const state = replan(obey(withoutFuture(first, input.now), input), input);
-  const { state: next, wait } = advance(takeUp(state, input), input);
-  return { ...describe(next, wait, input), wakeInMs: wakeIn(next, input) };
+  const now = withoutLater(input);
+  const state = replan(obey(withoutFuture(first, input.now), now), now);
+  const taken = takeUp(state, now);
+  const on = advance(taken, now);
+  // What ended by this may have kept something waiting.
+  const hasEnded = isUnderWay(taken.rollout) && !isUnderWay(on.state.rollout);
+  const { state: next, wait } = hasEnded ? advance(takeUp(on.state, now), now) : on;
+  return { ...describe(next, wait, now), wakeInMs: wakeIn(next, now) };
+}
+
+/** The clock of the API server may be ahead: what it says has happened has. */
+function withoutLater(input: RolloutInput): RolloutInput {
+  const { gateways, now } = input;
+  const isAhead = ({ createdAt, notReadySince = 0 }: RolloutGateway) => createdAt > now || notReadySince > now;
+  if (!gateways.some(isAhead)) return input;
+  const present = (gateway: RolloutGateway): RolloutGateway => ({
+    ...gateway,
+    createdAt: Math.min(gateway.createdAt, now),
+    notReadySince: gateway.notReadySince && Math.min(gateway.notReadySince, now),
+  });
+  return { ...input, gateways: gateways.map(present) };
 }
 
 /** A clock that was set back must not make anybody wait for longer than was asked for. */
@@ -67,7 +86,9 @@ function takeUp(state: RolloutState, input: RolloutInput): RolloutState {
   if (isSame(wanted, releaseOf(rollout))) return withNext(state, undefined);
   // What everybody has, or goes back to, needs nobody's leave.
   if (isSame(wanted, stableOf(rollout))) return returnToStable(state, input);
-  const waits = isGivenUp(rollout, wanted) || outdatedPods(input).length > 0 || gateOf(0, wanted, input);
+  // What was given up is nothing newer: what is under way goes on.
+  if (isGivenUp(rollout, wanted)) return withNext(state, isUnderWay(rollout) ? undefined : wanted);
+  const waits = outdatedPods(input).length > 0 || gateOf(0, wanted, input);
   return waits ? withNext(state, wanted) : begin(state, wanted, input);
 }
 
@@ -96,7 +117,7 @@ function advance(state: RolloutState, input: RolloutInput): Advanced {
   if (!isUnderWay(state.rollout)) return { state, wait };
   const isHeld = wait.kind === 'outdated';
   const timed = isHeld ? withoutTimes(state.rollout) : state.rollout;
-  const rollout = noteFailures(timed, standingOf(timed, input.gateways), input);
+  const rollout = noteFailures(timed, standingOf(timed, input), input);
   const judged = { ...state, rollout: isHeld ? withoutTimes(rollout) : rollout };
   if ((rollout.failures ?? []).length > (input.spec.maxFailures ?? 0)) {
     const failed = giveUp(judged, input);
@@ -120,16 +141,26 @@ function waitOf({ rollout }: RolloutState, input: RolloutInput): Wait {
 
 /** Milliseconds until the clock alone may change something. */
 function wakeIn({ rollout }: RolloutState, input: RolloutInput): number | undefined {
-  const { now, deadlineMs, soakMs, window, wanted, gateways } = input;
+  const { now, deadlineMs, soakMs, window, wanted } = input;
   const { phase, soakStartedAt, startedAt, nextCommit } = rollout;
   const due: (number | undefined)[] = [];
-  if (wanted && (isUnderWay(rollout) || nextCommit !== undefined)) due.push(window.changesAt);
-  if (isUnderWay(rollout)) due.push(nextFailure(rollout, standingOf(rollout, gateways), input));
+  if (isUnderWay(rollout) || (wanted && nextCommit !== undefined)) due.push(window.changesAt);
+  if (isUnderWay(rollout)) due.push(...duesOf(rollout, input));
   if (phase === 'Soaking' && soakStartedAt)
     due.push(Date.parse(soakStartedAt) + (soakMs[waveUnderWay(rollout) ?? 0] ?? 0));
   if (phase === 'RollingBack') due.push(Date.parse(startedAt) + deadlineMs);
   const later = due.filter((time) => time !== undefined).filter((time) => time > now);
   return later.length > 0 ? Math.min(...later) - now : undefined;
+}
+
+/** When a gateway fails, one frees its place, or one that takes another one's place has had the time to start. */
+function duesOf(rollout: RolloutStatus, input: RolloutInput): (number | undefined)[] {
+  const standing = standingOf(rollout, input);
+  const index = waveUnderWay(rollout) ?? 0;
+  const { nextFreeAt } = placesOf(rollout, index, { standing, input });
+  const isAllIn = rollout.admission[index]?.admitted === ALL;
+  const grownUp = standing.counted.map(({ createdAt }) => createdAt + input.deadlineMs).filter((at) => at > input.now);
+  return [nextFailure(rollout, standing, input), isAllIn ? undefined : nextFreeAt, ...grownUp];
 }
 
 /** Leaves out what is undefined. */

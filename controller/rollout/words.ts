@@ -1,20 +1,36 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
-import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import type { RolloutStatus, RolloutWait } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
 import { NOBODY } from '../../shared/domain/waves.ts';
 import { openIn } from './failures.ts';
-import type { RolloutInput, RolloutState, Wait } from './rollout-input.ts';
+import { placesOf } from './places.ts';
+import type { RolloutGateway, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 import { isBack, isSkipped, notBack, type Standing, standingOf, waveUnderWay } from './standing.ts';
 
 /** Adds to a state what people read of it: counts, a few words, and one sentence. */
 export function describe({ rollout, history }: RolloutState, wait: Wait, input: RolloutInput): RolloutState {
-  const standing = standingOf(rollout, input.gateways);
+  const standing = standingOf(rollout, input);
   const counts = countsOf(rollout, standing);
-  const { message: _, ...rest } = { ...rollout, ...counts };
+  const { message: _, waitsFor: __, ...rest } = { ...rollout, ...counts };
+  const waitsFor = waitsForIn(rest, wait, { standing, input });
   const parts = [messageOf(rest, wait, { standing, input }), ...ignoredOrders(rest)];
   const message = parts.join('; ').slice(0, BOUNDS.message).toWellFormed();
   const summary = summaryOf(rest, { standing, input });
-  return { history, rollout: { ...rest, summary, ...(message && { message }) } };
+  return { history, rollout: { ...rest, summary, ...(message && { message }), ...(waitsFor && { waitsFor }) } };
+}
+
+const WAITS: Partial<Record<Wait['kind'], RolloutWait>> = {
+  approval: 'Approval',
+  window: 'Window',
+  outdated: 'Agents',
+  givenUp: 'Retry',
+  nobody: 'Gateways',
+};
+
+/** What must come from outside before anything moves; gateways that are under way come by themselves, or fail. */
+function waitsForIn(rollout: RolloutStatus, { kind }: Wait, context: Context): RolloutWait | undefined {
+  const isStuck = kind === 'gateways' && rollout.phase === 'Progressing' && holdersIn(rollout, context).length === 0;
+  return isStuck ? 'Gateways' : WAITS[kind];
 }
 
 interface Context {
@@ -119,13 +135,27 @@ const backOf = ({ verified, total }: RolloutStatus): string =>
 
 function progressOf(rollout: RolloutStatus, context: Context): string {
   const { wave, startedAt, admittedAt = startedAt } = rollout;
-  const { standing } = context;
-  const index = waveUnderWay(rollout);
-  const open = index === undefined ? [] : openIn(rollout, index, standing).map(({ name }) => name);
+  const holders = holdersIn(rollout, context);
   const skipped = skippedIn(rollout, context);
-  if (open.length === 0 && skipped.length > 0)
-    return `the wave ${wave} waits until one of ${named(skipped)} is ready: none was before the rollout began, so nobody can say whether all is well`;
-  return `the wave ${wave} waits for ${named(open)}, since ${admittedAt}${leftOut(rollout, context)}`;
+  if (holders.length > 0)
+    return `the wave ${wave} waits for ${named(holders)}, since ${admittedAt}${leftOut(rollout, context)}`;
+  if (skipped.length > 0)
+    return `the wave ${wave} waits until one of ${named(skipped)} is ready, since ${sinceOf(rollout)}: none was before the rollout began, so nobody can say whether all is well`;
+  return `the wave ${wave} waits for a gateway in place of one that is gone, since ${sinceOf(rollout)}: nobody is left who shows that all is well`;
+}
+
+const sinceOf = ({ waveStartedAt, startedAt }: RolloutStatus): string => waveStartedAt ?? startedAt;
+
+/** Who holds a wave up: those that are let in and waited for, else those that take its places, else who is still to come. */
+function holdersIn(rollout: RolloutStatus, { standing, input }: Context): string[] {
+  const index = waveUnderWay(rollout);
+  if (index === undefined) return [];
+  const namesOf = (gateways: readonly RolloutGateway[]) => gateways.map(({ name }) => name);
+  const open = openIn(rollout, index, standing);
+  const letIn = open.filter((gateway) => standing.admitted.includes(gateway));
+  if (letIn.length > 0) return namesOf(letIn);
+  const { takenBy } = placesOf(rollout, index, { standing, input });
+  return namesOf(takenBy.length > 0 ? takenBy : open);
 }
 
 /** A wave that had gateways, and has none that counts. */
@@ -134,7 +164,7 @@ function absenceIn(rollout: RolloutStatus, { standing }: Context): string {
   const rests = standing.presentIn(waveUnderWay(rollout)).length > 0;
   const reason = rests ? 'all of its gateways are paused or in a dry run' : 'none of its gateways is there any more';
   const wayOut = wave === 'rest' ? '' : `. If none is to come, take ${wave} out of spec.rollout.waves`;
-  return `the wave ${wave} waits for a gateway: ${reason}, so nobody can say whether all is well${wayOut}`;
+  return `the wave ${wave} waits for a gateway since ${sinceOf(rollout)}: ${reason}, so nobody can say whether all is well${wayOut}`;
 }
 
 /** Whom nobody waits for: gateways that were not ready before, and waves that never had any. */

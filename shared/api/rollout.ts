@@ -161,7 +161,7 @@ export const ROLLOUT_PHASES = [
 export type RolloutPhase = (typeof ROLLOUT_PHASES)[number];
 
 /** What only people, a new pod or a window can end. */
-const ROLLOUT_WAITS = ['Approval', 'Window', 'Agents', 'Retry'] as const;
+const ROLLOUT_WAITS = ['Approval', 'Window', 'Agents', 'Retry', 'Gateways'] as const;
 export type RolloutWait = (typeof ROLLOUT_WAITS)[number];
 
 const message = text('Who is waited for, why, and since when.', BOUNDS.message);
@@ -188,7 +188,7 @@ export const rolloutStatusSchema = v.pipe(
       v.pipe(
         v.picklist(ROLLOUT_WAITS),
         v.description(
-          'What it waits for, other than its gateways: somebody who approves, a window, newer agents, or somebody who lets a commit that was given up be tried again.',
+          'What it waits for, other than gateways that are under way: somebody who approves, a window, newer agents, somebody who lets a commit that was given up be tried again, or a gateway in a wave that has none that could show whether all is well.',
         ),
       ),
     ),
@@ -229,6 +229,12 @@ export const rolloutStatusSchema = v.pipe(
           gateways: v.optional(
             count(
               'How many gateways it began with last, or 1 where it had some since: then it needs one that shows that all is well.',
+            ),
+          ),
+          isChosenAgain: v.optional(
+            v.pipe(
+              v.boolean(),
+              v.description('Others took the place of gateways that were let in and are gone: that happens once.'),
             ),
           ),
         }),

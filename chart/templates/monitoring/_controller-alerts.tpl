@@ -96,11 +96,11 @@
     summary: {{ `'The rollout of GatewaySync {{ $labels.namespace }}/{{ $labels.name }} waits for approval.'` }}
     description: Somebody has to approve the next wave. Until then the gateways that it is about keep the commit that they have.
 - alert: SyncRolloutHeldBack
-  expr: max by (namespace, name) (sync_controller_rollout_waiting{reason="Agents"}) > 0
+  expr: max by (namespace, name) (sync_controller_rollout_waiting{reason=~"Agents|Gateways"}) > 0
   for: 15m
   labels:
     severity: warning
   annotations:
-    summary: {{ `'The rollout of GatewaySync {{ $labels.namespace }}/{{ $labels.name }} is held back by agents that are too old.'` }}
-    description: They do not know rollouts, and would take the newest commit at once, so nobody gets it. status.rollout.message names their pods. Recreate them.
+    summary: {{ `'The rollout of GatewaySync {{ $labels.namespace }}/{{ $labels.name }} is held back.'` }}
+    description: Agents are too old to know rollouts, or a wave has no gateway that could show whether all is well. Until that changes, no other gateway gets a newer commit, also no fix. status.rollout.message says which pods or which wave, and what to do.
 {{- end -}}

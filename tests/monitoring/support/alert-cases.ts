@@ -213,7 +213,13 @@ export const ALERT_CASES: Record<string, AlertCase> = {
         at: '20m',
         series: { [waiting('Agents')]: '1x60', [rollout('Complete')]: '1x60' },
         labels: site,
-        summary: 'The rollout of GatewaySync team/site is held back by agents that are too old.',
+        summary: 'The rollout of GatewaySync team/site is held back.',
+      },
+      {
+        at: '20m',
+        series: { [waiting('Gateways')]: '1x60' },
+        labels: site,
+        summary: 'The rollout of GatewaySync team/site is held back.',
       },
     ],
     quiet: [

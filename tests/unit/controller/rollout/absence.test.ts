@@ -37,7 +37,10 @@ test('a canary that is deleted in mid-wave lets nobody else have the commit, unt
     [rolloutOf(world).phase, rolloutOf(world).wave, admittedIn(world)[1]],
     ['Progressing', 'canary', ''],
   );
-  assert.match(rolloutOf(world).message ?? '', /waits for a gateway: none of its gateways is there.* take canary out/);
+  assert.match(
+    rolloutOf(world).message ?? '',
+    /waits for a gateway since \S+Z: none of its gateways is there.* take canary out/,
+  );
   world = control(later(world, 9 * DEADLINE_MS), setup);
   assert.equal(rolloutOf(world).phase, 'Progressing');
   world = control(withAgent(world, 0, { createdAt: world.now }), setup);
@@ -102,14 +105,20 @@ test('a share is taken of those that count, and of others when they are gone', (
     ['10', ALL],
   );
   world = control(withAgent(world, 1, gone), setup);
-  assert.deepEqual(rolloutOf(world).admission[0], { wave: 'canary', members: '20', admitted: ALL, gateways: 1 });
+  assert.deepEqual(rolloutOf(world).admission[0], {
+    ...{ wave: 'canary', members: '20', admitted: ALL, gateways: 1 },
+    isChosenAgain: true,
+  });
   assert.equal(admittedIn(world)[1], '');
 });
 
 test('who takes the place of those that are gone is let in no sooner than a window is open', () => {
   const setup = setupOf({ waves: [{ name: 'canary', gateways: 1 }] }, [[true], [true], [true]]);
   const world = control({ ...withAgent(begun(setup), 0, gone), isOpen: false }, setup);
-  assert.deepEqual(rolloutOf(world).admission[0], { wave: 'canary', members: '10', admitted: '00', gateways: 1 });
+  assert.deepEqual(rolloutOf(world).admission[0], {
+    ...{ wave: 'canary', members: '10', admitted: '00', gateways: 1 },
+    isChosenAgain: true,
+  });
 });
 
 test('a canary that takes the place of another one has to be well', () => {

@@ -180,7 +180,7 @@ function checkWaits(world: World, setup: Setup): void {
 
 /** A gateway, a person or a window. */
 const NAMED =
-  /(waits for|one of|waiting for) g\d|waits for a gateway: |sync\.io\/(approve|retry-rollout)|no window|is asked/;
+  /(waits for|one of|waiting for) g\d|waits for a gateway (since|in place)|sync\.io\/(approve|retry-rollout)|no window|is asked/;
 
 /** What has to hold for each write of the controller, held against the world as it is, not as the controller sees it. */
 function check({ world, givenUp, had, shown }: Node, { state: before }: World, setup: Setup): void {
@@ -203,7 +203,7 @@ function check({ world, givenUp, had, shown }: Node, { state: before }: World, s
     isAdmitted(place, rollout.admission) && !isAdmitted(place, was?.admission ?? []);
   if (!world.isOpen && was && isRelease(was, rollout) && rollout.phase !== 'Complete')
     assert.deepEqual(really.filter(isLetIn), [], 'somebody is let in with no window open');
-  const { verified, failing } = standingOf(rollout, really);
+  const { verified, failing } = standingOf(rollout, { gateways: really, now: world.now, deadlineMs: DEADLINE_MS });
   const failures = [...(rollout.failures ?? []), ...failing];
   for (const [index, { admitted }] of rollout.admission.entries()) {
     const earlier = was?.number === rollout.number ? (was.admission[index]?.admitted ?? '') : '';

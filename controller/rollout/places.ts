@@ -1,0 +1,57 @@
+import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import { ALL, isWithin, NOBODY } from '../../shared/domain/waves.ts';
+import { amountOf } from './admission.ts';
+import { awaitedIn } from './failures.ts';
+import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
+import type { Standing } from './standing.ts';
+
+/** The places of a wave, of which `maxConcurrent` says how many there are. */
+export interface Places {
+  /** Who takes one. */
+  takenBy: RolloutGateway[];
+  /** When the next of those that nobody waits for frees its place, in milliseconds since the epoch. */
+  nextFreeAt: number | undefined;
+  /** The last key that may be let in now; what was let in before where that is nobody more, or `all`. */
+  admitted: string;
+}
+
+/**
+ * Who is under way takes a place: who is let in and neither verified nor failed. One that is waited for frees it when it
+ * fails; any other, such as one whose node is gone, or that came later and does not start, after as long a time. So those
+ * that start together never get a commit all at once.
+ */
+export function placesOf(
+  rollout: RolloutStatus,
+  index: number,
+  { standing, input }: { standing: Standing; input: RolloutInput },
+): Places {
+  const { failures = [], admittedAt, admission } = rollout;
+  const { spec, deadlineMs, now } = input;
+  const before = admission[index]?.admitted ?? NOBODY;
+  const members = standing.membersOf(index).toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  const awaited = new Set(awaitedIn(rollout, index, standing));
+  const letInAt = admittedAt === undefined ? now : Date.parse(admittedAt);
+  const freeAt = (gateway: RolloutGateway) => {
+    if (awaited.has(gateway)) return undefined;
+    const { notReadySince, createdAt, key } = gateway;
+    const since = isWithin(key, before) ? Math.max(createdAt, letInAt) : now;
+    return (notReadySince ?? since) + deadlineMs;
+  };
+  const isBusy = (gateway: RolloutGateway) =>
+    !standing.verified.has(gateway) &&
+    !failures.includes(gateway.name) &&
+    (freeAt(gateway) ?? Number.POSITIVE_INFINITY) > now;
+  const inside = members.filter(({ key }) => isWithin(key, before));
+  const takenBy = inside.filter(isBusy);
+  const times = takenBy.map(freeAt).filter((time) => time !== undefined);
+  const nextFreeAt = times.length > 0 ? Math.min(...times) : undefined;
+  const { maxConcurrent } = spec.waves?.[index] ?? {};
+  let free = (maxConcurrent === undefined ? members.length : amountOf(maxConcurrent, members.length)) - takenBy.length;
+  let admitted = before;
+  for (const gateway of members.slice(inside.length)) {
+    if (isBusy(gateway)) free--;
+    if (free < 0) return { takenBy, nextFreeAt, admitted };
+    admitted = gateway.key;
+  }
+  return { takenBy, nextFreeAt, admitted: ALL };
+}

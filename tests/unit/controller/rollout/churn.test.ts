@@ -1,0 +1,281 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { RolloutGateway, RolloutInput, RolloutState } from '../../../../controller/rollout/rollout-input.ts';
+import { step } from '../../../../controller/rollout/step.ts';
+import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
+import { ALL, isWithin } from '../../../../shared/domain/waves.ts';
+
+const MINUTE = 60_000;
+const DEADLINE = 15 * MINUTE;
+const start = Date.parse('2026-11-22T12:00:00Z');
+const releaseOf = (commit: string) => ({ commit, ref: 'main', revision: 'r' });
+
+/** A fleet whose pods go away and come back all the time, and a controller that looks at it. */
+class Fleet {
+  now = start;
+  gateways: RolloutGateway[];
+  state: RolloutState | undefined;
+  wakeInMs: number | undefined;
+  more: Partial<RolloutInput> = {};
+  readonly #spec: RolloutSpec;
+
+  constructor(spec: RolloutSpec, fits: readonly (readonly boolean[])[]) {
+    this.#spec = spec;
+    this.gateways = fits.map((each, index) => this.#gateway(`g${index}`, each, index));
+    this.look('A');
+  }
+
+  get rollout() {
+    return (this.state as RolloutState).rollout;
+  }
+
+  /** Names of those of the first wave that are let in. */
+  get letIn(): string[] {
+    const { admitted = '' } = this.rollout.admission[0] ?? {};
+    return this.gateways.flatMap(({ name, key, fits }) => (fits[0] && isWithin(key, admitted) ? name : []));
+  }
+
+  look(commit = 'B', more: Partial<RolloutInput> = this.more): void {
+    this.now += 1_000;
+    const { waves = [] } = this.#spec;
+    const soakMs = waves.map(({ soak }) => (soak ? Number.parseInt(soak, 10) * MINUTE : 0));
+    const { wakeInMs, ...state } = step(this.state, {
+      ...{ spec: this.#spec, plan: 'p', isEdited: false, gateways: this.gateways, soakMs, now: this.now },
+      ...{ wanted: releaseOf(commit), inPlace: undefined, approved: undefined, rollback: undefined, retry: undefined },
+      ...{ window: { isOpen: true, message: '' }, historyLength: 10, deadlineMs: DEADLINE },
+      ...more,
+    }) as ReturnType<typeof step> & RolloutState;
+    Object.assign(this, { state: structuredClone(state), wakeInMs });
+  }
+
+  pass(minutes: number): this {
+    this.now += minutes * MINUTE;
+    return this;
+  }
+
+  /** Takes the place of a gateway; not ready, until it is {@link well}. */
+  replace(index: number, name = `n${this.now}`): void {
+    const { fits } = this.gateways[index] as RolloutGateway;
+    this.gateways[index] = { ...this.#gateway(name, fits, index), createdAt: this.now, notReadySince: this.now };
+  }
+
+  well(...indexes: number[]): void {
+    for (const index of indexes) {
+      const { number: rollout, commit, revision } = this.rollout;
+      const report = { rollout, commit, revision, state: 'well' as const };
+      this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), notReadySince: undefined, report };
+    }
+  }
+
+  #gateway(name: string, fits: readonly boolean[], index: number): RolloutGateway {
+    const key = String(10 + index);
+    return {
+      ...{ name, key, fits, createdAt: start - DEADLINE, notReadySince: undefined },
+      ...{ isResting: false, isOutdated: false, report: undefined },
+    };
+  }
+}
+
+const canary: RolloutSpec = { waves: [{ name: 'canary' }] };
+const one: RolloutSpec = { waves: [{ name: 'all', maxConcurrent: 1 }] };
+const twenty = Array.from({ length: 20 }, () => [true]);
+const all = twenty.map((_, index) => index);
+
+test('a newcomer whose clock is ahead of the controller does not end the step', () => {
+  const fleet = new Fleet(canary, [[true], [true], [false]]);
+  fleet.gateways.splice(1, 1);
+  fleet.look();
+  fleet.well(0);
+  const ahead = fleet.now + 6_000;
+  const report = { rollout: fleet.rollout.number, commit: undefined, revision: undefined, state: 'busy' as const };
+  const newcomer = { name: 'n', key: '105', fits: [true], createdAt: ahead, notReadySince: ahead, report };
+  fleet.gateways.push({ ...newcomer, isResting: false, isOutdated: false });
+  fleet.look();
+  assert.ok(['canary', 'rest'].includes(fleet.rollout.wave ?? ''));
+});
+
+suite('maxConcurrent', () => {
+  test('holds when all gateways are created again at once', () => {
+    const fleet = new Fleet(one, twenty);
+    fleet.look();
+    for (const index of all) fleet.replace(index);
+    for (let second = 0; second < 60; second++) fleet.look();
+    assert.equal(fleet.letIn.length, 1);
+  });
+
+  test('holds when the commit comes while the fleet starts', () => {
+    const fleet = new Fleet(one, twenty);
+    fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, notReadySince: fleet.now - 2_000 }));
+    fleet.look();
+    fleet.look();
+    assert.equal(fleet.letIn.length, 1);
+  });
+
+  test('leaves out what has not been ready for as long as the deadline is', () => {
+    const fleet = new Fleet(one, twenty);
+    fleet.gateways = fleet.gateways.map((gateway, index) =>
+      index < 5 ? { ...gateway, notReadySince: fleet.now - DEADLINE } : gateway,
+    );
+    fleet.look();
+    assert.deepEqual(fleet.letIn, ['g0', 'g1', 'g2', 'g3', 'g4', 'g5']);
+  });
+
+  test('is no place for ever: who came later and hangs frees it after the deadline, and is named until then', () => {
+    const fleet = new Fleet(one, [[true], [true]]);
+    fleet.look();
+    fleet.well(0);
+    const hangs = { name: 'm', key: '105', fits: [true], createdAt: fleet.now + 500, report: undefined };
+    fleet.gateways.push({ ...hangs, notReadySince: undefined, isResting: false, isOutdated: false });
+    fleet.look();
+    fleet.look();
+    assert.deepEqual(fleet.letIn.sort(), ['g0', 'm']);
+    assert.match(fleet.rollout.message ?? '', /waits for m, since/);
+    assert.ok((fleet.wakeInMs ?? Number.POSITIVE_INFINITY) <= DEADLINE);
+    fleet.pass(15).look();
+    assert.deepEqual(fleet.letIn.sort(), ['g0', 'g1', 'm']);
+  });
+});
+
+suite('a fleet that is replaced bit by bit', () => {
+  test('comes through a soak, and is complete', () => {
+    const fleet = new Fleet({ waves: [{ name: 'all', soak: '30m' }] }, twenty);
+    fleet.look();
+    fleet.well(...all);
+    for (let round = 0; round < 5 && fleet.rollout.phase !== 'Complete'; round++) {
+      fleet.look();
+      fleet.replace(round);
+      fleet.look();
+      fleet.pass(1);
+      fleet.well(round);
+      fleet.look();
+      fleet.pass(9);
+    }
+    assert.equal(fleet.rollout.phase, 'Complete');
+  });
+
+  test('does not fail for what has only just been created', () => {
+    const fleet = new Fleet(canary, twenty);
+    fleet.look();
+    fleet.well(...all.slice(1));
+    for (const index of all) {
+      fleet.replace(index);
+      fleet.look();
+      fleet.pass(2);
+      fleet.well(index);
+    }
+    fleet.look();
+    assert.deepEqual([fleet.rollout.failures, fleet.rollout.phase], [undefined, 'Complete']);
+  });
+
+  test('fails for what does not come through, also while it soaks', () => {
+    const fleet = new Fleet({ waves: [{ name: 'all', soak: '60m' }] }, [[true], [true], [true]]);
+    fleet.look();
+    fleet.well(0, 1, 2);
+    fleet.look();
+    fleet.replace(1, 'broken');
+    fleet.look();
+    assert.equal(fleet.rollout.phase, 'Soaking');
+    for (let minute = 0; minute < 40; minute++) fleet.pass(1).look();
+    assert.deepEqual(fleet.rollout.failures, ['broken']);
+    assert.match(fleet.rollout.summary, /^stopped in all/);
+  });
+});
+
+suite('a canary', () => {
+  test('is chosen again once only, so that a commit that makes pods go away does not walk through the fleet', () => {
+    const fleet = new Fleet({ waves: [{ name: 'canary', gateways: 1 }] }, twenty);
+    const had = new Set<string>();
+    for (let round = 0; round < 20; round++) {
+      fleet.look();
+      for (const name of fleet.letIn.filter((each) => isCanary(fleet, each))) had.add(name);
+      fleet.gateways = fleet.gateways.filter(({ name }) => !had.has(name));
+    }
+    assert.equal(had.size, 2);
+    assert.match(fleet.rollout.message ?? '', /waits for a gateway since/);
+    assert.equal(fleet.rollout.waitsFor, 'Gateways');
+  });
+
+  test('that was well and is deleted before the next wave begins keeps it from beginning', () => {
+    const fleet = new Fleet(canary, [[true], [false]]);
+    fleet.more = { window: { isOpen: true, message: '' } };
+    fleet.look();
+    fleet.well(0);
+    fleet.look('B', { window: { isOpen: false, message: 'no window is open' } });
+    fleet.gateways.shift();
+    fleet.look();
+    assert.equal(fleet.rollout.admission[1]?.admitted, '');
+    assert.equal(fleet.rollout.wave, 'canary');
+  });
+
+  test('that is not well any more keeps the next wave from letting in more', () => {
+    const fleet = new Fleet({ waves: [{ name: 'canary' }, { name: 'others', maxConcurrent: 1 }] }, [
+      [true, true],
+      ...Array.from({ length: 4 }, () => [false, true]),
+    ]);
+    fleet.look();
+    fleet.well(0);
+    fleet.look();
+    assert.equal(fleet.rollout.wave, 'others');
+    const [first] = fleet.gateways;
+    fleet.gateways[0] = { ...(first as RolloutGateway), notReadySince: fleet.now };
+    fleet.well(1);
+    fleet.look();
+    const { admission, wave } = fleet.rollout;
+    assert.deepEqual([wave, admission[1]?.admitted], ['canary', '11']);
+    assert.ok(admission[0]?.admitted === ALL);
+  });
+});
+
+const isCanary = ({ gateways, rollout }: Fleet, name: string): boolean =>
+  gateways.some(({ key, ...each }) => each.name === name && isWithin(key, rollout.admission[0]?.members ?? ''));
+
+test('waves that are edited while the fleet is scaled to zero wait for it', () => {
+  const fleet = new Fleet(canary, [[true]]);
+  fleet.gateways = [];
+  fleet.look();
+  fleet.look('B', { plan: 'other', spec: { waves: [{ name: 'pilot' }] } });
+  fleet.look('B', { plan: 'other', spec: { waves: [{ name: 'pilot' }] } });
+  assert.deepEqual([fleet.rollout.phase, fleet.rollout.stableCommit], ['Progressing', 'A']);
+});
+
+test('a window that opens is waited for also while nobody knows what is newest', () => {
+  const fleet = new Fleet(canary, [[true], [false]]);
+  fleet.look();
+  fleet.well(0);
+  const changesAt = fleet.now + 5 * MINUTE;
+  fleet.look('B', { wanted: undefined, window: { isOpen: false, message: 'no window is open', changesAt } });
+  assert.equal(fleet.wakeInMs, changesAt - fleet.now);
+});
+
+test('what was given up and is shown again does not stop what is under way', () => {
+  const fleet = new Fleet(canary, [[true], [false]]);
+  fleet.look();
+  const { number: rollout } = fleet.rollout;
+  const [first] = fleet.gateways;
+  const report = { rollout, commit: 'B', revision: 'r', state: 'failed' as const };
+  fleet.gateways[0] = { ...(first as RolloutGateway), report };
+  fleet.look();
+  assert.equal(fleet.rollout.phase, 'Stopped');
+  fleet.look('C');
+  fleet.look('B');
+  assert.deepEqual([fleet.rollout.commit, fleet.rollout.phase], ['C', 'Progressing']);
+  fleet.well(0, 1);
+  fleet.look('B');
+  fleet.well(0, 1);
+  fleet.look('B');
+  assert.deepEqual([fleet.rollout.phase, fleet.rollout.stableCommit], ['Complete', 'C']);
+});
+
+test('a wave whose only well gateway is gone waits for another one, and does not fail for what was allowed to', () => {
+  const fleet = new Fleet({ waves: [{ name: 'canary' }], maxFailures: 1 }, [[true], [true], [false]]);
+  fleet.look();
+  const { number: rollout } = fleet.rollout;
+  fleet.well(0);
+  const report = { rollout, commit: 'B', revision: 'r', state: 'failed' as const };
+  fleet.gateways[1] = { ...(fleet.gateways[1] as RolloutGateway), report };
+  fleet.look('B', { window: { isOpen: false, message: 'no window is open' } });
+  fleet.gateways.shift();
+  fleet.look();
+  assert.equal(fleet.rollout.phase, 'Progressing');
+  assert.match(fleet.rollout.message ?? '', /waits for a gateway in place of one that is gone, since/);
+});
