@@ -15,7 +15,7 @@ const pure = [
   '^receiver/sources/',
   '^controller/intent/',
   '^controller/rollout/',
-  '^controller/reconcile/(decide|conditions|discover-gateways|transitions|observation|roll-out|observe-rollout)\\.ts$',
+  '^controller/reconcile/(decide|conditions|merge-conditions|discover-gateways|transitions|observation|roll-out|observe-rollout)\\.ts$',
   '^controller/watch/observed-',
   '^agent/plan/',
   '^cli/(fleet|terminal)/',

@@ -21,6 +21,7 @@ import { Reports } from './report/reports.ts';
 import { Revisions } from './resource/revisions.ts';
 import { watchResource } from './resource/watch-resource.ts';
 import { runAgent } from './run-agent.ts';
+import { tidyLfs } from './sync/provide-content.ts';
 import { sync } from './sync/sync.ts';
 import type { SyncDependencies } from './sync/sync-aim.ts';
 import { SyncLoop } from './sync/sync-loop.ts';
@@ -41,7 +42,7 @@ async function main(): Promise<void> {
   const onFetch = metrics.onFetch.bind(metrics);
   const given = { git, http: httpOf(config), keyFolder, uid: user.uid, log, onFetch };
   const dependencies = await wireSync(config, given);
-  const { identity, labelsFile, manifestFile, gateway, verifier, lock } = dependencies;
+  const { identity, labelsFile, manifestFile, clone, gateway, verifier, lock } = dependencies;
   const client = new KubernetesClient(ApiCredentials.load(), { userAgent: `sync-agent/${version}`, maxSockets: 4 });
   const reportLog = log.child({ component: 'report' });
   const reports = await Reports.start({ client, identity, labelsFile, manifestFile, log: reportLog });
@@ -53,7 +54,8 @@ async function main(): Promise<void> {
       self: () => ({ identity, labels: labelsNow(labelsFile) }),
       findRevision: revisions.find.bind(revisions),
     },
-    sync: (intent) => sync(intent, dependencies, fetchStopping),
+    sync: (intent, signal) => sync(intent, dependencies, AbortSignal.any([fetchStopping, signal])),
+    isAtHand: (commit) => clone.has(commit).catch(() => false), // the sync says what is wrong
     reload: (intent) => gateway.catchUp(intent),
     verifier,
     tidy: (signal) => tidy(dependencies, signal),
@@ -98,10 +100,9 @@ function httpOf({ GIT_DENIED_NETWORKS, GIT_ALLOW_LOCAL }: AgentConfig): GuardedH
 }
 
 /** Housekeeping after the sync of another commit. */
-async function tidy({ clone, lfs, manifestFile }: SyncDependencies, signal: AbortSignal): Promise<void> {
-  await clone.tidy(signal);
-  const { files } = await manifestFile.read();
-  await lfs.tidy([...files.values()], (blobs) => clone.pointers(blobs));
+async function tidy(dependencies: SyncDependencies, signal: AbortSignal): Promise<void> {
+  await dependencies.clone.tidy(signal);
+  await tidyLfs(dependencies);
 }
 
 interface Served {

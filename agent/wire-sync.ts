@@ -40,12 +40,13 @@ export async function wireSync(config: AgentConfig, given: Given): Promise<SyncD
   const root = await DataRoot.open(config.DATA_PATH);
   const identity = identityOf(config);
   const lock = new VolumeLock(root, identity);
+  const clone = new Clone({ git, path: config.REPO_PATH, log: log.child({ component: 'clone' }) });
   return {
     identity,
     labelsFile: config.POD_LABELS_FILE,
-    clone: new Clone({ git, path: config.REPO_PATH, log: log.child({ component: 'clone' }) }),
+    clone,
     lfs: new LfsStore({ git, http, path: join(config.REPO_PATH, 'sync-agent-lfs') }),
-    modules: new ModuleStore(git, config.REPO_PATH),
+    modules: new ModuleStore(git, config.REPO_PATH, clone.pins),
     accessFiles: {
       tokenFile: config.GIT_TOKEN_FILE,
       sshKeyFile: config.GIT_SSH_KEY_FILE,

@@ -35,6 +35,7 @@ export interface ControllerOptions {
   mayWrite: () => boolean;
   githubApps: GithubApps | undefined;
   bindAgents: boolean;
+  areAuthorsChecked: boolean;
   instance: string;
   /** In which everything is looked at once more, in milliseconds. */
   lookOverMs?: number;
@@ -118,6 +119,7 @@ export class Controller {
       },
       mayWrite: options.mayWrite,
       bindAgents: options.bindAgents,
+      areAuthorsChecked: options.areAuthorsChecked,
       gitTokens:
         options.githubApps &&
         new GitTokenKeeper({ client, apps: options.githubApps, limiter, onToken: lookAgain, log }),

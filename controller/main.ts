@@ -97,6 +97,7 @@ const controller = new Controller({
   mayWrite: () => fencedClient.mayWrite,
   githubApps,
   bindAgents: config.AUTO_BIND_AGENT,
+  areAuthorsChecked: config.APPROVER_ROLE,
   instance: config.POD_NAME,
   metrics,
   log,

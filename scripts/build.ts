@@ -1,5 +1,6 @@
-import { join } from 'node:path';
-import { type BuildOptions, build } from 'esbuild';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { type BuildOptions, build, type OutputFile } from 'esbuild';
 import manifest from '../package.json' with { type: 'json' };
 import { slimDependencies } from './images/slim-dependencies.ts';
 
@@ -11,6 +12,7 @@ const BUNDLES = { receiver: 'receiver', controller: 'controller', agent: 'agent'
 const requireShim = `import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);`;
 
 const options: BuildOptions = {
+  absWorkingDir: root,
   bundle: true,
   platform: 'node',
   target: 'node22',
@@ -30,7 +32,19 @@ const options: BuildOptions = {
 const wanted = Object.entries(BUNDLES).filter(([folder]) => process.argv.length <= 2 || process.argv.includes(folder));
 
 await Promise.all(
-  wanted.map(([folder, name]) =>
-    build({ ...options, entryPoints: [join(root, folder, 'main.ts')], outfile: join(root, 'dist', `${name}.mjs`) }),
-  ),
+  wanted.map(async ([folder, name]) => {
+    const [entryPoints, outfile] = [[join(root, folder, 'main.ts')], join(root, 'dist', `${name}.mjs`)];
+    const { outputFiles } = await build({ ...options, entryPoints, outfile, write: false });
+    await Promise.all(outputFiles.map(replaceFile));
+  }),
 );
+
+/** Writes a file in one step, and only where it changes: somebody may be starting it right now. */
+async function replaceFile({ path, contents }: OutputFile): Promise<void> {
+  const before = await readFile(path).catch(() => undefined);
+  if (before?.equals(contents)) return;
+  await mkdir(dirname(path), { recursive: true });
+  const unfinished = `${path}.${process.pid}`;
+  await writeFile(unfinished, contents);
+  await rename(unfinished, path);
+}

@@ -75,8 +75,8 @@ class SharedCluster {
 }
 
 /**
- * The unit tests compute, most others wait: they run at the same time, each in its own lane, with so many files at a
- * time that neither leaves a processor idle.
+ * The unit tests compute, most others wait for half of their time: they run at the same time, each in its own lane, with
+ * so many files at a time that neither leaves a processor idle.
  */
 function lanesOf(selected: Map<string, string[]>): { groups: [string, string[]][]; concurrency: number }[] {
   const processors = Math.max(2, availableParallelism());
@@ -84,10 +84,13 @@ function lanesOf(selected: Map<string, string[]>): { groups: [string, string[]][
   const lanes = [groups.filter(([group]) => group === 'unit'), groups.filter(([group]) => group !== 'unit')];
   const [first, second] = lanes.filter((lane) => lane.length > 0);
   if (!first) return [];
-  if (!second) return [{ groups: first, concurrency: processors }];
+  if (!second) {
+    const isWaiting = first.some(([group]) => group !== 'unit');
+    return [{ groups: first, concurrency: isWaiting ? 2 * processors : processors }];
+  }
   return [
     { groups: first, concurrency: Math.ceil(processors / 2) },
-    { groups: second, concurrency: processors },
+    { groups: second, concurrency: Math.ceil(processors * 1.5) },
   ];
 }
 

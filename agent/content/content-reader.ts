@@ -28,6 +28,11 @@ export class ContentReader {
     return { size: blob.size, chunks: [content] };
   }
 
+  /** The content of a small file, where it has come already and is no pointer; undefined otherwise: it has to be opened. */
+  openNow({ blob }: DesiredFile): Buffer | undefined {
+    return this.#blobs.openNow(blob, (content) => !isLfsPointer(content, content.length));
+  }
+
   async close(): Promise<void> {
     await this.#blobs.close();
   }

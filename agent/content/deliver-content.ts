@@ -30,6 +30,11 @@ export async function deliverContent(
   return isRendered ? await deliverRendered(blob, { file, values }, sink) : await deliverAsIs(blob, file, sink);
 }
 
+/** The same for a file that is small, delivered as it is and at hand; undefined otherwise. */
+export function contentAtHand(file: DesiredFile, { contents }: ContentSource): Buffer | undefined {
+  return file.template || file.patches ? undefined : contents.openNow(file);
+}
+
 interface Recipe {
   file: DesiredFile;
   values: TemplateValues;

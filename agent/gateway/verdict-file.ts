@@ -1,5 +1,6 @@
-import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, openSync, writeSync } from 'node:fs';
 import * as v from 'valibot';
+import { readText } from '../../shared/io/read-text.ts';
 import { inFolder, type OwnFolder, removeOwn } from './own-folder.ts';
 import type { Verdict } from './verification.ts';
 
@@ -34,7 +35,7 @@ export class VerdictFile {
   }
 
   read(): Verdict | undefined {
-    const text = inFolder(this.#openFolder, (folder) => readText(folder.at(NAME)));
+    const text = inFolder(this.#openFolder, (folder) => readText(folder.at(NAME), MAX_BYTES));
     const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), verdictSchema), text, { abortEarly: true });
     return parsed.success ? parsed.output : undefined;
   }
@@ -56,20 +57,5 @@ export class VerdictFile {
 
   remove(): void {
     inFolder(this.#openFolder, (folder) => removeOwn(folder, NAME));
-  }
-}
-
-/** Neither follows a link nor waits for a pipe; what cannot be read says nothing. */
-function readText(path: string): string {
-  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
-  let descriptor: number | undefined;
-  try {
-    descriptor = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-    const bytes = Buffer.alloc(MAX_BYTES);
-    return bytes.toString('utf8', 0, readSync(descriptor, bytes));
-  } catch {
-    return '';
-  } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
   }
 }

@@ -17,6 +17,8 @@ export class BlobReader {
   readonly #stream: GitStream;
   readonly #chunks: AsyncIterator<Buffer>;
   #rest: Buffer = Buffer.alloc(0);
+  /** Where in the rest the next answer begins. */
+  #at = 0;
   #announced: string[] = [];
   /** How many of the announced were asked for, and how many opened. */
   #asked = 0;
@@ -40,14 +42,37 @@ export class BlobReader {
 
   /** Throws {@link MissingBlobError} where the repository does not have it. */
   async open(blob: string): Promise<Content> {
+    const whole = this.openNow(blob);
+    if (whole) return { size: whole.length, chunks: [whole] };
     this.#ask(blob);
-    const header = this.#takeLine() ?? (await this.#readLine());
+    const header = await this.#readLine();
     if (!header.startsWith(blob) || !header.startsWith(' blob ', blob.length)) {
       const isMissing = header.endsWith(' missing');
       throw new (isMissing ? MissingBlobError : DamagedCloneError)(`cat-file says: ${header}`);
     }
     const size = Number(header.slice(blob.length + ' blob '.length));
-    return { size, chunks: this.#take(size) ?? this.#read(size) };
+    return { size, chunks: this.#read(size) };
+  }
+
+  /**
+   * The same where all of it has come already, without a wait, since there may be very many small files. Undefined, and
+   * nothing is opened, where it has not, or where `isWanted` says no.
+   */
+  openNow(blob: string, isWanted: (content: Buffer) => boolean = () => true): Buffer | undefined {
+    const rest = this.#rest;
+    const end = rest.indexOf(10, this.#at);
+    if (end === -1) return undefined;
+    const header = rest.toString('latin1', this.#at, end);
+    if (!header.startsWith(blob) || !header.startsWith(' blob ', blob.length)) return undefined;
+    const start = end + 1;
+    const next = start + Number(header.slice(blob.length + ' blob '.length));
+    // A line feed follows the content.
+    if (!(next < rest.length)) return undefined;
+    const content = rest.subarray(start, next);
+    if (!isWanted(content)) return undefined;
+    this.#ask(blob);
+    this.#at = next + 1;
+    return content;
   }
 
   /** Ends the process. */
@@ -75,23 +100,6 @@ export class BlobReader {
     this.#stream.child.stdin?.write(`${blobs.map((blob) => `contents ${blob}\n`).join('')}flush\n`);
   }
 
-  /** The next line, where all of it has come already. */
-  #takeLine(): string | undefined {
-    const end = this.#rest.indexOf(10);
-    if (end === -1) return undefined;
-    const line = this.#rest.toString('latin1', 0, end);
-    this.#rest = this.#rest.subarray(end + 1);
-    return line;
-  }
-
-  /** Content with the line feed that follows it, where all of it has come already: there may be very many small ones. */
-  #take(size: number): Buffer[] | undefined {
-    if (this.#rest.length <= size) return undefined;
-    const content = this.#rest.subarray(0, size);
-    this.#rest = this.#rest.subarray(size + 1);
-    return [content];
-  }
-
   async *#read(size: number): AsyncGenerator<Buffer> {
     for (let left = size; left > 0; ) {
       const chunk = await this.#next();
@@ -115,6 +123,8 @@ export class BlobReader {
   }
 
   async #next(): Promise<Buffer> {
+    if (this.#at > 0) this.#rest = this.#rest.subarray(this.#at);
+    this.#at = 0;
     if (this.#rest.length > 0) return this.#rest;
     const { value, done } = await this.#chunks.next();
     if (done) throw new DamagedCloneError('cat-file ended early');
@@ -125,13 +135,19 @@ export class BlobReader {
 /** Of a line for each id, which has a size or a word next to it. */
 const maxBytes = (ids: string): number => 1024 + 2 * ids.length;
 
+const MISSING = ' missing\n';
+
 /** Which of the blobs the repository does not have, each once; asks nobody else. */
 export async function missingBlobs(git: Git, gitDir: string, blobs: string[]): Promise<string[]> {
   if (blobs.length === 0) return [];
   const input = [...new Set(blobs)].join('\n');
   const args = [`--git-dir=${gitDir}`, 'cat-file', '--buffer', '--batch-check=%(objectname)'];
-  const lines = (await git.run(args, { input, maxOutputBytes: maxBytes(input) })).toString('latin1').split('\n');
-  return lines.flatMap((line) => (line.endsWith(' missing') ? [line.slice(0, line.indexOf(' '))] : []));
+  const output = (await git.run(args, { input, maxOutputBytes: maxBytes(input) })).toString('latin1');
+  const missing: string[] = [];
+  for (let at = output.indexOf(MISSING); at !== -1; at = output.indexOf(MISSING, at + 1)) {
+    missing.push(output.slice(output.lastIndexOf('\n', at) + 1, at));
+  }
+  return missing;
 }
 
 /** The pointers of Git LFS among blobs; those that are not in the repository are passed over. */
@@ -139,11 +155,13 @@ export async function findPointers(git: Git, gitDir: string, blobs: string[]): P
   if (blobs.length === 0) return [];
   const input = [...new Set(blobs)].join('\n');
   const args = [`--git-dir=${gitDir}`, 'cat-file', '--buffer', '--batch-check=%(objectsize) %(objectname)'];
-  const lines = (await git.run(args, { input, maxOutputBytes: maxBytes(input) })).toString('latin1').split('\n');
-  const small = lines.flatMap((line) => {
-    const [, size, blob] = /^(\d+) ([0-9a-f]+)$/.exec(line) ?? [];
-    return blob && Number(size) >= MIN_POINTER_BYTES && Number(size) < MAX_POINTER_BYTES ? [blob] : [];
-  });
+  const output = (await git.run(args, { input, maxOutputBytes: maxBytes(input) })).toString('latin1');
+  const small: string[] = [];
+  for (let start = 0, end = output.indexOf('\n'); end !== -1; start = end + 1, end = output.indexOf('\n', start)) {
+    const space = output.indexOf(' ', start);
+    const [size, blob] = [Number(output.slice(start, space)), output.slice(space + 1, end)];
+    if (size >= MIN_POINTER_BYTES && size < MAX_POINTER_BYTES && blob !== 'missing') small.push(blob);
+  }
   const reader = new BlobReader(git, gitDir);
   try {
     reader.announce(small);

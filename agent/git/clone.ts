@@ -5,16 +5,10 @@ import type { LfsPointer } from '../lfs/lfs-pointer.ts';
 import type { TreeChange, TreeEntry } from '../plan/plan-input.ts';
 import { BlobReader, findPointers, missingBlobs } from './blob-reader.ts';
 import { countTree, type TreeSize } from './count-tree.ts';
-import {
-  type CommitSource,
-  FETCHED_TAG,
-  type FetchOptions,
-  fetchBlobs,
-  fetchCommit,
-  fetchTag,
-} from './fetch-commit.ts';
+import { type CommitSource, type FetchOptions, fetchBlobs, fetchCommit, fetchTag } from './fetch-commit.ts';
 import { filterFor, type Host, isMostOf, LIMIT_FILTER, MANY_BLOBS } from './fetch-policy.ts';
-import { Pins } from './pins.ts';
+import { MadeRoom } from './made-room.ts';
+import { type Pins, tagRef } from './pins.ts';
 import { diffTrees, readTree, type TreePair, type TreeRequest } from './read-tree.ts';
 import { Repository, type RepositoryOptions } from './repository.ts';
 import { tidyClone } from './tidy-clone.ts';
@@ -45,33 +39,32 @@ export class Clone {
   readonly #git: Git;
   readonly #repository: Repository;
   readonly #limits: TransferLimits | undefined;
-  readonly #pins: Pins;
+  readonly #room: MadeRoom;
   #host: Host = 'servesBlobs';
 
   constructor({ limits, ...options }: CloneOptions) {
     this.#git = options.git;
     this.#repository = new Repository(options);
     this.#limits = limits;
-    this.#pins = new Pins(options.git, options.path);
+    this.#room = new MadeRoom(this.#repository, options);
+  }
+
+  /** What is kept of earlier commits. */
+  get pins(): Pins {
+    return this.#repository.pins;
   }
 
   /** Whether the commit is there already; after the first time without asking git. */
   async has(commit: string): Promise<boolean> {
     if ((await this.#repository.open(commit)).commit === commit) return true;
-    if (!(await this.#pins.restore(commit))) return false;
+    if (!(await this.pins.restore(commit))) return false;
     this.#repository.onFetched(commit);
     return true;
-  }
-
-  /** Keeps the commit that is there, and of earlier ones those that are named: there is no need to fetch them again. */
-  async keep(commit: string, others: readonly string[]): Promise<void> {
-    await this.#pins.keep(commit, others);
   }
 
   /** Fetches the commit, without the files that the host can leave out. Throws what the git runner throws. */
   async fetch(request: FetchRequest, access: GitAccess, signal?: AbortSignal): Promise<void> {
     const repository = this.#repository;
-    this.#pins.forget();
     await repository.open(request.commit);
     await repository.heal();
     const attempt = () =>
@@ -90,7 +83,11 @@ export class Clone {
   /** Which of these blobs were left out. */
   async missing(blobs: string[]): Promise<string[]> {
     const { contents, path } = this.#repository;
-    return contents.isPartial ? await missingBlobs(this.#git, path, blobs) : [];
+    if (!contents.isPartial) return [];
+    // For each that is missing git looks through its folders once more: one tells whether the host left them all out.
+    const isSample = blobs.length > MANY_BLOBS && !contents.hasFiles;
+    const isNoneThere = isSample && (await missingBlobs(this.#git, path, blobs.slice(0, 1))).length > 0;
+    return isNoneThere ? [...new Set(blobs)] : await missingBlobs(this.#git, path, blobs);
   }
 
   /**
@@ -99,6 +96,7 @@ export class Clone {
    */
   async fetchBlobs(source: CommitSource, blobs: string[], way: Way): Promise<void> {
     await this.#repository.heal();
+    this.#repository.onFetchFiles();
     const isMost = blobs.length > MANY_BLOBS && (await this.#areMost(blobs.length, source.commit, way.signal));
     if (isMost) await this.#refetch(source, { ...way, filter: LIMIT_FILTER });
     const left = isMost ? await this.missing(blobs) : blobs;
@@ -114,13 +112,15 @@ export class Clone {
   /** Fetches the object of the tag that the source's ref names. */
   async fetchTag(source: CommitSource, access: GitAccess, signal?: AbortSignal): Promise<void> {
     await this.#repository.heal();
-    await fetchTag(this.#git, source, { ...this.#optionsOf({ access, signal }), filter: undefined });
+    this.pins.forget();
+    const options = { ...this.#optionsOf({ access, signal }), filter: undefined };
+    await fetchTag(this.#git, { ...source, to: tagRef(source.commit) }, options);
   }
 
-  /** The tag that was fetched last: its object, the name that it says of itself and the commit that it leads to. */
-  async tag(): Promise<{ id: string; name: string; commit: string } | undefined> {
+  /** The tag that was last fetched for a commit: its object, the name that it says of itself and what it leads to. */
+  async tag(of: string): Promise<{ id: string; name: string; commit: string } | undefined> {
     const format = '%(objecttype) %(objectname) %(*objectname) %(tag)';
-    const output = await this.#read(['for-each-ref', `--format=${format}`, FETCHED_TAG]);
+    const output = await this.#read(['for-each-ref', `--format=${format}`, tagRef(of)]);
     const [type, id, commit, ...name] = output.split(' ');
     return type === 'tag' && id && commit ? { id, commit, name: name.join(' ') } : undefined;
   }
@@ -151,10 +151,9 @@ export class Clone {
     return await findPointers(this.#git, this.#repository.path, blobs);
   }
 
-  /** Deletes what takes the room of a commit, and gives whether there was anything to delete. */
+  /** Deletes what takes the room of a commit, a little more each time, and gives whether there was anything to delete. */
   async makeRoom(commit: string): Promise<boolean> {
-    this.#pins.forget();
-    return await this.#repository.makeRoom(commit);
+    return (await this.#room.make(commit)) || (await this.#repository.makeRoom(commit));
   }
 
   blobs(): BlobReader {
@@ -163,7 +162,6 @@ export class Clone {
 
   /** Deletes everything and starts from nothing. */
   async recreate(commit: string): Promise<void> {
-    this.#pins.forget();
     await this.#repository.recreate(commit);
   }
 
@@ -174,8 +172,9 @@ export class Clone {
   }
 
   async #fetchCommit(source: CommitSource, options: Way & Pick<FetchOptions, 'filter'>): Promise<void> {
-    this.#repository.onFetch({ isPartial: options.filter !== undefined });
-    await fetchCommit(this.#git, source, { ...this.#optionsOf(options), filter: options.filter });
+    const { filter } = options;
+    this.#repository.onFetch({ isPartial: filter !== undefined, hasFiles: filter !== 'blob:none' });
+    await fetchCommit(this.#git, source, { ...this.#optionsOf(options), filter });
   }
 
   /** Everything of the commit that is already there once more, with files that were left out. */

@@ -54,13 +54,10 @@ export async function expandSubmodules(
 ): Promise<TreeEntry[]> {
   const { repo, commit } = expansion.intent;
   const run = new Run(expansion, tools);
-  const expanded = await run.expand(entries, { repo, commit, path: '', depth: 0 });
-  await tools.modules.keep(run.commits);
-  return expanded;
+  return await run.expand(entries, { repo, commit, path: '', depth: 0 });
 }
 
 class Run {
-  readonly commits = new Set<string>();
   readonly #expansion: Expansion;
   readonly #tools: ExpansionTools;
   /** Links, also those to the same commit. */
@@ -115,7 +112,6 @@ class Run {
   async #provide(link: TreeEntry, urls: Map<string, string>, holder: Holder): Promise<Holder> {
     const { modules, accessFiles } = this.#tools;
     const { intent, signal } = this.#expansion;
-    this.commits.add(link.blob);
     this.#followed += 1;
     if (holder.depth >= MAX_DEPTH) throw refused(`submodules are followed ${MAX_DEPTH} deep at most`);
     const given = urls.get(holder.path === '' ? link.path : link.path.slice(holder.path.length + 1));
@@ -124,11 +120,12 @@ class Run {
     if (resolved.kind === 'problem') throw refused(resolved.message);
     const { url, isTrusted } = resolved;
     const module = { repo: url, commit: link.blob, path: link.path, depth: holder.depth + 1 };
-    if (await modules.has(module.commit)) return module;
+    const wanted = { commit: link.blob, parent: intent.commit };
+    if (await modules.has(wanted)) return module;
     if (!isTrusted) await refuseLocal(url, intent.repo);
     const files = isTrusted ? accessFiles : { ...accessFiles, ...NO_CREDENTIALS };
     const { fetchTimeoutMs, ignoresHostKey } = intent;
-    const source = { ...module, ...(fetchTimeoutMs !== undefined && { fetchTimeoutMs }) };
+    const source = { repo: url, ...wanted, ...(fetchTimeoutMs !== undefined && { fetchTimeoutMs }) };
     const from = { repo: url, ignoresHostKey: isTrusted && ignoresHostKey };
     await withGitAccess(from, files, (access) => modules.fetch(source, { access, signal }));
     return module;

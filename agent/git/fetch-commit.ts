@@ -43,9 +43,6 @@ export interface FetchOptions {
 /** The ref that holds what was fetched last: git sets it only when everything that belongs to the commit is there. */
 export const FETCHED_REF = 'refs/sync/current';
 
-/** The ref that holds the tag object that was fetched last, where tags are verified. */
-export const FETCHED_TAG = 'refs/sync/tag';
-
 /**
  * What git finds wrong with honest old repositories, and what does no harm here: nobody reads the authors but the log,
  * and a mode with a zero in front is the mode.
@@ -121,9 +118,13 @@ export async function fetchedCommit(git: Git, gitDir: string): Promise<string | 
   );
 }
 
-/** Fetches the object of a tag, which may be annotated, with the commit that it leads to. */
-export async function fetchTag(git: Git, source: CommitSource, options: FetchOptions): Promise<void> {
-  await fetchOne(git, { ...source, name: `refs/tags/${tagNameOf(source.ref)}`, to: FETCHED_TAG }, options);
+/** Fetches the object of a tag, which may be annotated, with the commit that it leads to; `to` is the ref that is to hold it. */
+export async function fetchTag(
+  git: Git,
+  { to, ...source }: CommitSource & { to: string },
+  options: FetchOptions,
+): Promise<void> {
+  await fetchOne(git, { ...source, name: `refs/tags/${tagNameOf(source.ref)}`, to }, options);
 }
 
 /** The short name of a tag. */

@@ -16,7 +16,7 @@ export type Host = 'servesBlobs' | 'commitsOnly';
  * What to leave out of a commit: nothing where all is wanted, or could not be had later; the first time all files, since
  * those that are mapped are asked for then; later on large ones.
  */
-export function filterFor({ isWhole }: { isWhole: boolean }, { commit }: Contents, host: Host): Filter {
+export function filterFor({ isWhole }: { isWhole: boolean }, { commit }: Pick<Contents, 'commit'>, host: Host): Filter {
   if (isWhole || host === 'commitsOnly') return undefined;
   return commit === undefined ? 'blob:none' : LIMIT_FILTER;
 }

@@ -62,17 +62,19 @@ export function startGitStream(git: Git, gitDir: string, args: string[], signal?
   };
 }
 
-/** The records of a stream that end in NUL. */
-export async function* recordsOf(output: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+/** The records of a stream that end in NUL, all that came at once: one at a time would take as long as to parse it. */
+export async function* recordsOf(output: AsyncIterable<Buffer>): AsyncGenerator<Buffer[]> {
   let pending: Buffer[] = [];
   for await (const chunk of output) {
+    const records: Buffer[] = [];
     let start = 0;
     for (let end = chunk.indexOf(0); end !== -1; end = chunk.indexOf(0, start)) {
-      pending.push(chunk.subarray(start, end));
-      yield Buffer.concat(pending);
+      const record = chunk.subarray(start, end);
+      records.push(pending.length === 0 ? record : Buffer.concat([...pending, record]));
       pending = [];
       start = end + 1;
     }
     if (start < chunk.length) pending.push(chunk.subarray(start));
+    yield records;
   }
 }

@@ -3,19 +3,20 @@ import type { Git } from '../../shared/io/git/git.ts';
 import type { TreeEntry } from '../plan/plan-input.ts';
 import { countTree, type TreeSize } from './count-tree.ts';
 import { type FetchOptions, PROMISOR, promisorSettings, TRANSFER_FLAGS, TRANSFER_SETTINGS } from './fetch-commit.ts';
+import { moduleRef, type Pins } from './pins.ts';
 import { readTree, type TreeRequest } from './read-tree.ts';
 import { healClone } from './tidy-clone.ts';
 import { transfer } from './transfer.ts';
 
-/** A commit of a submodule, and where it comes from. */
+/** A commit of a submodule, where it comes from, and the commit that it is for. */
 export interface ModuleSource {
   repo: string;
   commit: string;
+  parent: string;
   /** Time for its fetch, in milliseconds. */
   fetchTimeoutMs?: number;
 }
 
-const ROOT = 'refs/sync/modules';
 /** Bytes of a `.gitmodules`, and of its settings as git tells them: each with the whole name of its submodule. */
 const MAX_GITMODULES = 1024 * 1024;
 
@@ -23,25 +24,22 @@ const MAX_GITMODULES = 1024 * 1024;
 export class ModuleStore {
   readonly #git: Git;
   readonly #gitDir: string;
-  #kept = '';
+  readonly #pins: Pins;
 
-  constructor(git: Git, gitDir: string) {
+  constructor(git: Git, gitDir: string, pins: Pins) {
     this.#git = git;
     this.#gitDir = gitDir;
+    this.#pins = pins;
   }
 
-  /** Whether the commit is completely there. */
-  async has(commit: string): Promise<boolean> {
-    const args = ['rev-parse', '--verify', '--quiet', `${ROOT}/${commit}^{commit}`];
-    return await this.#run(args).then(
-      () => true,
-      () => false,
-    );
+  /** Whether the commit is completely there; it then stays as long as the one that it is for. */
+  async has({ commit, parent }: Pick<ModuleSource, 'commit' | 'parent'>): Promise<boolean> {
+    return await this.#pins.hasModule(commit, { commit: parent });
   }
 
   /** Fetches one commit, with its files and without history. */
   async fetch(
-    { repo, commit, fetchTimeoutMs: timeoutMs }: ModuleSource,
+    { repo, commit, parent, fetchTimeoutMs: timeoutMs }: ModuleSource,
     { access, signal }: Pick<FetchOptions, 'access' | 'signal'>,
   ): Promise<void> {
     await healClone(this.#gitDir);
@@ -50,7 +48,8 @@ export class ModuleStore {
     const flags = [...TRANSFER_FLAGS, '--depth=1', '--force', '--no-filter', '--end-of-options', PROMISOR];
     const args = [...TRANSFER_SETTINGS, ...own, ...promisorSettings(repo), 'fetch', ...flags];
     const options = { gitDir: this.#gitDir, access, signal, timeoutMs };
-    await transfer(this.#git, [...args, `+${commit}:${ROOT}/${commit}`], options);
+    this.#pins.forget();
+    await transfer(this.#git, [...args, `+${commit}:${moduleRef(parent, commit)}`], options);
   }
 
   /** The files of a commit below the sources; submodules among them. */
@@ -80,18 +79,8 @@ export class ModuleStore {
     return new Map([...modules.values()].flatMap(({ path, url }) => (path && url ? [[path, url] as const] : [])));
   }
 
-  /** Lets go of the commits of all other submodules. */
-  async keep(commits: Iterable<string>): Promise<void> {
-    const kept = [...commits].sort();
-    if (kept.join() === this.#kept) return;
-    const refs = (await this.#run(['for-each-ref', '--format=%(refname)', ROOT])).split('\n');
-    const others = refs.filter((ref) => ref !== '' && !kept.includes(ref.slice(ROOT.length + 1)));
-    if (others.length > 0) await this.#run(['update-ref', '--stdin'], others.map((ref) => `delete ${ref}\n`).join(''));
-    this.#kept = kept.join();
-  }
-
-  async #run(args: string[], input = ''): Promise<string> {
-    const options = { input, maxOutputBytes: MAX_GITMODULES };
+  async #run(args: string[]): Promise<string> {
+    const options = { maxOutputBytes: MAX_GITMODULES };
     return (await this.#git.run([`--git-dir=${this.#gitDir}`, ...args], options)).toString('utf8');
   }
 }

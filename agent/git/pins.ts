@@ -1,17 +1,30 @@
-import { access, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Git } from '../../shared/io/git/git.ts';
 import { FETCHED_REF } from './fetch-commit.ts';
 
-/** Each of these refs is named after the commit that it holds. */
-const ROOT = 'refs/sync/pins';
+/** Each commit has a folder of refs below it, for itself and for what else going back to it needs. */
+const ROOT = 'refs/sync/kept';
+/** Of the names and ids of all refs; what is kept is bounded, what failed syncs left as well. */
+const MAX_REFS_BYTES = 16 * 1024 * 1024;
 
-/** Commits that are kept in a clone, so that going back to one of them needs no git host. */
+/** The ref of the tag object by which a commit was verified. */
+export const tagRef = (commit: string): string => `${ROOT}/${commit}/tag`;
+/** The ref of a commit of a submodule. */
+export const moduleRef = (commit: string, module: string): string => `${ROOT}/${commit}/modules/${module}`;
+const commitRef = (commit: string): string => `${ROOT}/${commit}/commit`;
+const ownerOf = (ref: string): string => ref.slice(ROOT.length + 1).split('/', 1)[0] ?? '';
+
+/**
+ * What a clone keeps of commits, so that going back to one of them needs no git host: refs, which hold the objects.
+ * They say nothing on whether a commit may be used: what has to be signed is checked again.
+ */
 export class Pins {
   readonly #git: Git;
   readonly #gitDir: string;
-  /** What was last seen to. */
-  #kept = '';
+  /** Ids by their refs; undefined before git was asked. */
+  #refs: Map<string, string> | undefined;
+  /** What may stay, the most important first. */
+  #wanted: readonly string[] = [];
+  readonly #lost = new Set<string>();
 
   constructor(git: Git, gitDir: string) {
     this.#git = git;
@@ -20,35 +33,93 @@ export class Pins {
 
   /** Makes a kept commit the one that was fetched last, and gives whether there was one. */
   async restore(commit: string): Promise<boolean> {
-    const ref = `${ROOT}/${commit}`;
-    const isThere = await access(join(this.#gitDir, ref)).then(
-      () => true,
-      () => false,
-    );
-    if (!isThere) return false;
-    return await this.#run(['update-ref', FETCHED_REF, `${ref}^{commit}`]).then(
+    if ((await this.#read()).get(commitRef(commit)) !== commit) return false;
+    return await this.#run(['update-ref', FETCHED_REF, commit]).then(
       () => true,
       () => false, // damaged: it comes from the host again
     );
   }
 
-  /** Keeps the commit that was fetched last, and of those that are kept already the ones that are named. */
-  async keep(current: string, others: readonly string[]): Promise<void> {
-    const key = [current, ...others].join(' ');
-    if (key === this.#kept) return;
-    const there = await readdir(join(this.#gitDir, ROOT)).catch(() => []);
-    const dropped = there.filter((name) => name !== current && !others.includes(name));
-    await this.#run(['update-ref', `${ROOT}/${current}`, current]);
-    for (const name of dropped) await this.#run(['update-ref', '-d', `${ROOT}/${name}`]);
-    this.#kept = key;
+  /** Lets go of all commits but these; the most important ones come first. */
+  async keepOnly(commits: readonly string[]): Promise<void> {
+    this.#wanted = [...new Set(commits)];
+    for (const commit of this.#lost) if (!this.#wanted.includes(commit)) this.#lost.delete(commit);
+    await this.#drop((await this.commits()).filter((commit) => !this.#wanted.includes(commit)));
   }
 
-  /** The clone may have been made again. */
+  /** Keeps a commit that is there. */
+  async add(commit: string): Promise<void> {
+    await this.#set(commitRef(commit), commit);
+    this.#lost.delete(commit);
+  }
+
+  /** Whether the commit of a submodule is there, for whichever commit; for this one, it stays from now on. */
+  async hasModule(module: string, { commit }: { commit: string }): Promise<boolean> {
+    const isThere = [...(await this.#read())].some(([ref, id]) => id === module && ref === moduleRef(ownerOf(ref), id));
+    if (isThere) await this.#set(moduleRef(commit, module), module);
+    return isThere;
+  }
+
+  /** Commits of which something is kept. */
+  async commits(): Promise<string[]> {
+    return [...new Set([...(await this.#read()).keys()].map(ownerOf))];
+  }
+
+  /** Lets go of so many of the least important commits, but not of the most important one; gives which. */
+  async dropLast(count: number): Promise<string[]> {
+    const there = await this.commits();
+    const last = this.#wanted
+      .slice(1)
+      .filter((commit) => there.includes(commit))
+      .slice(-count);
+    await this.#drop(last);
+    for (const commit of last) this.#lost.add(commit);
+    return last;
+  }
+
+  /** Those that were let go of for want of room, of the commits that may stay. */
+  get lost(): string[] {
+    return this.#wanted.filter((commit) => this.#lost.has(commit));
+  }
+
+  /** Git wrote refs, or the repository is another one. */
   forget(): void {
-    this.#kept = '';
+    this.#refs = undefined;
   }
 
-  async #run(args: string[]): Promise<void> {
-    await this.#git.run([`--git-dir=${this.#gitDir}`, ...args]);
+  /** Everything was let go of for want of room. */
+  async loseAll(): Promise<void> {
+    for (const commit of await this.commits()) this.#lost.add(commit);
+    this.forget();
+  }
+
+  async #set(ref: string, id: string): Promise<void> {
+    const refs = await this.#read();
+    if (refs.get(ref) === id) return;
+    await this.#run(['update-ref', ref, id]);
+    refs.set(ref, id);
+  }
+
+  async #drop(commits: readonly string[]): Promise<void> {
+    const refs = await this.#read();
+    const dropped = [...refs.keys()].filter((ref) => commits.includes(ownerOf(ref)));
+    if (dropped.length === 0) return;
+    await this.#run(['update-ref', '--stdin'], dropped.map((ref) => `delete ${ref}\n`).join(''));
+    for (const ref of dropped) refs.delete(ref);
+  }
+
+  async #read(): Promise<Map<string, string>> {
+    if (this.#refs) return this.#refs;
+    const asking = this.#run(['for-each-ref', '--format=%(refname) %(objectname)', ROOT]);
+    const output = await asking.catch(() => undefined);
+    if (output === undefined) return new Map(); // a damaged clone keeps nothing
+    const lines = output.split('\n').filter((line) => line !== '');
+    this.#refs = new Map(lines.map((line) => line.split(' ') as [string, string]));
+    return this.#refs;
+  }
+
+  async #run(args: string[], input = ''): Promise<string> {
+    const options = { input, maxOutputBytes: MAX_REFS_BYTES };
+    return (await this.#git.run([`--git-dir=${this.#gitDir}`, ...args], options)).toString('utf8');
   }
 }

@@ -42,9 +42,11 @@ export async function readTree(git: Git, { gitDir, commit, sources, signal }: Tr
 async function listEntries(stream: GitStream): Promise<TreeEntry[]> {
   stream.child.stdin?.end();
   const entries: TreeEntry[] = [];
-  for await (const record of recordsOf(stream.output)) {
-    const entry = parseRecord(record);
-    if (entry) entries.push(entry);
+  for await (const records of recordsOf(stream.output)) {
+    for (const record of records) {
+      const entry = parseRecord(record);
+      if (entry) entries.push(entry);
+    }
   }
   await stream.finish();
   return entries;
@@ -53,9 +55,9 @@ async function listEntries(stream: GitStream): Promise<TreeEntry[]> {
 /** `<mode> SP <type> SP <object> TAB <path>`; folders are left out. */
 function parseRecord(record: Buffer): TreeEntry | undefined {
   const tab = record.indexOf(9);
-  const [mode = '', type, blob] = record.toString('latin1', 0, tab).split(' ');
-  if (type === 'tree') return undefined;
-  return entryOf(record.subarray(tab + 1), mode, blob);
+  const fields = record.toString('latin1', 0, tab);
+  if (fields.startsWith('tree', 7)) return undefined;
+  return entryOf(record.subarray(tab + 1), fields.slice(0, 6), fields.slice(fields.lastIndexOf(' ') + 1));
 }
 
 /** An entry by what git says of it. */
@@ -101,12 +103,14 @@ export async function diffTrees(
   let sides: RegExpExecArray | null = null;
   let seen = 0;
   const listing = new Listing(stream.output, MAX_CHANGES_BYTES);
-  for await (const record of recordsOf(listing.pieces())) {
-    if (!sides) sides = header.exec(record.toString('latin1'));
-    else {
-      changes.push(...changesOf(record, sides));
-      sides = null;
-      seen += 1;
+  for await (const records of recordsOf(listing.pieces())) {
+    for (const record of records) {
+      if (!sides) sides = header.exec(record.toString('latin1'));
+      else {
+        changes.push(...changesOf(record, sides));
+        sides = null;
+        seen += 1;
+      }
     }
     if (seen > MAX_CHANGES) break;
   }

@@ -6,6 +6,7 @@ import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { CLONE_VOLUME, onVolume } from '../../shared/io/volume-error.ts';
 import type { Logger } from '../../shared/log.ts';
 import { FETCHED_REF, fetchedCommit, OFFLINE_PROMISOR } from './fetch-commit.ts';
+import { Pins } from './pins.ts';
 import { emptyFolder, healClone } from './tidy-clone.ts';
 
 export interface RepositoryOptions {
@@ -21,9 +22,11 @@ export interface Contents {
   readonly commit: string | undefined;
   /** Whether files may have been left out. */
   readonly isPartial: boolean;
+  /** Whether files were asked for: a host that cannot leave any out sends them all the same. */
+  readonly hasFiles: boolean;
 }
 
-const NOTHING: Contents = { commit: undefined, isPartial: false };
+const NOTHING: Contents = { commit: undefined, isPartial: false, hasFiles: false };
 const CHECK_TIMEOUT_MS = 300_000;
 
 /** What git says of a repository in which something is missing, for example because a killed git still wrote to it. */
@@ -33,6 +36,7 @@ const damage =
 /** The folder with git's objects: opened, healed, made again. */
 export class Repository {
   readonly path: string;
+  readonly pins: Pins;
   readonly #git: Git;
   readonly #log: Logger;
   /** Undefined before it was opened. */
@@ -47,6 +51,7 @@ export class Repository {
   constructor({ git, path, log }: RepositoryOptions) {
     this.#git = git;
     this.path = path;
+    this.pins = new Pins(git, path);
     this.#log = log;
   }
 
@@ -61,6 +66,7 @@ export class Repository {
     this.#contents = {
       commit: await fetchedCommit(this.#git, this.path),
       isPartial: packs.some((name) => name.endsWith('.promisor')),
+      hasFiles: packs.length > 0,
     };
     return this.#contents;
   }
@@ -79,6 +85,7 @@ export class Repository {
   async recreate(commit: string): Promise<void> {
     this.#log.warn({ path: this.path }, 'clone is made again');
     this.#contents = undefined;
+    this.pins.forget();
     await emptyFolder(this.path);
     await this.#init(commit);
     this.#contents = NOTHING;
@@ -91,24 +98,35 @@ export class Repository {
    */
   async makeRoom(commit: string): Promise<boolean> {
     if (this.#roomFor === commit) return false;
+    await this.pins.loseAll().catch(() => {}); // it cannot be read, and is deleted
     await this.recreate(commit);
     this.#roomFor = commit;
     return true;
   }
 
   /** A fetch begins: until it is complete nothing is certain. */
-  onFetch({ isPartial }: Pick<Contents, 'isPartial'>): void {
-    this.#contents = { commit: undefined, isPartial: isPartial || this.contents.isPartial };
+  onFetch({ isPartial, hasFiles }: Pick<Contents, 'isPartial' | 'hasFiles'>): void {
+    const before = this.contents;
+    this.#contents = {
+      commit: undefined,
+      isPartial: isPartial || before.isPartial,
+      hasFiles: hasFiles || before.hasFiles,
+    };
+  }
+
+  /** Files are asked for that were left out. */
+  onFetchFiles(): void {
+    this.#contents = { ...this.contents, hasFiles: true };
   }
 
   /** A fetch failed: the commit that was there is there still, since its ref moves only when all of the next one is. */
   async onFetchFailed(): Promise<void> {
-    this.#contents = { commit: await fetchedCommit(this.#git, this.path), isPartial: this.contents.isPartial };
+    this.#contents = { ...this.contents, commit: await fetchedCommit(this.#git, this.path) };
   }
 
   /** A fetch succeeded. */
   onFetched(commit: string): void {
-    this.#contents = { commit, isPartial: this.contents.isPartial };
+    this.#contents = { ...this.contents, commit };
     this.#record = 'working';
     if (commit !== this.#roomFor) this.#roomFor = undefined;
   }

@@ -1,5 +1,6 @@
-import { readdir, rm, writeFile } from 'node:fs/promises';
+import { readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import { CLONE_VOLUME, onVolume } from '../../shared/io/volume-error.ts';
 import { OFFLINE_PROMISOR } from './fetch-commit.ts';
@@ -43,29 +44,107 @@ interface TidyOptions {
   signal: AbortSignal | undefined;
 }
 
-/** Merges the packs of many fetches and drops what no longer belongs to what was fetched last. */
-export async function tidyClone(git: Git, gitDir: string, { isPartial, signal }: TidyOptions): Promise<void> {
+/** Merges the packs of many fetches and drops what no longer belongs to what is kept. */
+export async function tidyClone(git: Git, gitDir: string, options: TidyOptions): Promise<void> {
   const folder = join(gitDir, 'objects/pack');
   const names = await readdir(folder);
   if (names.filter((name) => name.endsWith('.pack')).length < MAX_PACKS) return;
-  const run = (args: string[], input?: Buffer) =>
+  const run = runnerOf(git, gitDir, options);
+  if (options.isPartial) {
+    // git-repack(1) never drops what came from a host that leaves things out.
+    await repack(folder, names, { run, objects: await run(NEEDED), isPartial: true });
+  } else {
+    await run(['repack', '-a', '-d', '-q']);
+  }
+  await run(['prune', '--expire=now']);
+}
+
+/**
+ * Drops what no longer belongs to what is kept, and gives how many bytes that were. It does so pack by pack, the oldest
+ * first, and so gets by with little room: what is still needed of one is written before the rest of it goes.
+ */
+export async function compactClone(git: Git, gitDir: string, options: TidyOptions): Promise<number> {
+  const folder = join(gitDir, 'objects/pack');
+  const run = runnerOf(git, gitDir, options);
+  const packs = await packsIn(folder);
+  const needed = Number((await run([...NEEDED, '--disk-usage'])).toString('latin1'));
+  const needless = sum(packs) - needed;
+  if (needless < WORTHWHILE * sum(packs)) return 0;
+  const objects = await run(NEEDED);
+  for (const { name } of packs) {
+    const others = (await packsIn(folder))
+      .filter((pack) => pack.name !== name)
+      .map((pack) => `--keep-pack=${pack.name}`);
+    const names = (await readdir(folder)).filter((file) => file.startsWith(name.replace(/pack$/, '')));
+    await repack(folder, names, { run, objects, isPartial: options.isPartial, flags: others }).catch(async (error) => {
+      options.signal?.throwIfAborted();
+      if (!isNoSpace(error)) throw error;
+      await healClone(gitDir); // this one has to stay: the next one may need less room
+    });
+    if (sum(packs) - sum(await packsIn(folder)) >= ENOUGH * needless) break;
+  }
+  await run(['prune', '--expire=now']);
+  return sum(packs) - sum(await packsIn(folder));
+}
+
+const NEEDED = ['rev-list', '--objects', '--no-object-names', '--missing=allow-promisor', '--all'];
+/** Less than this share of what is there is not worth the work; with this share of what is needless, the rest is not. */
+const WORTHWHILE = 0.01;
+const ENOUGH = 0.9;
+
+type Run = (args: string[], input?: Buffer) => Promise<Buffer>;
+
+function runnerOf(git: Git, gitDir: string, { signal }: TidyOptions): Run {
+  return (args, input) =>
     git.run([...SMALL, ...OFFLINE_PROMISOR, `--git-dir=${gitDir}`, ...args], {
       timeoutMs: TIMEOUT_MS,
       signal,
       maxOutputBytes: MAX_IDS_BYTES,
       ...(input && { input }),
     });
-  if (isPartial) {
-    // git-repack(1) never drops what came from a host that leaves things out.
-    const objects = await run(['rev-list', '--objects', '--no-object-names', '--missing=allow-promisor', '--all']);
-    const id = (await run(['pack-objects', '--quiet', join(folder, 'pack')], objects)).toString('latin1').trim();
-    await onVolume(CLONE_VOLUME, async () => {
-      await writeFile(join(folder, `pack-${id}.promisor`), '');
-      const old = names.filter((name) => !name.startsWith(`pack-${id}.`));
-      await Promise.all(old.map((name) => rm(join(folder, name), { force: true })));
-    });
-  } else {
-    await run(['repack', '-a', '-d', '-q']);
-  }
-  await run(['prune', '--expire=now']);
 }
+
+interface Repacking extends Pick<TidyOptions, 'isPartial'> {
+  run: Run;
+  /** Ids, one a line. */
+  objects: Buffer;
+  flags?: string[];
+}
+
+/** Writes objects to a pack, unless there are none, and removes the files of packs that it takes the place of. */
+async function repack(
+  folder: string,
+  old: string[],
+  { run, objects, isPartial, flags = [] }: Repacking,
+): Promise<void> {
+  const args = ['pack-objects', '--quiet', '--non-empty', ...flags, join(folder, 'pack')];
+  const id = (await run(args, objects)).toString('latin1').trim();
+  await onVolume(CLONE_VOLUME, async () => {
+    if (id && isPartial) await writeFile(join(folder, `pack-${id}.promisor`), '');
+    const others = old.filter((name) => !id || !name.startsWith(`pack-${id}.`));
+    await Promise.all(others.map((name) => rm(join(folder, name), { force: true })));
+  });
+}
+
+interface Pack {
+  name: string;
+  bytes: number;
+  changedMs: number;
+}
+
+/** The packs of a repository, the oldest first. */
+async function packsIn(folder: string): Promise<Pack[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.pack'));
+  const packs = names.map(async (name) => {
+    const { size, mtimeMs } = await stat(join(folder, name));
+    return { name, bytes: size, changedMs: mtimeMs };
+  });
+  return (await Promise.all(packs)).sort((a, b) => a.changedMs - b.changedMs);
+}
+
+const sum = (packs: readonly Pack[]): number => packs.reduce((all, { bytes }) => all + bytes, 0);
+
+/** By git or by the agent itself. */
+const isNoSpace = (error: unknown): boolean =>
+  (error instanceof TerminalError && error.code === 'git.noSpace') ||
+  (error instanceof TransientError && ['volume.ENOSPC', 'volume.EDQUOT'].includes(error.code));

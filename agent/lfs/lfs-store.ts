@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { readdir, rm, stat } from 'node:fs/promises';
+import { createReadStream, type Dirent } from 'node:fs';
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
@@ -22,6 +22,14 @@ interface DeliveredFile {
   sha256: string;
 }
 
+/** Commits: the one in place, and those that are kept. */
+interface History {
+  applied: string | undefined;
+  kept: string[];
+}
+
+const NO_HISTORY: History = { applied: undefined, kept: [] };
+
 export interface LfsStoreOptions {
   git: Git;
   http: GuardedHttp;
@@ -40,7 +48,7 @@ export class LfsStore {
   /** The content that a pointer names, in pieces that are checked at the end; undefined where it is not there. */
   async open(pointer: LfsPointer): Promise<Content | undefined> {
     if (!(await this.#has(pointer))) return undefined;
-    return { size: pointer.size, chunks: this.#read(pointer) };
+    return { size: pointer.size, chunks: this.#stream(pointer) };
   }
 
   /** Those whose content is not there. */
@@ -56,24 +64,69 @@ export class LfsStore {
   }
 
   /**
-   * Drops all content but what these files were made of. `pointersOf` gives the pointers among git's blobs: what a
-   * template or a patch made of an object has another sum than the object.
+   * Drops all content but what these files were made of, and what was noted of commits that are kept. `pointersOf` gives
+   * the pointers among git's blobs: what a template or a patch made of an object has another sum than the object.
    */
-  async tidy(files: DeliveredFile[], pointersOf: (blobs: string[]) => Promise<LfsPointer[]>): Promise<void> {
-    await onVolume(CLONE_VOLUME, () => this.#tidy(files, pointersOf));
+  async tidy(
+    files: DeliveredFile[],
+    pointersOf: (blobs: string[]) => Promise<LfsPointer[]>,
+    { applied, kept }: History = NO_HISTORY,
+  ): Promise<void> {
+    await onVolume(CLONE_VOLUME, async () => {
+      await rm(incompleteFolder(this.#options.path), { recursive: true, force: true });
+      const objects = await this.#objects();
+      if (objects.length === 0) return;
+      const pointers = await pointersOf(files.map(({ blob }) => blob));
+      const needed = new Set([...files.map(({ sha256 }) => sha256), ...pointers.map(({ oid }) => oid)]);
+      const own = objects.map(({ name }) => name).filter((oid) => needed.has(oid));
+      if (applied !== undefined && kept.includes(applied)) await this.#note(applied, own);
+      const noted = await this.#notesOf([...(applied ? [applied] : []), ...kept]);
+      await removeAll(objects.filter(({ name }) => !needed.has(name) && !noted.has(name)));
+    });
   }
 
-  async #tidy(files: DeliveredFile[], pointersOf: (blobs: string[]) => Promise<LfsPointer[]>): Promise<void> {
-    await rm(incompleteFolder(this.#options.path), { recursive: true, force: true });
+  /** Drops what was noted of all commits but these, and of no other. */
+  async keepOnly(commits: string[]): Promise<void> {
+    await onVolume(CLONE_VOLUME, async () => {
+      const all = await readdir(this.#notes).catch(() => []);
+      const dropped = await this.#read(all.filter((commit) => !commits.includes(commit)));
+      const noted = await this.#notesOf(commits);
+      await removeAll((await this.#objects()).filter(({ name }) => dropped.has(name) && !noted.has(name)));
+    });
+  }
+
+  async #objects(): Promise<Dirent[]> {
     const root = join(this.#options.path, 'lfs/objects');
     const entries = await readdir(root, { recursive: true, withFileTypes: true }).catch(() => []);
-    const objects = entries.filter((entry) => entry.isFile());
-    if (objects.length === 0) return;
-    const pointers = await pointersOf(files.map(({ blob }) => blob));
-    const kept = new Set([...files.map(({ sha256 }) => sha256), ...pointers.map(({ oid }) => oid)]);
-    for (const entry of objects) {
-      if (!kept.has(entry.name)) await rm(join(entry.parentPath, entry.name), { force: true });
+    return entries.filter((entry) => entry.isFile());
+  }
+
+  /** Adds to what a commit needs: with other mappings it may need more of it. */
+  async #note(commit: string, oids: string[]): Promise<void> {
+    const before = await this.#read([commit]);
+    if (oids.every((oid) => before.has(oid))) return;
+    const file = join(this.#notes, commit);
+    await mkdir(this.#notes, { recursive: true });
+    await writeFile(`${file}.new`, [...new Set([...before, ...oids])].join('\n'));
+    await rename(`${file}.new`, file);
+  }
+
+  /** What these commits need; the notes of all others go. */
+  async #notesOf(commits: string[]): Promise<Set<string>> {
+    for (const name of await readdir(this.#notes).catch(() => [])) {
+      if (!commits.includes(name)) await rm(join(this.#notes, name), { force: true });
     }
+    return await this.#read(commits);
+  }
+
+  async #read(commits: string[]): Promise<Set<string>> {
+    const texts = commits.map((commit) => readFile(join(this.#notes, commit), 'latin1').catch(() => ''));
+    return new Set((await Promise.all(texts)).join('\n').split('\n'));
+  }
+
+  /** Folder with a file for each commit that names the objects that it needs. */
+  get #notes(): string {
+    return join(this.#options.path, 'commits');
   }
 
   async #has({ oid, size }: LfsPointer): Promise<boolean> {
@@ -81,7 +134,7 @@ export class LfsStore {
     return found?.size === size;
   }
 
-  async *#read({ oid }: LfsPointer): AsyncGenerator<Buffer> {
+  async *#stream({ oid }: LfsPointer): AsyncGenerator<Buffer> {
     const hash = createHash('sha256');
     for await (const data of createReadStream(this.#pathOf(oid))) {
       hash.update(data as Buffer);
@@ -95,4 +148,8 @@ export class LfsStore {
   #pathOf(oid: string): string {
     return objectPath(this.#options.path, oid);
   }
+}
+
+async function removeAll(entries: Dirent[]): Promise<void> {
+  for (const { parentPath, name } of entries) await rm(join(parentPath, name), { force: true });
 }

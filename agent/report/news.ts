@@ -13,6 +13,8 @@ import type { Finding } from './reports.ts';
 export interface SyncOutcome {
   kind: 'synced' | 'planned';
   plan: Plan;
+  /** Earlier commits that the volume of the clone has no room for. */
+  lost?: string[];
   /** Who wrote the commit, where something was changed for it and git could say. */
   author?: string | undefined;
 }
@@ -92,12 +94,13 @@ type Of<K extends Happening['kind']> = Extract<Happening, { kind: K }>;
 
 /** A check that found nothing to do is no news, and no sync to be counted. */
 function newsOfSync(before: Said, { intent, verification, outcome, durationMs, problem }: Of<'done'>): News {
-  const { kind, plan, author } = outcome;
+  const { kind, plan, lost = [], author } = outcome;
   const files = countFiles(plan);
   const isNew = kind === 'synced' && plan.changes.length > 0;
   const figures = isNew ? { files, durationMs } : (before.untold ?? { files, durationMs });
   const drift = plan.isPartial ? before.drift : plan.drift.filter(({ isRepaired }) => !isRepaired);
-  const finding = kind === 'planned' ? plannedFinding(intent, plan) : syncedFinding(intent, { problem, drift });
+  const remains = { problem, drift, lost };
+  const finding = kind === 'planned' ? plannedFinding(intent, plan) : syncedFinding(intent, remains);
   const untold = problem ? figures : undefined;
   const circumstances = { intent, verification, isNew, untold, drift };
   const { isNews, said, report } = judge(before, { ...finding, ...figures }, circumstances);
@@ -185,15 +188,22 @@ export const fieldsOf = ({ ref, commit, profile }: Intent) => ({ ref, commit, pr
 interface Remains {
   problem: ReloadProblem | undefined;
   drift: Drift[];
+  lost: string[];
 }
 
 /** All files are in place, but for those that somebody else changed and that are left so. */
-function syncedFinding({ commit, ref, profile }: Intent, { problem, drift }: Remains): Finding {
+function syncedFinding({ commit, ref, profile }: Intent, { problem, drift, lost }: Remains): Finding {
   const differing = drift.length > 0 ? driftFinding(drift, profile.drift) : undefined;
-  if (!problem) return { state: 'Synced', ...differing };
-  const message = `the files of commit ${commit} (${ref}) are in place, and the gateway is still to be told: ${problem.message}`;
-  const all = differing ? `${message}; ${differing.message}` : message;
-  return { ...differing, state: problem.isWaiting ? 'Pending' : 'Error', message: all };
+  const untold = `the files of commit ${commit} (${ref}) are in place, and the gateway is still to be told: ${problem?.message}`;
+  const said = [problem && untold, differing?.message, lost.length > 0 && noRoomFor(lost)].filter(Boolean);
+  const message = said.length > 0 ? { message: said.join('; ') } : {};
+  const state = problem ? (problem.isWaiting ? 'Pending' : 'Error') : 'Synced';
+  return { ...differing, state, ...message };
+}
+
+function noRoomFor(commits: string[]): string {
+  const more = commits.length > 5 ? ` and ${commits.length - 5} more` : '';
+  return `the volume of the clone has no room for earlier commits, and going back to them needs the git host: ${commits.slice(0, 5).join(', ')}${more}`;
 }
 
 function driftFinding(

@@ -24,9 +24,9 @@ export interface WatchedResource {
   rollout?: WatchedRollout;
 }
 
-/** Commits that a gateway may have to go back to, or to try again. */
+/** Commits that a gateway may have to go back to, or to try again: those first that it is likelier to need. */
 function earlierCommits({ history = [], rollout }: NonNullable<GatewaySync['status']> = {}): string[] {
-  const commits = [...history.map(({ commit }) => commit), rollout?.stableCommit ?? '', rollout?.commit ?? ''];
+  const commits = [rollout?.stableCommit ?? '', ...history.map(({ commit }) => commit), rollout?.commit ?? ''];
   return [...new Set(commits)].filter(isCommitHash);
 }
 

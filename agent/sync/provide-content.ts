@@ -4,30 +4,54 @@ import type { Clone } from '../git/clone.ts';
 import { tagNameOf } from '../git/fetch-commit.ts';
 import { withGitAccess } from '../git/git-access.ts';
 import type { DesiredFile } from '../plan/plan-input.ts';
+import type { Intent } from '../resource/judge-resource.ts';
 import { type SyncAim, type SyncDependencies, syncProblems } from './sync-aim.ts';
 
-/** Fetches the commit unless it is on disk, and keeps those that the gateway may have to go back to. */
+/** Fetches the commit unless it is on disk. */
 export async function provideCommit(aim: SyncAim, dependencies: SyncDependencies): Promise<void> {
-  await fetchUnlessThere(aim, dependencies);
-  const { commit, earlier } = aim.intent;
+  const { intent, mappings, manifest, signal } = aim;
+  const { clone, accessFiles, onFetch, log } = dependencies;
+  const isThere = await clone.has(intent.commit);
+  await clone.pins.keepOnly(neededBy(intent, manifest.applied?.commit)).catch((error) => {
+    log.warn({ err: error }, 'earlier commits not dropped');
+  });
+  if (isThere) return;
+  const started = performance.now();
+  const request = { ...intent, isWhole: mappings.some(({ source }) => source === '') };
+  await withGitAccess(intent, accessFiles, (access) => clone.fetch(request, access, signal)).catch(async (error) => {
+    if (isFull(error)) await tidyLfs(dependencies); // of commits that were never applied
+    throw error;
+  });
+  onFetch((performance.now() - started) / 1000);
+}
+
+/** The commits that something may be kept of, the most important first. */
+function neededBy({ commit, earlier = [] }: Intent, applied: string | undefined): string[] {
+  return [commit, ...earlier, ...(applied === undefined ? [] : [applied])];
+}
+
+/** Keeps a commit that the gateway may have to go back to. */
+export async function keepCommit({ commit, earlier }: Intent, { clone, log }: SyncDependencies): Promise<void> {
   if (!earlier) return;
-  const { clone, log } = dependencies;
-  await clone.keep(commit, earlier).catch((error) => {
+  await clone.pins.add(commit).catch((error) => {
     log.warn({ err: error, commit }, 'commit not kept: going back to it will need the git host');
   });
 }
 
-async function fetchUnlessThere(aim: SyncAim, dependencies: SyncDependencies): Promise<void> {
-  const { intent, mappings, signal } = aim;
-  const { clone, accessFiles, onFetch } = dependencies;
-  if (await clone.has(intent.commit)) return;
-  const started = performance.now();
-  const request = { ...intent, isWhole: mappings.some(({ source }) => source === '') };
-  await withGitAccess(intent, accessFiles, (access) => clone.fetch(request, access, signal)).catch(async (error) => {
-    if (isFull(error)) await makeRoom(aim, dependencies);
-    throw error;
-  });
-  onFetch((performance.now() - started) / 1000);
+/** Drops all content from Git LFS but that of the files in place, and of the commits that are kept. */
+export async function tidyLfs({ clone, lfs, manifestFile }: SyncDependencies): Promise<void> {
+  const { files, applied } = await manifestFile.read();
+  const history = { applied: applied?.commit, kept: await clone.pins.commits() };
+  await lfs.tidy([...files.values()], (blobs) => clone.pointers(blobs), history);
+}
+
+/** Makes room for a commit in the volume of the clone, and gives whether there was anything to drop. */
+export async function makeRoom({ commit }: Intent, dependencies: SyncDependencies): Promise<boolean> {
+  const { clone, lfs, manifestFile } = dependencies;
+  if (!(await clone.makeRoom(commit))) return false;
+  const { applied } = await manifestFile.read();
+  await lfs.keepOnly([...(applied ? [applied.commit] : []), ...(await clone.pins.commits())]);
+  return true;
 }
 
 /** Whether the volume of the clone has no room. */
@@ -40,11 +64,6 @@ function asGitSays(error: unknown): unknown {
   return new TransientError(error.message, { code: 'git.noSpace', reason: 'CloneUnusable', cause: error });
 }
 
-/** Drops what is kept of Git LFS for commits that were never applied: the next try has its room. */
-async function makeRoom({ manifest }: SyncAim, { clone, lfs }: SyncDependencies): Promise<void> {
-  await lfs.tidy([...manifest.files.values()], (blobs) => clone.pointers(blobs));
-}
-
 /** Throws unless what must be signed is signed, and, in the case of a tag, is the tag that was asked for. */
 export async function verifyCommit({ intent, signal }: SyncAim, dependencies: SyncDependencies): Promise<void> {
   const { clone, signatures, accessFiles } = dependencies;
@@ -52,12 +71,12 @@ export async function verifyCommit({ intent, signal }: SyncAim, dependencies: Sy
   if (intent.verify === 'none') return;
   if (intent.verify === 'head') return await signatures.check({ kind: 'commit', id: commit, name: commit });
   const isWanted = (tag: Awaited<ReturnType<Clone['tag']>>) => tag?.commit === commit && tag.name === tagNameOf(ref);
-  if (!isWanted(await clone.tag())) {
+  if (!isWanted(await clone.tag(commit))) {
     await withGitAccess(intent, accessFiles, (access) => clone.fetchTag(intent, access, signal)).catch((error) => {
       if (!(error instanceof TerminalError && error.code === 'git.refNotFound')) throw error;
     });
   }
-  const tag = await clone.tag();
+  const tag = await clone.tag(commit);
   if (tag && isWanted(tag)) return await signatures.check({ kind: 'tag', id: tag.id, name: tag.name });
   throw syncProblems('SignatureInvalid', [
     `${ref} is no annotated tag of that name on commit ${commit}: it cannot be signed`,

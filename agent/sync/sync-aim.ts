@@ -49,7 +49,7 @@ export interface SyncAim {
   mappings: RenderedMapping[];
   manifest: Manifest;
   values: TemplateValues;
-  /** Ends whatever asks the git host. */
+  /** Ends whatever asks the git host; once it aborted, no change of files begins. */
   signal: AbortSignal;
 }
 

@@ -11,11 +11,15 @@ import type { SyncOutcome } from '../report/news.ts';
 import { type Intent, judgeResource, type Surroundings, UNKNOWN, type Verdict } from '../resource/judge-resource.ts';
 import type { WatchedResource } from '../resource/watch-resource.ts';
 import { fetchDelay, retryDelay } from './delays.ts';
+import { intentAfter, stateOf, stillHolds } from './in-force.ts';
 
 export interface SyncLoopOptions {
   profileName: string;
   surroundings: Surroundings;
-  sync: (intent: Intent) => Promise<SyncOutcome>;
+  /** The signal aborts when the intent no longer holds: nothing may be changed for it any more. */
+  sync: (intent: Intent, signal: AbortSignal) => Promise<SyncOutcome>;
+  /** Whether the commit is on disk: going back waits for nobody. */
+  isAtHand: (commit: string) => Promise<boolean>;
   /** Notifies the gateway of changes that it does not know of, and gives whether there were any. */
   reload: (intent: Intent) => Promise<boolean>;
   /** Looks in the background whether the gateway is well. */
@@ -32,14 +36,6 @@ export interface SyncLoopOptions {
 const IDLE_MS = 3_600_000;
 /** The API server has so long to say what is wanted before a gateway may start without it. */
 const API_GRACE_MS = 10_000;
-
-const stateOf = {
-  unknown: 'Pending',
-  absent: 'Pending',
-  unsettled: 'Pending',
-  refused: 'Error',
-  paused: 'Paused',
-} as const;
 
 /** One sync at a time, for the latest state of the resource, and a check of the files in each period. */
 export class SyncLoop {
@@ -59,6 +55,10 @@ export class SyncLoop {
   /** Aborted when more is known of the gateway than was said. */
   #looked = new AbortController();
   #mayStart = false;
+  /** The sync under way. */
+  #underWay: { intent: Intent; ending: AbortController } | undefined;
+  /** When the turn of this gateway to fetch comes. */
+  #fetchAt: number | undefined;
 
   constructor(options: SyncLoopOptions) {
     this.#options = options;
@@ -87,6 +87,7 @@ export class SyncLoop {
     this.#failures = 0;
     this.#reloadFailures = 0;
     const { verifier } = this.#options;
+    if (this.#underWay && !stillHolds(this.#underWay.intent, verdict)) this.#underWay.ending.abort();
     if (verdict.kind !== 'unsettled') verifier.keepOnly(verdict.kind === 'act' ? verdict.intent : undefined);
     this.#wake.abort();
   }
@@ -155,11 +156,15 @@ export class SyncLoop {
 
   async #pursue(intent: Intent, signal: AbortSignal): Promise<number> {
     const isNew = intent.commit !== this.#commit;
-    if (isNew) await this.#pause(fetchDelay(this.#resource?.gateways ?? 0, Math.random()), signal);
-    if (signal.aborted) return 0;
+    if (isNew && !(await this.#options.isAtHand(intent.commit))) await this.#awaitTurn(signal);
+    if (signal.aborted || this.#wake.signal.aborted) return 0;
+    this.#fetchAt = undefined;
     const started = performance.now();
+    const ending = new AbortController();
+    this.#underWay = { intent, ending };
     try {
-      const outcome = await this.#options.sync(intent);
+      const outcome = await this.#options.sync(intent, ending.signal);
+      if (ending.signal.aborted) return 0;
       const durationMs = performance.now() - started;
       // The gateway may start now, and has to, before it can be notified of anything.
       this.#mayStart = true;
@@ -168,13 +173,23 @@ export class SyncLoop {
       const verification = isInPlace ? this.#verify(intent) : this.#options.verifier.stateOf(intent);
       await this.#options.announcer.announce({ kind: 'done', intent, verification, outcome, durationMs, problem });
     } catch (error) {
+      if (ending.signal.aborted) return 0;
       return await this.#onFailure(intent, error, performance.now() - started);
+    } finally {
+      this.#underWay = undefined;
     }
     this.#failures = 0;
     this.#failedSyncs = 0;
     this.#commit = intent.commit;
     if (isNew) await this.#tidy(signal);
     return this.#nextCheckMs(intent);
+  }
+
+  /** Spreads the fetches of many gateways. */
+  async #awaitTurn(signal: AbortSignal): Promise<void> {
+    const now = performance.now();
+    this.#fetchAt ??= now + fetchDelay(this.#resource?.gateways ?? 0, Math.random());
+    await this.#pause(this.#fetchAt - now, signal);
   }
 
   async #reload(intent: Intent): Promise<ReloadProblem | undefined> {
@@ -228,10 +243,4 @@ export class SyncLoop {
     this.#options.log.info({ commit: lastGood.commit }, 'gateway may start on the files of an earlier sync');
     this.#mayStart = true;
   }
-}
-
-/** A spec that is not settled leaves the last one that was in force. */
-function intentAfter(verdict: Verdict, before: Intent | undefined): Intent | undefined {
-  if (verdict.kind === 'act') return verdict.intent;
-  return verdict.kind === 'unsettled' ? before : undefined;
 }

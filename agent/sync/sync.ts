@@ -10,29 +10,33 @@ import type { SyncOutcome } from '../report/news.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import { applyChanges } from '../volume/apply-changes.ts';
 import { planSync } from './plan-sync.ts';
-import { isFull, openContents, provideCommit, provideFiles, verifyCommit } from './provide-content.ts';
+import {
+  isFull,
+  keepCommit,
+  makeRoom,
+  openContents,
+  provideCommit,
+  provideFiles,
+  verifyCommit,
+} from './provide-content.ts';
 import { recipeOf, type SyncAim, type SyncDependencies, syncProblems } from './sync-aim.ts';
 
 /**
  * Brings the data volume in line with the commit and the profile, or in a dry run says what that would mean. A clone
- * that turns out to be damaged, or full of earlier commits, is made again, once.
+ * that is full makes room as long as there is any to be made, and one that turns out to be damaged is made again, once.
  */
 export async function sync(intent: Intent, dependencies: SyncDependencies, signal: AbortSignal): Promise<SyncOutcome> {
-  try {
-    return await attempt(intent, dependencies, signal);
-  } catch (error) {
-    if (!(await startAnew(error, intent, dependencies))) throw error;
-    return await attempt(intent, dependencies, signal);
+  for (let isDamaged = false; ; ) {
+    try {
+      return await attempt(intent, dependencies, signal);
+    } catch (error) {
+      if (isFull(error) && (await makeRoom(intent, dependencies))) continue;
+      if (isDamaged || !(error instanceof DamagedCloneError)) throw error;
+      isDamaged = true;
+      dependencies.log.warn({ err: error }, 'clone cannot be read');
+      await dependencies.clone.recreate(intent.commit);
+    }
   }
-}
-
-/** Makes the clone again where that may help, and gives whether it did. */
-async function startAnew(error: unknown, { commit }: Intent, { clone, log }: SyncDependencies): Promise<boolean> {
-  if (isFull(error)) return await clone.makeRoom(commit);
-  if (!(error instanceof DamagedCloneError)) return false;
-  log.warn({ err: error }, 'clone cannot be read');
-  await clone.recreate(commit);
-  return true;
 }
 
 async function attempt(intent: Intent, dependencies: SyncDependencies, signal: AbortSignal): Promise<SyncOutcome> {
@@ -42,10 +46,12 @@ async function attempt(intent: Intent, dependencies: SyncDependencies, signal: A
   await provideCommit(aim, dependencies);
   await verifyCommit(aim, dependencies);
   const plan = await planSync(aim, dependencies);
-  if (intent.profile.dryRun) return { kind: 'planned', plan };
-  await bringAbout(plan, aim, dependencies);
-  if (plan.changes.length === 0) return { kind: 'synced', plan };
-  return { kind: 'synced', plan, author: await authorOf(intent, dependencies) };
+  if (!intent.profile.dryRun) await bringAbout(plan, aim, dependencies);
+  await keepCommit(intent, dependencies);
+  const lost = dependencies.clone.pins.lost.filter((commit) => intent.earlier?.includes(commit));
+  if (intent.profile.dryRun) return { kind: 'planned', plan, lost };
+  if (plan.changes.length === 0) return { kind: 'synced', plan, lost };
+  return { kind: 'synced', plan, lost, author: await authorOf(intent, dependencies) };
 }
 
 /** A dry run leaves the volume alone, whoever's it is. What another agent did there meanwhile is read again. */
@@ -76,10 +82,11 @@ async function bringAbout(plan: Plan, aim: SyncAim, dependencies: SyncDependenci
   if (!isNoted(intent, manifest.applied) || plan.changes.length + plan.corrected.length + plan.disowned.length > 0) {
     const files = plan.changes.flatMap((change) => ('file' in change ? [change.file] : []));
     await provideFiles(files, aim, dependencies);
+    aim.signal.throwIfAborted();
     if (plan.changes.length > 0) await beforeChange(intent, dependencies);
     const { groupWrite } = intent.profile;
     const source = { openContents: () => openContents(dependencies), values };
-    const target = { root, lock, manifestFile, groupWrite, log, ...source };
+    const target = { root, lock, manifestFile, groupWrite, log, signal: aim.signal, ...source };
     await applyChanges(plan, target, appliedBy(intent)).catch((error) => {
       baseline.forget();
       throw error;

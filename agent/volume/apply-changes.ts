@@ -21,6 +21,8 @@ export interface Target {
   values: TemplateValues;
   groupWrite: boolean;
   log: Logger;
+  /** Where it has aborted before the first file moves, none does. */
+  signal?: AbortSignal;
 }
 
 /**
@@ -40,6 +42,7 @@ export async function applyChanges(plan: Plan, target: Target, applied: Applied)
   const moves: Move[] = [];
   const mover = new FileMover(root, moves, target);
   try {
+    target.signal?.throwIfAborted();
     lock.check();
     await manifestFile.append(updateBefore(plan, records, await manifestFile.read()));
     lock.check();
@@ -96,9 +99,8 @@ function dropKept({ dropped }: Plan, root: DataRoot): void {
   if (dropped.length === 0) return;
   const folder = root.openAgentFolder('taken-over');
   for (const [index, { path, name }] of dropped.entries()) {
-    const [copy, live] = [folder.at(name), root.absolute(path)].map((file) =>
-      lstatSync(file, { throwIfNoEntry: false }),
-    );
+    const copy = lstatSync(folder.at(name), { throwIfNoEntry: false });
+    const live = root.lookInside(path, (file) => lstatSync(file, { throwIfNoEntry: false }));
     if (copy && live && isSameFingerprint(copy, live)) renameSync(folder.at(name), root.staging.at(`dropped-${index}`));
   }
   folder.close();

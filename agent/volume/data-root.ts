@@ -42,20 +42,22 @@ export class DataRoot {
    * than the system takes leads through an open folder. Gives undefined where nothing is, or something else on the way.
    */
   look<T>(path: string, run: (path: string) => T): T | undefined {
-    try {
-      const absolute = this.absolute(path);
-      if (Buffer.byteLength(absolute) <= MAX_PATH) return run(absolute);
-      const name = path.lastIndexOf('/') + 1;
+    const absolute = this.absolute(path);
+    if (Buffer.byteLength(absolute) > MAX_PATH) return this.lookInside(path, run);
+    return unlessAbsent(() => run(absolute));
+  }
+
+  /** The same through open folders only: what lies behind a link is not there. */
+  lookInside<T>(path: string, run: (path: string) => T): T | undefined {
+    const name = path.lastIndexOf('/') + 1;
+    return unlessAbsent(() => {
       const folder = this.openFolder(path.slice(0, Math.max(0, name - 1)));
       try {
         return run(folder.at(path.slice(name)));
       } finally {
         folder.close();
       }
-    } catch (error) {
-      if (ABSENT.has((error as NodeJS.ErrnoException).code ?? '')) return undefined;
-      throw error;
-    }
+    });
   }
 
   /** Opens a folder by a relative path in normal form, to be closed. Throws {@link TerminalError} for a link on the way. */
@@ -100,10 +102,23 @@ function openOwn(parent: Folder, name: string): Folder {
   try {
     return parent.open(name);
   } catch (cause) {
-    throw new TerminalError(`${name} must be a folder: it holds the agent's own files`, {
-      code: 'data.agentFolder',
-      reason: 'PathConflict',
-      cause,
-    });
+    throw noAgentFolder(parent.pathOf(name), cause);
+  }
+}
+
+/** Something else is in the place of a folder with the agent's own files. */
+export const noAgentFolder = (path: string, cause: unknown) =>
+  new TerminalError(`${path} must be a folder, since it holds the agent's own files: remove what is there`, {
+    code: 'data.agentFolder',
+    reason: 'PathConflict',
+    cause,
+  });
+
+function unlessAbsent<T>(look: () => T): T | undefined {
+  try {
+    return look();
+  } catch (error) {
+    if (ABSENT.has((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    throw error;
   }
 }

@@ -44,9 +44,14 @@ export class Folder {
     return this.#isHeldByPath ? `${this.#path}/${name}` : `${DESCRIPTORS}/${this.#descriptor}/${name}`;
   }
 
+  /** The path of an entry as it was when this was opened: for people. */
+  pathOf(name: string): string {
+    return name === '' ? this.#path : `${this.#path}/${name}`;
+  }
+
   /** Opens a folder in this one, `''` being this one. Throws {@link TerminalError} where a link is in its place. */
   open(name: string): Folder {
-    const path = name === '' ? this.#path : `${this.#path}/${name}`;
+    const path = this.pathOf(name);
     try {
       const opened = new Folder(openSync(this.at(name || '.'), FLAGS), path, this.#isHeldByPath);
       if (!this.#isHeldByPath || realpathSync(path) === path) return opened;
@@ -78,15 +83,30 @@ export class Folder {
     return readdirSync(this.at('.'));
   }
 
-  /** Paths of all entries, as {@link Folder.at} gives them; for names that are no UTF-8 as well. */
-  paths(): Buffer[] {
-    const folder = Buffer.from(this.at(''));
-    return readdirSync(folder, { encoding: 'buffer' }).map((name) => Buffer.concat([folder, name]));
+  /** Names of all entries, a character for each byte: a name may be no UTF-8. */
+  rawNames(): string[] {
+    return readdirSync(this.at('.'), { encoding: 'latin1' });
+  }
+
+  /** The path of an entry by such a name. */
+  rawPath(rawName: string): Buffer {
+    return Buffer.concat([Buffer.from(this.at('')), Buffer.from(rawName, 'latin1')]);
   }
 
   /** Removes a file or a link, never a folder; gives whether it was there. */
   unlink(name: string): boolean {
     return succeeds(() => unlinkSync(this.at(name)), ['ENOENT']);
+  }
+
+  /** The same without a look before; gives false where a folder is there. */
+  unlinkUnlessFolder(name: string): boolean {
+    try {
+      this.unlink(name);
+      return true;
+    } catch (error) {
+      if (lstatSync(this.at(name), { throwIfNoEntry: false })?.isDirectory()) return false;
+      throw error;
+    }
   }
 
   /** Removes an empty folder, never a link to one; gives whether it did. */

@@ -11,7 +11,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { getHeapStatistics } from 'node:v8';
 import { TerminalError } from '../../shared/errors.ts';
@@ -23,7 +23,7 @@ import {
   type MutableManifest,
   updateManifest,
 } from '../plan/manifest.ts';
-import type { DataRoot } from './data-root.ts';
+import { type DataRoot, noAgentFolder } from './data-root.ts';
 import { countLines, manifestText, parseManifest, updateText } from './manifest-text.ts';
 
 /** The file is written again when it holds more than twice the lines that it needs, and so many more. */
@@ -219,6 +219,13 @@ const tooLarge = (size: number) =>
     { code: 'manifest.tooLarge', reason: 'TooManyFiles' },
   );
 
+const isFolder = (path: string, cause: unknown) =>
+  new TerminalError(`${path} must be a file, in which the agent lists its files, and is a folder: remove it`, {
+    code: 'manifest.folder',
+    reason: 'PathConflict',
+    cause,
+  });
+
 /** Neither follows a link nor waits for a pipe. */
 async function readBytes(path: string): Promise<Buffer | undefined> {
   let handle: FileHandle | undefined;
@@ -226,8 +233,10 @@ async function readBytes(path: string): Promise<Buffer | undefined> {
     handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     return await readLines(handle);
   } catch (error) {
-    if (['ENOENT', 'ELOOP'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
-    throw error;
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ELOOP') return undefined;
+    if (code === 'ENOTDIR') throw noAgentFolder(dirname(path), error);
+    throw code === 'EISDIR' ? isFolder(path, error) : error;
   } finally {
     await handle?.close();
   }

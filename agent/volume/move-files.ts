@@ -49,7 +49,8 @@ export class FileMover {
   async place(placements: Placement[]): Promise<void> {
     for (const { staged, record, was, keepAs } of placements) {
       const source = this.#root.staging.at(staged);
-      await this.#put(source, { path: record.path, was, keepAs });
+      if (was) await this.#put(source, { path: record.path, was, keepAs });
+      else this.#add(source, record.path, { print: record.fingerprint });
       if (this.#pacer.isDue) await this.#pacer.rest();
     }
   }
@@ -119,14 +120,18 @@ export class FileMover {
     this.#open = undefined;
   }
 
+  /** Puts a file where nothing is. */
+  #add(source: string, path: string, { print, backTo }: { print: Fingerprint; backTo?: string | undefined }): void {
+    const target = this.#targetOf(path);
+    this.#moves.push({ kind: 'placed', path, print, saved: undefined, backTo });
+    meanwhile(path, () => putNew(source, target));
+  }
+
   async #put(source: string, { path, was, keepAs, backTo }: Put): Promise<void> {
-    const [parent, name] = split(path);
-    const target = meanwhile(path, () => this.#folder(parent)).at(name);
+    const target = this.#targetOf(path);
     const print = fingerprintOf(lstatSync(source));
-    if (!was || was.kind === 'folder' || !this.#isThere(target, path)) {
-      this.#moves.push({ kind: 'placed', path, print, saved: undefined, backTo });
-      return meanwhile(path, () => putNew(source, target));
-    }
+    if (!was || was.kind === 'folder' || !this.#isThere(target, path))
+      return this.#add(source, path, { print, backTo });
     const saved = this.#savedAs((number) => (keepAs ? keepName(keepAs) : replacedName(number, printOf(was))));
     this.#moves.push({ kind: 'placed', path, print, saved, backTo });
     const isLinked = meanwhile(path, () => tryLink(target, this.#root.staging.at(saved.name)));
@@ -183,6 +188,12 @@ export class FileMover {
     } finally {
       folder.close();
     }
+  }
+
+  /** The path of an entry in its folder, which the plan saw or made. */
+  #targetOf(path: string): string {
+    const [parent, name] = split(path);
+    return meanwhile(path, () => this.#folder(parent)).at(name);
   }
 
   /** The path of an entry in its folder; undefined where that is not there any more, or is a link. */

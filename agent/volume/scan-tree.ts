@@ -131,23 +131,10 @@ async function readLive(
   file: UnreadFile,
   { algorithm, signal }: Pick<ScanInput, 'algorithm' | 'signal'>,
 ): Promise<LiveEntry | undefined> {
-  const descriptor = openInside(root, file.path);
+  const descriptor = root.lookInside(file.path, openFile);
   if (descriptor === undefined) return undefined;
   const hashes = await hashOpen(descriptor, algorithm, signal);
   return hashes ? { ...file, kind: 'file', ...hashes } : { kind: 'other' };
-}
-
-function openInside(root: DataRoot, path: string): number | undefined {
-  const name = path.lastIndexOf('/') + 1;
-  // By a look, which says of what is gone, or behind a link, that nothing is there.
-  return root.look(path, () => {
-    const folder = root.openFolder(path.slice(0, Math.max(0, name - 1)));
-    try {
-      return openFile(folder.at(path.slice(name)));
-    } finally {
-      folder.close();
-    }
-  });
 }
 
 /** Everything in a folder, at any depth, up to the first entry that is not the agent's: that one tells enough. */

@@ -21,11 +21,14 @@ export const keepName = (name: string): string => `keep.${name}`;
 
 const print = ({ size, mtimeMs, ino }: Fingerprint): string => `${size}-${mtimeMs}-${ino}`;
 
+/** Whether a file or a link under this name is what the agent wrote, or a further name of what is in its place. */
+export const isOwn = (name: string): boolean => OWN.test(name);
+
 /** Whether nobody but the agent needs what lies in a staging folder under this name. */
 export function isExpendable(name: string, stats: Stats): boolean {
   if (stats.isDirectory()) return false;
   const expected = REPLACED.exec(name)?.[1];
-  return expected === undefined ? OWN.test(name) : expected === (stats.isFile() ? print(stats) : 'none');
+  return expected === undefined ? isOwn(name) : expected === (stats.isFile() ? print(stats) : 'none');
 }
 
 /** Names of what is kept: a look, which makes no folder. */

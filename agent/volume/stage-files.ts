@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
+import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, fchmodSync, fstatSync, openSync, writeFile, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { type ContentSource, deliverContent } from '../content/deliver-content.ts';
-import type { Fingerprint, OwnedFile } from '../plan/manifest.ts';
+import { type ContentSource, contentAtHand, deliverContent } from '../content/deliver-content.ts';
+import type { OwnedFile } from '../plan/manifest.ts';
 import type { DesiredFile, PreviewedContent } from '../plan/plan-input.ts';
 import { forEachLimited, Pacer } from './pacer.ts';
 import { fingerprintOf } from './scan-tree.ts';
@@ -35,15 +36,35 @@ export async function stageFiles(files: DesiredFile[], options: StagingOptions):
   const records: OwnedFile[] = [];
   options.contents.announce(files);
   for (const file of files) {
-    records.push(await stageFile(file, stagedPath(options.folder, records.length), options));
+    const temporary = stagedPath(options.folder, records.length);
+    const content = contentAtHand(file, options);
+    const isAtHand = content !== undefined;
+    records.push(
+      isAtHand ? stageContent({ file, content, temporary }, options) : await stageFile(file, temporary, options),
+    );
     if (pacer.isDue) await pacer.rest();
   }
   await flushFiles(records.length, options);
   return records;
 }
 
+/** Of very many small files, which are written without a wait. */
+function stageContent(
+  { file, content, temporary }: { file: DesiredFile; content: Buffer; temporary: string },
+  { groupWrite }: StagingOptions,
+): OwnedFile {
+  const mode = modeOf(file, groupWrite);
+  const handle = openSync(temporary, 'wx', mode);
+  try {
+    if (content.length > 0) writeFileSync(handle, content);
+    return recordOf(file, { sha256: hash('sha256', content), inputs: undefined }, { handle, mode, groupWrite });
+  } finally {
+    closeSync(handle);
+  }
+}
+
 async function stageFile(file: DesiredFile, temporary: string, options: StagingOptions): Promise<OwnedFile> {
-  const mode = (file.executable ? 0o755 : 0o644) | (options.groupWrite ? 0o020 : 0);
+  const mode = modeOf(file, options.groupWrite);
   const handle = openSync(temporary, 'wx', mode);
   try {
     let written = 0;
@@ -51,19 +72,34 @@ async function stageFile(file: DesiredFile, temporary: string, options: StagingO
       written += chunk.length;
       return written > SYNCHRONOUS_BYTES ? writeLater(handle, chunk) : writeFileSync(handle, chunk);
     });
-    const stats = fstatSync(handle);
-    // The mask of the process may have taken bits away.
-    if ((stats.mode & 0o777) !== mode) fchmodSync(handle, mode);
-    const record = recordOf(file, delivered, fingerprintOf(stats));
-    return options.groupWrite ? { ...record, groupWrite: true } : record;
+    return recordOf(file, delivered, { handle, mode, groupWrite: options.groupWrite });
   } finally {
     closeSync(handle);
   }
 }
 
-function recordOf(file: DesiredFile, { sha256, inputs }: PreviewedContent, fingerprint: Fingerprint): OwnedFile {
+const modeOf = ({ executable }: DesiredFile, groupWrite: boolean): number =>
+  (executable ? 0o755 : 0o644) | (groupWrite ? 0o020 : 0);
+
+/** What the manifest will say of a file that is written; its mode is final then. */
+function recordOf(
+  file: DesiredFile,
+  { sha256, inputs }: PreviewedContent,
+  { handle, mode, groupWrite }: Written,
+): OwnedFile {
+  const stats = fstatSync(handle);
+  // The mask of the process may have taken bits away.
+  if ((stats.mode & 0o777) !== mode) fchmodSync(handle, mode);
   const { path, source, blob, executable, patches } = file;
-  return { path, source, blob, inputs, patches: patches?.hash, sha256, executable, fingerprint };
+  const fingerprint = fingerprintOf(stats);
+  const record = { path, source, blob, inputs, patches: patches?.hash, sha256, executable, fingerprint };
+  return groupWrite ? { ...record, groupWrite } : record;
+}
+
+interface Written {
+  handle: number;
+  mode: number;
+  groupWrite: boolean;
 }
 
 const CONCURRENCY = 16;

@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs';
 import { TransientError } from '../../shared/errors.ts';
 import type { Folder } from './folder.ts';
 import { Pacer } from './pacer.ts';
-import { isExpendable, putAside } from './set-aside.ts';
+import { isExpendable, isOwn, putAside } from './set-aside.ts';
 
 /** Opens a folder with the agent's own files. */
 interface AgentFolders {
@@ -141,18 +141,23 @@ async function removeFolder(root: AgentFolders, all: Folder, name: string): Prom
 /** Only what is known to be the agent's is removed. Anything else was caught while it took the place of a file: it is put aside. */
 async function emptyFolder(root: AgentFolders, name: string, folder: Folder): Promise<void> {
   const pacer = new Pacer();
-  for (const path of folder.isAlive ? folder.paths() : []) {
-    const entry = path.toString().slice(folder.at('').length);
-    const stats = lstatSync(path, { throwIfNoEntry: false });
-    if (stats && isExpendable(entry, stats)) folder.unlink(entry);
-    else if (stats) {
-      const kept = root.openAgentFolder(KEPT);
-      try {
-        putAside(path, { staging: name, name: entry, kept });
-      } finally {
-        kept.close();
-      }
-    }
+  for (const entry of folder.isAlive ? folder.rawNames() : []) {
+    if (!isOwn(entry) || !folder.unlinkUnlessFolder(entry)) takeOut(entry, { root, name, folder });
     if (pacer.isDue) await pacer.rest();
+  }
+}
+
+function takeOut(entry: string, { root, name, folder }: { root: AgentFolders; name: string; folder: Folder }): void {
+  const path = folder.rawPath(entry);
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  const text = path.toString().slice(folder.at('').length);
+  if (stats && isExpendable(text, stats)) folder.unlink(text);
+  else if (stats) {
+    const kept = root.openAgentFolder(KEPT);
+    try {
+      putAside(path, { staging: name, name: text, kept });
+    } finally {
+      kept.close();
+    }
   }
 }

@@ -1,6 +1,7 @@
-import { closeSync, constants, ftruncateSync, lstatSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, ftruncateSync, lstatSync, openSync, writeSync } from 'node:fs';
 import * as v from 'valibot';
 import { WaitingError } from '../../shared/errors.ts';
+import { readText } from '../../shared/io/read-text.ts';
 import type { Identity } from '../plan/template-values.ts';
 import type { DataRoot } from './data-root.ts';
 import type { Folder } from './folder.ts';
@@ -226,22 +227,9 @@ const highest = (numbers: number[]): number => numbers.reduce((high, number) => 
 
 function readLatest(folder: Folder): Latest | undefined {
   const generation = latestGeneration(folder);
-  return generation === undefined ? undefined : { generation, text: readText(folder.at(nameOf(generation))) };
-}
-
-/** Neither follows a link nor waits for a pipe; what cannot be read says nothing, and may stand still. */
-function readText(path: string): string {
-  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
-  let descriptor: number | undefined;
-  try {
-    descriptor = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-    const bytes = Buffer.alloc(MAX_TEXT_BYTES);
-    return bytes.toString('utf8', 0, readSync(descriptor, bytes));
-  } catch {
-    return '';
-  } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
-  }
+  if (generation === undefined) return undefined;
+  // What says nothing may stand still.
+  return { generation, text: readText(folder.at(nameOf(generation)), MAX_TEXT_BYTES) };
 }
 
 function parseOwner(text: string): v.InferOutput<typeof ownerSchema> | undefined {

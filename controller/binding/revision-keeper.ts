@@ -1,8 +1,11 @@
+import { buffer } from 'node:stream/consumers';
+import * as v from 'valibot';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
+import { readJson } from '../../shared/domain/read-json.ts';
 import { revisionName, syncRevision } from '../../shared/domain/sync-revision.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import { type KubernetesClient, METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
@@ -25,6 +28,7 @@ export class RevisionKeeper {
   readonly #client: KubernetesClient;
   /** What was there when it was looked for last. */
   readonly #kept = new Map<ObjectKey, Kept>();
+  #reading: Promise<unknown> = Promise.resolve();
 
   constructor(client: KubernetesClient) {
     this.#client = client;
@@ -33,20 +37,23 @@ export class RevisionKeeper {
   /** Sees to it that the present revision is there; never throws. */
   async keep(key: ObjectKey, gatewaySync: ObservedGatewaySync, log: Logger): Promise<Access & { isKept: boolean }> {
     const { uid, spec } = gatewaySync;
+    const before = this.#kept.get(key);
     if (spec.revision === undefined) {
       this.forget(key);
+      if (before?.uid === uid) await this.#delete(gatewaySync, [before.revision], log);
       return { isKept: false };
     }
     const { revision } = spec;
-    const before = this.#kept.get(key);
     const isKnown = before?.uid === uid && before.revision === revision;
     if (isKnown && performance.now() - before.lookedAt < FRESH_MS) return { isKept: true };
     try {
-      const outcome = await this.#ensure(gatewaySync, revision);
-      if (outcome === 'changed') return { isKept: false, retryAfterMs: RETRY_MS };
-      if (outcome === 'foreign')
+      const outcome = await this.#ensure(gatewaySync, { revision, known: isKnown ? before.object : undefined, log });
+      if (outcome.kind === 'changed') return { isKept: false, retryAfterMs: RETRY_MS };
+      if (outcome.kind === 'foreign')
         return { isKept: false, retryAfterMs: RETRY_MS, problem: foreign(gatewaySync, revision) };
-      this.#kept.set(key, { uid, revision, lookedAt: performance.now() });
+      if (!isKnown && (await this.#isStableGone(gatewaySync)))
+        return { isKept: false, retryAfterMs: RETRY_MS, problem: gone(gatewaySync) };
+      this.#kept.set(key, { uid, revision, object: outcome.object, lookedAt: performance.now() });
       // One that no status names is of no use any more.
       if (before?.uid === uid && !isKnown) await this.#delete(gatewaySync, [before.revision], log);
       return { isKept: true };
@@ -54,6 +61,19 @@ export class RevisionKeeper {
       log.warn({ err: error }, 'revision of spec.sync not kept');
       const message = `the ControllerRevision of spec.sync cannot be written: ${wordsOf(error)}`;
       return { isKept: false, retryAfterMs: RETRY_MS, problem: { reason: 'RevisionNotWritten', message } };
+    }
+  }
+
+  /** Whether there is no way back from a revision: whoever is not let in could not start again. */
+  async #isStableGone({ namespace, name, uid, spec, status: { rollout } }: ObservedGatewaySync): Promise<boolean> {
+    if (!rollout || rollout.stableRevision === spec.revision) return false;
+    const path = pathOf(namespace, revisionName(name, rollout.stableRevision));
+    try {
+      const { metadata } = await this.#client.get<{ metadata: ObjectMeta }>(path, { accept: METADATA_ONLY });
+      return !isOwned(metadata, uid);
+    } catch (error) {
+      if (isApiError(error, 404)) return true;
+      throw error;
     }
   }
 
@@ -87,19 +107,41 @@ export class RevisionKeeper {
     this.#kept.delete(key);
   }
 
-  /** `changed` where the resource has changed since it was seen, `foreign` where somebody else's object has the name. */
-  async #ensure(gatewaySync: ObservedGatewaySync, revision: string): Promise<'kept' | 'changed' | 'foreign'> {
-    const { namespace, name, uid, generation } = gatewaySync;
+  async #ensure(gatewaySync: ObservedGatewaySync, { revision, known, log }: Wanted): Promise<Ensured> {
+    const { namespace, name, uid } = gatewaySync;
     const path = pathOf(namespace, revisionName(name, revision));
     const found = await this.#client.get<{ metadata: ObjectMeta }>(path, { accept: METADATA_ONLY }).catch((error) => {
       if (!isApiError(error, 404)) throw error;
     });
-    if (found) return isOwned(found.metadata, uid) ? 'kept' : 'foreign';
+    if (!found) return await this.#create(gatewaySync, revision);
+    const object = found.metadata.uid;
+    if (!isOwned(found.metadata, uid)) return { kind: 'foreign' };
+    // Its data can never change.
+    if (object === known || (await this.#isTrue(path, revision))) return { kind: 'kept', object };
+    log.warn({ revision }, 'somebody else wrote the revision of spec.sync: it is written again');
+    await this.#client.delete(path, { body: { preconditions: { uid: object } } });
+    return await this.#create(gatewaySync, revision);
+  }
+
+  /** Whether it holds what its name says. One at a time: it may have a megabyte, and anybody may have written it. */
+  #isTrue(path: string, revision: string): Promise<boolean> {
+    const read = this.#reading.then(async () => {
+      const signal = AbortSignal.timeout(READ_MS);
+      const bytes = await buffer(await this.#client.stream({ method: 'GET', path, signal }));
+      const object = readJson(controllerRevisionSchema, bytes, BOUNDS);
+      return object !== undefined && syncRevision(object.data.sync) === revision;
+    });
+    this.#reading = read.catch(() => {});
+    return read;
+  }
+
+  async #create(gatewaySync: ObservedGatewaySync, revision: string): Promise<Ensured> {
+    const { namespace, name, uid, generation } = gatewaySync;
     // The cache has no mappings: they may be a megabyte.
     const { metadata, spec } = await this.#client.get<GatewaySync>(gatewaySyncPath(namespace, name));
     if (metadata.uid !== uid || metadata.generation !== generation || syncRevision(spec.sync) !== revision)
-      return 'changed';
-    await this.#client.create(
+      return { kind: 'changed' };
+    const created = await this.#client.create<{ metadata: ObjectMeta }>(
       pathOf(namespace),
       {
         apiVersion: 'apps/v1',
@@ -111,18 +153,36 @@ export class RevisionKeeper {
         data: { sync: spec.sync },
         revision: generation,
       },
-      { query },
+      { query, accept: METADATA_ONLY },
     );
-    return 'kept';
+    return { kind: 'kept', object: created.metadata.uid };
   }
 }
 
 interface Kept {
+  /** UID of the resource. */
   uid: string;
   revision: string;
+  /** UID of the ControllerRevision that holds it. */
+  object: string;
   /** By the monotonic clock, in milliseconds. */
   lookedAt: number;
 }
+
+interface Wanted {
+  revision: string;
+  /** UID of the ControllerRevision that was right. */
+  known: string | undefined;
+  log: Logger;
+}
+
+/** `changed` where the resource has changed since it was seen, `foreign` where somebody else's object has the name. */
+type Ensured = { kind: 'kept'; object: string } | { kind: 'changed' } | { kind: 'foreign' };
+
+const controllerRevisionSchema = v.object({ data: v.object({ sync: v.unknown() }) });
+/** No spec.sync has as many levels; its values and keys are far fewer. */
+const BOUNDS = { depth: 32, parts: 500_000 };
+const READ_MS = 15_000;
 
 /** How long a look counts, in milliseconds: somebody may delete the object. */
 const FRESH_MS = 60_000;
@@ -132,10 +192,16 @@ const foreign = ({ name }: ObservedGatewaySync, revision: string) => ({
   message: `the ControllerRevision ${revisionName(name, revision)} was made by somebody else: delete it`,
 });
 
+const gone = ({ name, status: { rollout } }: ObservedGatewaySync) => ({
+  reason: 'RevisionGone',
+  message: `the ControllerRevision ${revisionName(name, rollout?.stableRevision ?? '')} of the stable release is gone, so there would be no way back: set spec.sync to what it was, and then edit it again`,
+});
+
 const isOwned = ({ ownerReferences = [] }: ObjectMeta, uid: string): boolean =>
-  ownerReferences.some((owner) => owner.uid === uid);
+  ownerReferences.some((owner) => owner.uid === uid && owner.controller === true);
 
 function revisionsIn({ rollout, history = [] }: GatewaySyncStatus): string[] {
-  const named = rollout ? [rollout.revision, rollout.stableRevision] : [];
-  return [...new Set([...named, ...history.map(({ revision }) => revision)])];
+  const { revision, stableRevision, nextRevision } = rollout ?? {};
+  const named = [revision, stableRevision, nextRevision, ...history.map((entry) => entry.revision)];
+  return [...new Set(named)].filter((each) => each !== undefined);
 }

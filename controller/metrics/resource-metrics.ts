@@ -15,6 +15,8 @@ export const RESOURCE_METRICS = {
     'The condition Ready of a GatewaySync: 1 True, 0 False, -1 Unknown; on the leader only.',
   sync_controller_gateways: 'Gateways of a GatewaySync by state; on the leader only.',
   sync_controller_rollout_phase: 'Phase of the rollout of a GatewaySync, always 1; on the leader only.',
+  sync_controller_rollout_waiting:
+    'What the rollout of a GatewaySync waits for other than its gateways, always 1; on the leader only.',
   sync_controller_rollout_failed_gateways: 'Gateways that failed in the rollout of a GatewaySync; on the leader only.',
 } as const;
 
@@ -30,13 +32,15 @@ const SLICE = 250;
 export async function renderResources(resources: Iterable<SampledResource>): Promise<Buffer> {
   const all = [...resources];
   const conditions = new Map<string, number>();
-  const [ready, gateways, phases, failed]: [Buffer[], Buffer[], Buffer[], Buffer[]] = [[], [], [], []];
+  const [ready, gateways]: [Buffer[], Buffer[]] = [[], []];
+  const [phases, waits, failed]: [Buffer[], Buffer[], Buffer[]] = [[], [], []];
   for (let first = 0; first < all.length; first += SLICE) {
     if (first > 0) await nextTurn();
     const slice = all.slice(first, first + SLICE);
     ready.push(bytesOf(slice.flatMap(readyOf)));
     gateways.push(bytesOf(slice.flatMap(gatewaysOf)));
     phases.push(bytesOf(slice.flatMap(phaseOf)));
+    waits.push(bytesOf(slice.flatMap(waitOf)));
     failed.push(bytesOf(slice.flatMap(failedOf)));
     for (const { status } of slice) countConditions(status, conditions);
   }
@@ -46,6 +50,7 @@ export async function renderResources(resources: Iterable<SampledResource>): Pro
     ...[headOf('sync_controller_gatewaysync_ready'), ...ready],
     ...[headOf('sync_controller_gateways'), ...gateways],
     ...[headOf('sync_controller_rollout_phase'), ...phases],
+    ...[headOf('sync_controller_rollout_waiting'), ...waits],
     ...[headOf('sync_controller_rollout_failed_gateways'), ...failed],
   ]);
 }
@@ -75,6 +80,11 @@ function gatewaysOf(resource: SampledResource): string[] {
 function phaseOf(resource: SampledResource): string[] {
   const { rollout } = resource.status;
   return rollout ? [`sync_controller_rollout_phase{${ownLabels(resource)},phase="${rollout.phase}"} 1`] : [];
+}
+
+function waitOf(resource: SampledResource): string[] {
+  const { waitsFor } = resource.status.rollout ?? {};
+  return waitsFor ? [`sync_controller_rollout_waiting{${ownLabels(resource)},reason="${waitsFor}"} 1`] : [];
 }
 
 function failedOf(resource: SampledResource): string[] {

@@ -2,11 +2,12 @@ import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts'
 import { type Followed, type Resolution, resolve } from '../intent/resolution.ts';
 import { windowProblems } from '../rollout/windows.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import { conditionOf, judgeConditions, mergeConditions, wholeSeconds } from './conditions.ts';
+import { judgeConditions } from './conditions.ts';
 import { discoverGateways, listed } from './discover-gateways.ts';
+import { conditionOf, mergeConditions, wholeSeconds } from './merge-conditions.ts';
 import type { Observation } from './observation.ts';
 import { type RolledOut, rollOut } from './roll-out.ts';
-import { podTransitions, type Transition, transitionsOf } from './transitions.ts';
+import { orderTransitions, podTransitions, type Transition, transitionsOf } from './transitions.ts';
 
 /** What is to be done about a resource. */
 export interface Decision {
@@ -45,6 +46,7 @@ export function decide(observation: Observation, now: number): Decision {
   return {
     status,
     transitions: [
+      ...orderTransitions(gatewaySync.status, status, authorsOf(observation)),
       ...transitionsOf(gatewaySync.status, status),
       ...podTransitions(gatewaySync.status, status, observation.pods),
     ],
@@ -53,6 +55,12 @@ export function decide(observation: Observation, now: number): Decision {
     lookAgainInMs: 'lookAgainInMs' in resolution ? resolution.lookAgainInMs : undefined,
     wakeInMs: rolledOut.wakeInMs,
   };
+}
+
+/** Who gave the orders, as far as that can be believed. */
+function authorsOf({ gatewaySync: { orderedBy = {} }, areAuthorsChecked }: Observation) {
+  if (areAuthorsChecked) return orderedBy;
+  return Object.fromEntries(Object.entries(orderedBy).map(([name, { user: _, ...author }]) => [name, author]));
 }
 
 /** Whether the commit that is followed is that of the present spec: the host said so, for this spec or just now. */

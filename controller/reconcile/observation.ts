@@ -21,4 +21,6 @@ export interface Observation {
   accessProblems: AccessProblem[];
   /** Whether the revision of `spec.sync` is kept as an object, where there are rollouts: before that none may name it. */
   isRevisionKept: boolean;
+  /** Whether a policy checks which user an annotation names, so that it can be believed. */
+  areAuthorsChecked: boolean;
 }

@@ -61,7 +61,7 @@ function releaseOf({ lastSyncCommit, lastSyncRef }: GatewaySyncStatus, revision:
 }
 
 /** Who a gateway is, as the waves see it. */
-export function gatewayOf(pod: ObservedPod, waves: NonNullable<RolloutSpec['waves']>) {
+function gatewayOf(pod: ObservedPod, waves: NonNullable<RolloutSpec['waves']>) {
   return {
     name: pod.name,
     key: rolloutKey(pod.gatewayName, pod.name),

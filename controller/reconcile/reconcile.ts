@@ -19,7 +19,8 @@ import { type Decision, decide } from './decide.ts';
 import { Looks } from './looks.ts';
 import type { Outcome } from './queue.ts';
 import { EventLimiter, recordEvent } from './record-event.ts';
-import { StatusThrottle, StatusWriter } from './status-writer.ts';
+import { StatusThrottle } from './status-throttle.ts';
+import { StatusWriter } from './status-writer.ts';
 import { appliedDelays } from './transitions.ts';
 
 export interface ReconcilerOptions {
@@ -31,6 +32,8 @@ export interface ReconcilerOptions {
   /** Whether this process may write. */
   mayWrite: () => boolean;
   bindAgents: boolean;
+  /** Whether a policy checks which user an annotation names. */
+  areAuthorsChecked: boolean;
   /** Undefined where GitHub Apps are not enabled. */
   gitTokens: GitTokenKeeper | undefined;
   /** Told how many seconds after it was made a request or a push was applied: for metrics. */
@@ -93,7 +96,9 @@ export class Reconciler {
     ];
     const accessRetries = access.map(({ retryAfterMs }) => retryAfterMs);
     const accessProblems = access.flatMap(({ problem }) => problem ?? []);
-    const decision = decide({ ...observed, accessProblems, isRevisionKept: revision.isKept }, Date.now());
+    const { areAuthorsChecked } = this.#options;
+    const facts = { ...observed, accessProblems, isRevisionKept: revision.isKept, areAuthorsChecked };
+    const decision = decide(facts, Date.now());
     const { status, holdForMs, retryAfterMs, lookAgainInMs, wakeInMs } = decision;
     if (observed.answer?.kind !== 'asking')
       this.#looks.plan(key, lookAgainInMs === undefined ? undefined : performance.now() + lookAgainInMs);
@@ -102,7 +107,7 @@ export class Reconciler {
     if (waitMs > 0) return { requeueAfterMs: waitMs, isPutOff: true };
     await this.#statuses.write(key, status);
     this.#announce(gatewaySync, decision, log);
-    if (gatewaySync.spec.rollout && this.#options.mayWrite()) await this.#revisions.drop(gatewaySync, status, log);
+    if (gatewaySync.status.rollout && this.#options.mayWrite()) await this.#revisions.drop(gatewaySync, status, log);
     return earliest(...accessRetries, retryAfterMs, lookAgainInMs, wakeInMs);
   }
 

@@ -1,11 +1,12 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
+import type { RolloutStatus, RolloutWait } from '../../shared/api/rollout.ts';
 import { isAdmitted } from '../rollout/admission.ts';
-import type { RolloutState } from '../rollout/rollout-input.ts';
+import type { RolloutGateway, RolloutInput, RolloutState } from '../rollout/rollout-input.ts';
 import { step } from '../rollout/step.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
 import { restsOf, type WantedFiles } from './discover-gateways.ts';
 import type { Observation } from './observation.ts';
-import { gatewayOf, rolloutInput } from './observe-rollout.ts';
+import { rolloutInput } from './observe-rollout.ts';
 
 /** What becomes of a rollout, and what each gateway is to have by it. */
 export interface RolledOut {
@@ -23,16 +24,18 @@ export function rollOut(sync: GatewaySyncStatus, observation: Observation, { now
     return { fields: {}, wantedOf: () => ({ commit: sync.lastSyncCommit }), wakeInMs: undefined };
   }
   const state = before.rollout && { rollout: before.rollout, history: before.history ?? [] };
-  // Nothing moves by a spec that is not judged yet, or whose revision nobody could read.
-  const mayMove = !spec.paused && isRevisionKept && sync.observedGeneration === generation;
-  // New mappings never meet an old commit; what is under way goes on.
-  const wanted = isResolved ? sync : { ...sync, lastSyncCommit: undefined };
-  const next = mayMove && (state || isResolved) ? takeOn(state, { sync: wanted, observation, now }) : undefined;
-  const kept = next ?? state;
+  // Nothing moves by a spec that is not judged yet.
+  const mayMove = !spec.paused && sync.observedGeneration === generation;
+  // New mappings never meet an old commit, and nobody could read a revision that is not kept; what is under way goes on.
+  const mayBegin = isResolved && isRevisionKept;
+  const wanted = mayBegin ? sync : { ...sync, lastSyncCommit: undefined };
+  const input = rolloutInput({ sync: wanted, observation, now, restOf: restsOf(gatewaySync) });
+  const next = mayMove && (state || mayBegin) ? step(state, input) : undefined;
+  const kept = next ? noted(next, observation, input) : state;
   if (!kept) return { fields: {}, wantedOf: () => ({ commit: undefined }), wakeInMs: undefined };
   return {
     fields: { ...kept, ...requestOf(sync, kept) },
-    wantedOf: (pod) => wantedBy(kept, observation, pod),
+    wantedOf: wantedBy(kept, input.gateways),
     wakeInMs: next?.wakeInMs,
   };
 }
@@ -44,22 +47,48 @@ interface Moment {
   isResolved: boolean;
 }
 
-interface Situation {
-  sync: GatewaySyncStatus;
-  observation: Observation;
-  now: number;
+/**
+ * Notes which commit was approved, so that it is told once, which revision was kept ahead, so that it goes again, and
+ * what is waited for.
+ */
+function noted(
+  { rollout, history }: RolloutState,
+  { gatewaySync: { orders, spec }, isRevisionKept }: Observation,
+  input: RolloutInput,
+): RolloutState {
+  const { handled: { approve: _, ...others } = {}, nextRevision: __, waitsFor: ___, ...rest } = rollout;
+  const wait = waitOf(rest, input);
+  const handled = { ...others, ...(orders?.approve !== undefined && { approve: orders.approve }) };
+  const isAhead = isRevisionKept && spec.revision !== rollout.revision && spec.revision !== rollout.stableRevision;
+  return {
+    rollout: {
+      ...rest,
+      ...(Object.keys(handled).length > 0 && { handled }),
+      ...(isAhead && { nextRevision: spec.revision }),
+      ...(wait && { waitsFor: wait }),
+    },
+    history,
+  };
 }
 
-function takeOn(state: RolloutState | undefined, { sync, observation, now }: Situation) {
-  return step(state, rolloutInput({ sync, observation, now, restOf: restsOf(observation.gatewaySync) }));
+function waitOf({ phase, nextCommit, givenUp }: RolloutStatus, input: RolloutInput): RolloutWait | undefined {
+  const { gateways, window, wanted } = input;
+  const isOver = phase === 'Complete' || phase === 'Stopped' || phase === 'RolledBack';
+  if (phase === 'RollingBack' || (isOver && nextCommit === undefined)) return undefined;
+  if (gateways.some(({ isOutdated }) => isOutdated)) return 'Agents';
+  if (nextCommit === undefined) {
+    if (phase === 'AwaitingApproval') return 'Approval';
+    return phase === 'AwaitingWindow' ? 'Window' : undefined;
+  }
+  if (wanted && givenUp?.includes(`${wanted.commit} ${wanted.revision}`)) return 'Retry';
+  return window.isOpen ? 'Approval' : 'Window';
 }
 
-function wantedBy({ rollout }: RolloutState, { gatewaySync }: Observation, pod: ObservedPod): WantedFiles {
-  const gateway = gatewayOf(pod, gatewaySync.spec.rollout?.waves ?? []);
-  const { commit, revision, stableCommit, stableRevision } = rollout;
-  return isAdmitted(gateway, rollout.admission)
-    ? { commit, revision }
-    : { commit: stableCommit, revision: stableRevision };
+/** Who is not among the gateways has ended, and is told nothing. */
+function wantedBy({ rollout }: RolloutState, gateways: readonly RolloutGateway[]): (pod: ObservedPod) => WantedFiles {
+  const { commit, revision, stableCommit, stableRevision, admission } = rollout;
+  const admitted = new Set(gateways.flatMap((gateway) => (isAdmitted(gateway, admission) ? gateway.name : [])));
+  return ({ name }) => (admitted.has(name) ? { commit, revision } : { commit: stableCommit, revision: stableRevision });
 }
 
 /** Who asked for a commit is told that it failed. */

@@ -5,7 +5,8 @@ import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import { type KubernetesClient, METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
-import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+import { type ObservedGatewaySync, projectGatewaySync } from '../watch/observed-gateway-sync.ts';
+import { mergePatchOf } from './merge-patch.ts';
 
 export interface StatusWriterOptions {
   client: KubernetesClient;
@@ -99,8 +100,9 @@ export class StatusWriter {
         this.#written.set(key, outcome.written);
         break;
       }
-      // Whom a rollout lets in depends on what it was: what another leader made of it has to be judged first.
-      if (mergePatchOf(stored.status.rollout, outcome.live.status.rollout) !== undefined) throw outcome.conflict;
+      // Whom a rollout lets in depends on what it was, and on what people ask for: that has to be judged first.
+      const isRollout = mergePatchOf(stored.status.rollout, status.rollout) !== undefined;
+      if (isRolledOn(stored, outcome.live) || (isRollout && isAskedElse(stored, outcome.live))) throw outcome.conflict;
       stored = outcome.live;
     }
     this.#rightful.delete(key);
@@ -118,13 +120,15 @@ export class StatusWriter {
       const { metadata } = await client.mergePatch<Pick<GatewaySync, 'metadata'>>(`${path}/status`, body, {
         ...{ query, accept: METADATA_ONLY },
       });
-      return { kind: 'written', written: storedOf({ metadata, status }) };
+      return { kind: 'written', written: { uid, resourceVersion: metadata.resourceVersion, status } };
     } catch (conflict) {
       if (isApiError(conflict, 404)) return { kind: 'gone' };
       if (!isApiError(conflict, 409) || attempt >= ATTEMPTS) throw conflict;
       const live = await client.get<GatewaySync>(path).catch(ignoreAbsence);
       // Created again under the same name: the watch brings it.
-      return live?.metadata.uid === uid ? { kind: 'changed', live: storedOf(live), conflict } : { kind: 'gone' };
+      return live?.metadata.uid === uid
+        ? { kind: 'changed', live: projectGatewaySync(live), conflict }
+        : { kind: 'gone' };
     }
   }
 
@@ -137,26 +141,24 @@ export class StatusWriter {
   }
 }
 
-type Stored = Written & Pick<ObservedGatewaySync, 'namespace' | 'name'>;
+type Stored = Written & Pick<ObservedGatewaySync, 'namespace' | 'name' | 'generation' | 'orders'>;
+
+const isRolledOn = (before: Stored, now: Stored): boolean =>
+  mergePatchOf(before.status.rollout, now.status.rollout) !== undefined;
+
+const isAskedElse = (before: Stored, now: Stored): boolean =>
+  before.generation !== now.generation || mergePatchOf(before.orders ?? {}, now.orders ?? {}) !== undefined;
 
 type Outcome =
-  | { kind: 'written'; written: Stored }
+  | { kind: 'written'; written: Written }
   | { kind: 'changed'; live: Stored; conflict: unknown }
   | { kind: 'gone' };
 
 /** What a status is to be, and the patch that makes it of the one that is stored. */
 interface Change {
   status: GatewaySyncStatus;
-  patch: Json;
+  patch: unknown;
 }
-
-const storedOf = ({
-  metadata: { namespace, name, uid, resourceVersion },
-  status = {},
-}: Pick<GatewaySync, 'metadata' | 'status'>): Stored => ({
-  ...{ namespace, name, uid, resourceVersion },
-  status,
-});
 
 function ignoreAbsence(error: unknown): undefined {
   if (!isApiError(error, 404)) throw error;
@@ -165,80 +167,4 @@ function ignoreAbsence(error: unknown): undefined {
 /** Of another resource of the same name nothing counts. */
 function isLater(written: Written, seen: ObservedGatewaySync): boolean {
   return written.uid === seen.uid && BigInt(written.resourceVersion) > BigInt(seen.resourceVersion);
-}
-
-/** Time between two writes that are only about the fleet, in milliseconds. */
-const PERIOD_MS = 1_000;
-
-/**
- * Holds back writes that are only about the fleet: a hundred agents that report within a second make one write. What
- * people and agents wait for (a commit, an answer to a request) is written at once.
- */
-export class StatusThrottle {
-  readonly #writtenAt = new Map<ObjectKey, number>();
-
-  /** Milliseconds to wait before the write; 0 to write now. */
-  waitFor(key: ObjectKey, before: GatewaySyncStatus, after: GatewaySyncStatus, now: number): number {
-    if (awaited(before) !== awaited(after) || mergePatchOf(before, after) === undefined) return 0;
-    const last = this.#writtenAt.get(key);
-    const wait = last === undefined ? 0 : last + PERIOD_MS - now;
-    if (wait > 0) return wait;
-    this.#writtenAt.set(key, now);
-    return 0;
-  }
-
-  forget(key: ObjectKey): void {
-    this.#writtenAt.delete(key);
-  }
-}
-
-function awaited({
-  observedGeneration,
-  observedRef,
-  target,
-  lastSyncCommit,
-  lastRequest,
-  lastPush,
-  refResolutionStatus,
-  rollout,
-  conditions,
-}: GatewaySyncStatus): string {
-  const refResolved = conditions?.find(({ type }) => type === 'RefResolved');
-  return JSON.stringify([
-    ...[observedGeneration, observedRef, target, lastSyncCommit, lastRequest, lastPush, refResolutionStatus],
-    refResolved?.status,
-    refResolved?.reason,
-    ...[rollout?.number, rollout?.phase, rollout?.wave],
-  ]);
-}
-
-type Json = unknown;
-
-/**
- * The JSON merge patch (RFC 7386) that turns `before` into `after`; undefined where nothing differs. Lists are
- * replaced as a whole.
- */
-export function mergePatchOf(before: Json, after: Json): Json | undefined {
-  if (!isObject(before) || !isObject(after)) return equal(before, after) ? undefined : after;
-  const patch: Record<string, Json> = {};
-  for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    if (after[key] === undefined) {
-      if (before[key] !== undefined) patch[key] = null;
-      continue;
-    }
-    const difference = mergePatchOf(before[key], after[key]);
-    if (difference !== undefined) patch[key] = difference;
-  }
-  return Object.keys(patch).length > 0 ? patch : undefined;
-}
-
-function isObject(value: Json): value is Record<string, Json> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function equal(a: Json, b: Json): boolean {
-  if (a === b) return true;
-  if (Array.isArray(a) && Array.isArray(b))
-    return a.length === b.length && a.every((item, index) => mergePatchOf(item, b[index]) === undefined);
-  return false;
 }

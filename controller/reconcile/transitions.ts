@@ -1,6 +1,8 @@
 import type { GatewaySyncStatus, RequestOutcome } from '../../shared/api/gateway-sync-status.ts';
+import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
+import type { Author, ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
-import { conditionOf } from './conditions.ts';
+import { conditionOf } from './merge-conditions.ts';
 
 /** A change that people want to hear of: an event and a log line. */
 export interface Transition {
@@ -66,6 +68,32 @@ function rolloutTransition(
   return { type: isBad ? 'Warning' : 'Normal', reason: `Rollout${is.phase}`, message: is.message ?? is.summary };
 }
 
+const ORDERS = {
+  approve: { reason: 'RolloutApproved', what: (value: string) => `commit ${value} was approved` },
+  rollback: { reason: 'RollbackOrdered', what: (value: string) => `${ROLLOUT_ANNOTATIONS.rollback}: ${value} was set` },
+  retry: { reason: 'RetryOrdered', what: (value: string) => `${ROLLOUT_ANNOTATIONS.retry}: ${value} was set` },
+} as const;
+
+/** One for each order of people that is noted for the first time, with who gave it. */
+export function orderTransitions(
+  { rollout: was }: GatewaySyncStatus,
+  { rollout: is }: GatewaySyncStatus,
+  authors: NonNullable<ObservedGatewaySync['orderedBy']>,
+): Transition[] {
+  if (!was) return [];
+  return (['approve', 'rollback', 'retry'] as const).flatMap((order) => {
+    const value = is?.handled?.[order];
+    if (value === undefined || value === was.handled?.[order]) return [];
+    const { reason, what } = ORDERS[order];
+    return [{ type: 'Normal' as const, reason, message: `${what(value)}${wordsOf(authors[order])}` }];
+  });
+}
+
+function wordsOf({ user, manager }: Author = {}): string {
+  if (user !== undefined) return ` by ${user}`;
+  return manager === undefined ? '' : ` (by the client ${manager})`;
+}
+
 const outcomes: Partial<Record<RequestOutcome, Transition['type']>> = {
   Applied: 'Normal',
   Ignored: 'Warning',
@@ -100,6 +128,8 @@ function readinessTransitions(before: GatewaySyncStatus, after: GatewaySyncStatu
   const [was, is] = [conditionOf(before.conditions, 'Ready'), conditionOf(after.conditions, 'Ready')];
   if (!is || (was?.status === is.status && was.reason === is.reason)) return [];
   if (TOLD_APART.some((type) => is.reason === conditionOf(after.conditions, type)?.reason)) return [];
+  // The phase has its own event.
+  if (is.reason === `Rollout${after.rollout?.phase}`) return [];
   if (is.status === 'False') return [{ type: 'Warning', reason: is.reason, message: is.message }];
   if (is.status === 'True' && is.reason === 'Synced')
     return [{ type: 'Normal', reason: 'Synced', message: is.message }];

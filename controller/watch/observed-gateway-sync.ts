@@ -1,7 +1,7 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { GatewaySync, GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
-import { REQUEST_ANNOTATIONS, ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
+import { REQUEST_ANNOTATIONS, ROLLOUT_ANNOTATIONS, setByAnnotation } from '../../shared/api/names.ts';
 import type { ManagedFieldsEntry } from '../../shared/api/object-meta.ts';
 import type { Profile } from '../../shared/api/sync.ts';
 import { resolveProfile } from '../../shared/domain/resolve-profile.ts';
@@ -56,7 +56,7 @@ type ObservedGateway = Pick<GatewaySyncSpec['gateway'], 'port' | 'tls' | 'api'> 
   reload?: { requests?: { headersFrom?: Pick<Header, 'secretRef'>[] | undefined }[] | undefined } | undefined;
 };
 
-/** What the controller uses of a spec, 80 kB at most. */
+/** What the controller uses of a spec, 130 kB at most. */
 export type ObservedSpec = Pick<GatewaySyncSpec, 'polling' | 'webhook' | 'agent' | 'paused' | 'rollout' | 'history'> & {
   git: ObservedGit;
   gateway: ObservedGateway;
@@ -67,6 +67,14 @@ export type ObservedSpec = Pick<GatewaySyncSpec, 'polling' | 'webhook' | 'agent'
 
 /** What people ask of a rollout. */
 type Orders = { [Name in keyof typeof ROLLOUT_ANNOTATIONS]?: string };
+
+/** Who set an annotation. */
+export interface Author {
+  /** The user, as an annotation says: anybody's to write, unless a policy checks it. */
+  user?: string;
+  /** The client. */
+  manager?: string;
+}
 
 /** The fields of a GatewaySync that the controller uses; the mappings and managedFields are boiled down. */
 export interface ObservedGatewaySync {
@@ -83,6 +91,8 @@ export interface ObservedGatewaySync {
   request?: RequestAnnotations & Origin;
   push?: PushAnnotations & Origin;
   orders?: Orders;
+  /** Who gave them. */
+  orderedBy?: { [Name in keyof Orders]?: Author };
   /** When spec.git.ref was last written, in milliseconds since the epoch; whole seconds. */
   refWrittenAt?: number;
   /** The same of spec.git.repo. */
@@ -130,13 +140,24 @@ export function projectSpec({ git, gateway, sync, ...rest }: GatewaySyncSpec): O
 function ordersOf(
   metadata: GatewaySync['metadata'],
   { rollout }: GatewaySyncSpec,
-): Pick<ObservedGatewaySync, 'orders'> {
+): Pick<ObservedGatewaySync, 'orders' | 'orderedBy'> {
   if (!rollout) return {};
   const orders = Object.entries(ROLLOUT_ANNOTATIONS).flatMap(([name, annotation]) => {
     const value = clip(textOf(metadata.annotations?.[annotation]), MAX_ORDER);
-    return value === undefined ? [] : [[name, value]];
+    return value === undefined ? [] : [{ name, value, author: authorOf(metadata, annotation) }];
   });
-  return orders.length > 0 ? { orders: Object.fromEntries(orders) } : {};
+  if (orders.length === 0) return {};
+  return {
+    orders: Object.fromEntries(orders.map(({ name, value }) => [name, value])),
+    orderedBy: Object.fromEntries(orders.map(({ name, author }) => [name, author])),
+  };
+}
+
+function authorOf({ annotations, managedFields }: GatewaySync['metadata'], annotation: string): Author {
+  return withoutUndefined({
+    user: clip(textOf(annotations?.[setByAnnotation(annotation)]), BOUNDS.text),
+    manager: clip(ownerOfAnnotation(managedFields, annotation)?.manager, BOUNDS.text),
+  });
 }
 
 /** Characters of an order: a commit at most. */

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { startGuarded } from '../testbed/guarded-process.ts';
 import { makeTemporaryFolder } from '../testbed/temporary-folder.ts';
+import { longestFirst } from './longest-first.ts';
 import type { Tally } from './tally.ts';
 import type { TestOutput } from './test-output.ts';
 
@@ -31,12 +32,13 @@ export async function runNodeTests(files: string[], { flags, env, concurrency, o
       ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
       ...[`--test-reporter=${reporter}`, `--test-reporter-destination=${file}`],
       `--test-concurrency=${concurrency}`,
-      '--test-timeout=120000',
+      // It ends what hangs, also on a machine with much else to do.
+      '--test-timeout=300000',
     ];
     // Each test file is a process, which compiles a hundred modules: two thirds of what a small one costs.
     const environment = { ...process.env, NODE_COMPILE_CACHE: path.join(root, 'node_modules/.cache/compiled'), ...env };
     const options = { cwd: root, env: environment, output: output.isHeld ? 'pipe' : 'inherit' } as const;
-    const runner = startGuarded(process.execPath, [...args, ...flags, ...files], options);
+    const runner = startGuarded(process.execPath, [...args, ...flags, ...longestFirst(files, root)], options);
     runner.child.ref();
     const { stdout, stderr } = runner.child;
     await Promise.all([stdout, stderr].map((stream) => stream && output.take(stream)));

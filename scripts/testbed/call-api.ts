@@ -50,20 +50,25 @@ async function readAccess({ kubeconfig, caFile }: ServerDetails): Promise<Access
   return { agent, token: users[0]?.user.token ?? '' };
 }
 
-function send(
-  server: string,
-  { agent, token }: Access,
-  { method = 'GET', path, query, body, contentType = 'application/json' }: ApiCall,
-): Promise<{ status: number; body: string }> {
+/** It ends what hangs; the machine may have much else to do. */
+const TIMEOUT_MS = 60_000;
+
+function send(server: string, access: Access, call: ApiCall): Promise<{ status: number; body: string }> {
+  const { agent, token } = access;
+  const { method = 'GET', path, query, body, contentType = 'application/json' } = call;
   const url = new URL(path, server);
   url.search = new URLSearchParams(query).toString();
   const headers = { authorization: `Bearer ${token}`, ...(body !== undefined && { 'content-type': contentType }) };
   return new Promise((resolve, reject) => {
-    const outgoing = request(url, { method, headers, agent, timeout: 30_000 }, (response) => {
+    const outgoing = request(url, { method, headers, agent, timeout: TIMEOUT_MS }, (response) => {
       text(response).then((answer) => resolve({ status: response.statusCode ?? 0, body: answer }), reject);
     });
-    outgoing.on('timeout', () => outgoing.destroy(new Error(`${method} ${path}: no answer within 30 s`)));
-    outgoing.on('error', reject);
+    outgoing.on('timeout', () => outgoing.destroy(new Error(`${method} ${path}: no answer within ${TIMEOUT_MS} ms`)));
+    outgoing.on('error', (error: NodeJS.ErrnoException) => {
+      // The server closed a kept connection in the moment in which it was to be used again.
+      if (outgoing.reusedSocket && error.code === 'ECONNRESET') resolve(send(server, access, call));
+      else reject(error);
+    });
     outgoing.end(body === undefined ? undefined : JSON.stringify(body));
   });
 }

@@ -27,7 +27,11 @@ export interface ApiServer extends ServerAccess {
 /** The same with the controllers and kubectl. */
 export interface ControlPlane extends ApiServer, ClusterAccess {}
 
-const readyWithinMs = 60_000;
+/** It ends what hangs; the machine may have much else to do. */
+const readyWithinMs = 120_000;
+
+/** Go collects less often, up to an amount of memory: a quarter of the processor time of an API server goes there. */
+const garbageCollection = { GOGC: '400', GOMEMLIMIT: '2GiB' };
 
 /**
  * Starts etcd and kube-apiserver on free loopback ports, and no controllers: nothing makes ServiceAccounts, collects
@@ -105,7 +109,8 @@ class Processes {
   start(binary: string, args: string[]): void {
     const name = path.basename(binary);
     if (this.#running.get(name)?.hasExited() === false) throw new Error(`${name} is already running`);
-    this.#running.set(name, startGuarded(binary, args, { output: { log: this.#log(name) }, cwd: this.dir }));
+    const env = { ...process.env, ...garbageCollection };
+    this.#running.set(name, startGuarded(binary, args, { output: { log: this.#log(name) }, cwd: this.dir, env }));
   }
 
   async kill(name: string): Promise<void> {

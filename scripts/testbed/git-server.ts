@@ -13,8 +13,12 @@ import { makeTemporaryFolder } from './temporary-folder.ts';
 /** What a client has to present: HTTP basic credentials (any user where none is named) or a bearer token. */
 type GitCredentials = { username?: string; password: string } | { token: string };
 
-/** How a server misbehaves: late (milliseconds), with a status instead of an answer, or never answering. `times` limits it. */
-type GitFault = ({ delay: number } | { status: number; headers?: Record<string, string> } | { hang: true }) & {
+/** How a server misbehaves: late (milliseconds, or until something has happened), with a status instead of an answer, or never answering. `times` limits it. */
+type GitFault = (
+  | { delay: number | Promise<unknown> }
+  | { status: number; headers?: Record<string, string> }
+  | { hang: true }
+) & {
   times?: number;
 };
 
@@ -54,7 +58,12 @@ export async function startGitServer({
 }: GitServerOptions = {}): Promise<GitServer> {
   const folder = await makeTemporaryFolder('git-server-');
   const certificates = tls ? await createCertificates(folder.path) : undefined;
-  const server = await listen({ certificates, address }, (request, response) => void answer(request, response));
+  const server = await listen(
+    { certificates, address },
+    (request, response) =>
+      // A test's own answer may fail where the client is gone.
+      void answer(request, response).catch(() => response.destroy()),
+  );
   const gitServer: GitServer = {
     url: `${tls ? 'https' : 'http'}://127.0.0.1:${(server.address() as AddressInfo).port}`,
     caFile: certificates?.caFile,
@@ -111,7 +120,7 @@ async function misbehave(server: GitServer, response: ServerResponse): Promise<b
   if (!fault) return false;
   if (fault.times !== undefined) server.fault = fault.times > 1 ? { ...fault, times: fault.times - 1 } : undefined;
   if ('delay' in fault) {
-    await sleep(fault.delay);
+    await (typeof fault.delay === 'number' ? sleep(fault.delay) : fault.delay);
     // The client may have given up.
     return response.destroyed;
   }

@@ -15,7 +15,7 @@ interface Definition {
   status?: { conditions?: { type: string; status: string }[] };
 }
 
-/** Installs the CRDs of the checkout, as a kubeconfig allows, and waits until they are served, for 30 s at most. */
+/** Installs the CRDs of the checkout, as a kubeconfig allows, and waits until they are served, for a minute at most. */
 export async function installCrds({ kubeconfig }: { kubeconfig: string }): Promise<void> {
   const client = clientOf(kubeconfig, { userAgent: 'testbed' });
   const files = (await readdir(folder)).map((file) => readFile(path.join(folder, file), 'utf8'));
@@ -27,8 +27,8 @@ async function installCrd(client: KubernetesClient, definition: Definition): Pro
   const { name } = definition.metadata;
   const at = groupPath('apiextensions.k8s.io/v1', 'customresourcedefinitions', undefined, name);
   await serverSideApply(client, at, definition, { fieldManager: 'testbed' });
-  for (const deadline = Date.now() + 30_000; !isEstablished(await client.get<Definition>(at)); await sleep(100)) {
-    if (Date.now() > deadline) throw new Error(`The CRD ${name} is not served after 30 s.`);
+  for (const deadline = Date.now() + 60_000; !isEstablished(await client.get<Definition>(at)); await sleep(100)) {
+    if (Date.now() > deadline) throw new Error(`The CRD ${name} is not served after a minute.`);
   }
 }
 

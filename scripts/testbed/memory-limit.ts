@@ -35,7 +35,9 @@ export async function makeCgroup(): Promise<{ flags: string[]; remove: () => Pro
       await writeFile(`${group}/${limit}`, String(LIMIT_KB * 1024));
       await access(`${group}/cgroup.procs`, constants.W_OK);
       const join = `import {writeFileSync} from 'node:fs'; writeFileSync('${group}/cgroup.procs', String(process.pid))`;
-      return { flags: ['--import', `data:text/javascript,${encodeURIComponent(join)}`], remove: () => rmdir(group) };
+      const flags = ['--import', `data:text/javascript,${encodeURIComponent(join)}`];
+      // What the program started may still be ending.
+      return { flags, remove: () => rmdir(group).catch(() => {}) };
     } catch {
       // not mounted, or not ours to change
     }

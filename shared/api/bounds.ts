@@ -50,6 +50,8 @@ export const BOUNDS = {
   windows: 16,
   /** Labels, conditions, or values of one condition, of a selector. */
   selector: 16,
+  /** Characters of one selector: the controller keeps those of all resources. */
+  selectorLength: 1_024,
   /** Gateways that a rollout may put up with. */
   failures: 100,
   /** Commits that can be gone back to. */

@@ -29,6 +29,9 @@ export const ROLLOUT_ANNOTATIONS = {
   retry: 'sync.io/retry-rollout',
 } as const;
 
+/** Annotation next to one of these: the user who set it, where a policy of the chart checks that. */
+export const setByAnnotation = (annotation: string): string => `${annotation}-by`;
+
 /** Version of the first agent that knows rollouts: earlier ones follow the newest commit, whatever the waves say. */
 export const AGENT_KNOWS_ROLLOUTS = '0.1.0';
 

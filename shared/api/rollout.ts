@@ -51,6 +51,10 @@ const selectorSchema = v.pipe(
       ),
     ),
   }),
+  cel({
+    rule: `(has(self.matchLabels) ? self.matchLabels.map(key, size(key) + size(self.matchLabels[key])).sum() : 0) + (has(self.matchExpressions) ? self.matchExpressions.map(each, size(each.key) + (has(each.values) ? each.values.map(value, size(value)).sum() : 0)).sum() : 0) <= ${BOUNDS.selectorLength}`,
+    message: `must have at most ${BOUNDS.selectorLength} characters in all keys and values together`,
+  }),
   v.description('Which pods, by their labels.'),
 );
 
@@ -156,6 +160,10 @@ export const ROLLOUT_PHASES = [
 ] as const;
 export type RolloutPhase = (typeof ROLLOUT_PHASES)[number];
 
+/** What only people, a new pod or a window can end. */
+const ROLLOUT_WAITS = ['Approval', 'Window', 'Agents', 'Retry'] as const;
+export type RolloutWait = (typeof ROLLOUT_WAITS)[number];
+
 const message = text('Who is waited for, why, and since when.', BOUNDS.message);
 const commit = (description: string) => text(description, 64);
 const revision = (description: string) => text(description, 64);
@@ -176,6 +184,15 @@ export const rolloutStatusSchema = v.pipe(
     summary: text('For the printer column: canary 2/2, soaking 10m.', 128),
     ...releaseFields,
     nextCommit: v.optional(commit('A newer commit that waits for approval or for a window.')),
+    waitsFor: v.optional(
+      v.pipe(
+        v.picklist(ROLLOUT_WAITS),
+        v.description(
+          'What it waits for, other than its gateways: somebody who approves, a window, newer agents, or somebody who lets a commit that was given up be tried again.',
+        ),
+      ),
+    ),
+    nextRevision: v.optional(revision('Revision of spec.sync that is kept for a release that waits.')),
     stableCommit: commit('The last commit that all gateways had verified: what those have that are not admitted.'),
     stableRef: text('The ref that led to it.', BOUNDS.ref),
     stableRevision: revision('Revision of spec.sync that belongs to it.'),
@@ -216,6 +233,7 @@ export const rolloutStatusSchema = v.pipe(
     ),
     handled: v.optional(
       v.object({
+        approve: v.optional(text('The annotation sync.io/approve that was noted.', 128)),
         rollback: v.optional(text('The annotation sync.io/rollback that was handled.', 128)),
         retry: v.optional(text('The annotation sync.io/retry-rollout that was handled.', 128)),
       }),

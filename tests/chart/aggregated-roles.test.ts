@@ -42,7 +42,6 @@ for (const [role, { may, mayNot }] of Object.entries(people)) {
     };
     await until(() => allowed(may, namespace), {
       describe: `all of ${may.join(', ')}`,
-      timeout: 30_000,
       accept: (found) => found.length === may.length,
     });
     assert.deepEqual(await allowed(mayNot, namespace), []);

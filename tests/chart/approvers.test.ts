@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
+import { ROLLOUT_ANNOTATIONS, setByAnnotation } from '../../shared/api/names.ts';
 import { gatewaySyncPath, groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { apply } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
-import { clientFor } from './support/client-for.ts';
+import { clientFor, connectAdministrator } from './support/client-for.ts';
 import { installRights } from './support/install-rights.ts';
 import { render } from './support/render.ts';
 
@@ -68,7 +68,20 @@ async function arrange(t: TestContext) {
     describe: 'the approver to be let through',
     accept: (answer) => answer === 'accepted',
   });
-  return { editor, approver };
+  const administrator = await connectAdministrator();
+  const storeAsAdministrator = (annotations: object) =>
+    administrator.mergePatch(gatewaySyncPath(namespace, 'site'), { metadata: { annotations } });
+  return { editor, approver, approverName: `system:serviceaccount:${namespace}:approver`, storeAsAdministrator };
+}
+
+async function administratorName(): Promise<string> {
+  const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
+  const path = groupPath('authentication.k8s.io/v1', 'selfsubjectreviews');
+  const { status } = await (await connectAdministrator()).create<{ status: { userInfo: { username: string } } }>(
+    path,
+    review,
+  );
+  return status.userInfo.username;
 }
 
 test('with approvers, editing alone steers no rollout', async (t) => {
@@ -91,6 +104,34 @@ test('with approvers, editing alone steers no rollout', async (t) => {
   ];
   for (const change of others) assert.equal(await editor.patch(change), 'accepted', JSON.stringify(change));
   assert.equal(await editor.create(site('another')), 'accepted');
+});
+
+test('nobody names another person as the one who approved', async (t) => {
+  const { approver, approverName } = await arrange(t);
+  const { approve, rollback } = ROLLOUT_ANNOTATIONS;
+  const annotate = (annotations: object) => approver.patch({ metadata: { annotations } });
+  for (const order of [approve, rollback]) {
+    assert.equal(await annotate({ [order]: commit, [setByAnnotation(order)]: approverName }), 'accepted');
+    const refused = new RegExp(
+      `${setByAnnotation(order)} may be set only together with the order, and to ${approverName}`,
+    );
+    assert.match(await annotate({ [order]: commit, [setByAnnotation(order)]: 'anna' }), refused);
+  }
+});
+
+test('nobody takes over what somebody else approved', async (t) => {
+  const { approver, approverName, storeAsAdministrator } = await arrange(t);
+  const { approve } = ROLLOUT_ANNOTATIONS;
+  const by = setByAnnotation(approve);
+  const annotate = (annotations: object) => approver.patch({ metadata: { annotations } });
+  await storeAsAdministrator({ [approve]: commit });
+  assert.match(await annotate({ [by]: approverName }), /may be set only together with the order/);
+  await storeAsAdministrator({ [approve]: null });
+  await storeAsAdministrator({ [approve]: commit, [by]: await administratorName() });
+  assert.match(await annotate({ [approve]: 'b'.repeat(40) }), /may be set only together with the order/);
+  assert.equal(await annotate({ [approve]: 'b'.repeat(40), [by]: approverName }), 'accepted');
+  for (const change of [{ [by]: null }, { [approve]: null }, { [approve]: 'b'.repeat(40), [by]: null }])
+    assert.equal(await annotate(change), 'accepted', JSON.stringify(change));
 });
 
 test('approvers are installed only where they are asked for', async () => {

@@ -50,17 +50,15 @@ test('the controller does all its work with the rights and the environment that 
   await apply(injectedPod(namespace, 'gateway', 'app'));
   await until(() => kubectl('get', 'rolebinding/sync-agent-app', '--namespace', namespace), {
     describe: 'the RoleBinding of the agent',
-    timeout: 30_000,
   });
   await report({ namespace, name: 'gateway' }, { commit, ref: 'main' });
   await untilGatewaySync(address, 'ready', (resource) => condition(resource, 'Ready')?.status === 'True');
 
   const read = (output: string, ...what: string[]) =>
     kubectl('get', ...what, '--namespace', namespace, `--output=jsonpath=${output}`);
-  await until(() => read('{.items[*].reason}', 'events.events.k8s.io'), { describe: 'an event', timeout: 30_000 });
+  await until(() => read('{.items[*].reason}', 'events.events.k8s.io'), { describe: 'an event' });
   await until(() => read('{.webhooks[0].clientConfig.caBundle}', `mutatingwebhookconfiguration/${namespace}-webhook`), {
     describe: 'a CA in the configuration of the webhook',
-    timeout: 30_000,
   });
   assert.match(await read('{.spec.holderIdentity}', 'lease/stoker-operator-controller'), /^controller-0_/);
   assert.doesNotMatch(controller.output, /forbidden/i);

@@ -55,5 +55,5 @@ test('a company CA of the values is trusted by the controller for all repositori
   await startController(t, namespace, { NODE_EXTRA_CA_CERTS: caFile ?? '' });
   const known = { namespace, name: 'known' };
   await applyGatewaySync(known, { repo: repository.url });
-  await untilGatewaySync(known, 'resolved', ({ status }) => status?.lastSyncCommit === commit, 30_000);
+  await untilGatewaySync(known, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
 });

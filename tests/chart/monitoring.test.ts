@@ -100,7 +100,7 @@ suite('a Prometheus that may not use its own token in a ServiceMonitor', () => {
 
     const token = await until(
       () => kubectl('get', 'secret', name, `--namespace=${namespace}`, `--output=jsonpath={.data.${key}}`),
-      { describe: 'a token in the Secret', accept: Boolean, timeout: 30_000 },
+      { describe: 'a token in the Secret', accept: Boolean },
     );
     const client = await connectAdministrator();
     const user = await userOf(client, Buffer.from(token, 'base64').toString());

@@ -148,7 +148,6 @@ suite("what is not an agent goes on next to the chart's policies", { concurrency
     const reports = groupPath('sync.io/v1alpha1', 'syncreports', namespace);
     await until(() => migrator.mergePatch(`${reports}/g1`, { metadata: { annotations: { a: 'b' } } }), {
       describe: 'the rights of the migrator',
-      timeout: 20_000,
     });
     assert.deepEqual((await get('syncreport/g1')).metadata.annotations, { a: 'b' });
   });

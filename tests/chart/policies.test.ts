@@ -26,7 +26,6 @@ async function untilRefused(call: () => Promise<unknown>, pattern: RegExp): Prom
   await until(() => call().then(() => 'accepted', String), {
     describe: `the policy to answer ${pattern}`,
     accept: (answer) => pattern.test(answer),
-    timeout: 30_000,
   });
 }
 

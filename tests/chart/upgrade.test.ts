@@ -119,7 +119,7 @@ async function takeFromController(): Promise<string[]> {
 }
 
 /** Helm runs a dozen times, on a machine that has other work. */
-const limit = { timeout: 300_000 };
+const limit = { timeout: 600_000 };
 
 test('an upgrade leaves what a new installation would, and a rollback what was there before', limit, async (t) => {
   const installation = new Installation(cluster, { release: 'stoker', namespace: 'upgraded' });
@@ -157,7 +157,7 @@ test('an upgrade leaves what a new installation would, and a rollback what was t
   await installation.helm('uninstall', 'stoker', '--wait');
   await until(() => installation.snapshot(), {
     describe: 'nothing to be left',
-    timeout: 60_000,
+    timeout: 180_000,
     accept: (objects) => Object.keys(objects).length === 0,
   });
 });
@@ -172,7 +172,7 @@ test(
     await rm(path.join(earlier, 'templates/crds'), { recursive: true });
     await rm(path.join(earlier, '.helmignore'));
     await installation.upgrade(earlier, { certManager: { enabled: false } });
-    await until(createGatewaySync, { describe: 'the CRDs to be served', timeout: 30_000 });
+    await until(createGatewaySync, { describe: 'the CRDs to be served' });
     const uid = await uidOfGatewaySync();
 
     const values = { certManager: { enabled: false } };

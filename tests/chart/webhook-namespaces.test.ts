@@ -35,7 +35,7 @@ test('the webhook of the chart is called for what the further conditions of the 
   const configuration = pick(await render(values, { namespace: wanted }), 'MutatingWebhookConfiguration');
   await apply(configuration);
   t.after(() => kubectl('delete', 'mutatingwebhookconfiguration', configuration.metadata.name));
-  await until(() => callsWebhook(wanted, wanted), { describe: 'the webhook to be in effect', timeout: 30_000 });
+  await until(() => callsWebhook(wanted, wanted), { describe: 'the webhook to be in effect' });
   const calls = (namespace: string, label: string) =>
     until(async () => ({ called: await callsWebhook(namespace, label) }), { describe: `a pod in ${namespace}` });
   assert.equal((await calls(wanted, 'another')).called, false, 'a pod without the label');

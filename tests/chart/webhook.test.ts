@@ -42,7 +42,6 @@ test('only pods that ask for the agent cost a call of the webhook', async (t) =>
   const asking = { 'sync.io/inject': 'true' };
   await until(() => callsWebhook(podOf(namespace, asking)), {
     describe: 'the webhook to be in effect',
-    timeout: 30_000,
   });
   assert.equal(await callsWebhook(podOf(namespace)), false, 'a pod without annotations');
   assert.equal(await callsWebhook(podOf(namespace, { other: 'true' })), false, 'a pod with other annotations');

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { freePort } from '../../scripts/testbed/free-port.ts';
 
 /** A call that reached the gateway. */
 interface Call {
@@ -24,8 +24,10 @@ export interface FakeIgnition {
   stop(): Promise<void>;
 }
 
-/** Starts it; `port` is that of an earlier one, for a gateway that comes back. */
-export async function startFakeIgnition(port = 0): Promise<FakeIgnition> {
+/** Starts it; `given` is the port of an earlier one, for a gateway that comes back. */
+export async function startFakeIgnition(given?: number): Promise<FakeIgnition> {
+  // Not one that an outgoing connection may take while the gateway is away.
+  const port = given ?? (await freePort());
   const server: Server = createServer((request, response) => {
     const { url = '', headers } = request;
     const key = headers['x-ignition-api-token'] as string | undefined;
@@ -54,16 +56,16 @@ export async function startFakeIgnition(port = 0): Promise<FakeIgnition> {
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   const gateway: FakeIgnition = {
-    port: (server.address() as AddressInfo).port,
+    port,
     calls: [],
     editors: [],
     key: undefined,
     faults: {},
     hanging: 0,
     stop: async () => {
-      server.close();
+      const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
-      if (server.listening) await once(server, 'close');
+      await closed;
     },
   };
   return gateway;

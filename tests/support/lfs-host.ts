@@ -32,7 +32,8 @@ interface Batch {
 /** Makes a host that says to download from this URL; it has to be served by somebody. */
 export function createLfsHost(downloadUrl: string): LfsHost {
   const host: LfsHost = {
-    listener: (request, response) => void answer(request, response),
+    // A client may go away in the middle of its request.
+    listener: (request, response) => void answer(request, response).catch(() => response.destroy()),
     requests: [],
     objects: new Map(),
     downloadUrl,

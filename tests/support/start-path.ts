@@ -14,7 +14,7 @@ import { gatewayPod } from './gateway-pods.ts';
 import { type Address, applyGatewaySync } from './gateway-syncs.ts';
 import { type Program, startProgram } from './program.ts';
 import { startController } from './start-controller.ts';
-import { installWebhook } from './webhook-configuration.ts';
+import { installWebhook, untilWebhookWorks } from './webhook-configuration.ts';
 
 /** The three programs of one namespace, each of which can be started again as it was. */
 export interface WholePath {
@@ -111,7 +111,14 @@ export async function controllerStarter(t: TestContext, namespace: string) {
     METRICS_PORT: String(metricsPort),
     DEFAULT_AGENT_IMAGE: 'agent:1',
   };
-  return { metricsPort, start: () => startController(t, namespace, environment) };
+  return {
+    metricsPort,
+    start: async () => {
+      const controller = await startController(t, namespace, environment);
+      await untilWebhookWorks(namespace);
+      return controller;
+    },
+  };
 }
 
 /** Creates a pod through the API server and runs the sidecar that comes back. */

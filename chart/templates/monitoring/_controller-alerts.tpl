@@ -88,11 +88,19 @@
     summary: {{ `'The rollout of GatewaySync {{ $labels.namespace }}/{{ $labels.name }} stopped.'` }}
     description: Too many gateways failed with the newest commit. status.rollout says which. Nothing moves until somebody decides, or a newer commit comes.
 - alert: SyncRolloutAwaitsApproval
-  expr: max by (namespace, name) (sync_controller_rollout_phase{phase="AwaitingApproval"}) > 0
+  expr: max by (namespace, name) (sync_controller_rollout_waiting{reason="Approval"}) > 0
   for: {{ .Values.prometheusRule.approvalWithin }}
   labels:
     severity: info
   annotations:
     summary: {{ `'The rollout of GatewaySync {{ $labels.namespace }}/{{ $labels.name }} waits for approval.'` }}
-    description: The first waves are done, and somebody has to approve the next one. Until then the gateways have different commits.
+    description: Somebody has to approve the next wave. Until then the gateways that it is about keep the commit that they have.
+- alert: SyncRolloutHeldBack
+  expr: max by (namespace, name) (sync_controller_rollout_waiting{reason="Agents"}) > 0
+  for: 15m
+  labels:
+    severity: warning
+  annotations:
+    summary: {{ `'The rollout of GatewaySync {{ $labels.namespace }}/{{ $labels.name }} is held back by agents that are too old.'` }}
+    description: They do not know rollouts, and would take the newest commit at once, so nobody gets it. status.rollout.message names their pods. Recreate them.
 {{- end -}}

@@ -1,12 +1,11 @@
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { watch } from '../../../shared/io/kubernetes/watch.ts';
 import { startProgram } from '../../demo/programs.ts';
 import type { GitRepository } from '../../testbed/git-repository.ts';
 import { runCommand } from '../../testbed/run-command.ts';
+import { StatusWrites } from '../status-writes.ts';
 import { filesOf } from './sample-files.ts';
 import { untilApplied } from './until-applied.ts';
 import { type BenchAgent, createResource, NAMESPACE, startAgent, type World } from './world.ts';
@@ -36,7 +35,7 @@ export async function measureFleet(world: World, count: number): Promise<[string
     while (agents.length < count) agents.push(...(await startSome(world, agents.length, count, first)));
     const commit = await repository.commit({ files: { 'files/1/1.json': 'changed' } });
     const bare = await bareFetches(world, repository, { count, first, commit });
-    const writes = new StatusWrites(world);
+    const writes = new StatusWrites(world.client, { namespace: NAMESPACE, name: NAME });
     const started = performance.now();
     await request(world);
     await Promise.all(agents.map((agent) => untilApplied(agent, commit)));
@@ -49,7 +48,7 @@ export async function measureFleet(world: World, count: number): Promise<[string
         `${(took / 1000).toFixed(1)} s`,
         `≤ ${((3 * bare) / 1000).toFixed(1)} s (bare fetches, three times)`,
       ],
-      [`${count} agents: status writes a second`, ((await writes.stop()) / seconds).toFixed(2), '≤ 1'],
+      [`${count} agents: status writes a second`, ((await writes.stop()).length / seconds).toFixed(2), '≤ 1'],
     ];
   } finally {
     await Promise.all([controller, ...agents.map(({ program }) => program)].map((program) => program.stop()));
@@ -70,39 +69,6 @@ async function request({ client }: World): Promise<void> {
     [REQUEST_ANNOTATIONS.pushedAt]: new Date().toISOString(),
   };
   await client.mergePatch(gatewaySyncPath(NAMESPACE, NAME), { metadata: { annotations } });
-}
-
-/** Counts how often the status of the resource is written, as a watch shows it. */
-class StatusWrites {
-  readonly #stopping = new AbortController();
-  readonly #counting: Promise<number>;
-
-  constructor(world: World) {
-    this.#counting = this.#count(world);
-  }
-
-  /** Gives the number of writes so far. */
-  async stop(): Promise<number> {
-    this.#stopping.abort();
-    return await this.#counting;
-  }
-
-  async #count({ client }: World): Promise<number> {
-    let [writes, status] = [-1, ''];
-    const query = { fieldSelector: `metadata.name=${NAME}` };
-    const options = { query, signal: this.#stopping.signal, idleTimeoutMs: 600_000 };
-    try {
-      for await (const event of watch<GatewaySync>(client, gatewaySyncPath(NAMESPACE), options)) {
-        if (event.type !== 'ADDED' && event.type !== 'MODIFIED') continue;
-        const now = JSON.stringify(event.object.status);
-        if (now !== status) writes += 1;
-        status = now;
-      }
-    } catch (error) {
-      if (!this.#stopping.signal.aborted) throw error;
-    }
-    return writes;
-  }
 }
 
 interface BareFetches {

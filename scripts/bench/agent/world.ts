@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { API_VERSION, GATEWAY_SYNC } from '../../../shared/api/group.ts';
@@ -50,8 +50,8 @@ export async function stopWorld({ server, cluster, folder }: World): Promise<voi
   await folder.remove();
 }
 
-/** Creates a GatewaySync that maps the folder `files`. */
-export async function createResource({ client }: World, name: string, repo: string): Promise<void> {
+/** Creates a GatewaySync that maps the folder `files`; `more` is added to its spec. */
+export async function createResource({ client }: World, name: string, repo: string, more: object = {}): Promise<void> {
   await client.create(gatewaySyncPath(NAMESPACE), {
     apiVersion: API_VERSION,
     kind: GATEWAY_SYNC.kind,
@@ -60,6 +60,7 @@ export async function createResource({ client }: World, name: string, repo: stri
       git: { repo, ref: 'main' },
       polling: { enabled: false },
       sync: { profiles: { default: { mappings: [{ source: 'files', destination: 'files' }] } } },
+      ...more,
     },
   });
 }
@@ -89,11 +90,14 @@ export async function startAgent(world: World, crName: string, podName: string):
   const own = path.join(world.folder.path, randomUUID());
   const data = path.join(own, 'data');
   await mkdir(data, { recursive: true });
+  const labels = path.join(own, 'labels');
+  await writeFile(labels, `${AGENT_LABEL}="true"\n`);
   const environment = {
     ...{ KUBECONFIG: world.cluster.kubeconfig, POD_NAME: podName, POD_NAMESPACE: NAMESPACE, POD_UID: metadata.uid },
     ...{
       CR_NAME: crName,
       DATA_PATH: data,
+      POD_LABELS_FILE: labels,
       REPO_PATH: path.join(own, 'repo'),
       GIT_ALLOW_LOCAL: 'true',
       LOG_LEVEL: 'warn',

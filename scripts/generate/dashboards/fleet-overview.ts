@@ -39,6 +39,9 @@ const gateways = (matchers = '') =>
   ofLeader('sync_controller_gateways', ['namespace', 'name', 'state'], `${NAMESPACE}${matchers}`);
 const phases = (matchers = '') =>
   ofLeader('sync_controller_rollout_phase', ['namespace', 'name', 'phase'], `${NAMESPACE}${matchers}`);
+const waits = (matchers = '') =>
+  ofLeader('sync_controller_rollout_waiting', ['namespace', 'name', 'reason'], `${NAMESPACE}${matchers}`);
+const AT_WORK = ', state!~"paused|dryRun"';
 const inTrouble = thresholds('green', [1, 'red']);
 
 const fleet: Row = {
@@ -65,8 +68,9 @@ const fleet: Row = {
     }),
     stat({
       title: 'Gateways synced',
-      description: 'Share of gateways whose files are those of the resolved commit.',
-      query: { expr: `(${orZero(`sum(${gateways(', state="synced"')})`)}) / sum(${gateways()})` },
+      description:
+        'Share of gateways whose files are those that they are to have; those that are paused or in a dry run do not count.',
+      query: { expr: `(${orZero(`sum(${gateways(', state="synced"')})`)}) / sum(${gateways(AT_WORK)})` },
       unit: 'percentunit',
       thresholds: thresholds('red', [0.9, 'yellow'], [1, 'green']),
       noValue: 'No gateway',
@@ -164,7 +168,7 @@ const rollouts: Row = {
     stat({
       title: 'Waiting for approval',
       description: 'Rollouts with a wave that somebody has to approve.',
-      query: { expr: orZero(`count(${phases(', phase="AwaitingApproval"')})`) },
+      query: { expr: orZero(`count(${waits(', reason="Approval"')})`) },
       thresholds: thresholds('green', [1, 'yellow']),
     }),
     timeSeries({

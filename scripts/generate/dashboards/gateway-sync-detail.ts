@@ -54,8 +54,11 @@ const state: Row = {
     }),
     stat({
       title: 'Synced',
-      description: 'Share of gateways whose files are those of the resolved commit.',
-      query: { expr: `(${orZero(`sum(${gatewaysBy(', state="synced"')})`)}) / sum(${gatewaysBy()})` },
+      description:
+        'Share of gateways whose files are those that they are to have; those that are paused or in a dry run do not count.',
+      query: {
+        expr: `(${orZero(`sum(${gatewaysBy(', state="synced"')})`)}) / sum(${gatewaysBy(', state!~"paused|dryRun"')})`,
+      },
       unit: 'percentunit',
       thresholds: thresholds('red', [0.9, 'yellow'], [1, 'green']),
       noValue: 'No gateway',

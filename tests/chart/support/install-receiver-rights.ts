@@ -34,6 +34,6 @@ async function untilPoliciesHold(client: KubernetesClient, path: string): Promis
     client.mergePatch(path, { metadata: { annotations } }, { query: { dryRun: 'All' } });
   const answer = () => annotate({ 'example.test/x': 'y' }).then(() => 'accepted', String);
   const accept = (text: string) => /its own annotations and no other/.test(text);
-  await until(answer, { describe: 'the policy of the receiver', accept, timeout: 30_000 });
+  await until(answer, { describe: 'the policy of the receiver', accept });
   await annotate({ [REQUEST_ANNOTATIONS.requestedRef]: 'v0' });
 }

@@ -58,15 +58,23 @@ export class Installation {
   async snapshot(): Promise<Snapshot> {
     const query = { labelSelector: `app.kubernetes.io/instance=${this.release}` };
     const list = (path: string) => this.#client.get<{ kind: string; items: Rendered[] }>(path, { query });
-    // A resource whose CRD has just come, or changed, is not served for a moment.
-    const lists = (await this.#listPaths()).map((path) =>
-      until(() => list(path), { describe: `a list of ${path}`, timeout: 30_000 }),
-    );
-    const objects = (await Promise.all(lists)).flatMap(({ kind, items }) =>
+    // A resource whose CRD has just come, changed or gone is told of, and not served, for a moment.
+    const listAll = async () => await Promise.all((await this.#listPaths()).map(list));
+    const lists = await until(listAll, { describe: 'lists of all resources' });
+    const objects = lists.flatMap(({ kind, items }) =>
       items.map((item) => ({ ...item, kind: kind.replace(/List$/, '') })),
     );
-    const own = objects.filter(({ kind, metadata }) => kind !== 'Endpoints' && !('ownerReferences' in metadata));
-    return Object.fromEntries(own.map(withoutAdditions).map((object) => [nameOf(object), object]));
+    const own: Rendered[] = objects.filter(
+      ({ kind, metadata }) => kind !== 'Endpoints' && !('ownerReferences' in metadata),
+    );
+    const snapshot: Snapshot = Object.fromEntries(own.map(withoutAdditions).map((object) => [nameOf(object), object]));
+    // How many replicas there are is up to the autoscaler, which looks every 15 s.
+    const autoscalers = own.filter(({ kind }) => kind === 'HorizontalPodAutoscaler');
+    for (const { metadata, spec } of autoscalers) {
+      const { kind, name } = spec.scaleTargetRef;
+      delete snapshot[nameOf({ kind, metadata: { ...metadata, name } })]?.spec.replicas;
+    }
+    return snapshot;
   }
 
   /** Lists the paths of all collections, each in the first of its versions. */
@@ -82,7 +90,8 @@ export class Installation {
   }
 }
 
-const nameOf = ({ kind, metadata }: Rendered) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`;
+const nameOf = ({ kind, metadata }: Pick<Rendered, 'kind' | 'metadata'>) =>
+  `${kind} ${metadata.namespace ?? ''}/${metadata.name}`;
 
 /** Leaves what helm, or somebody in its place, has written. */
 function withoutAdditions({ status: _, ...object }: Rendered): Rendered {

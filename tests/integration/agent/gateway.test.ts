@@ -36,8 +36,10 @@ suite('a gateway that has to be told', () => {
       gateway.calls.map(({ line }) => line),
       ['GET /ready', 'POST /reload'],
     );
-    const metrics = await (await fetch(`${agent.metricsUrl}/metrics`)).text();
-    assert.match(metrics, /sync_agent_reloads_total\{result="success"\} 1/);
+    await until(async () => await (await fetch(`${agent.metricsUrl}/metrics`)).text(), {
+      describe: 'the reload in the metrics',
+      accept: (page) => /sync_agent_reloads_total\{result="success"\} 1/.test(page),
+    });
   });
 
   test('is told after a restart of the agent too, if it was not before', async (t) => {

@@ -3,12 +3,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { suite, test } from 'node:test';
+import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { build } from 'esbuild';
 import { parseManifest } from '../../../agent/volume/manifest-text.ts';
 import { startGitServer } from '../../../scripts/testbed/git-server.ts';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { makeTemporaryFolder, type TemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { bundle } from './support/bundle.ts';
 
 /** What each lane maps: all of the repository, or a folder, in which case the clone is a partial one. */
 const SOURCES = ['.', 'tree'] as const;
@@ -67,26 +67,20 @@ async function run(program: string, order: object, killAfterMs?: number): Promis
 }
 
 suite('an agent that is killed at any moment', { concurrency: LANES }, () => {
+  let programs: TemporaryFolder;
+  let program: string;
+  before(async () => {
+    programs = await makeTemporaryFolder('kill-program-');
+    program = await bundle('sync-once', programs.path);
+  });
+  after(() => programs.remove());
+
   for (const [lane, source] of SOURCES.entries()) {
     test(`comes to exactly the wanted tree of ${source}`, async (t) => {
       const folder = await makeTemporaryFolder('kill-');
       t.after(() => folder.remove());
       const server = await startGitServer();
       t.after(() => server.stop());
-      const program = path.join(folder.path, 'sync-once.mjs');
-      const entry = path.join(import.meta.dirname, 'support/sync-once.ts');
-      const banner = {
-        js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
-      };
-      await build({
-        entryPoints: [entry],
-        outfile: program,
-        bundle: true,
-        platform: 'node',
-        format: 'esm',
-        banner,
-        logLevel: 'error',
-      });
       const repository = await server.createRepository('killed');
       const data = path.join(folder.path, 'data');
       await mkdir(path.join(data, 'config'), { recursive: true });

@@ -22,7 +22,7 @@ const specOf = (defaults: object, profiles: object = { default: { mappings, sync
 });
 const statusOf = async (url: string) => (await fetch(url)).status;
 const untilReady = ({ healthUrl }: { healthUrl: string }) =>
-  until(async () => (await statusOf(`${healthUrl}/readyz`)) === 200, { describe: 'readiness', timeout: 30_000 });
+  until(async () => (await statusOf(`${healthUrl}/readyz`)) === 200, { describe: 'readiness' });
 
 /** A pod on whose volume an agent, which is gone, brought a commit in place. */
 async function createUsedPod(t: TestContext, name: string, defaults: object): Promise<GatewayPod> {
@@ -103,7 +103,7 @@ suite('the report never holds a sync up', () => {
     for (const drift of ['x', 'y']) {
       await writeFile(file, drift);
       const repaired = async () => (await readFile(file, 'utf8')) === '1';
-      await until(repaired, { describe: `repair of ${drift}`, timeout: 20_000 });
+      await until(repaired, { describe: `repair of ${drift}`, timeout: 25_000 });
     }
     link.release();
     await pod.untilReport('the repair', ({ status }) => status?.files?.modified === 1);

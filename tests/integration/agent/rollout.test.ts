@@ -4,6 +4,7 @@ import { after, before, suite, type TestContext, test } from 'node:test';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { ALL, NOBODY } from '../../../shared/domain/waves.ts';
 import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { until } from '../../support/until.ts';
 import { createGatewayPod, type GatewayPod } from './support/gateway-pod.ts';
 import { playRollout } from './support/play-rollout.ts';
 
@@ -116,6 +117,23 @@ suite('while changes go by waves', () => {
     await pod.start(env);
     await untilFollows(pod, 'back');
     assert.deepEqual(await pod.files(), { 'config/a': '1' });
+  });
+
+  test('what is taken back while it is fetched never gets to the disk, and going back does not wait for it', async (t) => {
+    const host = await startGitServer();
+    t.after(() => host.stop());
+    const { first, pod, play, next } = await startRollout(t, 'slow', host);
+    host.requests.length = 0;
+    host.fault = { hang: true };
+    await play.roll({ ...next, admitted: { canary: ALL, rest: ALL } });
+    await until(() => host.requests.length > 0, { describe: 'the fetch' });
+    await play.roll({
+      ...{ ...next, number: 3, phase: 'RollingBack', stableRef: 'back' },
+      admitted: { canary: NOBODY, rest: NOBODY },
+    });
+    await untilFollows(pod, 'back');
+    assert.deepEqual(await pod.files(), { 'config/a': '1' });
+    assert.equal((await pod.report()).status?.commit, first);
   });
 
   test('going back needs no git host, also for an agent that was restarted', async (t) => {

@@ -37,6 +37,12 @@ const headers = (count: number) => Array(count).fill({ name: 'X-Key', secretRef:
 const profileOf = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, valid.sync.profiles.default]));
 
+const wavesOf = (count: number, length: number) => {
+  const values = Array.from({ length: 16 }, (_, n) => `${n}`.padEnd(63, 'v'));
+  const matchExpressions = [{ key: 'k'.repeat(length - 16 * 63), operator: 'In', values }];
+  return Array.from({ length: count }, (_, n) => ({ name: `wave-${n}`, selector: { matchExpressions } }));
+};
+
 const refused: [what: string, changes: Record<string, unknown>, words: RegExp][] = [
   ['no git', { git: undefined }, /spec\.git: Required/],
   ['no repository', { 'git.repo': undefined }, /spec\.git\.repo: Required/],
@@ -99,6 +105,27 @@ const refused: [what: string, changes: Record<string, unknown>, words: RegExp][]
     { 'sync.profiles': { Default_1: valid.sync.profiles.default } },
     /lower-case letters, digits and hyphens/,
   ],
+  [
+    'a selector that is long in all',
+    { rollout: { waves: wavesOf(1, 1_025) } },
+    /at most 1024 characters in all keys and values together/,
+  ],
+  [
+    'labels that are long in all',
+    {
+      rollout: {
+        waves: [
+          {
+            name: 'a',
+            selector: {
+              matchLabels: Object.fromEntries(Array.from({ length: 4 }, (_, n) => [`${n}`.padEnd(300, 'k'), ''])),
+            },
+          },
+        ],
+      },
+    },
+    /at most 1024 characters in all keys and values together/,
+  ],
   ['no mappings', { 'sync.profiles.default.mappings': [] }, /at least 1 items/],
   [
     'too many mappings',
@@ -153,6 +180,7 @@ const accepted: [what: string, changes: Record<string, unknown>][] = [
   ],
   ['git://', { 'git.repo': 'git://git.test/app.git' }],
   ['globs', { 'webhook.allowedRefs': ['v*', 'release/**', 'v[!0-9]?', '{a,b}', '1.0.0+b', 'a\\(b', 'a)', 'a|b'] }],
+  ['many waves with long selectors', { rollout: { waves: wavesOf(16, 1_024) } }],
   ['many globs', { 'webhook.allowedRefs': Array(64).fill('v'.repeat(64)) }],
   ['headers', { gateway: { reload: { requests: Array(2).fill({ path: '/', headersFrom: headers(16) }) } } }],
   [

@@ -197,7 +197,7 @@ suite('a running controller', { concurrency: 4 }, () => {
       '--patch',
       JSON.stringify(removal),
     );
-    const pod = await until(() => createPod(gatewayPod(namespace, 'after')), { describe: 'a pod', timeout: 20_000 });
+    const pod = await until(() => createPod(gatewayPod(namespace, 'after')), { describe: 'a pod' });
     sidecarOf(pod);
     const served = await new Promise<string>((resolve, reject) => {
       const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {

@@ -113,12 +113,7 @@ suite('a GitHub App', { concurrency: 2 }, () => {
     const names = Array.from({ length: 8 }, (_, index) => `app-${index}`);
     await Promise.all(names.map((name) => applyGatewaySync({ namespace, name }, git)));
     for (const name of names) {
-      await untilGatewaySync(
-        { namespace, name },
-        'resolved',
-        ({ status }) => status?.lastSyncCommit === commit,
-        30_000,
-      );
+      await untilGatewaySync({ namespace, name }, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
       assert.equal(await readToken(namespace, name), TOKEN);
     }
     assert.equal(api.calls.length, 1);
@@ -137,9 +132,9 @@ suite('a GitHub App', { concurrency: 2 }, () => {
     await applyGatewaySync(address, git, polled);
     await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
     assert.equal(await readToken(namespace, 'app'), tokens[0]);
-    await until(() => tokens.length > 1, { describe: 'another token', timeout: 45_000 });
+    await until(() => tokens.length > 1, { describe: 'another token' });
     const second = await repository.commit({ files: { 'config/a': '2' } });
-    await untilGatewaySync(address, 'polled with it', ({ status }) => status?.lastSyncCommit === second, 30_000);
+    await untilGatewaySync(address, 'polled with it', ({ status }) => status?.lastSyncCommit === second);
     // The agents' token is looked after once a minute, whatever happens to the resource.
     await until(() => readToken(namespace, 'app'), {
       describe: 'the agents have another token',
@@ -160,7 +155,7 @@ suite('a GitHub App', { concurrency: 2 }, () => {
     token = 'ghs_tokenAfterTheRightsChanged';
     server.credentials = { username: 'x-access-token', password: token };
     const second = await repository.commit({ files: { 'config/a': '2' } });
-    await untilGatewaySync(address, 'resolved anew', ({ status }) => status?.lastSyncCommit === second, 60_000);
+    await untilGatewaySync(address, 'resolved anew', ({ status }) => status?.lastSyncCommit === second);
     assert.equal(api.calls.length, 2);
     await until(() => readToken(namespace, 'app'), {
       describe: 'the agents have it',
@@ -178,9 +173,10 @@ suite('a GitHub App', { concurrency: 2 }, () => {
       const githubApp = { ...git.auth.githubApp, installationId: 1_000 + index };
       await applyGatewaySync({ namespace, name: `silent-${index}` }, { ...git, auth: { githubApp } });
     }
-    await until(() => api.calls.length >= 4, { describe: 'the API is asked', timeout: 30_000 });
+    await until(() => api.calls.length >= 4, { describe: 'the API is asked' });
     const address = { namespace, name: 'other' };
     await applyGatewaySync(address, { repo: repository.url.replace('127.0.0.1', '127.0.0.2') });
-    await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit, 15_000);
+    // If those before it were given up one after the other, it would take minutes.
+    await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
   });
 });

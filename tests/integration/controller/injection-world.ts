@@ -5,7 +5,7 @@ import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi, createNamespace } from '../../support/cluster.ts';
 import type { Program } from '../../support/program.ts';
 import { startController } from '../../support/start-controller.ts';
-import { installWebhook } from '../../support/webhook-configuration.ts';
+import { installWebhook, untilWebhookWorks } from '../../support/webhook-configuration.ts';
 
 export interface Container {
   name: string;
@@ -32,7 +32,7 @@ export interface InjectionWorld {
   controller: Program;
   /** Port of the admission endpoint. */
   port: number;
-  /** Reviews that the endpoint answered, by outcome; without outcomes that never came. */
+  /** Reviews that the endpoint has answered since the test began, by outcome; without outcomes that never came. */
   countReviews: () => Promise<Record<string, number>>;
   /** What the controller says of a gauge. */
   readGauge: (name: string) => Promise<number>;
@@ -54,12 +54,19 @@ export async function startInjection(
     DEFAULT_AGENT_IMAGE: 'registry.test:5000/agent:1.2.3',
     ...options.environment,
   });
+  await untilWebhookWorks(namespace);
   const scrape = async () => (await fetch(`http://127.0.0.1:${metrics}/metrics`)).text();
+  const countAll = async () => {
+    const lines = (await scrape()).matchAll(/^sync_controller_admission_reviews_total\{outcome="(\w+)"\} (\d+)$/gm);
+    return new Map([...lines].map(([, outcome = '', count]) => [outcome, Number(count)] as const));
+  };
+  const before = await countAll();
   return {
     ...{ namespace, controller, port },
     countReviews: async () => {
-      const lines = (await scrape()).matchAll(/^sync_controller_admission_reviews_total\{outcome="(\w+)"\} (\d+)$/gm);
-      const counts = [...lines].map(([, outcome, count]) => [outcome, Number(count)] as const);
+      const counts = [...(await countAll())].map(
+        ([outcome, count]) => [outcome, count - (before.get(outcome) ?? 0)] as const,
+      );
       return Object.fromEntries(counts.filter(([, count]) => count > 0));
     },
     readGauge: async (name) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(await scrape())?.[1]),

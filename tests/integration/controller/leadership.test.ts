@@ -141,12 +141,7 @@ suite('of two controllers', { concurrency: 4 }, () => {
     // The host is given 15 s to answer.
     await expectHandOver(t, { namespace, leader, spare }, 12_000);
     server.fault = undefined;
-    await untilGatewaySync(
-      { namespace, name: 'app' },
-      'resolved',
-      ({ status }) => status?.lastSyncCommit === commit,
-      45_000,
-    );
+    await untilGatewaySync({ namespace, name: 'app' }, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
   });
 
   test('the other takes over from one that was killed, and does what was left', async (t) => {
@@ -172,7 +167,7 @@ suite('of two controllers', { concurrency: 4 }, () => {
     await spare.waitForLog(/became leader/);
     const isDone = ({ status }: GatewaySync) =>
       status?.lastSyncCommit === newer && status.lastPush?.outcome === 'Applied';
-    const before = await untilGatewaySync(address, 'what the other one wrote', isDone, 30_000);
+    const before = await untilGatewaySync(address, 'what the other one wrote', isDone);
     process.kill(leader.pid, 'SIGCONT');
     assert.equal((await leader.exited).code, 1);
     const after = await untilGatewaySync(address, 'as it was', isDone);
@@ -201,7 +196,7 @@ suite('of two controllers', { concurrency: 4 }, () => {
     assert.equal((await leader.exited).code, 1);
     const tookMs = performance.now() - given;
     t.diagnostic(`ended within ${Math.round(tookMs)} ms`);
-    assert.ok(tookMs < 9_000, `its lease would have lasted for 15 s, and it ended after ${tookMs} ms`);
+    assert.ok(tookMs < 12_000, `its lease would have lasted for 15 s, and it ended after ${tookMs} ms`);
     assert.equal(await holderOf(namespace), 'another');
   });
 

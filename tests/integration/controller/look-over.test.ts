@@ -32,6 +32,7 @@ test('everything is looked at again and again, and where nothing changed nothing
     limits: DEFAULT_LIMITS,
     githubApps: undefined,
     bindAgents: true,
+    areAuthorsChecked: false,
     instance: 'test',
     lookOverMs: 300,
     metrics,

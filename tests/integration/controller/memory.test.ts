@@ -116,7 +116,7 @@ async function touchLarge(client: KubernetesClient): Promise<void> {
 
 suite('in 128 MiB', { skip: process.platform !== 'linux' && 'it reads /proc' }, () => {
   test(`${LARGE} resources of a megabyte each are looked after, and a request of somebody else goes through`, {
-    timeout: 300_000,
+    timeout: 600_000,
   }, async (t) => {
     const { client, kubeconfig } = await arrange(t);
     t.diagnostic(`made after ${performance.now().toFixed(0)} ms`);
@@ -128,7 +128,7 @@ suite('in 128 MiB', { skip: process.platform !== 'linux' && 'it reads /proc' }, 
     const all = until(() => countResolved(metricsPort), {
       describe: 'all of them resolved',
       accept: (count) => count === LARGE + 1,
-      timeout: 200_000,
+      timeout: 400_000,
     });
     await whileAlive(program, all);
     const took = performance.now() - started;

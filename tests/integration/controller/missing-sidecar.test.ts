@@ -56,9 +56,9 @@ suite('a pod that was created while the webhook was away', () => {
     await createPod(gatewayPod(namespace, 'slipped', { 'sync.io/cr-name': 'app' }));
     const metricsPort = await freePort();
     await startController(t, namespace, { METRICS_PORT: String(metricsPort), METRICS_SECURE: 'false' });
-    await until(() => gauge(metricsPort), { describe: 'one pod', accept: (count) => count === 1, timeout: 30_000 });
+    await until(() => gauge(metricsPort), { describe: 'one pod', accept: (count) => count === 1 });
     await kubectl('delete', 'gatewaysync/app', '--namespace', namespace);
-    await until(() => gauge(metricsPort), { describe: 'no pod', accept: (count) => count === 0, timeout: 30_000 });
+    await until(() => gauge(metricsPort), { describe: 'no pod', accept: (count) => count === 0, timeout: 45_000 });
   });
 
   test('shows in the status, in one event and in a metric', async (t) => {
@@ -125,7 +125,7 @@ suite('a pod that comes back with its sidecar', () => {
     await untilGatewaySync(address, 'a gateway without sidecar', (seen) => missing(seen) === 1);
     await kubectl('delete', 'pod', 'slipped', '--namespace', namespace, '--grace-period=0', '--force');
     await createPod(injectedPod(namespace, 'slipped', name));
-    const { status } = await untilGatewaySync(address, 'none without', (seen) => missing(seen) === 0, 30_000);
+    const { status } = await untilGatewaySync(address, 'none without', (seen) => missing(seen) === 0, 45_000);
     assert.equal(status?.gateways?.total, 1);
     assert.equal(await gauge(metricsPort), 0);
   });

@@ -62,13 +62,13 @@ suite('a Secret that the resource names', { concurrency: 3 }, () => {
     const removal = JSON.stringify([{ op: 'remove', path: '/data/apiKey' }]);
     await kubectl('patch', 'secret', 'gateway-api', '-n', namespace, '--type=json', '--patch', removal);
     await apply(injectedPod(namespace, 'late', name));
-    await untilGatewaySync(address, 'missed', (resource) => ready(resource) === 'False SecretNotFound', 30_000);
+    await untilGatewaySync(address, 'missed', (resource) => ready(resource) === 'False SecretNotFound', 45_000);
     // As somebody who takes the owners of its fields away.
     await kubectl('delete', 'secret', 'gateway-api', '--namespace', namespace);
     await createSecret(address, 'gateway-api', 'apiKey');
     const unowned = JSON.stringify({ metadata: { managedFields: [{}] } });
     await kubectl('patch', 'secret', 'gateway-api', '-n', namespace, '--type=merge', '--patch', unowned);
-    await untilGatewaySync(address, 'found', (resource) => ready(resource) === 'Unknown Syncing', 30_000);
+    await untilGatewaySync(address, 'found', (resource) => ready(resource) === 'Unknown Syncing', 45_000);
   });
 });
 

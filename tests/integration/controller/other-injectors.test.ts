@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { suite, type TestContext, test } from 'node:test';
 import { createCertificates } from '../../../scripts/testbed/certificates.ts';
 import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
@@ -22,14 +23,17 @@ async function installOther(t: TestContext, address: { name: string; namespace: 
   t.after(() => folder.remove());
   const { caFile, certFile, keyFile } = await createCertificates(folder.path);
   const [cert, key, ca] = await Promise.all([certFile, keyFile, caFile].map((file) => readFile(file)));
-  const server = createServer({ cert, key }, async (request, response) => {
-    let text = '';
-    for await (const chunk of request) text += chunk;
-    const { uid } = JSON.parse(text).request;
-    const encoded = Buffer.from(JSON.stringify(patch)).toString('base64');
-    const answer = { uid, allowed: true, patchType: 'JSONPatch', patch: encoded };
-    response.writeHead(200, { 'Content-Type': 'application/json' });
-    response.end(JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response: answer }));
+  const server = createServer({ cert, key }, (request, response) => {
+    const answer = (review: string) => {
+      const { uid } = JSON.parse(review).request;
+      const encoded = Buffer.from(JSON.stringify(patch)).toString('base64');
+      const allowed = { uid, allowed: true, patchType: 'JSONPatch', patch: encoded };
+      response.writeHead(200, { 'Content-Type': 'application/json' });
+      response.end(JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response: allowed }));
+    };
+    text(request)
+      .then(answer)
+      .catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => server.close().closeAllConnections());

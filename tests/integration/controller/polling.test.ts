@@ -46,7 +46,7 @@ suite('a host that never answers', { concurrency: 4 }, () => {
     await startController(t, address.namespace);
     await until(() => kubectl('get', 'rolebinding', 'sync-agent-app', '--namespace', address.namespace), {
       describe: 'the RoleBinding',
-      timeout: 12_000,
+      timeout: 18_000,
     });
     const { status } = await untilGatewaySync(
       address,

@@ -29,7 +29,7 @@ async function arrange(t: TestContext, { tls = false } = {}): Promise<World> {
 
 async function untilResolved({ namespace, commit }: World): Promise<void> {
   const address = { namespace, name: 'app' };
-  await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit, 30_000);
+  await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
 }
 
 suite('behind a proxy', { concurrency: 4 }, () => {
@@ -68,7 +68,6 @@ suite('behind a proxy', { concurrency: 4 }, () => {
         { namespace, name: 'app' },
         'asked again',
         ({ metadata, status }) => status?.observedGeneration === metadata.generation,
-        30_000,
       );
       assert.deepEqual([...new Set(proxy.requests)], [tunnel]);
     });

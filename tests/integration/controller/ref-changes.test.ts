@@ -116,13 +116,12 @@ suite('a ref that changes at the host', { concurrency: 4 }, () => {
       address,
       'gone',
       (resource) => condition(resource, 'Ready')?.reason === 'RepositoryNotFound',
-      30_000,
     );
     assert.equal(gone.status?.lastSyncCommit, first);
     assert.equal(condition(gone, 'RefResolved')?.status, 'True', 'pods can restart');
     await rename(`${repository.path}.gone`, repository.path);
     const second = await repository.commit({ files: { 'config/a': '2' } });
-    const back = await untilGatewaySync(address, 'back', ({ status }) => status?.lastSyncCommit === second, 60_000);
+    const back = await untilGatewaySync(address, 'back', ({ status }) => status?.lastSyncCommit === second);
     assert.equal(condition(back, 'Ready')?.status, 'True');
   });
 
@@ -159,7 +158,7 @@ suite('a host that is away', { concurrency: 4 }, () => {
     assert.equal(condition(waiting, 'RefResolved')?.status, 'True');
     assert.equal(condition(waiting, 'Ready')?.status, 'False');
     server.fault = undefined;
-    await untilGatewaySync(address, 'applied', ({ status }) => status?.lastRequest?.outcome === 'Applied', 45_000);
+    await untilGatewaySync(address, 'applied', ({ status }) => status?.lastRequest?.outcome === 'Applied');
     await untilCommit(address, second);
   });
 
@@ -198,7 +197,8 @@ suite('a host that is away', { concurrency: 4 }, () => {
 
   test('that hangs shows as under way', async (t) => {
     const { server, address } = await arrange(t);
-    server.fault = { delay: 2_500 };
+    const seen = Promise.withResolvers<void>();
+    server.fault = { delay: seen.promise };
     await push(address, 'main');
     const slow = await untilGatewaySync(
       address,
@@ -207,6 +207,8 @@ suite('a host that is away', { concurrency: 4 }, () => {
     );
     assert.equal(condition(slow, 'Ready')?.status, 'Unknown');
     assert.equal(condition(slow, 'RefResolved')?.status, 'True');
+    server.fault = undefined;
+    seen.resolve();
     await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastPush?.outcome === 'Applied');
   });
 });
@@ -230,11 +232,14 @@ suite('one repository', { concurrency: 4 }, () => {
   test('is asked for a request during a reconcile once more', async (t) => {
     const { server, repository, address } = await arrange(t);
     const second = await repository.commit({ files: { 'config/a': '2' } });
-    server.fault = { delay: 700, times: 1 };
+    const asked = server.requests.length;
+    const meanwhile = Promise.withResolvers<void>();
+    server.fault = { delay: meanwhile.promise, times: 1 };
     await push(address, 'main');
-    await until(() => server.requests.length > 1, { describe: 'the query is under way' });
+    await until(() => server.requests.length > asked, { describe: 'the query is under way' });
     await repository.tag('v2', { target: second });
     await request(address, 'v2', { id: 'meanwhile' });
+    meanwhile.resolve();
     const { status } = await untilGatewaySync(
       address,
       'both',

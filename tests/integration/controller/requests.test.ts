@@ -183,7 +183,7 @@ suite('a request', { concurrency: 4 }, () => {
     await replace(edited('develop', 'old', new Date(Date.now() - 60_000)));
     const superseded = await untilOutcome(address, 'old', 'Superseded');
     assert.equal(superseded.status?.lastSyncCommit, commits.develop);
-    await replace(edited('main', 'new', new Date(Date.now() + 5_000)));
+    await replace(edited('main', 'new', new Date(Date.now() + 60_000)));
     const applied = await untilOutcome(address, 'new', 'Applied');
     assert.equal(applied.status?.lastSyncCommit, commits.v1);
     assert.equal(applied.status?.observedRef, 'main');
@@ -262,7 +262,7 @@ suite('a ref that the host shows only after its webhook', { concurrency: 4 }, ()
     assert.equal(condition(waiting, 'Ready')?.reason, 'Resolving');
     assert.equal(condition(waiting, 'RefResolved')?.status, 'True');
     const asked = git.requests.length;
-    await until(() => git.requests.length >= asked + 2, { describe: 'two more looks', timeout: 30_000 });
+    await until(() => git.requests.length >= asked + 2, { describe: 'two more looks' });
     const still = await untilOutcome(address, 'early', 'Pending');
     assert.equal(still.metadata.resourceVersion, waiting.metadata.resourceVersion, 'nothing is written meanwhile');
     await repository.tag('v3', { target: commits.v1 });

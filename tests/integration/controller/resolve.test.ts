@@ -207,7 +207,6 @@ suite('a condition says what to do about', { concurrency: 4 }, () => {
       { namespace, name: 'x' },
       'refused by the host',
       (gatewaySync) => condition(gatewaySync, 'RefResolved')?.reason === 'AuthenticationFailed',
-      20_000,
     );
     assert.match(condition(wrong, 'RefResolved')?.message ?? '', /check the Secret named in spec\.git\.auth/);
     await apply(
@@ -218,7 +217,6 @@ suite('a condition says what to do about', { concurrency: 4 }, () => {
       { namespace, name: 'x' },
       'resolved',
       (gatewaySync) => condition(gatewaySync, 'RefResolved')?.status === 'True',
-      40_000,
     );
     assert.equal(status?.lastSyncCommit, commit);
   });
@@ -299,7 +297,7 @@ suite('polling', { concurrency: 4 }, () => {
     );
     const before = await resolved('x', namespace);
     const asked = server.requests.length;
-    await until(() => server.requests.length >= asked + 2, { describe: 'two more polls', timeout: 20_000 });
+    await until(() => server.requests.length >= asked + 2, { describe: 'two more polls' });
     const quiet = await resolved('x', namespace);
     assert.equal(quiet.metadata.resourceVersion, before.metadata.resourceVersion);
     const commit = await repository.commit({ files: { 'config/a': '2' } });
@@ -326,7 +324,7 @@ suite('polling', { concurrency: 4 }, () => {
     const queries = () => server.requests.filter(({ repository: name }) => name.startsWith('silent')).length;
     const others = () => server.requests.length - queries();
     const [before, othersBefore] = [queries(), others()];
-    await until(() => others() > othersBefore + 1, { describe: 'polls of the other repository', timeout: 20_000 });
+    await until(() => others() > othersBefore + 1, { describe: 'polls of the other repository' });
     assert.equal(queries(), before);
   });
 });

@@ -5,7 +5,7 @@ import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import { fittingWaves, isWithin, rolloutKey, waveOf } from '../../../shared/domain/waves.ts';
-import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, createNamespace, kubectl } from '../../support/cluster.ts';
 import { injectedPod, report } from '../../support/gateway-pods.ts';
 import { type Address, applyGatewaySync, condition, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
@@ -78,13 +78,21 @@ class Agents {
   }
 }
 
-async function arrange(t: TestContext, rollout: object = { waves }) {
+/** Messages of the events of a reason. */
+async function eventsOf({ namespace }: Address, reason: string): Promise<string[]> {
+  const { items } = await callApi<{ items: { reason: string; message: string }[] }>({
+    path: corePath('events', namespace),
+  });
+  return items.filter((event) => event.reason === reason).map(({ message }) => message);
+}
+
+async function arrange(t: TestContext, rollout: object = { waves }, environment: Record<string, string> = {}) {
   const server = await startGitServer();
   t.after(() => server.stop());
   const repository = await server.createRepository('app');
   const first = await repository.commit({ files: { 'config/a': '1' } });
   const address = { namespace: await createNamespace(t), name: 'app' };
-  const controller = await startController(t, address.namespace);
+  const controller = await startController(t, address.namespace, environment);
   await applyGatewaySync(address, { repo: repository.url }, { rollout });
   for (const [name, labels] of Object.entries(pods)) {
     const pod = injectedPod(address.namespace, name, 'app');
@@ -167,15 +175,31 @@ suite('a rollout by waves', { concurrency: 4 }, () => {
       c: ['first'],
     });
     assert.equal(back.status?.lastSyncCommit, bad);
+    assert.deepEqual(await eventsOf(address, 'RollbackOrdered'), [
+      'sync.io/rollback: previous was set (by the client kubectl-annotate)',
+    ]);
     const good = await commit(3);
     await request(address, good);
     await untilPhase('Complete', good);
   });
 
+  test('waits while changes are frozen, and goes on as soon as they are not, without a poll', async (t) => {
+    const frozen = { waves, windows: [{ kind: 'Deny' }] };
+    const { address, repository, first, commit, agents, untilPhase } = await arrange(t, frozen);
+    const second = await commit(2);
+    await request(address, second);
+    await untilGatewaySync(address, 'a commit that waits', ({ status }) => status?.rollout?.nextCommit === second);
+    assert.deepEqual(shortOf(agents, { [first]: 'first' }), { a: ['first'], b: ['first'], c: ['first'] });
+    await applyGatewaySync(address, { repo: repository.url }, { rollout: { waves } });
+    await untilPhase('Complete', second);
+  });
+
   test('brings an edit of spec.sync by the same waves, and keeps what it was', async (t) => {
-    const { address, repository, first, agents, untilPhase } = await arrange(t, {
-      waves: [{ ...waves[0], approval: true }],
-    });
+    const { address, repository, first, agents, untilPhase } = await arrange(
+      t,
+      { waves: [{ ...waves[0], approval: true }] },
+      { APPROVER_ROLE: 'true' },
+    );
     const before = (await read(address)).status?.rollout?.revision as string;
     const sync = { profiles: { default: { mappings: [{ source: 'config', destination: 'elsewhere' }] } } };
     await applyGatewaySync(
@@ -189,7 +213,15 @@ suite('a rollout by waves', { concurrency: 4 }, () => {
       ({ status }) => status?.rollout?.nextCommit === first,
     );
     assert.match(waiting.status?.rollout?.message ?? '', /sync\.io\/approve/);
-    await kubectl('annotate', 'gs', 'app', '--namespace', address.namespace, `sync.io/approve=${first}`);
+    await kubectl(
+      'annotate',
+      'gs',
+      'app',
+      '--namespace',
+      address.namespace,
+      `sync.io/approve=${first}`,
+      'sync.io/approve-by=anna',
+    );
     const done = await untilGatewaySync(
       address,
       'the new revision',
@@ -206,5 +238,6 @@ suite('a rollout by waves', { concurrency: 4 }, () => {
       [before, after].map((revision) => `controllerrevision.apps/app-sync-${revision}`).sort(),
     );
     await untilPhase('Complete');
+    assert.deepEqual(await eventsOf(address, 'RolloutApproved'), [`commit ${first} was approved by anna`]);
   });
 });

@@ -120,7 +120,7 @@ for (const { kinds, skip, make } of KINDS) {
     for (const { name, reason } of cases) {
       const isThere = (resource: Parameters<typeof condition>[0]) =>
         condition(resource, 'RefResolved')?.reason === reason;
-      await untilGatewaySync({ namespace, name }, `${name}: ${reason}`, isThere, 45_000);
+      await untilGatewaySync({ namespace, name }, `${name}: ${reason}`, isThere);
     }
     const [{ name } = { name: '' }] = cases;
     const delivered = await deliver(t, namespace, name);

@@ -77,7 +77,6 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
         { ...address, name },
         `${ref} is resolved`,
         (seen) => condition(seen, 'RefResolved')?.status === 'True',
-        30_000,
       );
       assert.equal(resource.status?.lastSyncCommit, commit);
       assert.equal(condition(resource, 'SSHHostKeyVerification')?.status, 'True');
@@ -92,7 +91,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     const { address } = await arrange(t, { key: await key(), hosts: named(server.knownHosts) });
     await applyGatewaySync(address, { repo: named(repository.url), auth: auth('hosts') });
     const isResolved = (seen: GatewaySync) => condition(seen, 'RefResolved')?.status === 'True';
-    const resource = await untilGatewaySync(address, 'resolved', isResolved, 30_000);
+    const resource = await untilGatewaySync(address, 'resolved', isResolved);
     assert.equal(resource.status?.lastSyncCommit, commit);
     assert.equal(condition(resource, 'SSHHostKeyVerification')?.reason, 'KnownHosts');
   });
@@ -114,7 +113,6 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
         { ...address, name },
         'refused',
         (seen) => condition(seen, 'RefResolved')?.status === 'False',
-        30_000,
       );
       for (const type of ['RefResolved', 'SSHHostKeyVerification', 'Ready'] as const) {
         assert.equal(condition(refused, type)?.status, 'False', type);
@@ -132,7 +130,6 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
       address,
       'resolved',
       (seen) => condition(seen, 'RefResolved')?.status === 'True',
-      60_000,
     );
     assert.equal(resource.status?.lastSyncCommit, commit);
     assert.equal(condition(resource, 'SSHHostKeyVerification')?.reason, 'KnownHosts');
@@ -157,7 +154,6 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
       address,
       'resolved',
       (seen) => condition(seen, 'RefResolved')?.reason === 'Resolved' && condition(seen, 'Ready')?.status === 'True',
-      30_000,
     );
     assert.equal(resource.status?.lastSyncCommit, commit);
     const warning = condition(resource, 'SSHHostKeyVerification');
@@ -179,7 +175,6 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
       address,
       'refused',
       (seen) => condition(seen, 'RefResolved')?.status === 'False',
-      30_000,
     );
     assert.equal(condition(refused, 'RefResolved')?.reason, 'AuthenticationFailed');
     assert.match(condition(refused, 'RefResolved')?.message ?? '', /check the Secret named in spec\.git\.auth/);
@@ -201,7 +196,6 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     const asking = await until(() => processArguments(controller.pid), {
       describe: 'ssh is under way',
       accept: (lines) => [...lines.values()].some((line) => /^ssh /.test(line)),
-      timeout: 20_000,
     });
     const holders = [...(await filesBelow(folder))].filter(([, { content }]) => content.includes(body));
     assert.deepEqual(
@@ -210,12 +204,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     );
     for (const line of asking.values()) assert.ok(!line.includes(body), line);
     link.release();
-    const { status } = await untilGatewaySync(
-      address,
-      'resolved',
-      (seen) => seen.status?.lastSyncCommit === commit,
-      45_000,
-    );
+    const { status } = await untilGatewaySync(address, 'resolved', (seen) => seen.status?.lastSyncCommit === commit);
     assert.equal(status?.refResolutionStatus, 'Resolved');
     assert.deepEqual([...(await filesBelow(folder)).keys()], []);
     await controller.stop();
@@ -235,13 +224,11 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     const asking = await until(() => processArguments(controller.pid), {
       describe: 'ssh is under way',
       accept: (lines) => [...lines.values()].some((line) => /^ssh /.test(line)),
-      timeout: 20_000,
     });
     const resource = await untilGatewaySync(
       address,
       'given up',
       (seen) => condition(seen, 'RefResolved')?.status === 'False',
-      45_000,
     );
     assert.match(condition(resource, 'RefResolved')?.reason ?? '', /^Git(Unreachable|Timeout)$/);
     const started = [...asking].filter(([, line]) => /^(ssh|git) /.test(line));

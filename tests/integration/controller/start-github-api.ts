@@ -1,7 +1,9 @@
 import type { KeyObject } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jwtVerify } from 'jose';
@@ -44,20 +46,23 @@ export async function startGithubApi(
   const { caFile, certFile, keyFile } = await createCertificates(folder.path);
   const [calls, jwts]: [TokenCall[], string[]] = [[], []];
   const certificate = { cert: await readFile(certFile), key: await readFile(keyFile) };
-  const server = createServer(certificate, async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const given = await text(request);
     const jwt = request.headers.authorization?.replace('Bearer ', '') ?? '';
     const options = { algorithms: ['RS256'], maxTokenAge: '10m' };
     const verified = await jwtVerify(jwt, publicKey, options).catch(() => undefined);
-    const body = JSON.parse(Buffer.concat(chunks).toString('utf8'));
+    const body = JSON.parse(given);
     calls.push({ url: request.url ?? '', issuer: verified?.payload.iss, body });
     jwts.push(jwt);
     await sleep(delayMs, undefined, { ref: false });
-    const answer = verified
+    const said = verified
       ? { token: mint(), expires_at: new Date(Date.now() + lifetimeMs).toISOString() }
       : { message: 'A JSON web token could not be decoded' };
-    response.writeHead(verified ? 201 : 401, { 'Content-Type': 'application/json' }).end(JSON.stringify(answer));
+    response.writeHead(verified ? 201 : 401, { 'Content-Type': 'application/json' }).end(JSON.stringify(said));
+  };
+  const server = createServer(certificate, (request, response) => {
+    // Who asks may end in the middle.
+    answer(request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(async () => {

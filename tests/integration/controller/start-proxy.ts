@@ -22,7 +22,9 @@ export async function startProxy(t: TestContext): Promise<ForwardProxy> {
       response.writeHead(incoming.statusCode ?? 502, incoming.headers);
       incoming.pipe(response);
     });
-    outgoing.on('error', () => response.writeHead(502).end());
+    // Either side may end in the middle, the server behind when its test is over.
+    outgoing.on('error', () => (response.headersSent ? response.destroy() : response.writeHead(502).end()));
+    response.on('close', () => outgoing.destroy());
     request.pipe(outgoing);
   });
   server.on('connect', (request, client: Socket) => {

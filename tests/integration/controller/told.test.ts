@@ -46,7 +46,7 @@ suite('a person is told', { concurrency: 4 }, () => {
     const none = await resolved();
     assert.equal(condition(none, 'AllGatewaysSynced')?.status, 'Unknown');
     assert.equal(condition(none, 'AllGatewaysSynced')?.reason, 'NoGateways');
-    await waitFor(address, 'Ready', '5s');
+    await waitFor(address, 'Ready', '60s');
     await assert.rejects(waitFor(address, 'AllGatewaysSynced', '2s'), /timed out/);
     await apply(injectedPod(namespace, 'a', name));
     await report({ namespace, name: 'a' }, { commit, ref: 'main', generation: 1 });

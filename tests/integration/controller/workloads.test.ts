@@ -61,7 +61,6 @@ suite('the pods of a workload get the sidecar', { concurrency: 4 }, () => {
       const pods = await until(() => podsOf(namespace), {
         describe: `the pods of the ${kind}`,
         accept: ({ length }) => length === count,
-        timeout: 30_000,
       });
       for (const pod of pods) {
         assert.equal(sidecarOf(pod).restartPolicy, 'Always');

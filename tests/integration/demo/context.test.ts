@@ -39,7 +39,7 @@ const crds = async () =>
 
 const untilGone = () => cluster.kubectl('wait', '--for=delete', 'namespace/stoker-demo', '--timeout=60s');
 
-suite('the demo on a cluster of somebody else', { timeout: 240_000 }, () => {
+suite('the demo on a cluster of somebody else', { timeout: 600_000 }, () => {
   test('shows a push, and leaves nothing', async () => {
     const { status, output } = await demo();
     assert.equal(status, 0, output);

@@ -21,7 +21,7 @@ async function demo(...args: string[]): Promise<{ status: number | null; output:
   return { status, output };
 }
 
-suite('the demo of a rollout', { timeout: 240_000 }, () => {
+suite('the demo of a rollout', { timeout: 600_000 }, () => {
   test('shows a commit that goes by waves, and one that is taken back, in plain lines', async () => {
     const { status, output } = await demo('--rollout', '--once');
     assert.equal(status, 0, output);

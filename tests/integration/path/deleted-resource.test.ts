@@ -27,7 +27,6 @@ test('a resource that is deleted under its pods is missed in their reports, unti
   const { status } = await until(readReport, {
     describe: 'a report of what is so',
     accept: (report) => report.status?.state === 'Pending',
-    timeout: 20_000,
   });
   assert.match(status?.message ?? '', /^there is no GatewaySync of that name/);
   assert.doesNotMatch(running.agent.output, /forbidden/);

@@ -53,7 +53,7 @@ async function startGateways(t: TestContext, data: () => string[]): Promise<numb
     response.writeHead(isBad ? 500 : 200).end();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => server.close());
+  t.after(() => server.close().closeAllConnections());
   return (server.address() as AddressInfo).port;
 }
 

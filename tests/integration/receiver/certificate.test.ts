@@ -27,7 +27,6 @@ test('a renewed certificate is served without a restart, and connections that ar
   const expected = await renewed.fingerprint();
   await until(async () => fingerprintOf(await handshake(t, receiver.port)), {
     describe: 'a handshake with the renewed certificate',
-    timeout: 60_000,
     interval: 500,
     accept: (fingerprint) => fingerprint === expected,
   });
@@ -55,6 +54,8 @@ async function handshake(t: TestContext, port: number): Promise<TLSSocket> {
   const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false });
   t.after(() => socket.destroy());
   await once(socket, 'secureConnect');
+  // The receiver may end first.
+  socket.on('error', () => {});
   return socket;
 }
 

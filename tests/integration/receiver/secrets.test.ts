@@ -25,14 +25,14 @@ test('a secret is rotated without a restart, and both values are accepted meanwh
 
   assert.deepEqual([await statusWith('old'), await statusWith('new'), await statusWith('inline')], [202, 401, 401]);
   await writeFile(file, 'new\nold\n');
-  await until(async () => (await statusWith('new')) === 202, { describe: 'the new token is accepted', timeout: 5000 });
+  await until(async () => (await statusWith('new')) === 202, { describe: 'the new token is accepted' });
   assert.equal(await statusWith('old'), 202);
   await writeFile(file, 'new\n');
-  await until(async () => (await statusWith('old')) === 401, { describe: 'the old token is refused', timeout: 5000 });
+  await until(async () => (await statusWith('old')) === 401, { describe: 'the old token is refused' });
   assert.equal(await statusWith('new'), 202);
 
   await writeFile(join(folder, `${namespace}.demo`), 'own');
-  await until(async () => (await statusWith('own')) === 202, { describe: 'its own token is accepted', timeout: 5000 });
+  await until(async () => (await statusWith('own')) === 202, { describe: 'its own token is accepted' });
   assert.equal(await statusWith('new'), 401);
 });
 
@@ -53,7 +53,7 @@ test('a receiver whose Secret has another key is not ready, and says which; late
   assert.equal((await fetch(`${receiver.healthUrl}/healthz`)).status, 200);
   await receiver.program.waitForLog(/"level":"error".*the Secret has the keys hmac-key; name the right one.*not ready/);
   await rename(join(folder, 'hmac-key'), file);
-  await until(async () => (await readiness()) === 200, { describe: 'readiness', timeout: 10_000 });
+  await until(async () => (await readiness()) === 200, { describe: 'readiness' });
   await rename(file, join(folder, 'hmac-key'));
   await new Promise((resolve) => setTimeout(resolve, 2_500));
   assert.equal(await readiness(), 200);

@@ -25,11 +25,10 @@ test('on SIGTERM it is not ready any more, ends what is under way, and exits wit
   const status = new Promise<number | undefined>((resolve, reject) => {
     outgoing.on('error', reject).on('response', (response) => resolve(response.resume().statusCode));
   });
-  outgoing.write('{"ref":');
-  await sleep(100);
+  await new Promise((resolve) => outgoing.write('{"ref":', resolve));
 
   const ended = receiver.program.stop('SIGTERM');
-  await until(async () => (await readiness()) === 503, { describe: 'readiness is false', timeout: 2000 });
+  await until(async () => (await readiness()) === 503, { describe: 'readiness is false' });
   assert.equal((await fetch(`${receiver.healthUrl}/healthz`)).status, 200);
   assert.equal(
     (await receiver.post(`${namespace}/demo`, { ref: 'late' })).status,
@@ -48,10 +47,8 @@ test('a second signal ends it at once', async (t) => {
   const receiver = await startReceiver(t, cluster.kubeconfig);
   const ended = receiver.program.stop('SIGTERM');
   await receiver.program.waitForLog(/no more requests/);
-  const started = performance.now();
   await receiver.program.stop('SIGINT');
-  assert.equal((await ended).code, 1);
-  assert.ok(performance.now() - started < 3000, 'without the time that an orderly end takes');
+  assert.equal((await ended).code, 1, 'an orderly end gives 0');
 });
 
 test('a wrong configuration is told whole, and ends it with 1', async (t) => {

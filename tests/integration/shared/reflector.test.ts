@@ -63,7 +63,6 @@ const untilStore = ({ reflector }: Mirror, wanted: Record<string, string>) =>
   until(() => Object.fromEntries([...reflector.store].map(([key, value]) => [key.split('/')[1], value])), {
     describe: 'the store',
     accept: (store) => JSON.stringify(Object.entries(store).sort()) === JSON.stringify(Object.entries(wanted).sort()),
-    timeout: 40_000,
   });
 
 suite('a reflector', () => {

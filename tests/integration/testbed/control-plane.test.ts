@@ -62,7 +62,6 @@ describe('control plane', () => {
     await controlPlane.kubectl('delete', 'configmap', 'owner');
     await until(() => controlPlane.kubectl('get', 'configmap', 'owned', '--ignore-not-found', '-o', 'name'), {
       describe: 'the owned object is gone',
-      timeout: 30_000,
       accept: (found) => found === '',
     });
   });

@@ -8,6 +8,8 @@ const ready = (reason: string) =>
   `sync_controller_gatewaysync_ready{namespace="team", name="site", reason="${reason}"}`;
 const gateways = (state: string) => `sync_controller_gateways{namespace="team", name="site", state="${state}"}`;
 const rollout = (phase: string) => `sync_controller_rollout_phase{namespace="team", name="site", phase="${phase}"}`;
+const waiting = (reason: string) =>
+  `sync_controller_rollout_waiting{namespace="team", name="site", reason="${reason}"}`;
 const leader = (pod: string) => `sync_controller_leader{namespace="operator", pod="${pod}"}`;
 const gitQueries = (outcome: string) => `sync_controller_git_queries_total{${ours}, outcome="${outcome}"}`;
 const reconciles = (outcome: string) => `sync_controller_reconciles_total{${ours}, outcome="${outcome}"}`;
@@ -195,14 +197,29 @@ export const ALERT_CASES: Record<string, AlertCase> = {
     firing: [
       {
         at: '70m',
-        series: { [rollout('AwaitingApproval')]: '1x90' },
+        series: { [waiting('Approval')]: '1x90' },
         labels: site,
         summary: 'The rollout of GatewaySync team/site waits for approval.',
       },
     ],
     quiet: [
-      { at: '50m', series: { [rollout('AwaitingApproval')]: '1x90' } },
-      { at: '70m', series: { [rollout('AwaitingWindow')]: '1x90' } },
+      { at: '50m', series: { [waiting('Approval')]: '1x90' } },
+      { at: '70m', series: { [waiting('Window')]: '1x90' } },
+    ],
+  },
+  SyncRolloutHeldBack: {
+    firing: [
+      {
+        at: '20m',
+        series: { [waiting('Agents')]: '1x60', [rollout('Complete')]: '1x60' },
+        labels: site,
+        summary: 'The rollout of GatewaySync team/site is held back by agents that are too old.',
+      },
+    ],
+    quiet: [
+      { at: '10m', series: { [waiting('Agents')]: '1x60' } },
+      { at: '20m', series: { [waiting('Retry')]: '1x60' } },
+      { at: '20m', series: { [waiting('Agents')]: '1x3 stale' } },
     ],
   },
   SyncReceiverIsDown: isDown('receiver', 'test-stoker-operator-receiver'),

@@ -52,7 +52,6 @@ export async function startPrometheus(t: TestContext, scrapeConfigs: object[]): 
     describe: 'all targets to be scraped',
     accept: ({ activeTargets }) =>
       activeTargets.length === scrapeConfigs.length && activeTargets.every(({ health }) => health === 'up'),
-    timeout: 60_000,
   });
   return {
     query: async (expr) => {

@@ -21,6 +21,7 @@ suite('the configuration of the controller', () => {
       AGENT_IMAGE_ALLOWED_REPOSITORIES: [],
       AGENT_LOG_LEVEL: 'info',
       AUTO_BIND_AGENT: true,
+      APPROVER_ROLE: false,
       GIT_ALLOW_LOCAL: false,
       GIT_DENIED_NETWORKS: [
         ...['127.0.0.0/8', '169.254.0.0/16', '0.0.0.0/8', '::1/128', '::/128', 'fe80::/10'],

@@ -4,8 +4,9 @@ import path from 'node:path';
 import { suite, test } from 'node:test';
 import { createMetrics } from '../../../controller/metrics/metrics.ts';
 import { RESOURCE_METRICS } from '../../../controller/metrics/resource-metrics.ts';
-import { transitionsOf } from '../../../controller/reconcile/transitions.ts';
+import { orderTransitions, transitionsOf } from '../../../controller/reconcile/transitions.ts';
 import { gatewaySyncStatusSchema } from '../../../shared/api/gateway-sync-status.ts';
+import { ROLLOUT_ANNOTATIONS } from '../../../shared/api/names.ts';
 import { ROLLOUT_PHASES, type RolloutPhase, type RolloutStatus } from '../../../shared/api/rollout.ts';
 
 const checkout = path.join(import.meta.dirname, '../../..');
@@ -72,6 +73,15 @@ suite('docs/reference/conditions.md', () => {
       rollout: { number, phase, summary: '' } as RolloutStatus,
     });
     const written = ROLLOUT_PHASES.flatMap((phase) => transitionsOf(at(phase, 1), at(phase, 2)));
+    assert.deepEqual(wordsIn(listed).sort(), written.map(({ reason }) => reason).sort());
+  });
+
+  test('names every event of an order of people, and no other', async () => {
+    const [, listed = ''] =
+      /^Orders of people have these, .*: (.*)$/m.exec(await read('docs/reference/conditions.md')) ?? [];
+    const handled = Object.fromEntries(Object.keys(ROLLOUT_ANNOTATIONS).map((order) => [order, 'x']));
+    const [before, after] = [{}, { handled }].map((rollout) => ({ rollout: rollout as RolloutStatus }));
+    const written = orderTransitions(before ?? {}, after ?? {}, {});
     assert.deepEqual(wordsIn(listed).sort(), written.map(({ reason }) => reason).sort());
   });
 

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
@@ -42,15 +41,19 @@ async function postChunked(app: RunningApp, bytes: number): Promise<number> {
     path,
     headers: { 'Content-Type': 'application/json', Authorization: 'Bearer token' },
   });
-  const answered = once(outgoing, 'response');
-  for (let sent = 0; sent < bytes; sent += chunk.length) {
-    if (!outgoing.write(chunk)) await once(outgoing, 'drain');
-  }
+  const status = new Promise<number>((resolve, reject) => {
+    outgoing.once('response', (response) => resolve(response.resume().statusCode ?? 0));
+    // Once it is answered, the connection may end as it likes.
+    outgoing.on('error', reject);
+  });
+  for (let sent = 0; sent < bytes; sent += chunk.length) outgoing.write(chunk);
   outgoing.end();
-  const [response] = await answered;
-  response.resume();
-  return response.statusCode;
+  return await status;
 }
+
+/** Waits until so many bytes more have come in than at some time before. */
+const untilRead = (app: RunningApp, bytes: number, before = 0) =>
+  until(() => app.bytesRead - before >= bytes, { describe: `${bytes} bytes to come in`, interval: 5 });
 
 const works = async (app: RunningApp) => assert.equal((await app.post(path, '{"ref":"v1"}')).status, 202);
 
@@ -128,7 +131,7 @@ suite('a slow client', () => {
     const app = await startApp(t, { limits: { maxBytes: 100_000, budgetBytes: 200_000 } });
     const known = dial(t, app.port, head('Content-Length: 99999') + '{"ref":"v1"}'.padEnd(90_000));
     const stranger = `${head('Content-Length: 99999').replace('Bearer token', 'Bearer wrong')}${'x'.repeat(99_000)}`;
-    await sleep(100);
+    await untilRead(app, 90_000);
     const strangers = Array.from({ length: 10 }, () => dial(t, app.port, stranger));
     const refused = () => strangers.filter(({ received }) => received().startsWith('HTTP/1.1 503 ')).length;
     await until(refused, { describe: 'strangers to be refused', accept: (count) => count >= 8 });
@@ -138,10 +141,11 @@ suite('a slow client', () => {
 
   test('that goes away before its body is complete is forgotten', async (t) => {
     const app = await startApp(t);
-    const { socket } = dial(t, app.port, `${head('Content-Length: 50')}{"ref":`);
-    await sleep(50);
+    const beginning = `${head('Content-Length: 50')}{"ref":`;
+    const { socket } = dial(t, app.port, beginning);
+    await untilRead(app, beginning.length);
     socket.destroy();
-    await sleep(50);
+    await until(() => app.records.length > 0, { describe: 'the end of the request' });
     assert.deepEqual(
       app.records.map(({ outcome }) => reasonOf(outcome)),
       ['BrokenOff'],
@@ -151,16 +155,20 @@ suite('a slow client', () => {
   });
 
   test('that leaves after its request is stored all the same', async (t) => {
+    const [reached, gone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const app = await startApp(t, {
       store: async () => {
-        await sleep(100);
+        reached.resolve();
+        await gone.promise;
         return { kind: 'stored', superseded: false };
       },
     });
     const { socket } = dial(t, app.port, `${head('Content-Length: 12')}{"ref":"v1"}`);
-    await sleep(50);
+    await reached.promise;
     socket.destroy();
-    await sleep(150);
+    await app.untilConnections(0);
+    gone.resolve();
+    await until(() => app.records.length > 0, { describe: 'the end of the request' });
     assert.deepEqual(
       app.records.map(({ outcome }) => outcome.kind),
       ['stored'],
@@ -237,7 +245,7 @@ suite('a port that is used again at once', () => {
     assert.ok(again.length > 0, 'no port could be used again');
     const isOver = ({ destroyed, readyState }: Socket) => destroyed || readyState !== 'open';
     for (const socket of again) socket.resume();
-    await until(() => again.every(isOver), { describe: 'heads to be waited for no longer', timeout: 20_000 });
+    await until(() => again.every(isOver), { describe: 'heads to be waited for no longer' });
   });
 });
 
@@ -300,7 +308,7 @@ suite('connections', () => {
   test('beyond the limit are closed where none is idle', async (t) => {
     const app = await startApp(t, { maxConnections: 5 });
     const busy = openBusy(t, app.port, 5);
-    await sleep(200);
+    await untilRead(app, 5 * whole.length - 5 * '"v1"}'.length);
     const [newcomer] = openBusy(t, app.port, 1);
     await until(() => !isOpen(newcomer!), { describe: 'the newcomer to be closed' });
     assert.equal(busy.filter(isOpen).length, 5);
@@ -370,15 +378,17 @@ suite('requests on one connection', () => {
   });
 
   test('that are under way when the server closes are answered, and the connection is closed soon after', async (t) => {
+    const reached = Promise.withResolvers<void>();
     const app = await startApp(t, {
       store: async () => {
+        reached.resolve();
         await sleep(300);
         return { kind: 'stored', superseded: false };
       },
     });
     const { socket, received } = dial(t, app.port, `${head('Content-Length: 12')}{"ref":"v1"}`);
     const ended = new Promise((resolve) => socket.once('end', resolve));
-    await sleep(50);
+    await reached.promise;
     const started = performance.now();
     await app.close(10_000);
     await ended;

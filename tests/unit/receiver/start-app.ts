@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import type { StoreResult } from '../../../receiver/annotations/annotation-queue.ts';
@@ -13,12 +13,17 @@ import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { type ListenOptions, listen } from '../../../shared/io/http/listen.ts';
 import { type BodyLimits, createReadBody } from '../../../shared/io/http/read-body.ts';
 import { createLogger } from '../../../shared/log.ts';
+import { until } from '../../support/until.ts';
 
 export interface RunningApp {
   port: number;
   /** What was stored, oldest first. */
   stored: { target: Target; annotations: Annotations }[];
   records: AnswerRecord[];
+  /** Bytes that came in on all connections so far. */
+  readonly bytesRead: number;
+  /** Waits until there are so many connections. */
+  untilConnections(count: number): Promise<unknown>;
   post(path: string, body: string | Buffer, headers?: Record<string, string | string[]>): Promise<Answer>;
   send(options: { method: string; path: string }): Promise<Answer>;
   close(graceMs: number): Promise<void>;
@@ -58,13 +63,17 @@ export async function startApp(
   const listening = await listen({ ...options, handler, host: '127.0.0.1', port: await freePort() });
   t.after(() => listening.close(0));
   const { port } = listening.server.address() as AddressInfo;
+  const sockets: Socket[] = [];
+  listening.server.on('connection', (socket) => sockets.push(socket));
 
   const exchange = (settings: { method: string; path: string; headers?: object }, body?: string | Buffer) =>
     new Promise<Answer>((resolve, reject) => {
-      const outgoing = request({ port, host: '127.0.0.1', ...settings } as object, async (response) => {
-        const received = await text(response);
+      const outgoing = request({ port, host: '127.0.0.1', ...settings } as object, (response) => {
         const { statusCode = 0, headers } = response;
-        resolve({ status: statusCode, headers, text: received, body: received ? JSON.parse(received) : {} });
+        const answerOf = (received: string) => {
+          return { status: statusCode, headers, text: received, body: received ? JSON.parse(received) : {} };
+        };
+        text(response).then(answerOf).then(resolve, reject);
       });
       outgoing.on('error', reject);
       outgoing.end(body);
@@ -74,6 +83,15 @@ export async function startApp(
     port,
     stored,
     records,
+    get bytesRead() {
+      return sockets.reduce((sum, socket) => sum + socket.bytesRead, 0);
+    },
+    untilConnections: (count) =>
+      until(() => sockets.filter(({ destroyed }) => !destroyed).length, {
+        describe: `${count} connections`,
+        accept: (open) => open === count,
+        interval: 5,
+      }),
     post: (path, body, headers = { ...JSON_TYPE, Authorization: 'Bearer token' }) =>
       exchange({ method: 'POST', path, headers }, body),
     send: (settings) => exchange(settings),

@@ -75,7 +75,7 @@ function statusOf(port: number): Promise<number | undefined> {
     const sent = request({ host: '127.0.0.1', port, path: '/healthz', agent: false }, (response) => {
       response.resume().once('end', () => resolve(response.statusCode));
     });
-    sent.once('error', reject).setTimeout(2_000, () => sent.destroy(new Error('no answer')));
+    sent.on('error', reject).setTimeout(20_000, () => sent.destroy(new Error('no answer')));
     sent.end();
   });
 }

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { revisionName, syncRevision } from '../../../shared/domain/sync-revision.ts';
+import { processorMs } from '../../support/processor-time.ts';
 
 const mapping = { source: 'a', destination: 'b', required: true, template: false };
 const sync = { defaults: { syncPeriod: 30, vars: { site: 'x' } }, profiles: { default: { mappings: [mapping] } } };
@@ -93,9 +94,9 @@ suite('the revision of spec.sync', () => {
     };
     for (const [shape, make] of Object.entries(shapes)) {
       const value = JSON.parse(make(1_000_000));
-      const started = performance.now();
+      const started = processorMs();
       assert.match(syncRevision({ profiles: { default: value } }), /^[0-9a-f]{32}$/);
-      assert.ok(performance.now() - started < 5_000, `${shape} took too long`);
+      assert.ok(processorMs() - started < 5_000, `${shape} took too long`);
     }
   });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { validateProfiles } from '../../../shared/domain/validate-profiles.ts';
+import { processorMs } from '../../support/processor-time.ts';
 
 const profile = (source: string, vars: Record<string, string> = {}) => ({
   mappings: [{ source, destination: 'config', required: true, template: false }],
@@ -170,9 +171,9 @@ suite('the validation of a spec as large as the API server takes', () => {
   ];
   for (const [what, sync] of multiplied) {
     test(`ends soon with a problem where ${what} would take long`, () => {
-      const started = performance.now();
+      const started = processorMs();
       const problems = validateProfiles(sync, 8);
-      const tookMs = performance.now() - started;
+      const tookMs = processorMs() - started;
       assert.match(problems.join(), /longer than 2097152 characters together/);
       assert.ok(tookMs < 1_000, `${tookMs} ms`);
     });

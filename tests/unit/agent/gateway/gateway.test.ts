@@ -166,7 +166,7 @@ suite('reload requests', () => {
     });
   }
 
-  test('that take longer than their time are given up, each with its own', { timeout: 20_000 }, async (t) => {
+  test('that take longer than their time are given up, each with its own', { timeout: 60_000 }, async (t) => {
     const reload = { ...none, timeoutMs: 60_000, requests: [request({ timeoutMs: 150 })] };
     const { gateway, sandbox, target } = await prepare(t, reload);
     gateway.faults['/reload'] = 'hang';

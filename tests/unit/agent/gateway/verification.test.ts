@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { holds, judgeLook, noLooks, subjectOf, type Verdict } from '../../../../agent/gateway/verification.ts';
-import { type Intent, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
-import { resolveProfile } from '../../../../shared/domain/resolve-profile.ts';
+import type { Intent } from '../../../../agent/resource/judge-resource.ts';
+import { intentOf } from '../../../support/intents.ts';
 
 const bounds = { forMs: 60_000, intervalMs: 5_000, failureThreshold: 3 };
 const problem = { words: 'it answered 503', isBeforeStart: false };
@@ -82,23 +82,8 @@ suite('judgeLook', () => {
 });
 
 suite('a verdict', () => {
-  const mapping = { source: '.', destination: '.', required: true, template: false };
-  const profile = resolveProfile({ profiles: { default: { mappings: [mapping] } } }, 'default');
-  assert.ok(profile);
-  const intent: Intent = {
-    generation: 4,
-    repo: 'https://git.test/x',
-    ignoresHostKey: false,
-    ref: 'main',
-    commit: 'a'.repeat(40),
-    profile,
-    verify: 'none',
-    submodules: false,
-    reload: reloadSettings({ gateway: undefined }),
-    verification: { requests: [{ path: '/health' }], ...bounds },
-    rollout: 7,
-    revision: 'r1',
-  };
+  const verification = { requests: [{ path: '/health' }], ...bounds };
+  const intent = intentOf({ generation: 4, verification, rollout: 7, revision: 'r1' });
   const verdictOf = (state: Verdict['state']): Verdict => ({ subject: subjectOf(intent), generation: 4, state });
   const cases: [name: string, changes: Partial<Intent>, passed: boolean, failed: boolean][] = [
     ['nothing changed', {}, true, true],
@@ -107,7 +92,7 @@ suite('a verdict', () => {
     ['another ref, which templates may hold', { ref: 'v1' }, false, false],
     ['another rollout', { rollout: 8 }, false, false],
     ['another revision', { revision: 'r2' }, false, false],
-    ['another profile', { profile: { ...profile, vars: { a: '1' } } }, false, false],
+    ['another profile', { profile: { ...intent.profile, vars: { a: '1' } } }, false, false],
     ['other requests', { verification: { requests: [{ path: '/' }], ...bounds } }, false, false],
     ['another repository with the same commit', { repo: 'https://git.test/y' }, true, true],
   ];

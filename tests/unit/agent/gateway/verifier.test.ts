@@ -10,33 +10,18 @@ import { GatewayClient } from '../../../../agent/gateway/gateway-client.ts';
 import { VerdictFile } from '../../../../agent/gateway/verdict-file.ts';
 import type { Verification } from '../../../../agent/gateway/verification.ts';
 import { Verifier } from '../../../../agent/gateway/verifier.ts';
-import { type Intent, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
+import type { Intent } from '../../../../agent/resource/judge-resource.ts';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
-import { resolveProfile } from '../../../../shared/domain/resolve-profile.ts';
-
-const mapping = { source: '.', destination: '.', required: true, template: false };
-const profile = resolveProfile({ profiles: { default: { mappings: [mapping] } } }, 'default');
-assert.ok(profile);
+import { intentOf } from '../../../support/intents.ts';
 
 const settings = { requests: [{ path: '/health' }], forMs: 0, intervalMs: 1, failureThreshold: 1 };
 
-function intentOf(verification: object = {}, reload: object = {}): Intent {
-  assert.ok(profile);
-  return {
-    generation: 1,
-    repo: 'https://git.test/x',
-    ignoresHostKey: false,
-    ref: 'main',
-    commit: 'a'.repeat(40),
-    profile,
-    verify: 'none',
-    submodules: false,
-    reload: { ...reloadSettings({ gateway: undefined }), ...reload },
-    verification: { ...settings, ...verification },
-  };
-}
+const verifiedBy = (verification: object = {}, reload: object = {}): Intent => {
+  const base = intentOf({ verification: { ...settings, ...verification } });
+  return { ...base, reload: { ...base.reload, ...reload } };
+};
 
 /** A verifier of what listens on the port. */
 async function verifierOf(t: TestContext, port: number): Promise<Verifier> {
@@ -90,34 +75,34 @@ suite('a look', () => {
 
   test('makes all calls, each with the status that it expects', async (t) => {
     const requests = [{ path: '/a?x=1' }, { path: '/b', expectStatus: 204 }, { path: '/c' }];
-    const all = await look(t, intentOf({ requests: [requests[0], requests[2]] }));
+    const all = await look(t, verifiedBy({ requests: [requests[0], requests[2]] }));
     assert.deepEqual([all.lines, all.last?.state], [['GET /a?x=1', 'GET /c'], 'Passed']);
-    const { lines, last } = await look(t, intentOf({ requests }));
+    const { lines, last } = await look(t, verifiedBy({ requests }));
     assert.deepEqual(lines, ['GET /a?x=1', 'GET /b'], 'none after the first that goes wrong');
     assert.deepEqual(last, { state: 'Failed', words: 'the gateway answered 200 to GET /b' });
   });
 
   test('follows no redirect', async (t) => {
-    const { lines, last } = await look(t, intentOf(), 302);
+    const { lines, last } = await look(t, verifiedBy(), 302);
     assert.deepEqual(lines, ['GET /health']);
     assert.match(last?.words ?? '', /answered 302 to GET \/health: redirects are not followed/);
   });
 
   test('asks what the preset asks, with its key, and the calls of the spec without', async (t) => {
-    const { lines } = await look(t, intentOf({}, { preset: 'ignition' }));
+    const { lines } = await look(t, verifiedBy({}, { preset: 'ignition' }));
     assert.deepEqual(lines, ['GET /data/api/v1/gateway-info name:secret', 'GET /health']);
   });
 
   test('asks whether the gateway is ready where there is nothing else to ask', async (t) => {
-    assert.deepEqual((await look(t, intentOf({ requests: [] }, { readyPath: '/ready' }))).lines, ['GET /ready']);
-    assert.deepEqual((await look(t, intentOf({}, { readyPath: '/ready' }))).lines, ['GET /health']);
-    const nothing = await look(t, intentOf({ requests: [] }));
+    assert.deepEqual((await look(t, verifiedBy({ requests: [] }, { readyPath: '/ready' }))).lines, ['GET /ready']);
+    assert.deepEqual((await look(t, verifiedBy({}, { readyPath: '/ready' }))).lines, ['GET /health']);
+    const nothing = await look(t, verifiedBy({ requests: [] }));
     assert.equal(nothing.last?.words, 'there is nothing to ask it: name requests in spec.gateway.verify');
   });
 
   test('gives up a call that takes too long', async (t) => {
     const port = await listen(t, () => {});
-    const [last] = await verify(await verifierOf(t, port), intentOf({}, { timeoutMs: 50 }));
+    const [last] = await verify(await verifierOf(t, port), verifiedBy({}, { timeoutMs: 50 }));
     assert.deepEqual(last, { state: 'Failed', words: 'the gateway did not answer GET /health within 50ms' });
   });
 
@@ -132,7 +117,7 @@ suite('a look', () => {
       };
       write();
     });
-    const [last] = await verify(await verifierOf(t, port), intentOf());
+    const [last] = await verify(await verifierOf(t, port), verifiedBy());
     assert.equal(last?.state, 'Passed');
     await closed;
   });
@@ -142,7 +127,7 @@ suite('a verifier', () => {
   test('waits for a gateway that has not started since the agent did', async (t) => {
     const port = await freePort();
     const verifier = await verifierOf(t, port);
-    const intent = intentOf();
+    const intent = verifiedBy();
     const wrong = new Promise<Verification | undefined>((resolve) => {
       verifier.begin(intent, () => resolve(verifier.stateOf(intent)));
     });
@@ -156,7 +141,7 @@ suite('a verifier', () => {
   test('has no more to say than a report can bear, however many ways of being wrong there are', async (t) => {
     let looks = 0;
     const port = await listen(t, (_, response) => response.writeHead(400 + (++looks % 100)).end());
-    const said = await verify(await verifierOf(t, port), intentOf({ failureThreshold: 60 }));
+    const said = await verify(await verifierOf(t, port), verifiedBy({ failureThreshold: 60 }));
     assert.equal(looks, 60);
     assert.equal(said.length, 11);
     assert.deepEqual(said.at(-1), { state: 'Failed', words: 'the gateway answered 460 to GET /health' });
@@ -164,7 +149,7 @@ suite('a verifier', () => {
 
   test('does nothing where nobody asks', async (t) => {
     const verifier = await verifierOf(t, 1);
-    const { verification: _, ...intent } = intentOf();
+    const { verification: _, ...intent } = verifiedBy();
     verifier.begin(intent, () => assert.fail('there is nothing to say'));
     assert.equal(verifier.stateOf(intent), undefined);
   });

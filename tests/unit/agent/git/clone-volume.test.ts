@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -10,7 +10,8 @@ import { describeFailure } from '../../../../agent/report/describe-failure.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
 import { createLfsHost } from '../../../support/lfs-host.ts';
-import { createSandbox, type Sandbox } from '../support/sandbox.ts';
+import { createSandbox } from '../support/sandbox.ts';
+import { withSmallVolume } from '../support/small-volume.ts';
 
 const run = promisify(execFile);
 const MIB = 1024 ** 2;
@@ -39,21 +40,6 @@ class FullGit extends Git {
     if (packs.length < this.#room) return super.spawn(args, options);
     const full = '!echo "fatal: write error: No space left on device" >&2; exit 128';
     return super.spawn(['-c', `alias.full=${full}`, 'full'], options);
-  }
-}
-
-/** Works with a file system of 16 MiB where the clone is to be, or skips the test where nobody may mount one. */
-async function withSmallVolume(t: TestContext, { repo }: Sandbox, work: () => Promise<void>): Promise<void> {
-  await mkdir(repo, { recursive: true });
-  const isMounted = await run('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', repo]).then(
-    () => true,
-    () => false,
-  );
-  if (!isMounted) return t.skip('this machine lets nobody mount');
-  try {
-    await work();
-  } finally {
-    await run('umount', ['-l', repo]);
   }
 }
 

@@ -74,6 +74,17 @@ suite('only what is mapped is fetched', () => {
     assert.equal(await holds(sandbox, repository, `${first}:media/film`), false);
   });
 
+  test('without a question to git for each of many files before the first of them came', async (t) => {
+    const { url: repo, commit } = await createRepository();
+    const git = new WatchedGit(process.env);
+    const sandbox = await createSandbox(t, { git });
+    const many = Object.fromEntries(Array.from({ length: 1_500 }, (_, n) => [`config/${n}`, `${n}`]));
+    const first = await commit({ files: { ...many, 'media/film': large() } });
+    await sandbox.sync({ repo, commit: first, profile: mapped('config') });
+    assert.equal(Object.keys(await sandbox.files()).length, 1_500);
+    assert.ok(git.askedBeforeFiles < 10, `git was asked for ${git.askedBeforeFiles} files`);
+  });
+
   test('a mapping that is added later brings what was left out', async (t) => {
     const repository = await createRepository();
     const { url: repo, commit } = repository;
@@ -152,6 +163,19 @@ class DyingGit extends Git {
   }
 }
 
+/** Counts files that it is asked for until it fetches for the second time. */
+class WatchedGit extends Git {
+  askedBeforeFiles = 0;
+  #fetches = 0;
+
+  override run(args: string[], options: GitOptions = {}): Promise<Buffer> {
+    if (args.includes('fetch')) this.#fetches += 1;
+    const isQuestion = args.some((arg) => arg.startsWith('--batch-check'));
+    if (isQuestion && this.#fetches < 2) this.askedBeforeFiles += String(options.input).split('\n').length;
+    return super.run(args, options);
+  }
+}
+
 /** Speaks the protocol in which hosts may refuse to serve a file by its id. */
 class OldProtocolGit extends Git {
   override spawn(args: string[], options: GitOptions): ChildProcess {
@@ -183,6 +207,18 @@ suite('a partial clone works', () => {
     const before = fetches();
     await sandbox.sync({ repo, commit: await commit({ files: { 'config/a': '2' } }), profile: mapped('config') });
     assert.deepEqual(await sandbox.files(), { 'config/a': '2' });
+    assert.equal(fetches() - before, 1);
+  });
+
+  test('where the host cannot leave files out, and there are many', async (t) => {
+    const { url: repo, commit, git } = await createRepository();
+    await git('config', 'uploadpack.allowFilter', 'false');
+    const sandbox = await createSandbox(t);
+    const many = Object.fromEntries(Array.from({ length: 1_500 }, (_, n) => [`config/${n}`, `${n}`]));
+    const first = await commit({ files: { ...many, b: large() } });
+    const before = fetches();
+    await sandbox.sync({ repo, commit: first, profile: mapped('config') });
+    assert.equal(Object.keys(await sandbox.files()).length, 1_500);
     assert.equal(fetches() - before, 1);
   });
 

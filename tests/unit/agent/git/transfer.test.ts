@@ -147,7 +147,7 @@ suite('a fetch', { concurrency: 2 }, () => {
       const { clone, source } = await arrange(t, pace);
       const began = performance.now();
       await assert.rejects(clone.fetch(source, {}), { name: 'TransientError', code: 'git.stalled' });
-      assert.ok(performance.now() - began < 15_000);
+      assert.ok(performance.now() - began < 40_000);
       assert.equal(await clone.has(source.commit), false);
     });
   }

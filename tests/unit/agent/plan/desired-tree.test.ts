@@ -6,6 +6,7 @@ import type { OwnedFile } from '../../../../agent/plan/manifest.ts';
 import type { TreeEntry } from '../../../../agent/plan/plan-input.ts';
 import type { Mapping } from '../../../../shared/api/sync.ts';
 import { renderMappings } from '../../../../shared/domain/render-mappings.ts';
+import { processorMs } from '../../../support/processor-time.ts';
 
 type GivenMapping = Pick<Mapping, 'source' | 'destination'> & Partial<Mapping>;
 
@@ -194,13 +195,13 @@ suite('desiredTree', () => {
   test('many files where folders are needed are refused in no time', () => {
     const names = Array.from({ length: 20_000 }, (_, n) => `${n}`);
     const entries = names.flatMap((name) => [file(`a/${name}`), file(`b/${name}/x`)]);
-    const began = performance.now();
+    const began = processorMs();
     const { problems = [] } = build(entries, [
       { source: 'a', destination: 'p' },
       { source: 'b', destination: 'p' },
     ]);
     assert.equal(problems.length, 20_000);
-    assert.ok(performance.now() - began < 3_000, `${performance.now() - began} ms`);
+    assert.ok(processorMs() - began < 3_000, `${processorMs() - began} ms`);
   });
 
   test('a missing optional source keeps what it brought, and only that', () => {

@@ -4,24 +4,10 @@ import type { Verification } from '../../../../agent/gateway/verification.ts';
 import type { Drift } from '../../../../agent/plan/drift.ts';
 import type { Change, Plan } from '../../../../agent/plan/plan-changes.ts';
 import { type Happening, type News, NOTHING_SAID, news } from '../../../../agent/report/news.ts';
-import { type Intent, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
-import { resolveProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { TerminalError, TransientError, WaitingError } from '../../../../shared/errors.ts';
+import { intentOf } from '../../../support/intents.ts';
 
-const mapping = { source: '.', destination: '.', required: true, template: false };
-const profile = resolveProfile({ profiles: { default: { mappings: [mapping] } } }, 'default');
-assert.ok(profile);
-const intent: Intent = {
-  generation: 1,
-  repo: 'https://git.test/x',
-  ignoresHostKey: false,
-  ref: 'main',
-  commit: 'a'.repeat(40),
-  profile,
-  verify: 'none',
-  submodules: false,
-  reload: reloadSettings({ gateway: undefined }),
-};
+const intent = intentOf();
 
 const file = { path: 'a', source: 'a', blob: '', executable: false, template: false };
 const added: Change = { kind: 'add', path: 'a', reason: 'New', file };
@@ -75,6 +61,15 @@ suite('news', () => {
     assert.match(first?.report?.message ?? '', /are in place, and the gateway is still to be told: it is down/);
     assert.equal(last?.report?.state, 'Synced');
     assert.equal(last?.report?.files?.added, 1);
+  });
+
+  test('commits that the clone has no room for are named, once', () => {
+    const outcome = { kind: 'synced' as const, plan: planOf(), lost: ['b'.repeat(40), 'c'.repeat(40)] };
+    const [first, second, third] = tell(done([added]), done([], { outcome }), done([], { outcome }));
+    assert.equal(first?.report?.message, undefined);
+    assert.equal(second?.report?.state, 'Synced');
+    assert.match(second?.report?.message ?? '', /no room for earlier commits, .* needs the git host: b+, c+$/);
+    assert.equal(third?.report, undefined);
   });
 
   test('a failure is counted each time and reported once', () => {

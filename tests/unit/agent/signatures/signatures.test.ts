@@ -66,6 +66,30 @@ async function prepare(t: TestContext) {
   return { repository, repo: repository.url, plain, sandbox: await createSandbox(t) };
 }
 
+/** Two commits by one signer, of which the gateway has the second; the host is gone. */
+async function playOffline(t: TestContext, verify: 'head' | 'tag') {
+  const own = await startGitDaemon();
+  t.after(() => own.stop());
+  const repository = await own.createRepository('offline');
+  const [sandbox, ann] = [await createSandbox(t), await sshSigner(t)];
+  await trust(sandbox, { ann: ann.publicKey });
+  const sync = (commit: string, ref: string, ...earlier: string[]) =>
+    sandbox.sync({ repo: repository.url, commit, ref, verify, earlier });
+  const commits: string[] = [];
+  for (const ref of ['v1', 'v2']) {
+    await repository.commit({ files: { a: ref } });
+    const commit = await signedCommit(repository, ann);
+    await signedTag(repository, ann, ref);
+    await sync(commit, ref, ...commits);
+    commits.push(commit);
+  }
+  await own.stop();
+  await sandbox.restart();
+  const [first = '', second = ''] = commits;
+  const git = (...args: string[]) => sandbox.git.run(['--git-dir', sandbox.repo, ...args]);
+  return { sandbox, ann, first, second, sync, git };
+}
+
 async function signedCommit({ git, path: folder }: GitRepository, { options }: Signer, date?: string): Promise<string> {
   const env = { ...gitEnvironment(), ...(date && { GIT_AUTHOR_DATE: date, GIT_COMMITTER_DATE: date }) };
   const args = [...options, 'commit-tree', '-S', 'main^{tree}', '-p', 'main', '-m', 'signed'];
@@ -123,6 +147,34 @@ for (const [form, makeSigner, skip] of [
     });
   });
 }
+
+suite('signatures, with no git host,', { skip: skipSsh }, () => {
+  test('let a gateway go back to a signed commit and forth, as long as the key is trusted', async (t) => {
+    const { sandbox, first, second, sync } = await playOffline(t, 'head');
+    await sync(first, 'v1', second);
+    assert.deepEqual(await sandbox.files(), { a: 'v1' });
+    await sync(second, 'v2', first);
+    await trust(sandbox, { ann: (await sshSigner(t)).publicKey });
+    await assert.rejects(sync(first, 'v1', second), { code: 'git.signature' });
+    assert.deepEqual(await sandbox.files(), { a: 'v2' });
+  });
+
+  test('let a gateway go back to the commit of a signed tag, and to none that the volume alone speaks for', async (t) => {
+    const { sandbox, first, second, sync, git } = await playOffline(t, 'tag');
+    await sync(first, 'v1', second);
+    assert.deepEqual(await sandbox.files(), { a: 'v1' });
+    await sync(second, 'v2', first);
+    // Somebody who can write the volume puts another tag in place: of that name but not signed, or signed and of another name.
+    const tagger = ['-c', 'user.name=E', '-c', 'user.email=e@b.test'];
+    await git(...tagger, 'tag', '--annotate', '--message', 'forged', 'v1', first);
+    await git('update-ref', `refs/sync/kept/${first}/tag`, 'refs/tags/v1');
+    await sandbox.restart();
+    await assert.rejects(sync(first, 'v1', second), { code: 'git.signature' });
+    await git('update-ref', `refs/sync/kept/${first}/tag`, `refs/sync/kept/${second}/tag`);
+    await assert.rejects(sync(first, 'v1', second), { code: 'git.refused' });
+    assert.deepEqual(await sandbox.files(), { a: 'v2' });
+  });
+});
 
 suite('signatures', { skip: skipSsh }, () => {
   test('need keys, and only keys', async (t) => {

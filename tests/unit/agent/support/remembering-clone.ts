@@ -85,6 +85,11 @@ class RememberingReader implements Pick<BlobReader, keyof BlobReader> {
 
   announce(): void {}
 
+  openNow(blob: string, isWanted: (content: Buffer) => boolean = () => true): Buffer | undefined {
+    const content = this.#memory.blobs.get(blob);
+    return content && isWanted(content) ? content : undefined;
+  }
+
   async open(blob: string): Promise<Content> {
     const content = this.#memory.blobs.get(blob) ?? (await this.#read(blob));
     return { size: content.length, chunks: [content] };

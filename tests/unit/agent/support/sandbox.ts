@@ -7,6 +7,7 @@ import { agentConfigSchema } from '../../../../agent/config.ts';
 import type { Clone } from '../../../../agent/git/clone.ts';
 import type { SyncOutcome } from '../../../../agent/report/news.ts';
 import { type Intent, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
+import { tidyLfs } from '../../../../agent/sync/provide-content.ts';
 import { sync } from '../../../../agent/sync/sync.ts';
 import type { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { wireSync } from '../../../../agent/wire-sync.ts';
@@ -29,6 +30,8 @@ interface Target {
   submodules?: boolean;
   ignoresHostKey?: boolean;
   revision?: string;
+  /** Commits that the gateway may have to go back to, the most important first. */
+  earlier?: string[];
 }
 
 /** An agent's folders on the real file system, and its sync with the real git. */
@@ -44,6 +47,8 @@ export interface Sandbox {
   /** How often it fetched. */
   readonly fetches: number;
   sync(target: Target, signal?: AbortSignal): Promise<SyncOutcome>;
+  /** What the agent does after the sync of another commit. */
+  tidy(): Promise<void>;
   /** Tells the gateway of what it does not know yet. */
   reload(target: Target): Promise<boolean>;
   /** Forgets what is in memory, as a restart does. */
@@ -137,6 +142,10 @@ export async function createSandbox(
       return fetches;
     },
     sync: (target, signal = new AbortController().signal) => sync(intentOf(target), dependencies, signal),
+    tidy: async () => {
+      await dependencies.clone.tidy();
+      await tidyLfs(dependencies);
+    },
     reload: (target) => dependencies.gateway.catchUp(intentOf(target)),
     restart: async () => {
       dependencies = await start();
@@ -149,7 +158,7 @@ const noReload = reloadSettings({ gateway: undefined });
 
 function intentOf(target: Target): Intent {
   const { repo, commit, ref = 'main', profile = {}, reload = noReload, verify = 'none', submodules = false } = target;
-  const { ignoresHostKey = false, revision } = target;
+  const { ignoresHostKey = false, revision, earlier } = target;
   const mappings = [{ source: '.', destination: '.', required: true, template: false }];
   return {
     generation: 1,
@@ -179,6 +188,7 @@ function intentOf(target: Target): Intent {
     verify,
     submodules,
     ...(revision && { revision }),
+    ...(earlier && { earlier }),
   };
 }
 

@@ -4,18 +4,23 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import { GatewayClient } from '../../../../agent/gateway/gateway-client.ts';
 import { VerdictFile } from '../../../../agent/gateway/verdict-file.ts';
 import { Verifier } from '../../../../agent/gateway/verifier.ts';
 import { AgentMetrics } from '../../../../agent/metrics.ts';
 import { Announcer } from '../../../../agent/report/announcer.ts';
+import type { SyncOutcome } from '../../../../agent/report/news.ts';
 import type { Finding } from '../../../../agent/report/reports.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
-import { SyncLoop } from '../../../../agent/sync/sync-loop.ts';
+import { SyncLoop, type SyncLoopOptions } from '../../../../agent/sync/sync-loop.ts';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import type { GatewaySyncSpec } from '../../../../shared/api/gateway-sync.ts';
+import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
+import { syncRevision } from '../../../../shared/domain/sync-revision.ts';
+import { ALL, planOf } from '../../../../shared/domain/waves.ts';
 
 const log = pino({ level: 'silent' });
 const mapping = { source: '.', destination: '.', required: true, template: false };
@@ -48,33 +53,47 @@ async function verifierOf(t: TestContext): Promise<Verifier> {
   return new Verifier({ client, verdicts, log });
 }
 
-/** What is reported up to the end if the spec is edited in the first sync. */
-async function reportEdited(t: TestContext, gateway: object, isEnd: (finding: Finding) => boolean): Promise<Finding[]> {
-  const findings: Finding[] = [];
-  const stop = new AbortController();
-  let syncs = 0;
-  const report = async (finding: Finding) => {
-    findings.push(finding);
-    if (isEnd(finding)) stop.abort();
-  };
+/** A loop whose syncs are those of the test. */
+async function loopOf(
+  t: TestContext,
+  sync: (loop: SyncLoop, ...given: Parameters<SyncLoopOptions['sync']>) => Promise<SyncOutcome>,
+  report: (finding: Finding) => void,
+): Promise<SyncLoop> {
   const loop: SyncLoop = new SyncLoop({
     profileName: 'default',
     surroundings: {
       self: () => ({ identity: { podName: 'gateway-0', gatewayName: undefined }, labels: new Map() }),
       findRevision: () => ({ kind: 'missing', message: '' }),
     },
-    sync: async () => {
-      syncs += 1;
-      if (syncs === 1) loop.onResource(resourceOf(gateway, 6, 5));
-      return { kind: 'synced', plan: { changes: [], drift: [], isPartial: false } as never };
-    },
+    sync: (...given) => sync(loop, ...given),
+    isAtHand: async (commit) => commit === FIRST,
     reload: async () => true,
     verifier: await verifierOf(t),
     tidy: async () => {},
     lastGood: async () => undefined,
-    announcer: new Announcer({ report, metrics: new AgentMetrics('0.0.0'), log }),
+    announcer: new Announcer({ report: async (finding) => report(finding), metrics: new AgentMetrics('0.0.0'), log }),
     log,
   });
+  return loop;
+}
+
+const synced: SyncOutcome = { kind: 'synced', plan: { changes: [], drift: [], isPartial: false } as never };
+
+/** What is reported up to the end if the spec is edited in the first sync. */
+async function reportEdited(t: TestContext, gateway: object, isEnd: (finding: Finding) => boolean): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  const stop = new AbortController();
+  let syncs = 0;
+  const report = (finding: Finding) => {
+    findings.push(finding);
+    if (isEnd(finding)) stop.abort();
+  };
+  const sync = async (loop: SyncLoop) => {
+    syncs += 1;
+    if (syncs === 1) loop.onResource(resourceOf(gateway, 6, 5));
+    return synced;
+  };
+  const loop = await loopOf(t, sync, report);
   loop.onResource(resourceOf(gateway, 5, 5));
   await loop.run(AbortSignal.any([stop.signal, t.signal]));
   assert.ok(stop.signal.aborted);
@@ -94,5 +113,70 @@ suite('a spec that is edited while a sync runs', () => {
     const [finding] = await reportEdited(t, { port: 1 }, () => true);
     assert.equal(finding?.state, 'Synced');
     assert.equal(finding?.verification, undefined);
+  });
+});
+
+const [FIRST, SECOND] = ['1'.repeat(40), '2'.repeat(40)];
+
+/** The resource while its one wave has the second commit, or goes back to the first one. */
+function rollingOut(phase: RolloutStatus['phase'], { gateways = 1, paused = false } = {}): WatchedResource {
+  const resource = resourceOf({ port: 1 }, 1, 1);
+  const revision = syncRevision(resource.spec.sync);
+  const status: RolloutStatus = {
+    ...{ number: 1, phase, summary: '', commit: SECOND, ref: 'main', revision },
+    ...{ stableCommit: FIRST, stableRef: 'main', stableRevision: revision, plan: planOf([]) },
+    ...{ startedAt: '2026-01-01T00:00:00Z', admission: [{ wave: 'rest', members: ALL, admitted: ALL }] },
+    ...{ admitted: 1, verified: 0, failed: 0, total: 1 },
+  };
+  const rollout = { uid: 'uid', waves: [], status, revision, earlier: [FIRST] };
+  return { ...resource, spec: { ...resource.spec, paused }, gateways, rollout };
+}
+
+suite('a release that is taken back', () => {
+  test('is given up while it is fetched, and is neither reported nor a reason to start', async (t) => {
+    for (const next of [rollingOut('RollingBack'), rollingOut('Progressing', { paused: true })]) {
+      const stop = new AbortController();
+      const commits: string[] = [];
+      const findings: Finding[] = [];
+      const sync = async (loop: SyncLoop, { commit }: { commit: string }, signal: AbortSignal) => {
+        commits.push(commit);
+        if (commit === FIRST) return synced;
+        loop.onResource(next);
+        assert.ok(signal.aborted, 'it goes on');
+        assert.ok(!loop.mayStart);
+        throw signal.reason;
+      };
+      const loop = await loopOf(t, sync, (finding) => {
+        findings.push(finding);
+        stop.abort();
+      });
+      loop.onResource(rollingOut('Progressing'));
+      await loop.run(AbortSignal.any([stop.signal, t.signal]));
+      assert.deepEqual(commits, next.spec.paused ? [SECOND] : [SECOND, FIRST]);
+      assert.deepEqual(
+        findings.map(({ state }) => state),
+        [next.spec.paused ? 'Paused' : 'Synced'],
+      );
+    }
+  });
+
+  test('is not fetched by those whose turn has not come', async (t) => {
+    t.mock.method(Math, 'random', () => 0.99);
+    const stop = new AbortController();
+    const commits: string[] = [];
+    const sync = async (_: SyncLoop, { commit }: { commit: string }) => {
+      commits.push(commit);
+      if (commits.length === 1) loop.onResource(rollingOut('Progressing', { gateways: 100_000 }));
+      else stop.abort();
+      return synced;
+    };
+    const loop = await loopOf(t, sync, () => {});
+    loop.onResource(rollingOut('RolledBack'));
+    const running = loop.run(AbortSignal.any([stop.signal, t.signal]));
+    while (commits.length === 0) await setImmediate();
+    await setImmediate();
+    loop.onResource(rollingOut('RollingBack', { gateways: 100_000 }));
+    await running;
+    assert.deepEqual(commits, [FIRST, FIRST]);
   });
 });

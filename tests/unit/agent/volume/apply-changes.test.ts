@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { chmod, chown, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, link, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import type { Plan } from '../../../../agent/plan/plan-changes.ts';
+import { applyChanges } from '../../../../agent/volume/apply-changes.ts';
+import { Staging } from '../../../../agent/volume/staging.ts';
 import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 
@@ -181,4 +184,23 @@ suite('a sync', () => {
       'staging/1.uid',
     ]);
   });
+});
+
+test('what lies behind a link is not in its place: the copy of it that is kept stays', async (t) => {
+  const sandbox = await createSandbox(t);
+  const { root, data, folder } = sandbox;
+  root.staging = Staging.make(root, 1, 'uid');
+  const [elsewhere, kept] = [path.join(folder, 'elsewhere'), path.join(data, '.sync-agent/taken-over')];
+  for (const each of [elsewhere, kept]) await mkdir(each);
+  await writeFile(path.join(elsewhere, 'f'), 'theirs');
+  await link(path.join(elsewhere, 'f'), path.join(kept, 'copy'));
+  await symlink(elsewhere, path.join(data, 'd'));
+  const plan: Plan = {
+    ...{ changes: [], unchanged: 0, corrected: [], disowned: [], drift: [], isPartial: false },
+    ...{ folders: { create: [], clear: [], prune: [] }, dropped: [{ path: 'd/f', name: 'copy' }] },
+  };
+  const target = { root, lock: { check: () => {} }, manifestFile: { append: async () => {} } };
+  const applied = { ref: 'main', commit: 'c', time: 't' };
+  await applyChanges(plan, target as unknown as Parameters<typeof applyChanges>[1], applied);
+  assert.deepEqual(await readdir(kept), ['copy']);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
-import { appendFile, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
@@ -74,6 +74,15 @@ suite('the manifest on disk', () => {
     assert.deepEqual(await reread(), ['c', ['a'], []]);
     await open().append(update({ files: [owned('d')], applied }));
     assert.deepEqual(await reread(), ['c', ['a', 'd'], []]);
+  });
+
+  test('a folder in its place, and a file in that of its folder, are named with what to do', async (t) => {
+    const { file, root, reread } = await createManifest(t);
+    await mkdir(file);
+    await assert.rejects(reread(), { name: 'TerminalError', message: new RegExp(`^${file} must be .*: remove it`) });
+    await rm(root.agentFolder, { recursive: true });
+    await writeFile(root.agentFolder, '');
+    await assert.rejects(reread(), { message: new RegExp(`^${root.agentFolder} must be .*: remove what is there`) });
   });
 
   const vandalism: [name: string, act: (file: string) => Promise<void>][] = [

@@ -42,7 +42,7 @@ async function secretVolume(t: TestContext) {
   };
 }
 
-async function serve(t: TestContext, certDir: string) {
+async function serve(t: TestContext, certDir: string, lingerMs = 300) {
   const stopping = new AbortController();
   const taken: string[] = [];
   const listening = await serveAdmission({
@@ -53,7 +53,7 @@ async function serve(t: TestContext, certDir: string) {
     signal: stopping.signal,
     log: createLogger('test', { level: 'silent' }),
     checkMs: 10,
-    lingerMs: 300,
+    lingerMs,
     onCertificate: ({ fingerprint }) => taken.push(fingerprint),
   });
   t.after(async () => {
@@ -164,7 +164,7 @@ suite('the certificate of the admission endpoint', () => {
   test('serves for a while after it is told to close, until nobody calls any more', async (t) => {
     const volume = await secretVolume(t);
     await volume.write(serving());
-    const { port, taken, listening } = await serve(t, volume.folder);
+    const { port, taken, listening } = await serve(t, volume.folder, 3_000);
     const closed = listening.close(100);
     await sleep(100);
     assert.equal(await shakeHands(port), taken[0]);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { suite, type TestContext, test } from 'node:test';
 import { createApp } from '../../../../controller/injection/app.ts';
 import type { CandidateSource } from '../../../../controller/injection/candidates.ts';
@@ -53,15 +54,13 @@ function post(port: number, body: unknown, headers: Record<string, string> = {})
   const payload = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
   const options = { port, path: '/mutate-v1-pod', method: 'POST', agent: false };
   return new Promise((resolve, reject) => {
-    const sent = request(
-      { ...options, headers: { 'Content-Type': 'application/json', ...headers } },
-      async (response) => {
-        let text = '';
-        for await (const chunk of response) text += chunk;
-        resolve({ status: response.statusCode ?? 0, ...(JSON.parse(text) as object) });
-      },
-    );
-    sent.once('error', reject);
+    const sent = request({ ...options, headers: { 'Content-Type': 'application/json', ...headers } }, (response) => {
+      const answerOf = (received: string) => {
+        return { status: response.statusCode ?? 0, ...(JSON.parse(received) as object) };
+      };
+      text(response).then(answerOf).then(resolve, reject);
+    });
+    sent.on('error', reject);
     sent.end(payload);
   });
 }

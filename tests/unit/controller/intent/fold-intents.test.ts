@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
+import { processorMs } from '../../../support/processor-time.ts';
 import { type Asked, at, decideFor, refs, resourceOf, second } from '../support/asked-resource.ts';
 
 const followsMain: GatewaySyncStatus = {
@@ -362,14 +363,12 @@ suite('a request for a commit', () => {
   });
 
   for (const glob of [`${'*a'.repeat(120)}*b`, `${'?'.repeat(200)}*b`, `{${'*a*,'.repeat(60)}}b`]) {
-    test(`is judged soon, whatever a tenant allows and a host shows: ${glob.slice(0, 10)}…`, {
-      timeout: 60_000,
-    }, () => {
+    test(`is judged soon, whatever a tenant allows and a host shows: ${glob.slice(0, 10)}…`, () => {
       const globs = Array.from({ length: 64 }, (_, n) => `${glob}${n}`);
       for (const length of [240, 1_000]) {
-        const started = performance.now();
+        const started = processorMs();
         const { outcome, message = '' } = judge(namesOf(9_990, 'a'.repeat(length)), globs) ?? {};
-        const tookMs = performance.now() - started;
+        const tookMs = processorMs() - started;
         assert.equal(outcome, 'Ignored');
         assert.match(message, length === 240 ? /ask for one of them by its name/ : /is not allowed/);
         assert.ok(tookMs < 1_000, `${tookMs} ms`);

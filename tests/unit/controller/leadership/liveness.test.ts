@@ -10,7 +10,7 @@ import { Reflector } from '../../../../shared/io/kubernetes/reflector.ts';
 
 const log = pino({ level: 'silent' });
 
-/** Whether a program is alive whose one watch asks an API server like this, after twice the limit. */
+/** Whether a program is alive whose one watch asks an API server like this, after twice the limit, at one of several looks. */
 async function isAliveWith(t: TestContext, stream: () => Promise<never>): Promise<boolean> {
   const stopping = new AbortController();
   const reflector = new Reflector({
@@ -24,7 +24,10 @@ async function isAliveWith(t: TestContext, stream: () => Promise<never>): Promis
   void reflector.run(stopping.signal);
   t.after(() => stopping.abort());
   await sleep(1_000);
-  return new Liveness([{ name: 'watches', stuckForMs: () => reflector.stuckForMs, limitMs: 500 }], log).isAlive;
+  const liveness = new Liveness([{ name: 'watches', stuckForMs: () => reflector.stuckForMs, limitMs: 500 }], log);
+  // The watch may be late by the whole limit on a busy machine, and goes on after that.
+  for (let look = 0; look < 10 && !liveness.isAlive; look += 1) await sleep(20);
+  return liveness.isAlive;
 }
 
 suite('a program', () => {

@@ -47,13 +47,14 @@ suite('the series of resources', () => {
 
   test('say how far a rollout is, where there is one', async () => {
     const rolledOut = resource('one', 'True');
-    const rollout = { phase: 'Stopped', failed: 2 } as SampledResource['status']['rollout'];
+    const rollout = { phase: 'Stopped', waitsFor: 'Approval', failed: 2 } as SampledResource['status']['rollout'];
     rolledOut.status = { ...rolledOut.status, rollout };
     const series = await seriesOf([rolledOut, resource('two', 'True')]);
     assert.deepEqual(
       series.filter((line) => line.includes('rollout')),
       [
         'sync_controller_rollout_phase{namespace="a",name="one",phase="Stopped"} 1',
+        'sync_controller_rollout_waiting{namespace="a",name="one",reason="Approval"} 1',
         'sync_controller_rollout_failed_gateways{namespace="a",name="one"} 2',
       ],
     );

@@ -40,6 +40,7 @@ async function scrape(port: number, ca?: string) {
   const trust = ca === undefined ? { rejectUnauthorized: false } : { ca };
   const call = request({ port, host: '127.0.0.1', path: '/metrics', agent: false, servername: host, ...trust }).end();
   const [response] = await once(call, 'response');
+  call.on('error', () => {});
   const certificate = (response.socket as TLSSocket).getPeerX509Certificate();
   response.resume();
   assert.ok(certificate);

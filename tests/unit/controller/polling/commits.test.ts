@@ -81,7 +81,7 @@ suite('made-up commits', { concurrency: 4 }, () => {
     assert.equal(fetches(), 6);
     told.length = 0;
     assert.equal(ask('evil/one', { query, event: 'one more' }).kind, 'asking');
-    await until(() => told.length > 0, { describe: 'its turn', timeout: 20_000 });
+    await until(() => told.length > 0, { describe: 'its turn' });
     await untilAnswered('evil/one', { query, event: 'one more' });
     assert.equal(fetches(), 7);
   });

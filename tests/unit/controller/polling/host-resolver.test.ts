@@ -67,11 +67,15 @@ suite('the resolver', { concurrency: 4 }, () => {
     const names = Object.fromEntries(silent.map((name) => [name, 'silent'] as const));
     const { resolve } = await arrange(t, { ...names, 'git.good.test': { a: '192.0.2.1' } });
     const began = performance.now();
-    const waiting = silent.map((name) => assert.rejects(resolve(name), { code: 'ETIMEOUT' }));
+    let givenUp = 0;
+    const waiting = silent.map(async (name) => {
+      await assert.rejects(resolve(name), { code: 'ETIMEOUT' });
+      givenUp += 1;
+    });
     assert.deepEqual(await resolve('git.good.test'), ['192.0.2.1']);
-    assert.ok(performance.now() - began < 1_000);
+    assert.equal(givenUp, 0, 'it waited for a silent one');
     await Promise.all(waiting);
-    assert.ok(performance.now() - began < 8_000);
+    assert.ok(performance.now() - began < 20_000);
   });
 
   const cluster =

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -22,7 +21,7 @@ async function askInSmallProcess(repo: string): Promise<{ refs?: Record<string, 
 
 /** Writes refs of other people until there are so many bytes, with the wanted one in the middle. */
 async function writeRefs(response: ServerResponse, bytes: number): Promise<void> {
-  const closed = once(response, 'close');
+  const closed = new Promise((resolve) => response.once('close', resolve));
   let index = 0;
   for (let written = 0, given = false; written < bytes && !response.destroyed; ) {
     if (!given && written >= bytes / 2) {
@@ -32,7 +31,7 @@ async function writeRefs(response: ServerResponse, bytes: number): Promise<void>
     const lines = Array.from({ length: 1_000 }, () => packet(`${'a'.repeat(40)} refs/heads/other-${index++}\n`));
     const batch = lines.join('');
     written += batch.length;
-    if (!response.write(batch)) await Promise.race([once(response, 'drain'), closed]);
+    if (!response.write(batch)) await Promise.race([new Promise((resolve) => response.once('drain', resolve)), closed]);
   }
 }
 

@@ -28,10 +28,12 @@ suite('repositories', { concurrency: 4 }, () => {
 
   test('do not count a query that began before an event', async (t) => {
     const { server, repository, ask, untilAnswered, told, queries } = await arrange(t);
-    server.fault = { delay: 300, times: 1 };
+    const asked = Promise.withResolvers<void>();
+    server.fault = { delay: asked.promise, times: 1 };
     ask('default/a', { event: 'request 1' });
     await until(() => server.requests.length > 0, { describe: 'the first query' });
     ask('default/b', { event: 'request 2' });
+    asked.resolve();
     await until(() => told.includes('default/b'), { describe: 'told' });
     const second = await repository.commit({ files: { a: '2' } });
     assert.equal(commitOf(await untilAnswered('default/b', { event: 'request 2' }), 'refs/heads/main'), second);
@@ -130,11 +132,11 @@ suite('repositories', { concurrency: 4 }, () => {
 
   test('are left alone once nobody is interested', async (t) => {
     const { untilAnswered, repositories, queries } = await arrange(t);
-    await untilAnswered('default/a', { intervalMs: 500 });
+    await untilAnswered('default/a', { intervalMs: 1_000 });
     repositories.forget('default/a');
     const forgottenAt = performance.now();
     await untilAnswered('default/b', { intervalMs: undefined });
-    await until(() => performance.now() - forgottenAt > 1_500, { describe: 'the time of several polls' });
+    await until(() => performance.now() - forgottenAt > 2_500, { describe: 'the time of several polls' });
     assert.equal(queries(), 2);
   });
 });

@@ -45,7 +45,7 @@ function decideFor(gatewaySync: ObservedGatewaySync, answer: Answer | Asking, re
     unasked: [],
     reportOf: () => undefined,
   };
-  return decide({ ...observation, accessProblems: [], isRevisionKept: true, ...rest }, now);
+  return decide({ ...observation, accessProblems: [], isRevisionKept: true, areAuthorsChecked: false, ...rest }, now);
 }
 
 const refs: Answer = { kind: 'refs', refs: new Map([['refs/heads/main', commit]]) };
@@ -152,7 +152,7 @@ suite('a ref that the host does not show yet', () => {
       unasked: [],
     };
     return decide(
-      { ...observation, accessProblems: [], isRevisionKept: true, reportOf: () => undefined },
+      { ...observation, accessProblems: [], isRevisionKept: true, areAuthorsChecked: false, reportOf: () => undefined },
       now + seconds * 1_000,
     );
   };

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { lookOver } from '../../../../controller/reconcile/look-over.ts';
 
 suite('a look over everything', () => {
-  test('comes to each key once a period, spread over it, also to those that are new', { timeout: 20_000 }, async () => {
+  test('comes to each key once a period, spread over it, also to those that are new', { timeout: 60_000 }, async () => {
     const keys = new Set(Array.from({ length: 40 }, (_, n) => `ns/app-${n}`));
     const stopping = new AbortController();
     const periodMs = 400;
@@ -23,7 +23,7 @@ suite('a look over everything', () => {
     for (const { at } of second) assert.ok(at >= periodMs - 2, `${at} ms`);
   });
 
-  test('ends when it is told to, also where there is nothing', { timeout: 5_000 }, async () => {
+  test('ends when it is told to, also where there is nothing', { timeout: 60_000 }, async () => {
     const stopping = new AbortController();
     const over = lookOver({ keys: () => [], look: assert.fail, periodMs: 600_000 }, stopping.signal);
     stopping.abort();

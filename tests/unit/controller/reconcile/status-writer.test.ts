@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { mergePatchOf, StatusWriter } from '../../../../controller/reconcile/status-writer.ts';
-import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
+import { mergePatchOf } from '../../../../controller/reconcile/merge-patch.ts';
+import { StatusWriter } from '../../../../controller/reconcile/status-writer.ts';
+import { type ObservedGatewaySync, projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
+import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
+import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
+import { gatewaySpec } from '../support/gateway-specs.ts';
 
 /** RFC 7386, section 2. */
 function applyPatch(target: unknown, patch: unknown): unknown {
@@ -48,27 +52,32 @@ suite('a merge patch', () => {
 
 /** One stored resource, with the API server's rule for a patch with a resourceVersion, and what the watch brought of it. */
 function arrange() {
-  const stored = { uid: 'uid', version: 1, status: {} as GatewaySyncStatus };
-  const object = () =>
-    ({
-      ...{ namespace: 'ns', name: 'app', uid: stored.uid, generation: 1 },
-      resourceVersion: String(stored.version),
-      status: stored.status,
-    }) as ObservedGatewaySync;
-  const raw = () => {
-    const { status, ...metadata } = object();
-    return Promise.resolve({ metadata, status });
+  const stored = {
+    uid: 'uid',
+    version: 1,
+    generation: 1,
+    annotations: {} as Record<string, string>,
+    status: {} as GatewaySyncStatus,
   };
+  const raw = () => ({
+    metadata: {
+      ...{ namespace: 'ns', name: 'app', uid: stored.uid, generation: stored.generation },
+      ...{ resourceVersion: String(stored.version), annotations: stored.annotations },
+    },
+    spec: gatewaySpec({ rollout: {} }),
+    status: stored.status,
+  });
+  const object = (): ObservedGatewaySync => projectGatewaySync(raw() as unknown as GatewaySync);
   let cached = object();
   const foreign: string[] = [];
   const lease = { isHeld: true };
   const client = {
-    get: raw,
+    get: async () => raw(),
     mergePatch: async (_: string, { metadata, status }: { metadata: { resourceVersion: string }; status: object }) => {
       if (!lease.isHeld) throw new Error('not written: another replica leads, or is about to');
       if (metadata.resourceVersion !== String(stored.version)) throw new ApiError(409, '{}');
       change(applyPatch(stored.status, status) as GatewaySyncStatus);
-      return await raw();
+      return raw();
     },
   } as unknown as KubernetesClient;
   const options = {
@@ -78,9 +87,8 @@ function arrange() {
     onForeign: (key: string) => foreign.push(key),
   };
   const writer = new StatusWriter(options);
-  const change = (status = stored.status) => {
-    stored.version += 1;
-    stored.status = status;
+  const change = (status = stored.status, edit: Partial<Pick<typeof stored, 'generation' | 'annotations'>> = {}) => {
+    Object.assign(stored, { version: stored.version + 1, status, ...edit });
   };
   /** The watch brings what is stored. */
   const watch = () => {
@@ -90,6 +98,8 @@ function arrange() {
   };
   return { stored, change, watch, writer, foreign, lease };
 }
+
+const rollout = { number: 2, phase: 'Progressing' } as RolloutStatus;
 
 suite('a status', () => {
   test('is written also where somebody changed the resource meanwhile', async () => {
@@ -120,11 +130,32 @@ suite('a status', () => {
 
   test('is decided again where another leader took a rollout on meanwhile', async () => {
     const { stored, change, writer } = arrange();
-    const rollout = { number: 2, phase: 'Stopped' } as GatewaySyncStatus['rollout'];
-    change({ rollout });
-    const late = { rollout: { ...rollout, number: 1, phase: 'Progressing' } } as GatewaySyncStatus;
+    const stopped = { ...rollout, phase: 'Stopped' } as RolloutStatus;
+    change({ rollout: stopped });
+    const late = { rollout: { ...rollout, number: 1 } };
     await assert.rejects(writer.write('ns/app', late), { status: 409 });
-    assert.deepEqual(stored.status, { rollout });
+    assert.deepEqual(stored.status, { rollout: stopped });
+  });
+
+  for (const [what, edit] of [
+    ['an edit', { generation: 2 }],
+    ['an order', { annotations: { 'sync.io/rollback': 'previous' } }],
+  ] as const) {
+    test(`that lets more gateways in is decided again after ${what} that came first`, async () => {
+      const { stored, change, writer } = arrange();
+      change({}, edit);
+      await assert.rejects(writer.write('ns/app', { rollout }), { status: 409 });
+      assert.deepEqual(stored.status, {});
+    });
+  }
+
+  test('that says nothing new of a rollout is written whatever came first', async () => {
+    const { stored, change, watch, writer } = arrange();
+    change({ rollout });
+    watch();
+    change({ rollout }, { generation: 2 });
+    await writer.write('ns/app', { rollout, observedRef: 'main' });
+    assert.deepEqual(stored.status, { rollout, observedRef: 'main' });
   });
 
   test('that somebody else changed later is told, counts for nothing, and is put right', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { appliedDelays } from '../../../../controller/reconcile/transitions.ts';
+import { appliedDelays, orderTransitions } from '../../../../controller/reconcile/transitions.ts';
+import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 
 const now = Date.parse('2026-11-21T12:00:10.000Z');
 const request = { id: 'a', ref: 'v1', at: '2026-11-21T12:00:00.000Z' };
@@ -29,4 +30,25 @@ test('a time that cannot be read is no time, and one ahead of our clock is now',
   assert.deepEqual(appliedDelays({}, at(), now), []);
   assert.deepEqual(appliedDelays({}, at('yesterday'), now), []);
   assert.deepEqual(appliedDelays({}, at('2026-11-21T13:00:00.000Z'), now), [0]);
+});
+
+const withOrders = (handled?: RolloutStatus['handled']) => ({ rollout: { handled } as RolloutStatus });
+
+test('an order of people is told once, with who gave it', () => {
+  const after = withOrders({ approve: 'abc', rollback: 'previous', retry: 'def' });
+  const authors = { approve: { user: 'anna', manager: 'kubectl-annotate' }, rollback: { manager: 'kubectl-annotate' } };
+  assert.deepEqual(
+    orderTransitions(withOrders(), after, authors).map(({ reason, message }) => `${reason}: ${message}`),
+    [
+      'RolloutApproved: commit abc was approved by anna',
+      'RollbackOrdered: sync.io/rollback: previous was set (by the client kubectl-annotate)',
+      'RetryOrdered: sync.io/retry-rollout: def was set',
+    ],
+  );
+  assert.deepEqual(orderTransitions(after, after, authors), []);
+  assert.deepEqual(orderTransitions(after, withOrders(), authors), []);
+});
+
+test('orders that were there before the rollout are no news', () => {
+  assert.deepEqual(orderTransitions({}, withOrders({ approve: 'abc' }), {}), []);
 });

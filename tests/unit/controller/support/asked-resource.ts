@@ -66,6 +66,7 @@ export function decideFor(
     unasked: [],
     accessProblems: [],
     isRevisionKept: true,
+    areAuthorsChecked: false,
   };
   return decide({ ...observation, answer: answer ?? { kind: 'refs', refs }, reportOf: () => undefined }, now);
 }

@@ -3,6 +3,7 @@ import { suite, test } from 'node:test';
 import { readIntents } from '../../../../controller/intent/intents.ts';
 import { isApplied, ownerOfField, projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
+import { processorMs } from '../../../support/processor-time.ts';
 import { decideFor } from '../support/asked-resource.ts';
 import { gatewaySpec } from '../support/gateway-specs.ts';
 
@@ -24,9 +25,9 @@ suite('the owner of a field', () => {
     const time = (n: number) => new Date(Date.UTC(2026, 0, 1) + ((n * 7_919) % 10_007) * 1000).toISOString();
     const entries = Array.from({ length: 10_007 }, (_, n) => ({ manager: `${n}`, time: time(n), fieldsV1: owns }));
     const latest = entries.find((entry) => entry.time === new Date(Date.UTC(2026, 0, 1) + 10_006_000).toISOString());
-    const started = performance.now();
+    const started = processorMs();
     for (let n = 0; n < 6; n += 1) assert.equal(ownerOfField(entries, path), latest);
-    const tookMs = performance.now() - started;
+    const tookMs = processorMs() - started;
     assert.ok(tookMs < 300, `${tookMs} ms`);
   });
 

@@ -38,7 +38,7 @@ test('an answer without a date, or with nonsense, changes nothing', () => {
 test('the time of a moment is that of its arrival, not of the question', async () => {
   const clock = new ServerClock();
   const moment = performance.now() - 5000;
-  assert.ok(Math.abs(Date.now() - 5000 - clock.at(moment).getTime()) < 50);
+  assert.ok(Math.abs(Date.now() - 5000 - clock.at(moment).getTime()) < 2000);
 });
 
 test('a time that cannot be written counts for nothing', () => {

@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 import { suite, test } from 'node:test';
 import { authorize as authorizeSigned, type Secrets } from '../../../../receiver/authentication/authorize.ts';
 import { verifyToken as verifyHeaders } from '../../../../receiver/authentication/verify-token.ts';
+import { processorMs } from '../../../support/processor-time.ts';
 
 const body = Buffer.from('{"ref":"v1"}');
 const signature = `sha256=${createHmac('sha256', 'key').update(body).digest('hex')}`;
@@ -88,9 +89,9 @@ suite('a delivery', () => {
 test('whatever secrets a resource has, the same is computed, so that the time of an answer does not tell', () => {
   const large = Buffer.alloc(4 * 1024 * 1024, 'x');
   const millisecondsFor = (hmac: string[]) => {
-    const started = performance.now();
+    const started = processorMs();
     assert.equal(authorize(signed, large, { hmac, bearer: ['token'], mostSecrets: 2 }), false);
-    return performance.now() - started;
+    return processorMs() - started;
   };
   const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
   const rounds = Array.from({ length: 15 }, () => [[], ['key'], ['key', 'old']].map(millisecondsFor));

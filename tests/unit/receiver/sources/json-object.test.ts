@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fieldOf, parseJsonObject } from '../../../../receiver/sources/json-object.ts';
+import { processorMs } from '../../../support/processor-time.ts';
 
 test('bytes that are no JSON object give nothing', () => {
   for (const text of [
@@ -34,9 +35,9 @@ test('of a key that comes twice the last value counts', () => {
 test('three megabytes of nesting neither overflow nor take long', () => {
   const depth = 1_500_000;
   const text = `{"ref":${'['.repeat(depth)}${']'.repeat(depth)}}`;
-  const started = performance.now();
+  const started = processorMs();
   parseJsonObject(Buffer.from(text));
-  assert.ok(performance.now() - started < 5000);
+  assert.ok(processorMs() - started < 5000);
 });
 
 test('a path of fields is followed through own fields of objects only', () => {

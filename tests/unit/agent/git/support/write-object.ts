@@ -8,6 +8,8 @@ export function objectWriter(folder: string) {
       const child = execFile('git', args, { cwd: folder }, (error, output) =>
         error ? reject(error) : resolve(output.trim()),
       );
+      // Its status tells what went wrong.
+      child.stdin?.on('error', () => {});
       child.stdin?.end(content);
     });
 }

@@ -25,14 +25,14 @@ suite('git', () => {
     const git = await playGit(t, 'sleep 20 & exit 0');
     const began = performance.now();
     await assert.rejects(git.run(['fetch'], { timeoutMs: 500 }), { reason: 'GitTimeout' });
-    assert.ok(performance.now() - began < 5_000);
+    assert.ok(performance.now() - began < 15_000);
   });
 
   test('is stopped by a signal, with all that it started', async (t) => {
     const git = await playGit(t, 'sleep 20; echo never');
     const began = performance.now();
     await assert.rejects(git.run(['fetch'], { signal: AbortSignal.timeout(500) }), { name: 'TimeoutError' });
-    assert.ok(performance.now() - began < 5_000);
+    assert.ok(performance.now() - began < 15_000);
   });
 
   test('gets no more memory than it is given, whatever a host sends', async (t) => {

@@ -1,0 +1,44 @@
+import { BOUNDS } from '../../shared/api/bounds.ts';
+import type { Condition, ConditionType } from '../../shared/api/gateway-sync-status.ts';
+
+/** A condition before it has a time; one that is carried over says itself which generation it is about. */
+export interface Verdict {
+  status: Condition['status'];
+  reason: string;
+  message: string;
+  observedGeneration?: number | undefined;
+}
+
+export type Verdicts = Partial<Record<ConditionType, Verdict>>;
+
+/**
+ * Merges verdicts into the conditions there were: `lastTransitionTime` moves only where the status changes
+ * (https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md).
+ */
+export function mergeConditions(
+  before: Condition[] | undefined,
+  verdicts: Verdicts,
+  at: { now: number; generation: number },
+): Condition[] {
+  return Object.entries(verdicts).map(([type, verdict]) => {
+    const previous = before?.find((condition) => condition.type === type);
+    const kept = previous?.status === verdict.status ? previous.lastTransitionTime : undefined;
+    return {
+      type,
+      observedGeneration: at.generation,
+      ...verdict,
+      message: verdict.message.slice(0, BOUNDS.message).toWellFormed(),
+      lastTransitionTime: kept ?? wholeSeconds(at.now),
+    };
+  });
+}
+
+/** The condition of a type, if there is one. */
+export function conditionOf(conditions: Condition[] | undefined, type: ConditionType): Condition | undefined {
+  return conditions?.find((condition) => condition.type === type);
+}
+
+/** Kubernetes' Time: RFC 3339 in whole seconds. */
+export function wholeSeconds(now: number): string {
+  return new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
+}

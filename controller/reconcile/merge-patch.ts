@@ -1,0 +1,30 @@
+type Json = unknown;
+
+/**
+ * The JSON merge patch (RFC 7386) that turns `before` into `after`; undefined where nothing differs. Lists are
+ * replaced as a whole.
+ */
+export function mergePatchOf(before: Json, after: Json): Json | undefined {
+  if (!isObject(before) || !isObject(after)) return equal(before, after) ? undefined : after;
+  const patch: Record<string, Json> = {};
+  for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    if (after[key] === undefined) {
+      if (before[key] !== undefined) patch[key] = null;
+      continue;
+    }
+    const difference = mergePatchOf(before[key], after[key]);
+    if (difference !== undefined) patch[key] = difference;
+  }
+  return Object.keys(patch).length > 0 ? patch : undefined;
+}
+
+function isObject(value: Json): value is Record<string, Json> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function equal(a: Json, b: Json): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((item, index) => mergePatchOf(item, b[index]) === undefined);
+  return false;
+}

@@ -1,0 +1,23 @@
+import path from 'node:path';
+
+/** Test files that take half a minute and more, on two processors with nothing else to do. */
+export const LONGEST = [
+  'tests/chart/upgrade.test.ts',
+  'tests/integration/agent/kill.test.ts',
+  'tests/integration/agent/life.test.ts',
+  'tests/integration/agent/outages.test.ts',
+  'tests/integration/agent/race.test.ts',
+  'tests/integration/controller/github-app.test.ts',
+  'tests/integration/controller/leadership.test.ts',
+  'tests/integration/controller/memory.test.ts',
+  'tests/integration/demo/context.test.ts',
+  'tests/unit/controller/polling/large-answer.test.ts',
+];
+
+/**
+ * Has those begin first that take longest: what begins late keeps a processor idle in the end. Node takes files in the
+ * order of their names, and absolute ones come before others.
+ */
+export function longestFirst(files: string[], root: string): string[] {
+  return files.map((file) => (LONGEST.includes(file) ? path.join(root, file) : file));
+}

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { findBinaries } from '../../../scripts/testbed/find-binaries.ts';
+import { imageOf } from './cluster.ts';
+import { consoleBlocks } from './console-blocks.ts';
+
+const root = path.join(import.meta.dirname, '../../..');
+
+/** What a tutorial does to a laptop: a cluster and its images are there, and are somebody else's. */
+const ELSEWHERE = /^(git clone|cd|kind|for program in) /;
+
+/**
+ * Runs the commands of a tutorial one after the other in one shell, all but six that a test has no business with, and
+ * fails where one fails or prints something else than the page says. `adapt` changes what a test cannot have as it is.
+ */
+export async function runTutorial(name: string, adapt: (command: string) => string): Promise<void> {
+  const text = await readFile(path.join(root, 'docs/tutorials', name), 'utf8');
+  const commands = consoleBlocks(text).flat();
+  const here = commands.filter(({ command }) => !ELSEWHERE.test(command));
+  assert.equal(commands.length - here.length, 6, 'commands that are not run here');
+  const script = here.map(({ command, output }) => asserted(adapt(withImages(command)), output)).join('\n');
+  await run(`set -eu -o pipefail -m\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n${script}\n`);
+}
+
+/** The images of a test have other names. */
+function withImages(command: string): string {
+  const images = Object.entries({
+    image: 'controller',
+    agentImage: 'agent',
+    'webhookReceiver.image': 'receiver',
+  } as const);
+  const values = images.flatMap(([value, program]) => [
+    `--set ${value}.repository=${imageOf(program).repository}`,
+    `--set ${value}.tag=${imageOf(program).tag}`,
+  ]);
+  return command.replace(/^helm install .*/s, (install) => [install, '--take-ownership', ...values].join(' '));
+}
+
+/** Of what a command prints, ids of commits and the age in the last column are others each time. */
+const CHANGING = 's/[0-9a-f]{40}/COMMIT/g; s/ +([0-9]+[dhms])+$/ AGE/';
+
+/** Shell that runs a command, and fails where it prints something else than the page says. */
+function asserted(command: string, output: string): string {
+  if (!output) return command;
+  const same = (text: string) => `"$(sed -E ${quote(CHANGING)} <<< ${text})"`;
+  const complaint = `printf 'instead of the output on the page: %s\\n' "$actual" >&2`;
+  return `actual=$(${command})\nif [ ${same('"$actual"')} != ${same(quote(output))} ]; then ${complaint}; exit 1; fi`;
+}
+
+const quote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** Runs a script as a person's shell would, with the kubectl and helm of the tests. */
+async function run(script: string): Promise<void> {
+  const binaries = await findBinaries('helm', 'kubectl');
+  const folders = [...new Set(Object.values(binaries).map((file) => path.dirname(file)))];
+  const env = { ...process.env, PATH: [...folders, process.env.PATH].join(path.delimiter) };
+  const child = spawn('bash', ['-x', '-c', script], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const [status] = await once(child, 'close');
+  assert.equal(status, 0, output);
+}

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import { startGitServer } from '../../../scripts/testbed/git-server.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import type { ObjectMeta } from '../../../shared/api/object-meta.ts';
+import { revisionName, syncRevision } from '../../../shared/domain/sync-revision.ts';
+import { gatewaySyncPath, groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { callApi, createNamespace } from '../../support/cluster.ts';
+import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { startController } from '../../support/start-controller.ts';
+import { until } from '../../support/until.ts';
+
+interface ControllerRevision {
+  metadata: ObjectMeta;
+  data: { sync: unknown };
+}
+
+const syncTo = (destination: string) => ({
+  profiles: { default: { mappings: [{ source: 'config', destination }] } },
+});
+
+async function arrange(t: TestContext) {
+  const server = await startGitServer();
+  t.after(() => server.stop());
+  const repository = await server.createRepository('app');
+  await repository.commit({ files: { 'config/a': '1' } });
+  const address = { namespace: await createNamespace(t), name: 'app' };
+  const path = groupPath('apps/v1', 'controllerrevisions', address.namespace);
+  const edit = async (destination: string, rollout: object | undefined) => {
+    await applyGatewaySync(address, { repo: repository.url }, { rollout, sync: syncTo(destination) });
+    return await callApi<GatewaySync>({ path: gatewaySyncPath(address.namespace, address.name) });
+  };
+  const revisions = async () => (await callApi<{ items: ControllerRevision[] }>({ path })).items;
+  const names = async () => (await revisions()).map(({ metadata }) => metadata.name).sort();
+  const untilNames = (expected: string[]) =>
+    until(names, {
+      describe: `revisions ${expected.join(', ')}`,
+      accept: (found) => JSON.stringify(found) === JSON.stringify(expected.toSorted()),
+      timeout: 60_000,
+    });
+  return { address, path, edit, revisions, untilNames };
+}
+
+const nameOf = ({ metadata, spec }: GatewaySync) => revisionName(metadata.name, syncRevision(spec.sync));
+
+suite('revisions of spec.sync', { concurrency: 4 }, () => {
+  test('are put right where somebody planted another one under the name', async (t) => {
+    const { address, path, edit, revisions } = await arrange(t);
+    const gatewaySync = await edit('config', {});
+    const { name, uid } = gatewaySync.metadata;
+    await callApi({
+      method: 'POST',
+      path,
+      body: {
+        apiVersion: 'apps/v1',
+        kind: 'ControllerRevision',
+        metadata: {
+          name: nameOf(gatewaySync),
+          ownerReferences: [{ apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', name, uid, controller: true }],
+        },
+        data: { sync: syncTo('evil') },
+        revision: 1,
+      },
+    });
+    await startController(t, address.namespace);
+    await untilGatewaySync(address, 'a rollout', ({ status }) => status?.rollout !== undefined);
+    assert.deepEqual(
+      (await revisions()).map(({ metadata, data }) => [metadata.name, data.sync]),
+      [[nameOf(gatewaySync), gatewaySync.spec.sync]],
+    );
+  });
+
+  test('go with spec.rollout, however often it comes and goes', async (t) => {
+    const { address, edit, untilNames } = await arrange(t);
+    await startController(t, address.namespace);
+    for (const destination of ['one', 'two', 'three']) {
+      const gatewaySync = await edit(destination, {});
+      await untilGatewaySync(
+        address,
+        'complete',
+        ({ status }) => status?.rollout?.stableRevision === syncRevision(gatewaySync.spec.sync),
+      );
+      await untilNames([nameOf(gatewaySync)]);
+      await edit(destination, undefined);
+      await untilNames([]);
+    }
+  });
+
+  test('that lead back are needed before anything newer begins', async (t) => {
+    const { address, path, edit } = await arrange(t);
+    const controller = await startController(t, address.namespace);
+    const first = await edit('one', {});
+    await untilGatewaySync(address, 'complete', ({ status }) => status?.rollout?.phase === 'Complete');
+    await controller.kill();
+    await callApi({ method: 'DELETE', path: `${path}/${nameOf(first)}` });
+    await edit('two', {});
+    await startController(t, address.namespace);
+    const held = await untilGatewaySync(
+      address,
+      'a problem',
+      (gatewaySync) => condition(gatewaySync, 'AgentAccess')?.reason === 'RevisionGone',
+    );
+    assert.equal(held.status?.rollout?.revision, syncRevision(first.spec.sync));
+    await edit('one', {});
+    await untilGatewaySync(address, 'no problem', (gatewaySync) => condition(gatewaySync, 'AgentAccess') === undefined);
+    const third = await edit('three', {});
+    await untilGatewaySync(
+      address,
+      'the next revision',
+      ({ status }) => status?.rollout?.stableRevision === syncRevision(third.spec.sync),
+    );
+  });
+
+  test('that waited are gone when another one waits, also for another leader', async (t) => {
+    const { address, edit, untilNames } = await arrange(t);
+    const controller = await startController(t, address.namespace);
+    const first = await edit('one', {});
+    await untilGatewaySync(address, 'complete', ({ status }) => status?.rollout?.phase === 'Complete');
+    const frozen = { windows: [{ kind: 'Deny' }] };
+    const second = await edit('two', frozen);
+    await untilGatewaySync(address, 'a release that waits', ({ status }) => status?.rollout?.nextCommit !== undefined);
+    await untilNames([nameOf(first), nameOf(second)]);
+    await controller.kill();
+    const third = await edit('three', frozen);
+    await startController(t, address.namespace);
+    await untilNames([nameOf(first), nameOf(third)]);
+  });
+});

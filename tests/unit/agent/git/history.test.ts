@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { createLfsHost } from '../../../support/lfs-host.ts';
+import { createSandbox, type Sandbox } from '../support/sandbox.ts';
+import { withSmallVolume } from '../support/small-volume.ts';
+
+const MIB = 1024 ** 2;
+
+async function startWorld(t: TestContext) {
+  const server = await startGitServer();
+  t.after(() => server.stop());
+  const lfs = createLfsHost(`${server.url}/x.git/info/lfs/objects`);
+  server.lfs = lfs.listener;
+  const sandbox = await createSandbox(t);
+  return { server, lfs, repository: await server.createRepository('x'), sandbox };
+}
+
+/** Ids of the objects of Git LFS on disk. */
+async function storedIn({ repo }: Sandbox) {
+  const entries = await readdir(path.join(repo, 'sync-agent-lfs/lfs/objects'), { recursive: true }).catch(() => []);
+  return entries.flatMap((entry) => /\w{64}$/.exec(entry)?.[0] ?? []);
+}
+
+suite('with no git host, a gateway goes back', () => {
+  test('to the newest commits that the volume of the clone has room for', async (t) => {
+    const { server, repository, sandbox } = await startWorld(t);
+    const { url: repo, commit } = repository;
+    // Of 16 MiB: what each commit takes, and how many of them then fit.
+    const sizes: [mib: number, kept: number][] = [
+      [4, 1],
+      [4, 2],
+      [4, 3],
+      [4, 3],
+      [8, 2],
+    ];
+    await withSmallVolume(t, sandbox, async () => {
+      const history: string[] = [];
+      for (const [n, [mib, kept]] of sizes.entries()) {
+        const id = await commit({ files: { large: randomBytes(mib * MIB), [`small/${n}`]: `${n}` } });
+        const { lost } = await sandbox.sync({ repo, commit: id, earlier: [...history] });
+        history.unshift(id);
+        assert.deepEqual(lost, history.slice(kept), `after ${n + 1} commits`);
+      }
+      await server.stop();
+      await sandbox.restart();
+      for (const [n, id] of history.slice(0, 2).entries()) {
+        await sandbox.sync({ repo, commit: id, earlier: history });
+        const names = Array.from({ length: sizes.length - n }, (_, index) => `small/${index}`);
+        assert.deepEqual(Object.keys(await sandbox.files()), ['large', ...names]);
+      }
+      await assert.rejects(sandbox.sync({ repo, commit: history[2] ?? '', earlier: history }), {
+        code: 'git.unreachable',
+      });
+    });
+  });
+
+  test('to files in Git LFS, which are kept as long as the commit is', async (t) => {
+    const { server, lfs, repository, sandbox } = await startWorld(t);
+    const { url: repo, commit } = repository;
+    const contents = ['first', 'second', 'third'];
+    const pointers = contents.map((content) => lfs.add(content));
+    const [first = '', second = '', third = ''] = await commitEach(pointers, (a) => commit({ files: { a, b: 'b' } }));
+    const sync = async (id: string, ...earlier: string[]) => {
+      await sandbox.sync({ repo, commit: id, earlier });
+      await sandbox.tidy();
+      return (await sandbox.files()).a;
+    };
+    assert.equal(await sync(first), 'first');
+    assert.equal(await sync(second, first), 'second');
+    await server.stop();
+    await sandbox.restart();
+    assert.equal(await sync(first, second), 'first');
+    assert.equal(await sync(second, first), 'second');
+    assert.equal(await sync(first, second), 'first');
+    // What is no longer kept takes no room.
+    assert.equal((await storedIn(sandbox)).length, 2);
+    assert.equal(await sync(first), 'first');
+    assert.equal((await storedIn(sandbox)).length, 1);
+    await assert.rejects(sync(third, first));
+    await assert.rejects(sync(second, first));
+  });
+
+  test('to files in Git LFS that the volume has room for', async (t) => {
+    const { lfs, repository, sandbox } = await startWorld(t);
+    const { url: repo, commit } = repository;
+    await withSmallVolume(t, sandbox, async () => {
+      const history: string[] = [];
+      for (let n = 0; n < 4; n += 1) {
+        const id = await commit({ files: { a: lfs.add(`${n}`.repeat(5 * MIB)) } });
+        const { lost } = await sandbox.sync({ repo, commit: id, earlier: [...history] });
+        await sandbox.tidy();
+        history.unshift(id);
+        assert.deepEqual(lost, history.slice(3), `after ${n + 1} commits`);
+        assert.equal((await storedIn(sandbox)).length, Math.min(n + 1, 3));
+      }
+    });
+  });
+
+  test('to submodules, also below one another', async (t) => {
+    const { server, repository, sandbox } = await startWorld(t);
+    const [lib, deep] = [await server.createRepository('lib'), await server.createRepository('deep')];
+    const modules = (at: string, url: string) => `[submodule "${at}"]\n\tpath = ${at}\n\turl = ${url}\n`;
+    const inner = await deep.commit({ files: { d: 'deep' } });
+    const linked = { '.gitmodules': modules('deep', '../deep.git'), deep: { submodule: inner } };
+    const versions = await commitEach(['1', '2'], (l) => lib.commit({ files: { ...linked, l } }));
+    const [first = '', second = ''] = await commitEach(versions, (submodule) =>
+      repository.commit({ files: { '.gitmodules': modules('lib', '../lib.git'), lib: { submodule } } }),
+    );
+    const mappings = ['lib'].map((source) => ({ source, destination: source, required: true, template: false }));
+    const target = { repo: repository.url, submodules: true, profile: { mappings } };
+    const sync = async (commit: string, ...earlier: string[]) => {
+      await sandbox.sync({ ...target, commit, earlier });
+      await sandbox.tidy();
+      const files = await sandbox.files();
+      return [files['lib/l'], files['lib/deep/d']];
+    };
+    assert.deepEqual(await sync(first), ['1', 'deep']);
+    assert.deepEqual(await sync(second, first), ['2', 'deep']);
+    await server.stop();
+    await sandbox.restart();
+    assert.deepEqual(await sync(first, second), ['1', 'deep']);
+    assert.deepEqual(await sync(second, first), ['2', 'deep']);
+    // The commit is there still; what was only kept for the other one is not.
+    assert.deepEqual(await sync(second), ['2', 'deep']);
+    await sandbox.restart();
+    assert.deepEqual(await sandbox.clone.pins.commits(), [second]);
+  });
+
+  test('never to another commit than the one that is asked for, whatever the volume says', async (t) => {
+    const { server, repository, sandbox } = await startWorld(t);
+    const { url: repo, commit } = repository;
+    const [first = '', second = ''] = await commitEach(['1', '2'], (a) => commit({ files: { a } }));
+    await sandbox.sync({ repo, commit: first });
+    await sandbox.sync({ repo, commit: second, earlier: [first] });
+    await server.stop();
+    const forged = ['--git-dir', sandbox.repo, 'update-ref', `refs/sync/kept/${first}/commit`, second];
+    await sandbox.git.run(forged);
+    await sandbox.restart();
+    await assert.rejects(sandbox.sync({ repo, commit: first, earlier: [second] }), { code: 'git.unreachable' });
+    assert.deepEqual(await sandbox.files(), { a: '2' });
+  });
+});
+
+/** One after the other: each has the one before as its parent. */
+async function commitEach<T>(values: T[], commit: (value: T) => Promise<string>): Promise<string[]> {
+  const ids: string[] = [];
+  for (const value of values) ids.push(await commit(value));
+  return ids;
+}

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { StatusThrottle } from '../../../../controller/reconcile/status-throttle.ts';
+import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
+import type { RolloutPhase, RolloutStatus } from '../../../../shared/api/rollout.ts';
+
+const rollout = { number: 2, phase: 'Progressing' } as RolloutStatus;
+
+suite('a write', () => {
+  const at = (phase: RolloutPhase, more: Partial<RolloutStatus> = {}): GatewaySyncStatus => ({
+    rollout: { ...rollout, phase, ...more },
+  });
+  /** How many of these changes, one each millisecond, are written at once. */
+  const writtenAtOnce = (changes: [GatewaySyncStatus, GatewaySyncStatus][]) => {
+    const throttle = new StatusThrottle();
+    return changes.filter(([before, after], now) => throttle.waitFor('ns/app', before, after, now) === 0).length;
+  };
+
+  test('of a phase that flaps comes twice a second', () => {
+    const [soaking, progressing] = [at('Soaking'), at('Progressing')];
+    const flaps = Array.from({ length: 1_000 }, (_, n): [GatewaySyncStatus, GatewaySyncStatus] =>
+      n % 2 === 0 ? [soaking, progressing] : [progressing, soaking],
+    );
+    assert.equal(writtenAtOnce(flaps), 2);
+  });
+
+  test('of a rollout that begins, stops or goes back comes at once', () => {
+    assert.equal(
+      writtenAtOnce([
+        [at('Soaking'), at('Progressing')],
+        [at('Progressing'), at('Stopped')],
+        [at('Stopped'), at('RollingBack', { number: 3 })],
+        [at('RollingBack', { number: 3 }), at('Progressing', { number: 4 })],
+      ]),
+      4,
+    );
+  });
+});
