@@ -101,17 +101,27 @@ function checkBindings(survey: NamespaceSurvey, whole: Survey): Finding[] {
   if (roleBindings.kind === 'hidden') return unseen(check, `the RoleBindings in ${name}`, roleBindings);
   const accounts = [...new Set(synced.map(({ spec }) => spec.serviceAccountName ?? 'default'))];
   const bound = roleBindings.value.filter(({ roleRef }) => roleRef.name === AGENT_CLUSTER_ROLE);
-  const unbound = accounts.filter(
-    (account) => !bound.some(({ subjects = [] }) => subjects.some((each) => each.name === account)),
-  );
+  const groups = ['system:serviceaccounts', `system:serviceaccounts:${name}`];
+  const letsIn = (account: string) =>
+    bound.some(({ subjects = [] }) =>
+      subjects.some((each) => (each.kind === 'Group' ? groups.includes(each.name) : each.name === account)),
+    );
+  const unbound = accounts.filter((account) => !letsIn(account));
   if (unbound.length === 0) return [ok(check, `agents in ${name} may read what they need`)];
   const names = [...new Set(synced.flatMap((pod) => resourceOf(pod, survey) ?? []))].map(agentRoleBindingName);
+  const says = `no RoleBinding lets the agents of ${unbound.join(', ')} in`;
+  const page = 'explanation/security.md';
+  // Whoever binds them may have used another role, or one for the whole cluster.
+  if (!bindsAgents(whole))
+    return [
+      warning(check, `${says}, and rbac.autoBindAgent.enabled is false`, {
+        ...{ todo: `bind the ClusterRole ${AGENT_CLUSTER_ROLE} to them, unless another binding does`, page },
+      }),
+    ];
   return [
-    failed(check, `no RoleBinding lets the agents of ${unbound.join(', ')} in: they may read nothing`, {
-      todo: bindsAgents(whole)
-        ? `see above whether a controller leads: it writes ${names.join(', ') || `${AGENT_CLUSTER_ROLE}-NAME`}`
-        : `bind the ClusterRole ${AGENT_CLUSTER_ROLE} to them: rbac.autoBindAgent.enabled is false`,
-      page: 'explanation/security.md',
+    failed(check, `${says}: they may read nothing`, {
+      todo: `see above whether a controller leads: it writes ${names.join(', ') || `${AGENT_CLUSTER_ROLE}-NAME`}`,
+      page,
     }),
   ];
 }
