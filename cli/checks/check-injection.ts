@@ -63,13 +63,22 @@ function checkAuthority({ webhook, configuration }: Injector, now: number): Find
   const fail = (says: string) => [failed(check, `${name} ${says}`, { todo, page: INJECTION })];
   const { caBundle } = webhook.clientConfig;
   if (!caBundle) return fail('has no caBundle: the API server trusts no answer of the controller');
-  try {
-    const { validTo } = new X509Certificate(Buffer.from(caBundle, 'base64'));
-    if (Date.parse(validTo) < now) return fail(`has a caBundle that ended on ${validTo}`);
-  } catch {
-    return fail('has a caBundle that is no certificate');
-  }
+  const ends = endsOf(caBundle);
+  if (ends.length === 0) return fail('has a caBundle that is no certificate');
+  const last = Math.max(...ends);
+  if (last < now) return fail(`has a caBundle that ended on ${new Date(last).toISOString()}`);
   return [ok(check, `${name} has the CA of the controller`)];
+}
+
+/** When each certificate of a bundle ends: while one CA replaces another there are two. */
+function endsOf(caBundle: string): number[] {
+  const pem = Buffer.from(caBundle, 'base64').toString();
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
+  try {
+    return blocks.map((block) => Date.parse(new X509Certificate(block).validTo));
+  } catch {
+    return [];
+  }
 }
 
 function checkRules({ webhook, configuration: { metadata } }: Injector): Finding[] {

@@ -16,14 +16,19 @@ const sidecarOf = ({ spec }: Pod): Container | undefined =>
 
 export const hasSidecar = (pod: Pod): boolean => sidecarOf(pod) !== undefined;
 
+/** Whether a pod is a gateway, or is meant to be. */
+export function isGateway(pod: Pod): boolean {
+  const { annotations = {} } = pod.metadata;
+  return POD_ANNOTATIONS.inject in annotations || POD_ANNOTATIONS.crName in annotations || hasSidecar(pod);
+}
+
 /** The pods of a namespace that are gateways, or are meant to be; of the GatewaySync that was asked for, if one was. */
 export function gatewayPodsOf(survey: NamespaceSurvey): Pod[] {
   return seenOr(survey.pods, []).filter((pod) => {
-    const { annotations = {}, deletionTimestamp } = pod.metadata;
-    const isMeant = POD_ANNOTATIONS.inject in annotations || POD_ANNOTATIONS.crName in annotations || hasSidecar(pod);
+    const { deletionTimestamp } = pod.metadata;
     const isOver = deletionTimestamp !== undefined || ['Succeeded', 'Failed'].includes(pod.status?.phase ?? '');
     const resource = resourceOf(pod, survey);
-    return isMeant && !isOver && (!survey.asked || resource === undefined || resource === survey.asked);
+    return isGateway(pod) && !isOver && (!survey.asked || resource === undefined || resource === survey.asked);
   });
 }
 

@@ -5,6 +5,7 @@ import type { SyncReport } from '../../shared/api/sync-report.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import { corePath, gatewaySyncPath, groupPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { version } from '../../shared/version.ts';
+import { isGateway } from '../checks/check-pod.ts';
 import { secretsOf } from '../checks/check-secrets.ts';
 import { type Look, seenOr } from '../checks/finding.ts';
 import type {
@@ -179,7 +180,7 @@ async function surveyNamespace(access: Access, name: string, asked: string | und
     lookAt<Namespace>(access, corePath('namespaces', undefined, name)),
     lookOver<GatewaySync>(access, gatewaySyncPath(name)),
     lookOver<SyncReport>(access, syncReportPath(name)),
-    lookOver<Pod>(access, corePath('pods', name)),
+    lookOver<Pod>(access, corePath('pods', name), { keep: isGateway }),
     lookOver<RoleBinding>(access, groupPath(RBAC, 'rolebindings', name)),
     surveyWorkloads(access, name),
     lookOver<NetworkPolicy>(access, groupPath(NETWORKING, 'networkpolicies', name)),

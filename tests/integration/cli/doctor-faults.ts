@@ -1,6 +1,7 @@
 import type { Level } from '../../../cli/checks/finding.ts';
 import { CLUSTER_FAULTS } from './doctor-cluster-faults.ts';
 import { GATEWAY_FAULTS } from './doctor-gateway-faults.ts';
+import { INJECTION_FAULTS } from './doctor-injection-faults.ts';
 import { POD_FAULTS } from './doctor-pod-faults.ts';
 import type { World } from './doctor-world.ts';
 
@@ -53,4 +54,4 @@ async function apply(world: World, step: Change): Promise<() => Promise<void>> {
 }
 
 /** Every fault that is seeded. */
-export const FAULTS: readonly Fault[] = [...CLUSTER_FAULTS, ...GATEWAY_FAULTS, ...POD_FAULTS];
+export const FAULTS: readonly Fault[] = [...CLUSTER_FAULTS, ...INJECTION_FAULTS, ...GATEWAY_FAULTS, ...POD_FAULTS];
