@@ -4,7 +4,7 @@
 const rooms = {
   receiver: 'main → app → config · metrics → authentication → routes → annotations → sources',
   controller:
-    'main → controller → reconcile → polling · binding → injection → intent → rollout → watch → certificates · leadership · metrics → config',
+    'main → controller → reconcile → commit-status → polling · binding → injection → intent → rollout → watch → certificates · leadership · metrics → config',
   agent:
     'main → run-agent · wire-sync → sync → report → volume → content → git · gateway → lfs · signatures → resource · metrics → plan · config',
   cli: 'main → program → commands → checks → fleet → terminal → client',
@@ -15,6 +15,7 @@ const pure = [
   '^receiver/sources/',
   '^controller/intent/',
   '^controller/rollout/',
+  '^controller/commit-status/(wanted-status|next-post|place|requests)\\.ts$',
   '^controller/reconcile/(decide|conditions|merge-conditions|discover-gateways|transitions|observation|roll-out|observe-rollout)\\.ts$',
   '^controller/watch/observed-',
   '^agent/plan/',

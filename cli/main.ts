@@ -9,10 +9,15 @@ const { stdin, stdout, stderr, env } = process;
 /** Whoever reads has seen enough, such as `head`. */
 stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 
+/** For a terminal that does not say how wide it is. */
+const USUAL_COLUMNS = 80;
+
 const host: Host = {
   print: (text) => void stdout.write(text),
   note: (text) => void stderr.write(text),
-  columns: stdout.isTTY ? stdout.columns : undefined,
+  get columns() {
+    return stdout.isTTY ? stdout.columns || USUAL_COLUMNS : undefined;
+  },
   hasColours: wantsColours(env, stdout.isTTY === true),
   confirm: stdin.isTTY && stderr.isTTY ? confirm : undefined,
   now: () => Date.now(),

@@ -46,6 +46,9 @@ export const configSchema = v.pipe(
     GIT_CONCURRENCY_PER_HOST: wholeNumber(8, 1),
     GIT_RATE_PER_HOST: wholeNumber(15, 1),
     GITHUB_APP: flag(false),
+    CLUSTER_NAME: v.optional(
+      v.pipe(v.string(), v.regex(/^[-._A-Za-z0-9]{1,63}$/, 'must be of letters, digits, -, _ and ., 63 at most')),
+    ),
     MEMORY_PATH: v.optional(v.string()),
     LOG_LEVEL: v.optional(logLevel, 'info'),
     LOG_DEV_MODE: flag(false),

@@ -2,6 +2,8 @@ import { ApiError } from '../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../shared/io/kubernetes/client.ts';
 import type { Change, ObjectKey } from '../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../shared/log.ts';
+import { StatusPoster } from './commit-status/poster.ts';
+import type { SendStatus } from './commit-status/send-status.ts';
 import { MissingSidecars } from './injection/missing-sidecars.ts';
 import type { Loop } from './leadership/liveness.ts';
 import type { Metrics } from './metrics/metrics.ts';
@@ -36,6 +38,9 @@ export interface ControllerOptions {
   githubApps: GithubApps | undefined;
   bindAgents: boolean;
   areAuthorsChecked: boolean;
+  /** Name of the cluster; empty where it is not known. */
+  cluster: string;
+  sendStatus: SendStatus;
   instance: string;
   /** In which everything is looked at once more, in milliseconds. */
   lookOverMs?: number;
@@ -58,6 +63,7 @@ export class Controller {
   readonly #missing: MissingSidecars;
   readonly #queue: KeyedQueue;
   readonly #repositories: Repositories;
+  readonly #commitStatuses: StatusPoster;
   readonly #reconciler: Reconciler;
 
   constructor(options: ControllerOptions) {
@@ -108,6 +114,12 @@ export class Controller {
       onChange: (key) => this.#queue.add(key, 'low'),
       log,
     });
+    this.#commitStatuses = new StatusPoster({
+      send: options.sendStatus,
+      onNews: (key) => this.#queue.add(key, 'low'),
+      onAttempt: (outcome) => metrics.commitStatuses.inc({ outcome }),
+      log,
+    });
     this.#reconciler = new Reconciler({
       client,
       caches: this.caches,
@@ -120,6 +132,8 @@ export class Controller {
       mayWrite: options.mayWrite,
       bindAgents: options.bindAgents,
       areAuthorsChecked: options.areAuthorsChecked,
+      cluster: options.cluster,
+      commitStatuses: this.#commitStatuses,
       gitTokens:
         options.githubApps &&
         new GitTokenKeeper({ client, apps: options.githubApps, limiter, onToken: lookAgain, log }),
@@ -146,6 +160,7 @@ export class Controller {
     const others = [this.#missing.run(signal), lookOver({ keys: () => this.#keys(), look, periodMs }, signal)];
     await stopped;
     this.#repositories.stop();
+    this.#commitStatuses.stop();
     await Promise.all([this.#queue.stop(), ...others]);
   }
 

@@ -14,6 +14,7 @@ import { createLogger } from '../shared/log.ts';
 import { version } from '../shared/version.ts';
 import { renewSelfSigned } from './certificates/renew-certificates.ts';
 import { serveAdmission } from './certificates/serve-admission.ts';
+import { statusSender } from './commit-status/send-status.ts';
 import { type Config, configSchema } from './config.ts';
 import { Controller } from './controller.ts';
 import { createApp } from './injection/app.ts';
@@ -98,6 +99,8 @@ const controller = new Controller({
   githubApps,
   bindAgents: config.AUTO_BIND_AGENT,
   areAuthorsChecked: config.APPROVER_ROLE,
+  cluster: config.CLUSTER_NAME ?? '',
+  sendStatus: statusSender({ ...{ client, http, githubApps }, writeWithinMs: () => fencedClient.writeWithinMs }),
   instance: config.POD_NAME,
   metrics,
   log,

@@ -62,6 +62,7 @@ function checkGroup({ groupVersions, resources, crds }: ClusterSurvey): Finding[
 const NEWEST: Record<string, readonly (readonly string[])[]> = {
   [`${GATEWAY_SYNC.plural}.${GROUP}`]: [
     ['spec', 'rollout', 'waves'],
+    ['spec', 'git', 'commitStatus'],
     ['spec', 'gateway', 'verify'],
     ['status', 'rollout', 'waitsFor'],
   ],

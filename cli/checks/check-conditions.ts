@@ -25,7 +25,8 @@ const NO_FAULT = ['Syncing', 'InsecureIgnoreHostKey', 'AmbiguousRef', 'NoGateway
 function levelOf({ type, status, reason }: Condition): Level {
   if (type === 'Stalled') return status === 'True' ? 'failed' : 'ok';
   if (NO_FAULT.includes(reason) && !(status === 'True' && FINE.includes(reason))) return 'warning';
-  if (status === 'Unknown') return 'warning';
+  // Gateways do not depend on what is posted at the host.
+  if (status === 'Unknown' || type === 'CommitStatus') return 'warning';
   return status === 'True' && FINE.includes(reason) ? 'ok' : 'failed';
 }
 

@@ -84,6 +84,7 @@ function wantedPolicies({ operator }: Survey): string[] {
     return [
       ...[`${name}-agent`, `${name}-revisions`],
       ...(isSet('AUTO_BIND_AGENT') ? [`${name}-controller`] : []),
+      ...(isSet('APPROVER_ROLE') ? [`${name}-approvers`] : []),
       ...(isSet('GITHUB_APP') ? [`${name}-git-tokens`] : []),
       ...(selfSigned ? [selfSigned] : []),
     ];

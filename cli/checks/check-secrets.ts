@@ -22,6 +22,7 @@ export function secretsOf({ metadata, spec }: GatewaySync): NamedSecret[] {
     ['spec.git.auth.sshKey.knownHosts', sshKey?.knownHosts?.secretRef],
     ['spec.git.auth.githubApp', githubApp?.privateKeySecretRef],
     ['spec.git.caSecretRef', spec.git.caSecretRef],
+    ['spec.git.commitStatus', spec.git.commitStatus?.secretRef],
     ['spec.gateway.api', api && { name: api.secretName, key: api.secretKey }],
     ...(reload?.requests ?? []).flatMap(({ headersFrom = [] }) =>
       headersFrom.map(({ secretRef }): [string, { name: string; key: string }] => [

@@ -42,6 +42,10 @@ const TODOS: Record<string, string> = {
   Stopped: 'fix the commit, go back (kubectl gs rollback), or try it again (kubectl gs retry)',
   RollingBack: 'wait until all gateways are back',
   RolledBack: 'fix the commit, or try it again (kubectl gs retry)',
+  CommitStatusRefused: 'check the rights of the token, and spec.git.commitStatus.provider',
+  CommitStatusInvalid: 'set in spec.git.commitStatus what the message names',
+  ClusterNameMissing: 'set the chart value clusterName',
+  CommitStatusFailed: 'look at the host, the network, and the log of the controller',
   InvalidRollout: 'correct the window of spec.rollout that the message names',
 };
 

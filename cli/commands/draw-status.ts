@@ -2,7 +2,7 @@ import type { FleetView, ResourceState, ResourceView } from '../fleet/fleet.ts';
 import { type GatewayView, shortCommit } from '../fleet/gateway.ts';
 import { drawLegend, drawWaves } from '../terminal/bars.ts';
 import type { Host } from '../terminal/host.ts';
-import { type Colour, type Ink, inkFor } from '../terminal/ink.ts';
+import { type Colour, inkFor } from '../terminal/ink.ts';
 import { type Cell, type Column, drawTable } from '../terminal/table.ts';
 import { plain, wrap } from '../terminal/text.ts';
 import { ageOf } from '../terminal/times.ts';
@@ -66,11 +66,16 @@ export function drawFleet(
       ]),
   );
   const more = drawTable([{ title: 'GATEWAYSYNC' }, ...gatewayColumns({ isBrief: true })], waiting, { columns, ink });
-  return [...table, ...(waiting.length > 0 ? ['', ...more] : []), '', drawTotals(totals, ink)];
+  return [...table, ...(waiting.length > 0 ? ['', ...more] : []), '', ...drawTotals(totals, host)];
 }
 
-function drawTotals({ resources, ready, gateways, synced }: FleetView['totals'], ink: Ink): string {
-  return ink('dim', `${ready} of ${resources} ready, ${synced} of ${gateways} gateways in sync`);
+function drawTotals({ resources, ready, gateways, synced }: FleetView['totals'], host: Host): string[] {
+  return drawNote(`${ready} of ${resources} ready, ${synced} of ${gateways} gateways in sync`, host);
+}
+
+function drawNote(text: string, { columns, hasColours }: Host): string[] {
+  const ink = inkFor(hasColours);
+  return (columns ? wrap(text, columns) : [text]).map((line) => ink('dim', line));
 }
 
 /** Draws one GatewaySync with its waves and gateways. */
@@ -87,6 +92,8 @@ export function drawResource(item: ResourceView, host: Host): string[] {
     ['push', item.lastPush && echoWords(item.lastPush, host)],
     ['rollout', item.rollout && rolloutWords(item.rollout, item.says)],
   ];
+  // Below an indentation of two.
+  const inner = columns === undefined ? undefined : columns - 2;
   const room = (columns ?? Number.POSITIVE_INFINITY) - 13;
   const gateways = drawTable(
     gatewayColumns({ isBrief: false }),
@@ -104,12 +111,14 @@ export function drawResource(item: ResourceView, host: Host): string[] {
             (line, index) => `  ${ink('dim', (index === 0 ? label : '').padEnd(10))} ${line}`,
           ),
     ),
-    ...(rollout ? ['', ...drawWaves(rollout.waves.map(waveOf), { columns, ink }).map((line) => `  ${line}`)] : []),
+    ...(rollout
+      ? ['', ...drawWaves(rollout.waves.map(waveOf), { columns: inner, ink }).map((line) => `  ${line}`)]
+      : []),
     ...(rollout?.waves.some(({ gateways }) => gateways)
-      ? ['', ...drawLegend(ink, columns).map((line) => `  ${line}`)]
+      ? ['', ...drawLegend(ink, inner).map((line) => `  ${line}`)]
       : []),
     ...(item.gateways.length > 0 ? ['', ...gateways] : []),
-    ...(hidden > 0 ? [ink('dim', `and ${hidden} more, which the status counts and does not name`)] : []),
+    ...(hidden > 0 ? drawNote(`and ${hidden} more, which the status counts and does not name`, host) : []),
   ];
 }
 

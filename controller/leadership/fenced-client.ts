@@ -33,7 +33,12 @@ export class FencedClient extends KubernetesClient {
 
   /** Whether a write may begin now. */
   get mayWrite(): boolean {
-    return this.#withinMs > 0;
+    return this.writeWithinMs > 0;
+  }
+
+  /** So many milliseconds a write that begins now may take, here or elsewhere; 0: none may begin. */
+  get writeWithinMs(): number {
+    return this.#isSealed ? 0 : this.#writeWithinMs();
   }
 
   override request<T>(request: ApiRequest): Promise<T> {
@@ -50,13 +55,9 @@ export class FencedClient extends KubernetesClient {
     await Promise.allSettled(this.#writes);
   }
 
-  get #withinMs(): number {
-    return this.#isSealed ? 0 : this.#writeWithinMs();
-  }
-
   async #fence<T>(request: ApiRequest, call: (request: ApiRequest) => Promise<T>): Promise<T> {
     if (request.method === 'GET') return await call(request);
-    const withinMs = this.#withinMs;
+    const withinMs = this.writeWithinMs;
     if (withinMs <= 0) throw new FencedError();
     const write = call({ ...request, timeoutMs: Math.min(request.timeoutMs ?? DEFAULT_TIMEOUT_MS, withinMs) });
     this.#writes.add(write);

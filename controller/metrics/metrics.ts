@@ -50,6 +50,12 @@ export function createMetrics() {
       buckets: SECONDS,
       registers,
     }),
+    commitStatuses: new Counter({
+      name: 'sync_controller_commit_statuses_total',
+      help: 'Attempts to post a commit status by outcome.',
+      labelNames: ['outcome'],
+      registers,
+    }),
     resources: new Gauge({
       name: 'sync_controller_resources',
       help: 'GatewaySyncs that this replica knows.',
@@ -101,6 +107,7 @@ export function createMetrics() {
   for (const counter of [metrics.reconciles, metrics.gitQueries]) {
     for (const outcome of ['success', 'failure']) counter.inc({ outcome }, 0);
   }
+  for (const outcome of ['success', 'failure', 'refused']) metrics.commitStatuses.inc({ outcome }, 0);
   metrics.reviews.inc({ outcome: 'failed' }, 0);
   return metrics;
 }

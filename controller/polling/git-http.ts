@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { retryAfterMs } from '../../shared/domain/duration.ts';
 import { isTyped, TerminalError, TransientError } from '../../shared/errors.ts';
@@ -23,6 +23,13 @@ export interface GitHttpOptions {
   /** CA bundle (PEM) of the host. */
   ca?: string | undefined;
   signal: AbortSignal;
+}
+
+interface JsonAnswer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  /** 64 KiB at most. */
+  body: Buffer;
 }
 
 interface Content {
@@ -75,14 +82,14 @@ export class GitHttp {
     return answerOf(url, response, options.signal);
   }
 
-  /** Sends JSON to the API of a host and gives whatever it answers below 300 or from 400 on. */
-  async postJson(url: URL, body: object, options: GitHttpOptions): Promise<{ status: number; body: Buffer }> {
+  /** Sends JSON to the API of a host and gives whatever it answers, a redirect too. */
+  async postJson(url: URL, body: object, options: GitHttpOptions): Promise<JsonAnswer> {
     const payload = Buffer.from(JSON.stringify(body));
     const headers = { 'Content-Type': 'application/json', Accept: 'application/json' };
     const response = await this.#send(url, options, { payload, headers });
     const chunks: Buffer[] = [];
     for await (const chunk of typedBytesOf(response, MAX_JSON, options.signal)) chunks.push(chunk);
-    return { status: response.statusCode ?? 0, body: Buffer.concat(chunks) };
+    return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) };
   }
 
   close(): void {

@@ -19,6 +19,8 @@ export interface InstallationToken {
 export interface TokenRequest {
   namespace: string;
   git: Pick<GatewaySyncSpec['git'], 'repo' | 'auth' | 'caSecretRef'>;
+  /** What the token is for, apart from reading the repository: agents never have one that may write. */
+  mayWrite?: 'statuses';
 }
 
 const DEFAULT_API = 'https://api.github.com';
@@ -93,17 +95,18 @@ export class GithubApps {
     for (const [key, entry] of this.#entries) if (entry.kind === 'known' && !isGood(entry)) this.#entries.delete(key);
   }
 
-  async #create({ namespace, git }: TokenRequest): Promise<InstallationToken> {
+  async #create({ namespace, git, mayWrite }: TokenRequest): Promise<InstallationToken> {
     const app = git.auth?.githubApp;
     if (!app) throw new Error('the resource names no GitHub App');
     const pem = await readSecret(this.#client, namespace, app.privateKeySecretRef);
     const ca = git.caSecretRef && (await readSecret(this.#client, namespace, git.caSecretRef));
+    const permissions = mayWrite ? { [mayWrite]: 'write' } : { contents: 'read' };
     const answer = await this.#http.postJson(
       new URL(`${apiOf(app)}/app/installations/${app.installationId}/access_tokens`),
-      { repositories: [repositoryNameOf(git.repo)], permissions: { contents: 'read' } },
+      { repositories: [repositoryNameOf(git.repo)], permissions },
       { authorization: `Bearer ${await signJwt(app.appId, pem)}`, ca, signal: AbortSignal.timeout(TIMEOUT_MS) },
     );
-    return readToken(answer);
+    return readToken(answer, mayWrite ? `${mayWrite}: write` : 'contents: read');
   }
 }
 
@@ -119,19 +122,19 @@ export function tokenHostOf({ git: { auth } }: TokenRequest): string {
 }
 
 /** Names a token: whoever has the same key shares it. */
-export function tokenKeyOf({ namespace, git: { repo, auth, caSecretRef } }: TokenRequest): string {
-  return JSON.stringify([namespace, repo, auth?.githubApp, caSecretRef]);
+export function tokenKeyOf({ namespace, git: { repo, auth, caSecretRef }, mayWrite }: TokenRequest): string {
+  return JSON.stringify([namespace, repo, auth?.githubApp, caSecretRef, mayWrite]);
 }
 
-function readToken({ status, body }: { status: number; body: Buffer }): InstallationToken {
+function readToken({ status, body }: { status: number; body: Buffer }, rights: string): InstallationToken {
   if (status === 429 || status >= 500)
     throw new TransientError(`GitHub answered ${status} when asked for a token: it is tried again`, {
       code: 'githubApp.unavailable',
       reason: 'GitUnreachable',
     });
-  if (status !== 201) throw refused(`GitHub answered ${status}`);
+  if (status !== 201) throw refused(`GitHub answered ${status}`, rights);
   const answer = readJson(tokenAnswer, body, ANSWER_BOUNDS);
-  if (!answer) throw refused('the answer holds no token');
+  if (!answer) throw refused('the answer holds no token', rights);
   const { token, expires_at: expiresAt } = answer;
   return { token, expiresAt: Math.min(Date.parse(expiresAt), Date.now() + MAX_LIFETIME_MS) };
 }
@@ -192,9 +195,9 @@ function repositoryNameOf(repo: string): string {
   );
 }
 
-const refused = (what: string) =>
+const refused = (what: string, rights = 'contents: read') =>
   new TerminalError(
-    `no token for the GitHub App: ${what}; check appId, installationId, privateKeySecretRef, and that the App is installed on the repository with contents: read`,
+    `no token for the GitHub App: ${what}; check appId, installationId, privateKeySecretRef, and that the App is installed on the repository with ${rights}`,
     {
       code: 'githubApp.refused',
       reason: 'AuthenticationFailed',

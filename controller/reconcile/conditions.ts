@@ -1,5 +1,6 @@
 import type { ConditionType, GatewayCounts } from '../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import type { StatusNews } from '../commit-status/next-post.ts';
 import type { Resolution } from '../intent/resolution.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { conditionOf, type Verdict, type Verdicts } from './merge-conditions.ts';
@@ -23,6 +24,7 @@ export interface Facts {
   /** Names of the first pods that name the resource and do not ask for a sidecar. */
   unaskedPods: string[];
   accessProblems: AccessProblem[];
+  commitStatusProblem: StatusNews['problem'];
   rollout: RolloutStatus | undefined;
 }
 
@@ -35,6 +37,7 @@ export function judgeConditions(facts: Facts): Verdicts {
   const profilesValid = judgeProfiles(facts);
   const hostKey = judgeHostKey(facts);
   const access = judgeAccess(facts);
+  const commitStatus = judgeCommitStatus(facts);
   return {
     RefResolved: refResolved,
     ProfilesValid: profilesValid,
@@ -43,6 +46,7 @@ export function judgeConditions(facts: Facts): Verdicts {
     ...(hostKey ? { SSHHostKeyVerification: hostKey } : {}),
     ...(access ? { AgentAccess: access } : {}),
     ...(facts.rollout ? { RolledOut: judgeRollout(facts.rollout, facts) } : {}),
+    ...(commitStatus ? { CommitStatus: commitStatus } : {}),
     Ready: judgeReady(facts, { refResolved, profilesValid }),
     Stalled: judgeStalled(facts, profilesValid),
   };
@@ -141,6 +145,12 @@ function judgeAccess({ accessProblems }: Facts): Verdict | undefined {
   return { status: 'False', reason: first.reason, message: accessProblems.map(({ message }) => message).join('; ') };
 }
 
+/** There only while something is in the way. Gateways do not depend on it, and neither does Ready. */
+function judgeCommitStatus({ commitStatusProblem: problem, gatewaySync }: Facts): Verdict | undefined {
+  if (problem === 'unknown') return carriedOver(gatewaySync, 'CommitStatus');
+  return problem && { status: 'False', reason: problem.reason, message: problem.message };
+}
+
 /** There only where changes go by waves. */
 function judgeRollout({ phase, nextCommit, message = '' }: RolloutStatus, { rolloutProblems }: Facts): Verdict {
   if (rolloutProblems.length > 0)
@@ -195,9 +205,11 @@ function judgeReady(
   // No pod can start without its Secrets, also where there is none yet.
   if (access?.reason === 'SecretNotFound') return access;
   const rollout = facts.rollout && judgeRollout(facts.rollout, facts);
-  if (rollout && rollout.status !== 'True')
-    return { ...rollout, reason: rollout.reason.replace(/^(?!Invalid)/, 'Rollout') };
   const gateways = judgeGateways(facts);
+  // Who waits for a gateway to show that all is well waits for RolledOut: a fleet that is scaled to zero is ready.
+  const isEmpty = gateways.reason === 'NoGateways' && rollout?.status === 'Unknown';
+  if (rollout && rollout.status !== 'True' && !isEmpty)
+    return { ...rollout, reason: rollout.reason.replace(/^(?!Invalid)/, 'Rollout') };
   if (gateways.reason !== 'Syncing') return gateways;
   return access ?? { ...gateways, status: 'Unknown' };
 }

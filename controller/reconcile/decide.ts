@@ -1,4 +1,7 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
+import type { StatusNews, Wanted } from '../commit-status/next-post.ts';
+import { type Placed, placeOf } from '../commit-status/place.ts';
+import { wantedStatus } from '../commit-status/wanted-status.ts';
 import { type Followed, type Resolution, resolve } from '../intent/resolution.ts';
 import { windowProblems } from '../rollout/windows.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
@@ -22,6 +25,8 @@ export interface Decision {
   lookAgainInMs: number | undefined;
   /** After so many milliseconds the clock alone may move a rollout on. */
   wakeInMs: number | undefined;
+  /** What is to be said of the commit at the git host; undefined where nothing is, or nothing else than before. */
+  commitStatus: Wanted | undefined;
 }
 
 /**
@@ -39,7 +44,9 @@ export function decide(observation: Observation, now: number): Decision {
     now,
     isResolved: isResolved(gatewaySync, resolution),
   });
-  const status = statusOf(observation, { resolution, sync, rolledOut }, now);
+  const placed = placeOf(gatewaySync, observation.cluster);
+  const status = statusOf(observation, { resolution, sync, rolledOut, placed }, now);
+  const wanted = placed?.kind === 'place' ? wantedStatus(gatewaySync, status) : undefined;
   const waits = status.lastRequest?.outcome === 'Pending' || status.lastPush?.outcome === 'Pending';
   const unresolved = conditionOf(status.conditions, 'RefResolved')?.status === 'False';
   const isDue = waits || unresolved || !gatewaySync.spec.polling.enabled;
@@ -54,6 +61,7 @@ export function decide(observation: Observation, now: number): Decision {
     retryAfterMs: resolution.kind === 'failed' && isDue ? resolution.retryAfterMs : undefined,
     lookAgainInMs: 'lookAgainInMs' in resolution ? resolution.lookAgainInMs : undefined,
     wakeInMs: rolledOut.wakeInMs,
+    commitStatus: placed?.kind === 'place' && wanted ? { place: placed.place, wanted } : undefined,
   };
 }
 
@@ -80,9 +88,12 @@ interface Decided {
   /** The fields that say what is followed. */
   sync: GatewaySyncStatus;
   rolledOut: RolledOut;
+  /** Where the commit status goes, if one is asked for. */
+  placed: Placed | undefined;
 }
 
-function statusOf(observation: Observation, { resolution, sync, rolledOut }: Decided, now: number): GatewaySyncStatus {
+function statusOf(observation: Observation, decided: Decided, now: number): GatewaySyncStatus {
+  const { resolution, sync, rolledOut, placed } = decided;
   const { gatewaySync, pods, missing, unasked, reportOf, accessProblems } = observation;
   const { status: before, spec, generation } = gatewaySync;
   const { wantedOf, fields } = rolledOut;
@@ -93,6 +104,7 @@ function statusOf(observation: Observation, { resolution, sync, rolledOut }: Dec
     counts,
     rollout: fields.rollout,
     accessProblems,
+    commitStatusProblem: problemOf(observation, placed),
     profileProblems: spec.sync.problems ?? [],
     rolloutProblems: windowProblems(spec.rollout?.windows),
     gatewayErrors: gateways
@@ -114,8 +126,21 @@ function statusOf(observation: Observation, { resolution, sync, rolledOut }: Dec
     profileCount: Object.keys(spec.sync.profiles).length,
     discoveredGateways: listed(gateways),
     gateways: counts,
+    ...(placed && postedOf(observation)),
     conditions: mergeConditions(before.conditions, verdicts, { now, generation }),
   };
+}
+
+/** Why the commit status cannot be posted: right after a start nobody knows. */
+function problemOf({ commitStatus: news }: Observation, placed: Placed | undefined): StatusNews['problem'] {
+  if (placed?.kind !== 'place') return placed;
+  return news ? news.problem : 'unknown';
+}
+
+/** What was last posted stays known also where nothing more can be. */
+function postedOf({ gatewaySync, commitStatus: news }: Observation): Pick<GatewaySyncStatus, 'commitStatus'> {
+  const commitStatus = news?.posted ?? gatewaySync.status.commitStatus;
+  return commitStatus ? { commitStatus } : {};
 }
 
 /** While the host is asked about a new spec, the status is about the one before: agents wait for the new one. */
@@ -128,7 +153,7 @@ function observedGenerationOf({ generation, status }: ObservedGatewaySync, { kin
 function syncFieldsOf(observation: Observation, resolution: Resolution, now: number): GatewaySyncStatus {
   const { status: before } = observation.gatewaySync;
   const { discoveredGateways: _, gateways: __, conditions: ___, pendingRef: ____, ...more } = before;
-  const { rollout: _____, history: ______, ...kept } = more;
+  const { rollout: _____, history: ______, commitStatus: _______, ...kept } = more;
   const fields = { ...kept, ...resolution.echo };
   const unresolved = before.refResolutionStatus ?? 'NotResolved';
   if (resolution.kind === 'paused') return { ...fields, refResolutionStatus: unresolved };

@@ -1,3 +1,4 @@
+import type { StatusNews } from '../commit-status/next-post.ts';
 import type { Intents } from '../intent/intents.ts';
 import type { Answer, Asking } from '../intent/resolution.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
@@ -23,4 +24,7 @@ export interface Observation {
   isRevisionKept: boolean;
   /** Whether a policy checks which user an annotation names, so that it can be believed. */
   areAuthorsChecked: boolean;
+  /** Name of the cluster, if the operator knows it, and what is known of the commit status. */
+  cluster: string;
+  commitStatus: StatusNews | undefined;
 }

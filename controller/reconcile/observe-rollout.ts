@@ -34,6 +34,7 @@ export function rolloutInput({ sync, observation, restOf, now }: Situation): Rol
   return {
     spec: rollout,
     plan: planOf(waves),
+    isEdited: before.observedGeneration !== gatewaySync.generation,
     gateways: pods
       .filter(({ live }) => live)
       .map((pod) => ({
@@ -88,6 +89,5 @@ function saidBy(
 
 function wellness({ state, verification, hasFailed }: SyncReportStatus, verifies: boolean): GatewayReport['state'] {
   if (hasFailed || verification === 'Failed') return 'failed';
-  if (state === 'Paused' || state === 'DryRun') return 'resting';
   return state === 'Synced' && (verifies ? verification === 'Passed' : verification !== 'Running') ? 'well' : 'busy';
 }

@@ -8,6 +8,7 @@ import { type Access, AgentBinder, wordsOf } from '../binding/agent-binder.ts';
 import { NamedSecrets } from '../binding/named-secrets.ts';
 import { RevisionKeeper } from '../binding/revision-keeper.ts';
 import { bindingOf } from '../binding/role-binding.ts';
+import type { StatusPoster } from '../commit-status/poster.ts';
 import { eventOf, type Intents, isSettled, neededRefs, readIntents } from '../intent/intents.ts';
 import type { GitTokenKeeper } from '../polling/git-token-keeper.ts';
 import type { Repositories } from '../polling/repositories.ts';
@@ -36,6 +37,9 @@ export interface ReconcilerOptions {
   areAuthorsChecked: boolean;
   /** Undefined where GitHub Apps are not enabled. */
   gitTokens: GitTokenKeeper | undefined;
+  commitStatuses: StatusPoster;
+  /** Name of the cluster; empty where it is not known. */
+  cluster: string;
   /** Told how many seconds after it was made a request or a push was applied: for metrics. */
   onApplied: (seconds: number) => void;
   /** Called for every transition: for metrics. */
@@ -107,6 +111,7 @@ export class Reconciler {
     if (waitMs > 0) return { requeueAfterMs: waitMs, isPutOff: true };
     await this.#statuses.write(key, status);
     this.#announce(gatewaySync, decision, log);
+    this.#options.commitStatuses.want(key, gatewaySync, decision.commitStatus, status.commitStatus);
     if (gatewaySync.status.rollout && this.#options.mayWrite()) await this.#revisions.drop(gatewaySync, status, log);
     return earliest(...accessRetries, retryAfterMs, lookAgainInMs, wakeInMs);
   }
@@ -132,13 +137,15 @@ export class Reconciler {
     this.#revisions.forget(key);
     this.#looks.forget(key);
     this.#options.gitTokens?.forget(key);
+    this.#options.commitStatuses.forget(key);
   }
 
   #observe(key: ObjectKey, gatewaySync: ObservedGatewaySync) {
     const intents = readIntents(gatewaySync);
-    const { caches, repositories, podsOf } = this.#options;
+    const { caches, repositories, podsOf, commitStatuses, cluster } = this.#options;
     const reportOf = (pod: ObservedPod) => caches.report(`${pod.namespace}/${pod.name}`);
-    const observed = { gatewaySync, intents, reportOf, ...podsOf(gatewaySync) };
+    const commitStatus = commitStatuses.newsOf(key, gatewaySync);
+    const observed = { gatewaySync, intents, reportOf, ...podsOf(gatewaySync), cluster, commitStatus };
     if (!gatewaySync.spec.paused)
       return { ...observed, answer: repositories.ask(key, this.#subscriptionOf(key, gatewaySync, intents)) };
     repositories.forget(key);

@@ -81,7 +81,9 @@ function waitOf({ phase, nextCommit, givenUp }: RolloutStatus, input: RolloutInp
     return phase === 'AwaitingWindow' ? 'Window' : undefined;
   }
   if (wanted && givenUp?.includes(`${wanted.commit} ${wanted.revision}`)) return 'Retry';
-  return window.isOpen ? 'Approval' : 'Window';
+  if (!window.isOpen) return 'Window';
+  // While nobody knows what is newest, nothing can be approved.
+  return wanted && 'Approval';
 }
 
 /** Who is not among the gateways has ended, and is told nothing. */

@@ -85,7 +85,10 @@ export function orderTransitions(
     const value = is?.handled?.[order];
     if (value === undefined || value === was.handled?.[order]) return [];
     const { reason, what } = ORDERS[order];
-    return [{ type: 'Normal' as const, reason, message: `${what(value)}${wordsOf(authors[order])}` }];
+    const isIgnored =
+      order !== 'approve' && is?.handled?.ignored?.includes(order === 'retry' ? 'retry-rollout' : order);
+    const message = `${what(value)}${wordsOf(authors[order])}${isIgnored ? ', and has no effect' : ''}`;
+    return [{ type: isIgnored ? ('Warning' as const) : ('Normal' as const), reason, message }];
   });
 }
 
@@ -115,9 +118,10 @@ function requestTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus)
 
 /** Conditions with their own event, since Ready may be about something worse. */
 const TOLD_APART = ['SidecarInjected', 'AgentAccess', 'SSHHostKeyVerification'] as const;
+const TOLD = [...TOLD_APART, 'CommitStatus'] as const;
 
 function problemTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition[] {
-  return TOLD_APART.flatMap((type) => {
+  return TOLD.flatMap((type) => {
     const [was, is] = [conditionOf(before.conditions, type), conditionOf(after.conditions, type)];
     if (is?.status !== 'False' || (was?.status === 'False' && was.reason === is.reason)) return [];
     return [{ type: 'Warning' as const, reason: is.reason, message: is.message }];

@@ -1,42 +1,102 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import { isWithin, NOBODY } from '../../shared/domain/waves.ts';
+import { ALL, isWithin, NOBODY } from '../../shared/domain/waves.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
-import { currentWave, isLater, isSkipped, type Standing } from './standing.ts';
+import { isLater, isSkipped, type Standing, waveUnderWay } from './standing.ts';
+import { iso } from './transitions.ts';
 
-/** Names of the gateways that have failed: who failed once has failed. */
-export function failuresOf(rollout: RolloutStatus, standing: Standing, { deadlineMs, now }: RolloutInput): string[] {
-  const { failures = [], admittedAt, soakStartedAt, admission } = rollout;
-  const { verified, failing } = standing;
-  const index = currentWave(rollout);
-  // An agent that is restarted while all soak gets the whole time again.
-  const since = soakStartedAt === undefined ? admittedAt : undefined;
-  // Pods that came to an earlier wave since may have trouble of any kind: they count if they say so themselves.
-  const underWay = awaitedIn(rollout, index, standing).filter(({ key }) =>
-    isWithin(key, admission[index]?.admitted ?? NOBODY),
-  );
-  const isOver = ({ createdAt }: RolloutGateway) =>
-    since !== undefined && now - Math.max(Date.parse(since), createdAt) >= deadlineMs;
-  const late = underWay.filter((gateway) => !verified.has(gateway) && isOver(gateway));
-  return [...new Set([...failures, ...failing, ...late.map(({ name }) => name)])].sort();
+/** Notes who has failed, who failed once has failed, and since when the deadline counts. */
+export function noteFailures(rollout: RolloutStatus, standing: Standing, input: RolloutInput): RolloutStatus {
+  const { failures = [] } = rollout;
+  const said = withFailures(rollout, [...failures, ...standing.failing]);
+  const timed = timedAgain(said, standing, input);
+  const late = lateOnes(timed, standing, input).filter(({ due }) => due <= input.now);
+  return withFailures(timed, [...(timed.failures ?? []), ...late.map(({ name }) => name)]);
+}
+
+/** When the next gateway has failed unless something happens before; in milliseconds since the epoch. */
+export function nextFailure(rollout: RolloutStatus, standing: Standing, input: RolloutInput): number | undefined {
+  const due = lateOnes(rollout, standing, input).map((each) => each.due);
+  return due.length > 0 ? Math.min(...due) : undefined;
 }
 
 /**
- * Whom a wave waits for: not for those that were not ready before the rollout, nor for those that came after the wave
- * began, or since the rollout did and have never started. But somebody has to show that all is well: as long as nobody has, it waits for these as well.
+ * Who is under way, and when that has taken too long: not by what came to an earlier wave since, which may have trouble
+ * of any kind. What came after the admission has its own time, but the wave no more than twice as long.
+ */
+function lateOnes(rollout: RolloutStatus, standing: Standing, { deadlineMs }: RolloutInput) {
+  const { admittedAt, soakStartedAt, admission } = rollout;
+  const index = waveUnderWay(rollout);
+  // While a wave soaks all are well, and the deadline does not count.
+  if (admittedAt === undefined || soakStartedAt !== undefined || index === undefined) return [];
+  const since = Date.parse(admittedAt);
+  return openIn(rollout, index, standing)
+    .filter(({ key }) => isWithin(key, admission[index]?.admitted ?? NOBODY))
+    .map(({ name, createdAt }) => ({
+      name,
+      due: Math.min(Math.max(since, createdAt), since + deadlineMs) + deadlineMs,
+    }));
+}
+
+/** Moves the time from which the deadline counts, after one in which it did not. */
+function timedAgain(rollout: RolloutStatus, standing: Standing, { isEdited, now }: RolloutInput): RolloutStatus {
+  const { soakStartedAt, waveStartedAt, admission } = rollout;
+  const index = waveUnderWay(rollout);
+  if (index === undefined || waveStartedAt === undefined) return rollout;
+  const admitted = admission[index]?.admitted ?? NOBODY;
+  if (!standing.membersOf(index).some(({ key }) => isWithin(key, admitted))) return withoutTimes(rollout);
+  if (soakStartedAt !== undefined && isSettled(rollout, index, standing)) return rollout;
+  const timed = withoutSoak(rollout, now);
+  return isEdited || timed.admittedAt === undefined ? { ...timed, admittedAt: iso(now) } : timed;
+}
+
+/** Nobody is on the way: the deadline counts from when somebody is again. */
+export function withoutTimes({ admittedAt: _, soakStartedAt: __, ...rollout }: RolloutStatus): RolloutStatus {
+  return rollout;
+}
+
+/** The time in which all were well does not count for the deadline: only that in which they were not adds up. */
+function withoutSoak({ soakStartedAt, ...rollout }: RolloutStatus, now: number): RolloutStatus {
+  const { admittedAt } = rollout;
+  if (soakStartedAt === undefined || admittedAt === undefined) return rollout;
+  return { ...rollout, admittedAt: iso(Math.min(now, Date.parse(admittedAt) + now - Date.parse(soakStartedAt))) };
+}
+
+/** Whether all of a wave is in, and everybody who counts is verified or has failed, at least one of them verified. */
+export function isSettled(rollout: RolloutStatus, index: number, standing: Standing): boolean {
+  const isShown = standing.membersOf(index).some((gateway) => standing.verified.has(gateway));
+  return isShown && rollout.admission[index]?.admitted === ALL && openIn(rollout, index, standing).length === 0;
+}
+
+/** Whom a wave still waits for. */
+export function openIn(rollout: RolloutStatus, index: number, standing: Standing): RolloutGateway[] {
+  const { failures = [] } = rollout;
+  return awaitedIn(rollout, index, standing).filter(
+    (gateway) => !standing.verified.has(gateway) && !failures.includes(gateway.name),
+  );
+}
+
+/**
+ * Who counts for a wave: not those that were not ready before the rollout, nor those that came after the wave began, or
+ * since the rollout did and have never started. But these do in place of those that are gone, and as long as nobody has
+ * shown that all is well.
  */
 export function awaitedIn(
-  { startedAt, waveStartedAt }: RolloutStatus,
+  { startedAt, waveStartedAt, admission }: RolloutStatus,
   index: number,
   standing: Standing,
 ): RolloutGateway[] {
   const members = standing.membersOf(index).filter((gateway) => !isSkipped(gateway, startedAt));
-  const isShown = members.some((gateway) => standing.verified.has(gateway));
-  if (!isShown) return members;
+  if (!members.some((gateway) => standing.verified.has(gateway))) return members;
   const hasStarted = ({ report, notReadySince }: RolloutGateway) => report !== undefined || notReadySince === undefined;
-  return members.filter(
-    (gateway) => !isLater(gateway, waveStartedAt) && (hasStarted(gateway) || !isLater(gateway, startedAt)),
-  );
+  const isNew = (gateway: RolloutGateway) =>
+    isLater(gateway, waveStartedAt) || (!hasStarted(gateway) && isLater(gateway, startedAt));
+  const old = members.filter((gateway) => !isNew(gateway));
+  const gone = Math.max(0, (admission[index]?.gateways ?? 0) - old.length);
+  const verifiedFirst = (a: RolloutGateway, b: RolloutGateway) =>
+    Number(standing.verified.has(b)) - Number(standing.verified.has(a)) || (a.key < b.key ? -1 : 1);
+  return [...old, ...members.filter(isNew).sort(verifiedFirst).slice(0, gone)];
 }
 
-export const withFailures = ({ failures: _, ...rest }: RolloutStatus, failures: string[]): RolloutStatus =>
-  failures.length > 0 ? { ...rest, failures } : rest;
+export function withFailures({ failures: _, ...rest }: RolloutStatus, failures: string[]): RolloutStatus {
+  return failures.length > 0 ? { ...rest, failures: [...new Set(failures)].sort() } : rest;
+}

@@ -1,24 +1,43 @@
-import { GIVEN_UP, releaseOf, rollbackTarget } from '../../shared/domain/releases.ts';
+import { GIVEN_UP, isSame, type Release, releaseOf, rollbackTarget } from '../../shared/domain/releases.ts';
 import type { RolloutInput, RolloutState } from './rollout-input.ts';
-import { begin, handledOf, rollBack } from './transitions.ts';
+import { begin, givenUpWith, handledOf, rollBack, withGivenUp } from './transitions.ts';
 
 /** Does what people ask for by annotations, each once: an annotation that stays says nothing new. */
 export function obey(state: RolloutState, input: RolloutInput): RolloutState {
   const { rollback, retry } = input;
   const { handled = {} } = state.rollout;
   let next = state;
+  const ignored = new Set(handled.ignored);
+  if (retry !== handled.retry) ignored.delete('retry-rollout');
+  if (rollback !== handled.rollback) ignored.delete('rollback');
   if (retry !== undefined && retry !== handled.retry) {
-    const { rollout } = next;
-    const isMeant = GIVEN_UP.includes(rollout.phase) && retry === rollout.commit;
-    const { givenUp, ...rest } = rollout;
-    if (isMeant) next = begin(next, releaseOf(rollout), input);
-    else if (givenUp?.some((release) => release.startsWith(`${retry} `))) next = { ...next, rollout: rest };
+    const tried = tryAgain(next, retry, input);
+    if (!tried) ignored.add('retry-rollout');
+    next = tried ?? next;
   }
   if (rollback !== undefined && rollback !== handled.rollback) {
     const target = rollbackTarget(rollback, next);
-    if (target) next = rollBack(next, target, input);
+    if (!target) ignored.add('rollback');
+    else next = rollBack(withoutUnseen(next, target, input), target, input);
   }
   // An order that is gone may come again.
   const { handled: _, ...rollout } = next.rollout;
-  return { ...next, rollout: { ...rollout, ...handledOf(input) } };
+  return { ...next, rollout: { ...rollout, ...handledOf(input, [...ignored].sort()) } };
+}
+
+/** Begins again with what was given up, or lets it come again; undefined where that commit was not. */
+function tryAgain(state: RolloutState, commit: string, input: RolloutInput): RolloutState | undefined {
+  const { rollout } = state;
+  if (GIVEN_UP.includes(rollout.phase) && commit === rollout.commit) return begin(state, releaseOf(rollout), input);
+  const { givenUp = [] } = rollout;
+  const others = givenUp.filter((release) => !release.startsWith(`${commit} `));
+  return others.length < givenUp.length ? { ...state, rollout: withGivenUp(rollout, others) } : undefined;
+}
+
+/** Who goes back does not ask for what came with the order, which nobody has seen in the status yet. */
+function withoutUnseen(state: RolloutState, target: Release, { wanted }: RolloutInput): RolloutState {
+  const { rollout } = state;
+  const isKnown = !wanted || wanted.commit === rollout.nextCommit || isSame(wanted, releaseOf(rollout));
+  if (isKnown || isSame(wanted, target)) return state;
+  return { ...state, rollout: withGivenUp(rollout, givenUpWith(rollout, wanted)) };
 }

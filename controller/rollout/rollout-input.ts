@@ -26,14 +26,15 @@ export interface GatewayReport {
   rollout: number | undefined;
   commit: string | undefined;
   revision: string | undefined;
-  /** `resting`: it left its files alone, as it was told to. */
-  state: 'well' | 'failed' | 'busy' | 'resting';
+  state: 'well' | 'failed' | 'busy';
 }
 
 export interface RolloutInput {
   spec: RolloutSpec;
   /** Hash of the waves. */
   plan: string;
+  /** The spec is another one than at the last step, so whoever was told to rest may have to work now. */
+  isEdited: boolean;
   gateways: readonly RolloutGateway[];
   /** The newest release; undefined while there is none. */
   wanted: Release | undefined;
@@ -64,5 +65,13 @@ export interface RolloutState {
 export type Wait =
   | { kind: 'none' }
   | { kind: 'window' | 'approval' | 'soak' | 'gateways' | 'givenUp' }
+  /** The wave has no gateway that could show whether all is well. */
+  | { kind: 'nobody' }
   /** Pods whose agents do not know rollouts. */
   | { kind: 'outdated'; pods: string[] };
+
+/** What a step leads to, and what it waits for then. */
+export interface Advanced {
+  state: RolloutState;
+  wait: Wait;
+}

@@ -12,12 +12,18 @@ export interface Standing {
   verified: Set<RolloutGateway>;
   /** Names of those that say that they cannot have it, or are not well with it. */
   failing: Set<string>;
-  /** Those of a wave. */
-  membersOf: (wave: number) => RolloutGateway[];
+  /** All of a wave, also those that rest. */
+  presentIn: (wave: number | undefined) => RolloutGateway[];
+  /** Those of a wave that count. */
+  membersOf: (wave: number | undefined) => RolloutGateway[];
 }
 
 export function standingOf(rollout: RolloutStatus, gateways: readonly RolloutGateway[]): Standing {
   const counted = gateways.filter(({ isResting }) => !isResting);
+  const isIn =
+    (wave: number | undefined) =>
+    ({ fits, key }: RolloutGateway) =>
+      waveOf(fits, key, rollout.admission) === wave;
   const admitted = counted.filter((gateway) => isAdmitted(gateway, rollout.admission));
   return {
     counted,
@@ -28,19 +34,21 @@ export function standingOf(rollout: RolloutStatus, gateways: readonly RolloutGat
         report?.rollout === rollout.number && report.state === 'failed' ? name : [],
       ),
     ),
-    membersOf: (wave) => counted.filter(({ fits, key }) => waveOf(fits, key, rollout.admission) === wave),
+    presentIn: (wave) => gateways.filter(isIn(wave)),
+    membersOf: (wave) => counted.filter(isIn(wave)),
   };
 }
 
-/** Index of the wave that is under way; -1 where none is. */
-export const currentWave = ({ admission, wave }: RolloutStatus): number =>
-  admission.findIndex((entry) => entry.wave === wave);
+/** Index of the wave that is under way; undefined where none is, which says nothing of what was done. */
+export function waveUnderWay({ admission, wave }: RolloutStatus): number | undefined {
+  const index = admission.findIndex((entry) => entry.wave === wave);
+  return index === -1 ? undefined : index;
+}
 
 /** Whether a gateway reports the release of this very rollout, and is well with it: an older report proves nothing. */
-function hasRelease(gateway: RolloutGateway, { number, commit, revision, startedAt }: RolloutStatus): boolean {
-  const { report, notReadySince } = gateway;
-  // A pod that is not ready any more may be so because of the release.
-  if (notReadySince !== undefined && !isSkipped(gateway, startedAt)) return false;
+function hasRelease({ report, notReadySince }: RolloutGateway, { number, commit, revision }: RolloutStatus): boolean {
+  // A pod that is not ready is not well, whatever its agent says, and whether or not the release is why.
+  if (notReadySince !== undefined) return false;
   const isRelease = report?.commit === commit && report.revision === revision;
   return isRelease && report.rollout === number && report.state === 'well';
 }
@@ -48,6 +56,19 @@ function hasRelease(gateway: RolloutGateway, { number, commit, revision, started
 /** Whether a gateway has the stable release again, since the rollback began: whether it is well with it is another matter. */
 export function isBack({ report }: RolloutGateway, { number, stableCommit, stableRevision }: RolloutStatus): boolean {
   return report?.commit === stableCommit && report.revision === stableRevision && report.rollout === number;
+}
+
+/**
+ * Who is waited for while all go back: not for what came since, which gets nothing else, nor for what was not ready
+ * before, unless it has what everybody is to leave, which may be why.
+ */
+export function notBack(rollout: RolloutStatus, gateways: readonly RolloutGateway[]): RolloutGateway[] {
+  const { startedAt, commit, revision } = rollout;
+  const isBroken = ({ report }: RolloutGateway) => report?.commit === commit && report.revision === revision;
+  return gateways.filter((gateway) => {
+    if (gateway.isResting || isBack(gateway, rollout) || isLater(gateway, startedAt)) return false;
+    return isBroken(gateway) || !isSkipped(gateway, startedAt);
+  });
 }
 
 /** Whether nobody waits for a gateway: it was not ready before a time, so its node may be gone. */

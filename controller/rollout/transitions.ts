@@ -19,20 +19,32 @@ export function makeFirst(input: RolloutInput): RolloutState | undefined {
   const release = input.inPlace ?? input.wanted;
   if (!release) return undefined;
   const rollout: RolloutStatus = {
-    ...{ number: 1, phase: 'Complete', ...noCounts },
+    ...{ number: firstNumber(input.now), phase: 'Complete', ...noCounts },
     ...releaseOf(release),
     ...stableFields(release),
     startedAt: iso(input.now),
     plan: input.plan,
-    admission: makeAdmission(input.spec, input.gateways, ALL),
+    admission: makeAdmission(input.spec, input.gateways, { admitted: ALL }),
     ...handledOf(input),
   };
   return { rollout, history: remembered([], release, input) };
 }
 
-/** Notes the orders that there are, if any. */
-export function handledOf({ rollback, retry }: RolloutInput): Pick<RolloutStatus, 'handled'> {
-  const handled = { ...(rollback !== undefined && { rollback }), ...(retry !== undefined && { retry }) };
+/** Reports may be left from rollouts before `spec.rollout` was removed: none of them had the same number. */
+const firstNumber = (now: number): number => Math.floor(now / 1000) % 1_000_000_000;
+
+type Handled = NonNullable<RolloutStatus['handled']>;
+
+/** Notes the orders that there are, if any, and which of them meant nothing. */
+export function handledOf(
+  { rollback, retry }: RolloutInput,
+  ignored: NonNullable<Handled['ignored']> = [],
+): Pick<RolloutStatus, 'handled'> {
+  const handled: Handled = {
+    ...(rollback !== undefined && { rollback }),
+    ...(retry !== undefined && { retry }),
+    ...(ignored.length > 0 && { ignored }),
+  };
   return Object.keys(handled).length > 0 ? { handled } : {};
 }
 
@@ -44,7 +56,7 @@ function remembered(history: HistoryEntry[], release: Release, { now, historyLen
 
 /** What all rollouts begin with; what was handled stays so. */
 function renewed(
-  { number, handled, stableCommit, stableRef, stableRevision }: RolloutStatus,
+  { number, handled, stableCommit, stableRef, stableRevision, admission: before }: RolloutStatus,
   { spec, gateways, plan, now }: RolloutInput,
   admitted: string,
 ) {
@@ -54,23 +66,29 @@ function renewed(
     ...{ stableCommit, stableRef, stableRevision },
     startedAt: iso(now),
     plan,
-    admission: makeAdmission(spec, gateways, admitted),
+    admission: makeAdmission(spec, gateways, { admitted, before }),
     ...(handled && { handled }),
   };
 }
 
-/** A release starts at the first wave. */
+/** A release starts at the first wave, with nobody let in. Others that were given up stay so. */
 export function begin({ rollout, history }: RolloutState, release: Release, input: RolloutInput): RolloutState {
   const next = renewed(rollout, input, NOBODY);
   const [{ wave = '' } = {}] = next.admission;
-  return { history, rollout: { ...next, phase: 'Progressing', ...releaseOf(release), wave } };
+  const begun: RolloutStatus = { ...next, phase: 'Progressing', ...releaseOf(release), wave };
+  return {
+    history,
+    rollout: withGivenUp(
+      begun,
+      rollout.givenUp?.filter((entry) => entry !== nameOf(release)),
+    ),
+  };
 }
 
 /** The newest release is the stable one, which everybody may have at once. */
 export function returnToStable({ rollout, history }: RolloutState, input: RolloutInput): RolloutState {
-  const { givenUp } = rollout;
-  const next = { ...renewed(rollout, input, ALL), ...(givenUp && { givenUp }) };
-  return { history, rollout: { ...next, phase: 'Complete', ...stableOf(rollout) } };
+  const next: RolloutStatus = { ...renewed(rollout, input, ALL), phase: 'Complete', ...stableOf(rollout) };
+  return { history, rollout: withGivenUp(next, rollout.givenUp) };
 }
 
 /** Takes everybody back; the release that they leave is remembered, so that it is not tried again. */
@@ -89,24 +107,31 @@ export function rollBack({ rollout, history }: RolloutState, target: Release, in
       phase: 'RollingBack',
       ...releaseOf(rollout),
       ...stableFields(target),
-      givenUp: givenUpWith(rollout),
+      givenUp: givenUpWith(rollout, rollout),
     },
   };
 }
 
-/** The releases that were given up last, with the present one; each as a commit and a revision. */
-export function givenUpWith({ givenUp = [], commit, revision }: RolloutStatus): string[] {
-  return [...new Set([`${commit} ${revision}`, ...givenUp])].slice(0, MAX_GIVEN_UP);
+/** A release as the status names those that were given up. */
+export const nameOf = ({ commit, revision }: Release): string => `${commit} ${revision}`;
+
+/** The releases that were given up last, with this one. */
+export function givenUpWith({ givenUp = [] }: RolloutStatus, release: Release): string[] {
+  return [...new Set([nameOf(release), ...givenUp])].slice(0, MAX_GIVEN_UP);
 }
+
+export const withGivenUp = ({ givenUp: _, ...rollout }: RolloutStatus, names: string[] = []): RolloutStatus =>
+  names.length > 0 ? { ...rollout, givenUp: names } : rollout;
 
 const MAX_GIVEN_UP = 4;
 
 /** All waves are done: the release is the stable one. */
 export function noteComplete({ rollout, history }: RolloutState, input: RolloutInput): RolloutState {
   const release = releaseOf(rollout);
+  const { wave: _, ...rest } = rollout;
   const admission = rollout.admission.map((entry) => ({ ...entry, admitted: ALL }));
   return {
-    rollout: { ...rollout, phase: 'Complete', ...stableFields(release), admission },
+    rollout: { ...rest, phase: 'Complete', ...stableFields(release), admission },
     history: remembered(history, release, input),
   };
 }

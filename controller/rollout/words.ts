@@ -1,15 +1,18 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
-import type { RolloutGateway, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
-import { currentWave, isBack, isSkipped, type Standing, standingOf } from './standing.ts';
+import { NOBODY } from '../../shared/domain/waves.ts';
+import { openIn } from './failures.ts';
+import type { RolloutInput, RolloutState, Wait } from './rollout-input.ts';
+import { isBack, isSkipped, notBack, type Standing, standingOf, waveUnderWay } from './standing.ts';
 
 /** Adds to a state what people read of it: counts, a few words, and one sentence. */
 export function describe({ rollout, history }: RolloutState, wait: Wait, input: RolloutInput): RolloutState {
   const standing = standingOf(rollout, input.gateways);
   const counts = countsOf(rollout, standing);
   const { message: _, ...rest } = { ...rollout, ...counts };
-  const message = messageOf(rest, wait, { standing, input }).slice(0, BOUNDS.message).toWellFormed();
+  const parts = [messageOf(rest, wait, { standing, input }), ...ignoredOrders(rest)];
+  const message = parts.join('; ').slice(0, BOUNDS.message).toWellFormed();
   const summary = summaryOf(rest, { standing, input });
   return { history, rollout: { ...rest, summary, ...(message && { message }) } };
 }
@@ -19,10 +22,10 @@ interface Context {
   input: RolloutInput;
 }
 
-/** When all is done the counts stay as they were, so that nothing has to be written while pods come and go. */
+/** When all have it the counts stay as they were, so that nothing has to be written while pods come and go. */
 function countsOf(rollout: RolloutStatus, { counted, admitted, verified }: Standing) {
   const { phase, failures = [], total } = rollout;
-  if ((phase === 'Complete' || phase === 'RolledBack') && total > 0) return {};
+  if ((phase === 'Complete' || phase === 'RolledBack') && total > 0 && rollout.verified >= total) return {};
   const isBackwards = phase === 'RollingBack' || phase === 'RolledBack';
   const well = isBackwards ? counted.filter((gateway) => isBack(gateway, rollout)).length : verified.size;
   return {
@@ -36,7 +39,7 @@ function countsOf(rollout: RolloutStatus, { counted, admitted, verified }: Stand
 function summaryOf(rollout: RolloutStatus, { standing, input }: Context): string {
   const { phase, wave, verified, total, nextCommit } = rollout;
   const next = nextCommit ? `; ${short(nextCommit)} waits` : '';
-  const index = currentWave(rollout);
+  const index = waveUnderWay(rollout);
   const members = standing.membersOf(index);
   const where = `${wave} ${members.filter((gateway) => standing.verified.has(gateway)).length}/${members.length}`;
   switch (phase) {
@@ -45,11 +48,11 @@ function summaryOf(rollout: RolloutStatus, { standing, input }: Context): string
     case 'RolledBack':
       return `rolled back${next}`;
     case 'RollingBack':
-      return `rolling back ${verified}/${total}`;
+      return `rolling back ${verified}/${total}${next}`;
     case 'Stopped':
-      return `stopped in ${where}${next}`;
+      return `stopped${wave === undefined ? '' : ` in ${where}`}${next}`;
     case 'Soaking':
-      return `${where}, soaking ${formatDuration(input.soakMs[index] ?? 0)}${next}`;
+      return `${where}, soaking ${formatDuration(input.soakMs[index ?? 0] ?? 0)}${next}`;
     case 'AwaitingApproval':
       return `${where}, waiting for approval${next}`;
     case 'AwaitingWindow':
@@ -62,64 +65,107 @@ function summaryOf(rollout: RolloutStatus, { standing, input }: Context): string
 const short = (commit: string): string => commit.slice(0, 8);
 
 function messageOf(rollout: RolloutStatus, wait: Wait, context: Context): string {
-  const { phase, wave, commit, stableCommit, nextCommit, failures = [], failed } = rollout;
-  const { input } = context;
-  const failing = named(failures, failed);
+  const { nextCommit, commit, phase } = rollout;
   if (wait.kind === 'outdated')
-    return `nobody is admitted: the agents of ${named(wait.pods, wait.pods.length)} do not know rollouts, and follow the newest commit: recreate these pods, so that they get the agent of this version`;
-  if (nextCommit !== undefined) {
-    if (wait.kind === 'givenUp')
-      return `commit ${nextCommit} failed or was taken back, and is not tried again until somebody sets sync.io/retry-rollout: ${nextCommit}, or another commit comes`;
-    const reason = wait.kind === 'window' ? input.window.message : approvalOf(nextCommit);
-    return `commit ${nextCommit} waits: ${reason}`;
-  }
+    return `nobody is admitted: the agents of ${named(wait.pods)} do not know rollouts, and follow the newest commit: recreate these pods, so that they get the agent of this version`;
+  if (nextCommit === undefined) return phaseOf(rollout, wait, context);
+  const next = `commit ${nextCommit} ${nextOf(nextCommit, wait, context)}`;
+  if (phase === 'Complete') return next;
+  const isDone = phase === 'Stopped' || phase === 'RollingBack' || phase === 'RolledBack';
+  return `${next}; ${isDone ? phaseOf(rollout, wait, context) : `commit ${commit} goes no further`}`;
+}
+
+function nextOf(commit: string, { kind }: Wait, { input }: Context): string {
+  if (kind === 'givenUp')
+    return `failed or was taken back, and is not tried again until somebody sets sync.io/retry-rollout: ${commit}, or another commit comes`;
+  if (kind === 'window') return `waits: ${input.window.message}`;
+  return kind === 'approval' ? `waits: ${approvalOf(commit)}` : 'waits: the repository is asked what is newest';
+}
+
+function phaseOf(rollout: RolloutStatus, { kind }: Wait, context: Context): string {
+  const { phase, wave, commit, stableCommit, failures = [] } = rollout;
+  const why = failures.length > 0 ? `, since ${commit} failed on ${named(failures)}` : '';
   switch (phase) {
     case 'Complete':
       return `every gateway may have commit ${commit}`;
     case 'Stopped':
-      return `commit ${commit} failed on ${failing} in the wave ${wave}: no further gateway gets it until somebody sets sync.io/rollback or sync.io/retry-rollout, or a newer commit comes`;
+      return `commit ${commit} failed on ${named(failures)}${placeOf(rollout)}: no further gateway gets it until somebody sets sync.io/rollback or sync.io/retry-rollout, or a newer commit comes`;
     case 'RollingBack':
-      return `all gateways go back to commit ${stableCommit}${failed > 0 ? `, since ${commit} failed on ${failing}` : ''}: waiting for ${waitedFor(rollout, context)}`;
+      return `all gateways go back to commit ${stableCommit}${why}: waiting for ${named(notBack(rollout, context.input.gateways).map(({ name }) => name))}, since ${rollout.startedAt}`;
     case 'RolledBack':
-      return `${backOf(rollout)} back on commit ${stableCommit}${failed > 0 ? `, since ${commit} failed on ${failing}` : ''}: ${short(commit)} is not tried again until somebody sets sync.io/retry-rollout, or a newer commit comes`;
+      return `${backOf(rollout)} back on commit ${stableCommit}${why}: ${short(commit)} is not tried again until somebody sets sync.io/retry-rollout, or a newer commit comes`;
     case 'Soaking':
-      return `the wave ${wave} is verified, and soaks since ${rollout.soakStartedAt}${skippedIn(rollout, context)}`;
+      return `the wave ${wave} is verified, and soaks since ${rollout.soakStartedAt}${leftOut(rollout, context)}`;
     case 'AwaitingApproval':
       return `the wave ${wave} waits: ${approvalOf(commit)}`;
     case 'AwaitingWindow':
-      return `the wave ${wave} waits: ${input.window.message}`;
+      return `the wave ${wave} waits: ${context.input.window.message}`;
     case 'Progressing':
-      return `the wave ${wave} waits for ${waitedFor(rollout, context)}, since ${rollout.admittedAt ?? rollout.startedAt}${skippedIn(rollout, context)}`;
+      return kind === 'nobody' ? absenceIn(rollout, context) : progressOf(rollout, context);
   }
 }
 
 const approvalOf = (commit: string): string =>
   `somebody has to approve it: set the annotation sync.io/approve: ${commit}`;
 
+/** By other waves nobody is let in any more. */
+const placeOf = ({ wave, admission }: RolloutStatus): string =>
+  wave === undefined && admission.every(({ admitted }) => admitted === NOBODY)
+    ? ', and its waves were edited since, so that nobody has it'
+    : ` in the wave ${wave}`;
+
 const backOf = ({ verified, total }: RolloutStatus): string =>
   verified < total ? `${verified} of ${total} gateways are` : 'the gateways are';
 
-/** Those that nobody waits for, since they were not ready before. */
-function skippedIn(rollout: RolloutStatus, { standing }: Context): string {
-  const skipped = standing
-    .membersOf(currentWave(rollout))
-    .filter((gateway) => isSkipped(gateway, rollout.startedAt) && !standing.verified.has(gateway))
-    .map(({ name }) => name)
-    .sort();
-  return skipped.length > 0 ? `; skipped, since not ready before: ${named(skipped, skipped.length)}` : '';
+function progressOf(rollout: RolloutStatus, context: Context): string {
+  const { wave, startedAt, admittedAt = startedAt } = rollout;
+  const { standing } = context;
+  const index = waveUnderWay(rollout);
+  const open = index === undefined ? [] : openIn(rollout, index, standing).map(({ name }) => name);
+  const skipped = skippedIn(rollout, context);
+  if (open.length === 0 && skipped.length > 0)
+    return `the wave ${wave} waits until one of ${named(skipped)} is ready: none was before the rollout began, so nobody can say whether all is well`;
+  return `the wave ${wave} waits for ${named(open)}, since ${admittedAt}${leftOut(rollout, context)}`;
 }
 
-function waitedFor(rollout: RolloutStatus, { standing }: Context): string {
-  const { phase, failures = [] } = rollout;
-  const isOpen = (gateway: RolloutGateway) => !standing.verified.has(gateway) && !failures.includes(gateway.name);
-  const names =
-    phase === 'RollingBack'
-      ? standing.counted.filter((gateway) => !isBack(gateway, rollout))
-      : standing.membersOf(currentWave(rollout)).filter((each) => isOpen(each) && !isSkipped(each, rollout.startedAt));
-  return named(names.map(({ name }) => name).sort(), names.length) || 'nobody';
+/** A wave that had gateways, and has none that counts. */
+function absenceIn(rollout: RolloutStatus, { standing }: Context): string {
+  const { wave } = rollout;
+  const rests = standing.presentIn(waveUnderWay(rollout)).length > 0;
+  const reason = rests ? 'all of its gateways are paused or in a dry run' : 'none of its gateways is there any more';
+  const wayOut = wave === 'rest' ? '' : `. If none is to come, take ${wave} out of spec.rollout.waves`;
+  return `the wave ${wave} waits for a gateway: ${reason}, so nobody can say whether all is well${wayOut}`;
 }
 
-function named(names: readonly string[], total: number): string {
-  const more = total > 3 ? ` and ${total - 3} more` : '';
-  return `${names.slice(0, 3).join(', ')}${more}`;
+/** Whom nobody waits for: gateways that were not ready before, and waves that never had any. */
+function leftOut(rollout: RolloutStatus, context: Context): string {
+  const skipped = skippedIn(rollout, context);
+  const empty = rollout.admission
+    .slice(0, waveUnderWay(rollout) ?? 0)
+    .flatMap(({ wave, gateways }) => (gateways === undefined ? wave : []));
+  const parts = [
+    skipped.length > 0 ? `; skipped, since not ready before: ${named(skipped)}` : '',
+    empty.length > 0 ? `; without gateways: ${named(empty)}` : '',
+  ];
+  return parts.join('');
+}
+
+const skippedIn = (rollout: RolloutStatus, { standing }: Context): string[] =>
+  standing
+    .membersOf(waveUnderWay(rollout))
+    .filter((gateway) => isSkipped(gateway, rollout.startedAt))
+    .map(({ name }) => name);
+
+function ignoredOrders({ handled: { ignored = [], rollback, retry } = {} }: RolloutStatus): string[] {
+  const words = {
+    rollback: `sync.io/rollback: ${rollback} had no effect, since status.history had no such commit to go back to`,
+    'retry-rollout': `sync.io/retry-rollout: ${retry} had no effect, since no such commit was given up`,
+  };
+  return ignored.map((order) => words[order]);
+}
+
+/** The first of them, by name. */
+function named(names: readonly string[]): string {
+  const more = names.length > 3 ? ` and ${names.length - 3} more` : '';
+  return names.length === 0 ? 'nobody' : `${names.toSorted().slice(0, 3).join(', ')}${more}`;
 }

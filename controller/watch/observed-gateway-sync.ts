@@ -43,7 +43,7 @@ interface ObservedSync {
   problems?: string[];
 }
 
-type ObservedGit = Pick<GatewaySyncSpec['git'], 'repo' | 'ref' | 'auth' | 'caSecretRef' | 'verify'>;
+type ObservedGit = Pick<GatewaySyncSpec['git'], 'repo' | 'ref' | 'auth' | 'caSecretRef' | 'verify' | 'commitStatus'>;
 
 type Header = NonNullable<
   NonNullable<NonNullable<GatewaySyncSpec['gateway']['reload']>['requests']>[number]['headersFrom']
@@ -126,12 +126,12 @@ export function projectGatewaySync(
 
 /** Keeps what is used of a spec. */
 export function projectSpec({ git, gateway, sync, ...rest }: GatewaySyncSpec): ObservedSpec {
-  const { repo, ref, auth, caSecretRef, verify } = git;
+  const { repo, ref, auth, caSecretRef, verify, commitStatus } = git;
   const { polling, webhook, agent, paused, rollout, history } = rest;
   const rolled = rollout && { rollout, history, revision: syncRevision(sync) };
   return {
     ...{ polling, webhook, paused, sync: projectSync(sync), gateway: projectGateway(gateway) },
-    git: { repo, ref, ...withoutUndefined({ auth, caSecretRef, verify }) },
+    git: { repo, ref, ...withoutUndefined({ auth, caSecretRef, verify, commitStatus }) },
     ...withoutUndefined({ agent, ...rolled }),
   };
 }

@@ -16,6 +16,12 @@ export function tallyOfFailure(group: string, error: Error): Tally {
   return { passed: 0, failed: [{ file: `tests/${group}`, name: 'could not run', error: error.message }], skipped: [] };
 }
 
+/** The tally of a group that cannot run on this machine, with the reason in one line. */
+export function tallyOfSkip(group: string, { message }: Error): Tally {
+  const reason = message.replaceAll('\n', ' ');
+  return { passed: 0, failed: [], skipped: [{ file: `tests/${group}`, name: 'all tests', reason }] };
+}
+
 /** Says in words what all groups came to: what was skipped and why, what failed, and in the last line the totals. */
 export function describeTallies(tallies: Tally[]): string {
   const skipped = tallies.flatMap((tally) => tally.skipped);

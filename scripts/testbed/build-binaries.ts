@@ -15,6 +15,7 @@ export async function hasGo(): Promise<boolean> {
 /** What a build took on two cores with nothing else to do, in seconds, with its modules to be downloaded first. */
 const BUILD_SECONDS: Record<BinaryName, number> = {
   etcd: 125,
+  gitea: 330,
   helm: 180,
   'kube-apiserver': 250,
   'kube-controller-manager': 115,
@@ -37,7 +38,7 @@ export async function buildBinary(name: BinaryName, modules: string, file: strin
   const started = performance.now();
   process.stderr.write(`  ${name} ${source.version}: building (${estimateBuilds([name])}) …\n`);
   await prepareModule(cwd, source);
-  const go = goIn(cwd);
+  const go = goIn(cwd, source);
   await go('get', '-tool', `${source.package}@v${source.moduleVersion ?? source.version}`);
   const stamps = Object.entries(source.stamps).map(([variable, value]) => `-X ${variable}=${value}`);
   const unfinished = `${file}.${process.pid}`;
@@ -45,6 +46,7 @@ export async function buildBinary(name: BinaryName, modules: string, file: strin
   try {
     const flags = ['-ldflags', ['-s -w', ...stamps].join(' '), '-tags', (source.tags ?? []).join(',')];
     await go('build', ...flags, '-o', unfinished, source.package);
+    if (source.data) await copyData(go, source, path.dirname(file));
     await rename(unfinished, file);
   } finally {
     await rm(unfinished, { force: true });
@@ -54,10 +56,23 @@ export async function buildBinary(name: BinaryName, modules: string, file: strin
   );
 }
 
+/** The cache of Go's modules may be emptied while the binary stays. */
+async function copyData(go: ReturnType<typeof goIn>, { package: name, data = [] }: Source, folder: string) {
+  const module = (await go('list', '-m', '-f', '{{.Dir}}', name)).trim();
+  for (const each of data) await runCommand('cp', ['-R', '-L', path.join(module, each), folder]);
+  await runCommand('chmod', ['-R', 'u+w', ...data.map((each) => path.join(folder, each))]);
+}
+
 /** Our own Go module that requires the tool: `go install` refuses modules with `replace` lines, such as Kubernetes. */
-async function prepareModule(folder: string, { module }: Source): Promise<void> {
+async function prepareModule(folder: string, source: Source): Promise<void> {
+  const { module, replaces } = source;
   await mkdir(folder, { recursive: true });
-  const replacements = module === 'kubernetes' ? await stagingReplacements(folder) : [];
+  const isKubernetes = module === 'kubernetes';
+  const replacements = isKubernetes
+    ? await stagingReplacements(folder)
+    : replaces
+      ? await ownReplacements(folder, source)
+      : [];
   const lines = [`module testbed/${module}`, 'go 1.24', ...replacements, ''];
   await writeFile(path.join(folder, 'go.mod'), lines.join('\n'), { flag: 'wx' }).catch(ignoreExisting);
 }
@@ -70,13 +85,22 @@ async function stagingReplacements(folder: string): Promise<string[]> {
   return [...staged].map(([, module]) => `replace ${module} => ${module} v${kubernetesStagingVersion}`);
 }
 
+/** What a module replaces by another one. */
+async function ownReplacements(folder: string, source: Source): Promise<string[]> {
+  const download = await goIn(folder)('mod', 'download', '-json', `${source.package}@v${source.version}`);
+  const { GoMod } = JSON.parse(download) as { GoMod: string };
+  return [...(await readFile(GoMod, 'utf8')).matchAll(/^replace .* => \S+ v\S+/gm)].map(([line]) => line);
+}
+
 /** Below the tests that run meanwhile. */
 const LOW_PRIORITY = 19;
 
 const goIn =
-  (cwd: string) =>
-  (...args: string[]) =>
-    runCommand('go', args, { cwd, env: { ...process.env, CGO_ENABLED: '0', GOWORK: 'off' }, priority: LOW_PRIORITY });
+  (cwd: string, { cgo }: Pick<Source, 'cgo'> = {}) =>
+  (...args: string[]) => {
+    const env = { ...process.env, CGO_ENABLED: cgo ? '1' : '0', GOWORK: 'off' };
+    return runCommand('go', args, { cwd, env, priority: LOW_PRIORITY });
+  };
 
 function ignoreExisting(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EEXIST') throw error;

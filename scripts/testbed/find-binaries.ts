@@ -9,9 +9,12 @@ import { type BinaryName, cacheKey, kubernetesVersion } from './versions.ts';
 /** Paths of the binaries that were asked for. */
 export type Binaries<Name extends BinaryName = BinaryName> = Record<Name, string>;
 
+/** Binaries can be neither downloaded nor built here; the message says what to do. */
+export class MissingBinaries extends Error {}
+
 /**
  * Finds binaries in the folder `KUBEBUILDER_ASSETS`, then in the cache outside the checkout; what is missing is
- * downloaded into the cache, or built with Go. Throws an error that says what to do when neither works.
+ * downloaded into the cache, or built with Go. Throws {@link MissingBinaries} when neither works.
  */
 export async function findBinaries<Name extends BinaryName>(...names: Name[]): Promise<Binaries<Name>> {
   if ((await locate(names)).missing.length > 0) {
@@ -63,7 +66,7 @@ async function provide(names: BinaryName[]): Promise<void> {
   const missing = (await locate(names)).missing;
   if (missing.length === 0) return;
   if (!(await hasGo()))
-    throw new Error(advice(missing, [...problems, 'There is no Go on the PATH to build them with.']));
+    throw new MissingBinaries(advice(missing, [...problems, 'There is no Go on the PATH to build them with.']));
   process.stderr.write(
     `No download (${problems[0]}). Building with Go, once for this machine, which takes ${estimateBuilds(missing)}: ${missing.join(', ')}\n`,
   );
@@ -71,7 +74,7 @@ async function provide(names: BinaryName[]): Promise<void> {
     for (const name of missing) await buildBinary(name, path.join(cacheFolder(), 'build'), cachedFile(name));
   } catch (error) {
     problems.push(`The build with Go failed: ${(error as Error).message}`);
-    throw new Error(advice((await locate(names)).missing, problems), { cause: error });
+    throw new MissingBinaries(advice((await locate(names)).missing, problems), { cause: error });
   }
 }
 

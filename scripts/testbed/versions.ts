@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 /** Name of a binary that the test bed can provide. */
 export type BinaryName =
   | 'etcd'
+  | 'gitea'
   | 'helm'
   | 'kube-apiserver'
   | 'kube-controller-manager'
@@ -21,6 +22,12 @@ export interface Source {
   moduleVersion?: string;
   stamps: Record<string, string>;
   tags?: string[];
+  /** Whether its module replaces others, which counts only where it is the main one. */
+  replaces?: true;
+  /** Whether it needs a C compiler. */
+  cgo?: true;
+  /** Folders of its module that it reads at run time: they are put next to the binary. */
+  data?: string[];
 }
 
 /** Release of Kubernetes that the tests run against, without the `v`. */
@@ -30,6 +37,8 @@ export const kubernetesVersion = '1.36.3';
 export const kubernetesStagingVersion = '0.36.3';
 
 const etcdVersion = '3.6.5';
+/** Later ones declare another path than the one under which they are published. */
+const giteaVersion = '1.26.0';
 const helmVersion = '4.3.1';
 const kubeconformVersion = '0.8.0';
 const prometheusVersion = '3.15.0';
@@ -64,6 +73,16 @@ const prometheusCommand = (name: string): Source => ({
 /** Where each binary comes from. */
 export const sources: Record<BinaryName, Source> = {
   etcd: { module: 'etcd', package: 'go.etcd.io/etcd/server/v3', version: etcdVersion, stamps: {} },
+  gitea: {
+    module: 'gitea',
+    package: 'code.gitea.io/gitea',
+    version: giteaVersion,
+    stamps: { 'main.Version': giteaVersion },
+    tags: ['sqlite', 'sqlite_unlock_notify'],
+    replaces: true,
+    cgo: true,
+    data: ['options', 'public', 'templates'],
+  },
   helm: {
     module: 'helm',
     package: 'helm.sh/helm/v4/cmd/helm',

@@ -41,6 +41,8 @@ export const BOUNDS = {
   /** Headers of one call to the gateway, and of all calls together. */
   headers: 16,
   allHeaders: 32,
+  /** Characters of the name of a commit status, before and after its values are in place; GitLab takes no more. */
+  statusContext: 255,
   /** Characters of a quantity, such as 64Mi. */
   quantity: 64,
   /** Characters of a name such as nvidia.com/gpu: a DNS name, a slash and a label. */

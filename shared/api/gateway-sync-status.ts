@@ -15,6 +15,7 @@ export type ConditionType =
   | 'SSHHostKeyVerification'
   | 'AgentAccess'
   | 'RolledOut'
+  | 'CommitStatus'
   | 'Ready'
   | 'Stalled';
 
@@ -59,6 +60,18 @@ const gatewayCountsSchema = v.object({
   dryRun: count('Gateways that only report.'),
   skewed: count('Gateways on another commit than the resolved one.'),
 });
+
+const commitStatusSchema = v.pipe(
+  v.object({
+    commit: text('The commit.', 64),
+    context: text('Name of the status at the git host.', BOUNDS.statusContext),
+    state: v.picklist(['pending', 'success', 'failure']),
+    target: text('Hash of the repository, the API and the context: a status at another place counts for nothing.', 16),
+    posts: integer(1, BOUNDS.count, 'How often a status of this commit was posted.'),
+    time: timestamp('When it was posted.'),
+  }),
+  v.description('What was last posted at the git host, where spec.git.commitStatus is set.'),
+);
 
 /** The status of a GatewaySync; the controller is its only writer. */
 export const gatewaySyncStatusSchema = v.pipe(
@@ -127,6 +140,7 @@ export const gatewaySyncStatusSchema = v.pipe(
         v.description('Commits that all gateways had verified, newest first.'),
       ),
     ),
+    commitStatus: v.optional(commitStatusSchema),
     conditions: v.optional(
       v.pipe(
         v.array(conditionSchema),
@@ -142,4 +156,5 @@ export type GatewaySyncStatus = v.InferOutput<typeof gatewaySyncStatusSchema>;
 export type Condition = v.InferOutput<typeof conditionSchema>;
 export type DiscoveredGateway = v.InferOutput<typeof discoveredGatewaySchema>;
 export type GatewayCounts = v.InferOutput<typeof gatewayCountsSchema>;
+export type CommitStatusRecord = v.InferOutput<typeof commitStatusSchema>;
 export type RequestOutcome = v.InferOutput<typeof requestOutcomeSchema>;

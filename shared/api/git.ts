@@ -114,6 +114,56 @@ const verifySchema = v.pipe(
   v.description('Signature verification before anything is applied.'),
 );
 
+/** Git hosts that take commit statuses; Forgejo is one of those that speak Gitea's API. */
+const STATUS_PROVIDERS = ['github', 'gitlab', 'gitea', 'bitbucket'] as const;
+export type StatusProvider = (typeof STATUS_PROVIDERS)[number];
+
+const commitStatusSchema = v.pipe(
+  v.object({
+    context: v.optional(
+      v.pipe(
+        v.string(),
+        v.minLength(1),
+        v.maxLength(BOUNDS.statusContext),
+        cel({
+          rule: "self.matches('^([^{}\\\\x00-\\\\x1f\\\\x7f]|[{][{] *[.](Cluster|Namespace|Name) *[}][}])+$')",
+          message:
+            'may hold {{ .Cluster }}, {{ .Namespace }} and {{ .Name }}, and no other braces and no control characters',
+        }),
+        v.description(
+          'Name of the status at the git host. It has to be different for each resource and cluster: hosts keep one status for each name.',
+        ),
+      ),
+      '{{ .Cluster }}/{{ .Namespace }}/{{ .Name }}',
+    ),
+    provider: v.optional(
+      v.pipe(
+        v.picklist(STATUS_PROVIDERS),
+        v.description(
+          'Which API the host has; gitea also stands for Forgejo. Left out: by the host of spec.git.repo, where that is github.com, gitlab.com, bitbucket.org, codeberg.org or gitea.com, and github for a GitHub App.',
+        ),
+      ),
+    ),
+    secretRef: v.optional(
+      secretKeyRef('The Secret that holds a token that may write commit statuses. Left out: that of the GitHub App.'),
+    ),
+    url: v.optional(
+      v.pipe(
+        v.string(),
+        v.maxLength(BOUNDS.url),
+        cel({
+          rule: "self.matches('^https://[^/?#@%\\\\\\\\\\\\s]+(/[^?#\\\\\\\\\\\\s]*)?$')",
+          message: 'must begin with https://, and hold no credentials, no ? and no #',
+        }),
+        v.description(
+          "Base of the host's API, such as https://git.example.com/api/v1. The token is sent there. Left out: the usual one at the host of spec.git.repo, by https.",
+        ),
+      ),
+    ),
+  }),
+  v.description('A status that is posted on the commit at the git host: whether all gateways have it.'),
+);
+
 /** `spec.git`: which repository and which ref, and how to get in. */
 export const gitSchema = v.pipe(
   v.object({
@@ -133,6 +183,7 @@ export const gitSchema = v.pipe(
       ),
       false,
     ),
+    commitStatus: v.optional(commitStatusSchema),
     timeout: v.optional(
       duration(
         'Most time for one fetch, 5s to 24h, by default 1h. A fetch that receives data continues until then; one that stalls ends earlier.',
@@ -151,6 +202,20 @@ export const gitSchema = v.pipe(
     {
       rule: "!has(self.auth) || has(self.auth.sshKey) || self.repo.matches('^https://')",
       message: 'token and githubApp need an https repository',
+    },
+    {
+      rule: '!has(self.commitStatus) || has(self.commitStatus.secretRef) || (has(self.auth) && has(self.auth.githubApp))',
+      message: 'commitStatus needs a token: name its Secret in commitStatus.secretRef, or use a githubApp',
+    },
+    {
+      rule: "!has(self.commitStatus) || has(self.commitStatus.url) || !self.repo.matches('^(http|git)://')",
+      message:
+        'the token of commitStatus is sent only over https: name the API of the host in commitStatus.url, or use an https or ssh repository',
+    },
+    {
+      rule: "!has(self.commitStatus) || has(self.commitStatus.provider) || (has(self.auth) && has(self.auth.githubApp)) || self.repo.matches('^(?i)([a-z]+://)?([^/@]*@)?((ssh[.])?github[.]com|(altssh[.])?gitlab[.]com|(altssh[.])?bitbucket[.]org|codeberg[.]org|gitea[.]com)[:/]')",
+      message:
+        'commitStatus.provider must say which API the host has: github, gitlab, gitea (also for Forgejo) or bitbucket',
     },
   ),
   v.description('The repository and what to follow in it.'),

@@ -226,6 +226,11 @@ export const rolloutStatusSchema = v.pipe(
           wave: text('Name of the wave.', 63),
           members: boundary('The last hash that belongs to it, or all.'),
           admitted: boundary('The last hash in it that may have the commit; empty for none, or all.'),
+          gateways: v.optional(
+            count(
+              'How many gateways it began with last, or 1 where it had some since: then it needs one that shows that all is well.',
+            ),
+          ),
         }),
       ),
       v.maxLength(BOUNDS.waves + 1),
@@ -236,6 +241,13 @@ export const rolloutStatusSchema = v.pipe(
         approve: v.optional(text('The annotation sync.io/approve that was noted.', 128)),
         rollback: v.optional(text('The annotation sync.io/rollback that was handled.', 128)),
         retry: v.optional(text('The annotation sync.io/retry-rollout that was handled.', 128)),
+        ignored: v.optional(
+          v.pipe(
+            v.array(v.picklist(['retry-rollout', 'rollback'])),
+            v.maxLength(2),
+            v.description('Which of them meant nothing when it came.'),
+          ),
+        ),
       }),
     ),
   }),

@@ -20,19 +20,18 @@ export const isSame = (a: Release, b: Release): boolean => a.commit === b.commit
 export const GIVEN_UP: readonly RolloutPhase[] = ['Stopped', 'RollingBack', 'RolledBack'];
 
 /**
- * What `sync.io/rollback` goes back to: for `previous` the stable release while another is on its way, else the one
- * before; or a commit of the history. Undefined where there is none.
+ * What `sync.io/rollback` goes back to: the stable release while another is on its way, also by its commit; for
+ * `previous` else the one before, or a commit of the history. Undefined where there is none.
  */
 export function rollbackTarget(
   value: string,
   { rollout, history }: { rollout: RolloutStatus; history: readonly HistoryEntry[] },
 ): Release | undefined {
   const stable = stableOf(rollout);
-  if (value === 'previous') {
-    const isOther = !isSame(releaseOf(rollout), stable) && rollout.phase !== 'RolledBack';
-    return isOther ? stable : history.find((entry) => !isSame(entry, stable));
-  }
-  return history.find((entry) => entry.commit === value && !isSame(entry, stable));
+  const isOther = !isSame(releaseOf(rollout), stable) && rollout.phase !== 'RolledBack';
+  if (isOther && (value === 'previous' || value === stable.commit)) return stable;
+  const earlier = history.filter((entry) => !isSame(entry, stable));
+  return value === 'previous' ? earlier[0] : earlier.find(({ commit }) => commit === value);
 }
 
 /** Whether `sync.io/retry-rollout` with this commit has an effect: it was stopped, taken back, or given up before. */

@@ -26,7 +26,7 @@ export interface FakeIgnition {
 
 /** Starts it; `given` is the port of an earlier one, for a gateway that comes back. */
 export async function startFakeIgnition(given?: number): Promise<FakeIgnition> {
-  // Not one that an outgoing connection may take while the gateway is away.
+  // Not one that an outgoing connection may take while the gateway is unavailable.
   const port = given ?? (await freePort());
   const server: Server = createServer((request, response) => {
     const { url = '', headers } = request;

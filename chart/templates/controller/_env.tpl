@@ -57,6 +57,10 @@
   value: {{ .Values.controller.git.concurrencyPerHost | quote }}
 - name: GIT_RATE_PER_HOST
   value: {{ .Values.controller.git.ratePerHost | quote }}
+{{- with .Values.clusterName }}
+- name: CLUSTER_NAME
+  value: {{ . | quote }}
+{{- end }}
 - name: GITHUB_APP
   value: {{ .Values.githubApp.enabled | quote }}
 - name: AUTO_BIND_AGENT

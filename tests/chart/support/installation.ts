@@ -58,7 +58,7 @@ export class Installation {
   async snapshot(): Promise<Snapshot> {
     const query = { labelSelector: `app.kubernetes.io/instance=${this.release}` };
     const list = (path: string) => this.#client.get<{ kind: string; items: Rendered[] }>(path, { query });
-    // A resource whose CRD has just come, changed or gone is told of, and not served, for a moment.
+    // A resource whose CRD has just come, changed or gone is listed, and not served, for a moment.
     const listAll = async () => await Promise.all((await this.#listPaths()).map(list));
     const lists = await until(listAll, { describe: 'lists of all resources' });
     const objects = lists.flatMap(({ kind, items }) =>

@@ -42,6 +42,11 @@ const wavesOf = (count: number, length: number) => {
   const matchExpressions = [{ key: 'k'.repeat(length - 16 * 63), operator: 'In', values }];
   return Array.from({ length: count }, (_, n) => ({ name: `wave-${n}`, selector: { matchExpressions } }));
 };
+const other = 'https://git.test/a/b';
+const status = (fields: Json) => ({
+  'git.repo': 'https://github.com/a/b',
+  'git.commitStatus': { secretRef: { name: 's', key: 'k' }, ...fields },
+});
 
 const refused: [what: string, changes: Record<string, unknown>, words: RegExp][] = [
   ['no git', { git: undefined }, /spec\.git: Required/],
@@ -78,6 +83,26 @@ const refused: [what: string, changes: Record<string, unknown>, words: RegExp][]
     { 'webhook.allowedRefs': Array(64).fill('v'.repeat(65)) },
     /at most 4096 characters/,
   ],
+  ['a commit status without a token', status({ secretRef: undefined }), /name its Secret in commitStatus\.secretRef/],
+  ['a commit status of an unknown host', { ...status({}), 'git.repo': other }, /commitStatus\.provider must say/],
+  [
+    'a host that only ends like a known one',
+    { ...status({}), 'git.repo': 'https://notgithub.com/a/b' },
+    /commitStatus\.provider must say/,
+  ],
+  [
+    'a commit status of a host without TLS',
+    { ...status({ provider: 'gitea' }), 'git.repo': 'http://git.test/a/b' },
+    /is sent only over https/,
+  ],
+  ['an unknown kind of host', status({ provider: 'gogs' }), /Unsupported value: "gogs"/],
+  ['an unknown field in a context', status({ context: '{{ .Pod }}' }), /may hold \{\{ \.Cluster \}\}/],
+  ['a control character in a context', status({ context: 'a\nb' }), /no control characters/],
+  ['a long context', status({ context: 'c'.repeat(256) }), /255/],
+  ['an API without TLS', status({ url: 'http://git.test/api/v1' }), /must begin with https:\/\//],
+  ['credentials in the URL of an API', status({ url: 'https://me:secret@git.test/' }), /no credentials/],
+  ['a query in the URL of an API', status({ url: 'https://git.test/?a' }), /no \?/],
+  ['a backslash in the URL of an API', status({ url: 'https://git.test\\@127.0.0.1/' }), /must begin with https:\/\//],
   ['no method of authentication', { 'git.auth': {} }, /exactly one of token, sshKey and githubApp/],
   [
     'two methods of authentication',
@@ -187,6 +212,11 @@ const accepted: [what: string, changes: Record<string, unknown>][] = [
     'resources of the agent',
     { agent: { resources: { requests: { cpu: '50m', 'nvidia.com/gpu': 1 }, limits: { memory: '1Gi' } } } },
   ],
+  ['a commit status', status({ context: 'plant/{{ .Cluster }}/{{.Namespace}}/{{ .Name }}' })],
+  ['a commit status by ssh', { ...status({}), 'git.repo': 'git@GitHub.com:a/b.git' }],
+  ['a commit status by ssh at a port', { ...status({}), 'git.repo': 'ssh://git@gitlab.com:22/a/b.git' }],
+  ['a commit status of a Forgejo', { ...status({ provider: 'gitea' }), 'git.repo': other }],
+  ['a commit status at a URL', status({ url: 'https://git.test:3000/git/api/v1' })],
   ['a full ref', { 'git.ref': 'refs/heads/release/1.x' }],
   ['a hash', { 'git.ref': 'a'.repeat(40) }],
   ['a ref with unusual letters', { 'git.ref': 'feature/größe@2' }],

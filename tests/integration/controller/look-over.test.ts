@@ -33,6 +33,8 @@ test('everything is looked at again and again, and where nothing changed nothing
     githubApps: undefined,
     bindAgents: true,
     areAuthorsChecked: false,
+    cluster: '',
+    sendStatus: async () => {},
     instance: 'test',
     lookOverMs: 300,
     metrics,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
-import { describeTallies, type Tally, tallyOfFailure } from '../../../scripts/test/tally.ts';
+import { describeTallies, type Tally, tallyOfFailure, tallyOfSkip } from '../../../scripts/test/tally.ts';
 import { runCommand } from '../../../scripts/testbed/run-command.ts';
 import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 
@@ -29,6 +29,7 @@ test('the totals name what was skipped, with the reason, and what failed and why
     'Skipped:',
     '  sample.test.mjs: is skipped: there is no moon',
     '  sample.test.mjs: is skipped as a whole: there is no sun (the whole suite)',
+    '  tests/gitea: all tests: gitea is missing. Install Go.',
     '',
     'Failed:',
     '  sample.test.mjs: fails: on purpose',
@@ -36,10 +37,11 @@ test('the totals name what was skipped, with the reason, and what failed and why
     '  tests/chart: could not run: helm is missing',
     '    Install Go.',
     '',
-    '1 passed, 3 failed, 2 skipped',
+    '1 passed, 3 failed, 3 skipped',
   ];
   const failure = tallyOfFailure('chart', new Error('helm is missing\nInstall Go.'));
-  assert.equal(describeTallies([counted, failure]), lines.join('\n'));
+  const skip = tallyOfSkip('gitea', new Error('gitea is missing.\nInstall Go.'));
+  assert.equal(describeTallies([counted, failure, skip]), lines.join('\n'));
 });
 
 test('where everything ran and passed the totals are all', () => {

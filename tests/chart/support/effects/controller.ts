@@ -62,6 +62,7 @@ export const controllerEffects: Effects = {
     is: '{"key":"bundle.pem","name":"company-ca"}',
     given: { 'agent.caConfigMap.name': 'company-ca' },
   },
+  clusterName: { to: 'oslo', in: controller.env('CLUSTER_NAME'), is: 'oslo' },
   replicaCount: { to: 3, in: controller.spec('replicas'), is: 3 },
   imagePullSecrets: { to: [{ name: 'pull' }], in: controller.pod('imagePullSecrets'), is: [{ name: 'pull' }] },
   nameOverride: {

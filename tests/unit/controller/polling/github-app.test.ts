@@ -38,6 +38,23 @@ suite('a token of a GitHub App', () => {
   }
 });
 
+test('a token for commit statuses may do nothing else, and is not the one that agents have', async () => {
+  const asked: object[] = [];
+  const client = { get: async () => ({ data: { key } }) } as unknown as KubernetesClient;
+  const postJson = async (_: URL, body: { permissions: object }) => {
+    asked.push(body.permissions);
+    const answer = { token: `token-${asked.length}`, expires_at: '2126-01-01T00:00:00Z' };
+    return { status: 201, body: Buffer.from(JSON.stringify(answer)) };
+  };
+  const apps = new GithubApps(client, { postJson } as unknown as GitHttp);
+  const githubApp = { appId: 1, installationId: 2, privateKeySecretRef: { name: 'app', key: 'key' } };
+  const request = { namespace: 'default', git: { repo: 'https://github.com/plant/config.git', auth: { githubApp } } };
+  await apps.token(request);
+  await apps.token({ ...request, mayWrite: 'statuses' });
+  assert.deepEqual(asked, [{ contents: 'read' }, { statuses: 'write' }]);
+  assert.equal(apps.known(request)?.token, 'token-1');
+});
+
 /** DER of a number of so many bytes that is none of a key, and of a sequence; https://www.rfc-editor.org/rfc/rfc8017#appendix-A.1.2. */
 function der(tag: number, content: Buffer): Buffer {
   const length = content.length;

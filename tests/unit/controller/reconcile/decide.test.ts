@@ -45,7 +45,18 @@ function decideFor(gatewaySync: ObservedGatewaySync, answer: Answer | Asking, re
     unasked: [],
     reportOf: () => undefined,
   };
-  return decide({ ...observation, accessProblems: [], isRevisionKept: true, areAuthorsChecked: false, ...rest }, now);
+  return decide(
+    {
+      ...observation,
+      accessProblems: [],
+      isRevisionKept: true,
+      areAuthorsChecked: false,
+      cluster: '',
+      commitStatus: undefined,
+      ...rest,
+    },
+    now,
+  );
 }
 
 const refs: Answer = { kind: 'refs', refs: new Map([['refs/heads/main', commit]]) };
@@ -152,7 +163,15 @@ suite('a ref that the host does not show yet', () => {
       unasked: [],
     };
     return decide(
-      { ...observation, accessProblems: [], isRevisionKept: true, areAuthorsChecked: false, reportOf: () => undefined },
+      {
+        ...observation,
+        accessProblems: [],
+        isRevisionKept: true,
+        areAuthorsChecked: false,
+        cluster: '',
+        commitStatus: undefined,
+        reportOf: () => undefined,
+      },
       now + seconds * 1_000,
     );
   };
@@ -225,6 +244,19 @@ suite('agents that do not get what they need', () => {
   test('are not mentioned otherwise', () => {
     assert.equal(reasonsOf({ pods: [pod] }).access, undefined);
   });
+});
+
+test('a fleet that is scaled to zero is ready, while a rollout waits for a gateway', () => {
+  const spec = { ...gatewaySpec({}), rollout: {}, revision: 'r' };
+  const first = decideFor({ ...observed(), spec }, refs).status.rollout;
+  assert.ok(first);
+  const rollout = { ...first, admission: first.admission.map((entry) => ({ ...entry, gateways: 1 })) };
+  const newer: Answer = { kind: 'refs', refs: new Map([['refs/heads/main', 'b'.repeat(40)]]) };
+  const { status } = decideFor({ ...observed(), spec, status: { ...observed().status, rollout } }, newer);
+  const stateOf = (type: string) => status.conditions?.find((condition) => condition.type === type);
+  assert.deepEqual([stateOf('Ready')?.status, stateOf('Ready')?.reason], ['True', 'NoGateways']);
+  assert.deepEqual([stateOf('RolledOut')?.status, stateOf('RolledOut')?.reason], ['Unknown', 'Progressing']);
+  assert.match(stateOf('RolledOut')?.message ?? '', /waits for a gateway/);
 });
 
 suite('an ssh host whose key is not checked', () => {

@@ -49,6 +49,13 @@ test('an order of people is told once, with who gave it', () => {
   assert.deepEqual(orderTransitions(after, withOrders(), authors), []);
 });
 
+test('an order that means nothing is told as a warning', () => {
+  const told = orderTransitions(withOrders(), withOrders({ rollback: 'abc', ignored: ['rollback'] }), {});
+  assert.deepEqual(told, [
+    { type: 'Warning', reason: 'RollbackOrdered', message: 'sync.io/rollback: abc was set, and has no effect' },
+  ]);
+});
+
 test('orders that were there before the rollout are no news', () => {
   assert.deepEqual(orderTransitions({}, withOrders({ approve: 'abc' }), {}), []);
 });

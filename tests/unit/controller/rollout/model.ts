@@ -18,13 +18,16 @@ export type Commit = 'S' | 'A' | 'B' | 'C';
 /** What an agent has read in a status: what it is to have, and by which rollout. */
 interface Aim {
   commit: Commit;
-  number: number;
+  /** Undefined for the stable commit, unless all go back to it: reports about that are about no rollout. */
+  number: number | undefined;
 }
 
 export interface Agent {
   /** Undefined: there is no such pod. */
   createdAt: number | undefined;
   notReadySince: number | undefined;
+  /** Its profile is paused. */
+  isResting: boolean;
   /** Read, but not in place yet. */
   aim: Aim | undefined;
   holds: Commit | undefined;
@@ -37,7 +40,14 @@ export interface Agent {
 export interface World {
   now: number;
   state: RolloutState | undefined;
-  wanted: Commit;
+  /** Undefined: nobody knows. */
+  wanted: Commit | undefined;
+  /** Which waves there are: 0 for those of the setup, else others of it. */
+  plan: number;
+  isOpen: boolean;
+  approved: Commit | undefined;
+  /** The spec was edited since the last step. */
+  isEdited: boolean;
   rollback: string | undefined;
   retry: string | undefined;
   agents: Agent[];
@@ -45,58 +55,69 @@ export interface World {
   admittedTo: string[][];
 }
 
-export interface Setup {
+export interface Plan {
   spec: RolloutSpec;
   /** Of each gateway, which waves it fits. */
   fits: boolean[][];
+}
+
+export interface Setup extends Plan {
+  /** What the waves may be edited to. */
+  others?: Plan[];
   /** Commits that no gateway is well with. */
   bad: Commit[];
 }
+
+/** The waves that there are. */
+export const planIn = ({ plan }: Pick<World, 'plan'>, setup: Setup): Plan => setup.others?.[plan - 1] ?? setup;
 
 const keyOf = (index: number): string => `${'0123456789abcdef'[index]}0`;
 const releaseOf = (commit: Commit): Release => ({ commit, ref: 'main', revision: 'r' });
 
 export function makeWorld({ fits }: Setup): World {
   const agent = (): Agent => ({
-    ...{ createdAt: 0, notReadySince: undefined, aim: undefined, holds: 'S' },
+    ...{ createdAt: 0, notReadySince: undefined, isResting: false, aim: undefined, holds: 'S' },
     ...{ report: undefined, seen: undefined },
   });
   return {
     ...{ now: 1000, state: undefined, wanted: 'S', rollback: undefined, retry: undefined },
+    ...{ plan: 0, isOpen: true, approved: undefined, isEdited: false },
     agents: fits.map(agent),
     admittedTo: fits.map(() => []),
   };
 }
 
-export function gatewaysOf({ agents, now }: World, { fits }: Setup): RolloutGateway[] {
-  return agents.flatMap(({ createdAt, notReadySince, seen }, index) => {
+export function gatewaysOf(world: World, setup: Setup): RolloutGateway[] {
+  const { fits } = planIn(world, setup);
+  return world.agents.flatMap(({ createdAt, notReadySince, isResting, seen }, index) => {
     if (createdAt === undefined) return [];
     const pod = { name: `g${index}`, key: keyOf(index), fits: fits[index] ?? [], createdAt };
     return {
       ...pod,
       notReadySince,
-      isResting: false,
+      isResting,
       isOutdated: false,
       report: seen,
-      now,
     };
   });
 }
 
-function inputOf(world: World, setup: Setup): RolloutInput {
+export function inputOf(world: World, setup: Setup): RolloutInput {
+  const { spec } = planIn(world, setup);
   return {
-    spec: setup.spec,
-    plan: 'p',
+    spec,
+    plan: `p${world.plan}`,
+    isEdited: world.isEdited,
     gateways: gatewaysOf(world, setup),
-    wanted: releaseOf(world.wanted),
+    wanted: world.wanted && releaseOf(world.wanted),
     inPlace: undefined,
-    approved: undefined,
+    approved: world.approved,
     rollback: world.rollback,
     retry: world.retry,
-    window: { isOpen: true, message: '' },
+    window: { isOpen: world.isOpen, message: world.isOpen ? '' : 'no window is open' },
     historyLength: 3,
     deadlineMs: DEADLINE_MS,
-    soakMs: (setup.spec.waves ?? []).map(({ soak }) => (soak ? SOAK_MS : 0)),
+    soakMs: (spec.waves ?? []).map(({ soak }) => (soak ? SOAK_MS : 0)),
     now: world.now,
   };
 }
@@ -107,18 +128,19 @@ export function control(world: World, setup: Setup): World {
   if (!next) return world;
   const { rollout, history } = next;
   const admittedTo = world.admittedTo.map((already, index) => {
-    const aim = aimOf(rollout, index, setup);
+    const aim = aimOf(rollout, index, planIn(world, setup));
     const entry = `${aim.commit}@${aim.number}`;
     return aim.commit === rollout.stableCommit || already.includes(entry) ? already : [...already, entry];
   });
-  return { ...world, state: { rollout, history }, admittedTo };
+  return { ...world, state: { rollout, history }, admittedTo, isEdited: false };
 }
 
 /** What the status tells a gateway to have. */
-function aimOf(rollout: RolloutStatus, index: number, { fits }: Setup): Aim {
+function aimOf(rollout: RolloutStatus, index: number, { fits }: Plan): Aim {
   const gateway = { fits: fits[index] ?? [], key: keyOf(index) };
-  const commit = isAdmitted(gateway, rollout.admission) ? rollout.commit : rollout.stableCommit;
-  return { commit: commit as Commit, number: rollout.number };
+  const isIn = isAdmitted(gateway, rollout.admission);
+  const commit = (isIn ? rollout.commit : rollout.stableCommit) as Commit;
+  return { commit, number: isIn || rollout.phase.startsWith('Roll') ? rollout.number : undefined };
 }
 
 export const withAgent = (world: World, index: number, change: Partial<Agent>): World => ({
@@ -129,13 +151,15 @@ export const withAgent = (world: World, index: number, change: Partial<Agent>): 
 /** An agent reads the status. */
 export function read(world: World, index: number, setup: Setup): World {
   const rollout = world.state?.rollout;
-  return rollout ? withAgent(world, index, { aim: aimOf(rollout, index, setup) }) : world;
+  // It knows that other waves count for what it has read.
+  if (!rollout || rollout.plan !== `p${world.plan}`) return world;
+  return withAgent(world, index, { aim: aimOf(rollout, index, planIn(world, setup)) });
 }
 
 /** An agent brings in place what it has read, and reports how that went. */
 export function apply(world: World, index: number, { bad }: Setup): World {
-  const { aim } = world.agents[index] as Agent;
-  if (!aim) return world;
+  const { aim, isResting } = world.agents[index] as Agent;
+  if (!aim || isResting) return world;
   const { commit, number } = aim;
   const state = bad.includes(commit) ? 'failed' : 'well';
   const report: GatewayReport = { rollout: number, commit, revision: 'r', state };

@@ -32,7 +32,10 @@ const setups: fc.Arbitrary<Setup> = fc
     return { spec: { waves: named, onFailure, maxFailures } as Setup['spec'], fits, bad };
   });
 
-const limits = { newer: 2, rollback: 2, retry: 2, leave: 3, join: 3, die: 1, isSlow: true };
+const limits = {
+  ...{ newer: 2, rollback: 2, retry: 2, leave: 3, join: 3, die: 1, isSlow: true },
+  ...{ edit: 2, gate: 3, rest: 3, approve: 1, unknown: 1, remove: 1 },
+};
 
 test('long schedules of all that can happen keep the rules, and come to rest', () => {
   const choices = fc.array(fc.nat(), { minLength: MOVES, maxLength: MOVES });

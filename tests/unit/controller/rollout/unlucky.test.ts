@@ -92,14 +92,6 @@ test('one that flaps does not keep another from failing', () => {
   assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).failures?.includes('g1')], ['Stopped', true]);
 });
 
-test('those that were told to rest get the whole time again', () => {
-  const setup = setupOf();
-  let world = begun(setup);
-  const resting = { rollout: undefined, commit: 'S', revision: 'r', state: 'resting' } as const;
-  world = control(withAgent(later(world, 2 * DEADLINE_MS), 0, { seen: resting }), setup);
-  assert.equal(rolloutOf(world).phase, 'Progressing');
-});
-
 test('going back twice goes to the one before, never forward', () => {
   const setup = setupOf();
   let world = settle(begun(setup), setup);
@@ -136,4 +128,12 @@ test('no more are let in at once because they are not ready', () => {
   let world = makeWorld(setup);
   world = begun(setup, 'A', withAgent(withAgent(world, 3, { notReadySince: 999 }), 4, { notReadySince: 999 }));
   assert.equal(rolloutOf(world).admitted, 1);
+});
+
+test('what is left from before spec.rollout was removed fails nothing', () => {
+  const setup = setupOf();
+  const { number } = rolloutOf(begun(setup));
+  const left = { rollout: number, commit: 'S', revision: 'r', state: 'failed' } as const;
+  const world = begun(setup, 'A', withAgent(later(makeWorld(setup), 60_000), 0, { report: left, seen: left }));
+  assert.equal(rolloutOf(control(world, setup)).phase, 'Progressing');
 });

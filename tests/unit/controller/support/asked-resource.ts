@@ -67,6 +67,8 @@ export function decideFor(
     accessProblems: [],
     isRevisionKept: true,
     areAuthorsChecked: false,
+    cluster: '',
+    commitStatus: undefined,
   };
   return decide({ ...observation, answer: answer ?? { kind: 'refs', refs }, reportOf: () => undefined }, now);
 }

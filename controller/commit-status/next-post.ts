@@ -1,0 +1,52 @@
+import type { CommitStatusRecord } from '../../shared/api/gateway-sync-status.ts';
+import type { Place, Problem } from './place.ts';
+import type { CommitStatus } from './requests.ts';
+import type { WantedStatus } from './wanted-status.ts';
+
+/** What is to be said of a resource, and where. */
+export interface Wanted {
+  place: Place;
+  wanted: WantedStatus;
+}
+
+/** What is known of the status of a resource; `unknown` as long as no attempt has ended. */
+export interface StatusNews {
+  posted: CommitStatusRecord | undefined;
+  problem: Problem | 'unknown' | undefined;
+}
+
+/** What is said of one commit at most; GitHub refuses more than 1,000 statuses of one name. */
+const MAX_POSTS = 5;
+
+/**
+ * How long a change must last before it is posted, in milliseconds, by how much has been posted of the commit: nobody
+ * waits for a result, and gateways that come and go must not use up what may be said.
+ */
+const LASTS_MS = [0, 0, 10_000, 60_000, 600_000];
+
+/** After so many milliseconds this may be posted, as the n-th status of its commit. */
+export interface NextPost {
+  inMs: number;
+  number: number;
+  status: CommitStatus;
+}
+
+/**
+ * What is to be posted next of what has been wanted for so many milliseconds, after what was posted last. What was once
+ * said to be decided is never pending again, and other words for the same state are no news.
+ */
+export function nextPost(
+  posted: CommitStatusRecord | undefined,
+  { place, wanted }: Wanted,
+  wantedForMs: number,
+): NextPost | undefined {
+  const { commit, state, description, settling } = wanted;
+  const unsettledMs = (settling?.ms ?? 0) - wantedForMs;
+  if (!posted || posted.commit !== commit || posted.target !== place.target) {
+    const meanwhile = { commit, state: 'pending' as const, description: settling?.meanwhile ?? '' };
+    return { inMs: 0, number: 1, status: unsettledMs > 0 ? meanwhile : { commit, state, description } };
+  }
+  if (posted.state === state || state === 'pending' || posted.posts >= MAX_POSTS) return undefined;
+  const lastsMs = (LASTS_MS[posted.posts] ?? 0) - wantedForMs;
+  return { inMs: Math.max(0, unsettledMs, lastsMs), number: posted.posts + 1, status: { commit, state, description } };
+}

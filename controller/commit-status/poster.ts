@@ -1,0 +1,222 @@
+import type { CommitStatusRecord } from '../../shared/api/gateway-sync-status.ts';
+import { timerMs } from '../../shared/domain/duration.ts';
+import { isTyped, TerminalError } from '../../shared/errors.ts';
+import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
+import type { Logger } from '../../shared/log.ts';
+import { HostLimiter, type Question, type QuestionLimits } from '../polling/host-limiter.ts';
+import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+import { type NextPost, nextPost, type StatusNews, type Wanted } from './next-post.ts';
+import type { Place } from './place.ts';
+import type { SendStatus } from './send-status.ts';
+
+export interface PosterOptions {
+  send: SendStatus;
+  /** Called for a resource of which something was posted, or about which there is something to say. */
+  onNews: (key: ObjectKey) => void;
+  /** Told what came of each attempt: for metrics. */
+  onAttempt: (outcome: 'success' | 'failure' | 'refused') => void;
+  log: Logger;
+}
+
+interface Entry {
+  gatewaySync: ObservedGatewaySync;
+  wanted: Wanted | undefined;
+  /** Of a monotonic clock, as all times here, in milliseconds. */
+  wantedSince: number;
+  posted: CommitStatusRecord | undefined;
+  /** What was last posted of the commits before, the oldest first: a ref that goes back and forth gets no more posts. */
+  earlier: CommitStatusRecord[];
+  problem: StatusNews['problem'];
+  failures: number;
+  failingSince: number;
+  retryAt: number;
+  question: Question | undefined;
+  timer: NodeJS.Timeout | undefined;
+}
+
+/** GitHub asks for one request a second at most that creates something. */
+const LIMITS: QuestionLimits = { total: 8, perNamespace: 4, perHost: 2, perSecond: 1 };
+/** Commits of a resource whose last status is remembered. */
+const REMEMBERED = 8;
+/**
+ * When an attempt is repeated, in milliseconds: what passes, and what a person has to change. It doubles each time, for
+ * a host that does not answer may have stored the status.
+ */
+const RETRY_MS = { transient: { base: 5_000 }, terminal: { base: 60_000 }, max: 3_600_000 };
+/** What passes is worth a word in the status only when it has not passed for so long, in milliseconds. */
+const PATIENCE_MS = 60_000;
+
+/**
+ * Posts commit statuses, next to the reconciles and never in their way: it is told what is wanted, and says later what
+ * is in place. Only the newest wish of a resource counts, however many came meanwhile.
+ */
+export class StatusPoster {
+  readonly #options: PosterOptions;
+  readonly #entries = new Map<ObjectKey, Entry>();
+  readonly #limiter = new HostLimiter(LIMITS);
+  /** Credentials with which a host was asked too often, and when they may be used again. */
+  readonly #paused = new Map<string, number>();
+  readonly #stopping = new AbortController();
+
+  constructor(options: PosterOptions) {
+    this.#options = options;
+  }
+
+  newsOf(key: ObjectKey, { uid }: ObservedGatewaySync): StatusNews | undefined {
+    const entry = this.#entries.get(key);
+    return entry?.gatewaySync.uid === uid ? entry : undefined;
+  }
+
+  /** Takes in what is to be said now, and what the status says was posted last. */
+  want(key: ObjectKey, gatewaySync: ObservedGatewaySync, wanted: Wanted | undefined, known?: CommitStatusRecord): void {
+    const before = this.#entries.get(key);
+    if (!gatewaySync.spec.git.commitStatus || (before && before.gatewaySync.uid !== gatewaySync.uid)) this.forget(key);
+    if (!gatewaySync.spec.git.commitStatus || this.#stopping.signal.aborted) return;
+    const entry = this.#entries.get(key) ?? newEntry(gatewaySync, known);
+    this.#entries.set(key, entry);
+    // Somebody may have changed what was wrong, and of another commit nothing has been tried yet.
+    const isEdited = entry.gatewaySync.generation !== gatewaySync.generation;
+    if (isEdited || (wanted && entry.wanted?.wanted.commit !== wanted.wanted.commit))
+      Object.assign(entry, { failures: 0, retryAt: 0 });
+    entry.gatewaySync = gatewaySync;
+    if (isOther(entry.wanted, wanted)) entry.wantedSince = performance.now();
+    entry.wanted = wanted;
+    this.#schedule(key, entry);
+  }
+
+  /** Drops what is kept of a resource. */
+  forget(key: ObjectKey): void {
+    const entry = this.#entries.get(key);
+    if (!entry) return;
+    this.#entries.delete(key);
+    clearTimeout(entry.timer);
+    if (entry.question) this.#limiter.remove(entry.question);
+  }
+
+  /** Begins nothing more, and breaks off what is under way: another replica may lead. */
+  stop(): void {
+    this.#stopping.abort();
+    for (const key of [...this.#entries.keys()]) this.forget(key);
+  }
+
+  /** What is to be posted next, and after how many milliseconds. */
+  #next({ wanted, wantedSince, posted, retryAt, gatewaySync }: Entry): (NextPost & { place: Place }) | undefined {
+    const now = performance.now();
+    const next = wanted && nextPost(posted, wanted, now - wantedSince);
+    if (!wanted || !next) return undefined;
+    const pausedUntil = this.#paused.get(credentialsOf(gatewaySync, wanted.place)) ?? 0;
+    return { ...next, place: wanted.place, inMs: Math.max(0, next.inMs, retryAt - now, pausedUntil - now) };
+  }
+
+  #schedule(key: ObjectKey, entry: Entry): void {
+    clearTimeout(entry.timer);
+    if (entry.question || this.#entries.get(key) !== entry) return;
+    if (recall(entry)) this.#options.onNews(key);
+    const next = this.#next(entry);
+    if (!next) {
+      this.#setProblem(key, entry, undefined);
+    } else if (next.inMs > 0) {
+      entry.timer = setTimeout(() => this.#schedule(key, entry), timerMs(Math.ceil(next.inMs))).unref();
+    } else {
+      entry.question = { host: new URL(next.place.api).hostname, requests: 1, ask: () => this.#attempt(key, entry) };
+      this.#limiter.add(entry.question, { namespace: entry.gatewaySync.namespace, isUrgent: false });
+    }
+  }
+
+  /** More may be known than when the turn was asked for. */
+  async #attempt(key: ObjectKey, entry: Entry): Promise<void> {
+    const next = this.#next(entry);
+    if (next?.inMs === 0) {
+      const { place, status, number } = next;
+      const failure = await this.#options
+        .send(entry.gatewaySync, { place, status }, this.#stopping.signal)
+        .then(() => undefined)
+        .catch((error: Error) => error);
+      if (this.#entries.get(key) !== entry) return;
+      if (failure) this.#failed(key, entry, { failure, place });
+      else {
+        const { commit, state } = status;
+        const { context, target } = place;
+        const time = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
+        note(entry, { commit, context, state, target, posts: number, time });
+        Object.assign(entry, { failures: 0, retryAt: 0, problem: undefined });
+        this.#options.onAttempt('success');
+        this.#options.onNews(key);
+      }
+    }
+    entry.question = undefined;
+    this.#schedule(key, entry);
+  }
+
+  #failed(key: ObjectKey, entry: Entry, { failure, place }: { failure: Error; place: Place }): void {
+    const { namespace, name } = entry.gatewaySync;
+    const now = performance.now();
+    const isFinal = failure instanceof TerminalError;
+    if (entry.failures === 0) entry.failingSince = now;
+    entry.failures += 1;
+    const waitMs = retryMs(failure, entry.failures);
+    entry.retryAt = now + waitMs;
+    const { reason, retryAfterMs } = failure as Partial<Record<'reason', string> & Record<'retryAfterMs', number>>;
+    if (retryAfterMs !== undefined) this.#pause(credentialsOf(entry.gatewaySync, place), now + waitMs);
+    this.#options.onAttempt(isFinal ? 'refused' : 'failure');
+    this.#options.log.warn({ err: failure, namespace, name, waitMs: Math.round(waitMs) }, 'commit status not posted');
+    const isWorthAWord = isFinal || now - entry.failingSince >= PATIENCE_MS;
+    if (isWorthAWord) {
+      const words = isTyped(failure) ? failure.message : 'something unexpected happened, see the log of the controller';
+      const message = `the status of the commit cannot be posted: ${words}`;
+      this.#setProblem(key, entry, { reason: reason ?? 'CommitStatusFailed', message });
+    }
+  }
+
+  #pause(credentials: string, until: number): void {
+    for (const [each, end] of this.#paused) if (end <= performance.now()) this.#paused.delete(each);
+    this.#paused.set(credentials, until);
+  }
+
+  #setProblem(key: ObjectKey, entry: Entry, problem: StatusNews['problem']): void {
+    const { conditions = [] } = entry.gatewaySync.status;
+    const isKnown = entry.problem === 'unknown' && !problem && !conditions.some(({ type }) => type === 'CommitStatus');
+    const isNews = !isKnown && JSON.stringify(entry.problem) !== JSON.stringify(problem);
+    entry.problem = problem;
+    if (isNews) this.#options.onNews(key);
+  }
+}
+
+const newEntry = (gatewaySync: ObservedGatewaySync, posted: CommitStatusRecord | undefined): Entry => ({
+  ...{ gatewaySync, posted, wanted: undefined, problem: 'unknown', question: undefined, timer: undefined },
+  ...{ earlier: [], wantedSince: performance.now(), failures: 0, failingSince: 0, retryAt: 0 },
+});
+
+/** Makes what is known of the wanted commit that which was last posted; gives whether it was another one. */
+function recall(entry: Entry): boolean {
+  const { wanted: { place, wanted } = {}, posted, earlier } = entry;
+  const known = earlier.find(({ commit, target }) => commit === wanted?.commit && target === place?.target);
+  const isPosted = posted?.commit === wanted?.commit && posted?.target === place?.target;
+  if (!known || isPosted) return false;
+  note(entry, known);
+  return true;
+}
+
+function note(entry: Entry, record: CommitStatusRecord): void {
+  const isOther = ({ commit, target }: CommitStatusRecord) => commit !== record.commit || target !== record.target;
+  entry.earlier = [...entry.earlier, ...(entry.posted ? [entry.posted] : [])].filter(isOther).slice(-REMEMBERED);
+  entry.posted = record;
+}
+
+/** Other words for the same state count as the same. */
+function isOther(before: Wanted | undefined, after: Wanted | undefined): boolean {
+  const what = (each: Wanted | undefined) =>
+    each && [each.place.target, each.wanted.commit, each.wanted.state].join(' ');
+  return what(before) !== what(after);
+}
+
+/** Names what a host counts requests by. */
+function credentialsOf({ namespace, spec: { git } }: ObservedGatewaySync, { api }: Place): string {
+  return JSON.stringify([new URL(api).host, namespace, git.commitStatus?.secretRef ?? git.auth?.githubApp]);
+}
+
+function retryMs(failure: Error, failures: number): number {
+  const { base } = RETRY_MS[failure instanceof TerminalError ? 'terminal' : 'transient'];
+  const { retryAfterMs = 0 } = failure as { retryAfterMs?: number };
+  return Math.max(retryAfterMs, Math.min(RETRY_MS.max, base * 2 ** (failures - 1)) * (0.75 + Math.random() * 0.25));
+}

@@ -1,0 +1,167 @@
+import { createHash } from 'node:crypto';
+import type { CommitStatusRecord } from '../../shared/api/gateway-sync-status.ts';
+import type { StatusProvider } from '../../shared/api/git.ts';
+import { retryAfterMs } from '../../shared/domain/duration.ts';
+import { TerminalError, TransientError } from '../../shared/errors.ts';
+import type { Place } from './place.ts';
+
+/** What is said of a commit. */
+export interface CommitStatus {
+  commit: string;
+  state: CommitStatusRecord['state'];
+  description: string;
+}
+
+/** A POST of JSON. */
+export interface StatusRequest {
+  url: string;
+  body: Record<string, string>;
+}
+
+/** What one kind of host takes: characters of a description, and the request. */
+interface Shape {
+  description: number;
+  request: (place: Place, status: CommitStatus) => StatusRequest;
+}
+
+const joined = (parts: string[]): string => parts.map(encodeURIComponent).join('/');
+
+/** GitHub's status, which Gitea and Forgejo have taken over. */
+const likeGitHub = ({ api, project, context }: Place, { commit, state, description }: CommitStatus) => ({
+  url: `${api}/repos/${joined(project)}/statuses/${commit}`,
+  body: { state, context, description },
+});
+
+const SHAPES: Record<StatusProvider, Shape> = {
+  /** https://docs.github.com/en/rest/commits/statuses#create-a-commit-status */
+  github: { description: 140, request: likeGitHub },
+  /** https://docs.gitea.com/api/#tag/repository/operation/repoCreateStatus */
+  gitea: { description: 255, request: likeGitHub },
+  /** https://docs.gitlab.com/api/commits/#set-commit-pipeline-status */
+  gitlab: {
+    description: 255,
+    request: ({ api, project, context }, { commit, state, description }) => ({
+      url: `${api}/projects/${encodeURIComponent(project.join('/'))}/statuses/${commit}`,
+      body: { state: state === 'failure' ? 'failed' : state, name: context, description },
+    }),
+  },
+  /** https://developer.atlassian.com/cloud/bitbucket/rest/api-group-commit-statuses; it wants a link, so it gets the commit. */
+  bitbucket: {
+    description: 255,
+    request: ({ api, project, context }, { commit, state, description }) => ({
+      url: `${api}/repositories/${joined(project)}/commit/${commit}/statuses/build`,
+      body: {
+        state: { pending: 'INPROGRESS', success: 'SUCCESSFUL', failure: 'FAILED' }[state],
+        ...{ key: shortened(context, MAX_KEY), name: context, description },
+        url: `https://bitbucket.org/${joined(project)}/commits/${commit}`,
+      },
+    }),
+  },
+};
+
+/** Characters of the key of a status at Bitbucket. */
+const MAX_KEY = 40;
+
+/** The request that makes a host say it, within the bounds of the host. */
+export function statusRequest(place: Place, status: CommitStatus): StatusRequest {
+  const shape = SHAPES[place.provider];
+  return shape.request(place, { ...status, description: oneLine(status.description, shape.description) });
+}
+
+/** Without control and formatting characters, which could turn the text around or hide some of it. */
+function oneLine(text: string, length: number): string {
+  const plain = text
+    .toWellFormed()
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ')
+    .replace(/\p{Cf}/gu, '')
+    .trim();
+  return plain.length <= length ? plain : `${plain.slice(0, length - 1).replace(/[\ud800-\udbff]$/, '')}…`;
+}
+
+/** Two texts that begin alike stay two. */
+function shortened(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, 8);
+  return `${text.slice(0, length - 9).toWellFormed()}-${hash}`;
+}
+
+/** The most that a token may have. */
+const MAX_TOKEN = 4_096;
+
+/**
+ * Value of the `Authorization` header for what a Secret holds: `user:password`, a value with its scheme, or else a token,
+ * which all hosts take as a bearer token. Undefined where it can be none of them.
+ */
+export function authorizationFor(secret: string): string | undefined {
+  const value = secret.trim();
+  if (value.length > MAX_TOKEN || !/^[\x21-\x7e]+( [\x21-\x7e]+)?$/.test(value)) return undefined;
+  if (/^(bearer|basic|token) /i.test(value)) return value;
+  if (value.includes(' ')) return undefined;
+  return value.includes(':') ? `Basic ${Buffer.from(value).toString('base64')}` : `Bearer ${value}`;
+}
+
+/** What a host answered; of its words nothing is repeated. */
+export interface StatusAnswer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  body: Uint8Array;
+}
+
+/** Undefined where the status is in place, or what is wrong; `now` in milliseconds since the epoch. */
+export function judgeAnswer(
+  { provider, context }: Place,
+  { status, headers, body }: StatusAnswer,
+  now: number,
+): TransientError | TerminalError | undefined {
+  if (status >= 200 && status < 300) return undefined;
+  // GitLab refuses what it says already.
+  if (provider === 'gitlab' && status === 400 && new TextDecoder().decode(body).includes('Cannot transition status'))
+    return undefined;
+  const waitMs = pauseOf(headers, now);
+  if (status === 429 || (status === 403 && waitMs !== undefined))
+    return transient(`${HOST} answered ${status}, since it was asked too often: it is asked again later`, {
+      ...{ reason: 'GitRateLimited', retryAfterMs: waitMs },
+    });
+  if (status >= 500 || status === 408 || status === 409)
+    return transient(`${HOST} answered ${status}: it is tried again`, {
+      ...{ reason: 'GitUnreachable', retryAfterMs: waitMs },
+    });
+  if (status === 401)
+    return terminal(
+      `${HOST} refused the token (401): check the Secret in spec.git.commitStatus.secretRef, or the GitHub App`,
+      {
+        reason: 'AuthenticationFailed',
+      },
+    );
+  if (status === 403 || status === 404)
+    return terminal(
+      `${HOST} answered ${status}: check that the token may write commit statuses of the repository, and spec.git.commitStatus.provider`,
+      { reason: 'CommitStatusRefused' },
+    );
+  if (status >= 300 && status < 400)
+    return terminal(
+      `${HOST} sends the request elsewhere, and the token goes nowhere else: name the API in spec.git.commitStatus.url`,
+      {
+        reason: 'UnexpectedRedirect',
+      },
+    );
+  return terminal(`${HOST} answered ${status} to the status ${context}`, { reason: 'CommitStatusRefused' });
+}
+
+const HOST = 'the API of the git host';
+
+/** How long a host asks to be left alone, in milliseconds: by RFC 9110, or as GitHub and GitLab say that their limit is used up. */
+function pauseOf(headers: StatusAnswer['headers'], now: number): number | undefined {
+  const text = (name: string) => [headers[name]].flat()[0];
+  const asked = retryAfterMs(text('retry-after'));
+  if (asked !== undefined) return asked;
+  if ((text('x-ratelimit-remaining') ?? text('ratelimit-remaining')) !== '0') return undefined;
+  const reset = Number(text('x-ratelimit-reset') ?? text('ratelimit-reset'));
+  return Number.isFinite(reset) ? retryAfterMs(Math.max(1, Math.ceil(reset - now / 1000))) : undefined;
+}
+
+const transient = (message: string, { reason, retryAfterMs }: { reason: string; retryAfterMs: number | undefined }) =>
+  new TransientError(message, { code: 'commitStatus.unavailable', reason, retryAfterMs });
+
+const terminal = (message: string, { reason }: { reason: string }) =>
+  new TerminalError(message, { code: 'commitStatus.refused', reason });

@@ -1,0 +1,78 @@
+import { isTyped, TerminalError, TransientError } from '../../shared/errors.ts';
+import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import type { GitHttp } from '../polling/git-http.ts';
+import type { GithubApps, TokenRequest } from '../polling/github-app.ts';
+import { readSecret } from '../polling/read-secret.ts';
+import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+import type { Place } from './place.ts';
+import { authorizationFor, type CommitStatus, judgeAnswer, statusRequest } from './requests.ts';
+
+export interface SendTools {
+  client: KubernetesClient;
+  http: GitHttp;
+  /** Undefined where GitHub Apps are not enabled. */
+  githubApps: GithubApps | undefined;
+  /** So many milliseconds something that begins now may take; 0: this replica does not lead. */
+  writeWithinMs: () => number;
+}
+
+/** Posts a status of a resource. Throws typed errors with words for a condition. */
+export type SendStatus = (
+  gatewaySync: ObservedGatewaySync,
+  what: { place: Place; status: CommitStatus },
+  signal: AbortSignal,
+) => Promise<void>;
+
+/** Time for one post, in milliseconds. */
+const POST_MS = 15_000;
+
+/** Sends statuses with the credentials of the resource, to the one place and no further. */
+export function statusSender({ client, http, githubApps, writeWithinMs }: SendTools): SendStatus {
+  async function authorizationOf({ namespace, spec: { git } }: ObservedGatewaySync, app: TokenRequest) {
+    const { secretRef } = git.commitStatus ?? {};
+    if (secretRef) return authorizationFor(await readSecret(client, namespace, secretRef)) ?? invalidToken();
+    if (!githubApps) throw githubAppDisabled();
+    return `Bearer ${(await githubApps.token(app)).token}`;
+  }
+
+  return async (gatewaySync, { place, status }, signal) => {
+    const { namespace, spec } = gatewaySync;
+    const { caSecretRef } = spec.git;
+    const app: TokenRequest = { namespace, git: spec.git, mayWrite: 'statuses' };
+    const authorization = await authorizationOf(gatewaySync, app);
+    const ca = caSecretRef && (await readSecret(client, namespace, caSecretRef));
+    const withinMs = Math.min(POST_MS, Math.floor(writeWithinMs()));
+    if (withinMs <= 0 || signal.aborted) throw fenced();
+    const { url, body } = statusRequest(place, status);
+    const options = { authorization, ca, signal: AbortSignal.any([signal, AbortSignal.timeout(withinMs)]) };
+    const answer = await http.postJson(new URL(url), body, options).catch((error: unknown) => {
+      throw isTyped(error) && error.reason === 'AddressDenied' ? addressDenied(error) : error;
+    });
+    const problem = judgeAnswer(place, answer, Date.now());
+    // A token may end before its time: when the App's rights change, for one.
+    if (problem?.reason === 'AuthenticationFailed') githubApps?.forget(app);
+    if (problem) throw problem;
+  };
+}
+
+function invalidToken(): never {
+  throw new TerminalError('the Secret in spec.git.commitStatus.secretRef holds no token: one line, or user:password', {
+    code: 'commitStatus.token',
+    reason: 'AuthenticationFailed',
+  });
+}
+
+const fenced = () =>
+  new TransientError('this replica does not lead', { code: 'commitStatus.fenced', reason: 'CommitStatusFailed' });
+
+const githubAppDisabled = () =>
+  new TerminalError('GitHub Apps are not enabled: install the operator with githubApp.enabled, or use a token', {
+    code: 'commitStatus.githubApp',
+    reason: 'GitHubAppNotEnabled',
+  });
+
+const addressDenied = (cause: unknown) =>
+  new TerminalError(
+    'the API of the git host is at an address that must not be asked, such as a loopback or link-local one: see the values controller.git.deniedNetworks and controller.git.allowLocal',
+    { code: 'commitStatus.deniedAddress', reason: 'AddressDenied', cause },
+  );

@@ -1,0 +1,92 @@
+import type {
+  CommitStatusRecord,
+  Condition,
+  ConditionType,
+  GatewayCounts,
+  GatewaySyncStatus,
+} from '../../shared/api/gateway-sync-status.ts';
+import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+
+/** What the git host is to say of a commit. */
+export interface WantedStatus {
+  commit: string;
+  state: CommitStatusRecord['state'];
+  /** For people; may hold anything that an agent says. */
+  description: string;
+  /** Where it may be about the commit before: for so long it must be so, in milliseconds, and what is said meanwhile. */
+  settling?: { ms: number; meanwhile: string };
+}
+
+/** A report does not name the commit that an agent failed with, and an agent soon says something of the next one. */
+const SETTLE_MS = { failedGateway: 10_000, missingSidecar: 60_000 };
+
+/**
+ * The state of a resource as one status of the commit that it follows. Undefined where there is nothing to say, so that
+ * what was said last stays: while the status is about another spec, or the resource is paused.
+ */
+export function wantedStatus(
+  { spec, generation }: Pick<ObservedGatewaySync, 'spec' | 'generation'>,
+  status: GatewaySyncStatus,
+): WantedStatus | undefined {
+  const { lastSyncCommit, gateways, rollout } = status;
+  const isAbout = status.observedGeneration === generation && status.observedRepo === spec.git.repo;
+  if (lastSyncCommit === undefined || !gateways || !isAbout || spec.paused) return undefined;
+  const facts: Facts = { commit: lastSyncCommit, gateways, conditions: status.conditions ?? [] };
+  const profiles = conditionOf(facts, 'ProfilesValid');
+  if (profiles?.status === 'False') return failure(lastSyncCommit, profiles.message);
+  return spec.rollout && rollout ? ofRollout(rollout, facts) : ofGateways(facts);
+}
+
+interface Facts {
+  commit: string;
+  gateways: GatewayCounts;
+  conditions: Condition[];
+}
+
+/** What the waves make of it; when they are through, the gateways themselves tell. */
+function ofRollout(rollout: RolloutStatus, facts: Facts): WantedStatus | undefined {
+  const { phase, commit, nextCommit, givenUp = [], message, summary } = rollout;
+  if (nextCommit !== undefined) {
+    // Of a commit that was given up it has been said already.
+    const isGivenUp = givenUp.some((release) => release.startsWith(`${nextCommit} `));
+    return isGivenUp ? undefined : pending(nextCommit, message ?? summary);
+  }
+  switch (phase) {
+    case 'Stopped':
+    case 'RolledBack':
+      return failure(commit, message ?? summary);
+    case 'RollingBack':
+      return undefined;
+    case 'Complete':
+      return ofGateways({ ...facts, commit });
+    default:
+      return pending(commit, `${countsOf(facts.gateways)}; ${summary}`);
+  }
+}
+
+function ofGateways(facts: Facts): WantedStatus {
+  const { commit, gateways } = facts;
+  const counts = countsOf(gateways);
+  const all = conditionOf(facts, 'AllGatewaysSynced');
+  const settling = (ms: number, words: string) => ({
+    ...failure(commit, `${counts}; ${words}`),
+    settling: { ms, meanwhile: counts },
+  });
+  if (all?.status === 'True') return { commit, state: 'success', description: counts };
+  if (all?.reason === 'GatewaysFailed')
+    return settling(SETTLE_MS.failedGateway, all.message.replace(`${gateways.summary}; `, ''));
+  if (all?.reason === 'MissingSidecar')
+    return settling(SETTLE_MS.missingSidecar, conditionOf(facts, 'SidecarInjected')?.message ?? '');
+  return pending(commit, gateways.total === 0 ? 'no gateway yet' : counts);
+}
+
+/** Gateways that are not to be changed are not waited for, and so they are named. */
+function countsOf({ synced, total, paused, dryRun }: GatewayCounts): string {
+  const others = [paused > 0 && `${paused} paused`, dryRun > 0 && `${dryRun} in a dry run`].filter(Boolean);
+  return [`${synced}/${total} gateways`, ...others].join(', ');
+}
+
+const pending = (commit: string, description: string): WantedStatus => ({ commit, state: 'pending', description });
+const failure = (commit: string, description: string): WantedStatus => ({ commit, state: 'failure', description });
+const conditionOf = ({ conditions }: Facts, wanted: ConditionType) => conditions.find(({ type }) => type === wanted);

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { suite, test } from 'node:test';
+import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { callApi } from '../../support/cluster.ts';
+import { condition, push, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { until } from '../../support/until.ts';
+import { answerWith, arrange, isIn, isReady, TOKEN } from './commit-status-world.ts';
+import { startStatusHost, store } from './start-status-host.ts';
+
+suite('a commit status', { concurrency: 4 }, () => {
+  test('is posted again until the host takes it, and not sooner than the host wants', async (t) => {
+    const answers = [answerWith(502), answerWith(429, { 'Retry-After': '7' })];
+    const at: number[] = [];
+    const answer = (response: ServerResponse) => {
+      at.push(performance.now());
+      (answers.shift() ?? store)(response);
+    };
+    const { address, untilStates } = await arrange(t, { posted: false, answer });
+    await untilStates('pending', 'pending', 'pending');
+    const resource = await untilGatewaySync(address, 'what was posted', isIn('pending', 1));
+    assert.equal(condition(resource, 'CommitStatus'), undefined, 'what passes is worth no word');
+    const [first = 0, second = 0, third = 0] = at;
+    assert.ok(second - first > 3_000, `${second - first} ms`);
+    assert.ok(third - second >= 7_000, `${third - second} ms`);
+  });
+
+  test('that the host refuses says so in words, next to a resource that is ready, until somebody helps', async (t) => {
+    const { address, namespace, controller, wish, host, reportAll } = await arrange(t, {
+      posted: false,
+      answer: answerWith(401),
+    });
+    await reportAll(
+      {},
+      (await untilGatewaySync(address, 'resolved', ({ status }) => !!status?.lastSyncCommit)).status?.lastSyncCommit,
+    );
+    const refused = await untilGatewaySync(
+      address,
+      'refused',
+      (resource) => isReady(resource) && !!condition(resource, 'CommitStatus'),
+    );
+    const { status, reason, message = '' } = condition(refused, 'CommitStatus') ?? {};
+    assert.deepEqual([status, reason], ['False', 'AuthenticationFailed']);
+    assert.match(message, /cannot be posted: the API of the git host refused the token \(401\): check the Secret/);
+    assert.equal(condition(refused, 'Ready')?.reason, 'Synced');
+    const path = corePath('events', namespace);
+    const events = async () => (await callApi<{ items: { reason: string; message: string }[] }>({ path })).items;
+    await until(async () => (await events()).some((event) => event.reason === 'AuthenticationFailed'), {
+      describe: 'an event',
+    });
+    assert.ok(!JSON.stringify(await events()).includes(TOKEN) && !controller.output.includes(TOKEN));
+    host.answer = store;
+    await wish('plants');
+    const taken = await untilGatewaySync(address, 'taken', isIn('success', 1));
+    assert.equal(taken.status?.commitStatus?.context, 'plants/oslo');
+    await untilGatewaySync(address, 'no word of it', (resource) => !condition(resource, 'CommitStatus'));
+  });
+
+  test('at a host that never answers holds up no sync', async (t) => {
+    const { address, commit, repository, reportAll } = await arrange(t, { answer: () => {} });
+    const started = performance.now();
+    await reportAll({});
+    await untilGatewaySync(address, 'ready', isReady, 10_000);
+    const next = await repository.commit({ files: { 'config/a': '2' } });
+    await push(address, 'main');
+    await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === next, 10_000);
+    await reportAll({}, next);
+    const { status } = await untilGatewaySync(
+      address,
+      'ready',
+      (resource) => resource.status?.gateways?.synced === 2,
+      10_000,
+    );
+    assert.equal(status?.commitStatus, undefined);
+    assert.notEqual(commit, next);
+    t.diagnostic(`two syncs in ${Math.round(performance.now() - started)} ms`);
+  });
+
+  test('goes to the API at the host of the repository where no URL is given', async (t) => {
+    const { server, address, wish } = await arrange(t, { posted: false, isWished: false });
+    const paths: string[] = [];
+    server.redirect = ({ url = '', headers }, response) => {
+      if (!url.startsWith('/api/')) return;
+      paths.push(`${url} ${headers.authorization}`);
+      store(response);
+    };
+    await wish('plant', '');
+    const { status } = await untilGatewaySync(address, 'posted', isIn('pending', 1));
+    assert.deepEqual(paths, [`/api/v1/repos/plant/config/statuses/${status?.lastSyncCommit} Bearer ${TOKEN}`]);
+  });
+
+  test('goes nowhere else where the host sends it elsewhere', async (t) => {
+    const other = await startStatusHost(t);
+    const answer = answerWith(307, { Location: `${other.api}/repos/plant/config/statuses/x` });
+    const { address } = await arrange(t, { posted: false, answer });
+    const resource = await untilGatewaySync(address, 'refused', (seen) => !!condition(seen, 'CommitStatus'));
+    assert.equal(condition(resource, 'CommitStatus')?.reason, 'UnexpectedRedirect');
+    assert.deepEqual(other.posts, []);
+  });
+
+  test('goes to no address that is denied', async (t) => {
+    const host = await startStatusHost(t, '127.0.0.3');
+    const environment = { GIT_ALLOW_LOCAL: 'false', GIT_DENIED_NETWORKS: '127.0.0.3/32' };
+    const { address } = await arrange(t, { posted: false, host, environment });
+    const resource = await untilGatewaySync(address, 'refused', (seen) => !!condition(seen, 'CommitStatus'));
+    assert.equal(condition(resource, 'CommitStatus')?.reason, 'AddressDenied');
+    assert.deepEqual(host.posts, []);
+  });
+});

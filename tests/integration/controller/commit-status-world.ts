@@ -1,0 +1,99 @@
+import { readFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
+import type { TestContext } from 'node:test';
+import { startGitServer } from '../../../scripts/testbed/git-server.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import { apply, createNamespace } from '../../support/cluster.ts';
+import { injectedPod, report } from '../../support/gateway-pods.ts';
+import { applyGatewaySync, condition } from '../../support/gateway-syncs.ts';
+import { startController } from '../../support/start-controller.ts';
+import { until } from '../../support/until.ts';
+import { type StatusHost, startStatusHost, store } from './start-status-host.ts';
+
+/** What the resource's Secret holds. */
+export const TOKEN = 'tokenThatMayWriteStatuses';
+
+interface Options {
+  environment?: Record<string, string>;
+  gateways?: string[];
+  host?: StatusHost;
+  /** Waits for the first post. */
+  posted?: boolean;
+  /** Whether the resource is made. */
+  isWished?: boolean;
+  /** How the host answers. */
+  answer?: StatusHost['answer'];
+}
+
+/** A resource with gateways, at whose commit the host is to show a status. */
+export async function arrange(t: TestContext, options: Options = {}) {
+  const { environment = {}, gateways = ['a', 'b'], posted = true, isWished = true, answer = store } = options;
+  const host = options.host ?? (await startStatusHost(t));
+  host.answer = answer;
+  const server = await startGitServer({ tls: true });
+  t.after(() => server.stop());
+  const repository = await server.createRepository('plant/config');
+  const commit = await repository.commit({ files: { 'config/a': '1' } });
+  const namespace = await createNamespace(t);
+  const address = { namespace, name: 'app' };
+  const ca = `${host.ca}\n${await readFile(server.caFile ?? '', 'utf8')}`;
+  const stringData = { token: `${TOKEN}\n`, ca };
+  await apply({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'status', namespace }, stringData });
+  const start = (more: Record<string, string> = {}) =>
+    startController(t, namespace, { CLUSTER_NAME: 'oslo', ...environment, ...more });
+  const controller = await start();
+  for (const name of gateways) await apply(injectedPod(namespace, name, address.name));
+  const git = (context: string, url: string | undefined) => ({
+    repo: repository.url,
+    caSecretRef: { name: 'status', key: 'ca' },
+    commitStatus: {
+      ...{ provider: 'gitea', secretRef: { name: 'status', key: 'token' }, context: `${context}/{{ .Cluster }}` },
+      ...(url && { url }),
+    },
+  });
+  const wish = async (context = 'plant', url: string | undefined = host.api) =>
+    await applyGatewaySync(address, git(context, url));
+  if (isWished) await wish();
+  const states = () => host.posts.map(({ body: { state } }) => state);
+  const untilStates = (...expected: string[]) =>
+    until(states, {
+      describe: `posted ${expected}`,
+      accept: (seen) => seen.join() === expected.join(),
+      timeout: 40_000,
+    });
+  if (posted) await untilStates('pending');
+  const reportAll = async (status: Parameters<typeof report>[1], of = commit) => {
+    for (const name of gateways) await report({ namespace, name }, { commit: of, ref: 'main', ...status });
+  };
+  return {
+    ...{
+      host,
+      server,
+      repository,
+      commit,
+      namespace,
+      address,
+      controller,
+      start,
+      wish,
+      states,
+      untilStates,
+      reportAll,
+    },
+  };
+}
+
+/** A refusal, with words that must go no further. */
+export const answerWith =
+  (status: number, headers: Record<string, string> = {}) =>
+  (response: ServerResponse): void =>
+    void response
+      .writeHead(status, { 'Content-Type': 'application/json', ...headers })
+      .end('{"message":"the token was tokenThatMayWriteStatuses"}');
+
+export const isReady = (resource: GatewaySync) => condition(resource, 'Ready')?.status === 'True';
+/** Whether so many statuses were posted, and that one last. */
+export const isIn =
+  (state: string, posts: number) =>
+  ({ status }: GatewaySync) =>
+    status?.commitStatus?.state === state && status.commitStatus.posts === posts;

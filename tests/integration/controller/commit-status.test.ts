@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { report } from '../../support/gateway-pods.ts';
+import { applyGatewaySync, condition, push, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { until } from '../../support/until.ts';
+import { arrange, isIn, isReady, TOKEN } from './commit-status-world.ts';
+
+suite('a commit status', { concurrency: 4 }, () => {
+  test('is pending, and a success when all gateways have the commit; the token stays where it is', async (t) => {
+    const { host, commit, address, controller, untilStates, reportAll } = await arrange(t);
+    await reportAll({});
+    await untilStates('pending', 'success');
+    assert.deepEqual(
+      host.posts,
+      ['pending 0/2 gateways', 'success 2/2 gateways'].map((words) => ({
+        path: `/api/v1/repos/plant/config/statuses/${commit}`,
+        authorization: `Bearer ${TOKEN}`,
+        body: {
+          ...{ state: words.split(' ')[0], context: 'plant/oslo', description: words.split(' ').slice(1).join(' ') },
+        },
+      })),
+    );
+    const resource = await untilGatewaySync(address, 'what was posted', isIn('success', 2));
+    assert.equal(resource.status?.commitStatus?.commit, commit);
+    assert.equal(condition(resource, 'CommitStatus'), undefined);
+    assert.equal(isReady(resource), true);
+    assert.ok(!JSON.stringify(resource).includes(TOKEN) && !controller.output.includes(TOKEN));
+  });
+
+  test("is a failure with the agent's words, and a success when that is over", async (t) => {
+    const { host, address, namespace, commit, untilStates } = await arrange(t);
+    await report({ namespace, name: 'a' }, { commit, ref: 'main' });
+    await report({ namespace, name: 'b' }, { state: 'Error', message: 'the data volume\nis full' });
+    await untilStates('pending', 'failure');
+    assert.equal(host.posts[1]?.body.description, '1/2 gateways; b: the data volume is full');
+    await report({ namespace, name: 'b' }, { commit, ref: 'main' });
+    await untilStates('pending', 'failure', 'success');
+    await untilGatewaySync(address, 'what was posted', isIn('success', 3));
+  });
+
+  test('of a new commit does not begin with what an agent said of the one before', async (t) => {
+    const { host, address, repository, untilStates, reportAll } = await arrange(t);
+    await reportAll({ state: 'Error', message: 'this commit is broken' });
+    await untilStates('pending', 'failure');
+    const next = await repository.commit({ files: { 'config/a': '2' } });
+    await push(address, 'main');
+    await untilStates('pending', 'failure', 'pending');
+    await reportAll({}, next);
+    await untilStates('pending', 'failure', 'pending', 'success');
+    assert.ok(host.posts.slice(2).every(({ path }) => path.endsWith(next)));
+  });
+
+  test('is posted five times at most, however many gateways flap, and once more for no restart', async (t) => {
+    const gateways = Array.from({ length: 12 }, (_, index) => `gateway-${index}`);
+    const world = await arrange(t, { gateways });
+    const { host, address, namespace, repository, commit, controller, start, states, untilStates, reportAll } = world;
+    await reportAll({});
+    await untilStates('pending', 'success');
+    for (const end = Date.now() + 25_000; Date.now() < end; ) {
+      const name = gateways[Math.floor(Math.random() * gateways.length)] ?? '';
+      await report({ namespace, name }, { state: 'Error', message: `attempt ${Math.random()} failed` });
+      await sleep(200);
+      await report({ namespace, name }, { commit, ref: 'main' });
+    }
+    await untilGatewaySync(address, 'well again', isReady);
+    assert.ok(states().length <= 5, states().join());
+    const before = states().length;
+    const { state = '', posts = 0 } =
+      (await untilGatewaySync(address, 'noted', isIn(states().at(-1) ?? '', before))).status?.commitStatus ?? {};
+    await controller.kill();
+    await start();
+    const next = await repository.commit({ files: { 'config/a': '2' } });
+    await push(address, 'main');
+    await until(() => host.posts.length > before, { describe: 'the next commit is posted' });
+    assert.ok(host.posts[before]?.path.endsWith(next), `posted again after ${state} (${posts})`);
+  });
+
+  test('comes from the replica that leads, and from the next one only what is new', async (t) => {
+    const world = await arrange(t, { environment: { LEADER_ELECTION: 'true', POD_NAME: 'one' } });
+    const { address, controller, start, untilStates, reportAll, repository, states } = world;
+    const spare = await start({ POD_NAME: 'two' });
+    await reportAll({});
+    await untilStates('pending', 'success');
+    await untilGatewaySync(address, 'what was posted', isIn('success', 2));
+    await controller.kill();
+    await spare.waitForLog(/became leader/);
+    const next = await repository.commit({ files: { 'config/a': '2' } });
+    await push(address, 'main');
+    await untilStates('pending', 'success', 'pending');
+    await reportAll({}, next);
+    await untilStates('pending', 'success', 'pending', 'success');
+    assert.equal(states().length, 4);
+  });
+
+  test('is nothing that a resource knows which asks for none', async (t) => {
+    const { host, address, repository } = await arrange(t, { posted: false, isWished: false });
+    await applyGatewaySync(address, { repo: repository.url, caSecretRef: { name: 'status', key: 'ca' } });
+    const { status } = await untilGatewaySync(address, 'resolved', (seen) => seen.status?.gateways?.total === 2);
+    assert.ok(!JSON.stringify(status).includes('ommitStatus'));
+    assert.deepEqual(host.posts, []);
+  });
+});

@@ -1,0 +1,56 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'node:test';
+import { createCertificates } from '../../../scripts/testbed/certificates.ts';
+import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+
+/** A status as it arrived. */
+interface Post {
+  path: string;
+  authorization: string | undefined;
+  body: Record<string, string>;
+}
+
+export interface StatusHost {
+  /** Base of the API, as that of Gitea. */
+  api: string;
+  ca: string;
+  /** Everything that arrived, refused or not. */
+  posts: Post[];
+  /** Answers from now on; as a host that stores all by default. */
+  answer: (response: ServerResponse) => void;
+}
+
+/** Answers as Gitea does: https://docs.gitea.com/api/#tag/repository/operation/repoCreateStatus. */
+export const store = (response: ServerResponse): void => {
+  const body = { id: 1, status: 'pending', context: 'plant', description: 'x'.repeat(100), target_url: '' };
+  response.writeHead(201, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
+};
+
+/** An API for commit statuses at a loopback address, with a certificate of its own CA. */
+export async function startStatusHost(t: TestContext, address = '127.0.0.1'): Promise<StatusHost> {
+  const folder = await makeTemporaryFolder('status-host-');
+  const { caFile, certFile, keyFile } = await createCertificates(folder.path, ['localhost', address]);
+  const certificate = { cert: await readFile(certFile), key: await readFile(keyFile) };
+  const server = createServer(certificate, async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = JSON.parse(Buffer.concat(chunks).toString('utf8'));
+    host.posts.push({ path: request.url ?? '', authorization: request.headers.authorization, body });
+    host.answer(response);
+  });
+  server.listen(0, address);
+  await once(server, 'listening');
+  t.after(async () => {
+    server.closeAllConnections();
+    server.close();
+    await folder.remove();
+  });
+  const { port } = server.address() as AddressInfo;
+  const ca = await readFile(caFile, 'utf8');
+  const host: StatusHost = { api: `https://${address}:${port}/api/v1`, ca, posts: [], answer: store };
+  return host;
+}

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { type Asked, judgeProgress } from '../../../cli/fleet/sync-progress.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import type { Condition, GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
+
+const COMMIT = 'c0ffee11'.repeat(5);
+const asked: Asked = { id: '1', at: '2026-01-01T00:00:00.000Z', ref: 'v2', isRefresh: false };
+const request = (outcome: 'Pending' | 'Applied' | 'Ignored' | 'Superseded', message = 'why') => ({
+  lastRequest: { id: '1', ref: 'v2', at: asked.at, outcome, message },
+});
+const ready = (status: Condition['status'], message: string) => ({
+  conditions: [{ type: 'Ready', status, reason: 'x', message, lastTransitionTime: asked.at }],
+});
+const counts = {
+  summary: '',
+  total: 2,
+  synced: 1,
+  pending: 0,
+  error: 1,
+  missingSidecar: 0,
+  paused: 0,
+  dryRun: 0,
+  skewed: 0,
+};
+
+const gatewaySync = (status: GatewaySyncStatus, { id = '1', paused = false } = {}): GatewaySync =>
+  ({
+    metadata: {
+      namespace: 'a',
+      name: 'b',
+      generation: 1,
+      annotations: { 'sync.io/request-id': id, 'sync.io/requested-ref': 'v3' },
+    },
+    spec: { paused },
+    status: { observedGeneration: 1, lastSyncCommit: COMMIT, ...status },
+  }) as unknown as GatewaySync;
+
+suite('how far a request is', () => {
+  const rows: [string, GatewaySync, kind: string, says: RegExp, Asked?][] = [
+    ['nobody has looked at it', gatewaySync(ready('True', 'from before')), 'waiting', /waiting for the controller/],
+    ['the host is asked', gatewaySync(request('Pending')), 'waiting', /asking the git host: why/],
+    ['it is not allowed', gatewaySync(request('Ignored')), 'failed', /v2 was not applied \(Ignored\): why/],
+    [
+      'nobody named a ref, so that it does not matter whether it is allowed',
+      gatewaySync({ ...request('Ignored'), ...ready('True', ''), gateways: { ...counts, synced: 2, error: 0 } }),
+      'done',
+      /v2 is c0ffee11: its 2 gateways have it/,
+      { ...asked, isRefresh: true },
+    ],
+    ['somebody asked for another one', gatewaySync({}, { id: '2' }), 'failed', /somebody asked for v3 since/],
+    ['it is paused', gatewaySync(request('Pending'), { paused: true }), 'failed', /it is paused/],
+    [
+      'gateways are on the way',
+      gatewaySync({ ...request('Applied'), ...ready('Unknown', '1/2') }),
+      'waiting',
+      /: 1\/2$/,
+    ],
+    ['all have it', gatewaySync({ ...request('Applied'), ...ready('True', '') }), 'done', /there is no gateway/],
+  ];
+  for (const [what, given, kind, says, by = asked] of rows) {
+    test(`where ${what}`, () => {
+      const progress = judgeProgress(given, by);
+      assert.equal(progress.kind, kind);
+      assert.match(progress.says, says);
+    });
+  }
+
+  test('names those that have an error, once nobody else is on the way', () => {
+    const bad = {
+      name: 'x',
+      namespace: 'a',
+      podName: 'x',
+      syncStatus: 'Error' as const,
+      message: 'the volume is full',
+    };
+    const status = { ...request('Applied'), ...ready('False', ''), discoveredGateways: [bad] };
+    assert.deepEqual(judgeProgress(gatewaySync({ ...status, gateways: counts }), asked).stuck, [
+      'x: the volume is full',
+    ]);
+    const others = { ...counts, total: 3, pending: 1 };
+    assert.equal(judgeProgress(gatewaySync({ ...status, gateways: others }), asked).stuck, undefined);
+  });
+
+  test('is over where the commit was stopped or taken back', () => {
+    const rollout = {
+      phase: 'RolledBack',
+      commit: COMMIT,
+      givenUp: [`${COMMIT} 1`],
+      message: 'it failed on x',
+      summary: '',
+    };
+    const status = { ...request('Applied'), ...ready('False', ''), rollout } as unknown as GatewaySyncStatus;
+    assert.deepEqual(judgeProgress(gatewaySync(status), asked), { kind: 'failed', says: 'it failed on x' });
+  });
+});

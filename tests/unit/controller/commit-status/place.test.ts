@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { placeOf } from '../../../../controller/commit-status/place.ts';
+import type { GatewaySyncSpec } from '../../../../shared/api/gateway-sync.ts';
+import { resource } from './resource.ts';
+
+type Git = Partial<GatewaySyncSpec['git']>;
+type Wish = Partial<NonNullable<GatewaySyncSpec['git']['commitStatus']>>;
+
+function place(git: Git, wish: Wish = {}, cluster = 'oslo') {
+  const commitStatus = { context: '{{ .Cluster }}/{{ .Namespace }}/{{ .Name }}', secretRef: { name: 's', key: 'k' } };
+  return placeOf(resource({ ...git, commitStatus: { ...commitStatus, ...wish } }), cluster);
+}
+
+/** The provider, the API and the project, or why there is none. */
+function where(...parameters: Parameters<typeof place>): string | undefined {
+  const placed = place(...parameters);
+  if (placed?.kind !== 'place') return placed?.reason;
+  const { provider, api, project } = placed.place;
+  return `${provider} ${api} ${project.join(' ')}`;
+}
+
+const app = (apiBaseURL?: string) => ({
+  githubApp: {
+    ...{ appId: 1, installationId: 2, privateKeySecretRef: { name: 's', key: 'k' } },
+    ...(apiBaseURL && { apiBaseURL }),
+  },
+});
+
+const cases: [what: string, git: Git, wish: Wish, expected: string][] = [
+  ['GitHub', { repo: 'https://github.com/plant/config.git' }, {}, 'github https://api.github.com plant config'],
+  ['GitHub by ssh', { repo: 'git@github.com:plant/config.git' }, {}, 'github https://api.github.com plant config'],
+  [
+    'GitHub by ssh over 443',
+    { repo: 'ssh://git@ssh.github.com:443/plant/config' },
+    {},
+    'github https://api.github.com plant config',
+  ],
+  [
+    'a GitHub Enterprise Server',
+    { repo: 'https://git.test/plant/config' },
+    { provider: 'github' },
+    'github https://git.test/api/v3 plant config',
+  ],
+  [
+    'GitHub with data residency',
+    { repo: 'https://plant.ghe.com/plant/config' },
+    { provider: 'github' },
+    'github https://api.plant.ghe.com plant config',
+  ],
+  [
+    'a GitHub App at its own API',
+    { repo: 'https://git.test/plant/config', auth: app('https://git.test/api/v3/') },
+    {},
+    'github https://git.test/api/v3 plant config',
+  ],
+  [
+    'GitLab with groups',
+    { repo: 'https://gitlab.com/plant/lines/config.git/' },
+    {},
+    'gitlab https://gitlab.com/api/v4 plant lines config',
+  ],
+  [
+    'a GitLab by ssh at another port',
+    { repo: 'ssh://git@git.test:2222/plant/config.git' },
+    { provider: 'gitlab' },
+    'gitlab https://git.test/api/v4 plant config',
+  ],
+  [
+    'a GitLab below a path',
+    { repo: 'https://git.test/gitlab/plant/config' },
+    { provider: 'gitlab', url: 'https://git.test/gitlab/api/v4' },
+    'gitlab https://git.test/gitlab/api/v4 plant config',
+  ],
+  [
+    'a Gitea below a path, at a port',
+    { repo: 'https://git.test:3000/git/plant/config.git' },
+    { provider: 'gitea' },
+    'gitea https://git.test:3000/git/api/v1 plant config',
+  ],
+  [
+    'Codeberg',
+    { repo: 'ssh://git@codeberg.org/plant/config.git' },
+    {},
+    'gitea https://codeberg.org/api/v1 plant config',
+  ],
+  [
+    'Bitbucket',
+    { repo: 'git@bitbucket.org:plant/config.git' },
+    {},
+    'bitbucket https://api.bitbucket.org/2.0 plant config',
+  ],
+  [
+    'a repository without TLS whose API has it',
+    { repo: 'http://git.test/plant/config.git' },
+    { provider: 'gitea', url: 'https://git.test/api/v1/' },
+    'gitea https://git.test/api/v1 plant config',
+  ],
+  [
+    'a host by IPv6',
+    { repo: 'ssh://git@[fd00::1]:22/a/b' },
+    { provider: 'gitea' },
+    'gitea https://[fd00::1]/api/v1 a b',
+  ],
+  ['a host that nobody knows', { repo: 'https://git.test/plant/config' }, {}, 'CommitStatusInvalid'],
+  ['an API that nobody knows', { repo: 'https://git.test/a/b' }, { provider: 'bitbucket' }, 'CommitStatusInvalid'],
+  ['no TLS', { repo: 'http://git.test/plant/config' }, { provider: 'gitea' }, 'CommitStatusInvalid'],
+  ['a path that leads up', { repo: 'git@github.com:../config' }, {}, 'CommitStatusInvalid'],
+  ['an escaped path that leads up', { repo: 'https://gitlab.com/a/%2e%2e/b' }, {}, 'CommitStatusInvalid'],
+  ['half an escape', { repo: 'https://github.com/a/%zz' }, {}, 'CommitStatusInvalid'],
+  ['no owner', { repo: 'https://github.com/config' }, {}, 'CommitStatusInvalid'],
+  ['too many owners', { repo: 'https://github.com/a/b/c' }, {}, 'CommitStatusInvalid'],
+  ['credentials in the URL', {}, { url: 'https://me:secret@git.test/api/v3' }, 'CommitStatusInvalid'],
+  ['a URL without TLS', {}, { url: 'http://git.test/api/v3' }, 'CommitStatusInvalid'],
+  ['a query in the URL', {}, { url: 'https://git.test/api?x=' }, 'CommitStatusInvalid'],
+];
+
+suite('the place of a commit status', () => {
+  for (const [what, git, wish, expected] of cases)
+    test(`is known for ${what}`, () => assert.equal(where(git, wish), expected));
+
+  test('is nowhere where none is asked for', () => {
+    const { commitStatus: _, ...git } = resource().spec.git;
+    assert.equal(placeOf({ ...resource(), spec: { ...resource().spec, git } }, 'oslo'), undefined);
+  });
+
+  test('has the name that the template gives it, and is another place with another name', () => {
+    const [one, other] = [place({}), place({}, { context: 'plant/{{ .Cluster }}' })];
+    assert.ok(one?.kind === 'place' && other?.kind === 'place');
+    assert.equal(one.place.context, 'oslo/gateways/plant');
+    assert.equal(other.place.context, 'plant/oslo');
+    assert.notEqual(one.place.target, other.place.target);
+  });
+
+  test('needs the name of the cluster only where the template has it', () => {
+    assert.equal(where({}, {}, ''), 'ClusterNameMissing');
+    assert.equal(where({}, { context: 'plant' }, ''), 'github https://api.github.com plant config');
+  });
+
+  test('has a name that no host cuts off', () => {
+    assert.equal(where({}, { context: '{{ .Cluster }}'.repeat(10) }, 'c'.repeat(63)), 'CommitStatusInvalid');
+  });
+});

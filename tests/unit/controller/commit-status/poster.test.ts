@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import type { Wanted } from '../../../../controller/commit-status/next-post.ts';
+import { StatusPoster } from '../../../../controller/commit-status/poster.ts';
+import type { SendStatus } from '../../../../controller/commit-status/send-status.ts';
+import { TerminalError, TransientError } from '../../../../shared/errors.ts';
+import { createLogger } from '../../../../shared/log.ts';
+import { until } from '../../../support/until.ts';
+import { resource } from './resource.ts';
+
+const place = (api = 'https://git.test/api/v1'): Wanted['place'] => ({
+  ...{ provider: 'gitea', api, project: ['plant', 'config'], context: 'plant', target: `${api} plant` },
+});
+const wantOf = (letter: string, state: Wanted['wanted']['state'], api?: string): Wanted => ({
+  place: place(api),
+  wanted: { commit: letter.repeat(40), state, description: state },
+});
+
+/** A poster whose host takes everything unless `send` says otherwise; `sent` has `a pending` for each post. */
+function arrange(t: TestContext, send: SendStatus = async () => {}) {
+  const [sent, news]: [string[], string[]] = [[], []];
+  const poster = new StatusPoster({
+    send: async (gatewaySync, what, signal) => {
+      sent.push(`${what.status.commit[0]} ${what.status.state}`);
+      await send(gatewaySync, what, signal);
+    },
+    onNews: (key) => news.push(key),
+    onAttempt: () => {},
+    log: createLogger('test', { level: 'silent' }),
+  });
+  t.after(() => poster.stop());
+  const untilSent = (...expected: string[]) =>
+    until(() => sent, { describe: 'sent', accept: (seen) => seen.join() === expected.join(), timeout: 10_000 });
+  return { poster, sent, news, untilSent };
+}
+
+suite('the poster', { concurrency: 4 }, () => {
+  test('posts the newest wish when its turn comes, and none that somebody wished before', async (t) => {
+    const { poster, untilSent } = arrange(t);
+    poster.want('ns/one', resource(), wantOf('a', 'pending'));
+    for (const state of ['pending', 'success'] as const) poster.want('ns/two', resource(), wantOf('b', state));
+    await untilSent('a pending', 'b success');
+    assert.equal(poster.newsOf('ns/two', resource())?.posted?.posts, 1);
+  });
+
+  test('goes on from what the status says, and remembers the commits before', async (t) => {
+    const { poster, sent, news } = arrange(t);
+    const { context, target } = place();
+    const known = { commit: 'a'.repeat(40), context, target, state: 'success' as const, posts: 2, time: '' };
+    poster.want('ns/one', resource(), wantOf('a', 'success'), known);
+    assert.deepEqual(sent, []);
+    poster.want('ns/one', resource(), wantOf('b', 'success'), known);
+    await until(() => news.length > 0, { describe: 'noted' });
+    for (let round = 0; round < 3; round += 1) {
+      for (const letter of ['a', 'b']) {
+        for (const state of ['pending', 'success'] as const) poster.want('ns/one', resource(), wantOf(letter, state));
+        assert.equal(poster.newsOf('ns/one', resource())?.posted?.commit[0], letter);
+      }
+    }
+    assert.deepEqual(sent, ['b success']);
+    assert.ok(news.length > 1, 'the status is to say which commit it is about');
+  });
+
+  test('knows nothing of an earlier resource of the same name', async (t) => {
+    const { poster, untilSent } = arrange(t);
+    poster.want('ns/one', resource(), wantOf('a', 'pending'));
+    await untilSent('a pending');
+    const other = { ...resource(), uid: 'other' };
+    assert.equal(poster.newsOf('ns/one', other), undefined);
+    poster.want('ns/one', other, wantOf('a', 'pending'));
+    await untilSent('a pending', 'a pending');
+  });
+
+  test('leaves alone whoever uses the credentials that a host had enough of, and nobody else', async (t) => {
+    const { poster, sent, untilSent } = arrange(t, async ({ name }) => {
+      if (name !== 'plant') return;
+      throw new TransientError('too often', { code: 'x', reason: 'GitRateLimited', retryAfterMs: 60_000 });
+    });
+    poster.want('ns/one', resource(), wantOf('a', 'pending'));
+    await untilSent('a pending');
+    poster.want('ns/two', resource(), wantOf('b', 'pending'));
+    poster.want('other/one', { ...resource(), namespace: 'other', name: 'x' }, wantOf('c', 'pending'));
+    await untilSent('a pending', 'c pending');
+    poster.want('ns/three', resource(), wantOf('d', 'pending', 'https://elsewhere.test/api/v1'));
+    await untilSent('a pending', 'c pending', 'd pending');
+    assert.ok(!sent.includes('b pending'));
+  });
+
+  test('does not let another commit or an edit wait for what went wrong before', async (t) => {
+    const { poster, untilSent } = arrange(t, async () => {
+      throw new TerminalError('no', { code: 'x', reason: 'AuthenticationFailed' });
+    });
+    poster.want('ns/one', resource(), wantOf('a', 'pending'));
+    await untilSent('a pending');
+    const problem = { reason: 'AuthenticationFailed', message: 'the status of the commit cannot be posted: no' };
+    await until(() => poster.newsOf('ns/one', resource())?.problem, {
+      describe: 'said',
+      accept: (said) => said !== 'unknown',
+    });
+    assert.deepEqual(poster.newsOf('ns/one', resource())?.problem, problem);
+    poster.want('ns/one', resource(), wantOf('b', 'pending'));
+    await untilSent('a pending', 'b pending');
+    poster.want('ns/one', { ...resource(), generation: 4 }, wantOf('b', 'pending'));
+    await untilSent('a pending', 'b pending', 'b pending');
+    assert.deepEqual(poster.newsOf('ns/one', resource())?.problem, problem);
+  });
+
+  test('breaks off what is under way when it is stopped, and begins nothing more', async (t) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const { poster, sent, news, untilSent } = arrange(t, async (_, __, signal) => {
+      signal.addEventListener('abort', () => resolve(), { once: true });
+      await promise;
+    });
+    poster.want('ns/one', resource(), wantOf('a', 'pending'));
+    await untilSent('a pending');
+    poster.stop();
+    await promise;
+    poster.want('ns/one', resource(), wantOf('b', 'pending'));
+    assert.deepEqual([sent, news], [['a pending'], []]);
+  });
+});

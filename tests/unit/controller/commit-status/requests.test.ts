@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { Place } from '../../../../controller/commit-status/place.ts';
+import {
+  authorizationFor,
+  type CommitStatus,
+  judgeAnswer,
+  statusRequest,
+} from '../../../../controller/commit-status/requests.ts';
+import { TransientError } from '../../../../shared/errors.ts';
+import { commit } from './resource.ts';
+
+const places: Record<Place['provider'], Place> = {
+  github: at('github', 'https://api.github.com'),
+  gitlab: { ...at('gitlab', 'https://gitlab.com/api/v4'), project: ['plant', 'lines', 'my config'] },
+  gitea: at('gitea', 'https://git.test/api/v1'),
+  bitbucket: at('bitbucket', 'https://api.bitbucket.org/2.0'),
+};
+
+function at(provider: Place['provider'], api: string): Place {
+  return { provider, api, project: ['plant', 'config'], context: 'plant/oslo', target: 'here' };
+}
+
+const failure: CommitStatus = { commit, state: 'failure', description: '11/12 gateways; a: the volume is full' };
+
+suite('the request that posts a status at', () => {
+  test('GitHub', () => {
+    assert.deepEqual(statusRequest(places.github, failure), {
+      url: `https://api.github.com/repos/plant/config/statuses/${commit}`,
+      body: { state: 'failure', context: 'plant/oslo', description: failure.description },
+    });
+  });
+
+  test('GitLab, which has the whole path of the project in one part, and another word for a failure', () => {
+    assert.deepEqual(statusRequest(places.gitlab, failure), {
+      url: `https://gitlab.com/api/v4/projects/plant%2Flines%2Fmy%20config/statuses/${commit}`,
+      body: { state: 'failed', name: 'plant/oslo', description: failure.description },
+    });
+  });
+
+  test('Gitea and Forgejo', () => {
+    assert.deepEqual(statusRequest(places.gitea, { ...failure, state: 'pending' }), {
+      url: `https://git.test/api/v1/repos/plant/config/statuses/${commit}`,
+      body: { state: 'pending', context: 'plant/oslo', description: failure.description },
+    });
+  });
+
+  test('Bitbucket, which wants a link and a short key', () => {
+    assert.deepEqual(statusRequest(places.bitbucket, { ...failure, state: 'success' }), {
+      url: `https://api.bitbucket.org/2.0/repositories/plant/config/commit/${commit}/statuses/build`,
+      body: {
+        ...{ state: 'SUCCESSFUL', key: 'plant/oslo', name: 'plant/oslo', description: failure.description },
+        url: `https://bitbucket.org/plant/config/commits/${commit}`,
+      },
+    });
+    const keys = ['one', 'other'].map(
+      (end) => statusRequest({ ...places.bitbucket, context: `${'c'.repeat(40)}${end}` }, failure).body.key ?? '',
+    );
+    assert.ok(keys.every((key) => key.length === 40));
+    assert.notEqual(keys[0], keys[1]);
+  });
+
+  test('any host is one line of what that host takes, without characters that hide something', () => {
+    const words = `a\u0000b\r\nc\u202ed\u200be ${'\u{1f4a5}'.repeat(300)}\ud800`;
+    for (const [provider, limit] of Object.entries({ github: 140, gitlab: 255, gitea: 255, bitbucket: 255 })) {
+      const { body } = statusRequest(places[provider as 'github'], { ...failure, description: words });
+      const { description = '' } = body;
+      assert.ok(description.length <= limit && description.length > limit - 3, `${description.length}`);
+      assert.ok(description.startsWith('a b cde \u{1f4a5}') && description.endsWith('\u{1f4a5}…'), description);
+      assert.ok(description.isWellFormed());
+    }
+  });
+
+  test('any host leads nowhere but to the project', () => {
+    for (const provider of ['github', 'gitlab', 'gitea', 'bitbucket'] as const) {
+      const place = { ...places[provider], project: ['a?b', 'c#d&e'] };
+      const { pathname, search, hash } = new URL(statusRequest(place, failure).url);
+      assert.deepEqual([search, hash], ['', '']);
+      assert.match(pathname, /a%3Fb(\/|%2F)c%23d%26e/);
+    }
+  });
+});
+
+test('a token goes as a bearer token, unless it says itself how', () => {
+  assert.equal(authorizationFor(' ghp_token\n'), 'Bearer ghp_token');
+  assert.equal(authorizationFor('token gitea'), 'token gitea');
+  assert.equal(authorizationFor('Bearer x'), 'Bearer x');
+  assert.equal(authorizationFor('me:secret'), `Basic ${Buffer.from('me:secret').toString('base64')}`);
+  for (const wrong of ['', ' ', 'two words', 'a\nb', 'a\u0000b', 'Bearer a b', 'x'.repeat(5_000)])
+    assert.equal(authorizationFor(wrong), undefined, JSON.stringify(wrong.slice(0, 20)));
+});
+
+const now = Date.parse('2026-01-01T00:00:00Z');
+const answer = (status: number, headers: Record<string, string> = {}, body = '') => ({
+  status,
+  headers,
+  body: Buffer.from(body),
+});
+
+/** `again GitRateLimited 60000`, `never CommitStatusRefused`, or undefined where all is well. */
+function verdict(given: ReturnType<typeof answer>, provider: Place['provider'] = 'github'): string | undefined {
+  const problem = judgeAnswer(places[provider], given, now);
+  if (!problem) return undefined;
+  return problem instanceof TransientError
+    ? `again ${problem.reason} ${problem.retryAfterMs}`
+    : `never ${problem.reason}`;
+}
+
+suite('an answer', () => {
+  const reset = String(now / 1000 + 90);
+  const rows: [what: string, given: ReturnType<typeof answer>, expected: string | undefined][] = [
+    ['of success', answer(201), undefined],
+    ['that asks for patience', answer(429, { 'retry-after': '60' }), 'again GitRateLimited 60000'],
+    ["of GitHub's second limit", answer(403, { 'retry-after': '30' }), 'again GitRateLimited 30000'],
+    [
+      "of GitHub's first limit",
+      answer(403, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset }),
+      'again GitRateLimited 90000',
+    ],
+    ['that asks for years', answer(429, { 'retry-after': '99999999999' }), 'again GitRateLimited 3600000'],
+    [
+      'of a limit that ended',
+      answer(429, { 'ratelimit-remaining': '0', 'ratelimit-reset': '1' }),
+      'again GitRateLimited 1000',
+    ],
+    ['of a host that is down', answer(502), 'again GitUnreachable undefined'],
+    ['of a conflict', answer(409), 'again GitUnreachable undefined'],
+    ['to a wrong token', answer(401), 'never AuthenticationFailed'],
+    ['to a token without the right', answer(403), 'never CommitStatusRefused'],
+    ['that hides the repository', answer(404), 'never CommitStatusRefused'],
+    ['that knows no such commit', answer(422), 'never CommitStatusRefused'],
+    ['that leads elsewhere', answer(302, { location: 'https://evil.test/' }), 'never UnexpectedRedirect'],
+  ];
+  for (const [what, given, expected] of rows) test(what, () => assert.equal(verdict(given), expected));
+
+  test('of GitLab that says it has that state already is well', () => {
+    const said =
+      '{"message":"Cannot transition status via :enqueue from :pending (Reason(s): Status cannot transition)"}';
+    assert.equal(verdict(answer(400, {}, said), 'gitlab'), undefined);
+    assert.equal(verdict(answer(400, {}, '{"message":"ref is invalid"}'), 'gitlab'), 'never CommitStatusRefused');
+    assert.equal(verdict(answer(400, {}, said), 'github'), 'never CommitStatusRefused');
+  });
+
+  test('comes with no word of the host', () => {
+    for (const status of [400, 401, 403, 404, 422, 429, 500]) {
+      const problem = judgeAnswer(places.github, answer(status, {}, 'the token was ghp_secret'), now);
+      assert.doesNotMatch(JSON.stringify([problem?.message, problem]), /ghp_secret/);
+    }
+  });
+});

@@ -1,0 +1,55 @@
+import { type ObservedGatewaySync, projectSpec } from '../../../../controller/watch/observed-gateway-sync.ts';
+import type { GatewaySyncSpec } from '../../../../shared/api/gateway-sync.ts';
+import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
+import { gatewaySpec } from '../support/gateway-specs.ts';
+
+export const commit = 'a'.repeat(40);
+
+/** A resource that asks for a commit status; `git` is laid over what it has. */
+export function resource(git: Partial<GatewaySyncSpec['git']> = {}, more: object = {}): ObservedGatewaySync {
+  const commitStatus = { context: '{{ .Cluster }}/{{ .Namespace }}/{{ .Name }}', secretRef: { name: 's', key: 'k' } };
+  const repo = 'https://github.com/plant/config.git';
+  const spec = gatewaySpec({ git: { repo, ref: 'main', commitStatus, ...git }, ...more });
+  return {
+    ...{ namespace: 'gateways', name: 'plant', uid: 'u', generation: 3, resourceVersion: '1' },
+    ...{ createdAt: 0, deleting: false, spec: projectSpec(spec), status: {} },
+  };
+}
+
+/** A status of so many gateways, about the resource above. */
+export function statusOf(
+  counts: { total: number; synced?: number; error?: number; missingSidecar?: number; paused?: number; dryRun?: number },
+  { words = 'gateway-3: the data volume is full', ...fields }: GatewaySyncStatus & { words?: string } = {},
+): GatewaySyncStatus {
+  const all = { synced: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, ...counts };
+  const summary = `${all.synced}/${all.total} synced`;
+  const { status, reason, message } =
+    all.total === 0
+      ? { status: 'Unknown', reason: 'NoGateways', message: '' }
+      : all.error > 0
+        ? { status: 'False', reason: 'GatewaysFailed', message: `${summary}; ${words}` }
+        : all.missingSidecar > 0
+          ? { status: 'False', reason: 'MissingSidecar', message: summary }
+          : all.synced + all.paused + all.dryRun < all.total
+            ? { status: 'False', reason: 'Syncing', message: summary }
+            : { status: 'True', reason: 'Synced', message: summary };
+  const lastTransitionTime = '2026-01-01T00:00:00Z';
+  return {
+    observedGeneration: 3,
+    observedRepo: 'https://github.com/plant/config.git',
+    lastSyncCommit: commit,
+    gateways: { ...all, pending: 0, skewed: 0, summary },
+    conditions: [
+      { type: 'ProfilesValid', status: 'True', reason: 'Valid', message: '', lastTransitionTime },
+      { type: 'AllGatewaysSynced', status: status as 'True', reason, message, lastTransitionTime },
+      {
+        type: 'SidecarInjected',
+        status: 'False',
+        reason: 'MissingSidecar',
+        message: 'delete them',
+        lastTransitionTime,
+      },
+    ],
+    ...fields,
+  };
+}

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { wantedStatus } from '../../../../controller/commit-status/wanted-status.ts';
+import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
+import { ROLLOUT_PHASES, type RolloutStatus } from '../../../../shared/api/rollout.ts';
+import { commit, resource, statusOf } from './resource.ts';
+
+const other = 'b'.repeat(40);
+
+/** `success 12/12 gateways`, or undefined. */
+function said(status: GatewaySyncStatus, spec: object = {}): string | undefined {
+  const wanted = wantedStatus(resource({}, spec), status);
+  return wanted && `${wanted.state} ${wanted.description}`;
+}
+
+const rolling = (fields: Partial<RolloutStatus>, counts = { total: 12, synced: 1 }) =>
+  statusOf(counts, {
+    rollout: { commit, summary: 'canary 1/1', message: 'the wave waits', ...fields } as RolloutStatus,
+  });
+const waves = { rollout: { waves: [] } };
+
+suite('a commit status', () => {
+  for (const [what, status, expected] of [
+    ['pending while gateways are on their way', statusOf({ total: 12, synced: 5 }), 'pending 5/12 gateways'],
+    ['a success when all have it', statusOf({ total: 12, synced: 12 }), 'success 12/12 gateways'],
+    [
+      'a success with the gateways that are not to have it named',
+      statusOf({ total: 12, synced: 9, paused: 2, dryRun: 1 }),
+      'success 9/12 gateways, 2 paused, 1 in a dry run',
+    ],
+    [
+      "a failure with the agent's words",
+      statusOf({ total: 12, synced: 11, error: 1 }),
+      'failure 11/12 gateways; gateway-3: the data volume is full',
+    ],
+    [
+      'a failure where a pod has no sidecar',
+      statusOf({ total: 12, synced: 11, missingSidecar: 1 }),
+      'failure 11/12 gateways; delete them',
+    ],
+    ['pending while there is no gateway', statusOf({ total: 0 }), 'pending no gateway yet'],
+    ['nothing before a commit is known', { ...statusOf({ total: 1 }), lastSyncCommit: undefined }, undefined],
+    ['nothing while the status is about another spec', statusOf({ total: 1 }, { observedGeneration: 2 }), undefined],
+    [
+      'nothing while the commit is of another repository',
+      statusOf({ total: 1, synced: 1 }, { observedRepo: 'https://github.com/plant/former.git' }),
+      undefined,
+    ],
+  ] as const) {
+    test(`is ${what}`, () => assert.equal(said(status as GatewaySyncStatus), expected));
+  }
+
+  test('stays as it is while the resource is paused', () => {
+    assert.equal(said(statusOf({ total: 1, synced: 1 }), { paused: true }), undefined);
+  });
+
+  test('is a failure where a profile is invalid', () => {
+    const { conditions = [], ...rest } = statusOf({ total: 1 });
+    const invalid = conditions.map((each) =>
+      each.type === 'ProfilesValid'
+        ? { ...each, status: 'False' as const, message: 'default: no such variable' }
+        : each,
+    );
+    assert.equal(said({ ...rest, conditions: invalid }), 'failure default: no such variable');
+  });
+
+  test('waits with a failed gateway, which may have failed with the commit before', () => {
+    const wanted = wantedStatus(resource(), statusOf({ total: 2, synced: 1, error: 1 }));
+    assert.deepEqual(wanted?.settling, { ms: 10_000, meanwhile: '1/2 gateways' });
+  });
+});
+
+suite('a commit status of a rollout', () => {
+  const expected: Record<(typeof ROLLOUT_PHASES)[number], string | undefined> = {
+    Progressing: 'pending 1/12 gateways; canary 1/1',
+    Soaking: 'pending 1/12 gateways; canary 1/1',
+    AwaitingApproval: 'pending 1/12 gateways; canary 1/1',
+    AwaitingWindow: 'pending 1/12 gateways; canary 1/1',
+    Complete: 'pending 1/12 gateways',
+    Stopped: 'failure the wave waits',
+    RollingBack: undefined,
+    RolledBack: 'failure the wave waits',
+  };
+  for (const phase of ROLLOUT_PHASES)
+    test(`in the phase ${phase}`, () => assert.equal(said(rolling({ phase }), waves), expected[phase]));
+
+  test('is a success when all waves are through and all gateways have it', () => {
+    assert.equal(said(rolling({ phase: 'Complete' }, { total: 12, synced: 12 }), waves), 'success 12/12 gateways');
+  });
+
+  test('is about the newer commit while that waits, and not about one that was given up', () => {
+    const waiting = rolling({ phase: 'Complete', nextCommit: other, message: 'it waits for approval' });
+    assert.equal(wantedStatus(resource({}, waves), waiting)?.commit, other);
+    assert.equal(said(waiting, waves), 'pending it waits for approval');
+    const givenUp = rolling({ phase: 'Complete', nextCommit: other, givenUp: [`${other} 0123`] });
+    assert.equal(said(givenUp, waves), undefined);
+  });
+
+  test('that was forgotten when spec.rollout was taken out is that of the gateways', () => {
+    assert.equal(said(rolling({ phase: 'Stopped' })), 'pending 1/12 gateways');
+  });
+});

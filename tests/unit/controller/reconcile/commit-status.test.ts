@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { StatusNews } from '../../../../controller/commit-status/next-post.ts';
+import { readIntents } from '../../../../controller/intent/intents.ts';
+import { decide } from '../../../../controller/reconcile/decide.ts';
+import { conditionOf } from '../../../../controller/reconcile/merge-conditions.ts';
+import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
+import type { CommitStatusRecord } from '../../../../shared/api/gateway-sync-status.ts';
+import { commit, resource } from '../commit-status/resource.ts';
+
+const posted: CommitStatusRecord = {
+  ...{ commit, context: 'oslo/gateways/plant', state: 'success', target: 'here', posts: 2 },
+  time: '2026-01-01T00:00:00Z',
+};
+const problem = { reason: 'AuthenticationFailed', message: 'the host refused the token' };
+
+function decideFor(gatewaySync: ObservedGatewaySync, news?: StatusNews, cluster = 'oslo') {
+  return decide(
+    {
+      ...{ gatewaySync, intents: readIntents(gatewaySync), pods: [], missing: [], unasked: [], accessProblems: [] },
+      answer: { kind: 'refs', refs: new Map([['refs/heads/main', commit]]) },
+      ...{ reportOf: () => undefined, isRevisionKept: true, areAuthorsChecked: false, cluster, commitStatus: news },
+    },
+    Date.parse('2026-01-02T00:00:00Z'),
+  );
+}
+
+const without = () => {
+  const { spec, ...rest } = resource();
+  const { commitStatus: _, ...git } = spec.git;
+  return { ...rest, spec: { ...spec, git } };
+};
+
+suite('a decision about a commit status', () => {
+  test('adds nothing to the status of a resource that asks for none, and drops what was there', () => {
+    const { status, commitStatus } = decideFor(without());
+    assert.equal(commitStatus, undefined);
+    assert.ok(!JSON.stringify(status).includes('ommitStatus'));
+    const dropped = decideFor({ ...without(), status: { ...status, commitStatus: posted } });
+    assert.equal(JSON.stringify(dropped.status), JSON.stringify(status));
+  });
+
+  test('says what is wanted of the commit that it has just found', () => {
+    const { commitStatus } = decideFor(resource());
+    assert.deepEqual(commitStatus?.wanted, { commit, state: 'pending', description: 'no gateway yet' });
+    assert.equal(commitStatus.place.context, 'oslo/gateways/plant');
+  });
+
+  test('notes what was posted, and keeps it', () => {
+    const { status } = decideFor(resource(), { posted, problem: undefined });
+    assert.deepEqual(status.commitStatus, posted);
+    assert.deepEqual(decideFor({ ...resource(), status }).status.commitStatus, posted);
+  });
+
+  test('says what is wrong without a word in Ready, and once, also after a restart', () => {
+    const { status, transitions } = decideFor(resource(), { posted: undefined, problem });
+    const said = conditionOf(status.conditions, 'CommitStatus');
+    assert.deepEqual([said?.status, said?.reason, said?.message], ['False', problem.reason, problem.message]);
+    assert.equal(conditionOf(status.conditions, 'Ready')?.reason, 'NoGateways');
+    assert.equal(transitions.filter(({ reason }) => reason === problem.reason).length, 1);
+    for (const news of [undefined, { posted: undefined, problem: 'unknown' as const }]) {
+      const again = decideFor({ ...resource(), status }, news);
+      assert.deepEqual(conditionOf(again.status.conditions, 'CommitStatus'), said);
+      assert.deepEqual(again.transitions, []);
+    }
+    const over = decideFor({ ...resource(), status }, { posted, problem: undefined });
+    assert.equal(conditionOf(over.status.conditions, 'CommitStatus'), undefined);
+  });
+
+  test('that can be posted nowhere is a problem, and nothing is wanted', () => {
+    const { status, commitStatus } = decideFor(resource(), undefined, '');
+    assert.equal(conditionOf(status.conditions, 'CommitStatus')?.reason, 'ClusterNameMissing');
+    assert.equal(commitStatus, undefined);
+  });
+});

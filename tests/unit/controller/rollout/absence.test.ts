@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ALL } from '../../../../shared/domain/waves.ts';
+import {
+  type Agent,
+  apply,
+  type Commit,
+  control,
+  DEADLINE_MS,
+  deliver,
+  makeWorld,
+  read,
+  type Setup,
+  type World,
+  withAgent,
+} from './model.ts';
+
+const canary = { waves: [{ name: 'canary' }] };
+const setupOf = (more: object = {}, fits = [[true], [false], [false]]): Setup => ({
+  spec: { ...canary, ...more },
+  fits,
+  bad: ['B'],
+});
+const gone: Partial<Agent> = { createdAt: undefined, report: undefined, seen: undefined, aim: undefined };
+const sync = (world: World, index: number, setup: Setup) =>
+  deliver(apply(read(world, index, setup), index, setup), index);
+const begun = (setup: Setup, world = makeWorld(setup), commit: Commit = 'A') =>
+  control({ ...control(world, setup), wanted: commit }, setup);
+const rolloutOf = ({ state }: World) => state?.rollout as NonNullable<World['state']>['rollout'];
+const later = (world: World, ms: number): World => ({ ...world, now: world.now + ms });
+const admittedIn = (world: World) => rolloutOf(world).admission.map(({ admitted }) => admitted);
+
+test('a canary that is deleted in mid-wave lets nobody else have the commit, until another one is verified', () => {
+  const setup = setupOf();
+  let world = control(withAgent(begun(setup), 0, gone), setup);
+  assert.deepEqual(
+    [rolloutOf(world).phase, rolloutOf(world).wave, admittedIn(world)[1]],
+    ['Progressing', 'canary', ''],
+  );
+  assert.match(rolloutOf(world).message ?? '', /waits for a gateway: none of its gateways is there.* take canary out/);
+  world = control(later(world, 9 * DEADLINE_MS), setup);
+  assert.equal(rolloutOf(world).phase, 'Progressing');
+  world = control(withAgent(world, 0, { createdAt: world.now }), setup);
+  assert.equal(rolloutOf(world).phase, 'Progressing');
+  world = control(sync(world, 0, setup), setup);
+  assert.deepEqual(admittedIn(world), [ALL, ALL]);
+});
+
+test('a canary that is away when the commit comes is waited for', () => {
+  const setup = setupOf();
+  const before = control(withAgent(control(makeWorld(setup), setup), 0, gone), setup);
+  const world = control({ ...before, wanted: 'A' }, setup);
+  assert.deepEqual(admittedIn(world), ['', '']);
+});
+
+test('a canary that is paused lets nobody else have the commit', () => {
+  const setup = setupOf();
+  const world = begun(setup, withAgent(makeWorld(setup), 0, { isResting: true }));
+  assert.equal(admittedIn(world)[1], '');
+  assert.match(rolloutOf(world).message ?? '', /all of its gateways are paused or in a dry run/);
+});
+
+test('a wave that never had a gateway is passed, which is said', () => {
+  const setup = setupOf({}, [[false], [false]]);
+  const world = begun(setup);
+  assert.deepEqual([rolloutOf(world).wave, admittedIn(world)], ['rest', [ALL, ALL]]);
+  assert.match(rolloutOf(world).message ?? '', /without gateways: canary/);
+});
+
+test('a fleet without gateways waits for one, and goes on when one is there', () => {
+  const setup = setupOf();
+  let world = begun(setup);
+  for (const index of [0, 1, 2]) world = withAgent(world, index, gone);
+  world = control(later(world, 9 * DEADLINE_MS), setup);
+  assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).stableCommit], ['Progressing', 'S']);
+  for (const index of [0, 1, 2]) world = withAgent(world, index, { createdAt: world.now });
+  world = control(sync(control(world, setup), 0, setup), setup);
+  for (const index of [1, 2]) world = sync(world, index, setup);
+  assert.equal(rolloutOf(control(world, setup)).phase, 'Complete');
+});
+
+test('a fleet that never had a gateway waits for none', () => {
+  const setup = setupOf();
+  let empty = makeWorld(setup);
+  for (const index of [0, 1, 2]) empty = withAgent(empty, index, gone);
+  assert.equal(rolloutOf(begun(setup, empty)).phase, 'Complete');
+});
+
+test('the last wave needs none of its own when those before it have shown that all is well', () => {
+  const setup = setupOf();
+  let world = control(sync(begun(setup), 0, setup), setup);
+  for (const index of [1, 2]) world = withAgent(world, index, gone);
+  world = control(world, setup);
+  assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).stableCommit], ['Complete', 'A']);
+});
+
+test('a share is taken of those that count, and of others when they are gone', () => {
+  const setup = setupOf({ waves: [{ name: 'canary', gateways: 1 }] }, [[true], [true], [true]]);
+  let world = begun(setup, withAgent(makeWorld(setup), 0, { isResting: true }));
+  assert.deepEqual(
+    rolloutOf(world).admission.map(({ members }) => members),
+    ['10', ALL],
+  );
+  world = control(withAgent(world, 1, gone), setup);
+  assert.deepEqual(rolloutOf(world).admission[0], { wave: 'canary', members: '20', admitted: ALL, gateways: 1 });
+  assert.equal(admittedIn(world)[1], '');
+});
+
+test('who takes the place of those that are gone is let in no sooner than a window is open', () => {
+  const setup = setupOf({ waves: [{ name: 'canary', gateways: 1 }] }, [[true], [true], [true]]);
+  const world = control({ ...withAgent(begun(setup), 0, gone), isOpen: false }, setup);
+  assert.deepEqual(rolloutOf(world).admission[0], { wave: 'canary', members: '10', admitted: '00', gateways: 1 });
+});
+
+test('a canary that takes the place of another one has to be well', () => {
+  const setup = setupOf({}, [[true], [true], [false]]);
+  let world = control(sync(begun(setup), 0, setup), setup);
+  const createdAt = world.now + 10;
+  world = later(withAgent(world, 1, { createdAt, notReadySince: createdAt, report: undefined, seen: undefined }), 20);
+  assert.equal(rolloutOf(control(world, setup)).wave, 'canary');
+  world = control(later(control(world, setup), 2 * DEADLINE_MS), setup);
+  assert.equal(rolloutOf(world).phase, 'Stopped');
+});
+
+test('one more that comes and never starts holds nobody up', () => {
+  const setup = setupOf({}, [[true], [true], [true], [false]]);
+  let world = begun(setup, withAgent(makeWorld(setup), 2, gone));
+  const createdAt = world.now + 10;
+  world = later(withAgent(world, 2, { createdAt, notReadySince: createdAt }), 20);
+  world = control(sync(sync(world, 0, setup), 1, setup), setup);
+  assert.equal(rolloutOf(world).wave, 'rest');
+});
+
+test('a wave on which the commit failed everywhere is not done, however many may fail', () => {
+  const setup = setupOf({ maxFailures: 5 });
+  const world = control(sync(begun(setup, makeWorld(setup), 'B'), 0, setup), setup);
+  assert.deepEqual([rolloutOf(world).phase, admittedIn(world)[1]], ['Stopped', '']);
+});
+
+test('a gateway that was not ready before is not verified, whatever its agent says', () => {
+  const setup = setupOf();
+  let world = sync(begun(setup, withAgent(makeWorld(setup), 0, { notReadySince: 0 })), 0, setup);
+  world = control(world, setup);
+  assert.deepEqual([rolloutOf(world).wave, rolloutOf(world).verified], ['canary', 0]);
+  assert.match(rolloutOf(world).message ?? '', /waits until one of g0 is ready/);
+  world = control(withAgent(world, 0, { notReadySince: undefined }), setup);
+  assert.equal(rolloutOf(world).wave, 'rest');
+});
+
+test('a canary that dies while the next wave waits is waited for again, and fails by the deadline', () => {
+  const setup = setupOf({ waves: [{ name: 'canary' }, { name: 'next', approval: true }] }, [
+    [true, false],
+    [false, true],
+  ]);
+  let world = control(sync(begun(setup), 0, setup), setup);
+  assert.equal(rolloutOf(world).phase, 'AwaitingApproval');
+  world = later(world, 5 * DEADLINE_MS);
+  world = control(withAgent(world, 0, { notReadySince: world.now - 1 }), setup);
+  assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).wave], ['Progressing', 'canary']);
+  world = control({ ...world, approved: 'A' }, setup);
+  assert.equal(admittedIn(world)[1], '');
+  const well = control(withAgent(world, 0, { notReadySince: undefined }), setup);
+  assert.deepEqual([rolloutOf(well).wave, admittedIn(well)[1]], ['next', ALL]);
+  assert.equal(rolloutOf(control(later(world, DEADLINE_MS), setup)).phase, 'Stopped');
+});

@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import {
+  apply,
+  type Commit,
+  control,
+  DEADLINE_MS,
+  deliver,
+  makeWorld,
+  type Plan,
+  read,
+  type Setup,
+  type World,
+  withAgent,
+} from './model.ts';
+
+const canary: Plan = { spec: { waves: [{ name: 'canary' }] }, fits: [[true], [false], [false]] };
+const pilot: Plan = { ...canary, spec: { waves: [{ name: 'pilot' }] } };
+const approved: Plan = { ...canary, spec: { waves: [{ name: 'pilot', approval: true }] } };
+const inserted: Plan = {
+  spec: { waves: [{ name: 'pilot' }, { name: 'canary' }] },
+  fits: [
+    [false, true],
+    [true, false],
+    [false, false],
+  ],
+};
+const none: Plan = { spec: {}, fits: [[], [], []] };
+
+const setupOf = (other: Plan, more: object = {}): Setup => ({
+  ...canary,
+  spec: { ...canary.spec, ...more },
+  others: [{ ...other, spec: { ...other.spec, ...more } }],
+  bad: ['B'],
+});
+const sync = (world: World, index: number, setup: Setup) =>
+  deliver(apply(read(world, index, setup), index, setup), index);
+const begun = (setup: Setup, commit: Commit = 'A') =>
+  control({ ...control(makeWorld(setup), setup), wanted: commit }, setup);
+const rolloutOf = ({ state }: World) => state?.rollout as NonNullable<World['state']>['rollout'];
+const admittedIn = (world: World) => rolloutOf(world).admission.map(({ admitted }) => admitted);
+const later = (world: World, ms: number): World => ({ ...world, now: world.now + ms });
+const edited = (world: World): World => ({ ...world, plan: 1, isEdited: true });
+
+/** The controller looks twice, since what it makes of an edit may depend on what it wrote before. */
+const twice = (world: World, setup: Setup): World => control(later(control(world, setup), 10), setup);
+
+suite('an edit of the waves lets in nobody', () => {
+  const cases: [title: string, plan: Plan, change: Partial<World>, phase: string][] = [
+    ['in a freeze, where the wave has another name', pilot, { isOpen: false }, 'AwaitingWindow'],
+    ['in a freeze, where there is one more before', inserted, { isOpen: false }, 'AwaitingWindow'],
+    ['in a freeze, where there are no more waves', none, { isOpen: false }, 'AwaitingWindow'],
+    ['where the first one waits for approval', approved, {}, 'AwaitingApproval'],
+    ['in a freeze, where another commit waits', pilot, { isOpen: false, wanted: 'C' }, 'AwaitingWindow'],
+  ];
+  for (const [title, plan, change, phase] of cases) {
+    test(title, () => {
+      const setup = setupOf(plan);
+      const world = twice({ ...edited(begun(setup)), ...change }, setup);
+      const { length } = admittedIn(world);
+      assert.deepEqual(
+        [rolloutOf(world).phase, admittedIn(world)],
+        [change.wanted ? 'Progressing' : phase, Array(length).fill('')],
+      );
+    });
+  }
+
+  test('while nobody knows what is newest, the first wave begins again', () => {
+    const setup = setupOf(pilot);
+    const world = twice({ ...edited(begun(setup)), wanted: undefined }, setup);
+    assert.deepEqual(
+      [rolloutOf(world).phase, rolloutOf(world).wave, admittedIn(world)[1]],
+      ['Progressing', 'pilot', ''],
+    );
+  });
+
+  test('a rollout that stopped stays so', () => {
+    const setup = setupOf(pilot);
+    let world = control(sync(begun(setup, 'B'), 0, setup), setup);
+    world = twice(edited(world), setup);
+    assert.deepEqual([rolloutOf(world).phase, admittedIn(world)], ['Stopped', ['', '']]);
+    assert.match(rolloutOf(world).message ?? '', /B failed on g0, and its waves were edited since/);
+  });
+
+  test('a wave of the same name remembers that it had gateways', () => {
+    const setup = setupOf({ ...canary, spec: { waves: [{ name: 'canary', gateways: '100%' }] } });
+    const world = twice(edited(withAgent(begun(setup), 0, { createdAt: undefined })), setup);
+    assert.deepEqual(admittedIn(world), ['', '']);
+  });
+});
+
+suite('the deadline', () => {
+  test('begins again with an edit, which may end a pause', () => {
+    const setup = setupOf(pilot);
+    const paused = later(begun(setup), 9 * DEADLINE_MS);
+    const world = control({ ...paused, isEdited: true }, setup);
+    assert.equal(rolloutOf(world).phase, 'Progressing');
+    assert.equal(rolloutOf(control(later(world, DEADLINE_MS), setup)).phase, 'Stopped');
+  });
+
+  test('of one that comes later is its own', () => {
+    const setup = setupOf(pilot);
+    let world = later(begun(setup), DEADLINE_MS / 2);
+    world = control(withAgent(world, 0, { createdAt: world.now, notReadySince: world.now }), setup);
+    world = control(later(world, DEADLINE_MS / 2), setup);
+    assert.equal(rolloutOf(world).phase, 'Progressing');
+    assert.equal(rolloutOf(control(later(world, DEADLINE_MS / 2), setup)).phase, 'Stopped');
+  });
+
+  test('comes though the canary is created again and again', () => {
+    const setup = setupOf(pilot);
+    let world = begun(setup);
+    for (let turn = 0; turn < 4; turn += 1) {
+      world = later(world, DEADLINE_MS / 2);
+      world = control(withAgent(world, 0, { createdAt: world.now, notReadySince: world.now }), setup);
+    }
+    assert.equal(rolloutOf(world).phase, 'Stopped');
+  });
+
+  test('comes though a canary that crashes again and again is well in between', () => {
+    const setup = setupOf(pilot);
+    const soaking = { ...setup, spec: { waves: [{ name: 'canary', soak: '1s' }] } };
+    let world = control(sync(begun(soaking), 0, soaking), soaking);
+    for (let turn = 0; turn < 4; turn += 1) {
+      world = control(withAgent(later(world, 50), 0, { notReadySince: world.now + 40 }), soaking);
+      world = later(world, DEADLINE_MS / 3);
+      world = control(withAgent(world, 0, turn === 3 ? {} : { notReadySince: undefined }), soaking);
+    }
+    assert.equal(rolloutOf(world).phase, 'Stopped');
+  });
+
+  test('counts for what is superseded, too', () => {
+    const setup = setupOf(pilot, { onFailure: 'Rollback' });
+    let world = control({ ...begun(setup), isOpen: false, wanted: 'C' }, setup);
+    assert.match(rolloutOf(world).message ?? '', /commit C waits: no window is open; commit A goes no further/);
+    world = control(later(world, DEADLINE_MS), setup);
+    assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).nextCommit], ['RollingBack', 'C']);
+    assert.match(
+      rolloutOf(world).message ?? '',
+      /commit C waits: .*; all gateways go back to commit S, since A failed on g0/,
+    );
+  });
+});
+
+test('what was given up stays so while other commits come and go', () => {
+  const setup = setupOf(pilot);
+  let world = control(sync(begun(setup, 'B'), 0, setup), setup);
+  world = control({ ...world, wanted: 'C' }, setup);
+  world = control({ ...world, wanted: 'B' }, setup);
+  assert.deepEqual([rolloutOf(world).commit, rolloutOf(world).nextCommit], ['C', 'B']);
+  assert.equal(rolloutOf(control({ ...world, retry: 'B' }, setup)).commit, 'B');
+});
+
+suite('a rollback', () => {
+  test('is over when those are back that the commit broke', () => {
+    const setup = setupOf(pilot);
+    let world = sync(begun(setup), 0, setup);
+    world = withAgent(world, 0, { notReadySince: world.now - 2000 });
+    world = control(later({ ...world, rollback: 'previous' }, 1500), setup);
+    for (const index of [1, 2]) world = sync(world, index, setup);
+    world = control(world, setup);
+    assert.equal(rolloutOf(world).phase, 'RollingBack');
+    assert.match(rolloutOf(world).message ?? '', /waiting for g0/);
+    world = control(sync(world, 0, setup), setup);
+    assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).verified], ['RolledBack', 3]);
+    assert.match(rolloutOf(world).message ?? '', /^the gateways are back on commit S/);
+  });
+
+  test('waits for none that came since', () => {
+    const setup = setupOf(pilot);
+    let world = control({ ...begun(setup), rollback: 'previous' }, setup);
+    world = later(withAgent(world, 2, { createdAt: world.now + 1, notReadySince: world.now + 1 }), 5);
+    for (const index of [0, 1]) world = sync(world, index, setup);
+    assert.equal(rolloutOf(control(world, setup)).phase, 'RolledBack');
+  });
+});
