@@ -116,7 +116,7 @@ function whyMissing({ metadata }: Pod, { namespace }: NamespaceSurvey, whole: Su
     return { says: 'it was created before the webhook', todo: again };
   return {
     says: 'injection was not available when it was created',
-    todo: `see above what injection lacks, then ${again}`,
+    todo: `${again}; if it has none again, see what injection lacks above`,
   };
 }
 

@@ -5,7 +5,7 @@ import { checkNamespace } from './check-namespace.ts';
 import { checkOperator } from './check-operator.ts';
 import { checkPod, gatewayPodsOf } from './check-pod.ts';
 import { checkRights } from './check-rights.ts';
-import { type Finding, failed, type Level, type Section, seenOr } from './finding.ts';
+import { type Finding, failed, type Level, ok, type Section, seenOr } from './finding.ts';
 import type { NamespaceSurvey, Survey } from './survey.ts';
 
 /** What the checks found. Plain data: it is what `--output json` prints. */
@@ -58,8 +58,25 @@ function sectionsOf(namespace: NamespaceSurvey, survey: Survey): Section[] {
     ...wanted.map((each) =>
       section(`GatewaySync ${name}/${each.metadata.name}`, checkGatewaySync(each, namespace, survey)),
     ),
-    ...gatewayPodsOf(namespace).map((pod) =>
-      section(`Pod ${name}/${pod.metadata.name}`, checkPod(pod, namespace, survey)),
-    ),
+    ...podSections(namespace, survey),
+  ];
+}
+
+/** Gateways in order that are shown one by one; more of them are one line. */
+const SHOWN = 3;
+
+function podSections(namespace: NamespaceSurvey, survey: Survey): Section[] {
+  const { name } = namespace;
+  const sections = gatewayPodsOf(namespace).map((pod) => ({
+    title: `Pod ${name}/${pod.metadata.name}`,
+    findings: checkPod(pod, namespace, survey),
+  }));
+  const isFine = ({ findings }: Section) => findings.every(({ level }) => level === 'ok');
+  const fine = sections.filter(isFine);
+  if (fine.length <= SHOWN) return sections;
+  const says = `${fine.length} gateways have their sidecar, are ready, and report no problem`;
+  return [
+    ...sections.filter((section) => !isFine(section)),
+    { title: `Pods ${name}`, findings: [ok('pods/fine', says)] },
   ];
 }

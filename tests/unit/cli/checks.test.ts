@@ -187,6 +187,20 @@ suite('doctor names', () => {
   });
 });
 
+test('many gateways in order are one line, next to those that are not', () => {
+  const named = (name: string, changes: object) => {
+    const made = pod(NOON, withSidecar);
+    return { ...made, ...changes, metadata: { ...made.metadata, name } };
+  };
+  const user = { spec: { ...withSidecar.spec, securityContext: { runAsUser: 1 } } };
+  const names = Array.from({ length: 1000 }, (_, index) => `till-${index}`);
+  const reports = names.map((name) => ({ metadata: { name }, status: { podUID: 'u', state: 'Synced' } }));
+  const given = { pods: seen(names.map((name) => named(name, user))), reports: seen(reports.slice(1)) };
+  assert.match(find('pods/fine', { namespace: given })?.says ?? '', /^999 gateways have their sidecar/);
+  assert.equal(find('report/there', { namespace: given })?.level, 'warning');
+  assert.equal(find('report/synced', { namespace: given }), undefined);
+});
+
 test('selectors fit labels as those of Kubernetes do', () => {
   const labels = { a: '1', b: '2' };
   const rows: [LabelSelector, boolean][] = [
