@@ -26,6 +26,7 @@ export function checkNamespace(survey: NamespaceSurvey, whole: Survey): Finding[
     ...unseen('namespace/reports', `the SyncReports in ${name}`, survey.reports),
     ...checkSelector(survey, whole),
     ...checkBindings(survey, whole),
+    ...checkReceiverRights(survey, whole),
     ...checkWorkloads(survey),
     ...checkDenied(survey),
     ...checkEgress(survey),
@@ -124,6 +125,22 @@ function checkBindings(survey: NamespaceSurvey, whole: Survey): Finding[] {
       page,
     }),
   ];
+}
+
+/** Without the right to annotate, a receiver answers 503 to every delivery. */
+function checkReceiverRights({ name, roleBindings }: NamespaceSurvey, { cluster, operator }: Survey): Finding[] {
+  const check = 'namespace/receiver-rights';
+  const { receiverBindings } = cluster;
+  if (roleBindings.kind === 'hidden' || receiverBindings.kind === 'hidden') return [];
+  const bound = [...roleBindings.value, ...receiverBindings.value].map(({ roleRef }) => roleRef.name);
+  return componentsOf(operator, 'receiver')
+    .filter(({ metadata }) => !bound.includes(metadata.name))
+    .map(({ metadata }) =>
+      failed(check, `no binding lets the receiver ${metadata.name} annotate GatewaySyncs in ${name}`, {
+        todo: 'install the chart again; with controller.watchNamespaces, name the namespace there',
+        page: 'how-to/troubleshooting-webhooks.md#5xx-not-stored-with-retry-after',
+      }),
+    );
 }
 
 /** An annotation of the workload itself is none of its pods. */

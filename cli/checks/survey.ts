@@ -42,6 +42,8 @@ export interface ClusterSurvey {
   policies: Look<Policy[]>;
   policyBindings: Look<PolicyBinding[]>;
   agentRole: Look<Role | undefined>;
+  /** Those that bind a ClusterRole of the receiver. */
+  receiverBindings: Look<RoleBinding[]>;
 }
 
 export interface OperatorSurvey {

@@ -61,22 +61,26 @@ async function surveyCluster(access: Access): Promise<ClusterSurvey> {
   // First by itself: where it fails, nothing else is asked.
   const server = await look(() => client.get<{ gitVersion: string }>('/version'));
   const over = <T>(kind: string) => lookOver<T>(access, groupPath(ADMISSION, kind));
-  const [groupVersions, resources, crds, webhooks, policies, policyBindings, agentRole] = await Promise.all([
-    look(() => discovered<{ versions: { version: string }[] }>(access, `/apis/${GROUP}`)),
-    look(() => discovered<{ resources: { name: string }[] }>(access, `/apis/${API_VERSION}`)),
-    lookOver<CustomResourceDefinition>(access, groupPath('apiextensions.k8s.io/v1', 'customresourcedefinitions'), {
-      keep: ({ metadata }) => metadata.name.endsWith(`.${GROUP}`),
-    }),
-    over<WebhookConfiguration>('mutatingwebhookconfigurations'),
-    over<Policy>('validatingadmissionpolicies'),
-    over<PolicyBinding>('validatingadmissionpolicybindings'),
-    lookAt<Role>(access, groupPath(RBAC, 'clusterroles', undefined, AGENT_CLUSTER_ROLE)),
-  ]);
+  const [groupVersions, resources, crds, webhooks, policies, policyBindings, agentRole, receiverBindings] =
+    await Promise.all([
+      look(() => discovered<{ versions: { version: string }[] }>(access, `/apis/${GROUP}`)),
+      look(() => discovered<{ resources: { name: string }[] }>(access, `/apis/${API_VERSION}`)),
+      lookOver<CustomResourceDefinition>(access, groupPath('apiextensions.k8s.io/v1', 'customresourcedefinitions'), {
+        keep: ({ metadata }) => metadata.name.endsWith(`.${GROUP}`),
+      }),
+      over<WebhookConfiguration>('mutatingwebhookconfigurations'),
+      over<Policy>('validatingadmissionpolicies'),
+      over<PolicyBinding>('validatingadmissionpolicybindings'),
+      lookAt<Role>(access, groupPath(RBAC, 'clusterroles', undefined, AGENT_CLUSTER_ROLE)),
+      lookOver<RoleBinding>(access, groupPath(RBAC, 'clusterrolebindings'), {
+        query: { labelSelector: 'app.kubernetes.io/component=receiver' },
+      }),
+    ]);
   return {
     server,
     groupVersions: map(groupVersions, (group) => (group?.versions ?? []).map((each) => each.version)),
     resources: map(resources, (found) => (found?.resources ?? []).map(({ name }) => name)),
-    ...{ crds, webhooks, policies, policyBindings, agentRole },
+    ...{ crds, webhooks, policies, policyBindings, agentRole, receiverBindings },
   };
 }
 

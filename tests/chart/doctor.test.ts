@@ -62,6 +62,7 @@ function installed(objects: Rendered[]): Survey {
       webhooks: seen(webhooks),
       policies: seen(of('ValidatingAdmissionPolicy')),
       policyBindings: seen(of('ValidatingAdmissionPolicyBinding')),
+      receiverBindings: seen(of('ClusterRoleBinding')),
       agentRole: seen(of('ClusterRole').find(({ metadata }) => metadata.name === 'sync-agent')),
     },
     operator: { deployments: seen(components), lookedIn: undefined, places: { [NAMESPACE]: place } },

@@ -116,6 +116,11 @@ export const INJECTION_FAULTS: readonly Fault[] = [
     ...{ check: 'rights/cluster-role', says: /does not allow create syncreports, update syncreports/ },
   },
   {
+    name: 'a receiver that may not annotate',
+    change: [{ remove: `${at.clusterRoleBindings}/stoker-operator-receiver` }],
+    ...{ check: 'namespace/receiver-rights', says: /no binding lets the receiver stoker-operator-receiver annotate/ },
+  },
+  {
     name: 'a policy that is gone',
     change: [{ remove: `${at.policies}/stoker-operator-agent` }],
     ...{ check: 'policies/installed', says: /no ValidatingAdmissionPolicy stoker-operator-agent/ },

@@ -19,6 +19,7 @@ export const at = {
   policies: groupPath(ADMISSION, 'validatingadmissionpolicies'),
   policyBindings: groupPath(ADMISSION, 'validatingadmissionpolicybindings'),
   clusterRoles: groupPath(RBAC, 'clusterroles'),
+  clusterRoleBindings: groupPath(RBAC, 'clusterrolebindings'),
   roleBindings: groupPath(RBAC, 'rolebindings', GATEWAYS),
   networkPolicies: (namespace = GATEWAYS) => groupPath('networking.k8s.io/v1', 'networkpolicies', namespace),
   gatewaySyncs: (namespace = GATEWAYS) => gatewaySyncPath(namespace),
@@ -120,6 +121,13 @@ export function operatorObjects(caBundle: string): [string, object][] {
           { apiGroups: ['sync.io'], resources: ['gatewaysyncs'], verbs: ['get', 'list', 'watch'] },
           { apiGroups: ['sync.io'], resources: ['syncreports'], verbs: ['get', 'create', 'update', 'patch'] },
         ],
+      },
+    ],
+    [
+      at.clusterRoleBindings,
+      {
+        metadata: { name: 'stoker-operator-receiver', labels: labelsOf('receiver') },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'stoker-operator-receiver' },
       },
     ],
     ...policies.flatMap((name): [string, object][] => [

@@ -14,6 +14,7 @@ const cluster: ClusterSurvey = {
   groupVersions: seen(['v1alpha1']),
   resources: seen(['gatewaysyncs', 'syncreports']),
   ...{ crds: seen([]), webhooks: seen([]), policies: seen([]), policyBindings: seen([]), agentRole: seen(undefined) },
+  receiverBindings: seen([]),
 };
 
 const namespace: NamespaceSurvey = {
