@@ -1,5 +1,6 @@
 import { approve } from './approve.ts';
 import type { Command } from './command.ts';
+import { doctor } from './doctor.ts';
 import { history } from './history.ts';
 import { pause, resume } from './pause.ts';
 import { retry } from './retry.ts';
@@ -9,4 +10,15 @@ import { sync } from './sync.ts';
 import { trace } from './trace.ts';
 
 /** Every command, in the order of the help: a new one is a file next to this one, and a line here. */
-export const COMMANDS: readonly Command[] = [status, sync, trace, history, pause, resume, approve, rollback, retry];
+export const COMMANDS: readonly Command[] = [
+  status,
+  sync,
+  trace,
+  doctor,
+  history,
+  pause,
+  resume,
+  approve,
+  rollback,
+  retry,
+];

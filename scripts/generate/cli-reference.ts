@@ -36,6 +36,7 @@ const introduction = [
   '| to | you need |',
   '|---|---|',
   '| see | `get` and `list` on `gatewaysyncs`: the role `view`. Waves and traces need `list` on `syncreports`, `pods` and `events` as well, and leave out what you may not read |',
+  '| doctor | whatever you have: it says what it may not look at. `view` in the whole cluster, and `get` and `list` on ClusterRoles, webhook configurations, policies and CRDs, show everything but Secrets |',
   '| pause, resume, sync | `patch` on `gatewaysyncs`: the role `edit` |',
   '| approve, roll back, retry | the same, and the verb `approve` if [`rollout.approverRole.enabled`](../how-to/approve-a-rollout.md#who-may-approve) is set |',
   '',

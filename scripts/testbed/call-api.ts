@@ -5,7 +5,7 @@ import type { ServerDetails } from './cluster-access.ts';
 
 /** A call to an API server. */
 export interface ApiCall {
-  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Below the server, such as `/api/v1/pods`. */
   path: string;
   query?: Record<string, string>;

@@ -1,0 +1,97 @@
+import { API_VERSION, GATEWAY_SYNC, GROUP, SYNC_REPORT, VERSION } from '../../shared/api/group.ts';
+import { type Finding, failed, ok, seenOr, unseen, warning } from './finding.ts';
+import type { CustomResourceDefinition } from './objects.ts';
+import type { ClusterSurvey } from './survey.ts';
+
+/** The first minor version of Kubernetes 1 that the chart installs in. */
+const LEAST_MINOR = 30;
+const UPGRADING = 'how-to/upgrading.md';
+
+/** Checks what everything else needs: the API server and the CRDs. */
+export function checkCluster(survey: ClusterSurvey): Finding[] {
+  return [...checkServer(survey), ...checkGroup(survey)];
+}
+
+function checkServer({ server }: ClusterSurvey): Finding[] {
+  if (server.kind === 'hidden') return unseen('cluster/version', 'the version of the API server', server);
+  const { gitVersion } = server.value;
+  const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(gitVersion) ?? [];
+  if (Number(major) > 1 || Number(minor) >= LEAST_MINOR)
+    return [ok('cluster/version', `the API server answers: Kubernetes ${gitVersion}`)];
+  return [
+    failed('cluster/version', `Kubernetes ${gitVersion} is too old for the operator`, {
+      todo: `upgrade the cluster to 1.${LEAST_MINOR} or newer`,
+      page: 'how-to/installation.md',
+    }),
+  ];
+}
+
+function checkGroup({ groupVersions, resources, crds }: ClusterSurvey): Finding[] {
+  const versions = seenOr(groupVersions, []);
+  if (groupVersions.kind === 'hidden') return unseen('crds/served', `the API group ${GROUP}`, groupVersions);
+  if (versions.length === 0)
+    return [
+      failed('crds/installed', `the CRDs of the operator are not installed: the cluster knows no ${GROUP}`, {
+        todo: 'install the chart, or set crds.install',
+        page: 'how-to/installation.md',
+      }),
+    ];
+  if (!versions.includes(VERSION))
+    return [
+      failed('crds/served', `the CRDs serve ${versions.join(', ')}, and this plugin knows ${VERSION}`, {
+        todo: 'use the plugin of the release that is installed',
+        page: UPGRADING,
+      }),
+    ];
+  const missing = [GATEWAY_SYNC, SYNC_REPORT].filter(({ plural }) => !seenOr(resources, [plural]).includes(plural));
+  if (missing.length > 0)
+    return [
+      failed('crds/installed', `the CRD ${missing.map(({ plural }) => `${plural}.${GROUP}`).join(', ')} is missing`, {
+        todo: 'install the CRDs of the chart again',
+        page: UPGRADING,
+      }),
+    ];
+  return [
+    ok('crds/installed', `the CRDs serve ${API_VERSION}`),
+    ...unseen('crds/schema', 'CustomResourceDefinitions', crds),
+    ...seenOr(crds, []).flatMap(checkSchema),
+  ];
+}
+
+/** Fields that came with the newest release: a CRD without them is older than this plugin. */
+const NEWEST: Record<string, readonly (readonly string[])[]> = {
+  [`${GATEWAY_SYNC.plural}.${GROUP}`]: [
+    ['spec', 'rollout', 'waves'],
+    ['spec', 'git', 'commitStatus'],
+    ['spec', 'gateway', 'verify'],
+    ['status', 'rollout', 'waitsFor'],
+  ],
+  [`${SYNC_REPORT.plural}.${GROUP}`]: [['status', 'verification']],
+};
+
+function checkSchema({ metadata, spec, status }: CustomResourceDefinition): Finding[] {
+  const established = status?.conditions?.find(({ type }) => type === 'Established');
+  const conflict = status?.conditions?.find(({ type, status: is }) => type === 'NamesAccepted' && is === 'False');
+  if (established?.status !== 'True' || conflict)
+    return [
+      failed(
+        'crds/established',
+        `the CRD ${metadata.name} is not in effect: ${conflict?.message ?? 'not established'}`,
+        {
+          todo: 'look at its conditions: another CRD may have its names',
+          page: UPGRADING,
+        },
+      ),
+    ];
+  const schema = spec.versions.find(({ name }) => name === VERSION)?.schema?.openAPIV3Schema;
+  const unknown = (NEWEST[metadata.name] ?? []).filter(
+    (path) => !path.reduce((at: typeof schema, key) => at?.properties?.[key], schema),
+  );
+  if (unknown.length === 0) return [ok('crds/schema', `the CRD ${metadata.name} is of the release of this plugin`)];
+  return [
+    warning('crds/schema', `the CRD ${metadata.name} is older than this plugin: it has no ${unknown[0]?.join('.')}`, {
+      todo: 'upgrade the chart with crds.install, or apply the CRDs of the release',
+      page: UPGRADING,
+    }),
+  ];
+}

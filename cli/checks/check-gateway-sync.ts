@@ -1,0 +1,152 @@
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import type { RequestOutcome } from '../../shared/api/gateway-sync-status.ts';
+import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
+import { checkConditions } from './check-conditions.ts';
+import { componentsOf } from './check-operator.ts';
+import { checkSecrets } from './check-secrets.ts';
+import { type Finding, failed, ok, warning } from './finding.ts';
+import type { NamespaceSurvey, Survey } from './survey.ts';
+
+/** What a controller that works takes at most to look at a resource, in milliseconds. */
+const LOOK_MS = 60_000;
+const CONDITIONS = 'reference/conditions.md';
+const REQUESTS = 'explanation/requests.md';
+
+/** Checks one GatewaySync: what the controller says of it, what it names, and what came of the last webhook. */
+export function checkGatewaySync(gatewaySync: GatewaySync, namespace: NamespaceSurvey, survey: Survey): Finding[] {
+  return [
+    ...checkSeen(gatewaySync, survey.now),
+    ...checkConditions(gatewaySync),
+    ...checkSecrets(gatewaySync, namespace),
+    ...checkRest(gatewaySync),
+    ...checkSources(gatewaySync, survey),
+    ...checkIntents(gatewaySync, survey.now),
+    ...checkRollout(gatewaySync),
+  ];
+}
+
+function checkSeen({ metadata, status }: GatewaySync, now: number): Finding[] {
+  const check = 'gatewaysync/seen';
+  const todo = 'see above whether a controller leads and watches this namespace, then look at its log';
+  const isNew = now - Date.parse(metadata.creationTimestamp) < LOOK_MS;
+  const level = isNew ? warning : failed;
+  if (status?.observedGeneration === undefined)
+    return [level(check, 'no controller has looked at it yet', { todo, page: CONDITIONS })];
+  if (status.observedGeneration === metadata.generation) return [];
+  const says = `the controller has not seen the latest change: it saw ${status.observedGeneration} of ${metadata.generation}`;
+  return [warning(check, says, { todo: `wait; if it lasts, ${todo}`, page: CONDITIONS })];
+}
+
+/** What somebody has told to rest. */
+function checkRest({ spec, status }: GatewaySync): Finding[] {
+  const page = CONDITIONS;
+  const { defaults, profiles } = spec.sync;
+  const isSaid = status?.conditions?.some(({ reason }) => reason === 'Paused') ?? false;
+  const resting = (key: 'paused' | 'dryRun') =>
+    Object.entries(profiles).flatMap(([name, profile]) => ((profile[key] ?? defaults[key]) ? [name] : []));
+  const [paused, dry] = [resting('paused'), resting('dryRun')];
+  return [
+    ...(spec.paused && !isSaid
+      ? [warning('gatewaysync/paused', 'it is paused: nothing changes', { todo: 'kubectl gs resume', page })]
+      : []),
+    ...(paused.length > 0
+      ? [
+          warning('gatewaysync/paused-profile', `paused profiles: ${paused.join(', ')}`, {
+            ...{ todo: 'remove paused from them in spec.sync', page },
+          }),
+        ]
+      : []),
+    ...(dry.length > 0
+      ? [
+          warning('gatewaysync/dry-run', `profiles that only report: ${dry.join(', ')}`, {
+            ...{ todo: 'remove dryRun from them in spec.sync', page },
+          }),
+        ]
+      : []),
+  ];
+}
+
+function checkSources({ spec }: GatewaySync, { operator }: Survey): Finding[] {
+  if (spec.polling.enabled || operator.deployments.kind === 'hidden' || operator.lookedIn) return [];
+  if (componentsOf(operator, 'receiver').length > 0) return [];
+  return [
+    failed('gatewaysync/polling', 'nothing finds changes: polling is off, and no receiver is installed', {
+      todo: 'set spec.polling.enabled, or the chart value webhookReceiver.enabled',
+      page: 'how-to/migrating-from-polling.md',
+    }),
+  ];
+}
+
+const WORDS: Record<Exclude<RequestOutcome, 'Applied' | 'Superseded'>, { todo: string; isFault: boolean }> = {
+  Pending: { todo: 'wait: the host does not show the ref yet', isFault: false },
+  Ignored: { todo: 'see spec.webhook.allowedRefs, and what may be asked for', isFault: false },
+  Failed: { todo: 'ask for a ref that exists: kubectl gs sync NAME --ref R', isFault: true },
+};
+
+function checkIntents(gatewaySync: GatewaySync, now: number): Finding[] {
+  const { lastRequest, lastPush } = gatewaySync.status ?? {};
+  return [...outcome('request', lastRequest), ...outcome('push', lastPush), ...checkUnhandled(gatewaySync, now)];
+}
+
+function outcome(
+  kind: 'request' | 'push',
+  echo: { ref: string; outcome: RequestOutcome; message?: string | undefined } | undefined,
+): Finding[] {
+  if (!echo) return [];
+  const check = `gatewaysync/${kind}`;
+  const says = `the last ${kind}, for ${echo.ref}, was`;
+  if (echo.outcome === 'Applied' || echo.outcome === 'Superseded')
+    return [ok(check, `${says} ${echo.outcome.toLowerCase()}`)];
+  const { todo, isFault } = WORDS[echo.outcome];
+  const words = echo.outcome === 'Pending' ? 'stored, and waits' : echo.outcome.toLowerCase();
+  const make = isFault ? failed : warning;
+  return [make(check, `${says} ${words}${echo.message ? `: ${echo.message}` : ''}`, { todo, page: REQUESTS })];
+}
+
+/** A request in the annotations that the controller has not echoed. */
+function checkUnhandled({ metadata, status }: GatewaySync, now: number): Finding[] {
+  const { annotations = {} } = metadata;
+  const id = annotations[REQUEST_ANNOTATIONS.requestId];
+  const at = annotations[REQUEST_ANNOTATIONS.requestedAt] ?? '';
+  const ref = annotations[REQUEST_ANNOTATIONS.requestedRef];
+  const check = 'gatewaysync/request-unhandled';
+  if (ref !== undefined && Number.isNaN(Date.parse(at)))
+    return [
+      failed(check, `${REQUEST_ANNOTATIONS.requestedAt} is no time, so the request for ${ref} counts for nothing`, {
+        todo: 'ask with kubectl gs sync, which sets both',
+        page: 'reference/annotations.md',
+      }),
+    ];
+  const isHandled = id === undefined || status?.lastRequest?.id === id || Date.parse(at) > now - 5_000;
+  if (isHandled) return [];
+  return [
+    warning(check, `the controller has not handled the request ${id} for ${ref ?? 'nothing'}`, {
+      todo: 'wait; if it lasts, see above whether a controller leads',
+      page: REQUESTS,
+    }),
+  ];
+}
+
+/** Waits that the condition RolledOut does not name. */
+function checkRollout({ status }: GatewaySync): Finding[] {
+  const { waitsFor, message = '', nextCommit } = status?.rollout ?? {};
+  const page = 'explanation/rollouts.md';
+  if (waitsFor === 'Agents')
+    return [
+      warning('rollout/agents', `the rollout waits for newer agents: ${message}`, {
+        ...{ todo: 'delete the pods with an old agent, so that they come back with the new one', page },
+      }),
+    ];
+  if (waitsFor === 'Retry')
+    return [
+      warning('rollout/retry', `a commit that was given up is not tried again: ${message}`, {
+        ...{ todo: 'kubectl gs retry, or push a commit that is right', page: 'how-to/roll-back.md' },
+      }),
+    ];
+  if (waitsFor === undefined || !nextCommit) return [];
+  return [
+    warning('rollout/next', `a newer commit, ${nextCommit.slice(0, 8)}, waits for ${waitsFor.toLowerCase()}`, {
+      ...{ todo: waitsFor === 'Approval' ? 'kubectl gs approve' : 'wait until the window opens', page },
+    }),
+  ];
+}

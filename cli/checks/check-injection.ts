@@ -1,0 +1,175 @@
+import { X509Certificate } from 'node:crypto';
+import { componentsOf, programOf } from './check-operator.ts';
+import { hasEndpoint } from './check-receiver.ts';
+import { type Finding, failed, ok, seenOr, unseen, warning } from './finding.ts';
+import { fits, variableOf, type Webhook, type WebhookConfiguration } from './objects.ts';
+import type { OperatorPlace, Survey } from './survey.ts';
+
+const INJECTION = 'how-to/troubleshooting-injection.md';
+const UNREACHABLE = 'how-to/unreachable-webhook.md';
+
+/** Name of the webhook in the configuration of the chart. */
+const WEBHOOK_NAME = 'inject.sync.io';
+
+/** A webhook of the operator, and the configuration that it is in. */
+export interface Injector {
+  webhook: Webhook;
+  configuration: WebhookConfiguration;
+}
+
+/** The webhooks that inject the sidecar, as far as they may be seen. */
+export const injectorsOf = ({ cluster }: Survey): Injector[] =>
+  seenOr(cluster.webhooks, []).flatMap((configuration) =>
+    (configuration.webhooks ?? [])
+      .filter(({ name }) => name === WEBHOOK_NAME)
+      .map((webhook) => ({ webhook, configuration })),
+  );
+
+/** Checks that the API server calls the controller for annotated pods, reaches it and trusts it. */
+export function checkInjection(survey: Survey): Finding[] {
+  const { webhooks } = survey.cluster;
+  if (webhooks.kind === 'hidden') return unseen('webhook/installed', 'MutatingWebhookConfigurations', webhooks);
+  const injectors = injectorsOf(survey);
+  if (injectors.length === 0) return [absent(survey)];
+  return injectors.flatMap((injector) => [
+    ...checkAuthority(injector, survey.now),
+    ...checkRules(injector),
+    ...checkReach(injector, survey),
+  ]);
+}
+
+function absent({ operator }: Survey): Finding {
+  const controllers = componentsOf(operator, 'controller');
+  const isOff = controllers.some((controller) => variableOf(programOf(controller), 'WEBHOOK_PORT') === '0');
+  const says = 'no webhook injects the sidecar';
+  return isOff
+    ? warning('webhook/installed', `${says}: webhook.enabled is false`, {
+        todo: 'set webhook.enabled, or add the sidecar to your pods yourself',
+        page: 'explanation/injection.md',
+      })
+    : failed('webhook/installed', `${says}: there is no MutatingWebhookConfiguration with ${WEBHOOK_NAME}`, {
+        todo: 'install the chart again: somebody deleted it',
+        page: INJECTION,
+      });
+}
+
+function checkAuthority({ webhook, configuration }: Injector, now: number): Finding[] {
+  const { name, annotations = {} } = configuration.metadata;
+  const check = 'webhook/ca-bundle';
+  const source = annotations['cert-manager.io/inject-ca-from'];
+  const todo = source
+    ? `look at the Certificate ${source} and at the log of cert-manager's cainjector`
+    : "look at the controller's log for 'certificate of the admission endpoint not checked'";
+  const fail = (says: string) => [failed(check, `${name} ${says}`, { todo, page: INJECTION })];
+  const { caBundle } = webhook.clientConfig;
+  if (!caBundle) return fail('has no caBundle: the API server trusts no answer of the controller');
+  const ends = endsOf(caBundle);
+  if (ends.length === 0) return fail('has a caBundle that is no certificate');
+  const last = Math.max(...ends);
+  if (last < now) return fail(`has a caBundle that ended on ${new Date(last).toISOString()}`);
+  return [ok(check, `${name} has the CA of the controller`)];
+}
+
+/** When each certificate of a bundle ends: while one CA replaces another there are two. */
+function endsOf(caBundle: string): number[] {
+  const pem = Buffer.from(caBundle, 'base64').toString();
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
+  try {
+    return blocks.map((block) => Date.parse(new X509Certificate(block).validTo));
+  } catch {
+    return [];
+  }
+}
+
+function checkRules({ webhook, configuration: { metadata } }: Injector): Finding[] {
+  const asksForPods = (webhook.rules ?? []).some(
+    ({ apiGroups, resources, operations }) =>
+      (apiGroups.includes('') || apiGroups.includes('*')) &&
+      (resources.includes('pods') || resources.includes('*')) &&
+      (operations.includes('CREATE') || operations.includes('*')),
+  );
+  if (!asksForPods)
+    return [
+      failed('webhook/rules', `${metadata.name} is not called when pods are created`, {
+        todo: 'install the chart again: somebody changed its rules',
+        page: INJECTION,
+      }),
+    ];
+  const takesSystem = fits(webhook.namespaceSelector ?? {}, { 'kubernetes.io/metadata.name': 'kube-system' });
+  if (takesSystem)
+    return [
+      warning('webhook/selector', `${metadata.name} is called in kube-system, too`, {
+        todo: 'install the chart again: its namespaceSelector leaves kube-system and kube-node-lease out',
+        page: 'explanation/injection.md',
+      }),
+    ];
+  return [ok('webhook/rules', `${metadata.name} is called for the pods that ask for the sidecar`)];
+}
+
+function checkReach({ webhook, configuration: { metadata } }: Injector, { operator }: Survey): Finding[] {
+  const { service } = webhook.clientConfig;
+  const isStrict = webhook.failurePolicy === 'Fail';
+  const effect = isStrict
+    ? 'pods with the annotation are refused (failurePolicy is Fail)'
+    : 'pods start without the sidecar (failurePolicy is Ignore)';
+  if (!service) return [ok('webhook/endpoint', `${metadata.name} calls ${webhook.clientConfig.url ?? 'nothing'}`)];
+  const place = operator.places[service.namespace];
+  const address = `${service.namespace}/${service.name}`;
+  if (!place) return [];
+  const { services, endpoints } = place;
+  if (services.kind === 'hidden') return unseen('webhook/service', `the Services in ${service.namespace}`, services);
+  const found = services.value.find(({ metadata: { name } }) => name === service.name);
+  const fail = (check: string, says: string, todo: string) => [
+    failed(check, `${says}: ${effect}`, { todo, page: UNREACHABLE }),
+  ];
+  if (!found)
+    return fail(
+      'webhook/service',
+      `${metadata.name} calls the Service ${address}, which does not exist`,
+      'install the chart again',
+    );
+  const { port = 443 } = service;
+  if (!found.spec.ports?.some((each) => each.port === port))
+    return fail(
+      'webhook/service',
+      `${metadata.name} calls port ${port} of ${address}, which has none`,
+      'install the chart again',
+    );
+  if (endpoints.kind === 'hidden')
+    return unseen('webhook/endpoint', `the EndpointSlices in ${service.namespace}`, endpoints);
+  if (!hasEndpoint(endpoints.value, service.name))
+    return fail(
+      'webhook/endpoint',
+      `the Service ${address} has no pod that is ready`,
+      'see above why the controller is not ready',
+    );
+  return [
+    ok('webhook/endpoint', `the Service ${address} has pods${isStrict ? '; without them, pods would be refused' : ''}`),
+    ...checkPolicies(place, service.namespace),
+  ];
+}
+
+/** A policy that closes the port of the webhook cannot be told from one that lets the API server in: only a hint. */
+function checkPolicies({ networkPolicies, pods }: OperatorPlace, namespace: string): Finding[] {
+  if (networkPolicies.kind === 'hidden')
+    return unseen('webhook/network-policy', `the NetworkPolicies in ${namespace}`, networkPolicies);
+  const controllers = seenOr(pods, []).filter(
+    ({ metadata }) => metadata.labels?.['app.kubernetes.io/component'] === 'controller',
+  );
+  const own = networkPolicies.value.filter(
+    ({ spec: { podSelector, policyTypes = ['Ingress'] } }) =>
+      policyTypes.includes('Ingress') && controllers.some(({ metadata }) => fits(podSelector, metadata.labels)),
+  );
+  const lets = own.some(({ spec: { ingress = [] } }) =>
+    ingress.some(
+      ({ ports }) => !ports || ports.some(({ port }) => port === undefined || port === 'webhook' || port === 9443),
+    ),
+  );
+  if (own.length === 0 || lets) return [];
+  return [
+    warning('webhook/network-policy', `NetworkPolicies of ${namespace} may keep the API server from the controller`, {
+      todo: `let port 9443 in: ${own.map(({ metadata }) => metadata.name).join(', ')} do not name it`,
+      page: UNREACHABLE,
+    }),
+  ];
+}

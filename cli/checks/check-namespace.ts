@@ -1,0 +1,190 @@
+import { AGENT_CLUSTER_ROLE, agentRoleBindingName, POD_ANNOTATIONS } from '../../shared/api/names.ts';
+import { injectorsOf } from './check-injection.ts';
+import { componentsOf, watchedBy } from './check-operator.ts';
+import { gatewayPodsOf, hasSidecar, resourceOf } from './check-pod.ts';
+import { bindsAgents } from './check-rights.ts';
+import { type Finding, failed, ok, seenOr, unseen, warning } from './finding.ts';
+import { fits, type Pod } from './objects.ts';
+import type { NamespaceSurvey, Survey } from './survey.ts';
+
+const INJECTION = 'how-to/troubleshooting-injection.md';
+
+/** Checks a namespace: whether the operator looks after it, and what in it keeps gateways from their sidecar. */
+export function checkNamespace(survey: NamespaceSurvey, whole: Survey): Finding[] {
+  const { name, namespace } = survey;
+  if (namespace.kind === 'seen' && !namespace.value)
+    return [
+      failed('namespace/there', `there is no namespace ${name}`, {
+        ...{ todo: 'choose another with --namespace', page: 'reference/kubectl-gs.md#doctor' },
+      }),
+    ];
+  return [
+    ...checkState(survey),
+    ...checkWatched(survey, whole),
+    ...checkResources(survey),
+    ...unseen('namespace/pods', `the pods in ${name}`, survey.pods),
+    ...unseen('namespace/reports', `the SyncReports in ${name}`, survey.reports),
+    ...checkSelector(survey, whole),
+    ...checkBindings(survey, whole),
+    ...checkReceiverRights(survey, whole),
+    ...checkWorkloads(survey),
+    ...checkDenied(survey),
+    ...checkEgress(survey),
+  ];
+}
+
+function checkState({ name, namespace }: NamespaceSurvey): Finding[] {
+  if (namespace.kind === 'hidden') return unseen('namespace/there', `the namespace ${name}`, namespace);
+  if (namespace.value?.status?.phase !== 'Terminating') return [];
+  return [
+    failed('namespace/there', `the namespace ${name} is being deleted`, {
+      ...{ todo: 'wait until it is gone, or look at what its conditions wait for', page: 'how-to/uninstalling.md' },
+    }),
+  ];
+}
+
+function checkWatched({ name }: NamespaceSurvey, { operator }: Survey): Finding[] {
+  const controllers = componentsOf(operator, 'controller');
+  if (controllers.length === 0) return [];
+  const watching = controllers.filter((each) => watchedBy(each).length === 0 || watchedBy(each).includes(name));
+  if (watching.length > 0) return [ok('namespace/watched', `a controller watches ${name}`)];
+  return [
+    failed('namespace/watched', `no controller watches ${name}: controller.watchNamespaces does not name it`, {
+      ...{ todo: 'add the namespace to the chart value', page: 'how-to/multi-tenancy.md' },
+    }),
+  ];
+}
+
+function checkResources({ name, asked, gatewaySyncs }: NamespaceSurvey): Finding[] {
+  const check = 'namespace/gatewaysyncs';
+  if (gatewaySyncs.kind === 'hidden') return unseen(check, `the GatewaySyncs in ${name}`, gatewaySyncs);
+  const names = gatewaySyncs.value.map(({ metadata }) => metadata.name);
+  const page = 'reference/kubectl-gs.md#doctor';
+  if (asked && !names.includes(asked))
+    return [
+      failed(check, `there is no GatewaySync ${asked} in the namespace ${name}`, {
+        ...{ todo: `choose one of ${names.join(', ') || 'none'}, or another namespace with -n`, page },
+      }),
+    ];
+  if (names.length > 0) return [];
+  return [warning(check, `there is no GatewaySync in ${name}`, { todo: 'create one, or look in all with -A', page })];
+}
+
+/** Pods that ask for a sidecar where the webhook is not called are left as they are, without a word. */
+function checkSelector({ name, namespace, pods }: NamespaceSurvey, survey: Survey): Finding[] {
+  const injectors = injectorsOf(survey);
+  const labels = seenOr(namespace, undefined)?.metadata.labels;
+  if (injectors.length === 0 || !labels) return [];
+  if (injectors.some(({ webhook }) => fits(webhook.namespaceSelector ?? {}, labels)))
+    return [ok('namespace/injection', `pods in ${name} get the sidecar if they ask for it`)];
+  const asks = seenOr(pods, []).filter(asksForSidecar).length;
+  const make = asks > 0 ? failed : warning;
+  const needsLabel = injectors.some(({ webhook }) =>
+    webhook.namespaceSelector?.matchExpressions?.some(({ key }) => key === 'sync.io/injection'),
+  );
+  const todo = needsLabel
+    ? `kubectl label namespace ${name} sync.io/injection=enabled, then delete the pods`
+    : 'see webhook.namespaceSelector and controller.watchNamespaces of the chart';
+  return [
+    make('namespace/injection', `injection leaves ${name} out${asks > 0 ? `, and ${asks} pods ask for it` : ''}`, {
+      ...{ todo, page: INJECTION },
+    }),
+  ];
+}
+
+const asksForSidecar = ({ metadata }: Pod) => metadata.annotations?.[POD_ANNOTATIONS.inject] === 'true';
+
+function checkBindings(survey: NamespaceSurvey, whole: Survey): Finding[] {
+  const { name, roleBindings } = survey;
+  const synced = gatewayPodsOf(survey).filter(hasSidecar);
+  if (synced.length === 0) return [];
+  const check = 'namespace/role-binding';
+  if (roleBindings.kind === 'hidden') return unseen(check, `the RoleBindings in ${name}`, roleBindings);
+  const accounts = [...new Set(synced.map(({ spec }) => spec.serviceAccountName ?? 'default'))];
+  const bound = roleBindings.value.filter(({ roleRef }) => roleRef.name === AGENT_CLUSTER_ROLE);
+  const groups = ['system:serviceaccounts', `system:serviceaccounts:${name}`];
+  const letsIn = (account: string) =>
+    bound.some(({ subjects = [] }) =>
+      subjects.some((each) => (each.kind === 'Group' ? groups.includes(each.name) : each.name === account)),
+    );
+  const unbound = accounts.filter((account) => !letsIn(account));
+  if (unbound.length === 0) return [ok(check, `agents in ${name} may read what they need`)];
+  const names = [...new Set(synced.flatMap((pod) => resourceOf(pod, survey) ?? []))].map(agentRoleBindingName);
+  const says = `no RoleBinding lets the agents of ${unbound.join(', ')} in`;
+  const page = 'explanation/security.md';
+  // Whoever binds them may have used another role, or one for the whole cluster.
+  if (!bindsAgents(whole))
+    return [
+      warning(check, `${says}, and rbac.autoBindAgent.enabled is false`, {
+        ...{ todo: `bind the ClusterRole ${AGENT_CLUSTER_ROLE} to them, unless another binding does`, page },
+      }),
+    ];
+  return [
+    failed(check, `${says}: they may read nothing`, {
+      todo: `see above whether a controller leads: it writes ${names.join(', ') || `${AGENT_CLUSTER_ROLE}-NAME`}`,
+      page,
+    }),
+  ];
+}
+
+/** Without the right to annotate, a receiver answers 503 to every delivery. */
+function checkReceiverRights({ name, roleBindings }: NamespaceSurvey, { cluster, operator }: Survey): Finding[] {
+  const check = 'namespace/receiver-rights';
+  const { receiverBindings } = cluster;
+  if (roleBindings.kind === 'hidden' || receiverBindings.kind === 'hidden') return [];
+  const bound = [...roleBindings.value, ...receiverBindings.value].map(({ roleRef }) => roleRef.name);
+  return componentsOf(operator, 'receiver')
+    .filter(({ metadata }) => !bound.includes(metadata.name))
+    .map(({ metadata }) =>
+      failed(check, `no binding lets the receiver ${metadata.name} annotate GatewaySyncs in ${name}`, {
+        todo: 'install the chart again; with controller.watchNamespaces, name the namespace there',
+        page: 'how-to/troubleshooting-webhooks.md#5xx-not-stored-with-retry-after',
+      }),
+    );
+}
+
+/** An annotation of the workload itself is none of its pods. */
+function checkWorkloads({ workloads }: NamespaceSurvey): Finding[] {
+  const own = [POD_ANNOTATIONS.inject, POD_ANNOTATIONS.crName];
+  return seenOr(workloads, []).flatMap(({ kind, metadata, spec }) => {
+    const template = spec.template?.metadata?.annotations ?? {};
+    const misplaced = own.filter((key) => key in (metadata.annotations ?? {}) && !(key in template));
+    return misplaced.map((key) =>
+      failed('namespace/workload', `${kind} ${metadata.name} has the annotation ${key} itself, not its pods`, {
+        todo: 'move it to spec.template.metadata.annotations',
+        page: INJECTION,
+      }),
+    );
+  });
+}
+
+function checkDenied({ name, events }: NamespaceSurvey): Finding[] {
+  if (events.kind === 'hidden') return unseen('namespace/denied', `the events in ${name}`, events);
+  const denied = events.value.filter(({ message = '' }) => message.includes('sync agent: '));
+  const first = denied.at(-1);
+  if (!first) return [];
+  const { kind = 'workload', name: of = '' } = first.involvedObject ?? {};
+  const words = (first.message ?? '').replace(/^.*?sync agent: /s, '');
+  return [
+    failed('namespace/denied', `pods of ${kind} ${of} are denied: ${words}`, {
+      todo: 'do what the message says',
+      page: `${INJECTION}#a-pod-is-denied`,
+    }),
+  ];
+}
+
+/** What a policy lets out cannot be told from addresses: only a hint. */
+function checkEgress(survey: NamespaceSurvey): Finding[] {
+  const pods = gatewayPodsOf(survey).filter(hasSidecar);
+  const closing = seenOr(survey.networkPolicies, []).filter(
+    ({ spec }) =>
+      spec.policyTypes?.includes('Egress') && pods.some(({ metadata }) => fits(spec.podSelector, metadata.labels)),
+  );
+  if (closing.length === 0) return [];
+  return [
+    warning('namespace/network-policy', `NetworkPolicies restrict what agents in ${survey.name} reach`, {
+      todo: `see that ${closing.map(({ metadata }) => metadata.name).join(', ')} let out to the API server, DNS and the git host`,
+      page: 'reference/network.md',
+    }),
+  ];
+}

@@ -1,0 +1,178 @@
+import { checkReceiver } from './check-receiver.ts';
+import { type Finding, failed, ok, seenOr, unseen, warning } from './finding.ts';
+import { type Deployment, variableOf } from './objects.ts';
+import { troublesOf } from './pod-troubles.ts';
+import type { OperatorPlace, OperatorSurvey, Survey } from './survey.ts';
+
+const INSTALLATION = 'how-to/installation.md';
+
+/** Deployments of one component of the chart. */
+export const componentsOf = (survey: OperatorSurvey, component: 'controller' | 'receiver'): Deployment[] =>
+  seenOr(survey.deployments, []).filter(
+    ({ metadata }) => metadata.labels?.['app.kubernetes.io/component'] === component,
+  );
+
+/** Container of the program of a Deployment. */
+export const programOf = ({ spec }: Deployment) => spec.template.spec.containers[0] ?? { name: '' };
+
+/** Namespaces that a controller watches; empty are all. */
+export const watchedBy = (controller: Deployment): string[] =>
+  (variableOf(programOf(controller), 'WATCH_NAMESPACES') ?? '').split(',').filter(Boolean);
+
+const addressOf = ({ metadata }: Deployment) => `${metadata.namespace}/${metadata.name}`;
+
+/** Checks the controllers and receivers: whether they are there, at work, and of one release. */
+export function checkOperator({ operator, version, now }: Survey): Finding[] {
+  const controllers = componentsOf(operator, 'controller');
+  const receivers = componentsOf(operator, 'receiver');
+  if (operator.deployments.kind === 'hidden')
+    return unseen('operator/installed', 'the Deployments of the operator', operator.deployments);
+  if (controllers.length === 0) return [absent(operator)];
+  const place = ({ metadata }: Deployment) => operator.places[metadata.namespace];
+  return [
+    ...controllers.flatMap((controller) => [
+      ...checkDeployment(controller, { place: place(controller), component: 'controller' }),
+      ...checkLease(controller, { place: place(controller), now }),
+      ...checkVersion(controller, version),
+    ]),
+    ...checkSeveral(controllers),
+    ...receivers.flatMap((receiver) => [
+      ...checkDeployment(receiver, { place: place(receiver), component: 'receiver' }),
+      ...checkReceiver(receiver, place(receiver)),
+      ...checkVersion(receiver, versionOf(controllers[0])),
+    ]),
+    ...(receivers.length === 0 ? [ok('receiver/installed', 'no receiver is installed: changes come by polling')] : []),
+  ];
+}
+
+function absent({ lookedIn }: OperatorSurvey): Finding {
+  if (!lookedIn)
+    return failed('operator/installed', 'no controller of the operator is installed in this cluster', {
+      todo: 'install the chart',
+      page: INSTALLATION,
+    });
+  return warning('operator/installed', `no controller is in ${lookedIn.join(', ')}, and you may not look everywhere`, {
+    todo: 'name its namespace with --operator-namespace, or ask somebody who may look there',
+    page: INSTALLATION,
+  });
+}
+
+/** Checks that a Deployment runs, and says what its pods wait for. */
+function checkDeployment(
+  deployment: Deployment,
+  { place, component }: { place: OperatorPlace | undefined; component: 'controller' | 'receiver' },
+): Finding[] {
+  const { metadata, spec, status = {} } = deployment;
+  const check = `${component}/ready`;
+  const name = `the ${component} ${addressOf(deployment)}`;
+  const { replicas = 1 } = spec;
+  const { availableReplicas = 0, updatedReplicas = 0 } = status;
+  if (replicas === 0)
+    return [
+      failed(check, `${name} is scaled to 0: nothing works`, {
+        todo: `kubectl scale deployment ${metadata.name} -n ${metadata.namespace} --replicas=1`,
+        page: INSTALLATION,
+      }),
+    ];
+  const own = seenOr(place?.pods ?? { kind: 'seen', value: [] }, []).filter(
+    ({ metadata: { labels = {} } }) =>
+      labels['app.kubernetes.io/component'] === component &&
+      labels['app.kubernetes.io/instance'] === metadata.labels?.['app.kubernetes.io/instance'],
+  );
+  const troubles = own.flatMap((pod) => troublesOf(pod).map(({ says }) => `${pod.metadata.name}: ${says}`));
+  const why = troubles.length > 0 ? `: ${troubles.slice(0, 2).join('; ')}` : '';
+  const todo = `kubectl describe pods and kubectl logs deploy/${metadata.name} in ${metadata.namespace} say why`;
+  if (availableReplicas === 0)
+    return [failed(check, `${name} has no pod that is ready${why}`, { todo, page: INSTALLATION })];
+  if (availableReplicas < replicas || updatedReplicas < replicas)
+    return [
+      warning(check, `${name} has ${availableReplicas} of ${replicas} pods ready, ${updatedReplicas} updated${why}`, {
+        ...{ todo: `wait; if it lasts, ${todo}`, page: INSTALLATION },
+      }),
+    ];
+  return [ok(check, `${name} is ready`)];
+}
+
+/** What the time of a holder on another machine may differ by, in milliseconds. */
+const SLACK_MS = 15_000;
+
+function checkLease(
+  controller: Deployment,
+  { place, now }: { place: OperatorPlace | undefined; now: number },
+): Finding[] {
+  const where = `in ${controller.metadata.namespace}`;
+  const page = 'explanation/architecture.md';
+  if (variableOf(programOf(controller), 'LEADER_ELECTION') === 'false') {
+    const { replicas = 1 } = controller.spec;
+    return replicas <= 1
+      ? [ok('operator/leader', 'one controller leads, without an election')]
+      : [
+          failed('operator/leader', `${replicas} controllers lead at once: leaderElection.enabled is false`, {
+            ...{ todo: 'set leaderElection.enabled, or replicaCount=1', page },
+          }),
+        ];
+  }
+  if (!place) return [];
+  if (place.lease.kind === 'hidden') return unseen('operator/leader', `the Lease ${where}`, place.lease);
+  const { holderIdentity, renewTime = '', leaseDurationSeconds = 15 } = place.lease.value?.spec ?? {};
+  const todo = `look at the log of the controller: kubectl logs deploy/${controller.metadata.name} -n ${controller.metadata.namespace}`;
+  if (!holderIdentity)
+    return [failed('operator/leader', `no controller leads ${where}: nobody holds the Lease`, { todo, page })];
+  const ageMs = now - Date.parse(renewTime);
+  if (!(ageMs <= leaseDurationSeconds * 1000 + SLACK_MS))
+    return [
+      failed(
+        'operator/leader',
+        `no controller leads ${where}: ${holderIdentity} has not renewed the Lease since ${renewTime || 'ever'}`,
+        { todo, page },
+      ),
+    ];
+  return [checkHolder(holderIdentity, place) ?? ok('operator/leader', `one controller leads: ${holderIdentity}`)];
+}
+
+function checkHolder(holder: string, { pods }: OperatorPlace): Finding | undefined {
+  if (pods.kind === 'hidden' || pods.value.some(({ metadata }) => holder.startsWith(metadata.name))) return undefined;
+  return warning('operator/leader', `the Lease is held by ${holder}, which is no pod of the operator`, {
+    todo: 'find out who runs a controller outside of the Deployment, or wait until the Lease passes on',
+    page: 'explanation/architecture.md',
+  });
+}
+
+/** Release that a Deployment is of. */
+const versionOf = (deployment: Deployment | undefined): string =>
+  deployment?.metadata.labels?.['app.kubernetes.io/version'] ?? '';
+
+function checkVersion(deployment: Deployment, other: string): Finding[] {
+  const own = versionOf(deployment);
+  const component = deployment.metadata.labels?.['app.kubernetes.io/component'] ?? '';
+  if (!own || !other || other === 'dev' || own === other) return [];
+  const isReceiver = component === 'receiver';
+  return [
+    warning(
+      `${component}/version`,
+      `the ${component} is of ${own}, and ${isReceiver ? 'the controller' : 'this plugin'} of ${other}`,
+      {
+        todo: isReceiver ? 'upgrade both by the chart' : 'use the plugin of that release',
+        page: 'how-to/upgrading.md',
+      },
+    ),
+  ];
+}
+
+/** Two controllers of one namespace undo what the other does. */
+function checkSeveral(controllers: readonly Deployment[]): Finding[] {
+  const clashes = controllers.flatMap((one, index) =>
+    controllers.slice(index + 1).flatMap((other) => {
+      if (one.metadata.namespace === other.metadata.namespace) return [];
+      const [mine, theirs] = [watchedBy(one), watchedBy(other)];
+      const overlap = mine.length === 0 || theirs.length === 0 || mine.some((name) => theirs.includes(name));
+      return overlap ? [`${addressOf(one)} and ${addressOf(other)}`] : [];
+    }),
+  );
+  return clashes.slice(0, 1).map((both) =>
+    failed('operator/several', `${both} watch the same namespaces: each undoes what the other does`, {
+      todo: 'uninstall one, or give each its own controller.watchNamespaces',
+      page: 'how-to/multi-tenancy.md',
+    }),
+  );
+}

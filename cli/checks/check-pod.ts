@@ -1,0 +1,168 @@
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import { AGENT_CONTAINER, POD_ANNOTATIONS } from '../../shared/api/names.ts';
+import { injectorsOf } from './check-injection.ts';
+import { componentsOf, programOf } from './check-operator.ts';
+import { checkReport } from './check-report.ts';
+import { type Finding, failed, ok, seenOr, warning } from './finding.ts';
+import { type Container, fits, type Pod, variableOf } from './objects.ts';
+import { troublesOf } from './pod-troubles.ts';
+import type { NamespaceSurvey, Survey } from './survey.ts';
+
+const INJECTION = 'how-to/troubleshooting-injection.md';
+const ANNOTATIONS = 'reference/annotations.md';
+
+const sidecarOf = ({ spec }: Pod): Container | undefined =>
+  [...(spec.initContainers ?? []), ...spec.containers].find(({ name }) => name === AGENT_CONTAINER);
+
+export const hasSidecar = (pod: Pod): boolean => sidecarOf(pod) !== undefined;
+
+/** Whether a pod is a gateway, or is meant to be. */
+export function isGateway(pod: Pod): boolean {
+  const { annotations = {} } = pod.metadata;
+  return POD_ANNOTATIONS.inject in annotations || POD_ANNOTATIONS.crName in annotations || hasSidecar(pod);
+}
+
+/** The pods of a namespace that are gateways, or are meant to be; of the GatewaySync that was asked for, if one was. */
+export function gatewayPodsOf(survey: NamespaceSurvey): Pod[] {
+  return seenOr(survey.pods, []).filter((pod) => {
+    const { deletionTimestamp } = pod.metadata;
+    const isOver = deletionTimestamp !== undefined || ['Succeeded', 'Failed'].includes(pod.status?.phase ?? '');
+    const resource = resourceOf(pod, survey);
+    return isGateway(pod) && !isOver && (!survey.asked || resource === undefined || resource === survey.asked);
+  });
+}
+
+/** Name of the GatewaySync that a pod is for; undefined where it cannot be told. */
+export function resourceOf({ metadata }: Pod, { gatewaySyncs }: NamespaceSurvey): string | undefined {
+  const named = metadata.annotations?.[POD_ANNOTATIONS.crName];
+  if (named !== undefined) return named;
+  const all = seenOr(gatewaySyncs, []);
+  return all.length === 1 ? all[0]?.metadata.name : undefined;
+}
+
+/** Checks one pod: its annotations, its sidecar, its containers, and what its agent says. */
+export function checkPod(pod: Pod, survey: NamespaceSurvey, whole: Survey): Finding[] {
+  const gatewaySync = seenOr(survey.gatewaySyncs, []).find(({ metadata }) => metadata.name === resourceOf(pod, survey));
+  return [
+    ...checkAnnotations(pod, { survey, gatewaySync }),
+    ...checkSidecar(pod, survey, whole),
+    ...checkContainers(pod),
+    ...(hasSidecar(pod) ? checkReport(pod, { survey, gatewaySync, now: whole.now }) : []),
+  ];
+}
+
+function checkAnnotations(
+  { metadata: { annotations = {} } }: Pod,
+  { survey, gatewaySync }: { survey: NamespaceSurvey; gatewaySync: GatewaySync | undefined },
+): Finding[] {
+  const inject = annotations[POD_ANNOTATIONS.inject];
+  const named = annotations[POD_ANNOTATIONS.crName];
+  const fail = (check: string, says: string, todo: string) => [failed(check, says, { todo, page: ANNOTATIONS })];
+  if (inject !== 'true' && inject !== undefined)
+    return fail(
+      'pod/inject',
+      `the annotation ${POD_ANNOTATIONS.inject} is "${inject}", and counts for nothing`,
+      'write "true"',
+    );
+  if (inject === undefined && named !== undefined)
+    return fail(
+      'pod/inject',
+      `it has the annotation ${POD_ANNOTATIONS.crName}, but not ${POD_ANNOTATIONS.inject}`,
+      `add ${POD_ANNOTATIONS.inject}: "true" to the pod template`,
+    );
+  if (survey.gatewaySyncs.kind === 'hidden') return [];
+  const names = survey.gatewaySyncs.value.map(({ metadata }) => metadata.name);
+  if (named === undefined && names.length > 1)
+    return fail(
+      'pod/cr-name',
+      `several GatewaySyncs are in the namespace, and it names none`,
+      `name one of ${names.join(', ')} in the annotation ${POD_ANNOTATIONS.crName}`,
+    );
+  if (named !== undefined && !gatewaySync)
+    return fail(
+      'pod/cr-name',
+      `there is no GatewaySync ${named}`,
+      `name one of ${names.join(', ') || 'none'}, or create it`,
+    );
+  const profile = annotations[POD_ANNOTATIONS.profile] ?? 'default';
+  const profiles = Object.keys(gatewaySync?.spec.sync.profiles ?? {});
+  if (gatewaySync && !profiles.includes(profile))
+    return fail(
+      'pod/profile',
+      `GatewaySync ${gatewaySync.metadata.name} has no profile ${profile}`,
+      `name one of ${profiles.join(', ')} in the annotation ${POD_ANNOTATIONS.profile}`,
+    );
+  return [];
+}
+
+function checkSidecar(pod: Pod, survey: NamespaceSurvey, whole: Survey): Finding[] {
+  const sidecar = sidecarOf(pod);
+  if (sidecar) return checkImage(sidecar, { pod, survey, whole });
+  if (pod.metadata.annotations?.[POD_ANNOTATIONS.inject] !== 'true') return [];
+  const { says, todo } = whyMissing(pod, survey, whole);
+  return [failed('pod/sidecar', `it has no sidecar: ${says}`, { todo, page: INJECTION })];
+}
+
+function whyMissing({ metadata }: Pod, { namespace }: NamespaceSurvey, whole: Survey): { says: string; todo: string } {
+  const injectors = injectorsOf(whole);
+  const labels = seenOr(namespace, undefined)?.metadata.labels;
+  const again = 'delete it, so that it comes back with the sidecar';
+  if (labels && injectors.length > 0 && !injectors.some(({ webhook }) => fits(webhook.namespaceSelector ?? {}, labels)))
+    return { says: 'injection leaves its namespace out', todo: `see the namespace above, then ${again}` };
+  if (injectors.length > 0 && !injectors.some(({ webhook }) => fits(webhook.objectSelector ?? {}, metadata.labels)))
+    return { says: 'the objectSelector of the webhook leaves it out', todo: `give it these labels, then ${again}` };
+  const since = Math.min(...injectors.map(({ configuration }) => Date.parse(configuration.metadata.creationTimestamp)));
+  if (injectors.length > 0 && Date.parse(metadata.creationTimestamp) < since)
+    return { says: 'it was created before the webhook', todo: again };
+  return {
+    says: 'injection was not available when it was created',
+    todo: `${again}; if it has none again, see what injection lacks above`,
+  };
+}
+
+function checkImage(
+  { image = '', securityContext }: Container,
+  { pod, survey, whole }: { pod: Pod; survey: NamespaceSurvey; whole: Survey },
+): Finding[] {
+  const chosen = seenOr(survey.gatewaySyncs, []).find(({ metadata }) => metadata.name === resourceOf(pod, survey))?.spec
+    .agent?.image;
+  const wanted = componentsOf(whole.operator, 'controller').flatMap(
+    (controller) => variableOf(programOf(controller), 'DEFAULT_AGENT_IMAGE') ?? [],
+  );
+  const isUnset = [pod.spec.securityContext, securityContext].every((context) => context?.runAsUser === undefined);
+  return [
+    chosen || wanted.length === 0 || wanted.includes(image)
+      ? ok('pod/sidecar', `it has the sidecar ${image}`)
+      : warning('pod/agent-image', `its sidecar is ${image}, and the controller injects ${wanted.join(' or ')}`, {
+          ...{ todo: 'delete it when it suits you, so that it comes back with that one', page: 'how-to/upgrading.md' },
+        }),
+    ...(isUnset
+      ? [
+          warning(
+            'pod/run-as-user',
+            'nothing says as which user it runs: the agent may not be able to write its files',
+            {
+              ...{ todo: 'set securityContext.runAsUser, or fsGroup', page: 'explanation/injection.md' },
+            },
+          ),
+        ]
+      : []),
+  ];
+}
+
+function checkContainers(pod: Pod): Finding[] {
+  const troubles = troublesOf(pod);
+  if (troubles.length > 0)
+    return troubles.map(({ reason, says, todo }) =>
+      failed(`pod/container/${reason}`, says, { todo: todo.replace('POD', pod.metadata.name), page: INJECTION }),
+    );
+  const ready = pod.status?.conditions?.find(({ type }) => type === 'Ready');
+  if (!ready) return [];
+  if (ready.status === 'True') return [ok('pod/ready', 'its containers are ready')];
+  return [
+    warning('pod/ready', `it is not ready${ready.message ? `: ${ready.message}` : ''}`, {
+      todo: `kubectl logs ${pod.metadata.name} -c ${hasSidecar(pod) ? AGENT_CONTAINER : 'CONTAINER'} says what it does`,
+      page: INJECTION,
+    }),
+  ];
+}

@@ -1,0 +1,82 @@
+import { type Finding, failed, ok, seenOr, unseen, warning } from './finding.ts';
+import { type Deployment, variableOf } from './objects.ts';
+import type { OperatorPlace } from './survey.ts';
+
+const WEBHOOKS = 'how-to/troubleshooting-webhooks.md';
+const SENDERS = 'how-to/senders/README.md';
+
+/** Variables of the receiver that name the file with the values of an authentication method. */
+const METHODS = { hmac: 'WEBHOOK_HMAC_SECRET_FILE', token: 'WEBHOOK_BEARER_TOKEN_FILE' } as const;
+
+/** Checks that senders reach a receiver, and that it can tell them from others. */
+export function checkReceiver(receiver: Deployment, place: OperatorPlace | undefined): Finding[] {
+  if (!place) return [];
+  return [...checkAuthentication(receiver, place), ...checkService(receiver, place)];
+}
+
+function checkAuthentication(receiver: Deployment, { secrets }: OperatorPlace): Finding[] {
+  const [container] = receiver.spec.template.spec.containers;
+  const methods = Object.entries(METHODS).flatMap(([folder, variable]) => {
+    const file = container && variableOf(container, variable);
+    return file ? [{ folder, key: file.split('/').at(-1) ?? '' }] : [];
+  });
+  if (methods.length === 0)
+    return [
+      warning('receiver/authentication', 'the receiver takes deliveries from anybody who reaches it', {
+        todo: 'set webhookReceiver.hmac or webhookReceiver.token',
+        page: SENDERS,
+      }),
+    ];
+  return methods.flatMap(({ folder, key }) => {
+    const volume = receiver.spec.template.spec.volumes?.find(({ name }) => name === folder);
+    const name = volume?.secret?.secretName ?? '';
+    const look = secrets[name];
+    const check = 'receiver/secret';
+    if (!look) return [];
+    if (look.kind === 'hidden')
+      return unseen(check, `the Secret ${receiver.metadata.namespace}/${name} of the receiver`, look);
+    const page = `${WEBHOOKS}#401`;
+    if (!look.value)
+      return [
+        failed(check, `the Secret ${name} of the receiver does not exist: it cannot become ready`, {
+          ...{ todo: `create it in ${receiver.metadata.namespace}, with the key ${key}`, page },
+        }),
+      ];
+    if (!look.value[key])
+      return [
+        failed(check, `the Secret ${name} of the receiver has no value in its key ${key}: every delivery is refused`, {
+          ...{ todo: `add the key; it has ${Object.keys(look.value).join(', ') || 'none'}`, page },
+        }),
+      ];
+    return [ok(check, `the receiver has its ${folder === 'hmac' ? 'HMAC secret' : 'token'}`)];
+  });
+}
+
+function checkService(receiver: Deployment, { services, endpoints }: OperatorPlace): Finding[] {
+  const { name, namespace } = receiver.metadata;
+  if (services.kind === 'hidden') return unseen('receiver/service', `the Services in ${namespace}`, services);
+  const page = `${WEBHOOKS}#5xx-not-stored-with-retry-after`;
+  if (!services.value.some(({ metadata }) => metadata.name === name))
+    return [
+      failed('receiver/service', `the receiver has no Service ${namespace}/${name}: no sender reaches it`, {
+        ...{ todo: 'install the chart again', page },
+      }),
+    ];
+  if (endpoints.kind === 'hidden') return unseen('receiver/service', `the EndpointSlices in ${namespace}`, endpoints);
+  if (hasEndpoint(endpoints.value, name)) return [ok('receiver/service', `the Service ${namespace}/${name} has pods`)];
+  return [
+    failed('receiver/service', `the Service ${namespace}/${name} has no pod that is ready: senders get no answer`, {
+      ...{ todo: 'see why the receiver is not ready', page },
+    }),
+  ];
+}
+
+/** Whether a Service has an endpoint that is ready. */
+export const hasEndpoint = (slices: ReturnType<typeof endpointsOf>, service: string): boolean =>
+  slices.some(
+    ({ metadata, endpoints }) =>
+      metadata.labels?.['kubernetes.io/service-name'] === service &&
+      (endpoints ?? []).some(({ conditions }) => conditions?.ready !== false),
+  );
+
+const endpointsOf = ({ endpoints }: OperatorPlace) => seenOr(endpoints, []);

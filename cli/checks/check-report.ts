@@ -1,0 +1,87 @@
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
+import { type Finding, failed, ok, warning } from './finding.ts';
+import type { Pod } from './objects.ts';
+import type { NamespaceSurvey } from './survey.ts';
+
+/** What an agent takes at most until its first report, in milliseconds. */
+const FIRST_REPORT_MS = 5 * 60_000;
+const STATES = 'reference/conditions.md#states-of-a-gateway';
+
+interface About {
+  survey: NamespaceSurvey;
+  gatewaySync: GatewaySync | undefined;
+  now: number;
+}
+
+/** Checks what the agent of a pod has reported. */
+export function checkReport(pod: Pod, { survey, gatewaySync, now }: About): Finding[] {
+  if (survey.reports.kind === 'hidden') return [];
+  const { name, uid, creationTimestamp } = pod.metadata;
+  const todo = `kubectl logs ${name} -c sync-agent says what it does`;
+  const report = survey.reports.value.find(({ metadata }) => metadata.name === name);
+  const isNew = now - Date.parse(creationTimestamp) < FIRST_REPORT_MS;
+  const make = isNew ? warning : failed;
+  if (!report?.status)
+    return [
+      make('report/there', 'its agent has not reported', {
+        todo: isNew ? `wait; if it lasts, ${todo}` : todo,
+        page: STATES,
+      }),
+    ];
+  if (report.status.podUID !== undefined && report.status.podUID !== uid)
+    return [
+      make('report/pod', 'its report is of an earlier pod of that name', {
+        todo: `wait; if it lasts, ${todo}`,
+        page: STATES,
+      }),
+    ];
+  return checkState(report.status, { gatewaySync, todo });
+}
+
+function checkState(
+  status: SyncReportStatus,
+  { gatewaySync, todo }: { gatewaySync: GatewaySync | undefined; todo: string },
+): Finding[] {
+  const { state, message, commit, crName, generation, verification, hasFailed } = status;
+  const words = message ? `: ${message}` : '';
+  const fail = (check: string, says: string, page = STATES) => [failed(check, says, { todo, page })];
+  const warn = (check: string, says: string, what: string) => [warning(check, says, { todo: what, page: STATES })];
+  const own = gatewaySync?.metadata.name;
+  if (own !== undefined && crName !== undefined && crName !== own)
+    return fail('report/gatewaysync', `its agent follows GatewaySync ${crName}, and the pod names ${own}`);
+  if (verification === 'Failed')
+    return fail(
+      'report/verification',
+      `its gateway is not well with ${commit?.slice(0, 8)}${words}`,
+      'how-to/verify-gateways.md',
+    );
+  if (state === 'Error') return fail('report/error', `its agent reports an error${words || ': it says no more'}`);
+  if (hasFailed) return fail('report/failed', `the commit cannot be brought in place${words}`, 'how-to/roll-back.md');
+  if (state === 'Paused')
+    return warn(
+      'report/paused',
+      `its files are left as they are: it is paused${words}`,
+      'kubectl gs resume, or remove paused from its profile',
+    );
+  if (state === 'DryRun')
+    return warn('report/dry-run', `it only reports what it would change${words}`, 'remove dryRun from its profile');
+  if (
+    gatewaySync?.metadata.generation !== undefined &&
+    generation !== undefined &&
+    generation < gatewaySync.metadata.generation
+  )
+    return warn(
+      'report/generation',
+      'its agent has not reported on the latest change of the spec',
+      `wait; if it lasts, ${todo}`,
+    );
+  const wanted = gatewaySync?.status?.lastSyncCommit;
+  if (state !== 'Synced' || (wanted && commit !== wanted && !gatewaySync?.status?.rollout))
+    return warn(
+      'report/behind',
+      `it has ${commit?.slice(0, 8) ?? 'no commit'}, and is on its way${words}`,
+      `wait; if it lasts, ${todo}`,
+    );
+  return [ok('report/synced', `it has ${commit?.slice(0, 8) ?? 'its files'}${words}`)];
+}

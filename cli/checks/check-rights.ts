@@ -1,0 +1,99 @@
+import { GATEWAY_SYNC, GROUP, SYNC_REPORT } from '../../shared/api/group.ts';
+import { AGENT_CLUSTER_ROLE } from '../../shared/api/names.ts';
+import { componentsOf, programOf } from './check-operator.ts';
+import { type Finding, failed, ok, unseen, warning } from './finding.ts';
+import { type Role, variableOf } from './objects.ts';
+import type { ClusterSurvey, Survey } from './survey.ts';
+
+const SECURITY = 'explanation/security.md';
+
+/** Checks what agents may do, and the policies that hold each program to what it is for. */
+export function checkRights(survey: Survey): Finding[] {
+  return [...checkAgentRole(survey.cluster), ...checkPolicies(survey)];
+}
+
+/** What agents cannot do without. */
+const NEEDED: readonly (readonly [plural: string, verbs: readonly string[]])[] = [
+  [GATEWAY_SYNC.plural, ['get', 'list', 'watch']],
+  [SYNC_REPORT.plural, ['get', 'create', 'update', 'patch']],
+];
+
+function checkAgentRole({ agentRole }: ClusterSurvey): Finding[] {
+  const check = 'rights/cluster-role';
+  const advice = { todo: 'install the chart with rbac.agentClusterRole.create', page: 'explanation/security.md' };
+  if (agentRole.kind === 'hidden') return unseen(check, `the ClusterRole ${AGENT_CLUSTER_ROLE}`, agentRole);
+  if (!agentRole.value)
+    return [failed(check, `there is no ClusterRole ${AGENT_CLUSTER_ROLE}: agents may read nothing`, advice)];
+  const role = agentRole.value;
+  const missing = NEEDED.flatMap(([plural, verbs]) =>
+    verbs.filter((verb) => !allows(role, plural, verb)).map((verb) => `${verb} ${plural}`),
+  );
+  if (missing.length === 0) return [ok(check, `the ClusterRole ${AGENT_CLUSTER_ROLE} has what agents need`)];
+  return [failed(check, `the ClusterRole ${AGENT_CLUSTER_ROLE} does not allow ${missing.join(', ')}`, advice)];
+}
+
+const allows = ({ rules }: Role, plural: string, verb: string): boolean =>
+  (rules ?? []).some(
+    ({ apiGroups = [], resources = [], verbs }) =>
+      apiGroups.some((group) => group === GROUP || group === '*') &&
+      resources.some((resource) => resource === plural || resource === '*') &&
+      (verbs.includes(verb) || verbs.includes('*')),
+  );
+
+function checkPolicies(survey: Survey): Finding[] {
+  const { policies, policyBindings } = survey.cluster;
+  if (policies.kind === 'hidden') return unseen('policies/installed', 'ValidatingAdmissionPolicies', policies);
+  if (policyBindings.kind === 'hidden')
+    return unseen('policies/bound', 'ValidatingAdmissionPolicyBindings', policyBindings);
+  const wanted = wantedPolicies(survey);
+  const findings = wanted.flatMap((name) => {
+    const page = SECURITY;
+    if (!policies.value.some(({ metadata }) => metadata.name === name))
+      return [
+        failed('policies/installed', `there is no ValidatingAdmissionPolicy ${name}: its program may do too much`, {
+          ...{ todo: 'install the chart again', page },
+        }),
+      ];
+    const bindings = policyBindings.value.filter(({ spec }) => spec.policyName === name);
+    if (bindings.some(({ spec }) => spec.validationActions?.includes('Deny'))) return [];
+    const says = bindings.length > 0 ? 'does not deny' : 'is not bound';
+    return [
+      failed('policies/bound', `the ValidatingAdmissionPolicy ${name} ${says}: it holds nobody back`, {
+        todo: 'install the chart again: its binding has validationActions [Deny]',
+        page,
+      }),
+    ];
+  });
+  if (findings.length > 0) return findings;
+  return wanted.length > 0
+    ? [ok('policies/installed', `the ${wanted.length} policies of the chart are in effect`)]
+    : [
+        warning('policies/installed', 'not known which policies the chart has: no controller is seen', {
+          todo: 'see above',
+          page: SECURITY,
+        }),
+      ];
+}
+
+/** The policies that an installation has, as its Deployments are set. */
+function wantedPolicies({ operator }: Survey): string[] {
+  const controllers = componentsOf(operator, 'controller').flatMap((controller) => {
+    const { name } = controller.metadata;
+    const isSet = (variable: string) => variableOf(programOf(controller), variable) === 'true';
+    const selfSigned = variableOf(programOf(controller), 'WEBHOOK_SELF_SIGNED');
+    return [
+      ...[`${name}-agent`, `${name}-revisions`],
+      ...(isSet('AUTO_BIND_AGENT') ? [`${name}-controller`] : []),
+      ...(isSet('APPROVER_ROLE') ? [`${name}-approvers`] : []),
+      ...(isSet('GITHUB_APP') ? [`${name}-git-tokens`] : []),
+      ...(selfSigned ? [selfSigned] : []),
+    ];
+  });
+  return [...controllers, ...componentsOf(operator, 'receiver').map(({ metadata }) => metadata.name)];
+}
+
+/** Whether the controllers that are seen bind agents themselves. */
+export const bindsAgents = ({ operator }: Survey): boolean =>
+  componentsOf(operator, 'controller').every(
+    (controller) => variableOf(programOf(controller), 'AUTO_BIND_AGENT') !== 'false',
+  );

@@ -1,0 +1,63 @@
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import { gitTokenSecretName } from '../../shared/api/names.ts';
+import { type Finding, failed, ok, unseen } from './finding.ts';
+import type { NamespaceSurvey } from './survey.ts';
+
+/** A Secret that a GatewaySync names, and where. */
+export interface NamedSecret {
+  field: string;
+  name: string;
+  /** Left out: all of its keys. */
+  key?: string;
+}
+
+/** The Secrets that a GatewaySync names. */
+export function secretsOf({ metadata, spec }: GatewaySync): NamedSecret[] {
+  const { token, sshKey, githubApp } = spec.git.auth ?? {};
+  const { api, reload } = spec.gateway;
+  const { keysSecretRef } = spec.git.verify ?? {};
+  const refs: [string, { name: string; key: string } | undefined][] = [
+    ['spec.git.auth.token', token?.secretRef],
+    ['spec.git.auth.sshKey', sshKey?.secretRef],
+    ['spec.git.auth.sshKey.knownHosts', sshKey?.knownHosts?.secretRef],
+    ['spec.git.auth.githubApp', githubApp?.privateKeySecretRef],
+    ['spec.git.caSecretRef', spec.git.caSecretRef],
+    ['spec.git.commitStatus', spec.git.commitStatus?.secretRef],
+    ['spec.gateway.api', api && { name: api.secretName, key: api.secretKey }],
+    ...(reload?.requests ?? []).flatMap(({ headersFrom = [] }) =>
+      headersFrom.map(({ secretRef }): [string, { name: string; key: string }] => [
+        'spec.gateway.reload.requests',
+        secretRef,
+      ]),
+    ),
+    ['the token that the controller keeps', githubApp && { name: gitTokenSecretName(metadata.name), key: 'token' }],
+  ];
+  return [
+    ...refs.flatMap(([field, ref]) => (ref ? [{ field, name: ref.name, key: ref.key }] : [])),
+    ...(keysSecretRef ? [{ field: 'spec.git.verify.keysSecretRef', name: keysSecretRef.name }] : []),
+  ];
+}
+
+/** Checks that the Secrets which a GatewaySync names are there and have their keys. Values are never shown. */
+export function checkSecrets(gatewaySync: GatewaySync, { name: namespace, secrets }: NamespaceSurvey): Finding[] {
+  return secretsOf(gatewaySync).flatMap(({ field, name, key }) => {
+    const look = secrets[name];
+    const check = 'gatewaysync/secret';
+    const page = 'how-to/credentials.md';
+    const says = `the Secret ${namespace}/${name} (${field})`;
+    if (!look) return [];
+    if (look.kind === 'hidden') return unseen(check, says, look);
+    if (!look.value)
+      return [
+        failed(check, `${says} does not exist`, { todo: `create it, with the key ${key ?? 'of each signer'}`, page }),
+      ];
+    const keys = Object.keys(look.value);
+    if (key !== undefined && !keys.includes(key))
+      return [
+        failed(check, `${says} has no key ${key}`, { todo: `add it; there is ${keys.join(', ') || 'none'}`, page }),
+      ];
+    if (key === undefined ? keys.length === 0 : look.value[key] === 0)
+      return [failed(check, `${says} is empty${key ? ` in its key ${key}` : ''}`, { todo: 'put the value in', page })];
+    return [ok(check, `${says} is there`)];
+  });
+}

@@ -1,0 +1,82 @@
+import { checkCluster } from './check-cluster.ts';
+import { checkGatewaySync } from './check-gateway-sync.ts';
+import { checkInjection } from './check-injection.ts';
+import { checkNamespace } from './check-namespace.ts';
+import { checkOperator } from './check-operator.ts';
+import { checkPod, gatewayPodsOf } from './check-pod.ts';
+import { checkRights } from './check-rights.ts';
+import { type Finding, failed, type Level, ok, type Section, seenOr } from './finding.ts';
+import type { NamespaceSurvey, Survey } from './survey.ts';
+
+/** What the checks found. Plain data: it is what `--output json` prints. */
+export interface Diagnosis {
+  sections: Section[];
+  totals: Record<Level, number>;
+}
+
+/** Checks all that was read, in the order in which a person would look. */
+export function diagnose(survey: Survey): Diagnosis {
+  const cluster = { title: 'Cluster', findings: checkCluster(survey.cluster) };
+  const lacksCrds = cluster.findings.some(({ level, check }) => level === 'failed' && check.startsWith('crds/'));
+  return diagnosisOf([
+    cluster,
+    { title: 'Operator', findings: checkOperator(survey) },
+    { title: 'Injection', findings: checkInjection(survey) },
+    { title: 'Rights', findings: checkRights(survey) },
+    ...(lacksCrds ? [] : survey.namespaces.flatMap((namespace) => sectionsOf(namespace, survey))),
+  ]);
+}
+
+/** What is found where the cluster cannot be asked at all. */
+export const unreachable = (says: string): Diagnosis =>
+  diagnosisOf([
+    {
+      title: 'Cluster',
+      findings: [
+        failed('cluster/reachable', says, {
+          todo: 'check the kubeconfig: kubectl cluster-info',
+          page: 'how-to/find-out-what-is-wrong.md',
+        }),
+      ],
+    },
+  ]);
+
+function diagnosisOf(sections: Section[]): Diagnosis {
+  const kept = sections.filter(({ findings }) => findings.length > 0);
+  const count = (level: Level) =>
+    kept.flatMap(({ findings }) => findings).filter((each) => each.level === level).length;
+  return { sections: kept, totals: { ok: count('ok'), warning: count('warning'), failed: count('failed') } };
+}
+
+function sectionsOf(namespace: NamespaceSurvey, survey: Survey): Section[] {
+  const { name } = namespace;
+  const found = seenOr(namespace.gatewaySyncs, []);
+  const wanted = found.filter(({ metadata }) => !namespace.asked || metadata.name === namespace.asked);
+  const section = (title: string, findings: Finding[]) => ({ title, findings });
+  return [
+    section(`Namespace ${name}`, checkNamespace(namespace, survey)),
+    ...wanted.map((each) =>
+      section(`GatewaySync ${name}/${each.metadata.name}`, checkGatewaySync(each, namespace, survey)),
+    ),
+    ...podSections(namespace, survey),
+  ];
+}
+
+/** Gateways in order that are shown one by one; more of them are one line. */
+const SHOWN = 3;
+
+function podSections(namespace: NamespaceSurvey, survey: Survey): Section[] {
+  const { name } = namespace;
+  const sections = gatewayPodsOf(namespace).map((pod) => ({
+    title: `Pod ${name}/${pod.metadata.name}`,
+    findings: checkPod(pod, namespace, survey),
+  }));
+  const isFine = ({ findings }: Section) => findings.every(({ level }) => level === 'ok');
+  const fine = sections.filter(isFine);
+  if (fine.length <= SHOWN) return sections;
+  const says = `${fine.length} gateways have their sidecar, are ready, and report no problem`;
+  return [
+    ...sections.filter((section) => !isFine(section)),
+    { title: `Pods ${name}`, findings: [ok('pods/fine', says)] },
+  ];
+}

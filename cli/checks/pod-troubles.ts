@@ -1,0 +1,59 @@
+import type { ContainerStatus, Pod } from './objects.ts';
+
+/** What keeps a container or a pod from running. */
+export interface Trouble {
+  /** Reason that Kubernetes gives: `ImagePullBackOff`. */
+  reason: string;
+  says: string;
+  todo: string;
+}
+
+/** Reasons with which a container waits on its way. */
+const ON_ITS_WAY = ['ContainerCreating', 'PodInitializing'];
+
+/** Why a pod does not run as it should, as its status says. */
+export function troublesOf({ status = {} }: Pod): Trouble[] {
+  const unscheduled = status.conditions?.find(({ type, status: is }) => type === 'PodScheduled' && is === 'False');
+  const containers = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
+  return [
+    ...(unscheduled
+      ? [
+          {
+            reason: 'Unschedulable',
+            says: `no node takes it: ${unscheduled.message ?? unscheduled.reason ?? ''}`,
+            todo: 'make room, or change what the pod asks for',
+          },
+        ]
+      : []),
+    ...containers.flatMap(troubleOf),
+  ];
+}
+
+function troubleOf({ name, state, lastState, restartCount = 0 }: ContainerStatus): Trouble[] {
+  const { reason = '', message } = state?.waiting ?? {};
+  const { reason: ending, exitCode } = lastState?.terminated ?? {};
+  if (ending === 'OOMKilled')
+    return [
+      {
+        reason: 'OOMKilled',
+        says: `the container ${name} needed more memory than it may use, and was ended (${restartCount} restarts)`,
+        todo: 'raise the memory limit of the container',
+      },
+    ];
+  if (reason === '' || ON_ITS_WAY.includes(reason)) return [];
+  const end = exitCode === undefined ? '' : ` (exit code ${exitCode})`;
+  return [
+    {
+      reason,
+      says: `the container ${name} waits: ${reason}${end}${message ? `: ${message}` : ''}`,
+      todo: todoFor(reason, name),
+    },
+  ];
+}
+
+function todoFor(reason: string, container: string): string {
+  if (/Image|Registry/.test(reason)) return 'check the image, its tag and the pull secrets';
+  if (reason === 'CrashLoopBackOff')
+    return `read the log of the container: kubectl logs POD -c ${container} --previous`;
+  return 'create what the message names, or correct the pod';
+}

@@ -1,0 +1,58 @@
+import { messageOf } from '../../shared/errors.ts';
+import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
+import { listObjects } from '../../shared/io/kubernetes/list.ts';
+import type { Look } from '../checks/finding.ts';
+import type { SecretKeys } from '../checks/objects.ts';
+import type { Access } from '../client/connect.ts';
+
+const PAGE_SIZE = 250;
+
+/** Reads something; what the caller may not read is hidden. Throws where the cluster cannot be asked or does not know the caller. */
+export async function look<T>(reading: () => Promise<T>): Promise<Look<T>> {
+  try {
+    return { kind: 'seen', value: await reading() };
+  } catch (error) {
+    if (isApiError(error, 403)) return { kind: 'hidden', why: 'forbidden' };
+    if (!isApiError(error) || isApiError(error, 401)) throw error;
+    return { kind: 'hidden', why: messageOf(error) };
+  }
+}
+
+/** Reads one object; undefined where there is none. */
+export const lookAt = <T>({ client }: Access, path: string): Promise<Look<T | undefined>> =>
+  look(async () => {
+    try {
+      return await client.get<T>(path);
+    } catch (error) {
+      if (isApiError(error, 404)) return undefined;
+      throw error;
+    }
+  });
+
+/** Reads a list; it is empty where the cluster knows no such kind. Only what `keep` takes is held in memory. */
+export const lookOver = <T>(
+  { client }: Access,
+  path: string,
+  { query = {}, keep = () => true }: { query?: Record<string, string>; keep?: (object: T) => boolean } = {},
+): Promise<Look<T[]>> =>
+  look(async () => {
+    const objects: T[] = [];
+    const add = (object: T) => {
+      if (keep(object)) objects.push(object);
+    };
+    try {
+      await listObjects<T>(client, path, { pageSize: PAGE_SIZE, query }, add);
+    } catch (error) {
+      if (!isApiError(error, 404)) throw error;
+    }
+    return objects;
+  });
+
+/** Reads which keys a Secret has, and how long their values are; the values are dropped at once. */
+export async function lookAtSecret(access: Access, path: string): Promise<Look<SecretKeys | undefined>> {
+  const secret = await lookAt<{ data?: Record<string, string> }>(access, path);
+  if (secret.kind === 'hidden') return secret;
+  const { data = {} } = secret.value ?? {};
+  const lengths = Object.fromEntries(Object.entries(data).map(([key, value]) => [key, value.length]));
+  return { kind: 'seen', value: secret.value && lengths };
+}

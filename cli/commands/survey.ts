@@ -1,0 +1,214 @@
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import { API_VERSION, GROUP } from '../../shared/api/group.ts';
+import { AGENT_CLUSTER_ROLE } from '../../shared/api/names.ts';
+import type { SyncReport } from '../../shared/api/sync-report.ts';
+import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
+import { corePath, gatewaySyncPath, groupPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
+import { version } from '../../shared/version.ts';
+import { isGateway } from '../checks/check-pod.ts';
+import { secretsOf } from '../checks/check-secrets.ts';
+import { type Look, seenOr } from '../checks/finding.ts';
+import type {
+  CustomResourceDefinition,
+  Deployment,
+  EndpointSlice,
+  Event,
+  Lease,
+  Namespace,
+  NetworkPolicy,
+  Pod,
+  Policy,
+  PolicyBinding,
+  Role,
+  RoleBinding,
+  Service,
+  WebhookConfiguration,
+  Workload,
+} from '../checks/objects.ts';
+import type { ClusterSurvey, NamespaceSurvey, OperatorPlace, OperatorSurvey, Survey } from '../checks/survey.ts';
+import type { Access } from '../client/connect.ts';
+import { look, lookAt, lookAtSecret, lookOver } from './look.ts';
+
+const ADMISSION = 'admissionregistration.k8s.io/v1';
+const RBAC = 'rbac.authorization.k8s.io/v1';
+const NETWORKING = 'networking.k8s.io/v1';
+
+/** Lease of the controllers of a namespace. */
+const LEASE_NAME = 'stoker-operator-controller';
+/** Where the docs install the chart: looked at where the caller may not look everywhere. */
+const USUAL_NAMESPACE = 'stoker-system';
+
+/** What a survey is about. */
+export interface Scope {
+  /** The one GatewaySync that is asked about. */
+  name?: string | undefined;
+  allNamespaces: boolean;
+  operatorNamespace?: string | undefined;
+}
+
+/** Reads all that the checks look at. Throws where the cluster cannot be asked at all. */
+export async function takeSurvey(access: Access, scope: Scope): Promise<Survey> {
+  const cluster = await surveyCluster(access);
+  const [operator, namespaces] = await Promise.all([
+    surveyOperator(access, scope, seenOr(cluster.webhooks, [])),
+    surveyNamespaces(access, scope),
+  ]);
+  return { now: access.serverTime(), version, cluster, operator, namespaces };
+}
+
+async function surveyCluster(access: Access): Promise<ClusterSurvey> {
+  const { client } = access;
+  // First by itself: where it fails, nothing else is asked.
+  const server = await look(() => client.get<{ gitVersion: string }>('/version'));
+  const over = <T>(kind: string) => lookOver<T>(access, groupPath(ADMISSION, kind));
+  const [groupVersions, resources, crds, webhooks, policies, policyBindings, agentRole, receiverBindings] =
+    await Promise.all([
+      look(() => discovered<{ versions: { version: string }[] }>(access, `/apis/${GROUP}`)),
+      look(() => discovered<{ resources: { name: string }[] }>(access, `/apis/${API_VERSION}`)),
+      lookOver<CustomResourceDefinition>(access, groupPath('apiextensions.k8s.io/v1', 'customresourcedefinitions'), {
+        keep: ({ metadata }) => metadata.name.endsWith(`.${GROUP}`),
+      }),
+      over<WebhookConfiguration>('mutatingwebhookconfigurations'),
+      over<Policy>('validatingadmissionpolicies'),
+      over<PolicyBinding>('validatingadmissionpolicybindings'),
+      lookAt<Role>(access, groupPath(RBAC, 'clusterroles', undefined, AGENT_CLUSTER_ROLE)),
+      lookOver<RoleBinding>(access, groupPath(RBAC, 'clusterrolebindings'), {
+        query: { labelSelector: 'app.kubernetes.io/component=receiver' },
+      }),
+    ]);
+  return {
+    server,
+    groupVersions: map(groupVersions, (group) => (group?.versions ?? []).map((each) => each.version)),
+    resources: map(resources, (found) => (found?.resources ?? []).map(({ name }) => name)),
+    ...{ crds, webhooks, policies, policyBindings, agentRole, receiverBindings },
+  };
+}
+
+function map<T, U>(given: Look<T>, change: (value: T) => U): Look<U> {
+  return given.kind === 'seen' ? { kind: 'seen', value: change(given.value) } : given;
+}
+
+async function discovered<T>({ client }: Access, path: string): Promise<T | undefined> {
+  try {
+    return await client.get<T>(path);
+  } catch (error) {
+    if (isApiError(error, 404)) return undefined;
+    throw error;
+  }
+}
+
+async function surveyOperator(
+  access: Access,
+  { operatorNamespace }: Scope,
+  webhooks: readonly WebhookConfiguration[],
+): Promise<OperatorSurvey> {
+  const called = webhooks.flatMap(({ webhooks: each = [] }) =>
+    each.flatMap(({ name, clientConfig }) =>
+      name === 'inject.sync.io' ? (clientConfig.service?.namespace ?? []) : [],
+    ),
+  );
+  const everywhere = operatorNamespace ? undefined : await lookForDeployments(access, undefined);
+  const named = operatorNamespace ? [operatorNamespace] : [...called, USUAL_NAMESPACE, access.namespace];
+  const lookedIn = everywhere?.kind === 'seen' ? undefined : [...new Set(named)];
+  const deployments =
+    lookedIn === undefined && everywhere
+      ? everywhere
+      : joined(await Promise.all((lookedIn ?? []).map((namespace) => lookForDeployments(access, namespace))));
+  const places = new Set([...seenOr(deployments, []).map(({ metadata }) => metadata.namespace), ...called]);
+  const surveyed = await Promise.all(
+    [...places].map(
+      async (namespace) => [namespace, await surveyPlace(access, namespace, seenOr(deployments, []))] as const,
+    ),
+  );
+  return { deployments, lookedIn, places: Object.fromEntries(surveyed) };
+}
+
+/** Deployments of the chart have these labels whatever the release is called. */
+const lookForDeployments = (access: Access, namespace: string | undefined): Promise<Look<Deployment[]>> =>
+  lookOver<Deployment>(access, groupPath('apps/v1', 'deployments', namespace), {
+    query: { labelSelector: 'app.kubernetes.io/component in (controller,receiver)' },
+    keep: ({ metadata }) => metadata.labels?.['helm.sh/chart']?.startsWith('stoker-operator-') ?? false,
+  });
+
+/** What is seen of several lists; hidden only where nothing is seen. */
+function joined<T>(looks: readonly Look<T[]>[]): Look<T[]> {
+  const seen = looks.flatMap((each) => (each.kind === 'seen' ? [each.value] : []));
+  const [hidden] = looks.filter(({ kind }) => kind === 'hidden');
+  return seen.length === 0 && hidden ? hidden : { kind: 'seen', value: seen.flat() };
+}
+
+async function surveyPlace(
+  access: Access,
+  namespace: string,
+  deployments: readonly Deployment[],
+): Promise<OperatorPlace> {
+  const query = { labelSelector: 'app.kubernetes.io/component in (controller,receiver)' };
+  const mounted = deployments
+    .filter(({ metadata }) => metadata.namespace === namespace)
+    .filter(({ metadata }) => metadata.labels?.['app.kubernetes.io/component'] === 'receiver')
+    .flatMap(({ spec }) => (spec.template.spec.volumes ?? []).flatMap(({ secret }) => secret?.secretName ?? []));
+  const [pods, lease, services, endpoints, networkPolicies, secrets] = await Promise.all([
+    lookOver<Pod>(access, corePath('pods', namespace), { query }),
+    lookAt<Lease>(access, groupPath('coordination.k8s.io/v1', 'leases', namespace, LEASE_NAME)),
+    lookOver<Service>(access, corePath('services', namespace)),
+    lookOver<EndpointSlice>(access, groupPath('discovery.k8s.io/v1', 'endpointslices', namespace)),
+    lookOver<NetworkPolicy>(access, groupPath(NETWORKING, 'networkpolicies', namespace)),
+    surveySecrets(access, namespace, mounted),
+  ]);
+  return { pods, lease, services, endpoints, networkPolicies, secrets };
+}
+
+async function surveySecrets(
+  access: Access,
+  namespace: string,
+  names: readonly string[],
+): Promise<OperatorPlace['secrets']> {
+  const unique = [...new Set(names)];
+  const looks = await Promise.all(unique.map((name) => lookAtSecret(access, corePath('secrets', namespace, name))));
+  return Object.fromEntries(unique.map((name, index) => [name, looks[index] as Look<undefined>]));
+}
+
+async function surveyNamespaces(access: Access, { name, allNamespaces }: Scope): Promise<NamespaceSurvey[]> {
+  if (!allNamespaces) return [await surveyNamespace(access, access.namespace, name)];
+  const found = await lookOver<GatewaySync>(access, gatewaySyncPath());
+  if (found.kind === 'hidden') return [await surveyNamespace(access, access.namespace, name)];
+  const names = [...new Set(found.value.map(({ metadata }) => metadata.namespace))];
+  const surveys: NamespaceSurvey[] = [];
+  // One after the other: what is read of one may be large.
+  for (const each of names) surveys.push(await surveyNamespace(access, each, undefined));
+  return surveys;
+}
+
+async function surveyNamespace(access: Access, name: string, asked: string | undefined): Promise<NamespaceSurvey> {
+  const [namespace, gatewaySyncs, reports, pods, roleBindings, workloads, networkPolicies, events] = await Promise.all([
+    lookAt<Namespace>(access, corePath('namespaces', undefined, name)),
+    lookOver<GatewaySync>(access, gatewaySyncPath(name)),
+    lookOver<SyncReport>(access, syncReportPath(name)),
+    lookOver<Pod>(access, corePath('pods', name), { keep: isGateway }),
+    lookOver<RoleBinding>(access, groupPath(RBAC, 'rolebindings', name)),
+    surveyWorkloads(access, name),
+    lookOver<NetworkPolicy>(access, groupPath(NETWORKING, 'networkpolicies', name)),
+    lookOver<Event>(access, corePath('events', name), { query: { fieldSelector: 'reason=FailedCreate' } }),
+  ]);
+  const wanted = seenOr(gatewaySyncs, []).filter(({ metadata }) => !asked || metadata.name === asked);
+  const secrets = await surveySecrets(
+    access,
+    name,
+    wanted.flatMap((gatewaySync) => secretsOf(gatewaySync).map((secret) => secret.name)),
+  );
+  return {
+    ...{ name, asked, namespace, gatewaySyncs, reports, pods },
+    ...{ roleBindings, workloads, networkPolicies, events, secrets },
+  };
+}
+
+const WORKLOADS = { Deployment: 'deployments', StatefulSet: 'statefulsets', DaemonSet: 'daemonsets' };
+
+async function surveyWorkloads(access: Access, namespace: string): Promise<Look<Workload[]>> {
+  const looks = Object.entries(WORKLOADS).map(async ([kind, plural]) =>
+    map(await lookOver<Omit<Workload, 'kind'>>(access, groupPath('apps/v1', plural, namespace)), (found) =>
+      found.map((each) => ({ ...each, kind })),
+    ),
+  );
+  return joined(await Promise.all(looks));
+}

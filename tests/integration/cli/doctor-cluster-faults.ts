@@ -1,0 +1,141 @@
+import type { Fault } from './doctor-faults.ts';
+import {
+  at,
+  CONTROLLER_ENV,
+  deployment,
+  GATEWAYS,
+  microTime,
+  RECEIVER_SECRET,
+  SYSTEM,
+  waiting,
+} from './doctor-objects.ts';
+
+export const CONTROLLER = `${at.deployments()}/stoker-operator`;
+const RECEIVER = `${at.deployments()}/stoker-operator-receiver`;
+const LEASE = `${at.leases}/stoker-operator-controller`;
+
+/** The container of a program with other variables. */
+export const withEnv = (component: string, env: Record<string, string>) => ({
+  spec: {
+    template: {
+      spec: {
+        containers: [
+          {
+            ...{ name: component, image: `${component}:0.1.0` },
+            env: Object.entries(env).map(([name, value]) => ({ name, value })),
+          },
+        ],
+      },
+    },
+  },
+});
+
+export const slicesGone = (name: string) => ({
+  patch: `${at.slices}/${name}`,
+  with: { endpoints: [{ addresses: ['10.1.2.3'], conditions: { ready: false } }] },
+});
+const notAvailable = { status: { availableReplicas: 0, readyReplicas: 0 } };
+
+/** Faults of the operator. */
+export const CLUSTER_FAULTS: readonly Fault[] = [
+  {
+    name: 'an operator that is not installed',
+    change: [{ remove: CONTROLLER }],
+    ...{ check: 'operator/installed', says: /no controller of the operator is installed/ },
+  },
+  {
+    name: 'a controller that is scaled to 0',
+    change: [{ patch: CONTROLLER, with: { spec: { replicas: 0 } } }],
+    ...{ check: 'controller/ready', says: /scaled to 0/ },
+  },
+  {
+    name: 'a controller that ends again and again',
+    change: [
+      { patch: CONTROLLER, with: notAvailable, status: true },
+      {
+        patch: `${at.pods(SYSTEM)}/stoker-operator-0`,
+        with: { status: { containerStatuses: [waiting('controller', 'CrashLoopBackOff')] } },
+        status: true,
+      },
+    ],
+    ...{ check: 'controller/ready', says: /no pod that is ready: .*CrashLoopBackOff/ },
+  },
+  {
+    name: 'a controller whose update hangs',
+    change: [{ patch: CONTROLLER, with: { status: { updatedReplicas: 0 } }, status: true }],
+    ...{ check: 'controller/ready', says: /1 of 1 pods ready, 0 updated/, level: 'warning' },
+  },
+  {
+    name: 'a Lease that nobody holds',
+    change: [{ remove: LEASE }],
+    ...{ check: 'operator/leader', says: /nobody holds the Lease/ },
+  },
+  {
+    name: 'a leader that is gone',
+    change: [
+      {
+        patch: LEASE,
+        with: { spec: { renewTime: microTime(Date.now() - 600_000), leaseDurationSeconds: 15 } },
+      },
+    ],
+    ...{ check: 'operator/leader', says: /stoker-operator-0_1 has not renewed the Lease/ },
+  },
+  {
+    name: 'a leader that is no pod of the operator',
+    change: [{ patch: LEASE, with: { spec: { holderIdentity: 'laptop_1' } } }],
+    ...{ check: 'operator/leader', says: /held by laptop_1/, level: 'warning' },
+  },
+  {
+    name: 'two controllers without an election',
+    change: [
+      { patch: CONTROLLER, with: { spec: { replicas: 2 } } },
+      { patch: CONTROLLER, with: withEnv('controller', { ...CONTROLLER_ENV, LEADER_ELECTION: 'false' }) },
+    ],
+    ...{ check: 'operator/leader', says: /2 controllers lead at once/ },
+  },
+  {
+    name: 'two installations that watch the same namespaces',
+    change: [{ add: at.deployments(GATEWAYS), object: deployment('second', 'controller', CONTROLLER_ENV) }],
+    ...{ check: 'operator/several', says: /watch the same namespaces/ },
+  },
+  {
+    name: 'a receiver of another release',
+    change: [{ patch: RECEIVER, with: { metadata: { labels: { 'app.kubernetes.io/version': '0.0.9' } } } }],
+    ...{ check: 'receiver/version', says: /receiver is of 0\.0\.9, and the controller of 0\.1\.0/, level: 'warning' },
+  },
+  {
+    name: 'a receiver that is not ready',
+    change: [{ patch: RECEIVER, with: notAvailable, status: true }],
+    ...{ check: 'receiver/ready', says: /no pod that is ready/ },
+  },
+  {
+    name: 'a receiver without its Secret',
+    change: [{ remove: `${at.secrets(SYSTEM)}/${RECEIVER_SECRET}` }],
+    ...{ check: 'receiver/secret', says: /does not exist: it cannot become ready/ },
+  },
+  {
+    name: 'a receiver whose Secret has another key',
+    change: [
+      {
+        patch: `${at.secrets(SYSTEM)}/${RECEIVER_SECRET}`,
+        with: { data: { 'webhook-secret': null, secret: 'eA==' } },
+      },
+    ],
+    ...{ check: 'receiver/secret', says: /no value in its key webhook-secret/ },
+  },
+  {
+    name: 'a receiver that takes deliveries from anybody',
+    change: [{ patch: RECEIVER, with: withEnv('receiver', {}) }],
+    ...{ check: 'receiver/authentication', says: /from anybody who reaches it/, level: 'warning' },
+  },
+  {
+    name: 'a receiver without its Service',
+    change: [{ remove: `${at.services}/stoker-operator-receiver` }],
+    ...{ check: 'receiver/service', says: /has no Service/ },
+  },
+  {
+    name: 'a Service of the receiver without pods',
+    change: [slicesGone('stoker-operator-receiver')],
+    ...{ check: 'receiver/service', says: /has no pod that is ready/ },
+  },
+];

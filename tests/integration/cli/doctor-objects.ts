@@ -1,0 +1,231 @@
+import { corePath, gatewaySyncPath, groupPath, syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { injectedPod } from '../../support/gateway-pods.ts';
+import { gatewaySync } from '../../support/gateway-syncs.ts';
+
+export const COMMIT = 'c0ffee11'.repeat(5);
+export const [SYSTEM, GATEWAYS] = ['stoker-system', 'gateways'];
+const ADMISSION = 'admissionregistration.k8s.io/v1';
+const RBAC = 'rbac.authorization.k8s.io/v1';
+
+/** Paths of collections by a short name. */
+export const at = {
+  deployments: (namespace = SYSTEM) => groupPath('apps/v1', 'deployments', namespace),
+  leases: groupPath('coordination.k8s.io/v1', 'leases', SYSTEM),
+  pods: (namespace = GATEWAYS) => corePath('pods', namespace),
+  services: corePath('services', SYSTEM),
+  slices: groupPath('discovery.k8s.io/v1', 'endpointslices', SYSTEM),
+  secrets: (namespace = GATEWAYS) => corePath('secrets', namespace),
+  webhooks: groupPath(ADMISSION, 'mutatingwebhookconfigurations'),
+  policies: groupPath(ADMISSION, 'validatingadmissionpolicies'),
+  policyBindings: groupPath(ADMISSION, 'validatingadmissionpolicybindings'),
+  clusterRoles: groupPath(RBAC, 'clusterroles'),
+  clusterRoleBindings: groupPath(RBAC, 'clusterrolebindings'),
+  roleBindings: groupPath(RBAC, 'rolebindings', GATEWAYS),
+  networkPolicies: (namespace = GATEWAYS) => groupPath('networking.k8s.io/v1', 'networkpolicies', namespace),
+  gatewaySyncs: (namespace = GATEWAYS) => gatewaySyncPath(namespace),
+  reports: (namespace = GATEWAYS) => syncReportPath(namespace),
+  events: corePath('events', GATEWAYS),
+};
+
+const labelsOf = (component: string) => ({
+  'app.kubernetes.io/name': 'stoker-operator',
+  'app.kubernetes.io/instance': 'stoker-operator',
+  'app.kubernetes.io/component': component,
+  'app.kubernetes.io/version': '0.1.0',
+  'helm.sh/chart': 'stoker-operator-0.1.0',
+});
+
+/** A Deployment of the chart, at work. */
+export function deployment(name: string, component: string, env: Record<string, string>, secretName?: string) {
+  const labels = labelsOf(component);
+  const selected = { 'app.kubernetes.io/component': component };
+  const variables = Object.entries(env).map(([key, value]) => ({ name: key, value }));
+  const volumes = secretName ? [{ name: 'hmac', secret: { secretName } }] : [];
+  return {
+    metadata: { name, labels },
+    spec: {
+      replicas: 1,
+      selector: { matchLabels: selected },
+      template: {
+        metadata: { labels },
+        spec: { containers: [{ name: component, image: `${component}:0.1.0`, env: variables }], volumes },
+      },
+    },
+    status: { observedGeneration: 1, replicas: 1, updatedReplicas: 1, readyReplicas: 1, availableReplicas: 1 },
+  };
+}
+
+export const CONTROLLER_ENV = {
+  WATCH_NAMESPACES: '',
+  LEADER_ELECTION: 'true',
+  WEBHOOK_PORT: '9443',
+  DEFAULT_AGENT_IMAGE: 'agent:1',
+  AUTO_BIND_AGENT: 'true',
+};
+
+export const RECEIVER_SECRET = 'stoker-operator-receiver-hmac';
+
+export const microTime = (ms: number): string => new Date(ms).toISOString().replace('Z', '000Z');
+
+/** The chart's objects, by the collection that each is in. */
+export function operatorObjects(caBundle: string): [string, object][] {
+  const service = (name: string, port: number): [string, object] => [
+    at.services,
+    { metadata: { name }, spec: { ports: [{ name: 'main', port }] } },
+  ];
+  const slice = (name: string): [string, object] => [
+    at.slices,
+    {
+      metadata: { name, labels: { 'kubernetes.io/service-name': name } },
+      addressType: 'IPv4',
+      endpoints: [{ addresses: ['10.1.2.3'], conditions: { ready: true } }],
+      ports: [{ name: 'main', port: 9443 }],
+    },
+  ];
+  const policies = [
+    'stoker-operator-agent',
+    'stoker-operator-revisions',
+    'stoker-operator-controller',
+    'stoker-operator-receiver',
+  ];
+  return [
+    [at.deployments(), deployment('stoker-operator', 'controller', CONTROLLER_ENV)],
+    [
+      at.deployments(),
+      deployment(
+        'stoker-operator-receiver',
+        'receiver',
+        { WEBHOOK_HMAC_SECRET_FILE: '/etc/webhook/hmac/webhook-secret' },
+        RECEIVER_SECRET,
+      ),
+    ],
+    [at.pods(SYSTEM), operatorPod('stoker-operator-0', 'controller')],
+    [
+      at.leases,
+      {
+        metadata: { name: 'stoker-operator-controller' },
+        spec: { holderIdentity: 'stoker-operator-0_1', leaseDurationSeconds: 3600, renewTime: microTime(Date.now()) },
+      },
+    ],
+    service('stoker-operator-webhook', 443),
+    slice('stoker-operator-webhook'),
+    service('stoker-operator-receiver', 9444),
+    slice('stoker-operator-receiver'),
+    [at.secrets(SYSTEM), { metadata: { name: RECEIVER_SECRET }, stringData: { 'webhook-secret': 'x' } }],
+    [at.webhooks, webhookConfiguration(caBundle)],
+    [
+      at.clusterRoles,
+      {
+        metadata: { name: 'sync-agent' },
+        rules: [
+          { apiGroups: ['sync.io'], resources: ['gatewaysyncs'], verbs: ['get', 'list', 'watch'] },
+          { apiGroups: ['sync.io'], resources: ['syncreports'], verbs: ['get', 'create', 'update', 'patch'] },
+        ],
+      },
+    ],
+    [
+      at.clusterRoleBindings,
+      {
+        metadata: { name: 'stoker-operator-receiver', labels: labelsOf('receiver') },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'stoker-operator-receiver' },
+      },
+    ],
+    ...policies.flatMap((name): [string, object][] => [
+      [at.policies, { metadata: { name }, spec: policySpec }],
+      [at.policyBindings, { metadata: { name }, spec: { policyName: name, validationActions: ['Deny'] } }],
+    ]),
+  ];
+}
+
+const policySpec = {
+  matchConstraints: {
+    resourceRules: [{ apiGroups: ['none.example'], apiVersions: ['*'], resources: ['*'], operations: ['CREATE'] }],
+  },
+  validations: [{ expression: 'true' }],
+};
+
+const operatorPod = (name: string, component: string) => ({
+  metadata: { name, labels: labelsOf(component) },
+  spec: { containers: [{ name: component, image: 'x' }] },
+});
+
+/** As the chart has it, but never called: nothing listens here. */
+const webhookConfiguration = (caBundle: string) => ({
+  metadata: { name: 'stoker-operator-webhook' },
+  webhooks: [
+    {
+      name: 'inject.sync.io',
+      admissionReviewVersions: ['v1'],
+      clientConfig: { caBundle, service: { name: 'stoker-operator-webhook', namespace: SYSTEM, port: 443 } },
+      rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['CREATE'] }],
+      matchConditions: [{ name: 'never', expression: 'false' }],
+      namespaceSelector: {
+        matchExpressions: [
+          { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: ['kube-system', 'skipped'] },
+        ],
+      },
+      failurePolicy: 'Ignore',
+      sideEffects: 'None',
+    },
+  ],
+});
+
+const TIME = '2026-01-01T00:00:00Z';
+
+const condition = (type: string, reason: string, status: string) => ({
+  ...{ type, reason, status, message: 'in words', lastTransitionTime: TIME },
+});
+
+/** A GatewaySync that is ready. */
+export const resource = (namespace: string, name: string, spec: object = {}) => ({
+  ...gatewaySync(
+    { namespace, name },
+    { repo: 'https://git.example/x', ...(spec as { git?: object }).git },
+    {
+      polling: { enabled: true },
+      ...Object.fromEntries(Object.entries(spec).filter(([key]) => key !== 'git')),
+    },
+  ),
+  status: {
+    ...{ observedGeneration: 1, lastSyncCommit: COMMIT, target: { ref: 'main', source: 'Spec' } },
+    conditions: [condition('Ready', 'Synced', 'True'), condition('RefResolved', 'Resolved', 'True')],
+  },
+});
+
+/** A pod with the sidecar, at work. */
+export function gateway(namespace: string, name: string, crName = 'plant', status: object = {}) {
+  const conditions = [{ type: 'Ready', status: 'True' }];
+  return { ...injectedPod(namespace, name, crName), status: { phase: 'Running', conditions, ...status } };
+}
+
+export const reportOf = (name: string, podUID: string, status: object = {}) => ({
+  ...{ apiVersion: 'sync.io/v1alpha1', kind: 'SyncReport', metadata: { name } },
+  status: { podUID, state: 'Synced', commit: COMMIT, generation: 1, crName: 'plant', ...status },
+});
+
+/** A gateway with all that it needs. */
+export function gatewayObjects(): [string, object][] {
+  const auth = { token: { secretRef: { name: 'git', key: 'token' } } };
+  return [
+    [at.gatewaySyncs(), resource(GATEWAYS, 'plant', { git: { auth } })],
+    [at.secrets(), { metadata: { name: 'git' }, stringData: { token: 'hidden-value' } }],
+    [at.pods(), gateway(GATEWAYS, 'plant-0')],
+    [
+      at.roleBindings,
+      {
+        metadata: { name: 'sync-agent-plant' },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'sync-agent' },
+        subjects: [{ kind: 'ServiceAccount', name: 'default', namespace: GATEWAYS }],
+      },
+    ],
+  ];
+}
+
+/** A container that waits, as the kubelet says it. */
+export function waiting(name: string, reason: string) {
+  return {
+    ...{ name, image: 'x', imageID: '', ready: false, restartCount: 3 },
+    state: { waiting: { reason } },
+    lastState: { terminated: { exitCode: 1, reason: 'Error' } },
+  };
+}

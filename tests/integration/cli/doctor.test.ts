@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import type { Diagnosis } from '../../../cli/checks/diagnose.ts';
+import { pageAt } from '../../../cli/checks/finding.ts';
+import { type ApiServer, startApiServer } from '../../../scripts/testbed/control-plane.ts';
+import { installCrds } from '../../../scripts/testbed/install-crds.ts';
+import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { runCli } from '../../support/run-cli.ts';
+import { FAULTS, type Fault, seed } from './doctor-faults.ts';
+import { at, GATEWAYS } from './doctor-objects.ts';
+import { World } from './doctor-world.ts';
+
+// Its own API server: what is broken here belongs to the whole cluster.
+let server: ApiServer;
+let world: World;
+before(async () => {
+  server = await startApiServer();
+  world = new World(server);
+});
+after(() => server.stop());
+
+const pages = new Set<string>();
+
+async function diagnose(...line: string[]): Promise<Diagnosis & { exit: number }> {
+  const { output, notes, status } = await runCli(['doctor', '-o', 'json', '--kubeconfig', server.kubeconfig, ...line]);
+  assert.equal(notes, '');
+  const diagnosis = JSON.parse(output) as Diagnosis;
+  for (const { findings } of diagnosis.sections) for (const { page } of findings) if (page) pages.add(page);
+  return { ...diagnosis, exit: status };
+}
+
+const findingsOf = ({ sections }: Diagnosis) => sections.flatMap(({ findings }) => findings);
+
+function assertNamed(diagnosis: Diagnosis, { check, level = 'failed', says }: Fault): void {
+  const bad = findingsOf(diagnosis).filter((finding) => finding.level !== 'ok');
+  const found = bad.find((finding) => finding.check === check && says.test(finding.says));
+  assert.ok(found, `${check} ${says} is not in ${JSON.stringify(bad, null, 1)}`);
+  assert.equal(found.level, level);
+  assert.ok(found.todo && found.page, 'what to do, and where to read on');
+}
+
+async function grantView(): Promise<void> {
+  const metadata = { name: 'viewer' };
+  await world.add(corePath('serviceaccounts', GATEWAYS), { metadata });
+  const rules = [{ apiGroups: ['sync.io'], resources: ['gatewaysyncs', 'syncreports'], verbs: ['get', 'list'] }];
+  await world.add(at.roleBindings.replace('rolebindings', 'roles'), { metadata, rules });
+  await world.add(at.roleBindings, {
+    metadata,
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'viewer' },
+    subjects: [{ kind: 'ServiceAccount', name: 'viewer', namespace: GATEWAYS }],
+  });
+}
+
+suite('kubectl gs doctor', () => {
+  test('names a cluster without the CRDs', async () => {
+    const diagnosis = await diagnose('-n', 'default');
+    assertNamed(diagnosis, { name: '', check: 'crds/installed', says: /knows no sync\.io/, change: [] });
+    assert.equal(diagnosis.exit, 1);
+  });
+
+  test('finds nothing where all is well, and shows no value of a Secret', async () => {
+    await installCrds(server);
+    await world.build();
+    const diagnosis = await diagnose('-n', GATEWAYS);
+    assert.deepEqual(
+      findingsOf(diagnosis).filter(({ level }) => level !== 'ok'),
+      [],
+    );
+    assert.equal(diagnosis.exit, 0);
+    assert.ok(findingsOf(diagnosis).length > 20);
+    const { output, status } = await runCli(['doctor', '-n', GATEWAYS, '--kubeconfig', server.kubeconfig]);
+    assert.equal(status, 0);
+    assert.match(output, /^Cluster\n✓ the API server answers: Kubernetes v1/);
+    assert.match(output, /All is well: \d+ ✓, 0 !, 0 ✗\n$/);
+    assert.ok(!output.includes('hidden-value') && !JSON.stringify(diagnosis).includes('hidden-value'));
+  });
+
+  for (const fault of FAULTS) {
+    test(`names ${fault.name}`, async () => {
+      const undo = await seed(world, fault);
+      try {
+        const diagnosis = await diagnose('-n', GATEWAYS, ...(fault.line ?? []));
+        assertNamed(diagnosis, fault);
+        assert.equal(diagnosis.exit, diagnosis.totals.failed > 0 ? 1 : 0);
+      } finally {
+        await undo();
+      }
+    });
+  }
+
+  test('shows somebody who may read one namespace what there is, and what else there would be', async () => {
+    await grantView();
+    const viewer = await server.kubeconfigFor({ namespace: GATEWAYS, serviceAccount: 'viewer' });
+    const { output, status } = await runCli(['doctor', '-o', 'json', '--kubeconfig', viewer]);
+    const findings = findingsOf(JSON.parse(output) as Diagnosis);
+    assert.equal(status, 0, output);
+    assert.deepEqual(
+      findings.filter(({ level }) => level === 'failed'),
+      [],
+    );
+    const hidden = findings.filter(({ says }) => says.startsWith('not allowed to look at '));
+    assert.ok(hidden.length >= 7, output);
+    for (const { level, todo } of hidden) assert.ok(level === 'warning' && todo);
+    assert.ok(findings.some(({ check, level }) => check === 'conditions/Ready' && level === 'ok'));
+  });
+
+  test('names a cluster that does not answer, or does not know the caller', async (t) => {
+    const folder = await makeTemporaryFolder('doctor-');
+    t.after(() => folder.remove());
+    for (const [url, says] of [
+      ['https://127.0.0.1:1', /nothing listens/],
+      [server.url, /the cluster does not know you/],
+    ] as const) {
+      const file = path.join(folder.path, 'kubeconfig');
+      const config = {
+        clusters: [{ name: 'x', cluster: { server: url, 'insecure-skip-tls-verify': true } }],
+        users: [{ name: 'x', user: { token: 'wrong' } }],
+        contexts: [{ name: 'x', context: { cluster: 'x', user: 'x' } }],
+        'current-context': 'x',
+      };
+      await writeFile(file, JSON.stringify({ apiVersion: 'v1', kind: 'Config', ...config }));
+      const { output, status } = await runCli(['doctor', '--kubeconfig', file]);
+      assert.equal(status, 1);
+      assert.match(output, /^Cluster\n✗ /);
+      assert.match(output, says);
+    }
+  });
+
+  test('fits into terminals, and prints nothing that they obey', async () => {
+    const message = `the volume is full \u001b[31m${' and fuller'.repeat(20)}`;
+    const change = [{ patch: `${at.reports()}/plant-0`, with: { status: { state: 'Error', message } } }];
+    const undo = await seed(world, { name: '', change, check: '', says: /./ });
+    for (const columns of [100, 40]) {
+      const line = ['doctor', '-n', GATEWAYS, '--kubeconfig', server.kubeconfig];
+      const { output, status } = await runCli(line, { columns });
+      assert.equal(status, 1);
+      assert.ok(!output.includes('\u001b'));
+      assert.match(output, /✗ its agent reports an error/);
+      const own = output.split('\n').filter((each) => !each.includes('https://'));
+      for (const each of own) assert.ok([...each].length <= columns, each);
+    }
+    await undo();
+  });
+
+  test('has put everything back', async () => {
+    const diagnosis = await diagnose('-n', GATEWAYS);
+    assert.deepEqual(
+      findingsOf(diagnosis).filter(({ level }) => level !== 'ok'),
+      [],
+    );
+  });
+
+  test('names pages that exist, with their headings', () => {
+    assert.ok(pages.size > 10, `${pages.size}`);
+    for (const page of pages) {
+      const [file = '', anchor] = page.replace(pageAt(''), '').split('#');
+      const whole = path.join(import.meta.dirname, '../../../docs', file);
+      assert.ok(existsSync(whole), page);
+      const headings = [...readFileSync(whole, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+        heading
+          .toLowerCase()
+          .replaceAll(/[^\p{L}\p{N}\- _]/gu, '')
+          .replaceAll(' ', '-'),
+      );
+      if (anchor) assert.ok(headings.includes(anchor), page);
+    }
+  });
+});

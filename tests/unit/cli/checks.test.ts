@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { diagnose } from '../../../cli/checks/diagnose.ts';
+import type { Finding, Look } from '../../../cli/checks/finding.ts';
+import { fits, type LabelSelector } from '../../../cli/checks/objects.ts';
+import type { ClusterSurvey, NamespaceSurvey, OperatorPlace, Survey } from '../../../cli/checks/survey.ts';
+import { makeAuthority } from '../../../controller/certificates/make-certificate.ts';
+
+const seen = <T>(value: T): Look<T> => ({ kind: 'seen', value });
+const [EARLY, NOON, LATE] = ['2026-01-01T00:00:00Z', '2026-01-02T12:00:00Z', '2026-01-03T00:00:00Z'];
+
+const cluster: ClusterSurvey = {
+  server: seen({ gitVersion: 'v1.36.3' }),
+  groupVersions: seen(['v1alpha1']),
+  resources: seen(['gatewaysyncs', 'syncreports']),
+  ...{ crds: seen([]), webhooks: seen([]), policies: seen([]), policyBindings: seen([]), agentRole: seen(undefined) },
+  receiverBindings: seen([]),
+};
+
+const namespace: NamespaceSurvey = {
+  name: 'gateways',
+  namespace: seen({ metadata: { labels: { team: 'plant' } } } as never),
+  ...{ gatewaySyncs: seen([]), reports: seen([]), pods: seen([]), roleBindings: seen([]) },
+  ...{ workloads: seen([]), networkPolicies: seen([]), events: seen([]), secrets: {} },
+};
+
+const place: OperatorPlace = {
+  ...{ pods: seen([]), lease: seen(undefined), services: seen([]), endpoints: seen([]) },
+  ...{ networkPolicies: seen([]), secrets: {} },
+};
+
+/** The finding of a check, in a cluster that is as given. */
+function find(check: string, given: { cluster?: object; namespace?: object }): Finding | undefined {
+  const survey: Survey = {
+    ...{ now: Date.parse(NOON), version: '0.1.0' },
+    cluster: { ...cluster, ...given.cluster },
+    operator: { deployments: seen([]), lookedIn: undefined, places: { 'stoker-system': place } },
+    namespaces: [{ ...namespace, ...given.namespace }],
+  };
+  return diagnose(survey)
+    .sections.flatMap(({ findings }) => findings)
+    .find((finding) => finding.check === check);
+}
+
+const webhook = (changes: object, metadata: object = {}) =>
+  seen([
+    {
+      metadata: { name: 'w', creationTimestamp: EARLY, ...metadata },
+      webhooks: [{ name: 'inject.sync.io', clientConfig: {}, ...changes }],
+    },
+  ]);
+const pod = (creationTimestamp: string, other: object = {}) => ({
+  metadata: { name: 'till', creationTimestamp, uid: 'u', annotations: { 'sync.io/inject': 'true' } },
+  spec: { containers: [{ name: 'gateway' }] },
+  ...other,
+});
+const withSidecar = { spec: { containers: [{ name: 'sync-agent', image: 'agent:1' }] } };
+const crd = (name: string, schema: object | undefined, status: object[] = [{ type: 'Established', status: 'True' }]) =>
+  seen([
+    {
+      metadata: { name },
+      spec: { versions: [{ name: 'v1alpha1', schema: { openAPIV3Schema: schema } }] },
+      status: { conditions: status },
+    },
+  ]);
+
+suite('doctor names', () => {
+  const certificate = (from: string) => makeAuthority(Date.parse(from)).certificate;
+  const bundle = (...certificates: string[]) => Buffer.from(certificates.join('')).toString('base64');
+  const rows: [string, Parameters<typeof find>[1], check: string, level: string, says: RegExp][] = [
+    [
+      'an old Kubernetes',
+      { cluster: { server: seen({ gitVersion: 'v1.29.4+k3s1' }) } },
+      ...(['cluster/version', 'failed', /v1\.29\.4\+k3s1 is too old/] as const),
+    ],
+    [
+      'a version of the API that the plugin does not know',
+      { cluster: { groupVersions: seen(['v1beta1']) } },
+      ...(['crds/served', 'failed', /serve v1beta1, and this plugin knows v1alpha1/] as const),
+    ],
+    [
+      'one CRD without the other',
+      { cluster: { resources: seen(['gatewaysyncs']) } },
+      ...(['crds/installed', 'failed', /syncreports\.sync\.io is missing/] as const),
+    ],
+    [
+      'an older CRD',
+      { cluster: { crds: crd('gatewaysyncs.sync.io', { properties: { spec: { properties: {} } } }) } },
+      ...(['crds/schema', 'warning', /older than this plugin: it has no spec\.rollout\.waves/] as const),
+    ],
+    [
+      'a CRD whose names another one has',
+      {
+        cluster: {
+          crds: crd('syncreports.sync.io', {}, [
+            { type: 'NamesAccepted', status: 'False', message: 'sr is taken' },
+          ] as never),
+        },
+      },
+      ...(['crds/established', 'failed', /not in effect: sr is taken/] as const),
+    ],
+    [
+      'a CA bundle that is no certificate',
+      { cluster: { webhooks: webhook({ clientConfig: { caBundle: bundle('no certificate') } }) } },
+      ...(['webhook/ca-bundle', 'failed', /is no certificate/] as const),
+    ],
+    [
+      'a CA that has ended',
+      { cluster: { webhooks: webhook({ clientConfig: { caBundle: bundle(certificate('2020-01-01T00:00:00Z')) } }) } },
+      ...(['webhook/ca-bundle', 'failed', /has a caBundle that ended on 2020-12-31/] as const),
+    ],
+    [
+      'no CA that ended where another one has taken its place',
+      {
+        cluster: {
+          webhooks: webhook({
+            clientConfig: { caBundle: bundle(certificate('2020-01-01T00:00:00Z'), certificate(EARLY)) },
+          }),
+        },
+      },
+      ...(['webhook/ca-bundle', 'ok', /has the CA of the controller/] as const),
+    ],
+    [
+      'a missing CA that cert-manager should have put in',
+      { cluster: { webhooks: webhook({}, { annotations: { 'cert-manager.io/inject-ca-from': 'a/b' } }) } },
+      ...(['webhook/ca-bundle', 'failed', /has no caBundle/] as const),
+    ],
+    [
+      'a pod from before the webhook',
+      { cluster: { webhooks: webhook({}, { creationTimestamp: LATE }) }, namespace: { pods: seen([pod(NOON)]) } },
+      ...(['pod/sidecar', 'failed', /it was created before the webhook/] as const),
+    ],
+    [
+      'a pod that the objectSelector leaves out',
+      {
+        cluster: { webhooks: webhook({ objectSelector: { matchLabels: { a: 'b' } } }) },
+        namespace: { pods: seen([pod(NOON)]) },
+      },
+      ...(['pod/sidecar', 'failed', /the objectSelector of the webhook leaves it out/] as const),
+    ],
+    [
+      'a label that injection needs',
+      {
+        cluster: {
+          webhooks: webhook({
+            namespaceSelector: {
+              matchExpressions: [{ key: 'sync.io/injection', operator: 'In', values: ['enabled'] }],
+            },
+          }),
+        },
+        namespace: { pods: seen([pod(NOON)]) },
+      },
+      ...(['namespace/injection', 'failed', /leaves gateways out, and 1 pods ask for it/] as const),
+    ],
+    [
+      'an agent that should have reported long ago',
+      { namespace: { pods: seen([pod(EARLY, withSidecar)]) } },
+      ...(['report/there', 'failed', /has not reported/] as const),
+    ],
+    [
+      'a namespace that goes',
+      { namespace: { namespace: seen({ metadata: {}, status: { phase: 'Terminating' } }) } },
+      ...(['namespace/there', 'failed', /is being deleted/] as const),
+    ],
+    [
+      'what the caller may not read',
+      { cluster: { webhooks: { kind: 'hidden', why: 'forbidden' } } },
+      ...(['webhook/installed', 'warning', /^not allowed to look at MutatingWebhookConfigurations$/] as const),
+    ],
+    [
+      'what the API server did not give',
+      { namespace: { pods: { kind: 'hidden', why: 'the API server answered 500' } } },
+      ...(['namespace/pods', 'warning', /cannot be looked at: the API server answered 500/] as const),
+    ],
+  ];
+  for (const [name, given, check, level, says] of rows)
+    test(name, () => {
+      const finding = find(check, given);
+      assert.ok(finding, check);
+      assert.equal(finding.level, level);
+      assert.match(finding.says, says);
+      if (level !== 'ok') assert.ok(finding.todo && finding.page);
+    });
+
+  test('nothing of namespaces where the CRDs are missing: it would all follow from that', () => {
+    assert.equal(find('namespace/gatewaysyncs', { cluster: { groupVersions: seen([]) } }), undefined);
+    assert.equal(find('namespace/gatewaysyncs', {})?.level, 'warning');
+  });
+});
+
+test('many gateways in order are one line, next to those that are not', () => {
+  const named = (name: string, changes: object) => {
+    const made = pod(NOON, withSidecar);
+    return { ...made, ...changes, metadata: { ...made.metadata, name } };
+  };
+  const user = { spec: { ...withSidecar.spec, securityContext: { runAsUser: 1 } } };
+  const names = Array.from({ length: 1000 }, (_, index) => `till-${index}`);
+  const reports = names.map((name) => ({ metadata: { name }, status: { podUID: 'u', state: 'Synced' } }));
+  const given = { pods: seen(names.map((name) => named(name, user))), reports: seen(reports.slice(1)) };
+  assert.match(find('pods/fine', { namespace: given })?.says ?? '', /^999 gateways have their sidecar/);
+  assert.equal(find('report/there', { namespace: given })?.level, 'warning');
+  assert.equal(find('report/synced', { namespace: given }), undefined);
+});
+
+test('selectors fit labels as those of Kubernetes do', () => {
+  const labels = { a: '1', b: '2' };
+  const rows: [LabelSelector, boolean][] = [
+    [{}, true],
+    [{ matchLabels: { a: '1' } }, true],
+    [{ matchLabels: { a: '2' } }, false],
+    [{ matchExpressions: [{ key: 'a', operator: 'In', values: ['1', '2'] }] }, true],
+    [{ matchExpressions: [{ key: 'c', operator: 'In', values: ['1'] }] }, false],
+    [{ matchExpressions: [{ key: 'c', operator: 'NotIn', values: ['1'] }] }, true],
+    [{ matchExpressions: [{ key: 'a', operator: 'NotIn', values: ['1'] }] }, false],
+    [{ matchExpressions: [{ key: 'b', operator: 'Exists' }] }, true],
+    [{ matchExpressions: [{ key: 'b', operator: 'DoesNotExist' }] }, false],
+    [{ matchExpressions: [{ key: 'constructor', operator: 'Exists' }] }, false],
+  ];
+  for (const [selector, expected] of rows) assert.equal(fits(selector, labels), expected, JSON.stringify(selector));
+});

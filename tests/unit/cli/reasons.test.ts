@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { suite, test } from 'node:test';
+import { checkConditions } from '../../../cli/checks/check-conditions.ts';
+import { pageAt } from '../../../cli/checks/finding.ts';
+import { pageOfReason, todoOf } from '../../../cli/checks/reasons.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import type { Condition } from '../../../shared/api/gateway-sync-status.ts';
+
+const checkout = path.join(import.meta.dirname, '../../..');
+const read = (file: string) => readFileSync(path.join(checkout, file), 'utf8');
+const wordsIn = (text: string) => [...text.matchAll(/`([A-Z]\w+)`/g)].map(([, word = '']) => word);
+
+/** A row of the page: which reasons of which types, under which heading, and whether there is something to do. */
+interface Row {
+  anchor: string;
+  types: string[];
+  reasons: string[];
+  hasTodo: boolean;
+}
+
+function rowsOfPage(): Row[] {
+  const rows: Row[] = [];
+  let anchor = '';
+  for (const line of read('docs/reference/conditions.md').split('\n')) {
+    const [, heading] = /^#+ (.*)$/.exec(line) ?? [];
+    if (heading) anchor = heading.toLowerCase().replaceAll(' ', '-');
+    const [, types, reasons, todo = ''] = /^\| (`[^|]+) \| ([^|]+) \| [^|]* \|(?: ([^|]*) \||\s*\|)?$/.exec(line) ?? [];
+    if (types === undefined || reasons === undefined) continue;
+    rows.push({ anchor, types: wordsIn(types), reasons: wordsIn(reasons), hasTodo: todo.trim() !== '' });
+  }
+  return rows;
+}
+
+const SUMS = ['Ready', 'Stalled'];
+const condition = (type: string, reason: string, status: Condition['status']): Condition => ({
+  ...({ type, reason, status } as const),
+  message: 'in words',
+  lastTransitionTime: '2026-01-01T00:00:00Z',
+});
+const gatewaySync = (conditions: Condition[]) => ({ status: { conditions } }) as unknown as GatewaySync;
+
+suite('the reasons in docs/reference/conditions.md', () => {
+  const rows = rowsOfPage();
+
+  test('are described where the plugin says', () => {
+    assert.ok(rows.length > 50, `${rows.length}`);
+    for (const { anchor, types, reasons } of rows)
+      for (const type of types.filter((each) => !SUMS.includes(each) || types.length === 1))
+        for (const reason of reasons) assert.equal(pageOfReason(type, reason), `reference/conditions.md#${anchor}`);
+  });
+
+  test('have something to do in the plugin where they have in the page', () => {
+    for (const { types, reasons, hasTodo } of rows) {
+      if (!hasTodo || types.includes('Stalled')) continue;
+      for (const reason of reasons) assert.ok(todoOf(reason), reason);
+    }
+  });
+
+  test('become one finding each, with that page, where they are False or Unknown', () => {
+    for (const { anchor, types, reasons } of rows) {
+      for (const reason of reasons) {
+        const [type = ''] = types.filter((each) => each !== 'Ready' || types.length === 1);
+        if (type === 'Stalled') continue;
+        for (const status of ['False', 'Unknown'] as const) {
+          const [finding, ...others] = checkConditions(gatewaySync([condition(type, reason, status)]));
+          assert.deepEqual(others, []);
+          assert.ok(finding, `${type} ${reason}`);
+          assert.notEqual(finding.level, 'ok', `${type} ${reason}`);
+          assert.equal(finding.page, pageAt(`reference/conditions.md#${anchor}`));
+          assert.match(finding.says, new RegExp(`^${type} says ${reason}: in words$`));
+        }
+      }
+    }
+  });
+});
+
+suite('the conditions of a GatewaySync', () => {
+  const levels = (...conditions: Condition[]) =>
+    checkConditions(gatewaySync(conditions)).map(({ check, level }) => `${check} ${level}`);
+
+  test('that sum up others are not said twice', () => {
+    const rows: [Condition[], string[]][] = [
+      [
+        [condition('RefResolved', 'RefNotFound', 'False'), condition('Ready', 'RefNotFound', 'False')],
+        ['conditions/RefResolved/RefNotFound failed'],
+      ],
+      [
+        [
+          condition('RolledOut', 'Stopped', 'False'),
+          condition('Ready', 'RolloutStopped', 'False'),
+          condition('Stalled', 'RolloutStopped', 'True'),
+        ],
+        ['conditions/RolledOut/Stopped failed'],
+      ],
+      [[condition('Ready', 'SecretNotFound', 'False')], ['conditions/Ready/SecretNotFound failed']],
+      [[condition('Ready', 'Synced', 'True')], ['conditions/Ready ok']],
+    ];
+    for (const [given, expected] of rows) assert.deepEqual(levels(...given), expected);
+  });
+
+  test('may be True and not well', () => {
+    const ready = condition('Ready', 'Synced', 'True');
+    assert.deepEqual(levels(ready, condition('RefResolved', 'AmbiguousRef', 'True')), [
+      'conditions/RefResolved/AmbiguousRef warning',
+    ]);
+    assert.deepEqual(levels(ready, condition('RefResolved', 'GitUnreachable', 'True')), [
+      'conditions/RefResolved/GitUnreachable failed',
+    ]);
+    assert.deepEqual(levels(ready, condition('SSHHostKeyVerification', 'InsecureIgnoreHostKey', 'False')), [
+      'conditions/SSHHostKeyVerification/InsecureIgnoreHostKey warning',
+    ]);
+  });
+});
+
+test('every page that a check names exists, with its heading', () => {
+  const sources = globSync('cli/checks/*.ts', { cwd: checkout }).map(read);
+  const named = sources.flatMap((text) => [
+    ...text.matchAll(/'((?:how-to|reference|explanation)\/[\w./-]+\.md)(#[\w-]+)?'/g),
+  ]);
+  assert.ok(named.length > 20, `${named.length}`);
+  for (const [, file = '', anchor] of named) {
+    assert.ok(existsSync(path.join(checkout, 'docs', file)), file);
+    const headings = [...read(path.join('docs', file)).matchAll(/^#+ (.*)$/gm)].map(
+      ([, heading = '']) =>
+        `#${heading
+          .toLowerCase()
+          .replaceAll(/[^\p{L}\p{N}\- _]/gu, '')
+          .replaceAll(' ', '-')}`,
+    );
+    if (anchor) assert.ok(headings.includes(anchor), `${file}${anchor}`);
+  }
+});
