@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ArgsDef } from 'citty';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
-import { type Access, type AccessOptions, connect } from '../client/connect.ts';
+import { type Access, type AccessOptions, connect, placeOf } from '../client/connect.ts';
 import { type Change, patchGatewaySync } from '../client/patch.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { getGatewaySync } from '../client/read.ts';
@@ -52,9 +52,10 @@ export async function carryOut({ args, host, plan, next }: Order): Promise<ExitS
   try {
     const gatewaySync = await getGatewaySync(access, args.name);
     const planned = plan(gatewaySync);
+    say(`${placeOf(access)}:`, host);
     say(planned.says, host);
     if (planned.kind === 'done') return EXIT.ok;
-    if (!(await isConfirmed(args, host))) return EXIT.failed;
+    if (!(await isConfirmed(access, { yes: args.yes, host }))) return EXIT.failed;
     if (planned.before) await makeRoom(access, gatewaySync, planned.before);
     await write(access, { name: args.name, planned, plan });
     host.note(`done: ${next}\n`);
@@ -64,15 +65,17 @@ export async function carryOut({ args, host, plan, next }: Order): Promise<ExitS
   }
 }
 
+/** Says something to a person, in lines that fit. */
 function say(text: string, { note, columns }: Host): void {
   note(`${(columns ? wrap(plain(text), columns) : [plain(text)]).join('\n')}\n`);
 }
 
-async function isConfirmed({ yes }: Order['args'], { confirm, note }: Host): Promise<boolean> {
+/** Asks a person unless the command line says yes. Throws `Problem` where there is nobody to ask. */
+async function isConfirmed(access: Access, { yes, host }: { yes: boolean | undefined; host: Host }): Promise<boolean> {
   if (yes) return true;
-  if (!confirm) throw new Problem('nothing was changed: nobody can be asked here, so add --yes', EXIT.usage);
-  const isWanted = await confirm('Go ahead?');
-  if (!isWanted) note('nothing was changed\n');
+  if (!host.confirm) throw new Problem('nothing was changed: nobody can be asked here, so add --yes', EXIT.usage);
+  const isWanted = await host.confirm(`Go ahead (${plain(placeOf(access))})?`);
+  if (!isWanted) host.note('nothing was changed\n');
   return isWanted;
 }
 

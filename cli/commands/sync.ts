@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { FIELD_MANAGERS, REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import { isValidRefName } from '../../shared/domain/check-ref-name.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
-import { type Access, connect } from '../client/connect.ts';
+import { type Access, connect, placeOf } from '../client/connect.ts';
 import { patchGatewaySync } from '../client/patch.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { getGatewaySync, readDetails } from '../client/read.ts';
@@ -49,7 +49,7 @@ export const sync = makeCommand({
     const access = connect(args);
     try {
       const asked = await ask(access, args.name, args.ref);
-      host.note(`asked for ${asked.ref}\n`);
+      host.note(plain(`asked for ${asked.ref} (${placeOf(access)})`).concat('\n'));
       if (!args.wait) return EXIT.ok;
       return await waitForAll(access, { name: args.name, asked, host, timeoutMs });
     } finally {
