@@ -1,19 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ArgsDef } from 'citty';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import { type Access, type AccessOptions, connect, placeOf } from '../client/connect.ts';
-import { type Change, patchGatewaySync } from '../client/patch.ts';
+import { type Change, isConflict, patchGatewaySync } from '../client/patch.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { getGatewaySync } from '../client/read.ts';
 import type { Host } from '../terminal/host.ts';
-import { plain, wrap } from '../terminal/text.ts';
 import { accessArgs } from './command.ts';
+import { isConfirmed, say, yesArg } from './confirm.ts';
 
 /** Arguments of every command that changes something. */
 export const orderArgs = {
   name: { type: 'positional', required: true, description: 'The GatewaySync.' },
-  yes: { type: 'boolean', alias: 'y', description: 'Do not ask: needed where nobody can be asked.' },
+  ...yesArg,
   ...accessArgs,
 } as const satisfies ArgsDef;
 
@@ -65,20 +64,6 @@ export async function carryOut({ args, host, plan, next }: Order): Promise<ExitS
   }
 }
 
-/** Says something to a person, in lines that fit. */
-function say(text: string, { note, columns }: Host): void {
-  note(`${(columns ? wrap(plain(text), columns) : [plain(text)]).join('\n')}\n`);
-}
-
-/** Asks a person unless the command line says yes. Throws `Problem` where there is nobody to ask. */
-async function isConfirmed(access: Access, { yes, host }: { yes: boolean | undefined; host: Host }): Promise<boolean> {
-  if (yes) return true;
-  if (!host.confirm) throw new Problem('nothing was changed: nobody can be asked here, so add --yes', EXIT.usage);
-  const isWanted = await host.confirm(`Go ahead (${plain(placeOf(access))})?`);
-  if (!isWanted) host.note('nothing was changed\n');
-  return isWanted;
-}
-
 async function write(
   access: Access,
   { name, planned, plan }: { name: string; planned: Plan & { kind: 'change' }; plan: Order['plan'] },
@@ -93,8 +78,7 @@ async function write(
       await patchGatewaySync(access, { name, resourceVersion }, now.change);
       return;
     } catch (error) {
-      const isConflict = error instanceof Problem && isApiError(error.cause, 409);
-      if (!isConflict || tries === TRIES) throw error;
+      if (!isConflict(error) || tries === TRIES) throw error;
     }
   }
 }

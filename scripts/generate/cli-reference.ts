@@ -29,7 +29,7 @@ const introduction = [
   '- An error is one line on stderr that says what to do.',
   '- What tenants write, such as the message of an agent or the name of a gateway, is printed without control characters, so that it cannot steer your terminal.',
   '- `--output json` and `--output yaml` print all that is known. Programs should read these, since tables change between versions.',
-  '- What changes something, but for `sync`, says first in which context and namespace and what will happen, and asks. `--yes` answers for you; where nobody can be asked, it is needed.',
+  '- What changes something says first in which context and namespace and what will happen, and asks. `sync` asks only if a request for another ref is still open. `--yes` answers for you; where nobody can be asked, it is needed.',
   '',
   '## Rights',
   '',
