@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type { ArgsDef } from 'citty';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { type Access, type AccessOptions, connect, placeOf } from '../client/connect.ts';
@@ -25,6 +26,8 @@ export type Plan =
       /** What will happen, in sentences. */
       says: string;
       change: Change;
+      /** What it is about, such as commits in full: as long as that is the same, it is what somebody agreed to. */
+      about: readonly string[];
       /** An order that counts once and was carried out before: it is removed first. */
       before?: { annotation: string; isGone: (gatewaySync: GatewaySync) => boolean };
     };
@@ -66,12 +69,12 @@ export async function carryOut({ args, host, plan, next }: Order): Promise<ExitS
 
 async function write(
   access: Access,
-  { name, planned, plan }: { name: string; planned: Plan & { kind: 'change' }; plan: Order['plan'] },
+  { name, planned, plan }: { name: string; planned: Planned; plan: Order['plan'] },
 ): Promise<void> {
   for (let tries = 1; ; tries++) {
     const gatewaySync = await getGatewaySync(access, name);
     const now = plan(gatewaySync);
-    if (now.kind === 'done' || now.says !== planned.says)
+    if (now.kind === 'done' || !isSame(now, planned))
       throw new Problem(`nothing was changed, since the resource has changed meanwhile; now it would be: ${now.says}`);
     const { resourceVersion } = gatewaySync.metadata;
     try {
@@ -83,11 +86,16 @@ async function write(
   }
 }
 
+type Planned = Plan & { kind: 'change' };
+
+/** Words are for people: two commits may look the same in them, and numbers of gateways change all the time. */
+const isSame = (a: Planned, b: Planned): boolean => isDeepStrictEqual([a.change, a.about], [b.change, b.about]);
+
 /** Removes an order that was carried out, and waits until the controller has seen that: only then it may come again. */
 async function makeRoom(
   access: Access,
   { metadata: { name } }: GatewaySync,
-  { annotation, isGone }: NonNullable<(Plan & { kind: 'change' })['before']>,
+  { annotation, isGone }: NonNullable<Planned['before']>,
 ): Promise<void> {
   await patchGatewaySync(access, { name }, { annotations: { [annotation]: null } });
   for (const deadline = performance.now() + NOTICED_WITHIN_MS; ; await sleep(LOOK_MS)) {
