@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { FIELD_MANAGERS, REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
-import type { Access } from '../client/connect.ts';
+import { type Access, placeOf } from '../client/connect.ts';
 import { isConflict, patchGatewaySync } from '../client/patch.ts';
 import { getGatewaySync } from '../client/read.ts';
 import { addressOf } from '../fleet/names.ts';
@@ -32,6 +32,7 @@ export async function askForSync(access: Access, { name, wanted, yes, host }: As
     const ref = wanted ?? followedRef(gatewaySync);
     const open = openRequest(gatewaySync);
     if (open && open.ref !== ref && !isDeepStrictEqual(open, agreed)) {
+      say(`${placeOf(access)}:`, host);
       say(`${addressOf(gatewaySync)}: ${wordsOf(open)}, which waits: a request for ${ref} takes its place.`, host);
       if (!(await isConfirmed(access, { yes, host }))) return undefined;
       agreed = open;
