@@ -1,8 +1,8 @@
-import { KubeConfig } from '@kubernetes/client-node';
-import { messageOf } from '../../shared/errors.ts';
+import type { KubeConfig } from '@kubernetes/client-node';
 import { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../../shared/io/kubernetes/credentials.ts';
 import { version } from '../../shared/version.ts';
+import { loadKubeconfig } from './kubeconfig.ts';
 import { EXIT, Problem } from './problem.ts';
 
 /** Which cluster, and as whom: as kubectl has it. */
@@ -23,9 +23,13 @@ export interface Access {
   serverTime: () => number;
 }
 
+/** Where somebody acts, for the words. */
+export const placeOf = ({ context, namespace }: Pick<Access, 'context' | 'namespace'>): string =>
+  `context ${context}, namespace ${namespace}`;
+
 /** Gets access by the caller's kubeconfig. Nothing is sent yet. Throws {@link Problem}. */
 export function connect({ kubeconfig, context, namespace }: AccessOptions): Access {
-  const config = loadConfig(kubeconfig);
+  const config = loadKubeconfig(kubeconfig);
   const contexts = config.getContexts().map(({ name }) => name);
   if (context !== undefined && !contexts.includes(context))
     throw new Problem(
@@ -38,6 +42,12 @@ export function connect({ kubeconfig, context, namespace }: AccessOptions): Acce
   if (!cluster)
     throw new Problem(
       `the kubeconfig does not say which cluster is meant: run kubectl config use-context, or add --context (${contexts.join(', ') || 'it has none'})`,
+      EXIT.unavailable,
+    );
+  const user = config.getContextObject(current)?.user;
+  if (user && !config.getCurrentUser())
+    throw new Problem(
+      `the context ${current} has the user ${user}, which the kubeconfig does not have: add it, or choose another context`,
       EXIT.unavailable,
     );
   if (cluster.proxyUrl)
@@ -63,23 +73,6 @@ export function connect({ kubeconfig, context, namespace }: AccessOptions): Acce
 
 /** Differences below this are not told from what whole seconds and the way to the server make of them. */
 const TOLERANCE_MS = 2_000;
-
-function loadConfig(file: string | undefined): KubeConfig {
-  const config = new KubeConfig();
-  try {
-    if (file === undefined) config.loadFromDefault();
-    else config.loadFromFile(file);
-  } catch (error) {
-    throw new Problem(`the kubeconfig cannot be read: ${messageOf(error)}`, EXIT.unavailable, { cause: error });
-  }
-  // What the library makes up where there is nothing.
-  if (config.getCurrentCluster()?.server === 'http://localhost:8080' && config.getCurrentUser()?.name === 'user')
-    throw new Problem(
-      'there is no kubeconfig: set KUBECONFIG, or add --kubeconfig FILE, as for kubectl',
-      EXIT.unavailable,
-    );
-  return config;
-}
 
 /** Credential plugins are told what client-go tells them (https://kubernetes.io/docs/reference/config-api/client-authentication.v1/). */
 function introduce(config: KubeConfig): void {

@@ -56,12 +56,20 @@ function explain(error: unknown, { server, context }: Access, { doing, name, nam
 const CODES: Record<string, string> = {
   ECONNREFUSED: 'nothing listens',
   ECONNRESET: 'the connection broke',
+  EPIPE: 'the connection broke',
   ENOTFOUND: 'the name is not known',
   EAI_AGAIN: 'the name cannot be looked up',
   ETIMEDOUT: 'no answer',
   EHOSTUNREACH: 'no route',
   ENETUNREACH: 'no network',
 };
+
+/** Whether the same may work a moment later: the API server restarts, is busy, or the way to it is broken. */
+export function isPassing({ cause }: Problem): boolean {
+  if (cause instanceof ApiError) return cause.status === 429 || cause.status >= 500;
+  const { code = '', syscall = '' } = (cause ?? {}) as { code?: string; syscall?: string };
+  return code in CODES && !syscall.startsWith('spawn');
+}
 
 function wordsOf(error: unknown): string {
   const { code = '' } = error as { code?: string };

@@ -1,9 +1,11 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
+import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import { MERGE_PATCH } from '../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Access } from './connect.ts';
 import { attempt } from './explain.ts';
+import { Problem } from './problem.ts';
 
 /** What is to be written: annotations (null removes one), and fields of the spec. */
 export interface Change {
@@ -35,3 +37,6 @@ export function patchGatewaySync(
     }),
   );
 }
+
+/** Whether somebody wrote since the resource was read. */
+export const isConflict = (error: unknown): boolean => error instanceof Problem && isApiError(error.cause, 409);

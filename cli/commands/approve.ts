@@ -1,8 +1,9 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
-import { Problem } from '../client/problem.ts';
+import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
+import { EXIT, Problem } from '../client/problem.ts';
 import { addressOf } from '../fleet/names.ts';
-import { named, toApprove } from '../fleet/orders.ts';
+import { toApprove } from '../fleet/orders.ts';
 import { makeCommand } from './command.ts';
 import { carryOut, orderArgs, type Plan } from './order.ts';
 import { rolloutOf } from './rollout-of.ts';
@@ -18,15 +19,18 @@ export const approve = makeCommand({
   examples: [
     { line: 'approve plant -n gateways', does: 'the commit that is on its way' },
     {
-      line: 'approve plant --commit 3f2a91bc --yes',
+      line: 'approve plant --commit 3f2a91bc64d07c1f9f5b1e8a0c52d9b7e6a1f430 --yes',
       does: 'in a script: that one, and nothing if it is another by now',
     },
   ],
   args: {
-    commit: { type: 'string', valueHint: 'C', description: 'Refuse if another commit is on its way.' },
+    commit: { type: 'string', valueHint: 'C', description: 'The commit in full: refuse if another one is on its way.' },
     ...orderArgs,
   },
   run: ({ args, host }) => {
+    // Two commits with the same first characters are made within a second.
+    if (args.commit !== undefined && !isCommitHash(args.commit))
+      throw new Problem('--commit is a commit in full, of 40 or 64 characters', EXIT.usage);
     const next = `kubectl gs status ${args.name} shows how far it is`;
     return carryOut({ args, host, plan: (gatewaySync) => planApproval(gatewaySync, args.commit), next });
   },
@@ -38,16 +42,17 @@ function planApproval(gatewaySync: GatewaySync, wanted: string | undefined): Pla
   const rollout = rolloutOf(gatewaySync);
   const commit = toApprove(rollout);
   if (commit === undefined) throw new Problem(`nothing of ${address} is on its way: it is ${rollout.summary}`);
-  if (wanted !== undefined && !commit.startsWith(wanted))
+  if (wanted !== undefined && commit !== wanted)
     throw new Problem(`nothing was approved: not ${wanted} is on its way, but ${commit}`);
   const waves = (spec.rollout?.waves ?? []).filter(({ approval }) => approval).map(({ name }) => name);
   if (waves.length === 0) throw new Problem(`no wave of ${address} waits for approval`);
   if (metadata.annotations?.[ROLLOUT_ANNOTATIONS.approve] === commit)
-    return { kind: 'done', says: `${named(commit)} is approved already for ${address}.` };
-  const ref = commit === rollout.commit ? rollout.ref : undefined;
+    return { kind: 'done', says: `${commit} is approved already for ${address}.` };
+  const ref = commit === rollout.commit && rollout.ref !== commit ? ` (${rollout.ref})` : '';
   return {
     kind: 'change',
-    says: `${address}: ${named(commit, ref)} may have the ${waves.length === 1 ? 'wave' : 'waves'} ${waves.join(', ')} as soon as the ones before are done.`,
+    says: `${address}: ${commit}${ref} may have the ${waves.length === 1 ? 'wave' : 'waves'} ${waves.join(', ')} as soon as the ones before are done.`,
     change: { annotations: { [ROLLOUT_ANNOTATIONS.approve]: commit } },
+    about: waves,
   };
 }

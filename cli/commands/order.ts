@@ -1,19 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type { ArgsDef } from 'citty';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
-import { type Access, type AccessOptions, connect } from '../client/connect.ts';
-import { type Change, patchGatewaySync } from '../client/patch.ts';
+import { type Access, type AccessOptions, connect, placeOf } from '../client/connect.ts';
+import { type Change, isConflict, patchGatewaySync } from '../client/patch.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { getGatewaySync } from '../client/read.ts';
 import type { Host } from '../terminal/host.ts';
-import { plain, wrap } from '../terminal/text.ts';
 import { accessArgs } from './command.ts';
+import { isConfirmed, say, yesArg } from './confirm.ts';
 
 /** Arguments of every command that changes something. */
 export const orderArgs = {
   name: { type: 'positional', required: true, description: 'The GatewaySync.' },
-  yes: { type: 'boolean', alias: 'y', description: 'Do not ask: needed where nobody can be asked.' },
+  ...yesArg,
   ...accessArgs,
 } as const satisfies ArgsDef;
 
@@ -26,6 +26,8 @@ export type Plan =
       /** What will happen, in sentences. */
       says: string;
       change: Change;
+      /** What it is about, such as commits in full: as long as that is the same, it is what somebody agreed to. */
+      about: readonly string[];
       /** An order that counts once and was carried out before: it is removed first. */
       before?: { annotation: string; isGone: (gatewaySync: GatewaySync) => boolean };
     };
@@ -52,9 +54,10 @@ export async function carryOut({ args, host, plan, next }: Order): Promise<ExitS
   try {
     const gatewaySync = await getGatewaySync(access, args.name);
     const planned = plan(gatewaySync);
+    say(`${placeOf(access)}:`, host);
     say(planned.says, host);
     if (planned.kind === 'done') return EXIT.ok;
-    if (!(await isConfirmed(args, host))) return EXIT.failed;
+    if (!(await isConfirmed(access, { yes: args.yes, host }))) return EXIT.failed;
     if (planned.before) await makeRoom(access, gatewaySync, planned.before);
     await write(access, { name: args.name, planned, plan });
     host.note(`done: ${next}\n`);
@@ -64,43 +67,35 @@ export async function carryOut({ args, host, plan, next }: Order): Promise<ExitS
   }
 }
 
-function say(text: string, { note, columns }: Host): void {
-  note(`${(columns ? wrap(plain(text), columns) : [plain(text)]).join('\n')}\n`);
-}
-
-async function isConfirmed({ yes }: Order['args'], { confirm, note }: Host): Promise<boolean> {
-  if (yes) return true;
-  if (!confirm) throw new Problem('nothing was changed: nobody can be asked here, so add --yes', EXIT.usage);
-  const isWanted = await confirm('Go ahead?');
-  if (!isWanted) note('nothing was changed\n');
-  return isWanted;
-}
-
 async function write(
   access: Access,
-  { name, planned, plan }: { name: string; planned: Plan & { kind: 'change' }; plan: Order['plan'] },
+  { name, planned, plan }: { name: string; planned: Planned; plan: Order['plan'] },
 ): Promise<void> {
   for (let tries = 1; ; tries++) {
     const gatewaySync = await getGatewaySync(access, name);
     const now = plan(gatewaySync);
-    if (now.kind === 'done' || now.says !== planned.says)
+    if (now.kind === 'done' || !isSame(now, planned))
       throw new Problem(`nothing was changed, since the resource has changed meanwhile; now it would be: ${now.says}`);
     const { resourceVersion } = gatewaySync.metadata;
     try {
       await patchGatewaySync(access, { name, resourceVersion }, now.change);
       return;
     } catch (error) {
-      const isConflict = error instanceof Problem && isApiError(error.cause, 409);
-      if (!isConflict || tries === TRIES) throw error;
+      if (!isConflict(error) || tries === TRIES) throw error;
     }
   }
 }
+
+type Planned = Plan & { kind: 'change' };
+
+/** Words are for people: two commits may look the same in them, and numbers of gateways change all the time. */
+const isSame = (a: Planned, b: Planned): boolean => isDeepStrictEqual([a.change, a.about], [b.change, b.about]);
 
 /** Removes an order that was carried out, and waits until the controller has seen that: only then it may come again. */
 async function makeRoom(
   access: Access,
   { metadata: { name } }: GatewaySync,
-  { annotation, isGone }: NonNullable<(Plan & { kind: 'change' })['before']>,
+  { annotation, isGone }: NonNullable<Planned['before']>,
 ): Promise<void> {
   await patchGatewaySync(access, { name }, { annotations: { [annotation]: null } });
   for (const deadline = performance.now() + NOTICED_WITHIN_MS; ; await sleep(LOOK_MS)) {

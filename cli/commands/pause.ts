@@ -24,6 +24,7 @@ function planPause(gatewaySync: GatewaySync): Plan {
     kind: 'change',
     says: `${address} pauses: ${gatewaysOf(gatewaySync)} keep the files that they have, and requests wait.${keeperOf(gatewaySync)}`,
     change: { spec: { paused: true } },
+    about: [],
   };
 }
 
@@ -50,5 +51,6 @@ function planResume(gatewaySync: GatewaySync): Plan {
     kind: 'change',
     says: `${address} goes on: ${gatewaysOf(gatewaySync)} get what ${ref} is now.${keeperOf(gatewaySync)}`,
     change: { spec: { paused: false } },
+    about: [ref],
   };
 }

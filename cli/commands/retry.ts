@@ -35,6 +35,7 @@ function planRetry(gatewaySync: GatewaySync): Plan {
     kind: 'change',
     says: `${address}: ${named(commit, commit === rollout.commit ? ref : undefined)} starts again at the first wave.`,
     change: { annotations: { [ROLLOUT_ANNOTATIONS.retry]: commit } },
+    about: [],
     ...(current === commit && {
       before: {
         annotation: ROLLOUT_ANNOTATIONS.retry,

@@ -44,6 +44,7 @@ function planRollback(gatewaySync: GatewaySync, to: string): Plan {
     kind: 'change',
     says: `${address}: ${gatewaysOf(gatewaySync)} go back from ${named(left.commit, left.ref)} to ${named(target.commit, target.ref)}, all at once. Waves, soak, approval and windows do not count.`,
     change: { annotations: { [ROLLOUT_ANNOTATIONS.rollback]: value } },
+    about: [left.commit, target.commit],
     ...(current === value && {
       before: {
         annotation: ROLLOUT_ANNOTATIONS.rollback,

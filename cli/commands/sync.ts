@@ -1,10 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FIELD_MANAGERS, REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import { isValidRefName } from '../../shared/domain/check-ref-name.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
-import { type Access, connect } from '../client/connect.ts';
-import { patchGatewaySync } from '../client/patch.ts';
+import { type Access, connect, placeOf } from '../client/connect.ts';
+import { readPatiently } from '../client/patience.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { getGatewaySync, readDetails } from '../client/read.ts';
 import { type Asked, barsOf, judgeProgress, missingOf, type Progress } from '../fleet/sync-progress.ts';
@@ -13,7 +11,9 @@ import type { Host } from '../terminal/host.ts';
 import { inkFor } from '../terminal/ink.ts';
 import { Screen } from '../terminal/screen.ts';
 import { cut, plain } from '../terminal/text.ts';
+import { askForSync } from './ask-for-sync.ts';
 import { accessArgs, makeCommand } from './command.ts';
+import { say, yesArg } from './confirm.ts';
 
 const LOOK_MS = 300;
 /** An agent that failed tries again: only after that long it is not waited for any more. */
@@ -27,6 +27,7 @@ export const sync = makeCommand({
   summary: 'Ask for a sync, or for another ref, as a webhook would',
   details: [
     'Sets sync.io/requested-ref and its companions. Without --ref what is followed is looked up again, now. With --ref that is followed, until somebody asks for another or edits spec.git.ref; spec.webhook.allowedRefs says what may be asked for.',
+    'Where a request for another ref still waits for the controller or the git host, it says so and asks before it takes the place of that one.',
     'With --wait it shows how far it is, until every gateway has it. It exits with 1 if one does not get it, and says which and why. Waves wait for approval, windows and soak as always: set --timeout to match.',
     'It needs the right to patch GatewaySyncs, which the role edit has.',
   ],
@@ -39,6 +40,7 @@ export const sync = makeCommand({
     ref: { type: 'string', valueHint: 'R', description: 'A tag, branch or commit. Left out: what is followed.' },
     wait: { type: 'boolean', alias: 'w', description: 'Wait until every gateway has it.' },
     timeout: { type: 'string', valueHint: 'TIME', default: '5m', description: 'For --wait. Left out: 5m.' },
+    ...yesArg,
     ...accessArgs,
   },
   run: async ({ args, host }): Promise<ExitStatus> => {
@@ -48,8 +50,9 @@ export const sync = makeCommand({
       throw new Problem('--ref is the name of a tag or a branch, or a commit in full', EXIT.usage);
     const access = connect(args);
     try {
-      const asked = await ask(access, args.name, args.ref);
-      host.note(`asked for ${asked.ref}\n`);
+      const asked = await askForSync(access, { name: args.name, wanted: args.ref, yes: args.yes, host });
+      if (!asked) return EXIT.failed;
+      say(`asked for ${asked.ref} (${placeOf(access)})`, host);
       if (!args.wait) return EXIT.ok;
       return await waitForAll(access, { name: args.name, asked, host, timeoutMs });
     } finally {
@@ -57,24 +60,6 @@ export const sync = makeCommand({
     }
   },
 });
-
-/** Annotates the resource as the receiver does. */
-async function ask(access: Access, name: string, wanted: string | undefined): Promise<Asked> {
-  const { spec, status } = await getGatewaySync(access, name);
-  const ref = wanted ?? status?.target?.ref ?? spec.git.ref;
-  const asked = {
-    ...{ id: randomUUID(), ref, isRefresh: wanted === undefined },
-    at: new Date(access.serverTime()).toISOString(),
-  };
-  const annotations = {
-    [REQUEST_ANNOTATIONS.requestedRef]: ref,
-    [REQUEST_ANNOTATIONS.requestedAt]: asked.at,
-    [REQUEST_ANNOTATIONS.requestedBy]: FIELD_MANAGERS.cli,
-    [REQUEST_ANNOTATIONS.requestId]: asked.id,
-  };
-  await patchGatewaySync(access, { name }, { annotations });
-  return asked;
-}
 
 interface Waiting {
   name: string;
@@ -89,8 +74,9 @@ async function waitForAll(access: Access, { name, asked, host, timeoutMs }: Wait
   const started = performance.now();
   let stuckSince: number | undefined;
   for (;;) {
-    const gatewaySync = await getGatewaySync(access, name);
-    const details = await readDetails(access, access.namespace);
+    const [gatewaySync, details] = await readPatiently(started + timeoutMs, () =>
+      Promise.all([getGatewaySync(access, name), readDetails(access, access.namespace)]),
+    );
     const progress = judgeProgress(gatewaySync, asked);
     const columns = host.columns;
     const says = plain(progress.says);

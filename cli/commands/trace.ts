@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
 import { type Access, connect } from '../client/connect.ts';
+import { readPatiently } from '../client/patience.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { getGatewaySync, listEvents } from '../client/read.ts';
 import { lastDelivery, type TraceView, traceView } from '../fleet/trace.ts';
@@ -63,7 +64,7 @@ async function untilNext(
   const before = markOf(await getGatewaySync(access, name));
   host.note('waiting for the next delivery\n');
   for (;;) {
-    const gatewaySync = await getGatewaySync(access, name);
+    const gatewaySync = await readPatiently(deadline, () => getGatewaySync(access, name));
     if (markOf(gatewaySync) !== before && isSettled(gatewaySync)) return await sleep(EVENTS_MS);
     if (performance.now() > deadline) {
       if (markOf(gatewaySync) !== before) return;

@@ -2,6 +2,8 @@ import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { DiscoveredGateway } from '../../shared/api/gateway-sync-status.ts';
 import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import { GIVEN_UP } from '../../shared/domain/releases.ts';
+import { syncRevision } from '../../shared/domain/sync-revision.ts';
 import type { Look, WavePicture } from '../terminal/bars.ts';
 import { type Beyond, resourceView } from './fleet.ts';
 import { shortCommit } from './gateway.ts';
@@ -42,8 +44,10 @@ export function judgeProgress(gatewaySync: GatewaySync, asked: Asked): Progress 
   if (outcome === 'Pending') return { kind: 'waiting', says: `asking the git host${message && `: ${message}`}` };
   if (!isSettled) return { kind: 'failed', says: `${asked.ref} was not applied (${outcome}): ${message}` };
   const ready = status.conditions?.find(({ type }) => type === 'Ready');
-  const what = `${asked.ref} is ${shortCommit(lastSyncCommit)}`;
-  if (rollout && isGivenUp(rollout, lastSyncCommit))
+  // What is ignored does not move the target.
+  const ref = outcome === 'Ignored' ? (status.target?.ref ?? asked.ref) : asked.ref;
+  const what = `${ref} is ${shortCommit(lastSyncCommit)}`;
+  if (rollout && isGivenUp(rollout, { commit: lastSyncCommit, revision: syncRevision(spec.sync) }))
     return { kind: 'failed', says: rollout.message ?? rollout.summary };
   if (status.observedGeneration === metadata.generation && ready?.status === 'True')
     return { kind: 'done', says: `${what}: ${doneWords(gatewaySync)}` };
@@ -52,8 +56,12 @@ export function judgeProgress(gatewaySync: GatewaySync, asked: Asked): Progress 
   return { kind: 'waiting', says: `${what}: ${says}`, ...(stuck && { stuck }) };
 }
 
-const isGivenUp = ({ phase, commit, givenUp = [] }: RolloutStatus, newest: string): boolean =>
-  (phase === 'Stopped' && commit === newest) || givenUp.some((release) => release.startsWith(`${newest} `));
+/** What was given up is a commit with a revision of spec.sync: after an edit, the same commit is something new. */
+function isGivenUp(rollout: RolloutStatus, wanted: { commit: string; revision: string }): boolean {
+  const { phase, commit, revision, givenUp = [] } = rollout;
+  if (commit === wanted.commit && revision === wanted.revision) return GIVEN_UP.includes(phase);
+  return givenUp.includes(`${wanted.commit} ${wanted.revision}`);
+}
 
 function doneWords(gatewaySync: GatewaySync): string {
   const { total = 0, paused = 0, dryRun = 0 } = gatewaySync.status?.gateways ?? {};

@@ -12,6 +12,15 @@ import { viewerOf } from './viewer-of.ts';
 const read = ({ namespace, name }: Address): Promise<GatewaySync> =>
   callApi({ path: gatewaySyncPath(namespace, name) });
 
+/** Writes into the status as the controller does. */
+async function patchStatus({ namespace, name }: Address, status: object): Promise<void> {
+  const path = `${gatewaySyncPath(namespace, name)}/status`;
+  await callApi({ method: 'PATCH', path, body: { status }, contentType: 'application/merge-patch+json' });
+}
+
+/** Another commit with the same first characters. */
+const twinOf = (commit: string): string => commit.slice(0, 8) + [...commit.slice(8)].reverse().join('');
+
 type Host = NonNullable<Parameters<typeof runCli>[1]>;
 
 /** A resource with a real controller and no gateways, so that each wave is done as soon as it may begin. */
@@ -21,7 +30,7 @@ async function arrange(t: TestContext, waves: object[] = []) {
   const repository = await server.createRepository('app');
   const commits = [await repository.commit({ files: { 'config/a': '1' } })];
   const address = { namespace: await createNamespace(t), name: 'app' };
-  await startController(t, address.namespace);
+  const controller = await startController(t, address.namespace);
   await applyGatewaySync(address, { repo: repository.url }, { rollout: { waves } });
   const untilPhase = (phase: string, commit?: string) =>
     untilGatewaySync(
@@ -39,7 +48,7 @@ async function arrange(t: TestContext, waves: object[] = []) {
   const { kubeconfig } = await connectCluster();
   const gs = (line: string[], host: Host = {}): Promise<CliResult> =>
     runCli([...line, '-n', address.namespace, '--kubeconfig', kubeconfig], host);
-  return { address, commits, push, untilPhase, gs };
+  return { address, commits, controller, push, untilPhase, gs };
 }
 
 const yes: Host = { confirm: async () => true };
@@ -52,12 +61,12 @@ suite('the verbs of kubectl gs', { concurrency: 4 }, () => {
     const second = await push();
     await untilGatewaySync(address, 'a commit that waits', ({ status }) => status?.rollout?.nextCommit === second);
 
-    const refused = await gs(['approve', 'app', '--commit', first.slice(0, 8)], yes);
+    const refused = await gs(['approve', 'app', '--commit', first], yes);
     assert.equal(refused.status, 1);
-    assert.match(refused.notes, new RegExp(`not ${first.slice(0, 8)} is on its way, but ${second}`));
-    const approved = await gs(['approve', 'app', '--commit', second.slice(0, 8)], yes);
+    assert.match(refused.notes, new RegExp(`not ${first} is on its way, but ${second}`));
+    const approved = await gs(['approve', 'app', '--commit', second], yes);
     assert.equal(approved.status, 0, approved.notes);
-    assert.match(approved.notes, new RegExp(`${second.slice(0, 8)}.* may have the wave canary`));
+    assert.match(approved.notes, new RegExp(`: ${second} may have the wave canary`));
     await untilPhase('Complete', second);
 
     const listed = await gs(['history', 'app']);
@@ -168,6 +177,49 @@ suite('the verbs of kubectl gs', { concurrency: 4 }, () => {
     const done = await gs(['rollback', 'app', '--to', first.slice(0, 8)], noisy);
     assert.equal(done.status, 0, done.notes);
     assert.equal((await untilPhase('RolledBack', third)).status?.rollout?.stableCommit, first);
+  });
+
+  test('mean a commit in full, not another one that begins in the same way', async (t) => {
+    const { address, controller, push, gs } = await arrange(t, [{ name: 'canary', approval: true }]);
+    const second = await push();
+    await untilGatewaySync(address, 'a commit that waits', ({ status }) => status?.rollout?.nextCommit === second);
+    await controller.stop();
+    const twin = twinOf(second);
+    const short = await gs(['approve', 'app', '--commit', second.slice(0, 8), '--yes']);
+    assert.equal(short.status, 2, short.notes);
+    const moving: Host = {
+      confirm: async () => {
+        await patchStatus(address, { rollout: { nextCommit: twin } });
+        return true;
+      },
+    };
+    const refused = await gs(['approve', 'app'], moving);
+    assert.equal(refused.status, 1, refused.notes);
+    assert.match(refused.notes, new RegExp(`changed meanwhile; now it would be: .*${twin}`));
+    const other = await gs(['approve', 'app', '--commit', second, '--yes']);
+    assert.equal(other.status, 1, other.notes);
+    assert.equal((await read(address)).metadata.annotations?.['sync.io/approve'], undefined);
+  });
+
+  test('are about commits, and not about the number of gateways that there are just then', async (t) => {
+    const { address, commits, controller, push, untilPhase, gs } = await arrange(t);
+    const [first = ''] = commits;
+    await untilPhase('Complete', await push());
+    await controller.stop();
+    const { status: { history = [] } = {} } = await read(address);
+    const confirmAfter = (status: object): Host => ({
+      confirm: async () => {
+        await patchStatus(address, status);
+        return true;
+      },
+    });
+    const twins = history.map((entry) => (entry.commit === first ? { ...entry, commit: twinOf(first) } : entry));
+    const refused = await gs(['rollback', 'app'], confirmAfter({ history: twins }));
+    assert.equal(refused.status, 1, refused.notes);
+    assert.equal((await read(address)).metadata.annotations?.['sync.io/rollback'], undefined);
+    const done = await gs(['rollback', 'app'], confirmAfter({ gateways: { total: 3 } }));
+    assert.equal(done.status, 0, done.notes);
+    assert.equal((await read(address)).metadata.annotations?.['sync.io/rollback'], 'previous');
   });
 
   test('are refused to somebody who may only look, in words', async (t) => {

@@ -3,8 +3,11 @@ import { suite, test } from 'node:test';
 import { type Asked, judgeProgress } from '../../../cli/fleet/sync-progress.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { Condition, GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
+import { syncRevision } from '../../../shared/domain/sync-revision.ts';
 
 const COMMIT = 'c0ffee11'.repeat(5);
+const SYNC = { profiles: {} };
+const REVISION = syncRevision(SYNC);
 const asked: Asked = { id: '1', at: '2026-01-01T00:00:00.000Z', ref: 'v2', isRefresh: false };
 const request = (outcome: 'Pending' | 'Applied' | 'Ignored' | 'Superseded', message = 'why') => ({
   lastRequest: { id: '1', ref: 'v2', at: asked.at, outcome, message },
@@ -32,7 +35,7 @@ const gatewaySync = (status: GatewaySyncStatus, { id = '1', paused = false } = {
       generation: 1,
       annotations: { 'sync.io/request-id': id, 'sync.io/requested-ref': 'v3' },
     },
-    spec: { paused },
+    spec: { paused, sync: SYNC },
     status: { observedGeneration: 1, lastSyncCommit: COMMIT, ...status },
   }) as unknown as GatewaySync;
 
@@ -85,12 +88,31 @@ suite('how far a request is', () => {
   test('is over where the commit was stopped or taken back', () => {
     const rollout = {
       phase: 'RolledBack',
-      commit: COMMIT,
-      givenUp: [`${COMMIT} 1`],
+      ...{ commit: COMMIT, revision: REVISION },
+      givenUp: [`${COMMIT} ${REVISION}`],
       message: 'it failed on x',
       summary: '',
     };
     const status = { ...request('Applied'), ...ready('False', ''), rollout } as unknown as GatewaySyncStatus;
     assert.deepEqual(judgeProgress(gatewaySync(status), asked), { kind: 'failed', says: 'it failed on x' });
+  });
+
+  test('goes on where the commit that was given up comes with another revision of spec.sync', () => {
+    const common = { commit: COMMIT, revision: REVISION, givenUp: [`${COMMIT} before`], summary: '' };
+    const complete = { ...common, phase: 'Complete' };
+    const done = { ...request('Applied'), ...ready('True', ''), rollout: complete } as unknown as GatewaySyncStatus;
+    assert.equal(judgeProgress(gatewaySync(done), asked).kind, 'done');
+    const begun = { ...common, phase: 'Progressing' };
+    const busy = { ...request('Applied'), ...ready('Unknown', ''), rollout: begun } as unknown as GatewaySyncStatus;
+    assert.equal(judgeProgress(gatewaySync(busy), asked).kind, 'waiting');
+    // A retry of it, or a return: it is complete now, whatever was before.
+    const again = { ...complete, givenUp: [`${COMMIT} ${REVISION}`] };
+    const back = { ...request('Applied'), ...ready('True', ''), rollout: again } as unknown as GatewaySyncStatus;
+    assert.equal(judgeProgress(gatewaySync(back), asked).kind, 'done');
+  });
+
+  test('names what is followed where the request was ignored', () => {
+    const status = { ...request('Ignored'), ...ready('True', ''), target: { ref: 'main', source: 'Spec' as const } };
+    assert.match(judgeProgress(gatewaySync(status), { ...asked, isRefresh: true }).says, /^main is c0ffee11/);
   });
 });

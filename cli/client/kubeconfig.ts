@@ -1,0 +1,62 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { KubeConfig } from '@kubernetes/client-node';
+import { messageOf } from '../../shared/errors.ts';
+import { EXIT, Problem } from './problem.ts';
+
+/** Loads the file that is named, else those that `KUBECONFIG` lists, else the usual one. Throws {@link Problem}. */
+export function loadKubeconfig(file: string | undefined): KubeConfig {
+  // biome-ignore lint/style/noRestrictedGlobals: the library that loads the usual file reads it from there as well
+  const { KUBECONFIG: list = '' } = process.env;
+  const files = list.split(path.delimiter).filter(Boolean);
+  const config = attemptToLoad(() => {
+    if (file !== undefined) return loadFile(file);
+    if (files.length > 0) return mergeFiles(files);
+    const usual = new KubeConfig();
+    usual.loadFromDefault();
+    return usual;
+  });
+  // What the library makes up where there is nothing.
+  const isMadeUp =
+    config.getCurrentCluster()?.server === 'http://localhost:8080' && config.getCurrentUser()?.name === 'user';
+  const isEmpty = config.getContexts().length + config.getClusters().length === 0;
+  if (isMadeUp || isEmpty)
+    throw new Problem(
+      'there is no kubeconfig: set KUBECONFIG, or add --kubeconfig FILE, as for kubectl',
+      EXIT.unavailable,
+    );
+  return config;
+}
+
+function attemptToLoad(load: () => KubeConfig): KubeConfig {
+  try {
+    return load();
+  } catch (error) {
+    throw new Problem(`the kubeconfig cannot be read: ${messageOf(error)}`, EXIT.unavailable, { cause: error });
+  }
+}
+
+/** By the rules of kubectl: a file that is missing is left out, and of what several files have, the first one counts. */
+function mergeFiles(files: readonly string[]): KubeConfig {
+  const configs = files.filter((file) => existsSync(file)).map(loadFile);
+  const merged = new KubeConfig();
+  merged.loadFromOptions({
+    clusters: firstOfEach(configs.flatMap((config) => config.getClusters())),
+    users: firstOfEach(configs.flatMap((config) => config.getUsers())),
+    contexts: firstOfEach(configs.flatMap((config) => config.getContexts())),
+    currentContext: configs.map((config) => config.getCurrentContext()).find(Boolean),
+  });
+  return merged;
+}
+
+function firstOfEach<T extends { name: string }>(entries: readonly T[]): T[] {
+  return entries.filter(({ name }, index) => entries.findIndex((entry) => entry.name === name) === index);
+}
+
+/** Paths in a file are relative to its folder. */
+function loadFile(file: string): KubeConfig {
+  const config = new KubeConfig();
+  // The library takes an empty file for a broken one.
+  if (readFileSync(file, 'utf8').trim() !== '') config.loadFromFile(file);
+  return config;
+}

@@ -1,0 +1,20 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isPassing } from './explain.ts';
+import { Problem } from './problem.ts';
+
+const RETRY_MS = 500;
+
+/**
+ * Reads until it works, or until the deadline (by `performance.now`): whoever waits for an hour meets an API server
+ * that restarts. Throws {@link Problem}.
+ */
+export async function readPatiently<T>(deadline: number, read: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof Problem && isPassing(error)) || performance.now() > deadline) throw error;
+    }
+    await sleep(RETRY_MS);
+  }
+}

@@ -1,0 +1,26 @@
+import { type Access, placeOf } from '../client/connect.ts';
+import { EXIT, Problem } from '../client/problem.ts';
+import type { Host } from '../terminal/host.ts';
+import { plain, wrap } from '../terminal/text.ts';
+
+/** Of every command that asks before it changes something. */
+export const yesArg = {
+  yes: { type: 'boolean', alias: 'y', description: 'Do not ask: needed where nobody can be asked.' },
+} as const;
+
+/** Says something to a person, in lines that fit. */
+export function say(text: string, { note, columns }: Host): void {
+  note(`${(columns ? wrap(plain(text), columns) : [plain(text)]).join('\n')}\n`);
+}
+
+/** Asks a person unless the command line says yes. Throws `Problem` where there is nobody to ask. */
+export async function isConfirmed(
+  access: Access,
+  { yes, host }: { yes: boolean | undefined; host: Host },
+): Promise<boolean> {
+  if (yes) return true;
+  if (!host.confirm) throw new Problem('nothing was changed: nobody can be asked here, so add --yes', EXIT.usage);
+  const isWanted = await host.confirm(`Go ahead (${plain(placeOf(access))})?`);
+  if (!isWanted) host.note('nothing was changed\n');
+  return isWanted;
+}

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import { connect } from '../../../cli/client/connect.ts';
+import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { connectCluster, createNamespace } from '../../support/cluster.ts';
+import { applyGatewaySync } from '../../support/gateway-syncs.ts';
+import { runCli } from '../../support/run-cli.ts';
+
+const run = promisify(execFile);
+
+interface Content {
+  current?: string;
+  /** Server of each cluster, by its name. */
+  clusters?: Record<string, string>;
+  contexts?: Record<string, { cluster: string; user: string; namespace?: string }>;
+  users?: readonly string[];
+}
+
+const fileOf = ({ current, clusters = {}, contexts = {}, users = [] }: Content) => ({
+  ...{ apiVersion: 'v1', kind: 'Config', ...(current !== undefined && { 'current-context': current }) },
+  clusters: Object.entries(clusters).map(([name, server]) => ({ name, cluster: { server } })),
+  contexts: Object.entries(contexts).map(([name, context]) => ({ name, context })),
+  users: users.map((name) => ({ name, user: { token: name } })),
+});
+
+const complete = (name: string, server = `https://${name}.example`): Content => ({
+  current: name,
+  clusters: { [name]: server },
+  contexts: { [name]: { cluster: name, user: name, namespace: `ns-${name}` } },
+  users: [name],
+});
+
+/** Where kubectl goes, and where the plugin goes; undefined where it goes nowhere. */
+async function bothWith(t: TestContext, list: string, home: string) {
+  const { binaries } = await connectCluster();
+  const options = { env: { KUBECONFIG: list, HOME: home, PATH: process.env.PATH } };
+  const viewed = await run(binaries.kubectl, ['config', 'view', '--minify', '--raw', '-o', 'json'], options).then(
+    ({ stdout }) => JSON.parse(stdout),
+    () => undefined,
+  );
+  const kubectl = viewed && {
+    context: viewed['current-context'],
+    server: viewed.clusters[0].cluster.server,
+    namespace: viewed.contexts[0].context.namespace ?? 'default',
+  };
+  const before = { ...process.env };
+  t.after(() => {
+    process.env = before;
+  });
+  Object.assign(process.env, { KUBECONFIG: list, HOME: home });
+  return { kubectl, plugin: whereTo() };
+}
+
+function whereTo() {
+  try {
+    const { context, server, namespace } = connect({});
+    return { context, server, namespace };
+  } catch {
+    return undefined;
+  }
+}
+
+suite('the kubeconfig', () => {
+  const rows: [what: string, files: (Content | 'missing' | 'empty')[], context: string | undefined][] = [
+    ['has the current context of the first file', [complete('staging'), complete('prod')], 'staging'],
+    ['has the current context of the first file that has one', [{}, { current: '' }, complete('prod')], 'prod'],
+    ['may be missing in part', ['missing', complete('staging'), 'missing', complete('prod')], 'staging'],
+    ['may be empty in part', ['empty', complete('staging')], 'staging'],
+    [
+      'has of clusters, users and contexts of the same name those of the first file',
+      [complete('same', 'https://first.example'), complete('same', 'https://second.example')],
+      'same',
+    ],
+    [
+      'takes a context of one file with a cluster and a user of another',
+      [
+        { current: 'x', contexts: { x: { cluster: 'y', user: 'y' } } },
+        { clusters: { y: 'https://y.example' }, users: ['y'] },
+      ],
+      'x',
+    ],
+    [
+      'leads nowhere where the user of the context is missing',
+      [{ current: 'x', contexts: { x: { cluster: 'y', user: 'z' } }, clusters: { y: 'https://y.example' } }],
+      undefined,
+    ],
+    ['leads nowhere where all files are missing', ['missing'], undefined],
+  ];
+  for (const [what, files, context] of rows) {
+    test(`${what}, as for kubectl`, async (t) => {
+      const folder = await makeTemporaryFolder('kubeconfig-');
+      t.after(() => folder.remove());
+      const names = files.map((_, index) => path.join(folder.path, `${index}`));
+      for (const [index, file] of files.entries()) {
+        if (file === 'missing') continue;
+        await writeFile(names[index] ?? '', file === 'empty' ? '' : JSON.stringify(fileOf(file)));
+      }
+      const { kubectl, plugin } = await bothWith(t, names.join(path.delimiter), folder.path);
+      assert.equal(plugin?.context, context);
+      assert.deepEqual(plugin, kubectl);
+    });
+  }
+
+  test('without KUBECONFIG is that of the home folder', async (t) => {
+    const folder = await makeTemporaryFolder('kubeconfig-');
+    t.after(() => folder.remove());
+    await mkdir(path.join(folder.path, '.kube'));
+    await writeFile(path.join(folder.path, '.kube/config'), JSON.stringify(fileOf(complete('home'))));
+    const { kubectl, plugin } = await bothWith(t, '', folder.path);
+    assert.equal(plugin?.context, 'home');
+    assert.deepEqual(plugin, kubectl);
+  });
+});
+
+test('every question and every order names the context and the namespace', async (t) => {
+  const [{ kubeconfig }, namespace] = await Promise.all([connectCluster(), createNamespace(t)]);
+  await applyGatewaySync({ namespace, name: 'plant' }, { repo: 'https://git.example/x' });
+  const place = `context testbed, namespace ${namespace}`;
+  const access = ['-n', namespace, '--kubeconfig', kubeconfig];
+  let question = '';
+  const confirm = async (text: string) => {
+    question = text;
+    return true;
+  };
+  const paused = await runCli(['pause', 'plant', ...access], { confirm });
+  assert.equal(paused.status, 0, paused.notes);
+  assert.equal(question, `Go ahead (${place})?`);
+  assert.ok(paused.notes.startsWith(`${place}:\n${namespace}/plant pauses`), paused.notes);
+  for (const line of [
+    ['pause', 'plant'],
+    ['resume', 'plant', '--yes'],
+    ['sync', 'plant'],
+  ]) {
+    const { status, notes } = await runCli([...line, ...access]);
+    assert.equal(status, 0, notes);
+    assert.ok(notes.includes(place), notes);
+  }
+});
