@@ -139,7 +139,8 @@ function noteGateway(gateway: DiscoveredGateway, { note, commit, start }: Noting
     return `${name} does not have it (${syncStatus})${message ? `: ${message}` : ''}`;
   if (end < start) return `${name} had it before`;
   const took = parseDuration(lastSyncDuration);
-  if (took !== undefined) note(`${name} began to sync`, new Date(end - took).toISOString(), name);
+  // The receiver's time may be ahead of the agent's: nothing begins before what it is about.
+  if (took !== undefined) note(`${name} began to sync`, new Date(Math.max(start, end - took)).toISOString(), name);
   note(`it is on the disk of ${name}`, lastSyncTime, name);
   return undefined;
 }
