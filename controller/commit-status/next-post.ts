@@ -40,13 +40,13 @@ export function nextPost(
   { place, wanted }: Wanted,
   wantedForMs: number,
 ): NextPost | undefined {
-  const { commit, state, description, settling } = wanted;
+  const { commit, state, description, settling, isDecided } = wanted;
   const unsettledMs = (settling?.ms ?? 0) - wantedForMs;
   if (!posted || posted.commit !== commit || posted.target !== place.target) {
     const meanwhile = { commit, state: 'pending' as const, description: settling?.meanwhile ?? '' };
     return { inMs: 0, number: 1, status: unsettledMs > 0 ? meanwhile : { commit, state, description } };
   }
   if (posted.state === state || state === 'pending' || posted.posts >= MAX_POSTS) return undefined;
-  const lastsMs = (LASTS_MS[posted.posts] ?? 0) - wantedForMs;
+  const lastsMs = isDecided ? 0 : (LASTS_MS[posted.posts] ?? 0) - wantedForMs;
   return { inMs: Math.max(0, unsettledMs, lastsMs), number: posted.posts + 1, status: { commit, state, description } };
 }

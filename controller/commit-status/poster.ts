@@ -100,9 +100,17 @@ export class StatusPoster {
   }
 
   /** What is to be posted next, and after how many milliseconds. */
-  #next({ wanted, wantedSince, posted, retryAt, gatewaySync }: Entry): (NextPost & { place: Place }) | undefined {
+  #next({
+    wanted,
+    wantedSince,
+    posted,
+    earlier,
+    retryAt,
+    gatewaySync,
+  }: Entry): (NextPost & { place: Place }) | undefined {
     const now = performance.now();
-    const next = wanted && nextPost(posted, wanted, now - wantedSince);
+    const before = wanted && formerOf(wanted, [...earlier, ...(posted ? [posted] : [])]);
+    const next = before ?? (wanted && nextPost(posted, wanted, now - wantedSince));
     if (!wanted || !next) return undefined;
     const pausedUntil = this.#paused.get(credentialsOf(gatewaySync, wanted.place)) ?? 0;
     return { ...next, place: wanted.place, inMs: Math.max(0, next.inMs, retryAt - now, pausedUntil - now) };
@@ -197,6 +205,12 @@ function recall(entry: Entry): boolean {
   return true;
 }
 
+/** What is to be posted first: of a commit of which nothing was said nothing is said now. */
+function formerOf({ place, wanted: { former } }: Wanted, known: CommitStatusRecord[]): NextPost | undefined {
+  const record = known.find(({ commit, target }) => commit === former?.commit && target === place.target);
+  return record && former && nextPost(record, { place, wanted: former }, 0);
+}
+
 function note(entry: Entry, record: CommitStatusRecord): void {
   const isOther = ({ commit, target }: CommitStatusRecord) => commit !== record.commit || target !== record.target;
   entry.earlier = [...entry.earlier, ...(entry.posted ? [entry.posted] : [])].filter(isOther).slice(-REMEMBERED);
@@ -206,7 +220,7 @@ function note(entry: Entry, record: CommitStatusRecord): void {
 /** Other words for the same state count as the same. */
 function isOther(before: Wanted | undefined, after: Wanted | undefined): boolean {
   const what = (each: Wanted | undefined) =>
-    each && [each.place.target, each.wanted.commit, each.wanted.state].join(' ');
+    each && [each.place.target, each.wanted.commit, each.wanted.state, each.wanted.isDecided].join(' ');
   return what(before) !== what(after);
 }
 

@@ -47,6 +47,12 @@ suite('the next post', () => {
     assert.equal(nextPost(record('success', 3), want('failure'), 59_000)?.inMs, 1_000);
   });
 
+  test('of what was decided waits for nothing', () => {
+    const decided = want('failure', { isDecided: true });
+    assert.equal(nextPost(record('success', 2), decided, 0)?.inMs, 0);
+    assert.equal(nextPost(record('success', 5), decided, 0), undefined);
+  });
+
   test('of a failure that may be about the commit before says pending first', () => {
     const failure = want('failure', { settling: { ms: 10_000, meanwhile: '0/1 gateways' } });
     const first = nextPost(undefined, failure, 0);

@@ -61,6 +61,25 @@ suite('the poster', { concurrency: 4 }, () => {
     assert.ok(news.length > 1, 'the status is to say which commit it is about');
   });
 
+  test('says first that a commit was taken back, where something else was said of it', async (t) => {
+    const { poster, untilSent } = arrange(t);
+    poster.want('ns/one', resource(), wantOf('a', 'success'));
+    await untilSent('a success');
+    poster.want('ns/one', resource(), wantOf('b', 'pending'));
+    await untilSent('a success', 'b pending');
+    const next = wantOf('b', 'pending');
+    const takenBack = (letter: string): Wanted => {
+      const former = { ...wantOf(letter, 'failure').wanted, isDecided: true as const };
+      return { ...next, wanted: { ...next.wanted, former } };
+    };
+    poster.want('ns/one', resource(), takenBack('a'));
+    await untilSent('a success', 'b pending', 'a failure');
+    poster.want('ns/one', resource(), takenBack('c'));
+    poster.want('ns/one', resource(), wantOf('b', 'success'));
+    await untilSent('a success', 'b pending', 'a failure', 'b success');
+    assert.equal(poster.newsOf('ns/one', resource())?.posted?.posts, 2);
+  });
+
   test('knows nothing of an earlier resource of the same name', async (t) => {
     const { poster, untilSent } = arrange(t);
     poster.want('ns/one', resource(), wantOf('a', 'pending'));
