@@ -15,8 +15,16 @@ export interface StatusNews {
   problem: Problem | 'unknown' | undefined;
 }
 
+/**
+ * What was last posted. What a host may have stored counts as a post and as pending, so that a result is posted again;
+ * `isUnclear` where it was pending.
+ */
+type Posted = CommitStatusRecord & { isUnclear?: boolean };
+
 /** What is said of one commit at most; GitHub refuses more than 1,000 statuses of one name. */
 const MAX_POSTS = 5;
+/** How often pending is sent to a host that may have stored it: the result needs the rest. */
+const MAX_UNCLEAR_PENDING = 2;
 
 /**
  * How long a change must last before it is posted, in milliseconds, by how much has been posted of the commit: nobody
@@ -36,7 +44,7 @@ export interface NextPost {
  * said to be decided is never pending again, and other words for the same state are no news.
  */
 export function nextPost(
-  posted: CommitStatusRecord | undefined,
+  posted: Posted | undefined,
   { place, wanted }: Wanted,
   wantedForMs: number,
 ): NextPost | undefined {
@@ -46,7 +54,9 @@ export function nextPost(
     const meanwhile = { commit, state: 'pending' as const, description: settling?.meanwhile ?? '' };
     return { inMs: 0, number: 1, status: unsettledMs > 0 ? meanwhile : { commit, state, description } };
   }
-  if (posted.state === state || state === 'pending' || posted.posts >= MAX_POSTS) return undefined;
+  const isLost = posted.isUnclear === true && state === 'pending' && posted.posts < MAX_UNCLEAR_PENDING;
+  const isSaid = posted.state === state || state === 'pending';
+  if ((isSaid && !isLost) || posted.posts >= MAX_POSTS) return undefined;
   const lastsMs = isDecided ? 0 : (LASTS_MS[posted.posts] ?? 0) - wantedForMs;
   return { inMs: Math.max(0, unsettledMs, lastsMs), number: posted.posts + 1, status: { commit, state, description } };
 }

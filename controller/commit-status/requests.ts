@@ -100,6 +100,9 @@ export function authorizationFor(secret: string): string | undefined {
   return value.includes(':') ? `Basic ${Buffer.from(value).toString('base64')}` : `Bearer ${value}`;
 }
 
+/** The host may have stored the status all the same: a proxy in front of it does not know. */
+export class UnclearError extends TransientError {}
+
 /** What a host answered; of its words nothing is repeated. */
 export interface StatusAnswer {
   status: number;
@@ -122,7 +125,11 @@ export function judgeAnswer(
     return transient(`${HOST} answered ${status}, since it was asked too often: it is asked again later`, {
       ...{ reason: 'GitRateLimited', retryAfterMs: waitMs },
     });
-  if (status >= 500 || status === 408 || status === 409)
+  if (status >= 500 || status === 408)
+    return new UnclearError(`${HOST} answered ${status}: it is tried again`, {
+      ...{ code: 'commitStatus.unclear', reason: 'GitUnreachable', retryAfterMs: waitMs },
+    });
+  if (status === 409)
     return transient(`${HOST} answered ${status}: it is tried again`, {
       ...{ reason: 'GitUnreachable', retryAfterMs: waitMs },
     });

@@ -62,6 +62,11 @@ export async function arrange(t: TestContext, options: Options = {}) {
   });
   const wish = async (context = 'plant', url: string | undefined = host.api) =>
     await applyGatewaySync(address, git(context, url), spec);
+  /** Asks for no status. */
+  const silence = async () => {
+    const { commitStatus: _, ...rest } = git('plant', undefined);
+    await applyGatewaySync(address, rest, spec);
+  };
   if (isWished) await wish();
   const states = () => host.posts.map(({ body: { state } }) => state);
   const untilStates = (...expected: string[]) =>
@@ -85,6 +90,7 @@ export async function arrange(t: TestContext, options: Options = {}) {
       controller,
       start,
       wish,
+      silence,
       states,
       untilStates,
       reportAll,

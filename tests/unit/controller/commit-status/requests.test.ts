@@ -6,6 +6,7 @@ import {
   type CommitStatus,
   judgeAnswer,
   statusRequest,
+  UnclearError,
 } from '../../../../controller/commit-status/requests.ts';
 import { TransientError } from '../../../../shared/errors.ts';
 import { commit } from './resource.ts';
@@ -139,6 +140,12 @@ suite('an answer', () => {
     assert.equal(verdict(answer(400, {}, said), 'gitlab'), undefined);
     assert.equal(verdict(answer(400, {}, '{"message":"ref is invalid"}'), 'gitlab'), 'never CommitStatusRefused');
     assert.equal(verdict(answer(400, {}, said), 'github'), 'never CommitStatusRefused');
+  });
+
+  test('of a host that may have stored the status is told apart', () => {
+    const isUnclear = (status: number) => judgeAnswer(places.github, answer(status), now) instanceof UnclearError;
+    assert.deepEqual([500, 502, 504, 408].map(isUnclear), [true, true, true, true]);
+    assert.deepEqual([409, 429, 401, 404, 422].map(isUnclear), [false, false, false, false, false]);
   });
 
   test('comes with no word of the host', () => {
