@@ -48,15 +48,20 @@ export function nextPost(
   { place, wanted }: Wanted,
   wantedForMs: number,
 ): NextPost | undefined {
-  const { commit, state, description, settling, isDecided } = wanted;
+  const { commit, state, description, settling, isDecided, ref } = wanted;
+  const about = { commit, ...(ref !== undefined && { ref }) };
   const unsettledMs = (settling?.ms ?? 0) - wantedForMs;
   if (!posted || posted.commit !== commit || posted.target !== place.target) {
-    const meanwhile = { commit, state: 'pending' as const, description: settling?.meanwhile ?? '' };
-    return { inMs: 0, number: 1, status: unsettledMs > 0 ? meanwhile : { commit, state, description } };
+    const meanwhile = { ...about, state: 'pending' as const, description: settling?.meanwhile ?? '' };
+    return { inMs: 0, number: 1, status: unsettledMs > 0 ? meanwhile : { ...about, state, description } };
   }
   const isLost = posted.isUnclear === true && state === 'pending' && posted.posts < MAX_UNCLEAR_PENDING;
   const isSaid = posted.state === state || state === 'pending';
   if ((isSaid && !isLost) || posted.posts >= MAX_POSTS) return undefined;
   const lastsMs = isDecided ? 0 : (LASTS_MS[posted.posts] ?? 0) - wantedForMs;
-  return { inMs: Math.max(0, unsettledMs, lastsMs), number: posted.posts + 1, status: { commit, state, description } };
+  return {
+    inMs: Math.max(0, unsettledMs, lastsMs),
+    number: posted.posts + 1,
+    status: { ...about, state, description },
+  };
 }

@@ -10,6 +10,8 @@ export interface CommitStatus {
   commit: string;
   state: CommitStatusRecord['state'];
   description: string;
+  /** The ref that led to the commit, as the status of the resource names it. */
+  ref?: string | undefined;
 }
 
 /** A POST of JSON. */
@@ -40,9 +42,9 @@ const SHAPES: Record<StatusProvider, Shape> = {
   /** https://docs.gitlab.com/api/commits/#set-commit-pipeline-status */
   gitlab: {
     description: 255,
-    request: ({ api, project, context }, { commit, state, description }) => ({
+    request: ({ api, project, context }, { commit, state, description, ref }) => ({
       url: `${api}/projects/${encodeURIComponent(project.join('/'))}/statuses/${commit}`,
-      body: { state: state === 'failure' ? 'failed' : state, name: context, description },
+      body: { state: state === 'failure' ? 'failed' : state, name: context, description, ...pipelineOf(commit, ref) },
     }),
   },
   /** https://developer.atlassian.com/cloud/bitbucket/rest/api-group-commit-statuses; it wants a link, so it gets the commit. */
@@ -58,6 +60,12 @@ const SHAPES: Record<StatusProvider, Shape> = {
     }),
   },
 };
+
+/** Without a ref, GitLab takes the first branch that has the commit, and knows no commit that only a tag has. */
+function pipelineOf(commit: string, ref = ''): { ref?: string } {
+  const name = ref.replace(/^refs\/(heads|tags)\//, '');
+  return name === '' || name === 'HEAD' || name.startsWith('refs/') || commit.startsWith(name) ? {} : { ref: name };
+}
 
 /** Characters of the key of a status at Bitbucket. */
 const MAX_KEY = 40;
@@ -142,7 +150,7 @@ export function judgeAnswer(
     );
   if (status === 403 || status === 404)
     return terminal(
-      `${HOST} answered ${status}: check that the token may write commit statuses of the repository, and spec.git.commitStatus.provider`,
+      `${HOST} answered ${status}: check that the token may write commit statuses of the repository${RIGHTS[provider] ?? ''}, and spec.git.commitStatus.provider`,
       { reason: 'CommitStatusRefused' },
     );
   if (status >= 300 && status < 400)
@@ -156,6 +164,11 @@ export function judgeAnswer(
 }
 
 const HOST = 'the API of the git host';
+
+/** What people are likely to miss. */
+const RIGHTS: Partial<Record<StatusProvider, string>> = {
+  gitlab: ' (on a protected branch GitLab wants the role Maintainer, or one that may push or merge there)',
+};
 
 /** How long a host asks to be left alone, in milliseconds: by RFC 9110, or as GitHub and GitLab say that their limit is used up. */
 function pauseOf(headers: StatusAnswer['headers'], now: number): number | undefined {

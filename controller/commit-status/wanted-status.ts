@@ -14,6 +14,8 @@ export interface WantedStatus {
   state: CommitStatusRecord['state'];
   /** For people; may hold anything that an agent says. */
   description: string;
+  /** The ref that led to the commit, where the status names one. */
+  ref?: string;
   /** Where it may be about the commit before: for so long it must be so, in milliseconds, and what is said meanwhile. */
   settling?: { ms: number; meanwhile: string };
   /** It stays so, whatever gateways do: nothing has to last before it is said. */
@@ -38,8 +40,17 @@ export function wantedStatus(
   if (lastSyncCommit === undefined || !gateways || !isAbout || spec.paused) return undefined;
   const facts: Facts = { commit: lastSyncCommit, gateways, conditions: status.conditions ?? [] };
   const profiles = conditionOf(facts, 'ProfilesValid');
-  if (profiles?.status === 'False') return failure(lastSyncCommit, profiles.message);
-  return spec.rollout && rollout ? ofRollout(rollout, facts) : ofGateways(facts);
+  if (profiles?.status === 'False') return withRef(failure(lastSyncCommit, profiles.message), status);
+  const wanted = spec.rollout && rollout ? ofRollout(rollout, facts) : ofGateways(facts);
+  return wanted && withRef(wanted, status);
+}
+
+function withRef(wanted: WantedStatus, status: GatewaySyncStatus): WantedStatus {
+  const { rollout, lastSyncCommit, lastSyncRef } = status;
+  const { commit, former } = wanted;
+  const followed = commit === lastSyncCommit ? lastSyncRef : undefined;
+  const ref = commit === rollout?.commit ? rollout.ref : followed;
+  return { ...wanted, ...(ref !== undefined && { ref }), ...(former && { former: withRef(former, status) }) };
 }
 
 interface Facts {

@@ -55,6 +55,11 @@ suite('the next post', () => {
     assert.equal(nextPost(unclear(5), want('success'), 1e9), undefined);
   });
 
+  test('goes with the ref that led to the commit', () => {
+    for (const before of [undefined, record('pending', 1)])
+      assert.equal(nextPost(before, want('success', { ref: 'main' }), 0)?.status.ref, 'main');
+  });
+
   test('of what was decided waits for nothing', () => {
     const decided = want('failure', { isDecided: true });
     assert.equal(nextPost(record('success', 2), decided, 0)?.inMs, 0);

@@ -109,6 +109,14 @@ suite('a commit status of a rollout', () => {
     assert.match(said(givenUp, waves) ?? '', /^failure /);
   });
 
+  test('names the ref that led to its commit, where the status does', () => {
+    const status = { ...rolling({ phase: 'RolledBack', nextCommit: other, ref: 'main' }), lastSyncRef: 'next' };
+    const wanted = wantedStatus(resource({}, waves), { ...status, lastSyncCommit: other });
+    assert.deepEqual([wanted?.ref, wanted?.former?.ref], ['next', 'main']);
+    assert.equal(wantedStatus(resource(), { ...statusOf({ total: 1 }), lastSyncRef: 'v1' })?.ref, 'v1');
+    assert.equal(wantedStatus(resource(), statusOf({ total: 1 }))?.ref, undefined);
+  });
+
   test('that was forgotten when spec.rollout was taken out is that of the gateways', () => {
     assert.equal(said(rolling({ phase: 'Stopped' })), 'pending 1/12 gateways');
   });
