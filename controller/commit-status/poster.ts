@@ -7,6 +7,7 @@ import { HostLimiter, type Question, type QuestionLimits } from '../polling/host
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { formerOf, note, recall, recordOf } from './known-statuses.ts';
 import { type NextPost, nextPost, type StatusNews, type Wanted } from './next-post.ts';
+import { Pauses } from './pauses.ts';
 import type { Place } from './place.ts';
 import { UnclearError } from './requests.ts';
 import type { SendStatus } from './send-status.ts';
@@ -72,7 +73,7 @@ export class StatusPoster {
   readonly #entries = new Map<ObjectKey, Entry>();
   readonly #limiter = new HostLimiter(LIMITS);
   /** Credentials with which a host was asked too often, and when they may be used again. */
-  readonly #paused = new Map<string, number>();
+  readonly #pauses = new Pauses();
   readonly #stopping = new AbortController();
 
   constructor(options: PosterOptions) {
@@ -130,7 +131,7 @@ export class StatusPoster {
     if (!next) return undefined;
     const credentials = credentialsOf(gatewaySync, place);
     const retryAt = trouble?.about === nameOf(place, next.status) ? trouble.retryAt : 0;
-    const pausedUntil = this.#paused.get(credentials) ?? 0;
+    const pausedUntil = this.#pauses.endOf(credentials, now);
     return { ...next, place, credentials, inMs: Math.max(0, next.inMs, retryAt - now, pausedUntil - now) };
   }
 
@@ -188,7 +189,7 @@ export class StatusPoster {
       this.#options.onNews(key);
     }
     const { reason, retryAfterMs } = failure as Partial<Record<'reason', string> & Record<'retryAfterMs', number>>;
-    if (retryAfterMs !== undefined) this.#pause(next.credentials, now + waitMs);
+    if (retryAfterMs !== undefined) this.#pauses.set(next.credentials, now + waitMs);
     this.#options.onAttempt(isFinal ? 'refused' : 'failure');
     this.#options.log.warn({ err: failure, namespace, name, waitMs: Math.round(waitMs) }, 'commit status not posted');
     const isWorthAWord = isFinal || now - since >= PATIENCE_MS;
@@ -197,11 +198,6 @@ export class StatusPoster {
       const message = `the status of the commit cannot be posted: ${words}`;
       this.#setProblem(key, entry, { reason: reason ?? 'CommitStatusFailed', message });
     }
-  }
-
-  #pause(credentials: string, until: number): void {
-    for (const [each, end] of this.#paused) if (end <= performance.now()) this.#paused.delete(each);
-    this.#paused.set(credentials, until);
   }
 
   #setProblem(key: ObjectKey, entry: Entry, problem: StatusNews['problem']): void {

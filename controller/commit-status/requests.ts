@@ -62,7 +62,7 @@ const SHAPES: Record<StatusProvider, Shape> = {
 };
 
 /** Without a ref, GitLab takes the first branch that has the commit, and knows no commit that only a tag has. */
-function pipelineOf(commit: string, ref = ''): { ref?: string } {
+function pipelineOf(commit: string, ref = ''): Record<string, string> {
   const name = ref.replace(/^refs\/(heads|tags)\//, '');
   return name === '' || name === 'HEAD' || name.startsWith('refs/') || commit.startsWith(name) ? {} : { ref: name };
 }

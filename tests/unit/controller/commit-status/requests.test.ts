@@ -44,7 +44,7 @@ suite('the request that posts a status at', () => {
     const names = ['main', 'refs/heads/main', 'refs/tags/v1', 'release/2'].map(refOf);
     assert.deepEqual(names, ['main', 'main', 'v1', 'release/2']);
     for (const none of [undefined, '', 'HEAD', 'refs/merge-requests/1/head', commit, commit.slice(0, 8)])
-      assert.equal(refOf(none), undefined, none);
+      assert.equal(refOf(none), undefined, String(none));
     for (const provider of ['github', 'gitea', 'bitbucket'] as const)
       assert.equal(statusRequest(places[provider], { ...failure, ref: 'main' }).body.ref, undefined);
   });
