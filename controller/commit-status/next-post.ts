@@ -15,8 +15,16 @@ export interface StatusNews {
   problem: Problem | 'unknown' | undefined;
 }
 
+/**
+ * What was last posted. What a host may have stored counts as a post and as pending, so that a result is posted again;
+ * `isUnclear` where it was pending.
+ */
+type Posted = CommitStatusRecord & { isUnclear?: boolean };
+
 /** What is said of one commit at most; GitHub refuses more than 1,000 statuses of one name. */
 const MAX_POSTS = 5;
+/** How often pending is sent to a host that may have stored it: the result needs the rest. */
+const MAX_UNCLEAR_PENDING = 2;
 
 /**
  * How long a change must last before it is posted, in milliseconds, by how much has been posted of the commit: nobody
@@ -36,17 +44,24 @@ export interface NextPost {
  * said to be decided is never pending again, and other words for the same state are no news.
  */
 export function nextPost(
-  posted: CommitStatusRecord | undefined,
+  posted: Posted | undefined,
   { place, wanted }: Wanted,
   wantedForMs: number,
 ): NextPost | undefined {
-  const { commit, state, description, settling } = wanted;
+  const { commit, state, description, settling, isDecided, ref } = wanted;
+  const about = { commit, ...(ref !== undefined && { ref }) };
   const unsettledMs = (settling?.ms ?? 0) - wantedForMs;
   if (!posted || posted.commit !== commit || posted.target !== place.target) {
-    const meanwhile = { commit, state: 'pending' as const, description: settling?.meanwhile ?? '' };
-    return { inMs: 0, number: 1, status: unsettledMs > 0 ? meanwhile : { commit, state, description } };
+    const meanwhile = { ...about, state: 'pending' as const, description: settling?.meanwhile ?? '' };
+    return { inMs: 0, number: 1, status: unsettledMs > 0 ? meanwhile : { ...about, state, description } };
   }
-  if (posted.state === state || state === 'pending' || posted.posts >= MAX_POSTS) return undefined;
-  const lastsMs = (LASTS_MS[posted.posts] ?? 0) - wantedForMs;
-  return { inMs: Math.max(0, unsettledMs, lastsMs), number: posted.posts + 1, status: { commit, state, description } };
+  const isLost = posted.isUnclear === true && state === 'pending' && posted.posts < MAX_UNCLEAR_PENDING;
+  const isSaid = posted.state === state || state === 'pending';
+  if ((isSaid && !isLost) || posted.posts >= MAX_POSTS) return undefined;
+  const lastsMs = isDecided ? 0 : (LASTS_MS[posted.posts] ?? 0) - wantedForMs;
+  return {
+    inMs: Math.max(0, unsettledMs, lastsMs),
+    number: posted.posts + 1,
+    status: { ...about, state, description },
+  };
 }

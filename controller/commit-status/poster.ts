@@ -5,8 +5,11 @@ import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../../shared/log.ts';
 import { HostLimiter, type Question, type QuestionLimits } from '../polling/host-limiter.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+import { formerOf, note, recall, recordOf } from './known-statuses.ts';
 import { type NextPost, nextPost, type StatusNews, type Wanted } from './next-post.ts';
+import { Pauses } from './pauses.ts';
 import type { Place } from './place.ts';
+import { UnclearError } from './requests.ts';
 import type { SendStatus } from './send-status.ts';
 
 export interface PosterOptions {
@@ -27,22 +30,37 @@ interface Entry {
   /** What was last posted of the commits before, the oldest first: a ref that goes back and forth gets no more posts. */
   earlier: CommitStatusRecord[];
   problem: StatusNews['problem'];
-  failures: number;
-  failingSince: number;
-  retryAt: number;
+  /** Of the last attempt, where it failed. */
+  trouble: Trouble | undefined;
   question: Question | undefined;
   timer: NodeJS.Timeout | undefined;
 }
 
+interface Planned extends NextPost {
+  place: Place;
+  /** Names what the host counts requests by. */
+  credentials: string;
+}
+
+/** Attempts that failed, one after the other. */
+interface Trouble {
+  /** The commit and the place that they were about. */
+  about: string;
+  failures: number;
+  since: number;
+  retryAt: number;
+  /** Whether the last one surely failed. */
+  isClear: boolean;
+  /** What was sent last of what the host may have stored. */
+  unclear: CommitStatusRecord['state'] | undefined;
+}
+
 /** GitHub asks for one request a second at most that creates something. */
 const LIMITS: QuestionLimits = { total: 8, perNamespace: 4, perHost: 2, perSecond: 1 };
-/** Commits of a resource whose last status is remembered. */
-const REMEMBERED = 8;
-/**
- * When an attempt is repeated, in milliseconds: what passes, and what a person has to change. It doubles each time, for
- * a host that does not answer may have stored the status.
- */
+/** When an attempt is repeated, in milliseconds: what passes, and what a person has to change. It doubles each time. */
 const RETRY_MS = { transient: { base: 5_000 }, terminal: { base: 60_000 }, max: 3_600_000 };
+/** The same where the host may have stored the status, by how often it may have: few attempts have to outlast a failure. */
+const UNCLEAR_MS = [5_000, 30_000, 300_000];
 /** What passes is worth a word in the status only when it has not passed for so long, in milliseconds. */
 const PATIENCE_MS = 60_000;
 
@@ -55,7 +73,7 @@ export class StatusPoster {
   readonly #entries = new Map<ObjectKey, Entry>();
   readonly #limiter = new HostLimiter(LIMITS);
   /** Credentials with which a host was asked too often, and when they may be used again. */
-  readonly #paused = new Map<string, number>();
+  readonly #pauses = new Pauses();
   readonly #stopping = new AbortController();
 
   constructor(options: PosterOptions) {
@@ -69,15 +87,18 @@ export class StatusPoster {
 
   /** Takes in what is to be said now, and what the status says was posted last. */
   want(key: ObjectKey, gatewaySync: ObservedGatewaySync, wanted: Wanted | undefined, known?: CommitStatusRecord): void {
+    const { commitStatus } = gatewaySync.spec.git;
+    if (this.#entries.get(key)?.gatewaySync.uid !== gatewaySync.uid) this.forget(key);
+    if (this.#stopping.signal.aborted) return;
     const before = this.#entries.get(key);
-    if (!gatewaySync.spec.git.commitStatus || (before && before.gatewaySync.uid !== gatewaySync.uid)) this.forget(key);
-    if (!gatewaySync.spec.git.commitStatus || this.#stopping.signal.aborted) return;
-    const entry = this.#entries.get(key) ?? newEntry(gatewaySync, known);
+    // What was posted stays known while no status is asked for: another one may be soon, of the same commit.
+    const stands = known ?? gatewaySync.status.commitStatus;
+    if (!before && !commitStatus && !stands) return;
+    const entry = before ?? newEntry(gatewaySync, stands);
     this.#entries.set(key, entry);
-    // Somebody may have changed what was wrong, and of another commit nothing has been tried yet.
+    // Somebody may have changed what was wrong.
     const isEdited = entry.gatewaySync.generation !== gatewaySync.generation;
-    if (isEdited || (wanted && entry.wanted?.wanted.commit !== wanted.wanted.commit))
-      Object.assign(entry, { failures: 0, retryAt: 0 });
+    if (isEdited && entry.trouble?.isClear) Object.assign(entry.trouble, { failures: 0, retryAt: 0 });
     entry.gatewaySync = gatewaySync;
     if (isOther(entry.wanted, wanted)) entry.wantedSince = performance.now();
     entry.wanted = wanted;
@@ -100,12 +121,18 @@ export class StatusPoster {
   }
 
   /** What is to be posted next, and after how many milliseconds. */
-  #next({ wanted, wantedSince, posted, retryAt, gatewaySync }: Entry): (NextPost & { place: Place }) | undefined {
+  #next({ wanted, wantedSince, posted, earlier, trouble, gatewaySync }: Entry): Planned | undefined {
+    if (!wanted) return undefined;
     const now = performance.now();
-    const next = wanted && nextPost(posted, wanted, now - wantedSince);
-    if (!wanted || !next) return undefined;
-    const pausedUntil = this.#paused.get(credentialsOf(gatewaySync, wanted.place)) ?? 0;
-    return { ...next, place: wanted.place, inMs: Math.max(0, next.inMs, retryAt - now, pausedUntil - now) };
+    const { place } = wanted;
+    const isUnclear = trouble?.unclear === 'pending' && trouble.about === nameOf(place, wanted.wanted);
+    const before = formerOf(wanted, [...earlier, ...(posted ? [posted] : [])]);
+    const next = before ?? nextPost(posted && { ...posted, isUnclear }, wanted, now - wantedSince);
+    if (!next) return undefined;
+    const credentials = credentialsOf(gatewaySync, place);
+    const retryAt = trouble?.about === nameOf(place, next.status) ? trouble.retryAt : 0;
+    const pausedUntil = this.#pauses.endOf(credentials, now);
+    return { ...next, place, credentials, inMs: Math.max(0, next.inMs, retryAt - now, pausedUntil - now) };
   }
 
   #schedule(key: ObjectKey, entry: Entry): void {
@@ -114,7 +141,7 @@ export class StatusPoster {
     if (recall(entry)) this.#options.onNews(key);
     const next = this.#next(entry);
     if (!next) {
-      this.#setProblem(key, entry, undefined);
+      this.#setProblem(key, entry, entry.wanted && entry.trouble?.unclear ? entry.problem : undefined);
     } else if (next.inMs > 0) {
       entry.timer = setTimeout(() => this.#schedule(key, entry), timerMs(Math.ceil(next.inMs))).unref();
     } else {
@@ -127,19 +154,15 @@ export class StatusPoster {
   async #attempt(key: ObjectKey, entry: Entry): Promise<void> {
     const next = this.#next(entry);
     if (next?.inMs === 0) {
-      const { place, status, number } = next;
       const failure = await this.#options
-        .send(entry.gatewaySync, { place, status }, this.#stopping.signal)
+        .send(entry.gatewaySync, next, this.#stopping.signal)
         .then(() => undefined)
         .catch((error: Error) => error);
       if (this.#entries.get(key) !== entry) return;
-      if (failure) this.#failed(key, entry, { failure, place });
+      if (failure) this.#failed(key, entry, { failure, next });
       else {
-        const { commit, state } = status;
-        const { context, target } = place;
-        const time = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
-        note(entry, { commit, context, state, target, posts: number, time });
-        Object.assign(entry, { failures: 0, retryAt: 0, problem: undefined });
+        note(entry, recordOf(next, next.status.state));
+        Object.assign(entry, { trouble: undefined, problem: undefined });
         this.#options.onAttempt('success');
         this.#options.onNews(key);
       }
@@ -148,29 +171,33 @@ export class StatusPoster {
     this.#schedule(key, entry);
   }
 
-  #failed(key: ObjectKey, entry: Entry, { failure, place }: { failure: Error; place: Place }): void {
+  #failed(key: ObjectKey, entry: Entry, { failure, next }: { failure: Error; next: Planned }): void {
     const { namespace, name } = entry.gatewaySync;
     const now = performance.now();
     const isFinal = failure instanceof TerminalError;
-    if (entry.failures === 0) entry.failingSince = now;
-    entry.failures += 1;
-    const waitMs = retryMs(failure, entry.failures);
-    entry.retryAt = now + waitMs;
+    const isUnclear = failure instanceof UnclearError;
+    const about = nameOf(next.place, next.status);
+    const before = entry.trouble?.about === about ? entry.trouble : undefined;
+    const { failures = 0 } = before ?? {};
+    const since = before && failures > 0 ? before.since : now;
+    const waitMs = retryMs(failure, isUnclear ? next.number : failures + 1);
+    const unclear = isUnclear ? next.status.state : before?.unclear;
+    entry.trouble = { about, failures: failures + 1, since, retryAt: now + waitMs, isClear: !isUnclear, unclear };
+    if (isUnclear) {
+      // It counts, and the result is not in place for sure.
+      note(entry, recordOf(next, 'pending'));
+      this.#options.onNews(key);
+    }
     const { reason, retryAfterMs } = failure as Partial<Record<'reason', string> & Record<'retryAfterMs', number>>;
-    if (retryAfterMs !== undefined) this.#pause(credentialsOf(entry.gatewaySync, place), now + waitMs);
+    if (retryAfterMs !== undefined) this.#pauses.set(next.credentials, now + waitMs);
     this.#options.onAttempt(isFinal ? 'refused' : 'failure');
     this.#options.log.warn({ err: failure, namespace, name, waitMs: Math.round(waitMs) }, 'commit status not posted');
-    const isWorthAWord = isFinal || now - entry.failingSince >= PATIENCE_MS;
+    const isWorthAWord = isFinal || now - since >= PATIENCE_MS;
     if (isWorthAWord) {
       const words = isTyped(failure) ? failure.message : 'something unexpected happened, see the log of the controller';
       const message = `the status of the commit cannot be posted: ${words}`;
       this.#setProblem(key, entry, { reason: reason ?? 'CommitStatusFailed', message });
     }
-  }
-
-  #pause(credentials: string, until: number): void {
-    for (const [each, end] of this.#paused) if (end <= performance.now()) this.#paused.delete(each);
-    this.#paused.set(credentials, until);
   }
 
   #setProblem(key: ObjectKey, entry: Entry, problem: StatusNews['problem']): void {
@@ -184,39 +211,27 @@ export class StatusPoster {
 
 const newEntry = (gatewaySync: ObservedGatewaySync, posted: CommitStatusRecord | undefined): Entry => ({
   ...{ gatewaySync, posted, wanted: undefined, problem: 'unknown', question: undefined, timer: undefined },
-  ...{ earlier: [], wantedSince: performance.now(), failures: 0, failingSince: 0, retryAt: 0 },
+  ...{ earlier: [], wantedSince: performance.now(), trouble: undefined },
 });
-
-/** Makes what is known of the wanted commit that which was last posted; gives whether it was another one. */
-function recall(entry: Entry): boolean {
-  const { wanted: { place, wanted } = {}, posted, earlier } = entry;
-  const known = earlier.find(({ commit, target }) => commit === wanted?.commit && target === place?.target);
-  const isPosted = posted?.commit === wanted?.commit && posted?.target === place?.target;
-  if (!known || isPosted) return false;
-  note(entry, known);
-  return true;
-}
-
-function note(entry: Entry, record: CommitStatusRecord): void {
-  const isOther = ({ commit, target }: CommitStatusRecord) => commit !== record.commit || target !== record.target;
-  entry.earlier = [...entry.earlier, ...(entry.posted ? [entry.posted] : [])].filter(isOther).slice(-REMEMBERED);
-  entry.posted = record;
-}
 
 /** Other words for the same state count as the same. */
 function isOther(before: Wanted | undefined, after: Wanted | undefined): boolean {
   const what = (each: Wanted | undefined) =>
-    each && [each.place.target, each.wanted.commit, each.wanted.state].join(' ');
+    each && [each.place.target, each.wanted.commit, each.wanted.state, each.wanted.isDecided].join(' ');
   return what(before) !== what(after);
 }
+
+const nameOf = ({ target }: Place, { commit }: { commit: string }): string => `${commit} ${target}`;
 
 /** Names what a host counts requests by. */
 function credentialsOf({ namespace, spec: { git } }: ObservedGatewaySync, { api }: Place): string {
   return JSON.stringify([new URL(api).host, namespace, git.commitStatus?.secretRef ?? git.auth?.githubApp]);
 }
 
-function retryMs(failure: Error, failures: number): number {
+/** How long to wait after the n-th failure. */
+function retryMs(failure: Error, n: number): number {
   const { base } = RETRY_MS[failure instanceof TerminalError ? 'terminal' : 'transient'];
   const { retryAfterMs = 0 } = failure as { retryAfterMs?: number };
-  return Math.max(retryAfterMs, Math.min(RETRY_MS.max, base * 2 ** (failures - 1)) * (0.75 + Math.random() * 0.25));
+  const usual = failure instanceof UnclearError ? (UNCLEAR_MS[n - 1] ?? RETRY_MS.max) : base * 2 ** (n - 1);
+  return Math.max(retryAfterMs, Math.min(RETRY_MS.max, usual) * (0.75 + Math.random() * 0.25));
 }

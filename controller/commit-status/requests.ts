@@ -10,6 +10,8 @@ export interface CommitStatus {
   commit: string;
   state: CommitStatusRecord['state'];
   description: string;
+  /** The ref that led to the commit, as the status of the resource names it. */
+  ref?: string | undefined;
 }
 
 /** A POST of JSON. */
@@ -40,9 +42,9 @@ const SHAPES: Record<StatusProvider, Shape> = {
   /** https://docs.gitlab.com/api/commits/#set-commit-pipeline-status */
   gitlab: {
     description: 255,
-    request: ({ api, project, context }, { commit, state, description }) => ({
+    request: ({ api, project, context }, { commit, state, description, ref }) => ({
       url: `${api}/projects/${encodeURIComponent(project.join('/'))}/statuses/${commit}`,
-      body: { state: state === 'failure' ? 'failed' : state, name: context, description },
+      body: { state: state === 'failure' ? 'failed' : state, name: context, description, ...pipelineOf(commit, ref) },
     }),
   },
   /** https://developer.atlassian.com/cloud/bitbucket/rest/api-group-commit-statuses; it wants a link, so it gets the commit. */
@@ -58,6 +60,12 @@ const SHAPES: Record<StatusProvider, Shape> = {
     }),
   },
 };
+
+/** Without a ref, GitLab takes the first branch that has the commit, and knows no commit that only a tag has. */
+function pipelineOf(commit: string, ref = ''): Record<string, string> {
+  const name = ref.replace(/^refs\/(heads|tags)\//, '');
+  return name === '' || name === 'HEAD' || name.startsWith('refs/') || commit.startsWith(name) ? {} : { ref: name };
+}
 
 /** Characters of the key of a status at Bitbucket. */
 const MAX_KEY = 40;
@@ -100,6 +108,9 @@ export function authorizationFor(secret: string): string | undefined {
   return value.includes(':') ? `Basic ${Buffer.from(value).toString('base64')}` : `Bearer ${value}`;
 }
 
+/** The host may have stored the status all the same: a proxy in front of it does not know. */
+export class UnclearError extends TransientError {}
+
 /** What a host answered; of its words nothing is repeated. */
 export interface StatusAnswer {
   status: number;
@@ -122,7 +133,11 @@ export function judgeAnswer(
     return transient(`${HOST} answered ${status}, since it was asked too often: it is asked again later`, {
       ...{ reason: 'GitRateLimited', retryAfterMs: waitMs },
     });
-  if (status >= 500 || status === 408 || status === 409)
+  if (status >= 500 || status === 408)
+    return new UnclearError(`${HOST} answered ${status}: it is tried again`, {
+      ...{ code: 'commitStatus.unclear', reason: 'GitUnreachable', retryAfterMs: waitMs },
+    });
+  if (status === 409)
     return transient(`${HOST} answered ${status}: it is tried again`, {
       ...{ reason: 'GitUnreachable', retryAfterMs: waitMs },
     });
@@ -135,7 +150,7 @@ export function judgeAnswer(
     );
   if (status === 403 || status === 404)
     return terminal(
-      `${HOST} answered ${status}: check that the token may write commit statuses of the repository, and spec.git.commitStatus.provider`,
+      `${HOST} answered ${status}: check that the token may write commit statuses of the repository${RIGHTS[provider] ?? ''}, and spec.git.commitStatus.provider`,
       { reason: 'CommitStatusRefused' },
     );
   if (status >= 300 && status < 400)
@@ -149,6 +164,11 @@ export function judgeAnswer(
 }
 
 const HOST = 'the API of the git host';
+
+/** What people are likely to miss. */
+const RIGHTS: Partial<Record<StatusProvider, string>> = {
+  gitlab: ' (on a protected branch GitLab wants the role Maintainer, or one that may push or merge there)',
+};
 
 /** How long a host asks to be left alone, in milliseconds: by RFC 9110, or as GitHub and GitLab say that their limit is used up. */
 function pauseOf(headers: StatusAnswer['headers'], now: number): number | undefined {

@@ -14,8 +14,14 @@ export interface WantedStatus {
   state: CommitStatusRecord['state'];
   /** For people; may hold anything that an agent says. */
   description: string;
+  /** The ref that led to the commit, where the status names one. */
+  ref?: string;
   /** Where it may be about the commit before: for so long it must be so, in milliseconds, and what is said meanwhile. */
   settling?: { ms: number; meanwhile: string };
+  /** It stays so, whatever gateways do: nothing has to last before it is said. */
+  isDecided?: true;
+  /** What comes first, where something else was said of that commit: it failed or was taken back, and another one waits. */
+  former?: WantedStatus;
 }
 
 /** A report does not name the commit that an agent failed with, and an agent soon says something of the next one. */
@@ -34,8 +40,17 @@ export function wantedStatus(
   if (lastSyncCommit === undefined || !gateways || !isAbout || spec.paused) return undefined;
   const facts: Facts = { commit: lastSyncCommit, gateways, conditions: status.conditions ?? [] };
   const profiles = conditionOf(facts, 'ProfilesValid');
-  if (profiles?.status === 'False') return failure(lastSyncCommit, profiles.message);
-  return spec.rollout && rollout ? ofRollout(rollout, facts) : ofGateways(facts);
+  if (profiles?.status === 'False') return withRef(failure(lastSyncCommit, profiles.message), status);
+  const wanted = spec.rollout && rollout ? ofRollout(rollout, facts) : ofGateways(facts);
+  return wanted && withRef(wanted, status);
+}
+
+function withRef(wanted: WantedStatus, status: GatewaySyncStatus): WantedStatus {
+  const { rollout, lastSyncCommit, lastSyncRef } = status;
+  const { commit, former } = wanted;
+  const followed = commit === lastSyncCommit ? lastSyncRef : undefined;
+  const ref = commit === rollout?.commit ? rollout.ref : followed;
+  return { ...wanted, ...(ref !== undefined && { ref }), ...(former && { former: withRef(former, status) }) };
 }
 
 interface Facts {
@@ -47,22 +62,30 @@ interface Facts {
 /** What the waves make of it; when they are through, the gateways themselves tell. */
 function ofRollout(rollout: RolloutStatus, facts: Facts): WantedStatus | undefined {
   const { phase, commit, nextCommit, givenUp = [], message, summary } = rollout;
+  const verdict = verdictOf(rollout);
   if (nextCommit !== undefined) {
     // Of a commit that was given up it has been said already.
     const isGivenUp = givenUp.some((release) => release.startsWith(`${nextCommit} `));
-    return isGivenUp ? undefined : pending(nextCommit, message ?? summary);
+    return isGivenUp ? verdict : { ...pending(nextCommit, message ?? summary), ...(verdict && { former: verdict }) };
   }
-  switch (phase) {
-    case 'Stopped':
-    case 'RolledBack':
-      return failure(commit, message ?? summary);
-    case 'RollingBack':
-      return undefined;
-    case 'Complete':
-      return ofGateways({ ...facts, commit });
-    default:
-      return pending(commit, `${countsOf(facts.gateways)}; ${summary}`);
-  }
+  if (verdict) return verdict;
+  return phase === 'Complete'
+    ? ofGateways({ ...facts, commit })
+    : pending(commit, `${countsOf(facts.gateways)}; ${summary}`);
+}
+
+/** A commit that was given up has failed, whether or not all gateways can go back. */
+function verdictOf(rollout: RolloutStatus): WantedStatus | undefined {
+  const { phase, commit, stableCommit, nextCommit, failures = [], verified, total, message, summary } = rollout;
+  if (phase !== 'Stopped' && phase !== 'RollingBack' && phase !== 'RolledBack') return undefined;
+  // While another commit waits, the message is about that one.
+  const known = phase === 'RollingBack' || nextCommit !== undefined ? undefined : (message ?? summary);
+  const where = failures.length > 0 ? [`failed on ${failures.slice(0, 3).join(', ')}`] : [];
+  const now =
+    phase === 'Stopped'
+      ? 'stopped'
+      : `taken back to ${stableCommit.slice(0, 8)}, ${verified}/${total} gateways are back`;
+  return { ...failure(commit, known ?? [...where, now].join('; ')), isDecided: true };
 }
 
 function ofGateways(facts: Facts): WantedStatus {

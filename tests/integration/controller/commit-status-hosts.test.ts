@@ -18,11 +18,34 @@ suite('a commit status', { concurrency: 4 }, () => {
     };
     const { address, untilStates } = await arrange(t, { posted: false, answer });
     await untilStates('pending', 'pending', 'pending');
-    const resource = await untilGatewaySync(address, 'what was posted', isIn('pending', 1));
+    const resource = await untilGatewaySync(address, 'what may have been posted', isIn('pending', 2));
     assert.equal(condition(resource, 'CommitStatus'), undefined, 'what passes is worth no word');
     const [first = 0, second = 0, third = 0] = at;
     assert.ok(second - first > 3_000, `${second - first} ms`);
     assert.ok(third - second >= 7_000, `${third - second} ms`);
+  });
+
+  test('that a proxy refuses is not posted again for each edit, nor when it is asked for anew', async (t) => {
+    const { address, host, silence, wish, reportAll } = await arrange(t, { answer: answerWith(502) });
+    await reportAll({});
+    const posted = async () =>
+      (await untilGatewaySync(address, 'counted', ({ status }) => !!status?.commitStatus)).status?.commitStatus?.posts;
+    for (let round = 0; round < 3; round += 1) {
+      await silence();
+      await untilGatewaySync(address, 'silent', ({ status }) => !status?.commitStatus);
+      await wish();
+      await posted();
+    }
+    assert.ok(host.posts.length <= 3, `${host.posts.length} posts`);
+    host.answer = store;
+    const { length } = host.posts;
+    const { status } = await untilGatewaySync(
+      address,
+      'in place',
+      ({ status }) => status?.commitStatus?.state === 'success',
+    );
+    assert.equal(status?.commitStatus?.posts, host.posts.length);
+    assert.ok(length < host.posts.length && host.posts.length <= 5, `${host.posts.length} posts`);
   });
 
   test('that the host refuses says so in words, next to a resource that is ready, until somebody helps', async (t) => {

@@ -21,13 +21,22 @@ interface Options {
   posted?: boolean;
   /** Whether the resource is made. */
   isWished?: boolean;
+  /** Laid over the spec. */
+  spec?: object;
   /** How the host answers. */
   answer?: StatusHost['answer'];
 }
 
 /** A resource with gateways, at whose commit the host is to show a status. */
 export async function arrange(t: TestContext, options: Options = {}) {
-  const { environment = {}, gateways = ['a', 'b'], posted = true, isWished = true, answer = store } = options;
+  const {
+    environment = {},
+    gateways = ['a', 'b'],
+    posted = true,
+    isWished = true,
+    spec = {},
+    answer = store,
+  } = options;
   const host = options.host ?? (await startStatusHost(t));
   host.answer = answer;
   const server = await startGitServer({ tls: true });
@@ -52,7 +61,12 @@ export async function arrange(t: TestContext, options: Options = {}) {
     },
   });
   const wish = async (context = 'plant', url: string | undefined = host.api) =>
-    await applyGatewaySync(address, git(context, url));
+    await applyGatewaySync(address, git(context, url), spec);
+  /** Asks for no status. */
+  const silence = async () => {
+    const { commitStatus: _, ...rest } = git('plant', undefined);
+    await applyGatewaySync(address, rest, spec);
+  };
   if (isWished) await wish();
   const states = () => host.posts.map(({ body: { state } }) => state);
   const untilStates = (...expected: string[]) =>
@@ -76,6 +90,7 @@ export async function arrange(t: TestContext, options: Options = {}) {
       controller,
       start,
       wish,
+      silence,
       states,
       untilStates,
       reportAll,

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import { callApi, kubectl } from '../../support/cluster.ts';
 import { report } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, condition, push, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { until } from '../../support/until.ts';
@@ -49,6 +51,50 @@ suite('a commit status', { concurrency: 4 }, () => {
     await reportAll({}, next);
     await untilStates('pending', 'failure', 'pending', 'success');
     assert.ok(host.posts.slice(2).every(({ path }) => path.endsWith(next)));
+  });
+
+  test('is a failure as soon as a commit is taken back, even if its gateways cannot go back', async (t) => {
+    const world = await arrange(t, { posted: false, spec: { rollout: { waves: [] } } });
+    const { host, address, namespace, repository, commit, reportAll } = world;
+    const rolledOut = await untilGatewaySync(
+      address,
+      'resolved',
+      ({ status }) => status?.rollout?.phase === 'Complete',
+    );
+    const reported = (seen: GatewaySync) => ({
+      ...{ revision: seen.status?.rollout?.revision ?? '', rollout: seen.status?.rollout?.number ?? 0 },
+      ...{ generation: seen.metadata.generation ?? 0, agentVersion: '0.1.0' },
+    });
+    for (const name of ['a', 'b'])
+      await callApi({
+        method: 'PATCH',
+        path: `/api/v1/namespaces/${namespace}/pods/${name}/status`,
+        body: { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } },
+        contentType: 'application/merge-patch+json',
+      });
+    await reportAll(reported(rolledOut));
+    await until(() => host.posts.at(-1)?.body.state === 'success', { describe: 'the first commit is a success' });
+    const before = host.posts.length;
+    const next = await repository.commit({ files: { 'config/a': '2' } });
+    await push(address, 'main');
+    const begun = await untilGatewaySync(
+      address,
+      'a rollout',
+      ({ status }) => status?.rollout?.phase === 'Progressing' && status.rollout.commit === next,
+    );
+    await reportAll(reported(begun), next);
+    await untilGatewaySync(
+      address,
+      'complete',
+      (seen) => seen.status?.rollout?.phase === 'Complete' && seen.status.rollout.stableCommit === next,
+    );
+    const states = () => host.posts.slice(before).map(({ body, path }) => `${path.endsWith(next)} ${body.state}`);
+    await until(states, { describe: 'a success', accept: (seen) => seen.at(-1) === 'true success' });
+    await kubectl('annotate', 'gs', 'app', '--namespace', namespace, 'sync.io/rollback=previous');
+    await until(states, { describe: 'a failure', accept: (seen) => seen.at(-1) === 'true failure', timeout: 8_000 });
+    const after = await untilGatewaySync(address, 'on its way back', ({ status }) => status?.rollout?.commit === next);
+    assert.equal(after.status?.rollout?.phase, 'RollingBack');
+    assert.equal(host.posts.at(-1)?.body.description, `taken back to ${commit.slice(0, 8)}, 0/2 gateways are back`);
   });
 
   test('is posted five times at most, however many gateways flap, and once more for no restart', async (t) => {

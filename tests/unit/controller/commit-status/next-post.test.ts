@@ -47,6 +47,25 @@ suite('the next post', () => {
     assert.equal(nextPost(record('success', 3), want('failure'), 59_000)?.inMs, 1_000);
   });
 
+  test('of pending that a host may have stored is made twice, so that the result has the rest', () => {
+    const unclear = (posts: number) => ({ ...record('pending', posts), isUnclear: true });
+    assert.equal(nextPost(unclear(1), want('pending'), 0)?.number, 2);
+    assert.equal(nextPost(unclear(2), want('pending'), 1e9), undefined);
+    assert.equal(nextPost(unclear(2), want('success'), 1e9)?.number, 3);
+    assert.equal(nextPost(unclear(5), want('success'), 1e9), undefined);
+  });
+
+  test('goes with the ref that led to the commit', () => {
+    for (const before of [undefined, record('pending', 1)])
+      assert.equal(nextPost(before, want('success', { ref: 'main' }), 0)?.status.ref, 'main');
+  });
+
+  test('of what was decided waits for nothing', () => {
+    const decided = want('failure', { isDecided: true });
+    assert.equal(nextPost(record('success', 2), decided, 0)?.inMs, 0);
+    assert.equal(nextPost(record('success', 5), decided, 0), undefined);
+  });
+
   test('of a failure that may be about the commit before says pending first', () => {
     const failure = want('failure', { settling: { ms: 10_000, meanwhile: '0/1 gateways' } });
     const first = nextPost(undefined, failure, 0);

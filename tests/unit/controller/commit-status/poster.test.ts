@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import type { Wanted } from '../../../../controller/commit-status/next-post.ts';
 import { StatusPoster } from '../../../../controller/commit-status/poster.ts';
+import { UnclearError } from '../../../../controller/commit-status/requests.ts';
 import type { SendStatus } from '../../../../controller/commit-status/send-status.ts';
+import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import { TerminalError, TransientError } from '../../../../shared/errors.ts';
 import { createLogger } from '../../../../shared/log.ts';
 import { until } from '../../../support/until.ts';
@@ -61,6 +64,25 @@ suite('the poster', { concurrency: 4 }, () => {
     assert.ok(news.length > 1, 'the status is to say which commit it is about');
   });
 
+  test('says first that a commit was taken back, where something else was said of it', async (t) => {
+    const { poster, untilSent } = arrange(t);
+    poster.want('ns/one', resource(), wantOf('a', 'success'));
+    await untilSent('a success');
+    poster.want('ns/one', resource(), wantOf('b', 'pending'));
+    await untilSent('a success', 'b pending');
+    const next = wantOf('b', 'pending');
+    const takenBack = (letter: string): Wanted => {
+      const former = { ...wantOf(letter, 'failure').wanted, isDecided: true as const };
+      return { ...next, wanted: { ...next.wanted, former } };
+    };
+    poster.want('ns/one', resource(), takenBack('a'));
+    await untilSent('a success', 'b pending', 'a failure');
+    poster.want('ns/one', resource(), takenBack('c'));
+    poster.want('ns/one', resource(), wantOf('b', 'success'));
+    await untilSent('a success', 'b pending', 'a failure', 'b success');
+    assert.equal(poster.newsOf('ns/one', resource())?.posted?.posts, 2);
+  });
+
   test('knows nothing of an earlier resource of the same name', async (t) => {
     const { poster, untilSent } = arrange(t);
     poster.want('ns/one', resource(), wantOf('a', 'pending'));
@@ -103,6 +125,74 @@ suite('the poster', { concurrency: 4 }, () => {
     poster.want('ns/one', { ...resource(), generation: 4 }, wantOf('b', 'pending'));
     await untilSent('a pending', 'b pending', 'b pending');
     assert.deepEqual(poster.newsOf('ns/one', resource())?.problem, problem);
+  });
+
+  test('counts what a host may have stored, and sends it again neither for an edit nor for a pause', async (t) => {
+    const { poster, sent, news, untilSent } = arrange(t, async () => {
+      throw new UnclearError('502', { code: 'x', reason: 'GitUnreachable' });
+    });
+    poster.want('ns/one', resource(), wantOf('a', 'success'));
+    await untilSent('a success');
+    await until(() => news.length > 0, { describe: 'counted' });
+    const { state, posts } = poster.newsOf('ns/one', resource())?.posted ?? {};
+    assert.deepEqual([state, posts], ['pending', 1]);
+    for (let generation = 4; generation < 30; generation += 1) {
+      poster.want('ns/one', { ...resource(), generation }, undefined);
+      poster.want('ns/one', { ...resource(), generation }, wantOf('a', 'success'));
+      await setImmediate();
+    }
+    assert.deepEqual(sent, ['a success']);
+    await untilSent('a success', 'a success');
+    await until(() => poster.newsOf('ns/one', resource())?.posted?.posts === 2, { describe: 'counted again' });
+  });
+
+  test('sends pending again after a refusal, where the host may not have stored it', async (t) => {
+    const failures = [
+      new UnclearError('502', { code: 'x', reason: 'GitUnreachable' }),
+      new TerminalError('no', { code: 'x', reason: 'AuthenticationFailed' }),
+    ];
+    const { poster, news, untilSent } = arrange(t, async () => {
+      const failure = failures.shift();
+      if (failure) throw failure;
+    });
+    poster.want('ns/one', resource(), wantOf('a', 'pending'));
+    await untilSent('a pending', 'a pending');
+    await until(() => news.length > 1, { describe: 'refused' });
+    poster.want('ns/one', { ...resource(), generation: 4 }, wantOf('a', 'pending'));
+    await untilSent('a pending', 'a pending', 'a pending');
+    await until(() => poster.newsOf('ns/one', resource())?.posted?.posts === 2, { describe: 'counted' });
+  });
+
+  test('sends no result for the sixth time, whatever the host answers', async (t) => {
+    const { poster, sent, news } = arrange(t, async () => {
+      throw new UnclearError('502', { code: 'x', reason: 'GitUnreachable' });
+    });
+    const { context, target } = place();
+    const known = { commit: 'a'.repeat(40), context, target, state: 'pending' as const, posts: 5, time: '' };
+    poster.want('ns/one', resource(), wantOf('a', 'success'), known);
+    poster.want('ns/two', resource(), wantOf('b', 'success'));
+    await until(() => news.length > 0, { describe: 'the other one is counted' });
+    assert.deepEqual(sent, ['b success']);
+  });
+
+  test('remembers what was posted while no status is asked for', async (t) => {
+    const { poster, sent, news, untilSent } = arrange(t);
+    const { commitStatus: _, ...git } = resource().spec.git;
+    const silent = { ...resource(), generation: 4, spec: { ...resource().spec, git } };
+    poster.want('ns/one', resource(), wantOf('a', 'success'));
+    await untilSent('a success');
+    await until(() => news.length > 0, { describe: 'noted' });
+    for (let round = 0; round < 3; round += 1) {
+      poster.want('ns/one', silent, undefined);
+      poster.want('ns/one', resource(), wantOf('a', 'success'));
+    }
+    // Nothing but the status says it after a restart.
+    const status = { commitStatus: poster.newsOf('ns/one', resource())?.posted };
+    poster.want('ns/two', { ...silent, status } as ObservedGatewaySync, undefined);
+    poster.want('ns/two', resource(), wantOf('a', 'success'));
+    poster.want('ns/three', resource(), wantOf('c', 'success'));
+    await untilSent('a success', 'c success');
+    assert.deepEqual(sent, ['a success', 'c success']);
   });
 
   test('breaks off what is under way when it is stopped, and begins nothing more', async (t) => {

@@ -6,6 +6,7 @@ import {
   type CommitStatus,
   judgeAnswer,
   statusRequest,
+  UnclearError,
 } from '../../../../controller/commit-status/requests.ts';
 import { TransientError } from '../../../../shared/errors.ts';
 import { commit } from './resource.ts';
@@ -36,6 +37,16 @@ suite('the request that posts a status at', () => {
       url: `https://gitlab.com/api/v4/projects/plant%2Flines%2Fmy%20config/statuses/${commit}`,
       body: { state: 'failed', name: 'plant/oslo', description: failure.description },
     });
+  });
+
+  test('GitLab names the branch or the tag that led to the commit, and nothing else', () => {
+    const refOf = (ref?: string) => statusRequest(places.gitlab, { ...failure, ref }).body.ref;
+    const names = ['main', 'refs/heads/main', 'refs/tags/v1', 'release/2'].map(refOf);
+    assert.deepEqual(names, ['main', 'main', 'v1', 'release/2']);
+    for (const none of [undefined, '', 'HEAD', 'refs/merge-requests/1/head', commit, commit.slice(0, 8)])
+      assert.equal(refOf(none), undefined, String(none));
+    for (const provider of ['github', 'gitea', 'bitbucket'] as const)
+      assert.equal(statusRequest(places[provider], { ...failure, ref: 'main' }).body.ref, undefined);
   });
 
   test('Gitea and Forgejo', () => {
@@ -139,6 +150,17 @@ suite('an answer', () => {
     assert.equal(verdict(answer(400, {}, said), 'gitlab'), undefined);
     assert.equal(verdict(answer(400, {}, '{"message":"ref is invalid"}'), 'gitlab'), 'never CommitStatusRefused');
     assert.equal(verdict(answer(400, {}, said), 'github'), 'never CommitStatusRefused');
+  });
+
+  test('of a host that may have stored the status is told apart', () => {
+    const isUnclear = (status: number) => judgeAnswer(places.github, answer(status), now) instanceof UnclearError;
+    assert.deepEqual([500, 502, 504, 408].map(isUnclear), [true, true, true, true]);
+    assert.deepEqual([409, 429, 401, 404, 422].map(isUnclear), [false, false, false, false, false]);
+  });
+
+  test('of GitLab that forbids it says which role protected branches want', () => {
+    assert.match(judgeAnswer(places.gitlab, answer(403), now)?.message ?? '', /protected branch .* role Maintainer/);
+    assert.doesNotMatch(judgeAnswer(places.github, answer(403), now)?.message ?? '', /GitLab/);
   });
 
   test('comes with no word of the host', () => {

@@ -15,7 +15,10 @@ function said(status: GatewaySyncStatus, spec: object = {}): string | undefined 
 
 const rolling = (fields: Partial<RolloutStatus>, counts = { total: 12, synced: 1 }) =>
   statusOf(counts, {
-    rollout: { commit, summary: 'canary 1/1', message: 'the wave waits', ...fields } as RolloutStatus,
+    rollout: {
+      ...{ commit, summary: 'canary 1/1', message: 'the wave waits', stableCommit: 'c'.repeat(40) },
+      ...{ failures: ['gateway-3'], verified: 1, total: 12, ...fields },
+    } as RolloutStatus,
   });
 const waves = { rollout: { waves: [] } };
 
@@ -78,7 +81,7 @@ suite('a commit status of a rollout', () => {
     AwaitingWindow: 'pending 1/12 gateways; canary 1/1',
     Complete: 'pending 1/12 gateways',
     Stopped: 'failure the wave waits',
-    RollingBack: undefined,
+    RollingBack: 'failure failed on gateway-3; taken back to cccccccc, 1/12 gateways are back',
     RolledBack: 'failure the wave waits',
   };
   for (const phase of ROLLOUT_PHASES)
@@ -94,6 +97,24 @@ suite('a commit status of a rollout', () => {
     assert.equal(said(waiting, waves), 'pending it waits for approval');
     const givenUp = rolling({ phase: 'Complete', nextCommit: other, givenUp: [`${other} 0123`] });
     assert.equal(said(givenUp, waves), undefined);
+  });
+
+  test('is also about the commit that was given up while another one waits', () => {
+    for (const phase of ['Stopped', 'RollingBack', 'RolledBack'] as const) {
+      const wanted = wantedStatus(resource({}, waves), rolling({ phase, nextCommit: other }));
+      assert.deepEqual([wanted?.commit, wanted?.state], [other, 'pending']);
+      assert.deepEqual([wanted?.former?.commit, wanted?.former?.state], [commit, 'failure']);
+    }
+    const givenUp = rolling({ phase: 'RollingBack', nextCommit: commit, givenUp: [`${commit} 0123`] });
+    assert.match(said(givenUp, waves) ?? '', /^failure /);
+  });
+
+  test('names the ref that led to its commit, where the status does', () => {
+    const status = { ...rolling({ phase: 'RolledBack', nextCommit: other, ref: 'main' }), lastSyncRef: 'next' };
+    const wanted = wantedStatus(resource({}, waves), { ...status, lastSyncCommit: other });
+    assert.deepEqual([wanted?.ref, wanted?.former?.ref], ['next', 'main']);
+    assert.equal(wantedStatus(resource(), { ...statusOf({ total: 1 }), lastSyncRef: 'v1' })?.ref, 'v1');
+    assert.equal(wantedStatus(resource(), statusOf({ total: 1 }))?.ref, undefined);
   });
 
   test('that was forgotten when spec.rollout was taken out is that of the gateways', () => {

@@ -42,7 +42,7 @@ suite('a decision about a commit status', () => {
 
   test('says what is wanted of the commit that it has just found', () => {
     const { commitStatus } = decideFor(resource());
-    assert.deepEqual(commitStatus?.wanted, { commit, state: 'pending', description: 'no gateway yet' });
+    assert.deepEqual(commitStatus?.wanted, { commit, state: 'pending', description: 'no gateway yet', ref: 'main' });
     assert.equal(commitStatus.place.context, 'oslo/gateways/plant');
   });
 
