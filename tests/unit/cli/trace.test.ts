@@ -51,6 +51,21 @@ suite('a trace', () => {
     assert.deepEqual(view?.missing, []);
   });
 
+  test('begins with the delivery, also where the clock of the receiver is ahead', () => {
+    const discoveredGateways = [gateway('a', { lastSyncTime: at('10.900'), lastSyncDuration: '450ms' })];
+    const lastPush = { ...pushed.lastPush, at: at('10.600') };
+    const view = traceView(gatewaySync({ lastPush, lastSyncTime: at('10'), discoveredGateways }), [applied, resolved]);
+    assert.deepEqual(
+      view?.moments.map(({ ms, what }) => `${ms} ${what}`),
+      [
+        '0 the receiver took the POST: refs/heads/main',
+        '0 the controller resolved refs/heads/main as c0ffee11',
+        '0 a began to sync',
+        '300 it is on the disk of a',
+      ],
+    );
+  });
+
   test('names those that do not have it, and why', () => {
     const discoveredGateways = [
       gateway('a', { lastSyncTime: at('10.900') }),
