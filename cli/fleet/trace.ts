@@ -69,7 +69,10 @@ export function traceView(
   const without = discoveredGateways.flatMap((gateway) => noteGateway(gateway, { note, commit, start }) ?? []);
   // The status keeps whole seconds. The event has more, and is written after the status, which gateways act on.
   const resolvedAt = eventTimes(events, (event) => isResolved(event, commit)).at(-1) ?? lastSyncTime;
-  const resolvedBy = [resolvedAt, ...moments.map(({ at }) => at)].sort((x, y) => Date.parse(x) - Date.parse(y))[0];
+  const isOlder = Date.parse(resolvedAt) + SECOND_MS <= start;
+  const [first = resolvedAt] = [resolvedAt, ...moments.map(({ at }) => at)].sort(byTime);
+  // The clock of the receiver may be ahead of the controller's, too.
+  const resolvedBy = !isOlder && Date.parse(first) < start ? delivery.at : first;
   note(beginningOf(delivery), delivery.at);
   if (delivery.kind !== 'poll') {
     note(`the controller resolved ${delivery.ref}${commit ? ` as ${shortCommit(commit)}` : ''}`, resolvedBy);
@@ -83,7 +86,7 @@ export function traceView(
     ...{ namespace: metadata.namespace, name: metadata.name, delivery },
     ...(commit && { commit }),
     moments: moments.sort((a, b) => a.ms - b.ms || rankOf(a) - rankOf(b)),
-    missing: [...missingOf(delivery, { isOlder: Date.parse(resolvedAt) + SECOND_MS <= start, events }), ...without],
+    missing: [...missingOf(delivery, { isOlder, events }), ...without],
   };
 }
 
@@ -145,11 +148,13 @@ function noteGateway(gateway: DiscoveredGateway, { note, commit, start }: Noting
   return undefined;
 }
 
+const byTime = (a: string, b: string): number => Date.parse(a) - Date.parse(b);
+
 /** As long as the status rounds off. */
 const SECOND_MS = 1_000;
 
 /** Times of events, the first one first. */
 function eventTimes(events: readonly ObservedEvent[] = [], isMeant: (event: ObservedEvent) => boolean): string[] {
   const times = events.filter(isMeant).map(({ eventTime, lastTimestamp }) => eventTime ?? lastTimestamp ?? '');
-  return times.filter(Boolean).sort((a, b) => Date.parse(a) - Date.parse(b));
+  return times.filter(Boolean).sort(byTime);
 }
