@@ -20,6 +20,7 @@ const host: Host = {
   },
   hasColours: wantsColours(env, stdout.isTTY === true),
   confirm: stdin.isTTY && stderr.isTTY ? confirm : undefined,
+  kubeconfigs: env.KUBECONFIG,
   now: () => Date.now(),
 };
 

@@ -27,9 +27,15 @@ export interface Access {
 export const placeOf = ({ context, namespace }: Pick<Access, 'context' | 'namespace'>): string =>
   `context ${context}, namespace ${namespace}`;
 
-/** Gets access by the caller's kubeconfig. Nothing is sent yet. Throws {@link Problem}. */
-export function connect({ kubeconfig, context, namespace }: AccessOptions): Access {
-  const config = loadKubeconfig(kubeconfig);
+/**
+ * Gets access by the kubeconfig that is named, else by those of the caller: `kubeconfigs` as `KUBECONFIG` lists them.
+ * Nothing is sent yet. Throws {@link Problem}.
+ */
+export function connect(
+  { kubeconfig, context, namespace }: AccessOptions,
+  { kubeconfigs }: { kubeconfigs?: string | undefined },
+): Access {
+  const config = loadKubeconfig(kubeconfig, kubeconfigs);
   const contexts = config.getContexts().map(({ name }) => name);
   if (context !== undefined && !contexts.includes(context))
     throw new Problem(

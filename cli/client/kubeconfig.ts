@@ -4,10 +4,8 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { messageOf } from '../../shared/errors.ts';
 import { EXIT, Problem } from './problem.ts';
 
-/** Loads the file that is named, else those that `KUBECONFIG` lists, else the usual one. Throws {@link Problem}. */
-export function loadKubeconfig(file: string | undefined): KubeConfig {
-  // biome-ignore lint/style/noRestrictedGlobals: the library that loads the usual file reads it from there as well
-  const { KUBECONFIG: list = '' } = process.env;
+/** Loads the file that is named, else those of a list, else the usual one. Throws {@link Problem}. */
+export function loadKubeconfig(file: string | undefined, list = ''): KubeConfig {
   const files = list.split(path.delimiter).filter(Boolean);
   const config = attemptToLoad(() => {
     if (file !== undefined) return loadFile(file);

@@ -41,7 +41,7 @@ export const doctor = makeCommand({
     if (allNamespaces && args.namespace)
       throw new Problem('--namespace and --all-namespaces exclude each other: leave out one', EXIT.usage);
     const scope = { name: args.name, allNamespaces, operatorNamespace: args['operator-namespace'] };
-    const diagnosis = await examine(connect(args), scope);
+    const diagnosis = await examine(connect(args, host), scope);
     if (format) host.print(drawData(diagnosis, format));
     else host.print(`${drawDiagnosis(diagnosis, host).join('\n')}\n`);
     return diagnosis.totals.failed > 0 ? EXIT.failed : EXIT.ok;

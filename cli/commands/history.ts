@@ -24,7 +24,7 @@ export const history = makeCommand({
   },
   run: async ({ args, host }): Promise<ExitStatus> => {
     const format = formatOf(args);
-    const access = connect(args);
+    const access = connect(args, host);
     const gatewaySync = await getGatewaySync(access, args.name);
     access.client.close();
     const items = historyView(gatewaySync);

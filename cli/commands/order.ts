@@ -50,7 +50,7 @@ const LOOK_MS = 200;
 
 /** Says what will happen, asks, and does it: exactly what was said, also where the resource changes meanwhile. */
 export async function carryOut({ args, host, plan, next }: Order): Promise<ExitStatus> {
-  const access = connect(args);
+  const access = connect(args, host);
   try {
     const gatewaySync = await getGatewaySync(access, args.name);
     const planned = plan(gatewaySync);

@@ -34,7 +34,7 @@ export const status = makeCommand({
     if (all && args.name) throw new Problem('a name needs a namespace: leave out --all-namespaces', EXIT.usage);
     if (all && args.namespace)
       throw new Problem('--namespace and --all-namespaces exclude each other: leave out one', EXIT.usage);
-    const access = connect(args);
+    const access = connect(args, host);
     const namespace = all ? undefined : access.namespace;
     const found = args.name ? [await getGatewaySync(access, args.name)] : await listGatewaySyncs(access, namespace);
     const details = await readDetails(access, namespace);

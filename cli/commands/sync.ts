@@ -48,7 +48,7 @@ export const sync = makeCommand({
     if (timeoutMs === undefined) throw new Problem('--timeout is a duration such as 90s, 5m or 1h30m', EXIT.usage);
     if (args.ref !== undefined && !isValidRefName(args.ref))
       throw new Problem('--ref is the name of a tag or a branch, or a commit in full', EXIT.usage);
-    const access = connect(args);
+    const access = connect(args, host);
     try {
       const asked = await askForSync(access, { name: args.name, wanted: args.ref, yes: args.yes, host });
       if (!asked) return EXIT.failed;

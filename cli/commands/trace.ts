@@ -40,7 +40,7 @@ export const trace = makeCommand({
     const format = formatOf(args);
     const timeoutMs = parseDuration(args.timeout);
     if (timeoutMs === undefined) throw new Problem('--timeout is a duration such as 90s, 5m or 1h30m', EXIT.usage);
-    const access = connect(args);
+    const access = connect(args, host);
     try {
       if (!args.last) await untilNext(access, args.name, { timeoutMs, host });
       const gatewaySync = await getGatewaySync(access, args.name);

@@ -9,6 +9,8 @@ export interface Host {
   hasColours: boolean;
   /** Asks a person, who answers yes or no; undefined where there is none to ask. */
   confirm: ((question: string) => Promise<boolean>) | undefined;
+  /** What `KUBECONFIG` says. */
+  kubeconfigs?: string | undefined;
   /** Milliseconds since the epoch. */
   now(): number;
 }

@@ -51,13 +51,13 @@ async function bothWith(t: TestContext, list: string, home: string) {
   t.after(() => {
     process.env = before;
   });
-  Object.assign(process.env, { KUBECONFIG: list, HOME: home });
-  return { kubectl, plugin: whereTo() };
+  Object.assign(process.env, { KUBECONFIG: '', HOME: home });
+  return { kubectl, plugin: whereTo(list) };
 }
 
-function whereTo() {
+function whereTo(kubeconfigs: string) {
   try {
-    const { context, server, namespace } = connect({});
+    const { context, server, namespace } = connect({}, { kubeconfigs });
     return { context, server, namespace };
   } catch {
     return undefined;
