@@ -34,6 +34,7 @@ const checks: { name: string; command: string; args: string[] }[] = [
     command: process.execPath,
     args: [path.join(root, 'scripts/generate.ts'), ...(fix ? [] : ['--check'])],
   },
+  { name: 'plain English', command: process.execPath, args: ['--test', path.join(root, 'tests/unit/prose.test.ts')] },
 ];
 
 const results = await Promise.all(checks.map(run));
