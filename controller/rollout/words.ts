@@ -6,17 +6,20 @@ import { openIn } from './failures.ts';
 import { placesOf } from './places.ts';
 import type { RolloutGateway, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 import { isBack, isSkipped, notBack, type Standing, standingOf, waveUnderWay } from './standing.ts';
+import { iso } from './transitions.ts';
 
 /** Adds to a state what people read of it: counts, a few words, and one sentence. */
 export function describe({ rollout, history }: RolloutState, wait: Wait, input: RolloutInput): RolloutState {
   const standing = standingOf(rollout, input);
   const counts = countsOf(rollout, standing);
-  const { message: _, waitsFor: __, ...rest } = { ...rollout, ...counts };
-  const waitsFor = waitsForIn(rest, wait, { standing, input });
+  const { message: _, waitsFor: was, waitsSince: since, ...all } = { ...rollout, ...counts };
+  const waitsFor = waitsForIn(all, wait, { standing, input });
+  const waitsSince = (waitsFor === was && since) || iso(input.now);
+  const rest = { ...all, ...(waitsFor && { waitsFor, waitsSince }) };
   const parts = [messageOf(rest, wait, { standing, input }), ...ignoredOrders(rest)];
   const message = parts.join('; ').slice(0, BOUNDS.message).toWellFormed();
   const summary = summaryOf(rest, { standing, input });
-  return { history, rollout: { ...rest, summary, ...(message && { message }), ...(waitsFor && { waitsFor }) } };
+  return { history, rollout: { ...rest, summary, ...(message && { message }) } };
 }
 
 const WAITS: Partial<Record<Wait['kind'], RolloutWait>> = {
@@ -83,19 +86,22 @@ const short = (commit: string): string => commit.slice(0, 8);
 function messageOf(rollout: RolloutStatus, wait: Wait, context: Context): string {
   const { nextCommit, commit, phase } = rollout;
   if (wait.kind === 'outdated')
-    return `nobody is admitted: the agents of ${named(wait.pods)} do not know rollouts, and follow the newest commit: recreate these pods, so that they get the agent of this version`;
+    return `nobody is admitted${sinceWhen(rollout)}: the agents of ${named(wait.pods)} do not know rollouts, and follow the newest commit: recreate these pods, so that they get the agent of this version`;
   if (nextCommit === undefined) return phaseOf(rollout, wait, context);
-  const next = `commit ${nextCommit} ${nextOf(nextCommit, wait, context)}`;
+  const next = `commit ${nextCommit} ${nextOf(rollout, wait, context)}`;
   if (phase === 'Complete') return next;
   const isDone = phase === 'Stopped' || phase === 'RollingBack' || phase === 'RolledBack';
   return `${next}; ${isDone ? phaseOf(rollout, wait, context) : `commit ${commit} goes no further`}`;
 }
 
-function nextOf(commit: string, { kind }: Wait, { input }: Context): string {
+function nextOf(rollout: RolloutStatus, { kind }: Wait, { input }: Context): string {
+  const { nextCommit: commit = '' } = rollout;
   if (kind === 'givenUp')
     return `failed or was taken back, and is not tried again until somebody sets sync.io/retry-rollout: ${commit}, or another commit comes`;
-  if (kind === 'window') return `waits: ${input.window.message}`;
-  return kind === 'approval' ? `waits: ${approvalOf(commit)}` : 'waits: the repository is asked what is newest';
+  if (kind === 'window') return `waits${sinceWhen(rollout)}: ${input.window.message}`;
+  return kind === 'approval'
+    ? `waits${sinceWhen(rollout)}: ${approvalOf(commit)}`
+    : 'waits: the repository is asked what is newest';
 }
 
 function phaseOf(rollout: RolloutStatus, { kind }: Wait, context: Context): string {
@@ -113,13 +119,15 @@ function phaseOf(rollout: RolloutStatus, { kind }: Wait, context: Context): stri
     case 'Soaking':
       return `the wave ${wave} is verified, and soaks since ${rollout.soakStartedAt}${leftOut(rollout, context)}`;
     case 'AwaitingApproval':
-      return `the wave ${wave} waits: ${approvalOf(commit)}`;
+      return `the wave ${wave} waits${sinceWhen(rollout)}: ${approvalOf(commit)}`;
     case 'AwaitingWindow':
-      return `the wave ${wave} waits: ${context.input.window.message}`;
+      return `the wave ${wave} waits${sinceWhen(rollout)}: ${context.input.window.message}`;
     case 'Progressing':
       return kind === 'nobody' ? absenceIn(rollout, context) : progressOf(rollout, context);
   }
 }
+
+const sinceWhen = ({ waitsSince }: RolloutStatus): string => (waitsSince === undefined ? '' : ` since ${waitsSince}`);
 
 const approvalOf = (commit: string): string =>
   `somebody has to approve it: set the annotation sync.io/approve: ${commit}`;

@@ -192,6 +192,7 @@ export const rolloutStatusSchema = v.pipe(
         ),
       ),
     ),
+    waitsSince: v.optional(timestamp('When it began to wait for that.')),
     nextRevision: v.optional(revision('Revision of spec.sync that is kept for a release that waits.')),
     stableCommit: commit('The last commit that all gateways had verified: what those have that are not admitted.'),
     stableRef: text('The ref that led to it.', BOUNDS.ref),

@@ -132,12 +132,15 @@ suite('the deadline', () => {
   test('counts for what is superseded, too', () => {
     const setup = setupOf(pilot, { onFailure: 'Rollback' });
     let world = control({ ...begun(setup), isOpen: false, wanted: 'C' }, setup);
-    assert.match(rolloutOf(world).message ?? '', /commit C waits: no window is open; commit A goes no further/);
+    assert.match(
+      rolloutOf(world).message ?? '',
+      /commit C waits since \S+Z: no window is open; commit A goes no further/,
+    );
     world = control(later(world, DEADLINE_MS), setup);
     assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).nextCommit], ['RollingBack', 'C']);
     assert.match(
       rolloutOf(world).message ?? '',
-      /commit C waits: .*; all gateways go back to commit S, since A failed on g0/,
+      /commit C waits since \S+Z: .*; all gateways go back to commit S, since A failed on g0/,
     );
   });
 });

@@ -33,5 +33,5 @@ test('says which commit waits, and for what', () => {
   const gated = { ...setup, spec: { waves: [{ name: 'canary', approval: true }] } } as Setup;
   const world = control({ ...control(makeWorld(gated), gated), wanted: 'A' }, gated);
   assert.equal(said(world)[0], 'complete; A waits');
-  assert.match(said(world)[1] ?? '', /^commit A waits: somebody has to approve it/);
+  assert.match(said(world)[1] ?? '', /^commit A waits since then: somebody has to approve it/);
 });
