@@ -17,14 +17,17 @@ export function gateOf(wave: number, { commit }: Release, { spec, approved, wind
 }
 
 /** One wave after the other: admits, waits, lets soak. Where nobody can say which wave it is, begins again. */
-export function pursue(state: RolloutState, input: RolloutInput): Advanced {
+export function pursue(before: RolloutState, input: RolloutInput): Advanced {
+  const index = waveUnderWay(before.rollout);
+  if (index === undefined) return pursue(begin(before, releaseOf(before.rollout), input), input);
+  const hasBegun = before.rollout.waveStartedAt !== undefined;
+  const state = hasBegun ? withMembers(before, index, input) : before;
   const { rollout } = state;
-  const index = waveUnderWay(rollout);
-  if (index === undefined) return pursue(begin(state, releaseOf(rollout), input), input);
-  const isAllIn = rollout.waveStartedAt !== undefined && rollout.admission[index]?.admitted === ALL;
+  const isAllIn = hasBegun && rollout.admission[index]?.admitted === ALL;
   const broken = isAllIn ? undefined : brokenBefore(rollout, index, input);
-  if (broken !== undefined) return pursueWave(lookAgain(state, broken, input), broken, input);
-  if (rollout.waveStartedAt !== undefined) return pursueWave(state, index, input);
+  if (broken !== undefined)
+    return pursueWave(withMembers(lookAgain(state, broken, input), broken, input), broken, input);
+  if (hasBegun) return pursueWave(state, index, input);
   const gate = gateOf(index, rollout, input);
   return gate
     ? { state: inPhase(state, phaseOf(gate)), wait: gate }
@@ -32,8 +35,7 @@ export function pursue(state: RolloutState, input: RolloutInput): Advanced {
 }
 
 function pursueWave(state: RolloutState, index: number, input: RolloutInput): Advanced {
-  const chosen = withMembers(state, index, input);
-  return settle(input.window.isOpen ? admit(chosen, index, input) : chosen, index, input);
+  return settle(input.window.isOpen ? admit(state, index, input) : state, index, input);
 }
 
 /**
