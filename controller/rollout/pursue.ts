@@ -26,7 +26,7 @@ export function pursue(before: RolloutState, input: RolloutInput): Advanced {
   const isAllIn = hasBegun && rollout.admission[index]?.admitted === ALL;
   const broken = isAllIn ? undefined : brokenBefore(rollout, index, input);
   if (broken !== undefined)
-    return pursueWave(withMembers(lookAgain(state, broken, input), broken, input), broken, input);
+    return pursueWave(withMembers(lookAgain(before, broken, input), broken, input), broken, input);
   if (hasBegun) return pursueWave(state, index, input);
   const gate = gateOf(index, rollout, input);
   return gate
