@@ -6,6 +6,7 @@ import type {
   GatewaySyncStatus,
 } from '../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import { GIVEN_UP } from '../../shared/domain/releases.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 
 /** What the git host is to say of a commit. */
@@ -77,7 +78,7 @@ function ofRollout(rollout: RolloutStatus, facts: Facts): WantedStatus | undefin
 /** A commit that was given up has failed, whether or not all gateways can go back. */
 function verdictOf(rollout: RolloutStatus): WantedStatus | undefined {
   const { phase, commit, stableCommit, nextCommit, failures = [], verified, total, message, summary } = rollout;
-  if (phase !== 'Stopped' && phase !== 'RollingBack' && phase !== 'RolledBack') return undefined;
+  if (!GIVEN_UP.includes(phase)) return undefined;
   // While another commit waits, the message is about that one.
   const known = phase === 'RollingBack' || nextCommit !== undefined ? undefined : (message ?? summary);
   const where = failures.length > 0 ? [`failed on ${failures.slice(0, 3).join(', ')}`] : [];

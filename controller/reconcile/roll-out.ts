@@ -1,4 +1,5 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
+import { GIVEN_UP } from '../../shared/domain/releases.ts';
 import { isAdmitted } from '../rollout/admission.ts';
 import type { RolloutGateway, RolloutState } from '../rollout/rollout-input.ts';
 import { step } from '../rollout/step.ts';
@@ -76,7 +77,7 @@ function requestOf(
   { lastRequest, target, lastSyncCommit }: GatewaySyncStatus,
   { rollout }: RolloutState,
 ): Pick<RolledOut['fields'], 'lastRequest'> {
-  const isGivenUp = ['Stopped', 'RollingBack', 'RolledBack'].includes(rollout.phase);
+  const isGivenUp = GIVEN_UP.includes(rollout.phase);
   const isMeant = target?.source === 'Request' && rollout.commit === lastSyncCommit && lastRequest?.ref === target.ref;
   if (lastRequest?.outcome !== 'Applied' || !isGivenUp || !isMeant) return {};
   return { lastRequest: { ...lastRequest, outcome: 'Failed', message: rollout.message ?? rollout.summary } };

@@ -1,5 +1,6 @@
 import type { GatewaySyncStatus, RequestOutcome } from '../../shared/api/gateway-sync-status.ts';
 import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
+import { GIVEN_UP } from '../../shared/domain/releases.ts';
 import type { Author, ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
 import { conditionOf } from './merge-conditions.ts';
@@ -64,7 +65,7 @@ function rolloutTransition(
   const what = (rollout: typeof is) =>
     rollout && JSON.stringify([rollout.number, rollout.phase, rollout.wave, rollout.nextCommit]);
   if (!was || !is || what(was) === what(is)) return undefined;
-  const isBad = ['Stopped', 'RollingBack', 'RolledBack'].includes(is.phase);
+  const isBad = GIVEN_UP.includes(is.phase);
   return { type: isBad ? 'Warning' : 'Normal', reason: `Rollout${is.phase}`, message: is.message ?? is.summary };
 }
 

@@ -39,14 +39,19 @@ function lateOnes(rollout: RolloutStatus, standing: Standing, { deadlineMs }: Ro
 
 /** Moves the time from which the deadline counts, after one in which it did not. */
 function timedAgain(rollout: RolloutStatus, standing: Standing, { isEdited, now }: RolloutInput): RolloutStatus {
-  const { soakStartedAt, waveStartedAt, admission } = rollout;
+  const { soakStartedAt, waveStartedAt } = rollout;
   const index = waveUnderWay(rollout);
   if (index === undefined || waveStartedAt === undefined) return rollout;
-  const admitted = admission[index]?.admitted ?? NOBODY;
-  if (!standing.membersOf(index).some(({ key }) => isWithin(key, admitted))) return withoutTimes(rollout);
+  if (!hasLetIn(rollout, index, standing)) return withoutTimes(rollout);
   if (soakStartedAt !== undefined && isSettled(rollout, index, standing)) return rollout;
   const timed = withoutSoak(rollout, now);
   return isEdited || timed.admittedAt === undefined ? { ...timed, admittedAt: iso(now) } : timed;
+}
+
+/** Whether a gateway of a wave that counts has been let in. */
+export function hasLetIn({ admission }: RolloutStatus, index: number, standing: Standing): boolean {
+  const admitted = admission[index]?.admitted ?? NOBODY;
+  return standing.membersOf(index).some(({ key }) => isWithin(key, admitted));
 }
 
 /** Nobody is on the way: the deadline counts from when somebody is again. */

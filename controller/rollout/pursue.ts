@@ -1,8 +1,8 @@
 import type { RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
 import { type Release, releaseOf } from '../../shared/domain/releases.ts';
-import { ALL, isWithin, NOBODY } from '../../shared/domain/waves.ts';
+import { ALL } from '../../shared/domain/waves.ts';
 import { chooseAgain } from './admission.ts';
-import { awaitedIn, isDone, openIn, withoutTimes } from './failures.ts';
+import { awaitedIn, hasLetIn, isDone, openIn, withoutTimes } from './failures.ts';
 import { giveUp, inPhase } from './give-up.ts';
 import { placesOf } from './places.ts';
 import type { Advanced, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
@@ -55,10 +55,7 @@ function lookAgain({ rollout, history }: RolloutState, index: number, input: Rol
 
 /** A wave that had begun before goes on from there: whoever was let in then is under way from now on. */
 function timesOf(rollout: RolloutStatus, index: number, input: RolloutInput) {
-  const admitted = rollout.admission[index]?.admitted ?? NOBODY;
-  const isUnderWay = standingOf(rollout, input)
-    .membersOf(index)
-    .some(({ key }) => isWithin(key, admitted));
+  const isUnderWay = hasLetIn(rollout, index, standingOf(rollout, input));
   return { waveStartedAt: iso(input.now), ...(isUnderWay && { admittedAt: iso(input.now) }) };
 }
 

@@ -1,6 +1,7 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus, RolloutWait } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
+import { GIVEN_UP } from '../../shared/domain/releases.ts';
 import { NOBODY } from '../../shared/domain/waves.ts';
 import { openIn } from './failures.ts';
 import { placesOf } from './places.ts';
@@ -90,8 +91,7 @@ function messageOf(rollout: RolloutStatus, wait: Wait, context: Context): string
   if (nextCommit === undefined) return phaseOf(rollout, wait, context);
   const next = `commit ${nextCommit} ${nextOf(rollout, wait, context)}`;
   if (phase === 'Complete') return next;
-  const isDone = phase === 'Stopped' || phase === 'RollingBack' || phase === 'RolledBack';
-  return `${next}; ${isDone ? phaseOf(rollout, wait, context) : `commit ${commit} goes no further`}`;
+  return `${next}; ${GIVEN_UP.includes(phase) ? phaseOf(rollout, wait, context) : `commit ${commit} goes no further`}`;
 }
 
 function nextOf(rollout: RolloutStatus, { kind }: Wait, { input }: Context): string {

@@ -35,7 +35,12 @@ function observed({ polling = true }: { polling?: boolean } = {}): ObservedGatew
   };
 }
 
-function decideFor(gatewaySync: ObservedGatewaySync, answer: Answer | Asking, rest: Partial<Observation> = {}) {
+function decideFor(
+  gatewaySync: ObservedGatewaySync,
+  answer: Answer | Asking,
+  rest: Partial<Observation> = {},
+  at: number = now,
+) {
   const observation = {
     gatewaySync,
     intents: readIntents(gatewaySync),
@@ -55,7 +60,7 @@ function decideFor(gatewaySync: ObservedGatewaySync, answer: Answer | Asking, re
       commitStatus: undefined,
       ...rest,
     },
-    now,
+    at,
   );
 }
 
@@ -154,26 +159,7 @@ suite('a ref that the host does not show yet', () => {
   const request = { ref: 'v1', id: '1', at: new Date(now).toISOString(), applied: false, writtenAt: now };
   const decideAfter = (seconds: number, fields: object = {}, status = observed().status) => {
     const gatewaySync = { ...observed(), request: { ...request, ...fields }, status };
-    const observation = {
-      gatewaySync,
-      intents: readIntents(gatewaySync),
-      answer: refs,
-      pods: [],
-      missing: [],
-      unasked: [],
-    };
-    return decide(
-      {
-        ...observation,
-        accessProblems: [],
-        isRevisionKept: true,
-        areAuthorsChecked: false,
-        cluster: '',
-        commitStatus: undefined,
-        reportOf: () => undefined,
-      },
-      now + seconds * 1_000,
-    );
+    return decideFor(gatewaySync, refs, {}, now + seconds * 1_000);
   };
 
   test('is asked for again with growing pauses, and nothing is written meanwhile', () => {
