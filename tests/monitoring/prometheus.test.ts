@@ -145,6 +145,10 @@ async function makeNews(world: WholePath, prometheus: Prometheus): Promise<void>
   const profiles = { default: { mappings: [{ source: 'config', destination: 'config' }] } };
   const sync = { defaults: { syncPeriod: 5 }, profiles };
   await applyGatewaySync(address, { repo: repository.url }, { rollout: {}, sync });
+  // A sync that another one replaces counts nothing of what it repaired.
+  await untilGatewaySync(address, 'a rollout that is complete', ({ metadata, status }) => {
+    return status?.rollout?.phase === 'Complete' && status.observedGeneration === metadata?.generation;
+  });
   await writeFile(file, 'drifted');
   await untilContent('second');
   const frozen = { rollout: { windows: [{ kind: 'Deny' }] }, sync: { ...sync, defaults: { syncPeriod: 6 } } };
