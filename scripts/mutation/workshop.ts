@@ -1,0 +1,81 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { cp, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises';
+import { setPriority } from 'node:os';
+import path from 'node:path';
+import { makeTemporaryFolder, type TemporaryFolder } from '../testbed/temporary-folder.ts';
+import { type Coverage, readCoverage } from './coverage.ts';
+import type { Mutant } from './list-mutants.ts';
+
+const root = path.join(import.meta.dirname, '../..');
+
+/** What is there next to the sources, and too large to be copied. */
+const LINKED = ['node_modules', '.git'];
+const LEFT_OUT = [...LINKED, 'dist'];
+
+/** Mutants make loops without end: tests that take longer, and five times as long as without it, have noticed one. In milliseconds. */
+const PATIENCE_MS = 30_000;
+/** How long a test file may take to be asked at all. In milliseconds. */
+const SLOWEST_MS = 60_000;
+
+/** A copy of the project in which mutants are tried one after the other, at low priority. */
+export class Workshop {
+  readonly #folder: TemporaryFolder;
+  #child: ChildProcess | undefined;
+
+  private constructor(folder: TemporaryFolder) {
+    this.#folder = folder;
+  }
+
+  static async open(): Promise<Workshop> {
+    const folder = await makeTemporaryFolder('mutation-');
+    const isCopied = (from: string) => !LEFT_OUT.includes(path.relative(root, from));
+    await cp(root, folder.path, { recursive: true, filter: isCopied });
+    for (const name of LINKED) await symlink(path.join(root, name), path.join(folder.path, name));
+    return new Workshop(folder);
+  }
+
+  /** Runs a test file as it is: how long it took, and what ran of the sources. Undefined where it fails, or takes too long. */
+  async runOnce(test: string): Promise<{ ms: number; coverage: Coverage } | undefined> {
+    const reports = await mkdtemp(path.join(this.#folder.path, 'coverage-'));
+    const started = performance.now();
+    const hasPassed = await this.#test([test], { ms: SLOWEST_MS, env: { NODE_V8_COVERAGE: reports } });
+    const ms = performance.now() - started;
+    return hasPassed ? { ms, coverage: await readCoverage(reports, this.#folder.path) } : undefined;
+  }
+
+  /** Whether all of the tests still pass with the mutant; `ms` is what they take without it. */
+  async survives({ file, start, end, replacement }: Mutant, tests: string[], ms: number): Promise<boolean> {
+    const target = path.join(this.#folder.path, file);
+    const source = await readFile(target, 'utf8');
+    await writeFile(target, source.slice(0, start) + replacement + source.slice(end));
+    try {
+      return await this.#test(tests, { ms: Math.max(PATIENCE_MS, 5 * ms) });
+    } finally {
+      await writeFile(target, source);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#child?.kill('SIGKILL');
+    await this.#folder.remove();
+  }
+
+  #test(tests: string[], { ms, env = {} }: { ms: number; env?: NodeJS.ProcessEnv }): Promise<boolean> {
+    const { NODE_TEST_CONTEXT: _, ...inherited } = process.env;
+    const child = spawn(process.execPath, ['--test', '--test-isolation=none', ...tests], {
+      cwd: this.#folder.path,
+      env: { ...inherited, ...env },
+      stdio: 'ignore',
+    });
+    this.#child = child;
+    if (child.pid) setPriority(child.pid, 19);
+    const timer = setTimeout(() => child.kill('SIGKILL'), ms);
+    return new Promise((resolve, reject) => {
+      child.once('error', reject);
+      child.once('exit', (code) => {
+        clearTimeout(timer);
+        resolve(code === 0);
+      });
+    });
+  }
+}

@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { importGraph, testsOf } from '../../../../scripts/mutation/tests-of.ts';
+
+const sources = new Map([
+  ['shared/a.ts', ''],
+  ['agent/b.ts', "import { a } from '../shared/a.ts';"],
+  ['agent/c.ts', "export { b } from './b.ts';"],
+  ['agent/d.ts', "import type { A } from '../shared/a.ts';"],
+  ['tests/unit/c.test.ts', "import { c } from '../../agent/c.ts'; import 'node:test';"],
+  ['tests/unit/a.test.ts', "import { a } from '../../shared/a.ts';"],
+  ['tests/unit/d.test.ts', "import { d } from '../../agent/d.ts';"],
+]);
+
+test('the tests that import a file are found, the nearest first; an import of types is none', () => {
+  assert.deepEqual(testsOf('shared/a.ts', importGraph(sources)), ['tests/unit/a.test.ts', 'tests/unit/c.test.ts']);
+});
