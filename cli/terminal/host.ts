@@ -9,6 +9,8 @@ export interface Host {
   hasColours: boolean;
   /** Asks a person, who answers yes or no; undefined where there is none to ask. */
   confirm: ((question: string) => Promise<boolean>) | undefined;
+  /** Reads stdin to its end; undefined where there is none. */
+  input?: (() => Promise<string>) | undefined;
   /** What `KUBECONFIG` says. */
   kubeconfigs?: string | undefined;
   /** Milliseconds since the epoch. */
