@@ -23,6 +23,7 @@ const host: Host = {
   confirm: stdin.isTTY && stderr.isTTY ? confirm : undefined,
   input: () => text(stdin),
   kubeconfigs: env.KUBECONFIG,
+  environment: env,
   now: () => Date.now(),
 };
 

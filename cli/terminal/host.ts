@@ -13,6 +13,8 @@ export interface Host {
   input?: (() => Promise<string>) | undefined;
   /** What `KUBECONFIG` says. */
   kubeconfigs?: string | undefined;
+  /** Variables that may name proxies. */
+  environment?: Readonly<Record<string, string | undefined>> | undefined;
   /** Milliseconds since the epoch. */
   now(): number;
 }

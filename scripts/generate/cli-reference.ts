@@ -24,7 +24,7 @@ const introduction = [
   ...fenced(describeProgram()),
   '## What all commands have in common',
   '',
-  '- `--kubeconfig`, `--context` and `--namespace` mean what they mean for kubectl, and so does `KUBECONFIG`, also with several files. Client certificates, tokens and credential plugins work. A proxy does not, neither by `proxy-url` in the kubeconfig nor by `HTTPS_PROXY`.',
+  '- `--kubeconfig`, `--context` and `--namespace` mean what they mean for kubectl, and so does `KUBECONFIG`, also with several files. Client certificates, tokens and credential plugins work. So do proxies over http and https, by `proxy-url` in the kubeconfig, or by `HTTPS_PROXY` and `NO_PROXY`; one for SOCKS does not.',
   '- On a terminal, tables fit its width. In a pipe or a file, nothing is cut and there are no colours. `NO_COLOR` turns colours off everywhere, and `FORCE_COLOR` turns them on.',
   '- An error is one line on stderr that says what to do.',
   '- What tenants write, such as the message of an agent or the name of a gateway, is printed without control characters, so that it cannot steer your terminal.',
