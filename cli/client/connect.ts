@@ -1,4 +1,5 @@
 import type { KubeConfig } from '@kubernetes/client-node';
+import { isNamespaceName } from '../../shared/domain/object-name.ts';
 import { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../../shared/io/kubernetes/credentials.ts';
 import { version } from '../../shared/version.ts';
@@ -59,6 +60,8 @@ export function connect(
       `the context ${current} has the user ${user}, which the kubeconfig does not have: add it, or choose another context`,
       EXIT.unavailable,
     );
+  const chosen = namespace ?? config.getContextObject(current)?.namespace ?? 'default';
+  if (!isNamespaceName(chosen)) throw new Problem(`${chosen} cannot be the name of a namespace`, EXIT.usage);
   const credentials = new ApiCredentials(config);
   const proxy = proxyFor(credentials.server, cluster.proxyUrl, environment);
   introduce(config);
@@ -75,7 +78,7 @@ export function connect(
       onServerTime,
       proxy: proxy?.href,
     }),
-    namespace: namespace ?? config.getContextObject(current)?.namespace ?? 'default',
+    namespace: chosen,
     context: current,
     server: cluster.server,
     proxy: proxy?.origin,

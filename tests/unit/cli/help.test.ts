@@ -44,6 +44,10 @@ suite('command lines of kubectl gs', () => {
       [['status', '--namespace'], /--namespace needs a value/],
       [['status', '-o', 'xml', '--kubeconfig', '/nowhere'], /--output is json or yaml, and not xml/],
       [['rollback'], /NAME is missing/],
+      [['pause', '..', '-y'], /"\.\." cannot be the name of a GatewaySync/],
+      [['status', '../../nodes'], /cannot be the name of a GatewaySync/],
+      [['status', '-n', 'Plant'], /"Plant" cannot be the name of a namespace/],
+      [['doctor', '--operator-namespace', 'a/b'], /cannot be the name of a namespace/],
       [['--context', 'a'], /which command\?/],
     ];
     for (const [line, words] of cases) {
