@@ -10,7 +10,7 @@ async function linesOfPages(): Promise<{ file: string; line: string }[]> {
   return pages.flatMap((page) => {
     const inBlocks = blocksOf(page).flatMap(({ code }) => [...code.matchAll(/^(?:\$ | {2})?kubectl gs (.+)$/gm)]);
     const inline = [...page.text.matchAll(/`kubectl gs ([^`\n]+)`/g)];
-    return [...inBlocks, ...inline].map(([, line = '']) => ({ file: page.file, line }));
+    return [...inBlocks, ...inline].map(([, line = '']) => ({ file: page.file, line: line.replace(/ [>|] .*$/, '') }));
   });
 }
 
