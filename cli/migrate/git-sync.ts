@@ -102,7 +102,8 @@ function readPeriod({ version, settings }: GitSyncOptions, notes: Note[]): strin
   const ms = seconds > 0 || (version === 3 && seconds === 0) ? seconds * 1000 : parseDuration(period ?? '');
   if (ms === undefined) {
     const usual = version === 3 ? '1 s' : '10 s';
-    if (period) notes.push(differs(`--period ${period} cannot be read: the operator asks each 60 s`));
+    const given = period || textOf(settings, 'wait');
+    if (given) notes.push(differs(`how often it asks (${given}) cannot be read: the operator asks each 60 s`));
     else if (!isOn(settings, 'one-time'))
       notes.push(
         differs(
@@ -121,7 +122,8 @@ function readTimeout({ settings }: GitSyncOptions, notes: Note[]): string | unde
   const text = textOf(settings, 'sync-timeout');
   const ms = seconds > 0 ? seconds * 1000 : parseDuration(text ?? '');
   if (ms === undefined) {
-    if (text) notes.push(dropped(`--sync-timeout ${text}: spec.git.timeout is an hour by default`));
+    const given = text || textOf(settings, 'timeout');
+    if (given) notes.push(dropped(`the time for a sync (${given}): spec.git.timeout is an hour by default`));
     return undefined;
   }
   const bounded = Math.min(Math.max(ms, SHORTEST_MS), LONGEST_MS);

@@ -34,13 +34,15 @@ export function readReload(
   const call = url && {
     url,
     method: textOf(settings, 'webhook-method') || 'POST',
-    expectStatus: status > 0 ? status : undefined,
+    expectStatus: status >= 100 && status < 600 ? status : undefined,
     timeoutMs: parseDuration(textOf(settings, 'webhook-timeout') ?? ''),
   };
   const gateway = call ? gatewayFor(call, notes) : undefined;
   if (gateway && textOf(settings, 'webhook-backoff'))
     notes.push(dropped('--webhook-backoff: the agent tries again at times of its own'));
   if (gateway) notes.push(differs('the call has no header Gitsync-Hash'));
+  if (gateway && !(status >= 100 && status < 600))
+    notes.push(differs('any answer to the call was fine, and now any 2xx is'));
   const touched = textOf(settings, 'touch-file');
   const touchFile = touched ? touchFileOf(touched, from, notes) : undefined;
   if (!gateway && !touchFile) return undefined;

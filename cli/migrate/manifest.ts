@@ -102,7 +102,9 @@ export function readManifest(documents: readonly unknown[]): Contents {
 function itemsOf(document: unknown): unknown[] {
   if (document === null || document === undefined) return [];
   const { kind, items } = isObject(document) ? document : {};
-  return typeof kind === 'string' && kind.endsWith('List') && Array.isArray(items) ? items : [document];
+  return typeof kind === 'string' && kind.endsWith('List') && Array.isArray(items)
+    ? items.flatMap(itemsOf)
+    : [document];
 }
 
 function readObject(given: unknown, { workloads, others, problems }: Contents): void {

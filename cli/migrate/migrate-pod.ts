@@ -1,6 +1,8 @@
 import path from 'node:path/posix';
+import { BOUNDS } from '../../shared/api/bounds.ts';
 import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
+import { isAgentPath } from '../../shared/domain/relative-path.ts';
 import { isConfigMapSidecar, type NamedRepository, readConfigMapSidecar } from './config-map-sidecar.ts';
 import { readGitRepo } from './git-repo-volume.ts';
 import { readGitSync } from './git-sync.ts';
@@ -37,34 +39,50 @@ export function migratePod(pod: Pod, named: NamedRepository | undefined): PodRes
   const others = sources.filter((each) => each !== chosen && !same.includes(each));
   stays.push(...others.map((each) => `${each.title} stays as it is: the sidecar has one repository and one volume`));
   const gone = new Set([chosen, ...same].flatMap(({ containers }) => containers));
-  const root = dataRootOf(
-    pod.spec.containers.filter(({ name }) => !gone.has(name)),
-    chosen.place.volume,
-  );
-  if (root.kind === 'none')
-    return { kind: 'unmoved', stays: [...stays, `${chosen.title} stays as it is: ${root.why}`] };
-  const mapping = mappingFor(chosen, root.path);
   const next = rebuild(pod, chosen, gone);
-  const blind = blindContainers(chosen, root.path, next.spec.containers);
-  if (!mapping || blind.length > 0)
-    return {
-      kind: 'unmoved',
-      stays: [
-        ...stays,
-        `${chosen.title} stays as it is: the sidecar sees the part of volume ${chosen.place.volume} that container ${root.container.name} mounts, and there ${blind.length > 0 ? `container ${blind.join(', ')}` : 'it'} would not find all files: mount the whole volume`,
-      ],
-    };
-  const spec = specFor(chosen, mapping, root.path);
+  const fit = fitInto(next.spec, chosen);
+  if (fit.kind === 'none') return { kind: 'unmoved', stays: [...stays, `${chosen.title} stays as it is: ${fit.why}`] };
   const notes = [
     ...sameNotes(same),
     ...pathNotes(chosen, next.spec),
     ...chosen.notes,
     ...timeNotes(chosen, same),
-    ...podNotes({ pod, chosen, root: root.container, next }),
+    ...podNotes({ pod, chosen, root: fit.container, next }),
   ];
   const podFor = (name: string): Pod => annotate(next, name, chosen.place.volume);
-  return { kind: 'moved', name: chosen.name, spec, podFor, notes, stays };
+  return { kind: 'moved', name: chosen.name, spec: specFor(chosen, fit.mapping, fit.root), podFor, notes, stays };
 }
+
+interface Mapping {
+  source: string;
+  destination: string;
+}
+
+type Fit = { kind: 'fit'; mapping: Mapping; container: Container; root: string } | { kind: 'none'; why: string };
+
+/** The mapping by which every container that stays finds the files where they were. */
+function fitInto({ containers }: PodSpec, source: Source): Fit {
+  const { place } = source;
+  const root = dataRootOf(containers, place.volume);
+  if (root.kind === 'none') return root;
+  const mapping = mappingFor(source, root.path);
+  const blind = blindContainers(source, root.path, containers);
+  if (!mapping || blind.length > 0) {
+    const who = blind.length > 0 ? `container ${blind.join(', ')}` : 'it';
+    const why = `the sidecar sees the part of volume ${place.volume} that container ${root.container.name} mounts, and there ${who} would not find all files: mount the whole volume`;
+    return { kind: 'none', why };
+  }
+  const wrong = Object.values(mapping).find((each) => each.length > BOUNDS.text || UNUSUAL.test(each));
+  if (wrong !== undefined || isAgentPath(mapping.destination))
+    return {
+      kind: 'none',
+      why: 'a mapping cannot have its path: it is long, or has braces or other signs in it, or is that of the agent',
+    };
+  return { kind: 'fit', mapping, container: root.container, root: root.path };
+}
+
+/** What a mapping takes for a template, or refuses. */
+const UNUSUAL = /\{\{|[\p{Cc}\\]|(^|\/)\.\.(\/|$)/u;
 
 function findAll(spec: PodSpec, named: NamedRepository | undefined): Found[] {
   const containers = [...(spec.initContainers ?? []), ...spec.containers];
@@ -80,7 +98,7 @@ const isSame = (one: Source, other: Source): boolean =>
   JSON.stringify([other.git.repo, other.git.ref, other.place, other.folder]);
 
 /** From a folder of the repository to one of the part of the volume that the sidecar sees. */
-function mappingFor({ place, folder }: Source, root: string): { source: string; destination: string } | undefined {
+function mappingFor({ place, folder }: Source, root: string): Mapping | undefined {
   if (isInside(root, place.path))
     return { source: folder, destination: path.relative(`/${root}`, `/${place.path}`) || '.' };
   // The application sees a part of what is brought.
@@ -98,7 +116,7 @@ function blindContainers({ place }: Source, root: string, containers: readonly C
   return containers.filter(({ volumeMounts }) => volumeMounts?.some(isBlind)).map(({ name }) => name);
 }
 
-function specFor(source: Source, mapping: { source: string; destination: string }, root: string): Spec {
+function specFor(source: Source, mapping: Mapping, root: string): Spec {
   const { git, polling, gateway, groupWrite } = source;
   const touchFile = gateway?.reload?.touchFile;
   const reload = { ...gateway?.reload, ...(touchFile && { touchFile: path.relative(`/${root}`, `/${touchFile}`) }) };
@@ -196,6 +214,15 @@ function podNotes({ pod, chosen, root, next }: Change): Note[] {
     notes.push(
       todo(
         `init container ${early.join(', ')} mounts volume ${volume}: init containers of the pod run before the first sync, and find no files there`,
+      ),
+    );
+  const left = [...(next.spec.initContainers ?? []), ...next.spec.containers].filter(
+    (each) => isGitSync(each) && mountedBy([each]).has(volume),
+  );
+  if (left.length > 0)
+    notes.push(
+      todo(
+        `container ${left.map(({ name }) => name).join(', ')} stays, and writes to volume ${volume} as well: remove it if it brings the same files`,
       ),
     );
   const kept = (pod.spec.volumes ?? []).find(({ name }) => name === volume);

@@ -105,6 +105,9 @@ suite('kubectl gs migrate', () => {
       [podWith({ args: ['--repo=/srv/git/site.git'] }), /takes a repository by https:\/\//],
       [podWith({ args: [REPO, '--ref=main~3'] }), /"main~3" is no branch, tag or commit/],
       [podWith({ args: [REPO, '--root=/elsewhere'] }), /no volume is mounted at \/elsewhere\/site.git/],
+      [podWith({ args: [REPO, '--link=.sync-agent/x'] }), /a mapping cannot have its path/],
+      [podWith({ args: [REPO, '--link={{ .Commit }}'] }), /a mapping cannot have its path/],
+      [podWith({ args: [REPO, '--link=../../etc'] }), /no volume is mounted at/],
       [podWith({ args: [REPO] }, { app: { volumeMounts: [] } }), /no other container mounts its volume html/],
       [podWith({ args: [REPO] }, { app: part('other') }), /there it would not find all files/],
       [
@@ -139,6 +142,7 @@ suite('kubectl gs migrate', () => {
     const { status, output, notes } = await migrateText(JSON.stringify(pod));
     assert.equal(status, 1);
     assert.match(notes, /container theme stays as it is: the sidecar has one repository and one volume/);
+    assert.match(output, /^# TODO: container theme stays, and writes to volume html as well/m);
     const [, moved] = parseAllDocuments(output) as { toJS(): typeof pod }[];
     assert.deepEqual(
       moved?.toJS().spec.containers.map(({ name }: { name: string }) => name),
