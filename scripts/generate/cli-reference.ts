@@ -39,6 +39,7 @@ const introduction = [
   '| doctor | whatever you have: it says what it may not look at. `view` in the whole cluster, and `get` and `list` on ClusterRoles, webhook configurations, policies and CRDs, show everything but Secrets |',
   '| pause, resume, sync | `patch` on `gatewaysyncs`: the role `edit` |',
   '| approve, roll back, retry | the same, and the verb `approve` if [`rollout.approverRole.enabled`](../how-to/approve-a-rollout.md#who-may-approve) is set |',
+  '| migrate | nothing: it asks no cluster, and has none of the options for one |',
   '',
   'Somebody who may read one namespace sees that one, in totals as well.',
   '',
