@@ -7,7 +7,7 @@ const rooms = {
     'main → controller → reconcile → commit-status → polling · binding → injection → intent → rollout → watch → certificates · leadership · metrics → config',
   agent:
     'main → run-agent · wire-sync → sync → report → volume → content → git · gateway → lfs · signatures → resource · metrics → plan · config',
-  cli: 'main → program → commands → checks → fleet → terminal → client',
+  cli: 'main → program → commands → checks · migrate → fleet → terminal → client',
 };
 
 /** What decides and does nothing else; biome.json keeps clock, chance and timers out of the same files. */
@@ -19,7 +19,7 @@ const pure = [
   '^controller/reconcile/(decide|conditions|merge-conditions|discover-gateways|transitions|observation|roll-out|observe-rollout)\\.ts$',
   '^controller/watch/observed-',
   '^agent/plan/',
-  '^cli/(checks|fleet|terminal)/',
+  '^cli/(checks|fleet|migrate|terminal)/',
   '^shared/(api|domain)/',
   '^shared/errors\\.ts$',
 ];

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { createInterface } from 'node:readline/promises';
+import { text } from 'node:stream/consumers';
 import { runProgram } from './program/run.ts';
 import type { Host } from './terminal/host.ts';
 import { wantsColours } from './terminal/ink.ts';
@@ -20,7 +21,9 @@ const host: Host = {
   },
   hasColours: wantsColours(env, stdout.isTTY === true),
   confirm: stdin.isTTY && stderr.isTTY ? confirm : undefined,
+  input: () => text(stdin),
   kubeconfigs: env.KUBECONFIG,
+  environment: env,
   now: () => Date.now(),
 };
 

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmod, copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
+import { archiveName, krewManifest } from './krew-manifest.ts';
 
 const root = path.join(import.meta.dirname, '..');
 const dist = path.join(root, 'dist');
@@ -42,9 +43,32 @@ async function makeExecutable(): Promise<string> {
   return output;
 }
 
+/** Puts it into the archive that a release has. */
+async function makeArchive(executable: string): Promise<string> {
+  const archive = path.join(dist, 'archives', archiveName(`${process.platform}-${process.arch}`));
+  await mkdir(path.dirname(archive), { recursive: true });
+  run('tar', '-czf', archive, '-C', root, 'LICENSE', '-C', path.dirname(executable), path.basename(executable));
+  return archive;
+}
+
+/** Makes the manifest for Krew of the archives in a folder. */
+async function makeKrewManifest(archives: string): Promise<string> {
+  const file = path.join(dist, 'gs.yaml');
+  await writeFile(file, await krewManifest(archives));
+  return file;
+}
+
 function run(command: string, ...args: string[]): void {
   const { status, error } = spawnSync(command, args, { stdio: ['ignore', 'ignore', 'inherit'] });
   if (status !== 0) throw error ?? new Error(`${command} ended with status ${status}`);
 }
 
-for (const made of [await makeNpmPackage(), await makeExecutable()]) console.log(path.relative(root, made));
+/** With a folder that holds the archives of all platforms, only the manifest for Krew is made, of these. */
+async function makeAll(archives: string | undefined): Promise<string[]> {
+  if (archives !== undefined) return [await makeKrewManifest(path.resolve(archives))];
+  const [folder, executable] = [await makeNpmPackage(), await makeExecutable()];
+  const archive = await makeArchive(executable);
+  return [folder, executable, archive, await makeKrewManifest(path.dirname(archive))];
+}
+
+for (const made of await makeAll(process.argv[2])) console.log(path.relative(root, made));

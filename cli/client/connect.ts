@@ -1,9 +1,11 @@
 import type { KubeConfig } from '@kubernetes/client-node';
+import { isNamespaceName } from '../../shared/domain/object-name.ts';
 import { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../../shared/io/kubernetes/credentials.ts';
 import { version } from '../../shared/version.ts';
 import { loadKubeconfig } from './kubeconfig.ts';
 import { EXIT, Problem } from './problem.ts';
+import { type Environment, proxyFor } from './proxy.ts';
 
 /** Which cluster, and as whom: as kubectl has it. */
 export interface AccessOptions {
@@ -19,6 +21,8 @@ export interface Access {
   namespace: string;
   context: string;
   server: string;
+  /** The proxy to it, without its user. */
+  proxy: string | undefined;
   /** The time of the API server, in milliseconds since the epoch, as far as its answers tell it. */
   serverTime: () => number;
 }
@@ -29,11 +33,11 @@ export const placeOf = ({ context, namespace }: Pick<Access, 'context' | 'namesp
 
 /**
  * Gets access by the kubeconfig that is named, else by those of the caller: `kubeconfigs` as `KUBECONFIG` lists them.
- * Nothing is sent yet. Throws {@link Problem}.
+ * Proxies are those of kubectl. Nothing is sent yet. Throws {@link Problem}.
  */
 export function connect(
   { kubeconfig, context, namespace }: AccessOptions,
-  { kubeconfigs }: { kubeconfigs?: string | undefined },
+  { kubeconfigs, environment = {} }: { kubeconfigs?: string | undefined; environment?: Environment | undefined },
 ): Access {
   const config = loadKubeconfig(kubeconfig, kubeconfigs);
   const contexts = config.getContexts().map(({ name }) => name);
@@ -56,11 +60,10 @@ export function connect(
       `the context ${current} has the user ${user}, which the kubeconfig does not have: add it, or choose another context`,
       EXIT.unavailable,
     );
-  if (cluster.proxyUrl)
-    throw new Problem(
-      'the kubeconfig has a proxy-url, which kubectl gs does not know: choose a context without one',
-      EXIT.unavailable,
-    );
+  const chosen = namespace ?? config.getContextObject(current)?.namespace ?? 'default';
+  if (!isNamespaceName(chosen)) throw new Problem(`${chosen} cannot be the name of a namespace`, EXIT.usage);
+  const credentials = new ApiCredentials(config);
+  const proxy = proxyFor(credentials.server, cluster.proxyUrl, environment);
   introduce(config);
   let ahead = 0;
   const onServerTime = (date = '') => {
@@ -70,10 +73,15 @@ export function connect(
   };
   return {
     serverTime: () => Date.now() + ahead,
-    client: new KubernetesClient(new ApiCredentials(config), { userAgent: `kubectl-gs/${version}`, onServerTime }),
-    namespace: namespace ?? config.getContextObject(current)?.namespace ?? 'default',
+    client: new KubernetesClient(credentials, {
+      userAgent: `kubectl-gs/${version}`,
+      onServerTime,
+      proxy: proxy?.href,
+    }),
+    namespace: chosen,
     context: current,
     server: cluster.server,
+    proxy: proxy?.origin,
   };
 }
 

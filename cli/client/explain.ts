@@ -21,11 +21,12 @@ export async function attempt<T>(access: Access, what: Attempt, action: () => Pr
 }
 
 /** The words and the exit status of an error of the API server, or of the way to it. */
-function explain(error: unknown, { server, context }: Access, { doing, name, namespace }: Attempt): Problem {
+function explain(error: unknown, { server, proxy, context }: Access, { doing, name, namespace }: Attempt): Problem {
   const as = context ? ` (context ${context})` : '';
   const fail = (message: string, status: Problem['status'] = EXIT.unavailable) =>
     new Problem(message, status, { cause: error });
-  if (!(error instanceof ApiError)) return fail(`cannot ${doing} at ${server}${as}: ${wordsOf(error)}`);
+  if (!(error instanceof ApiError))
+    return fail(`cannot ${doing} at ${server}${proxy ? ` by the proxy ${proxy}` : ''}${as}: ${wordsOf(error)}`);
   const { status, message, objectName } = error;
   if (status === 401) return fail(`the cluster does not know you: log in again, or choose another user${as}`);
   if (status === 403) {
@@ -75,6 +76,8 @@ function wordsOf(error: unknown): string {
   const { code = '' } = error as { code?: string };
   const { syscall = '', path = '' } = error as { syscall?: string; path?: string };
   if (syscall.startsWith('spawn')) return `the credential plugin ${path} of the kubeconfig cannot be run`;
+  if (code === 'ERR_PROXY_TUNNEL')
+    return `the proxy does not connect: ${/HTTP\/\S+ [ -~]+$/.exec(messageOf(error)) ?? 'no answer'}`;
   if (/CERT|SELF_SIGNED|UNABLE_TO|ALTNAME/.test(code)) return `the certificate is not trusted (${code})`;
   return CODES[code] ?? (messageOf(error).trim().split('\n').at(-1) || 'no answer');
 }

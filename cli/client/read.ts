@@ -3,6 +3,7 @@ import { AGENT_LABEL } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import type { SyncReport } from '../../shared/api/sync-report.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
+import { METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
 import { listObjects, METADATA_LIST } from '../../shared/io/kubernetes/list.ts';
 import { corePath, gatewaySyncPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Access } from './connect.ts';
@@ -19,6 +20,20 @@ interface PodMetadata {
 export function listGatewaySyncs(access: Access, namespace: string | undefined): Promise<GatewaySync[]> {
   const doing = `list GatewaySyncs in ${namespace ? `the namespace ${namespace}` : 'all namespaces'}`;
   return attempt(access, { doing, namespace }, () => list<GatewaySync>(access, gatewaySyncPath(namespace)));
+}
+
+/** Whether a namespace exists, as far as the caller may know: those who may not read it are told yes. Throws `Problem`. */
+export function mayExist(access: Access, namespace: string): Promise<boolean> {
+  return attempt(access, { doing: `read the namespace ${namespace}`, namespace }, async () => {
+    try {
+      const path = corePath('namespaces', undefined, namespace);
+      await access.client.get(path, { accept: METADATA_ONLY });
+    } catch (error) {
+      if (isApiError(error, 404)) return false;
+      if (!isApiError(error, 403)) throw error;
+    }
+    return true;
+  });
 }
 
 /** One GatewaySync of the namespace of the access. Throws `Problem`. */

@@ -31,7 +31,7 @@ export const approve = makeCommand({
     // Two commits with the same first characters are made within a second.
     if (args.commit !== undefined && !isCommitHash(args.commit))
       throw new Problem('--commit is a commit in full, of 40 or 64 characters', EXIT.usage);
-    const next = `kubectl gs status ${args.name} shows how far it is`;
+    const next = { command: `status ${args.name}`, does: 'shows how far it is' };
     return carryOut({ args, host, plan: (gatewaySync) => planApproval(gatewaySync, args.commit), next });
   },
 });

@@ -2,6 +2,7 @@ import { approve } from './approve.ts';
 import type { Command } from './command.ts';
 import { doctor } from './doctor.ts';
 import { history } from './history.ts';
+import { migrate } from './migrate.ts';
 import { pause, resume } from './pause.ts';
 import { retry } from './retry.ts';
 import { rollback } from './rollback.ts';
@@ -21,4 +22,5 @@ export const COMMANDS: readonly Command[] = [
   approve,
   rollback,
   retry,
+  migrate,
 ];

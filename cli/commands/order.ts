@@ -2,10 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { ArgsDef } from 'citty';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
 import { type Access, type AccessOptions, connect, placeOf } from '../client/connect.ts';
 import { type Change, isConflict, patchGatewaySync } from '../client/patch.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { getGatewaySync } from '../client/read.ts';
+import { addressOf } from '../fleet/names.ts';
 import type { Host } from '../terminal/host.ts';
 import { accessArgs } from './command.ts';
 import { isConfirmed, say, yesArg } from './confirm.ts';
@@ -38,8 +40,8 @@ export interface Order {
   host: Host;
   /** Decides what to do. Throws `Problem` where that is not possible. */
   plan: (gatewaySync: GatewaySync) => Plan;
-  /** What to look at next, after the change. */
-  next: string;
+  /** What to run next, after the change, and what that does. */
+  next: { command: string; does: string };
 }
 
 /** Times that the resource may change while it is written, as long as the plan stays the same. */
@@ -60,11 +62,42 @@ export async function carryOut({ args, host, plan, next }: Order): Promise<ExitS
     if (!(await isConfirmed(access, { yes: args.yes, host }))) return EXIT.failed;
     if (planned.before) await makeRoom(access, gatewaySync, planned.before);
     await write(access, { name: args.name, planned, plan });
-    host.note(`done: ${next}\n`);
+    say(`done (${placeOf(access)}): ${commandWith(next.command, args)} ${next.does}`, host);
     return EXIT.ok;
   } finally {
     access.client.close();
   }
+}
+
+/** A command line that means the same cluster and namespace. */
+function commandWith(command: string, { kubeconfig, context, namespace }: AccessOptions): string {
+  const options = Object.entries({ '-n': namespace, '--context': context, '--kubeconfig': kubeconfig });
+  const given = options.flatMap(([name, value]) => (value === undefined ? [] : [`${name} ${value}`]));
+  return ['kubectl gs', command, ...given].join(' ');
+}
+
+/**
+ * An order that counts once, by an annotation: nothing to do where it waits for the controller, and where it was carried
+ * out before, it is removed before it comes again.
+ */
+export function planOnce(
+  gatewaySync: GatewaySync,
+  kind: 'rollback' | 'retry',
+  { value, says, about }: { value: string; says: string; about: readonly string[] },
+): Plan {
+  const annotation = ROLLOUT_ANNOTATIONS[kind];
+  const address = addressOf(gatewaySync);
+  const handledOf = ({ status }: GatewaySync) => status?.rollout?.handled?.[kind];
+  const isThere = gatewaySync.metadata.annotations?.[annotation] === value;
+  if (isThere && handledOf(gatewaySync) !== value)
+    return { kind: 'done', says: `${address} was told so already: the controller has not got to it yet.` };
+  return {
+    kind: 'change',
+    says: `${address}: ${says}`,
+    change: { annotations: { [annotation]: value } },
+    about,
+    ...(isThere && { before: { annotation, isGone: (now: GatewaySync) => handledOf(now) === undefined } }),
+  };
 }
 
 async function write(

@@ -1,5 +1,5 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { addressOf, gatewaysOf, keeperOf } from '../fleet/names.ts';
+import { addressOf, gatewaysDo, keeperOf } from '../fleet/names.ts';
 import { makeCommand } from './command.ts';
 import { carryOut, orderArgs, type Plan } from './order.ts';
 
@@ -14,7 +14,7 @@ export const pause = makeCommand({
   examples: [{ line: 'pause plant -n gateways', does: 'before somebody works on a gateway by hand' }],
   args: orderArgs,
   run: ({ args, host }) =>
-    carryOut({ args, host, plan: planPause, next: `kubectl gs resume ${args.name} lets it go on` }),
+    carryOut({ args, host, plan: planPause, next: { command: `resume ${args.name}`, does: 'lets it go on' } }),
 });
 
 function planPause(gatewaySync: GatewaySync): Plan {
@@ -22,7 +22,11 @@ function planPause(gatewaySync: GatewaySync): Plan {
   if (gatewaySync.spec.paused) return { kind: 'done', says: `${address} is paused already.` };
   return {
     kind: 'change',
-    says: `${address} pauses: ${gatewaysOf(gatewaySync)} keep the files that they have, and requests wait.${keeperOf(gatewaySync)}`,
+    says: `${address} pauses: ${gatewaysDo(gatewaySync, {
+      one: 'keeps the files that it has',
+      many: 'keep the files that they have',
+      none: '',
+    })}, and requests wait.${keeperOf(gatewaySync)}`,
     change: { spec: { paused: true } },
     about: [],
   };
@@ -39,7 +43,7 @@ export const resume = makeCommand({
   examples: [{ line: 'resume plant -n gateways', does: 'when the work is done' }],
   args: orderArgs,
   run: ({ args, host }) =>
-    carryOut({ args, host, plan: planResume, next: `kubectl gs status ${args.name} shows how far it is` }),
+    carryOut({ args, host, plan: planResume, next: { command: `status ${args.name}`, does: 'shows how far it is' } }),
 });
 
 function planResume(gatewaySync: GatewaySync): Plan {
@@ -49,7 +53,11 @@ function planResume(gatewaySync: GatewaySync): Plan {
   const ref = status?.target?.ref ?? spec.git.ref;
   return {
     kind: 'change',
-    says: `${address} goes on: ${gatewaysOf(gatewaySync)} get what ${ref} is now.${keeperOf(gatewaySync)}`,
+    says: `${address} goes on: ${gatewaysDo(gatewaySync, {
+      one: `gets what ${ref} is now`,
+      many: `get what ${ref} is now`,
+      none: ` yet, and follows ${ref}`,
+    })}.${keeperOf(gatewaySync)}`,
     change: { spec: { paused: false } },
     about: [ref],
   };

@@ -1,10 +1,9 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
 import { Problem } from '../client/problem.ts';
 import { addressOf } from '../fleet/names.ts';
 import { named, toRetry } from '../fleet/orders.ts';
 import { makeCommand } from './command.ts';
-import { carryOut, orderArgs, type Plan } from './order.ts';
+import { carryOut, orderArgs, type Plan, planOnce } from './order.ts';
 import { rolloutOf } from './rollout-of.ts';
 
 /** `kubectl gs retry`: a commit that failed gets another try. */
@@ -18,7 +17,7 @@ export const retry = makeCommand({
   examples: [{ line: 'retry plant -n gateways', does: 'once the cause is gone' }],
   args: orderArgs,
   run: ({ args, host }) =>
-    carryOut({ args, host, plan: planRetry, next: `kubectl gs status ${args.name} shows how far it is` }),
+    carryOut({ args, host, plan: planRetry, next: { command: `status ${args.name}`, does: 'shows how far it is' } }),
 });
 
 function planRetry(gatewaySync: GatewaySync): Plan {
@@ -27,20 +26,7 @@ function planRetry(gatewaySync: GatewaySync): Plan {
   const commit = toRetry(rollout);
   if (commit === undefined)
     throw new Problem(`nothing of ${address} was stopped or taken back: it is ${rollout.summary}`);
-  const { handled, ref } = rollout;
-  const current = gatewaySync.metadata.annotations?.[ROLLOUT_ANNOTATIONS.retry];
-  if (current === commit && handled?.retry !== commit)
-    return { kind: 'done', says: `${address} was told so already: the controller has not got to it yet.` };
-  return {
-    kind: 'change',
-    says: `${address}: ${named(commit, commit === rollout.commit ? ref : undefined)} starts again at the first wave.`,
-    change: { annotations: { [ROLLOUT_ANNOTATIONS.retry]: commit } },
-    about: [],
-    ...(current === commit && {
-      before: {
-        annotation: ROLLOUT_ANNOTATIONS.retry,
-        isGone: (now: GatewaySync) => now.status?.rollout?.handled?.retry === undefined,
-      },
-    }),
-  };
+  const ref = commit === rollout.commit ? rollout.ref : undefined;
+  const says = `${named(commit, ref)} starts again at the first wave.`;
+  return planOnce(gatewaySync, 'retry', { value: commit, says, about: [] });
 }

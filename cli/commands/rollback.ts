@@ -1,11 +1,10 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
 import { EXIT, Problem } from '../client/problem.ts';
 import { shortCommit } from '../fleet/gateway.ts';
-import { addressOf, gatewaysOf } from '../fleet/names.ts';
+import { gatewaysDo } from '../fleet/names.ts';
 import { historyView, named, type WayBack, wayBackTo } from '../fleet/orders.ts';
 import { makeCommand } from './command.ts';
-import { carryOut, orderArgs, type Plan } from './order.ts';
+import { carryOut, orderArgs, type Plan, planOnce } from './order.ts';
 import { rolloutOf } from './rollout-of.ts';
 
 /** `kubectl gs rollback`: all gateways go back, at once. */
@@ -25,33 +24,23 @@ export const rollback = makeCommand({
     ...orderArgs,
   },
   run: ({ args, host }) => {
-    const next = `kubectl gs status ${args.name} shows who is back`;
+    const next = { command: `status ${args.name}`, does: 'shows who is back' };
     return carryOut({ args, host, plan: (gatewaySync) => planRollback(gatewaySync, args.to ?? 'previous'), next });
   },
 });
 
 function planRollback(gatewaySync: GatewaySync, to: string): Plan {
-  const { metadata, status } = gatewaySync;
-  const address = addressOf(gatewaySync);
-  const { handled, commit, ref, phase } = rolloutOf(gatewaySync);
+  const { status } = gatewaySync;
+  const { commit, ref, phase } = rolloutOf(gatewaySync);
   const { value, ...target } = findWay(gatewaySync, to);
-  const current = metadata.annotations?.[ROLLOUT_ANNOTATIONS.rollback];
-  if (current === value && handled?.rollback !== value)
-    return { kind: 'done', says: `${address} was told so already: the controller has not got to it yet.` };
   const left =
     phase === 'RolledBack' ? { commit: status?.rollout?.stableCommit ?? commit, ref: undefined } : { commit, ref };
-  return {
-    kind: 'change',
-    says: `${address}: ${gatewaysOf(gatewaySync)} go back from ${named(left.commit, left.ref)} to ${named(target.commit, target.ref)}, all at once. Waves, soak, approval and windows do not count.`,
-    change: { annotations: { [ROLLOUT_ANNOTATIONS.rollback]: value } },
+  const way = `back from ${named(left.commit, left.ref)} to ${named(target.commit, target.ref)}`;
+  return planOnce(gatewaySync, 'rollback', {
+    value,
+    says: `${gatewaysDo(gatewaySync, { one: `goes ${way}, at once`, many: `go ${way}, all at once`, none: ` to take ${way}` })}. Waves, soak, approval and windows do not count.`,
     about: [left.commit, target.commit],
-    ...(current === value && {
-      before: {
-        annotation: ROLLOUT_ANNOTATIONS.rollback,
-        isGone: (now: GatewaySync) => now.status?.rollout?.handled?.rollback === undefined,
-      },
-    }),
-  };
+  });
 }
 
 function findWay(gatewaySync: GatewaySync, to: string): WayBack {

@@ -1,6 +1,6 @@
 import { connect } from '../client/connect.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
-import { getGatewaySync, listGatewaySyncs, readDetails } from '../client/read.ts';
+import { getGatewaySync, listGatewaySyncs, mayExist, readDetails } from '../client/read.ts';
 import { type FleetView, fleetView } from '../fleet/fleet.ts';
 import { drawData } from '../terminal/data.ts';
 import type { Host } from '../terminal/host.ts';
@@ -37,6 +37,10 @@ export const status = makeCommand({
     const access = connect(args, host);
     const namespace = all ? undefined : access.namespace;
     const found = args.name ? [await getGatewaySync(access, args.name)] : await listGatewaySyncs(access, namespace);
+    if (found.length === 0 && namespace !== undefined && !(await mayExist(access, namespace)))
+      throw new Problem(
+        `there is no namespace ${namespace} (context ${access.context}): kubectl get namespaces lists them`,
+      );
     const details = await readDetails(access, namespace);
     access.client.close();
     const view = fleetView(found, details);

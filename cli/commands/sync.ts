@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { isValidRefName } from '../../shared/domain/check-ref-name.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
 import { type Access, connect, placeOf } from '../client/connect.ts';
 import { readPatiently } from '../client/patience.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
-import { getGatewaySync, readDetails } from '../client/read.ts';
+import { type Details, getGatewaySync, readDetails } from '../client/read.ts';
 import { type Asked, barsOf, judgeProgress, missingOf, type Progress } from '../fleet/sync-progress.ts';
 import { drawLegend, drawWaves } from '../terminal/bars.ts';
 import type { Host } from '../terminal/host.ts';
@@ -16,6 +17,8 @@ import { accessArgs, makeCommand } from './command.ts';
 import { say, yesArg } from './confirm.ts';
 
 const LOOK_MS = 300;
+/** Reports and pods are many: they are read at most so often, and only once the resource has changed. */
+const DETAILS_MS = 1_000;
 /** An agent that failed tries again: only after that long it is not waited for any more. */
 const STUCK_MS = 15_000;
 /** Gateways that are named at the end. */
@@ -73,11 +76,16 @@ async function waitForAll(access: Access, { name, asked, host, timeoutMs }: Wait
   const ink = inkFor(host.hasColours);
   const started = performance.now();
   let stuckSince: number | undefined;
+  let known: Known | undefined;
   for (;;) {
-    const [gatewaySync, details] = await readPatiently(started + timeoutMs, () =>
-      Promise.all([getGatewaySync(access, name), readDetails(access, access.namespace)]),
-    );
+    const gatewaySync = await readPatiently(started + timeoutMs, () => getGatewaySync(access, name));
     const progress = judgeProgress(gatewaySync, asked);
+    if (isDue(known, gatewaySync, progress)) {
+      const { resourceVersion } = gatewaySync.metadata;
+      const details = await readPatiently(started + timeoutMs, () => readDetails(access, access.namespace));
+      known = { details, resourceVersion, at: performance.now() };
+    }
+    const { details } = known;
     const columns = host.columns;
     const says = plain(progress.says);
     const bars = drawWaves(barsOf(gatewaySync, details), { columns, ink });
@@ -95,6 +103,20 @@ async function waitForAll(access: Access, { name, asked, host, timeoutMs }: Wait
       throw new Problem(`not done in time: ${progress.says}${listed(missingOf(gatewaySync, details))}`);
     await sleep(LOOK_MS);
   }
+}
+
+/** What is known of reports and pods, and since when. */
+interface Known {
+  details: Details;
+  resourceVersion: string | undefined;
+  at: number;
+}
+
+/** Who ends should not show what was a moment ago. */
+function isDue(known: Known | undefined, { metadata }: GatewaySync, { kind }: Progress): known is undefined {
+  if (!known) return true;
+  const isOld = kind !== 'waiting' || performance.now() - known.at >= DETAILS_MS;
+  return isOld && known.resourceVersion !== metadata.resourceVersion;
 }
 
 function end({ says }: Progress, host: Host): ExitStatus {

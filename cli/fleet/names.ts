@@ -9,6 +9,13 @@ export function gatewaysOf({ status }: GatewaySync): string {
   return total === 1 ? 'its one gateway' : `its ${total} gateways`;
 }
 
+/** What its gateways do, in a sentence that is right for none, one and several. */
+export function gatewaysDo(gatewaySync: GatewaySync, says: { one: string; many: string; none: string }): string {
+  const total = gatewaySync.status?.gateways?.total ?? 0;
+  if (total === 0) return `it has no gateways${says.none}`;
+  return `${gatewaysOf(gatewaySync)} ${total === 1 ? says.one : says.many}`;
+}
+
 const KEEPERS: readonly [label: string, keeper: string][] = [
   ['kustomize.toolkit.fluxcd.io/name', 'Flux'],
   ['helm.toolkit.fluxcd.io/name', 'Flux'],

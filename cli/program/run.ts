@@ -1,4 +1,5 @@
 import { type ArgsDef, parseArgs, runCommand } from 'citty';
+import { isNamespaceName, isObjectName } from '../../shared/domain/object-name.ts';
 import { messageOf } from '../../shared/errors.ts';
 import { version } from '../../shared/version.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
@@ -62,12 +63,24 @@ function splitCommand(line: readonly string[]): { name: string | undefined; rest
   return index === -1 ? { name: undefined, rest: [...line] } : { name: line[index], rest: line.toSpliced(index, 1) };
 }
 
+/** Arguments that name objects, whose names become parts of paths. */
+const OBJECTS = {
+  name: { what: 'GatewaySync', isName: isObjectName },
+  namespace: { what: 'namespace', isName: isNamespaceName },
+  'operator-namespace': { what: 'namespace', isName: isNamespaceName },
+};
+
 /** citty takes anything for an option: what a command does not know must not be left out in silence. */
 function checkArguments({ name, args }: Command, rest: string[]): void {
   const wrong = (message: string) => new Problem(`${message}: see kubectl gs ${name} --help`, EXIT.usage);
   const parsed = parse(args, rest, wrong);
   for (const [key, arg] of Object.entries(args)) {
     if (arg.type === 'string' && parsed[key] === '') throw wrong(`--${key} needs a value`);
+  }
+  for (const [key, { what, isName }] of Object.entries(OBJECTS)) {
+    const named: unknown = parsed[key];
+    if (key in args && typeof named === 'string' && !isName(named))
+      throw wrong(`${JSON.stringify(named)} cannot be the name of a ${what}`);
   }
   const known = new Set(Object.entries(args).flatMap(([key, arg]) => namesOf(key, 'alias' in arg ? arg.alias : [])));
   const [unknown] = Object.keys(parsed).filter((key) => key !== '_' && !known.has(key));

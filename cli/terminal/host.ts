@@ -9,8 +9,12 @@ export interface Host {
   hasColours: boolean;
   /** Asks a person, who answers yes or no; undefined where there is none to ask. */
   confirm: ((question: string) => Promise<boolean>) | undefined;
+  /** Reads stdin to its end; undefined where there is none. */
+  input?: (() => Promise<string>) | undefined;
   /** What `KUBECONFIG` says. */
   kubeconfigs?: string | undefined;
+  /** Variables that may name proxies. */
+  environment?: Readonly<Record<string, string | undefined>> | undefined;
   /** Milliseconds since the epoch. */
   now(): number;
 }

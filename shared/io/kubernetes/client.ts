@@ -41,6 +41,8 @@ export interface ClientOptions {
   userAgent: string;
   /** Connections at most, apart from those of watches. */
   maxSockets?: number;
+  /** URL of a proxy that connects in our place. */
+  proxy?: string | undefined;
   /** Called for every call that ended: for metrics. `code` is the HTTP status, or 0 where no answer came. */
   onCall?: (method: string, code: number, seconds: number) => void;
   /** Called with the `Date` header of every answer, as soon as it is there. */
@@ -63,8 +65,8 @@ export class KubernetesClient {
     this.#credentials = credentials;
     this.#options = options;
     this.#server = serverOf(credentials.server);
-    this.#calls = new Connections(options.maxSockets ?? 16);
-    this.#watches = new Connections(Number.POSITIVE_INFINITY);
+    this.#calls = new Connections(options.maxSockets ?? 16, options.proxy);
+    this.#watches = new Connections(Number.POSITIVE_INFINITY, options.proxy);
   }
 
   /** Sends one request and gives the parsed answer. Throws {@link ApiError}, or the error of a broken connection. */

@@ -5,18 +5,26 @@ import type { AccessOptions } from './credentials.ts';
 /** Kept-alive connections to one server, opened again when the TLS credentials change. */
 export class Connections {
   readonly #maxSockets: number;
+  readonly #proxy: string | undefined;
   #agent: HttpAgent | undefined;
   #fingerprint = '';
 
-  constructor(maxSockets: number) {
+  /** `proxy` is the URL of a proxy over which all of them go. */
+  constructor(maxSockets: number, proxy?: string) {
     this.#maxSockets = maxSockets;
+    this.#proxy = proxy;
   }
 
   /** The agent for requests with these credentials. */
   agentFor(protocol: string, { tls, fingerprint }: AccessOptions): HttpAgent {
     if (this.#agent && this.#fingerprint === fingerprint) return this.#agent;
     this.closeIdle();
-    const options = { keepAlive: true, maxSockets: this.#maxSockets };
+    const proxy = this.#proxy;
+    const options = {
+      keepAlive: true,
+      maxSockets: this.#maxSockets,
+      ...(proxy && { proxyEnv: { HTTP_PROXY: proxy, HTTPS_PROXY: proxy } }),
+    };
     this.#agent = protocol === 'https:' ? new OneServerAgent({ ...options, ...tls }) : new HttpAgent(options);
     this.#fingerprint = fingerprint;
     return this.#agent;

@@ -130,6 +130,12 @@ test('every question and every order names the context and the namespace', async
   assert.equal(paused.status, 0, paused.notes);
   assert.equal(question, `Go ahead (${place})?`);
   assert.ok(paused.notes.startsWith(`${place}:\n${namespace}/plant pauses`), paused.notes);
+  assert.ok(
+    paused.notes.endsWith(
+      `done (${place}): kubectl gs resume plant -n ${namespace} --kubeconfig ${kubeconfig} lets it go on\n`,
+    ),
+    paused.notes,
+  );
   for (const line of [
     ['pause', 'plant'],
     ['resume', 'plant', '--yes'],

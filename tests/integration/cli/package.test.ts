@@ -1,19 +1,72 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { access, constants, readFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { access, constants, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { suite, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
+import * as v from 'valibot';
+import { parse } from 'yaml';
 import manifest from '../../../package.json' with { type: 'json' };
+import { archiveName, krewManifest } from '../../../scripts/krew-manifest.ts';
+import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { connectCluster } from '../../support/cluster.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
 
+/** What Krew requires of a manifest (internal/index/validation in its sources), and what its index asks for besides. */
+const pluginSchema = v.strictObject({
+  apiVersion: v.literal('krew.googlecontainertools.github.com/v1alpha2'),
+  kind: v.literal('Plugin'),
+  metadata: v.strictObject({ name: v.literal('gs') }),
+  spec: v.strictObject({
+    version: v.pipe(v.string(), v.regex(/^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/)),
+    homepage: v.pipe(v.string(), v.url()),
+    shortDescription: v.pipe(v.string(), v.minLength(1), v.maxLength(50), v.regex(/[^.]$/)),
+    description: v.pipe(v.string(), v.minLength(1)),
+    platforms: v.pipe(
+      v.array(
+        v.strictObject({
+          selector: v.strictObject({
+            matchLabels: v.strictObject({ os: v.picklist(['linux', 'darwin']), arch: v.picklist(['amd64', 'arm64']) }),
+          }),
+          uri: v.pipe(v.string(), v.regex(/^https:\/\/.*\.tar\.gz$/)),
+          sha256: v.pipe(v.string(), v.regex(/^[a-f0-9]{64}$/)),
+          files: v.pipe(v.array(v.strictObject({ from: v.string(), to: v.literal('.') })), v.minLength(1)),
+          bin: v.literal('kubectl-gs'),
+        }),
+      ),
+      v.minLength(1),
+    ),
+  }),
+});
+
+/** Does what `kubectl krew install --manifest=` does: checks the archive, unpacks the files, runs the program. */
+async function installAsKrew(t: TestContext, archive: string, text: string): Promise<void> {
+  const { spec } = v.parse(pluginSchema, parse(text));
+  assert.equal(spec.version, `v${manifest.version}`);
+  const [platform] = spec.platforms;
+  assert.ok(platform);
+  assert.equal(path.basename(platform.uri), path.basename(archive));
+  assert.ok(platform.uri.includes(`/download/v${manifest.version}/`));
+  assert.equal(
+    platform.sha256,
+    createHash('sha256')
+      .update(await readFile(archive))
+      .digest('hex'),
+  );
+  const folder = await makeTemporaryFolder('krew-');
+  t.after(() => folder.remove());
+  await run('tar', ['-xzf', archive, '-C', folder.path, ...platform.files.map(({ from }) => from)]);
+  const { stdout } = await run(path.join(folder.path, platform.bin), ['--version'], { env: { PATH: '/nowhere' } });
+  assert.equal(stdout, `${manifest.version}\n`);
+}
+
 suite('what a release publishes of kubectl gs', () => {
-  test('is a package with one program, and a file that needs no Node', async () => {
+  test('is a package with one program, and a file that needs no Node', async (t) => {
     const { stdout } = await run(process.execPath, [path.join(root, 'scripts/package-cli.ts')]);
-    const [folder = '', executable = ''] = stdout.trim().split('\n');
+    const [folder = '', executable = '', archive = '', krew = ''] = stdout.trim().split('\n');
 
     const published = JSON.parse(await readFile(path.join(root, folder, 'package.json'), 'utf8'));
     assert.equal(published.version, manifest.version);
@@ -27,5 +80,27 @@ suite('what a release publishes of kubectl gs', () => {
     assert.equal((await run(plugin, ['--version'], { env })).stdout, `${manifest.version}\n`);
     const { stderr } = await run(plugin, ['status', '-n', 'default'], { env });
     assert.match(stderr, /there is no GatewaySync in the namespace default/);
+    await installAsKrew(t, path.join(root, archive), await readFile(path.join(root, krew), 'utf8'));
+  });
+
+  test('has one manifest for Krew, with the archives of all platforms', async (t) => {
+    const folder = await makeTemporaryFolder('archives-');
+    t.after(() => folder.remove());
+    const platforms = ['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64'];
+    for (const platform of platforms) await writeFile(path.join(folder.path, archiveName(platform)), platform);
+    await writeFile(path.join(folder.path, 'kubectl-gs-0.1.0.tgz'), 'the npm package');
+    const { spec } = v.parse(pluginSchema, parse(await krewManifest(folder.path)));
+    assert.deepEqual(
+      spec.platforms.map(({ uri, sha256, selector: { matchLabels } }) => [path.basename(uri), sha256, matchLabels]),
+      [
+        ['darwin', 'arm64'],
+        ['darwin', 'amd64'],
+        ['linux', 'arm64'],
+        ['linux', 'amd64'],
+      ].map(([os, arch], index) => {
+        const platform = platforms[index] as string;
+        return [archiveName(platform), createHash('sha256').update(platform).digest('hex'), { os, arch }];
+      }),
+    );
   });
 });

@@ -123,6 +123,13 @@ suite('kubectl gs status', { concurrency: 4 }, () => {
     }
   });
 
+  test('tells an empty namespace from one that does not exist only to those who may know', async (t) => {
+    const namespace = await createNamespace(t);
+    const viewer = await viewerOf(namespace);
+    const { status, notes } = await runCli(['status', '--kubeconfig', viewer]);
+    assert.deepEqual([status, notes], [0, `there is no GatewaySync in the namespace ${namespace}: -A looks in all\n`]);
+  });
+
   test('says in one line what is wrong with the way to the cluster, and what to do', async (t) => {
     const { viewer } = await arrange(t);
     const folder = await makeTemporaryFolder('cli-');
@@ -138,7 +145,7 @@ suite('kubectl gs status', { concurrency: 4 }, () => {
       await writeFile(file, JSON.stringify({ apiVersion: 'v1', kind: 'Config', ...config }));
       return file;
     };
-    const { url } = await connectCluster();
+    const { url, kubeconfig } = await connectCluster();
     const cases: [string[], status: number, words: RegExp][] = [
       [['status', '--context', 'b', '--kubeconfig', viewer], 3, /there is no context b .*: choose one of testbed$/],
       [
@@ -150,6 +157,11 @@ suite('kubectl gs status', { concurrency: 4 }, () => {
       [['status', '--kubeconfig', `${folder.path}/nothing`], 3, /the kubeconfig cannot be read/],
       [['status', 'nothing', '--kubeconfig', viewer], 1, /there is no GatewaySync nothing in the namespace test-/],
       [['status', '-A', '-n', 'x', '--kubeconfig', viewer], 2, /exclude each other/],
+      [
+        ['status', '-n', 'gatways', '--kubeconfig', kubeconfig],
+        1,
+        /there is no namespace gatways \(context testbed\): kubectl get namespaces lists them$/,
+      ],
     ];
     for (const [line, expected, words] of cases) {
       const { status, output, notes } = await runCli(line);

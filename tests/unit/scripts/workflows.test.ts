@@ -91,6 +91,13 @@ test('a release passes all that a change has to pass, before anything is publish
   );
 });
 
+test('a release has the manifest for Krew, of the archives of all platforms', async () => {
+  const { jobs } = (await readWorkflow('release.yaml')).workflow;
+  const commands = (jobs.release?.steps ?? []).map(({ run = '' }) => run).join('\n');
+  assert.match(commands, /npm run package:cli -- cli\n/);
+  assert.match(commands, /gh release create .* dist\/gs\.yaml .* cli\/\*/);
+});
+
 test('a release builds every program, into the registry that the chart names', async () => {
   const { workflow } = await readWorkflow('images.yaml');
   assert.deepEqual(workflow.jobs.images?.strategy?.matrix.program, PROGRAMS);

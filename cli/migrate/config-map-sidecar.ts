@@ -1,0 +1,79 @@
+import { gatewayFor } from './hooks.ts';
+import type { Container } from './manifest.ts';
+import { cleaned, placeOf } from './pod-paths.ts';
+import { differs, dropped, type Found, type Note, nameFor, readTarget, todo } from './source.ts';
+
+/** A repository that a person names: the one that ConfigMaps are made of. */
+export interface NamedRepository {
+  repo: string;
+  ref: string | undefined;
+  /** Folder of the repository with the files. */
+  folder: string;
+}
+
+/** Whether a container is kiwigrid's k8s-sidecar, by its image. */
+export const isConfigMapSidecar = ({ image = '' }: Container): boolean => /(^|\/)k8s-sidecar(?=[:@]|$)/.test(image);
+
+/**
+ * Reads a container of k8s-sidecar (https://github.com/kiwigrid/k8s-sidecar). It copies ConfigMaps, and does not say
+ * where these come from: only a person can name the repository.
+ */
+export function readConfigMapSidecar(container: Container, named: NamedRepository | undefined): Found {
+  const title = `container ${container.name}`;
+  const stays = (why: string): Found => ({ kind: 'stays', title, why });
+  const variable = (name: string) => (container.env ?? []).find((each) => each.name === name)?.value ?? '';
+  const resource = variable('RESOURCE') || 'configmap';
+  if (resource !== 'configmap') return stays('it copies Secrets, which have no place in a repository');
+  const label = `${variable('LABEL')}${variable('LABEL_VALUE') ? `=${variable('LABEL_VALUE')}` : ''}`;
+  const namespaces = variable('NAMESPACE') ? ` of the namespaces ${variable('NAMESPACE')}` : '';
+  const what = `ConfigMaps with the label ${label}${namespaces}`;
+  if (!named)
+    return stays(
+      `it copies ${what}, and does not say where they come from. If they are made of files in git, name these: --repo URL --ref REF --path FOLDER. If charts or operators make them, leave it as it is`,
+    );
+  const target = readTarget(named.repo, named.ref ?? 'HEAD');
+  if (target.kind !== 'target') return { title, ...target };
+  const folder = variable('FOLDER');
+  const place = folder ? placeOf(container, folder) : undefined;
+  if (!place) return stays(`no volume is mounted at its FOLDER ${folder}`);
+  const notes: Note[] = [
+    ...target.notes,
+    todo(
+      `it copied ${what}: compare what ${cleaned(named.folder) || 'the repository'} holds with them, since only that is delivered now`,
+    ),
+    differs(
+      `a ConfigMap could name another folder by the annotation ${variable('FOLDER_ANNOTATION') || 'k8s-sidecar-target-directory'}, and a key that ends with .url was downloaded: map such files yourself`,
+    ),
+  ];
+  if (variable('SCRIPT'))
+    notes.push(todo(`SCRIPT ${variable('SCRIPT')} has no counterpart: the agent runs no programs`));
+  const url = variable('REQ_URL');
+  const gateway = url ? gatewayFor({ url, method: variable('REQ_METHOD') || 'GET' }, notes) : undefined;
+  const secrets = ['REQ_USERNAME', 'REQ_PASSWORD'].filter((name) => container.env?.some((each) => each.name === name));
+  if (gateway && secrets.length > 0)
+    notes.push(
+      todo(
+        `${secrets.join(' and ')}: put the value of the header Authorization into a Secret, and name it in headersFrom of spec.gateway.reload.requests`,
+      ),
+    );
+  const others = (container.env ?? []).map(({ name }) => name).filter((name) => !READ.has(name));
+  if (others.length > 0) notes.push(dropped(`variables that went with the container: ${others.join(', ')}`));
+  return {
+    kind: 'source',
+    title,
+    name: nameFor(target.repo),
+    git: { repo: target.repo, ref: target.ref },
+    ...(gateway && { gateway }),
+    groupWrite: false,
+    folder: cleaned(named.folder) || '.',
+    place,
+    isOneTime: variable('METHOD') === 'LIST',
+    containers: [container.name],
+    notes,
+  };
+}
+
+const READ = new Set([
+  ...['RESOURCE', 'LABEL', 'LABEL_VALUE', 'NAMESPACE', 'FOLDER', 'FOLDER_ANNOTATION', 'SCRIPT', 'METHOD'],
+  ...['REQ_URL', 'REQ_METHOD', 'REQ_USERNAME', 'REQ_PASSWORD'],
+]);

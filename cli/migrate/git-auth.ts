@@ -1,0 +1,168 @@
+import { parseRepository } from '../../shared/domain/repository.ts';
+import { type GitSyncOptions, textOf } from './git-sync-options.ts';
+import type { Container, PodSpec } from './manifest.ts';
+import { sourceOf } from './pod-paths.ts';
+import { differs, dropped, type Note, nameFor, SECRET_HELP, type Spec, todo } from './source.ts';
+
+type Auth = NonNullable<Spec['git']['auth']>;
+
+/** How git-sync gets in, as far as the operator can do the same. */
+export type AuthResult =
+  | { kind: 'auth'; auth: Auth | undefined; caSecretRef: Spec['git']['caSecretRef']; notes: Note[] }
+  | { kind: 'stays'; why: string };
+
+/** Where a container is, and what it is to reach. */
+export interface Caller {
+  options: GitSyncOptions;
+  container: Container;
+  spec: PodSpec;
+  repo: string;
+}
+
+interface SecretKey {
+  name: string;
+  key: string;
+}
+
+/** Why nothing of a manifest may be printed: a password is in it, and would be in what is printed as well. */
+export function findPassword({ settings }: GitSyncOptions, { env }: Container): string | undefined {
+  const isInline = (name: string) => {
+    const value = textOf(settings, name) ?? '';
+    return name === 'credential' ? /"password"\s*:/.test(value) : value !== '';
+  };
+  const option = ['password', 'github-app-private-key', 'credential'].find(isInline);
+  // Also those that this version of git-sync does not read.
+  const variable = env?.find(
+    ({ name, value }) => /^GIT_?SYNC_.*(PASSWORD|PRIVATE_KEY|CREDENTIAL)$/.test(name) && value,
+  );
+  const where = variable ? `the variable ${variable.name}` : option && settings.get(option)?.by;
+  return where && `${where} holds a password or a key: ${SECRET_HELP}`;
+}
+
+/** Reads the credentials of git-sync: the names of Secrets, and never what is in them. */
+export function readAuth(caller: Caller): AuthResult {
+  const { settings } = caller.options;
+  if (isGiven(settings, 'credential'))
+    return {
+      kind: 'stays',
+      why: '--credential cannot be moved: name the password with --username and --password-file, or as GITSYNC_PASSWORD from a Secret',
+    };
+  const notes: Note[] = [];
+  const auth = readMethod(caller, notes);
+  if (typeof auth === 'string') return { kind: 'stays', why: auth };
+  return { kind: 'auth', auth, caSecretRef: readCa(caller, notes), notes };
+}
+
+function readMethod(caller: Caller, notes: Note[]): Auth | string | undefined {
+  const { options, repo } = caller;
+  const { settings } = options;
+  const transport = parseRepository(repo)?.transport;
+  for (const name of ['askpass-url', 'cookie-file'])
+    if (isGiven(settings, name) && settings.get(name)?.kind === 'value')
+      notes.push(todo(`--${name} has no counterpart: name a token, an SSH key or a GitHub App in spec.git.auth`));
+  if (transport === 'ssh') return { sshKey: readSshKey(caller, notes) };
+  if (isGiven(settings, 'ssh')) notes.push(dropped('--ssh: the repository is not reached by ssh'));
+  const hasApp = GITHUB.some((name) => isGiven(settings, name));
+  const hasToken = isGiven(settings, 'password') || isGiven(settings, 'password-file');
+  if (!hasApp && !hasToken) return undefined;
+  if (!/^https:/i.test(repo)) return 'its repository is at http:// or git://, where the operator sends no credentials';
+  return hasApp ? readApp(caller, notes) : { token: { secretRef: readToken(caller, notes) } };
+}
+
+function readSshKey(caller: Caller, notes: Note[]): NonNullable<Auth['sshKey']> {
+  const { settings } = caller.options;
+  const keyFile = textOf(settings, 'ssh-key-file') || '/etc/git-secret/ssh';
+  const secretRef = secretOf(caller, keyFile, { key: 'ssh-privatekey', what: 'the private key', notes });
+  if (['username', 'password', 'password-file'].some((name) => isGiven(settings, name)))
+    notes.push(dropped('user name and password: the repository is reached by ssh'));
+  if (/^(false|f|0)$/i.test(textOf(settings, 'ssh-known-hosts') ?? '')) {
+    notes.push(todo('host keys are not checked, as before: name the known_hosts in spec.git.auth.sshKey.knownHosts'));
+    return { secretRef, insecureIgnoreHostKey: true };
+  }
+  const hostsFile = textOf(settings, 'ssh-known-hosts-file') || '/etc/git-secret/known_hosts';
+  const what = { key: 'known_hosts', what: 'the known_hosts', notes };
+  return { secretRef, knownHosts: { secretRef: secretOf(caller, hostsFile, what) } };
+}
+
+function readToken(caller: Caller, notes: Note[]): SecretKey {
+  const { settings } = caller.options;
+  const password = settings.get('password');
+  const userName = settings.get('username');
+  if (userName)
+    notes.push(
+      differs(
+        'the operator sends the user name x-access-token (x-token-auth to bitbucket.org), which most hosts accept with any token: if yours does not, put user:token into the Secret',
+      ),
+    );
+  if (password?.kind === 'secret') return { name: password.name, key: password.key };
+  const file = textOf(settings, 'password-file') ?? '';
+  return secretOf(caller, file, { key: 'token', what: 'the token', notes });
+}
+
+const GITHUB = [
+  'github-app-private-key',
+  'github-app-private-key-file',
+  'github-app-application-id',
+  'github-app-client-id',
+  'github-app-installation-id',
+];
+
+function readApp(caller: Caller, notes: Note[]): Auth | string {
+  const { settings } = caller.options;
+  const [appId, installationId] = ['github-app-application-id', 'github-app-installation-id'].map((name) =>
+    Number(textOf(settings, name)),
+  );
+  if (!appId) return 'its GitHub App has no --github-app-application-id, by which alone the operator knows it';
+  if (!installationId) return 'its GitHub App has no --github-app-installation-id in the manifest';
+  const key = settings.get('github-app-private-key');
+  const file = textOf(settings, 'github-app-private-key-file') ?? '';
+  const privateKeySecretRef =
+    key?.kind === 'secret'
+      ? { name: key.name, key: key.key }
+      : secretOf(caller, file, { key: 'private-key', what: 'the private key of the App', notes });
+  const base = textOf(settings, 'github-base-url')?.replace(/\/+$/, '');
+  notes.push(todo('a GitHub App needs the chart value githubApp.enabled of the operator'));
+  const isOther = base !== undefined && base !== '' && base !== 'https://api.github.com';
+  return { githubApp: { appId, installationId, privateKeySecretRef, ...(isOther && { apiBaseURL: base }) } };
+}
+
+/** The Secret that a file comes from, else one that is still to be made. */
+function secretOf(
+  { container, spec, repo }: Caller,
+  file: string,
+  { key, what, notes }: { key: string; what: string; notes: Note[] },
+): SecretKey {
+  const source = sourceOf(container, spec, file);
+  if (source?.kind === 'Secret') return { name: source.name, key: source.key };
+  const name = `${nameFor(repo)}-git`;
+  const where = source ? `in the ConfigMap ${source.name}` : 'in no Secret that the pod mounts';
+  notes.push(
+    todo(
+      `${what} (${file || 'no file is named'}) is ${where}: kubectl create secret generic ${name} --from-file=${key}=FILE, together with what else this names in it`,
+    ),
+  );
+  return { name, key };
+}
+
+/** Variables of git and curl that name CAs. */
+const CA_VARIABLES = ['GIT_SSL_CAINFO', 'SSL_CERT_FILE'];
+
+function readCa(caller: Caller, notes: Note[]): Spec['git']['caSecretRef'] {
+  const { environment } = caller.options;
+  const name = CA_VARIABLES.find((each) => environment.get(each)?.kind === 'value');
+  const setting = environment.get(name ?? '');
+  if (setting?.kind !== 'value') return undefined;
+  if (!/^https:/i.test(caller.repo)) {
+    notes.push(dropped(`${name}: the repository is not reached by https`));
+    return undefined;
+  }
+  return secretOf(caller, setting.value, { key: 'ca.crt', what: 'the CA of the git host', notes });
+}
+
+/** Variables whose meaning is moved. */
+export const READ_VARIABLES: readonly string[] = CA_VARIABLES;
+
+const isGiven = (settings: GitSyncOptions['settings'], name: string): boolean => {
+  const setting = settings.get(name);
+  return setting !== undefined && !(setting.kind === 'value' && /^(|false|f|0)$/i.test(setting.value));
+};

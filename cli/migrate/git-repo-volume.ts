@@ -1,0 +1,44 @@
+import type { Volume } from './manifest.ts';
+import { cleaned } from './pod-paths.ts';
+import { differs, type Found, nameFor, readTarget } from './source.ts';
+
+/** Reads a gitRepo volume: what the kubelet clones into it (https://kubernetes.io/docs/concepts/storage/volumes/#gitrepo). */
+export function readGitRepo({ name: volume, gitRepo }: Volume): Found | undefined {
+  if (!gitRepo) return undefined;
+  const title = `the gitRepo volume ${volume}`;
+  const { repository, revision, directory } = gitRepo;
+  const target = readTarget(repository, (revision || 'HEAD').replace(/^origin\//, ''));
+  if (target.kind !== 'target') return { title, ...target };
+  const path = cleaned(directory || leafOf(repository));
+  if (path.split('/').includes('..')) return { kind: 'stays', title, why: 'its directory holds ..' };
+  const { repo, ref } = target;
+  return {
+    kind: 'source',
+    title,
+    name: nameFor(repo),
+    git: { repo, ref },
+    groupWrite: false,
+    folder: '.',
+    place: { volume, path },
+    isOneTime: true,
+    containers: [],
+    notes: [
+      ...target.notes,
+      differs(
+        'the kubelet cloned with the rights of the node: if the repository is private, name a Secret in spec.git.auth',
+      ),
+      differs(
+        'a submodule was an empty folder: exclude it, or set spec.git.submodules, since the agent refuses it otherwise',
+      ),
+    ],
+  };
+}
+
+/** The folder that git clone makes for a URL: its last part, without .git (git-clone(1)). */
+function leafOf(url: string): string {
+  const path = url
+    .replace(/\/+$/, '')
+    .replace(/\/\.git$/, '')
+    .replace(/\/+$/, '');
+  return (path.split(/[/:]/).at(-1) ?? '').replace(/\.git$/, '');
+}

@@ -1,0 +1,236 @@
+import type { Container } from './manifest.ts';
+
+/** What an option of git-sync is set to. */
+type Setting = { by: string } & (
+  | { kind: 'value'; value: string }
+  /** The value is in a Secret, and nowhere in the manifest. */
+  | { kind: 'secret'; name: string; key: string }
+  /** Nobody can know it from the manifest. */
+  | { kind: 'elsewhere'; where: string }
+);
+
+/** How git-sync is started. */
+export interface GitSyncOptions {
+  /** Major version: options, variables and defaults differ. */
+  version: 3 | 4;
+  isVersionKnown: boolean;
+  settings: Map<string, Setting>;
+  /** Options and variables that git-sync of this version does not have. */
+  unknown: string[];
+  /** Variables for git and ssh themselves, by name. */
+  environment: Map<string, Setting>;
+}
+
+interface Option {
+  /** May come without a value. */
+  isFlag?: true;
+  /** Variables of version 3; left out: GIT_SYNC_ and the name. Null: it has none, or does not know the option. */
+  v3?: readonly string[] | null;
+  /** Variables of version 4, the first wins; left out: GITSYNC_ and GIT_SYNC_ and the name. */
+  v4?: readonly string[] | null;
+}
+
+/** Options by name: those of https://github.com/kubernetes/git-sync in main.go of 3.6 and 4.4. */
+const OPTIONS: Record<string, Option> = {
+  repo: {},
+  ref: { v3: null, v4: ['GITSYNC_REF'] },
+  branch: { v4: ['GIT_SYNC_BRANCH'] },
+  rev: { v4: ['GIT_SYNC_REV'] },
+  depth: {},
+  submodules: {},
+  'sparse-checkout-file': {},
+  root: {},
+  link: { v3: null },
+  dest: { v4: ['GIT_SYNC_DEST'] },
+  'error-file': {},
+  period: { v3: null },
+  wait: { v4: ['GIT_SYNC_WAIT'] },
+  'sync-timeout': { v3: null },
+  timeout: { v4: ['GIT_SYNC_TIMEOUT'] },
+  'one-time': { isFlag: true },
+  'sync-on-signal': { v3: null },
+  'max-failures': { v3: null },
+  'max-sync-failures': { v4: ['GIT_SYNC_MAX_SYNC_FAILURES'] },
+  'touch-file': { v3: null },
+  'add-user': { isFlag: true },
+  'group-write': { isFlag: true, v3: null },
+  'change-permissions': { v3: ['GIT_SYNC_PERMISSIONS'], v4: ['GIT_SYNC_PERMISSIONS'] },
+  'stale-worktree-timeout': { v3: null, v4: ['GITSYNC_STALE_WORKTREE_TIMEOUT'] },
+  'exechook-command': {},
+  'exechook-timeout': {},
+  'exechook-backoff': {},
+  'sync-hook-command': { v3: ['GIT_SYNC_HOOK_COMMAND'], v4: ['GIT_SYNC_HOOK_COMMAND'] },
+  'hooks-async': { isFlag: true, v3: null },
+  'hooks-before-symlink': { isFlag: true, v3: null },
+  'webhook-url': {},
+  'webhook-method': {},
+  'webhook-success-status': {},
+  'webhook-timeout': {},
+  'webhook-backoff': {},
+  username: {},
+  password: {},
+  'password-file': {},
+  credential: { v3: null },
+  ssh: { isFlag: true },
+  'ssh-key-file': {
+    v3: ['GIT_SSH_KEY_FILE'],
+    v4: ['GITSYNC_SSH_KEY_FILE', 'GIT_SYNC_SSH_KEY_FILE', 'GIT_SSH_KEY_FILE'],
+  },
+  'ssh-known-hosts': {
+    isFlag: true,
+    v3: ['GIT_KNOWN_HOSTS'],
+    v4: ['GITSYNC_SSH_KNOWN_HOSTS', 'GIT_SYNC_KNOWN_HOSTS', 'GIT_KNOWN_HOSTS'],
+  },
+  'ssh-known-hosts-file': {
+    v3: ['GIT_SSH_KNOWN_HOSTS_FILE'],
+    v4: ['GITSYNC_SSH_KNOWN_HOSTS_FILE', 'GIT_SYNC_SSH_KNOWN_HOSTS_FILE', 'GIT_SSH_KNOWN_HOSTS_FILE'],
+  },
+  'cookie-file': {
+    isFlag: true,
+    v3: ['GIT_COOKIE_FILE'],
+    v4: ['GITSYNC_COOKIE_FILE', 'GIT_SYNC_COOKIE_FILE', 'GIT_COOKIE_FILE'],
+  },
+  'askpass-url': {
+    v3: ['GIT_ASKPASS_URL'],
+    v4: ['GITSYNC_ASKPASS_URL', 'GIT_SYNC_ASKPASS_URL', 'GIT_ASKPASS_URL'],
+  },
+  'github-base-url': { v3: null, v4: ['GITSYNC_GITHUB_BASE_URL'] },
+  'github-app-private-key': { v3: null, v4: ['GITSYNC_GITHUB_APP_PRIVATE_KEY'] },
+  'github-app-private-key-file': { v3: null, v4: ['GITSYNC_GITHUB_APP_PRIVATE_KEY_FILE'] },
+  'github-app-client-id': { v3: null, v4: ['GITSYNC_GITHUB_APP_CLIENT_ID'] },
+  'github-app-application-id': { v3: null, v4: ['GITSYNC_GITHUB_APP_APPLICATION_ID'] },
+  'github-app-installation-id': { v3: null, v4: ['GITSYNC_GITHUB_APP_INSTALLATION_ID'] },
+  git: {},
+  'git-config': {},
+  'git-gc': {},
+  'http-bind': {},
+  'http-metrics': { isFlag: true },
+  'http-pprof': { isFlag: true },
+  verbose: { v3: null, v4: null },
+  v: { v3: null, v4: null },
+  logtostderr: { isFlag: true, v3: null, v4: null },
+  alsologtostderr: { isFlag: true, v3: null, v4: null },
+};
+
+/** Options that exist though no variable sets them in version 3. */
+const ONLY_FLAGS = new Set(['v', 'logtostderr', 'alsologtostderr']);
+
+function variablesOf(name: string, version: 3 | 4): readonly string[] {
+  const { v3, v4 } = OPTIONS[name] ?? {};
+  const upper = name.toUpperCase().replaceAll('-', '_');
+  if (version === 3) return v3 ?? (v3 === null ? [] : [`GIT_SYNC_${upper}`]);
+  return v4 ?? (v4 === null ? [] : [`GITSYNC_${upper}`, `GIT_SYNC_${upper}`]);
+}
+
+const isOption = (name: string, version: 3 | 4): boolean =>
+  name in OPTIONS && (version === 4 || OPTIONS[name]?.v3 !== null || ONLY_FLAGS.has(name));
+
+/** Also of old images such as git-sync-amd64. */
+const IMAGE = /(?:^|\/)git-sync(?:-[a-z0-9]+)?(?=[:@]|$)/;
+
+/** Whether a container is one of git-sync, by its image. */
+export const isGitSync = ({ image = '' }: Container): boolean => IMAGE.test(image);
+
+/** Reads how git-sync is started: an option on its command line wins over a variable. */
+export function readOptions(container: Container): GitSyncOptions | { kind: 'unreadable'; why: string } {
+  const [, major] = /:v?(\d+)(?:[.\-@]|$)/.exec(container.image ?? '') ?? [];
+  const version = major !== undefined && Number(major) < 4 ? 3 : 4;
+  const environment = environmentOf(container);
+  const words = wordsOf(container, environment);
+  if (typeof words === 'string') return { kind: 'unreadable', why: words };
+  const settings = new Map<string, Setting>();
+  const used = new Set<string>();
+  for (const name of Object.keys(OPTIONS)) {
+    const variables = variablesOf(name, version).filter((each) => isSet(environment.get(each)));
+    for (const variable of variables) used.add(variable);
+    const first = environment.get(variables[0] ?? '');
+    if (first) settings.set(name, first);
+  }
+  const unknown = readWords(words, { version, settings });
+  const others = [...environment].filter(([name]) => !used.has(name));
+  const isOurs = (name: string) => /^GIT_?SYNC_/.test(name);
+  return {
+    version,
+    isVersionKnown: major !== undefined,
+    settings,
+    unknown: [...unknown, ...others.map(([name]) => name).filter(isOurs)],
+    environment: new Map(others.filter(([name]) => !isOurs(name))),
+  };
+}
+
+/** git-sync takes an empty variable for one that is not set. */
+const isSet = (setting: Setting | undefined): boolean =>
+  setting !== undefined && !(setting.kind === 'value' && setting.value === '');
+
+function environmentOf({ env }: Container): Map<string, Setting> {
+  const settings = (env ?? []).map(({ name, value, valueFrom }): [string, Setting] => {
+    const { secretKeyRef, configMapKeyRef } = valueFrom ?? {};
+    const by = `the variable ${name}`;
+    if (secretKeyRef?.name) return [name, { by, kind: 'secret', name: secretKeyRef.name, key: secretKeyRef.key }];
+    const where = configMapKeyRef
+      ? `key ${configMapKeyRef.key} of the ConfigMap ${configMapKeyRef.name}`
+      : 'a field of the pod';
+    if (valueFrom) return [name, { by, kind: 'elsewhere', where }];
+    return [name, { by, kind: 'value', value: value ?? '' }];
+  });
+  return new Map(settings);
+}
+
+/** The words of the command line without the program; a string says why nobody can read it. */
+function wordsOf({ command, args }: Container, environment: ReadonlyMap<string, Setting>): string[] | string {
+  const [program = '', ...rest] = command ?? [];
+  if (/(^|\/)(ba|da|a)?sh$/.test(program)) return 'a shell script starts it';
+  const words: string[] = [];
+  for (const word of [...rest, ...(args ?? [])]) {
+    // The kubelet puts variables in place of $(NAME), and a single dollar in place of two.
+    const missing = [...word.matchAll(/(\$+)\(([^)]+)\)/g)].find(
+      ([, dollars = '', name = '']) => dollars.length % 2 === 1 && environment.get(name)?.kind !== 'value',
+    );
+    if (missing) return `its arguments hold ${missing[0]}, whose value is not in the manifest`;
+    words.push(word.replace(/\$\$|\$\(([^)]+)\)/g, (found, name?: string) => expand(found, name, environment)));
+  }
+  return words;
+}
+
+function expand(found: string, name: string | undefined, environment: ReadonlyMap<string, Setting>): string {
+  if (name === undefined) return '$';
+  const setting = environment.get(name);
+  return setting?.kind === 'value' ? setting.value : found;
+}
+
+/** Version 3 takes options with one hyphen as well. */
+const WORD = { 3: /^--?([a-z_][\w-]*)(?:=([\s\S]*))?$/, 4: /^(?:--([a-z][\w-]*)|-(v))(?:=?([\s\S]*))?$/ };
+
+function readWords(
+  words: readonly string[],
+  { version, settings }: { version: 3 | 4; settings: Map<string, Setting> },
+): string[] {
+  const unknown: string[] = [];
+  for (let index = 0; index < words.length; index++) {
+    const word = words[index] ?? '';
+    const parts = WORD[version].exec(word);
+    const name = parts?.[1] ?? (version === 4 ? parts?.[2] : undefined);
+    let value = (version === 4 ? parts?.[3] : parts?.[2]) || undefined;
+    if (name === undefined || !isOption(name, version)) {
+      // What follows may be a secret.
+      unknown.push(name === undefined ? 'a word that is no option' : `--${name}`);
+      continue;
+    }
+    if (value === undefined && !word.includes('=')) value = OPTIONS[name]?.isFlag ? 'true' : words[++index];
+    settings.set(name, { by: `--${name}`, kind: 'value', value: value ?? '' });
+  }
+  return unknown;
+}
+
+/** The value of an option as far as the manifest has it. */
+export function textOf(settings: GitSyncOptions['settings'], name: string): string | undefined {
+  const setting = settings.get(name);
+  return setting?.kind === 'value' ? setting.value : undefined;
+}
+
+/** Where the images of git-sync work if nothing says so. */
+const ROOTS = { 3: '/tmp/git', 4: '/git' };
+
+/** A path as git-sync takes it: relative to its root, or of the container. */
+export const pathFromRoot = ({ version, settings }: GitSyncOptions, file: string): string =>
+  file.startsWith('/') ? file : `${textOf(settings, 'root') || ROOTS[version]}/${file}`;

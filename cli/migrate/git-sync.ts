@@ -1,0 +1,199 @@
+import { formatDuration, parseDuration } from '../../shared/domain/duration.ts';
+import { findPassword, READ_VARIABLES, readAuth } from './git-auth.ts';
+import { type GitSyncOptions, pathFromRoot, readOptions, textOf } from './git-sync-options.ts';
+import { readReload } from './hooks.ts';
+import type { Container, PodSpec } from './manifest.ts';
+import { placeOf } from './pod-paths.ts';
+import { differs, dropped, type Found, type Note, nameFor, readTarget, todo } from './source.ts';
+
+/** Bounds of spec.polling.interval and spec.git.timeout, in milliseconds. */
+const [SHORTEST_MS, LONGEST_MS] = [5_000, 86_400_000];
+
+/** Reads a container of git-sync: what it brings into which volume, and what of it the operator has no counterpart for. */
+export function readGitSync(container: Container, spec: PodSpec): Found {
+  const title = `container ${container.name}`;
+  const stays = (why: string): Found => ({ kind: 'stays', title, why });
+  const options = readOptions(container);
+  if ('kind' in options) return stays(options.why);
+  const password = findPassword(options, container);
+  if (password) return { kind: 'refused', title, why: password };
+  const { settings } = options;
+  const elsewhere = [...settings].find(
+    ([name, setting]) => setting.kind === 'elsewhere' || (setting.kind === 'secret' && !SECRETS.includes(name)),
+  );
+  if (elsewhere) return stays(`${elsewhere[1].by} gets its value from elsewhere: write it into the manifest`);
+  const url = textOf(settings, 'repo');
+  if (!url) return stays('its --repo is not in the manifest');
+  const target = readTarget(url, refOf(options));
+  if (target.kind !== 'target') return { title, ...target };
+  const { repo, ref } = target;
+  const auth = readAuth({ options, container, spec, repo });
+  if (auth.kind !== 'auth') return { title, ...auth };
+  const place = placeOf(container, linkOf(options, url));
+  if (!place) return stays(`no volume is mounted at ${linkOf(options, url)}, where it puts its link`);
+  const notes: Note[] = [...target.notes, ...auth.notes];
+  const submodules = readSubmodules(options, notes);
+  const timeout = readTimeout(options, notes);
+  const interval = readPeriod(options, notes);
+  const reload = readReload({ options, container, place }, notes);
+  notes.push(...restOf(options, container));
+  return {
+    kind: 'source',
+    title,
+    name: nameFor(repo),
+    git: {
+      ...{ repo, ref },
+      ...(auth.auth && { auth: auth.auth }),
+      ...(auth.caSecretRef && { caSecretRef: auth.caSecretRef }),
+      ...(submodules && { submodules }),
+      ...(timeout && { timeout }),
+    },
+    ...(interval && { polling: { interval } }),
+    ...(reload && { gateway: reload }),
+    groupWrite: isOn(settings, 'group-write'),
+    folder: '.',
+    place,
+    isOneTime: isOn(settings, 'one-time'),
+    containers: [container.name],
+    notes,
+  };
+}
+
+/** Options whose value may come from a Secret. */
+const SECRETS = ['username', 'password', 'github-app-private-key'];
+
+const isOn = (settings: GitSyncOptions['settings'], name: string): boolean =>
+  /^(true|t|1)$/i.test(textOf(settings, name) ?? '');
+
+function refOf({ version, settings }: GitSyncOptions): string {
+  const [ref, branch, rev] = ['ref', 'branch', 'rev'].map((name) => textOf(settings, name));
+  if (rev && rev !== 'HEAD') return rev;
+  return branch || ref || (version === 3 ? 'master' : 'HEAD');
+}
+
+/** The link that applications read through: a path of the container. */
+function linkOf(options: GitSyncOptions, url: string): string {
+  const [link, dest] = ['link', 'dest'].map((name) => textOf(options.settings, name));
+  return pathFromRoot(
+    options,
+    dest ||
+      link ||
+      url
+        .replace(/^\/+|\/+$/g, '')
+        .split('/')
+        .at(-1) ||
+      '',
+  );
+}
+
+function readSubmodules({ settings }: GitSyncOptions, notes: Note[]): boolean {
+  const mode = textOf(settings, 'submodules') || 'recursive';
+  if (mode === 'shallow') notes.push(differs('--submodules=shallow: submodules of submodules are fetched as well'));
+  if (mode === 'off')
+    notes.push(
+      differs('--submodules=off left an empty folder for a submodule: exclude it, since the agent refuses it'),
+    );
+  return mode !== 'off';
+}
+
+function readPeriod({ version, settings }: GitSyncOptions, notes: Note[]): string | undefined {
+  const seconds = Number(textOf(settings, 'wait') || Number.NaN);
+  const period = textOf(settings, 'period');
+  const ms = seconds > 0 || (version === 3 && seconds === 0) ? seconds * 1000 : parseDuration(period ?? '');
+  if (ms === undefined) {
+    const usual = version === 3 ? '1 s' : '10 s';
+    const given = period || textOf(settings, 'wait');
+    if (given) notes.push(differs(`how often it asks (${given}) cannot be read: the operator asks each 60 s`));
+    else if (!isOn(settings, 'one-time'))
+      notes.push(
+        differs(
+          `git-sync asked each ${usual} by default, and the operator each 60 s: set up a webhook, or spec.polling.interval`,
+        ),
+      );
+    return undefined;
+  }
+  const bounded = Math.min(Math.max(ms, SHORTEST_MS), LONGEST_MS);
+  if (bounded !== ms) notes.push(differs(`it asked each ${formatDuration(ms)}; spec.polling.interval is 5s to 24h`));
+  return shortOf(bounded);
+}
+
+function readTimeout({ settings }: GitSyncOptions, notes: Note[]): string | undefined {
+  const seconds = Number(textOf(settings, 'timeout') || Number.NaN);
+  const text = textOf(settings, 'sync-timeout');
+  const ms = seconds > 0 ? seconds * 1000 : parseDuration(text ?? '');
+  if (ms === undefined) {
+    const given = text || textOf(settings, 'timeout');
+    if (given) notes.push(dropped(`the time for a sync (${given}): spec.git.timeout is an hour by default`));
+    return undefined;
+  }
+  const bounded = Math.min(Math.max(ms, SHORTEST_MS), LONGEST_MS);
+  if (bounded !== ms) notes.push(differs(`a sync had ${formatDuration(ms)}; spec.git.timeout is 5s to 24h`));
+  return shortOf(bounded);
+}
+
+/** A Go duration without what is zero in it. */
+const shortOf = (ms: number): string => formatDuration(ms).replace(/(?<=\D)0s$|(?<=h)0m/g, '');
+
+/** What is said of an option that is set; of what is not here, something else speaks. */
+const REST: Record<string, (value: string) => Note> = {
+  depth: () => dropped('--depth: the agent fetches one commit, and the volume has no history'),
+  'sparse-checkout-file': (file) =>
+    todo(
+      `--sparse-checkout-file ${file}: the whole repository is mapped now; map the folders that it names, or exclude others in spec.sync`,
+    ),
+  'error-file': (file) => dropped(`--error-file ${file}: errors are in the SyncReport and in the status`),
+  'sync-on-signal': (signal) => dropped(`--sync-on-signal ${signal}: kubectl gs sync, or a webhook, asks for a sync`),
+  'max-failures': (count) => dropped(maxFailuresText('max-failures', count)),
+  'max-sync-failures': (count) => dropped(maxFailuresText('max-sync-failures', count)),
+  'add-user': () => dropped('--add-user: the agent needs no entry in /etc/passwd'),
+  'change-permissions': (mode) =>
+    todo(`--change-permissions ${mode}: files have 0644 or 0755, with groupWrite 0664 or 0775`),
+  'stale-worktree-timeout': () => dropped('--stale-worktree-timeout: there are no worktrees'),
+  git: () => dropped('--git: the agent brings its own'),
+  'git-config': () => todo('--git-config has no counterpart: look whether the repository needs what it set'),
+  'git-gc': () => dropped('--git-gc: the agent keeps its clone small itself'),
+  'http-bind': () =>
+    dropped('--http-bind: the agent serves /healthz on its port sync-health, and metrics on sync-metrics'),
+  'http-metrics': () => dropped('--http-metrics: the metrics of the agent have other names'),
+  'http-pprof': () => dropped('--http-pprof has no counterpart'),
+};
+
+const maxFailuresText = (name: string, count: string): string =>
+  `--${name} ${count}: the agent tries again for ever; maxFailures in spec.sync takes the pod out of service instead`;
+
+/** Parts of a container that go with it. */
+const OWN_PARTS = [
+  'resources',
+  'securityContext',
+  'livenessProbe',
+  'readinessProbe',
+  'startupProbe',
+  'ports',
+  'lifecycle',
+];
+
+function restOf(
+  { version, isVersionKnown, settings, unknown, environment }: GitSyncOptions,
+  container: Container,
+): Note[] {
+  const notes = [...settings].flatMap(([name, setting]) => {
+    const value = setting.kind === 'value' ? setting.value : '';
+    // Nothing is said of a flag that is off, or of an option that is empty.
+    return /^(|false|f|0)$/i.test(value) && !/failures|depth/.test(name) ? [] : (REST[name]?.(value) ?? []);
+  });
+  if (!isVersionKnown) notes.push(todo(`its image says no version: it was read as git-sync v${version}`));
+  if (unknown.length > 0)
+    notes.push(dropped(`git-sync v${version} does not have these, so they meant nothing: ${unknown.join(', ')}`));
+  const proxies = [...environment.keys()].filter((name) => /^(https?|no)_proxy$/i.test(name));
+  if (proxies.length > 0)
+    notes.push(todo(`${proxies.join(', ')}: agents get the proxy of the operator, by the chart value extraEnv`));
+  const others = [...environment.keys()].filter((name) => !proxies.includes(name) && !READ_VARIABLES.includes(name));
+  if (others.length > 0) notes.push(dropped(`variables that went with the container: ${others.join(', ')}`));
+  if (container.envFrom?.length) notes.push(todo('envFrom: see whether it set options of git-sync'));
+  const parts = OWN_PARTS.filter((part) => container[part]);
+  if (parts.length > 0)
+    notes.push(
+      dropped(`${parts.join(', ')} of the container: the sidecar has its own; spec.agent.resources sets its resources`),
+    );
+  return notes;
+}

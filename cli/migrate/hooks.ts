@@ -1,0 +1,91 @@
+import { formatDuration, parseDuration } from '../../shared/domain/duration.ts';
+import { type GitSyncOptions, pathFromRoot, textOf } from './git-sync-options.ts';
+import type { Container } from './manifest.ts';
+import { type Place, placeOf } from './pod-paths.ts';
+import { differs, dropped, type Note, type Spec, todo } from './source.ts';
+
+type Gateway = NonNullable<Spec['gateway']>;
+type Request = NonNullable<NonNullable<Gateway['reload']>['requests']>[number];
+
+/** A call of the application after a change, as a tool was told it. */
+export interface Call {
+  url: string;
+  method: string;
+  /** A status; undefined is any success. */
+  expectStatus?: number | undefined;
+  timeoutMs?: number | undefined;
+}
+
+/** Reads how git-sync lets others know that files changed. Paths of files are those of the volume. */
+export function readReload(
+  from: { options: GitSyncOptions; container: Container; place: Place },
+  notes: Note[],
+): Gateway | undefined {
+  const { settings } = from.options;
+  const command = textOf(settings, 'exechook-command') || textOf(settings, 'sync-hook-command');
+  if (command)
+    notes.push(
+      todo(
+        `--exechook-command ${command} has no counterpart: the agent runs no programs. Let the application watch spec.gateway.reload.touchFile, or call it by spec.gateway.reload.requests`,
+      ),
+    );
+  const url = textOf(settings, 'webhook-url');
+  const status = Number(textOf(settings, 'webhook-success-status') || 200);
+  const call = url && {
+    url,
+    method: textOf(settings, 'webhook-method') || 'POST',
+    expectStatus: status >= 100 && status < 600 ? status : undefined,
+    timeoutMs: parseDuration(textOf(settings, 'webhook-timeout') ?? ''),
+  };
+  const gateway = call ? gatewayFor(call, notes) : undefined;
+  if (gateway && textOf(settings, 'webhook-backoff'))
+    notes.push(dropped('--webhook-backoff: the agent tries again at times of its own'));
+  if (gateway) notes.push(differs('the call has no header Gitsync-Hash'));
+  if (gateway && !(status >= 100 && status < 600))
+    notes.push(differs('any answer to the call was fine, and now any 2xx is'));
+  const touched = textOf(settings, 'touch-file');
+  const touchFile = touched ? touchFileOf(touched, from, notes) : undefined;
+  if (!gateway && !touchFile) return undefined;
+  return { ...gateway, reload: { ...gateway?.reload, ...(touchFile && { touchFile }) } };
+}
+
+function touchFileOf(
+  file: string,
+  { options, container, place }: { options: GitSyncOptions; container: Container; place: Place },
+  notes: Note[],
+): string | undefined {
+  const touched = placeOf(container, pathFromRoot(options, file));
+  if (touched?.volume === place.volume) {
+    notes.push(differs(`--touch-file ${file} now holds the commit and the time`));
+    return touched.path;
+  }
+  notes.push(todo(`--touch-file ${file} is not on the volume of the files: spec.gateway.reload.touchFile has to be`));
+  return undefined;
+}
+
+/** What the agent can do instead of a call: one to the same pod. Undefined, and a note, where that is not possible. */
+export function gatewayFor({ url, method, expectStatus, timeoutMs }: Call, notes: Note[]): Gateway | undefined {
+  const no = (why: string) => {
+    notes.push(todo(`the call of ${placeOfUrl(url)} after a change has no counterpart: ${why}`));
+    return undefined;
+  };
+  if (!URL.canParse(url)) return no('it is no URL');
+  const { protocol, hostname, port, pathname, search, username } = new URL(url);
+  if (!['localhost', '127.0.0.1', '[::1]'].includes(hostname)) return no('the agent calls its own pod only');
+  const name = method.toUpperCase();
+  if (!['GET', 'POST', 'PUT'].includes(name)) return no(`the method is ${name}, and not GET, POST or PUT`);
+  if (username)
+    notes.push(todo('the call had a user and a password: name a Secret in headersFrom of spec.gateway.reload'));
+  const tls = protocol === 'https:';
+  const timeout = timeoutMs && formatDuration(Math.min(Math.max(timeoutMs, 1000), 300_000));
+  const request: Request = {
+    method: name as NonNullable<Request['method']>,
+    path: `${pathname.replace(/^\/+/, '/')}${search}`,
+    ...(expectStatus && { expectStatus }),
+    ...(timeout && { timeout }),
+  };
+  return { port: Number(port || (tls ? 443 : 80)), ...(tls && { tls }), reload: { requests: [request] } };
+}
+
+/** Without path and user: chat tools have secrets there. */
+const placeOfUrl = (url: string): string => (URL.canParse(url) ? new URL(url).host : 'a webhook');

@@ -1,0 +1,239 @@
+import path from 'node:path/posix';
+import { BOUNDS } from '../../shared/api/bounds.ts';
+import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
+import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
+import { isAgentPath } from '../../shared/domain/relative-path.ts';
+import { isConfigMapSidecar, type NamedRepository, readConfigMapSidecar } from './config-map-sidecar.ts';
+import { readGitRepo } from './git-repo-volume.ts';
+import { readGitSync } from './git-sync.ts';
+import { isGitSync } from './git-sync-options.ts';
+import type { Container, Pod, PodSpec } from './manifest.ts';
+import { cleaned, dataRootOf, isInside } from './pod-paths.ts';
+import { differs, dropped, type Found, type Note, type Source, type Spec, todo } from './source.ts';
+
+/** A pod with the operator in the place of what it had. */
+export interface MovedPod {
+  kind: 'moved';
+  /** Name that its GatewaySync may have. */
+  name: string;
+  spec: Spec;
+  /** The pod for a GatewaySync of that name. */
+  podFor(name: string): Pod;
+  notes: Note[];
+  /** What stays as it is, and why. */
+  stays: string[];
+}
+
+export type PodResult = MovedPod | { kind: 'refused'; why: string } | { kind: 'unmoved'; stays: string[] };
+
+/** Moves what brings files of git into a pod: one repository on one volume, since a pod has one sidecar. */
+export function migratePod(pod: Pod, named: NamedRepository | undefined): PodResult {
+  const found = findAll(pod.spec, named);
+  const refused = found.find((each) => each.kind === 'refused');
+  if (refused) return { kind: 'refused', why: `${refused.title}: ${refused.why}` };
+  const stays = found.flatMap((each) => (each.kind === 'stays' ? [`${each.title} stays as it is: ${each.why}`] : []));
+  const sources = found.filter((each) => each.kind === 'source');
+  const chosen = sources.find(({ isOneTime }) => !isOneTime) ?? sources[0];
+  if (!chosen) return { kind: 'unmoved', stays };
+  const same = sources.filter((each) => each !== chosen && isSame(each, chosen));
+  const others = sources.filter((each) => each !== chosen && !same.includes(each));
+  stays.push(...others.map((each) => `${each.title} stays as it is: the sidecar has one repository and one volume`));
+  const gone = new Set([chosen, ...same].flatMap(({ containers }) => containers));
+  const next = rebuild(pod, chosen, gone);
+  const fit = fitInto(next.spec, chosen);
+  if (fit.kind === 'none') return { kind: 'unmoved', stays: [...stays, `${chosen.title} stays as it is: ${fit.why}`] };
+  const notes = [
+    ...sameNotes(same),
+    ...pathNotes(chosen, next.spec),
+    ...chosen.notes,
+    ...timeNotes(chosen, same),
+    ...podNotes({ pod, chosen, root: fit.container, next }),
+  ];
+  const podFor = (name: string): Pod => annotate(next, name, chosen.place.volume);
+  return { kind: 'moved', name: chosen.name, spec: specFor(chosen, fit.mapping, fit.root), podFor, notes, stays };
+}
+
+interface Mapping {
+  source: string;
+  destination: string;
+}
+
+type Fit = { kind: 'fit'; mapping: Mapping; container: Container; root: string } | { kind: 'none'; why: string };
+
+/** The mapping by which every container that stays finds the files where they were. */
+function fitInto({ containers }: PodSpec, source: Source): Fit {
+  const { place } = source;
+  const root = dataRootOf(containers, place.volume);
+  if (root.kind === 'none') return root;
+  const mapping = mappingFor(source, root.path);
+  const blind = blindContainers(source, root.path, containers);
+  if (!mapping || blind.length > 0) {
+    const who = blind.length > 0 ? `container ${blind.join(', ')}` : 'it';
+    const why = `the sidecar sees the part of volume ${place.volume} that container ${root.container.name} mounts, and there ${who} would not find all files: mount the whole volume`;
+    return { kind: 'none', why };
+  }
+  const wrong = Object.values(mapping).find((each) => each.length > BOUNDS.text || UNUSUAL.test(each));
+  if (wrong !== undefined || isAgentPath(mapping.destination))
+    return {
+      kind: 'none',
+      why: 'a mapping cannot have its path: it is long, or has braces or other signs in it, or is that of the agent',
+    };
+  return { kind: 'fit', mapping, container: root.container, root: root.path };
+}
+
+/** What a mapping takes for a template, or refuses. */
+const UNUSUAL = /\{\{|[\p{Cc}\\]|(^|\/)\.\.(\/|$)/u;
+
+function findAll(spec: PodSpec, named: NamedRepository | undefined): Found[] {
+  const containers = [...(spec.initContainers ?? []), ...spec.containers];
+  return [
+    ...containers.filter(isGitSync).map((container) => readGitSync(container, spec)),
+    ...(spec.volumes ?? []).flatMap((volume) => readGitRepo(volume) ?? []),
+    ...containers.filter(isConfigMapSidecar).map((container) => readConfigMapSidecar(container, named)),
+  ];
+}
+
+const isSame = (one: Source, other: Source): boolean =>
+  JSON.stringify([one.git.repo, one.git.ref, one.place, one.folder]) ===
+  JSON.stringify([other.git.repo, other.git.ref, other.place, other.folder]);
+
+/** From a folder of the repository to one of the part of the volume that the sidecar sees. */
+function mappingFor({ place, folder }: Source, root: string): Mapping | undefined {
+  if (isInside(root, place.path))
+    return { source: folder, destination: path.relative(`/${root}`, `/${place.path}`) || '.' };
+  // The application sees a part of what is brought.
+  if (!isInside(place.path, root)) return undefined;
+  return { source: cleaned(path.join(folder, path.relative(`/${place.path}`, `/${root}`))) || '.', destination: '.' };
+}
+
+/** Containers that see more of the files than the part of the volume which the sidecar has. */
+function blindContainers({ place }: Source, root: string, containers: readonly Container[]): string[] {
+  if (isInside(root, place.path)) return [];
+  const isBlind = ({ name, subPath = '' }: { name: string; subPath?: string | undefined }) =>
+    name === place.volume &&
+    !isInside(root, subPath) &&
+    (isInside(place.path, subPath) || isInside(subPath, place.path));
+  return containers.filter(({ volumeMounts }) => volumeMounts?.some(isBlind)).map(({ name }) => name);
+}
+
+function specFor(source: Source, mapping: Mapping, root: string): Spec {
+  const { git, polling, gateway, groupWrite } = source;
+  const touchFile = gateway?.reload?.touchFile;
+  const reload = { ...gateway?.reload, ...(touchFile && { touchFile: path.relative(`/${root}`, `/${touchFile}`) }) };
+  return {
+    git,
+    ...(polling && { polling }),
+    sync: { ...(groupWrite && { defaults: { groupWrite } }), profiles: { default: { mappings: [mapping] } } },
+    ...(gateway && { gateway: { ...gateway, reload } }),
+  };
+}
+
+/** The pod without the containers that go, and without the volumes that nobody mounts then. */
+function rebuild(pod: Pod, { place }: Source, gone: ReadonlySet<string>): Pod {
+  const stay = ({ name }: Container) => !gone.has(name);
+  const spec = { ...pod.spec, containers: pod.spec.containers.filter(stay) };
+  const init = pod.spec.initContainers?.filter(stay);
+  if (init?.length) spec.initContainers = init;
+  else delete spec.initContainers;
+  const before = mountedBy([...(pod.spec.initContainers ?? []), ...pod.spec.containers]);
+  const after = mountedBy([...(spec.initContainers ?? []), ...spec.containers]);
+  const volumes = (pod.spec.volumes ?? [])
+    .filter(({ name }) => after.has(name) || !before.has(name))
+    .map((volume) => (volume.name === place.volume && volume.gitRepo ? { name: volume.name, emptyDir: {} } : volume));
+  if (volumes.length > 0) spec.volumes = volumes;
+  else delete spec.volumes;
+  return { ...pod, spec };
+}
+
+const mountedBy = (containers: readonly Container[]): Set<string> =>
+  new Set(containers.flatMap(({ volumeMounts }) => (volumeMounts ?? []).map(({ name }) => name)));
+
+function annotate(pod: Pod, name: string, volume: string): Pod {
+  const annotations = {
+    ...pod.metadata?.annotations,
+    [POD_ANNOTATIONS.inject]: 'true',
+    [POD_ANNOTATIONS.crName]: name,
+    [POD_ANNOTATIONS.dataVolume]: volume,
+  };
+  const { apiVersion, kind, metadata, ...rest } = pod;
+  const head = { ...(apiVersion !== undefined && { apiVersion }), ...(kind !== undefined && { kind }) };
+  return { ...head, metadata: { ...metadata, annotations }, ...rest };
+}
+
+function sameNotes(same: readonly Source[]): Note[] {
+  return same.map(({ title }) =>
+    dropped(`${title}: it brought the same files, and the sidecar brings them before the containers start`),
+  );
+}
+
+/** Where the applications find the files: nothing must change for them. */
+function pathNotes({ place }: Source, { containers }: PodSpec): Note[] {
+  const seen = containers.flatMap(({ name, volumeMounts }) =>
+    (volumeMounts ?? []).flatMap(({ name: volume, mountPath, subPath = '', subPathExpr }) => {
+      if (volume !== place.volume || subPathExpr) return [];
+      if (isInside(place.path, subPath)) return [`container ${name} at ${mountPath}`];
+      return isInside(subPath, place.path)
+        ? [`container ${name} at ${path.join(mountPath, path.relative(`/${subPath}`, `/${place.path}`))}`]
+        : [];
+    }),
+  );
+  return [{ kind: 'same', text: `the files are where they were: ${seen.join(', ')}` }];
+}
+
+function timeNotes({ isOneTime, git, title }: Source, same: readonly Source[]): Note[] {
+  if (!isOneTime || isCommitHash(git.ref) || same.some((each) => !each.isOneTime)) return [];
+  return [
+    differs(
+      `${title} brought the files once, and the operator goes on following ${git.ref}: to keep one state, put a commit in full into spec.git.ref`,
+    ),
+  ];
+}
+
+interface Change {
+  pod: Pod;
+  chosen: Source;
+  /** The container whose user the sidecar runs as. */
+  root: Container;
+  next: Pod;
+}
+
+function podNotes({ pod, chosen, root, next }: Change): Note[] {
+  const { volume } = chosen.place;
+  const notes: Note[] = [];
+  const user = root.securityContext?.runAsUser ?? pod.spec.securityContext?.runAsUser;
+  if (user === 0)
+    notes.push(
+      todo(
+        `container ${root.name} runs as user 0, as which the sidecar is refused: set securityContext.runAsUser to another user`,
+      ),
+    );
+  const early = (next.spec.initContainers ?? [])
+    .filter((each) => mountedBy([each]).has(volume))
+    .map(({ name }) => name);
+  if (early.length > 0)
+    notes.push(
+      todo(
+        `init container ${early.join(', ')} mounts volume ${volume}: init containers of the pod run before the first sync, and find no files there`,
+      ),
+    );
+  const left = [...(next.spec.initContainers ?? []), ...next.spec.containers].filter(
+    (each) => isGitSync(each) && mountedBy([each]).has(volume),
+  );
+  if (left.length > 0)
+    notes.push(
+      todo(
+        `container ${left.map(({ name }) => name).join(', ')} stays, and writes to volume ${volume} as well: remove it if it brings the same files`,
+      ),
+    );
+  const kept = (pod.spec.volumes ?? []).find(({ name }) => name === volume);
+  if (chosen.containers.length > 0 && !(kept && ('emptyDir' in kept || 'ephemeral' in kept)))
+    notes.push(
+      todo(
+        `volume ${volume} outlives the pod: remove the link ${chosen.place.path} and the worktrees of git-sync from it once, since the agent replaces no link by a folder`,
+      ),
+    );
+  const volumes = new Set((next.spec.volumes ?? []).map(({ name }) => name));
+  const unused = (pod.spec.volumes ?? []).map(({ name }) => name).filter((name) => !volumes.has(name));
+  if (unused.length > 0) notes.push(dropped(`volumes that nothing else mounts: ${unused.join(', ')}`));
+  return notes;
+}

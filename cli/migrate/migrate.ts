@@ -1,0 +1,84 @@
+import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
+import type { NamedRepository } from './config-map-sidecar.ts';
+import { type KubernetesObject, readManifest, type Workload } from './manifest.ts';
+import { type MovedPod, migratePod } from './migrate-pod.ts';
+import type { Note, Spec } from './source.ts';
+
+/** An object to apply, and what to know about it. */
+export interface Document {
+  notes: string[];
+  object: KubernetesObject;
+}
+
+/** What a manifest becomes. */
+interface Migration {
+  /** GatewaySyncs first, since a pod is refused whose GatewaySync does not exist. */
+  documents: Document[];
+  /** Lines for a person: what stays as it is, and why. */
+  stays: string[];
+  /** Objects that the manifest holds as well, and that are not printed again. */
+  untouched: string[];
+}
+
+export type MigrationResult = ({ kind: 'migration' } & Migration) | { kind: 'refused'; why: string };
+
+/** Makes GatewaySyncs of all pods of a manifest that get files from git, and the pods that go with them. */
+export function migrate(documents: readonly unknown[], named?: NamedRepository): MigrationResult {
+  const { workloads, others, problems } = readManifest(documents);
+  const names = new Names();
+  const moved: Document[] = [];
+  const stays = [...problems];
+  const untouched = [...others];
+  for (const workload of workloads) {
+    const address = `${workload.kind} ${workload.name}`;
+    const result = migratePod(workload.pod, named);
+    if (result.kind === 'refused') return { kind: 'refused', why: `${address}: ${result.why}` };
+    stays.push(...result.stays.map((text) => `${address}: ${text}`));
+    if (result.kind === 'unmoved') {
+      untouched.push(address);
+      continue;
+    }
+    moved.push(documentOf(workload, result, names.nameOf(workload, result)));
+  }
+  return { kind: 'migration', documents: [...names.documents(), ...moved], stays, untouched };
+}
+
+function documentOf(workload: Workload, { podFor, notes }: MovedPod, name: string): Document {
+  const address = `${workload.kind} ${workload.name}`;
+  return {
+    notes: [`${address} gets its files by the GatewaySync ${name}`, ...notes.map(lineOf)],
+    object: workload.withPod(podFor(name)),
+  };
+}
+
+const WORDS: Record<Note['kind'], string> = { todo: 'TODO', same: 'same', differs: 'differs', dropped: 'dropped' };
+
+const lineOf = ({ kind, text }: Note): string => `${WORDS[kind]}: ${text}`;
+
+/** Gives GatewaySyncs their names: pods of a namespace that want the same share one. */
+class Names {
+  readonly #given: { namespace: string | undefined; name: string; spec: Spec }[] = [];
+
+  nameOf({ namespace }: Workload, { name: wanted, spec }: MovedPod): string {
+    const inNamespace = this.#given.filter((each) => each.namespace === namespace);
+    const same = inNamespace.find((each) => JSON.stringify(each.spec) === JSON.stringify(spec));
+    if (same) return same.name;
+    const taken = new Set(inNamespace.map(({ name }) => name));
+    let name = wanted;
+    for (let number = 2; taken.has(name); number++) name = `${wanted}-${number}`;
+    this.#given.push({ namespace, name, spec });
+    return name;
+  }
+
+  documents(): Document[] {
+    return this.#given.map(({ namespace, name, spec }) => ({
+      notes: [],
+      object: {
+        apiVersion: API_VERSION,
+        kind: GATEWAY_SYNC.kind,
+        metadata: { name, ...(namespace !== undefined && { namespace }) },
+        spec,
+      },
+    }));
+  }
+}

@@ -1,0 +1,12 @@
+const label = '[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?';
+const labelPattern = new RegExp(`^${label}$`);
+const namePattern = new RegExp(`^${label}(?:\\.${label})*$`);
+
+/**
+ * Whether a namespace of that name can exist: a DNS label (RFC 1123).
+ * https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
+ */
+export const isNamespaceName = (text: string): boolean => labelPattern.test(text);
+
+/** Whether an object of that name can exist: a DNS subdomain (RFC 1123). Others are no parts of a path, such as `..`. */
+export const isObjectName = (text: string): boolean => text.length <= 253 && namePattern.test(text);

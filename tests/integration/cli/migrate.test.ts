@@ -1,0 +1,347 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, realpath, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import * as v from 'valibot';
+import { parseAllDocuments, stringify } from 'yaml';
+import { admittedPodSchema } from '../../../controller/injection/admitted-pod.ts';
+import { injectSidecar } from '../../../controller/injection/inject-sidecar.ts';
+import { projectSpec } from '../../../controller/watch/observed-gateway-sync.ts';
+import type { GitRepository } from '../../../scripts/testbed/git-repository.ts';
+import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { gatewaySyncSpecSchema } from '../../../shared/api/gateway-sync.ts';
+import { createNamespace, kubectl } from '../../support/cluster.ts';
+import { runCli } from '../../support/run-cli.ts';
+import { createGatewayPod } from '../agent/support/gateway-pod.ts';
+import { gitRepoVolume, gitSyncV3, gitSyncV4 } from './other-tools.ts';
+
+interface Mount {
+  name: string;
+  mountPath: string;
+  subPath?: string;
+}
+interface Container {
+  name: string;
+  image: string;
+  args?: string[];
+  volumeMounts: Mount[];
+  securityContext?: object;
+}
+interface PodSpec {
+  containers: Container[];
+  initContainers?: { name: string; env: { name: string; value?: string }[]; volumeMounts: Mount[] }[];
+  volumes: { name: string; gitRepo?: { repository: string; revision?: string; directory?: string } }[];
+}
+interface Manifest {
+  kind: string;
+  metadata: {
+    name?: string;
+    namespace?: string;
+    annotations?: Record<string, string>;
+    labels?: Record<string, string>;
+  };
+  spec: PodSpec;
+}
+
+/** Folders of this machine in the place of the volumes of a pod. */
+class Volumes {
+  readonly root: string;
+
+  constructor(root: string) {
+    this.root = root;
+  }
+
+  folder(volume: string): string {
+    return path.join(this.root, volume);
+  }
+
+  /** Where a path of a container is on this machine. */
+  pathOf({ volumeMounts }: { volumeMounts: Mount[] }, file: string): string {
+    const mounts = volumeMounts.filter(({ mountPath }) => `${file}/`.startsWith(`${mountPath.replace(/\/$/, '')}/`));
+    const [mount] = mounts.sort((a, b) => b.mountPath.length - a.mountPath.length);
+    assert.ok(mount, file);
+    return path.join(this.folder(mount.name), mount.subPath ?? '', path.relative(mount.mountPath, file));
+  }
+}
+
+/** What an application finds at a path: a hash of each file, and whether it is executable. Nothing of git itself. */
+async function look(folder: string): Promise<Record<string, string>> {
+  const root = await realpath(folder);
+  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+  const files = entries
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)))
+    .filter((file) => !/(^|\/)\.git($|\/)|^\.sync-agent\//.test(file))
+    .sort();
+  const pairs = files.map(async (file) => {
+    const [content, { mode }] = await Promise.all([readFile(path.join(root, file)), stat(path.join(root, file))]);
+    return [file, `${createHash('sha256').update(content).digest('hex')} ${mode & 0o111 ? 'x' : '-'}`] as const;
+  });
+  return Object.fromEntries(await Promise.all(pairs));
+}
+
+let server: GitServer;
+let repository: GitRepository;
+let commit: string;
+before(async () => {
+  server = await startGitServer();
+  const library = await server.createRepository('library');
+  const submodule = await library.commit({ files: { 'shared/log.json': 'log' } });
+  repository = await server.createRepository('site');
+  await repository.commit({ files: { 'old.txt': 'old' } });
+  commit = await repository.commit({
+    files: {
+      'old.txt': null,
+      'index.html': '<p>hello</p>\n',
+      'crlf.txt': 'a\r\nb\r\n',
+      empty: '',
+      '.hidden/settings': 'x',
+      'bin/run': { content: '#!/bin/sh\n', executable: true },
+      'public/with space/ünï.txt': 'ü',
+      'public/data.bin': Buffer.from([0, 255, 13, 10, 128]),
+    },
+  });
+  await repository.branch('without-submodule', commit);
+  await repository.branch('with-submodule', commit);
+  await repository.commit({
+    branch: 'with-submodule',
+    files: {
+      '.gitmodules': '[submodule "lib"]\npath = lib\nurl = ../library.git\n',
+      lib: { submodule },
+    },
+  });
+});
+after(() => server.stop());
+
+const app = (volumeMounts: Mount[], name = 'app'): Container => ({
+  ...{ name, image: 'registry.invalid/app', volumeMounts },
+  securityContext: { runAsUser: 1000 },
+});
+const gitSync = (args: string[], volumeMounts: Mount[], version = 'v4.4.0'): Container => ({
+  ...{ name: 'git-sync', image: `registry.k8s.io/git-sync/git-sync:${version}`, args, volumeMounts },
+});
+const mount = (mountPath: string, subPath?: string): Mount => ({
+  name: 'files',
+  mountPath,
+  ...(subPath && { subPath }),
+});
+const emptyDir = [{ name: 'files', emptyDir: {} }];
+
+interface Case {
+  ref: string;
+  spec: () => PodSpec;
+  /** Does what the tool of before does. */
+  play: (volumes: Volumes, spec: PodSpec) => Promise<void>;
+  /** What the application reads. */
+  reads: string;
+  /** A file that it must find there. */
+  finds: string;
+}
+
+const CASES: Record<string, Case> = {
+  'git-sync v4 with a link, and submodules': {
+    ref: 'with-submodule',
+    spec: () => ({
+      containers: [
+        gitSync([`--repo=${repository.url}`, '--ref=with-submodule', '--root=/git', '--link=current'], [mount('/git')]),
+        app([mount('/usr/share/nginx/html')]),
+      ],
+      volumes: emptyDir,
+    }),
+    play: async (volumes, { containers: [sync] }) => {
+      assert.ok(sync);
+      const root = volumes.pathOf(sync, '/git');
+      await gitSyncV4({ repo: repository.url, ref: 'with-submodule', root, link: path.join(root, 'current') });
+    },
+    reads: '/usr/share/nginx/html/current',
+    finds: 'lib/shared/log.json',
+  },
+  'git-sync v4 with a link outside its root, in a part of the volume': {
+    ref: 'main',
+    spec: () => ({
+      containers: [
+        app([mount('/srv')]),
+        gitSync(
+          [
+            `--repo=${repository.url}`,
+            '--ref',
+            'main',
+            '--root',
+            '/git/work',
+            '--link',
+            '/git/live/site',
+            '--group-write',
+          ],
+          [mount('/git', 'checkout')],
+        ),
+      ],
+      volumes: emptyDir,
+    }),
+    play: async (volumes, { containers: [, sync] }) => {
+      assert.ok(sync);
+      const [root, link] = ['/git/work', '/git/live/site'].map((each) => volumes.pathOf(sync, each));
+      await gitSyncV4({ repo: repository.url, ref: 'main', root: root ?? '', link: link ?? '' });
+    },
+    reads: '/srv/checkout/live/site',
+    finds: '.hidden/settings',
+  },
+  'git-sync v4 of which the application mounts a folder, through the link': {
+    ref: 'main',
+    spec: () => ({
+      containers: [
+        app([mount('/dags', 'repo/public')]),
+        gitSync([`--repo=${repository.url}`, '--ref=main', '--root=/git', '--link=repo'], [mount('/git')]),
+      ],
+      volumes: emptyDir,
+    }),
+    play: async (volumes, { containers: [, sync] }) => {
+      assert.ok(sync);
+      const root = volumes.pathOf(sync, '/git');
+      await gitSyncV4({ repo: repository.url, ref: 'main', root, link: path.join(root, 'repo') });
+    },
+    reads: '/dags',
+    finds: 'data.bin',
+  },
+  'git-sync v3 with the name of the repository as its link': {
+    ref: 'without-submodule',
+    spec: () => ({
+      containers: [
+        app([mount('/etc/plant')]),
+        gitSync([`-repo=${repository.url}`, '-branch', 'without-submodule'], [mount('/tmp/git')], 'v3.6.5'),
+      ],
+      volumes: emptyDir,
+    }),
+    play: async (volumes, { containers: [, sync] }) => {
+      assert.ok(sync);
+      const root = volumes.pathOf(sync, '/tmp/git');
+      await gitSyncV3({ repo: repository.url, ref: 'without-submodule', root, link: path.join(root, 'site.git') });
+    },
+    reads: '/etc/plant/site.git',
+    finds: 'bin/run',
+  },
+  'a gitRepo volume': {
+    ref: 'HEAD',
+    spec: () => ({
+      containers: [app([mount('/mypath')])],
+      volumes: [{ name: 'files', gitRepo: { repository: repository.url } }],
+    }),
+    play: playGitRepo,
+    reads: '/mypath/site',
+    finds: 'crlf.txt',
+  },
+  'a gitRepo volume with a revision and the root as its directory': {
+    ref: 'origin/without-submodule',
+    spec: () => ({
+      containers: [app([mount('/mypath')]), app([mount('/other', 'public')], 'other')],
+      volumes: [
+        {
+          name: 'files',
+          gitRepo: { repository: repository.url, revision: 'origin/without-submodule', directory: '.' },
+        },
+      ],
+    }),
+    play: playGitRepo,
+    reads: '/mypath',
+    finds: 'empty',
+  },
+  'a gitRepo volume with a directory': {
+    ref: 'main',
+    spec: () => ({
+      containers: [app([mount('/mypath')])],
+      volumes: [{ name: 'files', gitRepo: { repository: repository.url, revision: 'main', directory: 'web' } }],
+    }),
+    play: playGitRepo,
+    reads: '/mypath/web',
+    finds: 'index.html',
+  },
+};
+
+async function playGitRepo(volumes: Volumes, { volumes: [volume] }: PodSpec): Promise<void> {
+  assert.ok(volume?.gitRepo);
+  await gitRepoVolume(volumes.folder(volume.name), volume.gitRepo);
+}
+
+async function makeVolumes(t: TestContext): Promise<Volumes> {
+  const folder = await makeTemporaryFolder('volumes-');
+  t.after(() => folder.remove());
+  await mkdir(path.join(folder.path, 'files'));
+  return new Volumes(folder.path);
+}
+
+/** What is printed for a pod: its GatewaySync, and the pod. */
+async function migratePod(spec: PodSpec): Promise<{ gatewaySync: Manifest; pod: Manifest }> {
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'site' }, spec };
+  const { status, output, notes } = await runCli(['migrate', '-f', '-'], { input: async () => JSON.stringify(pod) });
+  assert.equal(status, 0, notes);
+  const [first, second] = parseAllDocuments(output).map((each) => (each as { toJS(): Manifest }).toJS());
+  assert.ok(first && second);
+  return { gatewaySync: first, pod: second };
+}
+
+/** The folder that the sidecar gets as its data, by the real injector. */
+function dataFolder(volumes: Volumes, { gatewaySync, pod }: { gatewaySync: Manifest; pod: Manifest }): string {
+  const spec = projectSpec(v.parse(gatewaySyncSpecSchema, gatewaySync.spec));
+  const name = gatewaySync.metadata.name ?? '';
+  const injection = injectSidecar({
+    pod: v.parse(admittedPodSchema, pod),
+    namespace: 'default',
+    candidates: [{ name, profiles: Object.keys(spec.sync.profiles), spec }],
+    images: { defaultImage: 'registry.invalid/agent', allowedRepositories: [] },
+  });
+  assert.equal(injection.kind, 'patched', JSON.stringify(injection));
+  assert.ok(injection.kind === 'patched');
+  assert.deepEqual(injection.warnings, []);
+  const added = injection.patch.find((each) => each.path === '/spec/initContainers');
+  const [sidecar] = (added?.value ?? []) as NonNullable<PodSpec['initContainers']>;
+  assert.ok(sidecar);
+  const wanted = sidecar.env.find((each) => each.name === 'DATA_PATH')?.value ?? '';
+  return volumes.pathOf(sidecar, wanted);
+}
+
+suite('what kubectl gs migrate prints', { concurrency: 2 }, () => {
+  for (const [what, { ref, spec, play, reads, finds }] of Object.entries(CASES)) {
+    test(`brings the same bytes to the same paths as ${what}`, async (t) => {
+      const given = spec();
+      const container = given.containers.find(({ name }) => name === 'app');
+      assert.ok(container);
+      const [old, next] = [await makeVolumes(t), await makeVolumes(t)];
+      await play(old, given);
+      const before = await look(old.pathOf(container, reads));
+      assert.ok(finds in before, Object.keys(before).join(', '));
+
+      const migrated = await migratePod(given);
+      const kept = migrated.pod.spec.containers.find(({ name }) => name === 'app');
+      assert.deepEqual(kept, container);
+      const data = dataFolder(next, migrated);
+      await mkdir(data, { recursive: true });
+      const gateway = await createGatewayPod(t);
+      await gateway.setSpec(repository.url, migrated.gatewaySync.spec);
+      const head = (await repository.resolve(ref.replace('origin/', ''))) ?? '';
+      await gateway.settle(head, ref);
+      const agent = await gateway.start({ DATA_PATH: data });
+      await gateway.untilSynced(head);
+      await agent.stop();
+      assert.deepEqual(await look(next.pathOf(container, reads)), before);
+    });
+  }
+
+  test('is taken by the API server, for every example', async (t) => {
+    const namespace = await createNamespace(t);
+    const folder = await makeTemporaryFolder('manifests-');
+    t.after(() => folder.remove());
+    const examples = path.join(import.meta.dirname, '../../unit/cli/migrate/expected');
+    for (const name of await readdir(examples)) {
+      const documents = parseAllDocuments(await readFile(path.join(examples, name), 'utf8'), { version: '1.1' });
+      const objects = documents.map((each) => {
+        const { metadata, ...object } = (each as { toJS(): Manifest }).toJS();
+        return { ...object, metadata: { ...metadata, namespace } };
+      });
+      const file = path.join(folder.path, name);
+      await writeFile(file, objects.map((object) => stringify(object, { version: '1.1' })).join('---\n'));
+      const applied = await kubectl('apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', file);
+      assert.equal(applied.trim().split('\n').length, objects.length, name);
+    }
+  });
+});

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { connectCluster, createNamespace } from '../../support/cluster.ts';
+import { applyGatewaySync } from '../../support/gateway-syncs.ts';
+import { runCli } from '../../support/run-cli.ts';
+
+const run = promisify(execFile);
+
+/** A name that is in the certificate of the API server, and that nobody can look up. */
+const NAME = 'kubernetes.default.svc';
+
+/** A proxy that connects to the API server, whatever host is asked for, if it is told the password. */
+async function startProxy(t: TestContext, port: number) {
+  const asked: string[] = [];
+  const sockets = new Set<Socket>();
+  const proxy = createServer();
+  proxy.on('connect', (request, client: Socket, head) => {
+    sockets.add(client);
+    client.on('error', () => client.destroy());
+    asked.push(request.url ?? '');
+    if (request.headers['proxy-authorization'] !== `Basic ${btoa('me:pass')}`) {
+      client.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
+      return;
+    }
+    const upstream = connect(port, '127.0.0.1', () => {
+      client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+      upstream.write(head);
+      upstream.pipe(client).pipe(upstream);
+    });
+    upstream.on('error', () => client.destroy());
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  t.after(() => {
+    proxy.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  const { port: own } = proxy.address() as AddressInfo;
+  return { asked, url: `http://me:pass@127.0.0.1:${own}`, wrong: `http://me:hunter2@127.0.0.1:${own}` };
+}
+
+async function arrange(t: TestContext) {
+  const [cluster, namespace] = await Promise.all([connectCluster(), createNamespace(t)]);
+  await applyGatewaySync({ namespace, name: 'plant' }, { repo: 'https://git.example/x' });
+  const { port } = new URL(cluster.url);
+  const proxy = await startProxy(t, Number(port));
+  const folder = await makeTemporaryFolder('proxy-');
+  t.after(() => folder.remove());
+  /** A kubeconfig whose server has that name. */
+  const kubeconfigWith = async (more: object): Promise<string> => {
+    const config = JSON.parse(
+      await readFile(await cluster.kubeconfigFor({ namespace, serviceAccount: 'default' }), 'utf8'),
+    );
+    Object.assign(config.clusters[0].cluster, { server: `https://${NAME}:${port}`, ...more });
+    const file = path.join(folder.path, 'kubeconfig');
+    await writeFile(file, JSON.stringify(config));
+    return file;
+  };
+  /** What kubectl and the plugin say, and what they asked the proxy for. */
+  const both = async (kubeconfig: string, environment: Record<string, string>) => {
+    const options = { env: { HOME: folder.path, KUBECONFIG: kubeconfig, ...environment } };
+    const kubectl = await run(
+      cluster.binaries.kubectl,
+      ['get', 'gs', '-n', namespace, '--request-timeout=5s'],
+      options,
+    ).then(
+      () => 0,
+      () => 1,
+    );
+    const kubectlAsked = asks();
+    const plugin = await runCli(['status', '-n', namespace, '--kubeconfig', kubeconfig], { environment });
+    return { kubectl, kubectlAsked, plugin, pluginAsked: asks() };
+  };
+  const asks = (): string[] => [...new Set(proxy.asked.splice(0))];
+  await cluster.kubectl(
+    'create',
+    'rolebinding',
+    'view',
+    '-n',
+    namespace,
+    '--clusterrole=cluster-admin',
+    `--serviceaccount=${namespace}:default`,
+  );
+  return { proxy, both, kubeconfigWith, host: `${NAME}:${port}` };
+}
+
+suite('a proxy', () => {
+  test('that the environment names is asked for the API server, as by kubectl', async (t) => {
+    const { proxy, both, kubeconfigWith, host } = await arrange(t);
+    const kubeconfig = await kubeconfigWith({});
+    const through = await both(kubeconfig, { HTTPS_PROXY: proxy.url });
+    assert.deepEqual([through.kubectl, through.kubectlAsked], [0, [host]]);
+    assert.deepEqual([through.plugin.status, through.pluginAsked], [1, [host]]);
+    assert.match(through.plugin.output, /plant +main +0\/0 +the controller has not looked at it yet/);
+
+    const past = await both(kubeconfig, { HTTPS_PROXY: proxy.url, NO_PROXY: '.default.svc' });
+    assert.deepEqual([past.kubectl, past.kubectlAsked], [1, []]);
+    assert.deepEqual([past.plugin.status, past.pluginAsked], [3, []]);
+  });
+
+  test('that the kubeconfig names is asked for every server, and wins', async (t) => {
+    const { proxy, both, kubeconfigWith, host } = await arrange(t);
+    const environment = { HTTPS_PROXY: 'http://127.0.0.1:1', NO_PROXY: '*' };
+    const { kubectl, kubectlAsked, plugin, pluginAsked } = await both(
+      await kubeconfigWith({ 'proxy-url': proxy.url }),
+      environment,
+    );
+    assert.deepEqual([kubectl, kubectlAsked], [0, [host]]);
+    assert.deepEqual([plugin.status, pluginAsked], [1, [host]], plugin.notes);
+  });
+
+  test('that refuses, or is not there, is named without its password', async (t) => {
+    const { proxy, both, kubeconfigWith } = await arrange(t);
+    const kubeconfig = await kubeconfigWith({});
+    const refused = (await both(kubeconfig, { HTTPS_PROXY: proxy.wrong })).plugin;
+    assert.equal(refused.status, 3);
+    assert.match(
+      refused.notes,
+      /by the proxy http:\/\/127\.0\.0\.1:\d+ .*: the proxy does not connect: HTTP\/1\.1 407 Proxy Authentication Required\n$/,
+    );
+    const gone = (await both(kubeconfig, { HTTPS_PROXY: 'http://me:hunter2@127.0.0.1:1' })).plugin;
+    assert.match(gone.notes, /by the proxy http:\/\/127\.0\.0\.1:1 .*: nothing listens\n$/);
+    for (const { notes, output } of [refused, gone]) assert.ok(!`${notes}${output}`.includes('hunter2'), notes);
+  });
+});

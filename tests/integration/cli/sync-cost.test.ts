@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { request } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
+import { applyGatewaySync } from '../../support/gateway-syncs.ts';
+import { runCli } from '../../support/run-cli.ts';
+
+/** A way to the API server that counts what is asked for, by resource. */
+async function countCalls(t: TestContext, namespace: string) {
+  const cluster = await connectCluster();
+  const counts: Record<string, number> = {};
+  const server = createServer((incoming, outgoing) => {
+    const [, resource = ''] = /\/(gatewaysyncs|syncreports|pods)(?:[/?]|$)/.exec(incoming.url ?? '') ?? [];
+    if (incoming.method === 'GET') counts[resource] = (counts[resource] ?? 0) + 1;
+    const { method, headers } = incoming;
+    const upstream = request(new URL(incoming.url ?? '', cluster.url), { method, headers, rejectUnauthorized: false });
+    upstream.on('response', (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 0, answer.headers);
+      answer.pipe(outgoing);
+    });
+    incoming.pipe(upstream);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close().closeAllConnections());
+  const folder = await makeTemporaryFolder('count-');
+  t.after(() => folder.remove());
+  await cluster.kubectl(
+    ...['create', 'rolebinding', 'all', '-n', namespace, '--clusterrole=cluster-admin'],
+    `--serviceaccount=${namespace}:default`,
+  );
+  const given = JSON.parse(
+    await readFile(await cluster.kubeconfigFor({ namespace, serviceAccount: 'default' }), 'utf8'),
+  );
+  const kubeconfig = path.join(folder.path, 'kubeconfig');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  given.clusters[0].cluster = { server: url, 'insecure-skip-tls-verify': true };
+  await writeFile(kubeconfig, JSON.stringify(given));
+  return { counts, kubeconfig };
+}
+
+suite('kubectl gs sync --wait', { concurrency: 2 }, () => {
+  const SECONDS = 3;
+  const waitFor = (kubeconfig: string) =>
+    runCli(['sync', 'plant', '--wait', '--timeout', `${SECONDS}s`, '--kubeconfig', kubeconfig]);
+
+  test('lists no reports and pods while the resource stays the same', async (t) => {
+    const namespace = await createNamespace(t);
+    const { counts, kubeconfig } = await countCalls(t, namespace);
+    await applyGatewaySync({ namespace, name: 'plant' }, { repo: 'https://git.example/x' });
+    const { status, notes } = await waitFor(kubeconfig);
+    assert.equal(status, 1, notes);
+    assert.deepEqual([counts.syncreports, counts.pods], [1, 1], JSON.stringify(counts));
+    assert.ok((counts.gatewaysyncs ?? 0) > 2, JSON.stringify(counts));
+  });
+
+  test('lists them once a second while it changes all the time', async (t) => {
+    const namespace = await createNamespace(t);
+    const { counts, kubeconfig } = await countCalls(t, namespace);
+    const address = { namespace, name: 'plant' };
+    await applyGatewaySync(address, { repo: 'https://git.example/x' });
+    let isOver = false;
+    const waiting = waitFor(kubeconfig).finally(() => {
+      isOver = true;
+    });
+    for (let count = 0; !isOver; count++) {
+      await callApi({
+        method: 'PATCH',
+        path: `${gatewaySyncPath(namespace, 'plant')}/status`,
+        body: { status: { profileCount: count } },
+        contentType: 'application/merge-patch+json',
+      });
+      await sleep(50);
+    }
+    await waiting;
+    const lists = counts.syncreports ?? 0;
+    assert.ok(lists > 1 && lists <= SECONDS + 2, JSON.stringify(counts));
+    assert.equal(counts.pods, lists);
+  });
+});

@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, test } from 'node:test';
+import * as v from 'valibot';
+import { parseAllDocuments } from 'yaml';
+import { gatewaySyncSpecSchema } from '../../../../shared/api/gateway-sync.ts';
+import { runCli } from '../../../support/run-cli.ts';
+
+const manifests = path.join(import.meta.dirname, 'manifests');
+const expected = path.join(import.meta.dirname, 'expected');
+
+/** What is added to the command line for a manifest. */
+const OPTIONS: Record<string, string[]> = {
+  'grafana.yaml': ['--repo', 'https://git.example.com/ops/dashboards.git', '--path', 'grafana/'],
+};
+
+const migrateText = (text: string, ...options: string[]) =>
+  runCli(['migrate', '-f', '-', ...options], { input: async () => text });
+
+/** A pod with git-sync that is started so, and an application that reads what it brings. */
+const podWith = (container: object, { app = {}, spec = {} }: { app?: object; spec?: object } = {}): string =>
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'site' },
+    spec: {
+      containers: [
+        { name: 'app', image: 'app', volumeMounts: [{ name: 'html', mountPath: '/html' }], ...app },
+        {
+          name: 'sync',
+          image: 'registry.k8s.io/git-sync/git-sync:v4.4.0',
+          volumeMounts: [{ name: 'html', mountPath: '/git' }],
+          ...container,
+        },
+      ],
+      volumes: [{ name: 'html', emptyDir: {} }],
+      ...spec,
+    },
+  });
+
+const REPO = '--repo=https://git.example.com/acme/site.git';
+const variable = (name: string, value: string) => ({ name, value });
+const fromSecret = (name: string) => ({ name, valueFrom: { secretKeyRef: { name: 'access', key: 'pass' } } });
+
+/** The spec of the GatewaySync that is printed. */
+const specOf = (output: string) =>
+  (parseAllDocuments(output)[0] as { toJS(): { spec: Record<string, never> } }).toJS().spec;
+
+suite('kubectl gs migrate', () => {
+  test('makes of manifests what is expected, each with a spec that the API takes', async () => {
+    const files = await readdir(manifests);
+    assert.deepEqual(files, await readdir(expected));
+    assert.ok(files.length >= 9);
+    for (const file of files) {
+      const options = OPTIONS[file] ?? [];
+      const { status, output, notes } = await runCli(['migrate', '--file', path.join(manifests, file), ...options]);
+      assert.equal(status, 0, `${file}: ${notes}`);
+      assert.equal(output, await readFile(path.join(expected, file), 'utf8'), file);
+      v.parse(gatewaySyncSpecSchema, specOf(output));
+    }
+  });
+
+  test('prints nothing of a manifest with a password, and says how to make a Secret', async () => {
+    const secret = 'hunter2';
+    const containers: object[] = [
+      { args: [REPO, '--username=bot', `--password=${secret}`] },
+      { args: [REPO], env: [variable('GITSYNC_PASSWORD', secret)] },
+      { args: [REPO], env: [variable('GIT_SYNC_PASSWORD', secret)], image: 'git-sync:v3.6.5' },
+      { args: [`--repo=https://bot:${secret}@git.example.com/acme/site.git`] },
+      { env: [variable('GITSYNC_PASSWORD', secret)], image: 'git-sync:v3.6.5' },
+      { args: [REPO, `--github-app-private-key=${secret}`] },
+      { args: [REPO, '--credential', `{"url":"https://git.example.com","username":"a","password":"${secret}"}`] },
+    ];
+    for (const container of containers) {
+      const { status, output, notes } = await migrateText(podWith(container));
+      assert.deepEqual([status, output], [1, ''], JSON.stringify(container));
+      assert.match(notes, /^error: nothing was printed: Pod site: container sync: .*\(kubectl create secret generic/);
+      assert.ok(!notes.includes(secret), notes);
+    }
+  });
+
+  test('never reads a Secret that is in the manifest, and names what it does not print', async () => {
+    const secret = JSON.stringify({ kind: 'Secret', metadata: { name: 'access' }, stringData: { pass: 'hunter2' } });
+    const pod = podWith({ args: [REPO], env: [fromSecret('GITSYNC_PASSWORD')] });
+    const { status, output, notes } = await migrateText(`${secret}\n---\n${pod}`);
+    assert.equal(status, 0);
+    assert.ok(!output.includes('hunter2') && !notes.includes('hunter2'));
+    assert.match(notes, /not printed, since nothing changes: Secret access/);
+    assert.deepEqual(specOf(output).git, {
+      repo: 'https://git.example.com/acme/site.git',
+      ref: 'HEAD',
+      auth: { token: { secretRef: { name: 'access', key: 'pass' } } },
+      submodules: true,
+    });
+  });
+
+  test('leaves what it cannot move as it is, and says why', async () => {
+    const part = (subPath: string) => ({ volumeMounts: [{ name: 'html', mountPath: '/html', subPath }] });
+    const cases: [what: string, RegExp][] = [
+      [podWith({ command: ['sh', '-c', `git-sync ${REPO}`] }), /a shell script starts it/],
+      [podWith({ args: ['--repo=$(REPO)'] }), /its arguments hold \$\(REPO\), whose value is not in the manifest/],
+      [podWith({ env: [fromSecret('GITSYNC_REPO')] }), /the variable GITSYNC_REPO gets its value from elsewhere/],
+      [podWith({}), /its --repo is not in the manifest/],
+      [podWith({ args: ['--repo=/srv/git/site.git'] }), /takes a repository by https:\/\//],
+      [podWith({ args: [REPO, '--ref=main~3'] }), /"main~3" is no branch, tag or commit/],
+      [podWith({ args: [REPO, '--root=/elsewhere'] }), /no volume is mounted at \/elsewhere\/site.git/],
+      [podWith({ args: [REPO, '--link=.sync-agent/x'] }), /a mapping cannot have its path/],
+      [podWith({ args: [REPO, '--link={{ .Commit }}'] }), /a mapping cannot have its path/],
+      [podWith({ args: [REPO, '--link=../../etc'] }), /no volume is mounted at/],
+      [podWith({ args: [REPO] }, { app: { volumeMounts: [] } }), /no other container mounts its volume html/],
+      [podWith({ args: [REPO] }, { app: part('other') }), /there it would not find all files/],
+      [
+        podWith({ args: [REPO, '--github-app-client-id=x', '--github-app-private-key-file=/k'] }),
+        /no --github-app-application-id/,
+      ],
+      [
+        podWith({ args: ['--repo=http://git.example.com/site'], env: [fromSecret('GITSYNC_PASSWORD')] }),
+        /sends no credentials/,
+      ],
+      [
+        podWith({ image: 'quay.io/kiwigrid/k8s-sidecar:1.30.3', env: [variable('LABEL', 'dashboard')] }),
+        /it copies ConfigMaps with the label dashboard, and does not say where they come from.*--repo URL/,
+      ],
+      [
+        podWith({ image: 'kiwigrid/k8s-sidecar', env: [variable('RESOURCE', 'both')] }),
+        /it copies Secrets, which have no place in a repository/,
+      ],
+    ];
+    for (const [manifest, words] of cases) {
+      const { status, output, notes } = await migrateText(manifest);
+      assert.deepEqual([status, output], [1, ''], notes);
+      assert.match(notes, words);
+      assert.match(notes, /^Pod site: container sync stays as it is: /);
+    }
+  });
+
+  test('moves one repository of a pod, and leaves the others', async () => {
+    const pod = JSON.parse(podWith({ args: [REPO] }));
+    const [, sync] = pod.spec.containers;
+    pod.spec.containers.push({ ...sync, name: 'theme', args: ['--repo=https://git.example.com/acme/theme'] });
+    const { status, output, notes } = await migrateText(JSON.stringify(pod));
+    assert.equal(status, 1);
+    assert.match(notes, /container theme stays as it is: the sidecar has one repository and one volume/);
+    assert.match(output, /^# TODO: container theme stays, and writes to volume html as well/m);
+    const [, moved] = parseAllDocuments(output) as { toJS(): typeof pod }[];
+    assert.deepEqual(
+      moved?.toJS().spec.containers.map(({ name }: { name: string }) => name),
+      ['app', 'theme'],
+    );
+  });
+
+  test('says of a container that sees another part of the volume that it stays', async () => {
+    const pod = JSON.parse(podWith({ args: [REPO] }));
+    const [app] = pod.spec.containers;
+    const part = { name: 'html', mountPath: '/html', subPath: 'site.git/public' };
+    pod.spec.containers.unshift({ ...app, name: 'web', volumeMounts: [part] });
+    const { status, notes } = await migrateText(JSON.stringify(pod));
+    assert.equal(status, 1);
+    assert.match(notes, /that container web mounts, and there container app would not find all files/);
+  });
+
+  test('reads options as git-sync does: the command line first, then the variables of its version', async () => {
+    const cases: [container: object, git: object, destination?: string][] = [
+      [{ args: [REPO, '--ref', 'v1'], env: [variable('GITSYNC_REF', 'v2')] }, { ref: 'v1' }],
+      [{ args: [REPO], env: [variable('GITSYNC_REF', 'v2'), variable('GIT_SYNC_BRANCH', '')] }, { ref: 'v2' }],
+      [{ args: [REPO], env: [variable('GITSYNC_REF', 'v2'), variable('GIT_SYNC_BRANCH', 'old')] }, { ref: 'old' }],
+      [{ args: [REPO, '--branch=a', '--rev=HEAD'] }, { ref: 'a' }],
+      [{ args: [REPO, '--branch=a', '--rev=v9'] }, { ref: 'v9' }],
+      [
+        { args: [REPO], image: 'git-sync:v3.1.6', volumeMounts: [{ name: 'html', mountPath: '/tmp/git' }] },
+        { ref: 'master' },
+      ],
+      [{ args: [REPO, '--link=live/now'] }, { ref: 'HEAD' }, 'live/now'],
+      [{ args: ['--repo=https://git.example.com/acme/site/', '--dest', 'a'] }, { ref: 'HEAD' }, 'a'],
+      [{ args: ['--repo=git@git.example.com:/srv/site.git'] }, { repo: 'ssh://git@git.example.com/srv/site.git' }],
+    ];
+    for (const [container, git, destination = 'site.git'] of cases) {
+      const { output, notes } = await migrateText(podWith(container));
+      const spec = specOf(output) as unknown as { git: Record<string, unknown>; sync: { profiles: never } };
+      assert.partialDeepStrictEqual(spec.git, git, JSON.stringify(container) + notes);
+      assert.deepEqual(spec.sync.profiles, { default: { mappings: [{ source: '.', destination }] } });
+    }
+  });
+
+  test('names every option that is set and has no counterpart', async () => {
+    const args = [
+      ...[REPO, '--depth=5', '--error-file=e', '--sync-on-signal=HUP', '--max-failures=3', '--git-config=a:b'],
+      ...[
+        '--git-gc=off',
+        '--stale-worktree-timeout=1h',
+        '--exechook-command=/x',
+        '--cookie-file',
+        '--not-known=hunter2',
+      ],
+      ...['--sparse-checkout-file=/s', '--webhook-url=https://hooks.example.com/T0/hunter2', '--sync-timeout=1s'],
+    ];
+    const { output } = await migrateText(podWith({ args }));
+    const comments = output.split('\n').filter((line) => line.startsWith('#'));
+    for (const arg of args.slice(1)) {
+      const name = arg.split('=')[0] as string;
+      const words = { '--webhook-url': 'hooks.example.com', '--sync-timeout': 'a sync had 1s' }[name] ?? name;
+      assert.ok(
+        comments.some((line) => line.includes(words)),
+        name,
+      );
+    }
+    assert.ok(!output.includes('hunter2'));
+  });
+
+  test('moves no control character into a comment or a terminal', async () => {
+    const manifest = podWith({ args: [REPO, '--exechook-command=a\n- evil: \u001b[2J\u009b1m'] });
+    const { output } = await migrateText(manifest);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what must not be there
+    assert.doesNotMatch(output, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]|^- evil/m);
+    assert.equal(parseAllDocuments(output).length, 2);
+  });
+
+  test('reads YAML as kubectl does', async () => {
+    const { output } = await migrateText(
+      podWith({ args: [REPO] }).replace(
+        '"name":"site"',
+        'name: site, a: 0400, b: on, c: 22:30, d: 2026-01-02, e: ., f: 0.5',
+      ),
+    );
+    const [, pod] = parseAllDocuments(output) as { toJS(): { metadata: Record<string, unknown> } }[];
+    const { annotations: _, name: __, ...values } = pod?.toJS().metadata ?? {};
+    assert.deepEqual(values, { a: 256, b: true, c: '22:30', d: '2026-01-02', e: '.', f: 0.5 });
+  });
+
+  test('says what is wrong with what it is given', async () => {
+    const cases: [string[], string, number, RegExp][] = [
+      [['-f', '-'], 'kind: Service', 1, /there is no git-sync, k8s-sidecar or gitRepo volume in it/],
+      [['-f', '-'], '- a\n- b', 1, /a document is no Kubernetes object/],
+      [['-f', '-'], 'kind: Pod\nspec: {}', 1, /Pod without a name holds no pod: spec.containers/],
+      [['-f', '-'], 'a: [', 2, /the manifest is no YAML/],
+      [['-f', '/nowhere/x.yaml'], '', 2, /the manifest cannot be read: .*ENOENT/],
+      [['-f', '-', '--path', 'x'], '', 2, /--ref and --path are of a repository: add --repo/],
+      [[], '', 2, /file is missing/],
+    ];
+    for (const [line, text, status, words] of cases) {
+      const result = await runCli(['migrate', ...line], { input: async () => text });
+      assert.deepEqual([result.status, result.output], [status, ''], result.notes);
+      assert.match(result.notes, words);
+    }
+  });
+});

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { proxyFor } from '../../../cli/client/proxy.ts';
+
+const PROXY = 'http://proxy.test:3128';
+const find = (server: string, environment: Record<string, string>, proxyUrl?: string) =>
+  proxyFor(new URL(server), proxyUrl, environment)?.href;
+
+suite('the proxy to an API server', () => {
+  // Rows of Go's own table: golang.org/x/net/http/httpproxy, proxy_test.go, and its documentation.
+  const rows: [exceptions: string, server: string, isProxied: boolean][] = [
+    ['', 'https://api.example.com', true],
+    ['', 'https://localhost:6443', false],
+    ['', 'https://127.0.0.1:6443', false],
+    ['', 'https://127.9.9.9:6443', false],
+    ['', 'https://[::1]:6443', false],
+    ['', 'https://10.0.0.1:6443', true],
+    ['*', 'https://api.example.com', false],
+    ['other.test, *', 'https://api.example.com', false],
+    ['example.com', 'https://api.example.com', false],
+    ['example.com', 'https://example.com', false],
+    ['EXAMPLE.com', 'https://API.example.com', false],
+    ['example.com', 'https://anexample.com', true],
+    ['.example.com', 'https://api.example.com', false],
+    ['.example.com', 'https://example.com', true],
+    ['*.example.com', 'https://api.example.com', false],
+    ['*.example.com', 'https://example.com', true],
+    ['example.com:6443', 'https://api.example.com:6443', false],
+    ['example.com:443', 'https://api.example.com', false],
+    ['example.com:80', 'https://api.example.com', true],
+    ['10.0.0.0/8', 'https://10.1.2.3:6443', false],
+    ['10.0.0.0/8', 'https://11.1.2.3:6443', true],
+    ['10.0.0.0/99', 'https://10.1.2.3:6443', true],
+    ['10.1.2.3', 'https://10.1.2.3:6443', false],
+    ['10.1.2.3:443', 'https://10.1.2.3:6443', true],
+    ['fd00::/8', 'https://[fd00::1]:6443', false],
+    ['fd00::1', 'https://[fd00::1]:6443', false],
+    ['[fd00::1]:6443', 'https://[fd00::1]:6443', false],
+    ['[fd00::1]:1', 'https://[fd00::1]:6443', true],
+    [' , ,', 'https://api.example.com', true],
+  ];
+  for (const [exceptions, server, isProxied] of rows) {
+    test(`${isProxied ? 'is' : 'is not'} used for ${server} with NO_PROXY=${exceptions}`, () => {
+      const expected = isProxied ? `${PROXY}/` : undefined;
+      assert.equal(find(server, { HTTPS_PROXY: PROXY, NO_PROXY: exceptions }), expected);
+    });
+  }
+
+  test('is that of the kubeconfig, whatever the environment says', () => {
+    const environment = { HTTPS_PROXY: 'http://other.test', NO_PROXY: '*' };
+    assert.equal(find('https://127.0.0.1:6443', environment, PROXY), `${PROXY}/`);
+  });
+
+  test('goes by the protocol of the server, in capitals first, and may lack its own', () => {
+    const environment = { HTTPS_PROXY: 'up.test:1', https_proxy: 'http://low.test', http_proxy: 'http://plain.test' };
+    assert.equal(find('https://api.test', environment), 'http://up.test:1/');
+    assert.equal(find('http://api.test', environment), 'http://plain.test/');
+  });
+
+  test('is refused where it is none that we speak, without its password', () => {
+    assert.throws(() => find('https://api.test', {}, 'socks5://user:hunter2@proxy.test'), {
+      message: 'the proxy-url of the kubeconfig is a proxy for socks5: kubectl gs takes http and https',
+    });
+    assert.throws(() => find('https://api.test', { HTTPS_PROXY: 'http://[hunter2' }), {
+      message: 'HTTPS_PROXY is no URL',
+    });
+  });
+});
