@@ -34,7 +34,6 @@ export function rolloutInput({ sync, observation, restOf, now }: Situation): Rol
   return {
     spec: rollout,
     plan: planOf(waves),
-    isEdited: before.observedGeneration !== gatewaySync.generation,
     gateways: pods
       .filter(({ live }) => live)
       .map((pod) => ({
@@ -69,6 +68,9 @@ function gatewayOf(pod: ObservedPod, waves: NonNullable<RolloutSpec['waves']>) {
     fits: fittingWaves(waves, new Map(Object.entries(pod.labels ?? {}))),
     createdAt: pod.createdAt ?? 0,
     notReadySince: pod.notReadySince,
+    readySince: pod.readySince,
+    crashedAt: pod.crashedAt,
+    isUnstarted: pod.isUnstarted === true,
   };
 }
 

@@ -15,8 +15,10 @@ export function makeAdmission(
   for (const [index, wave] of waveNames(waves).entries()) {
     const amount = waves[index]?.gateways;
     const members = amount === undefined ? ALL : lastOf(choicesIn(admission, index, gateways), amount);
-    const had = before.find((entry) => entry.wave === wave)?.gateways;
-    admission.push({ wave, members, admitted, ...(had !== undefined && { gateways: had }) });
+    const known = before.find((entry) => entry.wave === wave);
+    const had = known?.gateways;
+    const isNew = known?.isNew ?? (before.length > 0 && !known);
+    admission.push({ wave, members, admitted, ...(had === undefined ? isNew && { isNew } : { gateways: had }) });
   }
   const noted = noteGateways(admission, gateways);
   const hadSome = before.some((entry) => entry.gateways !== undefined);
@@ -25,19 +27,28 @@ export function makeAdmission(
   return noted.map((entry, index) => (index === noted.length - 1 ? { ...entry, gateways: 1 } : entry));
 }
 
-/** Notes which waves have gateways, also such as rest: from now on these waves need one that shows that all is well. */
-export function noteGateways(admission: Admission, gateways: readonly RolloutGateway[]): Admission {
-  return admission.map((entry, index) =>
-    entry.gateways !== undefined || !gateways.some((gateway) => couldBelong(gateway, index, admission))
-      ? entry
-      : { ...entry, gateways: 1 },
-  );
+/**
+ * Notes which waves have gateways, also such as rest: from now on these waves need one that shows that all is well. What
+ * comes to a wave that the rollout has passed over changes nothing for it.
+ */
+export function noteGateways(admission: Admission, gateways: readonly RolloutGateway[], from = 0): Admission {
+  return admission.map((entry, index) => {
+    const { gateways: had, isNew: _, ...rest } = entry;
+    const isNews = index >= from && gateways.some((gateway) => couldBelong(gateway, index, admission));
+    return had === undefined && isNews ? { ...rest, gateways: 1 } : entry;
+  });
+}
+
+/** Index of the wave that is under way, if one is. */
+export function waveUnderWay({ admission, wave }: Pick<RolloutStatus, 'admission' | 'wave'>): number | undefined {
+  const index = admission.findIndex((entry) => entry.wave === wave);
+  return index === -1 ? undefined : index;
 }
 
 /**
  * Has a wave that takes a share take the next ones in place of those that are gone, or rest. Nobody is let in by that:
  * all that it had are below its former boundary. Once somebody was let in, that happens once: a commit that makes pods go
- * away would otherwise walk through the fleet.
+ * away would otherwise walk through the fleet. Where a later wave has let in somebody, they could lose what they have.
  */
 export function chooseAgain(
   admission: Admission,
@@ -45,8 +56,9 @@ export function chooseAgain(
   { amount, gateways }: { amount: unknown; gateways: readonly RolloutGateway[] },
 ): Admission {
   const members = amount === undefined ? ALL : lastOf(choicesIn(admission, index, gateways), amount);
+  const isOver = admission.slice(index + 1).some(({ admitted }) => admitted !== NOBODY);
   return admission.map((entry, at) => {
-    if (at !== index || entry.isChosenAgain || isWithin(members, entry.members)) return entry;
+    if (at !== index || isOver || entry.isChosenAgain || isWithin(members, entry.members)) return entry;
     if (entry.admitted === NOBODY) return { ...entry, members };
     return {
       ...entry,

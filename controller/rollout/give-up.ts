@@ -1,8 +1,7 @@
 import type { RolloutPhase } from '../../shared/api/rollout.ts';
 import { stableOf } from '../../shared/domain/releases.ts';
-import { withFailures } from './failures.ts';
+import { notBack } from './judge-gateway.ts';
 import type { Advanced, RolloutInput, RolloutState } from './rollout-input.ts';
-import { notBack } from './standing.ts';
 import { givenUpWith, rollBack } from './transitions.ts';
 
 export const inPhase = (state: RolloutState, phase: RolloutPhase): RolloutState => ({
@@ -15,12 +14,16 @@ export function giveUp(state: RolloutState, input: RolloutInput): Advanced {
   const { rollout } = state;
   const failures = (rollout.failures ?? []).slice(0, (input.spec.maxFailures ?? 0) + 1);
   if (input.spec.onFailure !== 'Rollback') {
-    const stopped = { ...withFailures(rollout, failures), givenUp: givenUpWith(rollout, rollout) };
+    const stopped = { ...rollout, ...(failures.length > 0 && { failures }), givenUp: givenUpWith(rollout, rollout) };
     return { state: inPhase({ ...state, rollout: stopped }, 'Stopped'), wait: { kind: 'none' } };
   }
   const { nextCommit } = rollout;
   const back = rollBack(state, stableOf(rollout), input);
-  const noted = { ...withFailures(back.rollout, failures), ...(nextCommit !== undefined && { nextCommit }) };
+  const noted = {
+    ...back.rollout,
+    ...(failures.length > 0 && { failures }),
+    ...(nextCommit !== undefined && { nextCommit }),
+  };
   return goBack({ ...back, history: state.history, rollout: noted }, input);
 }
 
@@ -29,5 +32,5 @@ export function goBack(state: RolloutState, { gateways, deadlineMs, now }: Rollo
   const { rollout } = state;
   const isOver = now - Date.parse(rollout.startedAt) >= deadlineMs;
   const isDone = isOver || notBack(rollout, gateways).length === 0;
-  return { state: isDone ? inPhase(state, 'RolledBack') : state, wait: { kind: 'gateways' } };
+  return { state: isDone ? inPhase(state, 'RolledBack') : state, wait: { kind: 'none' } };
 }

@@ -1,7 +1,6 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { ALL, isWithin, NOBODY } from '../../shared/domain/waves.ts';
 import { amountOf } from './admission.ts';
-import { awaitedIn } from './failures.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 import type { Standing } from './standing.ts';
 
@@ -18,23 +17,23 @@ export interface Places {
 /**
  * Who is under way takes a place: who is let in and neither verified nor failed. One that is waited for frees it when it
  * fails; any other, such as one whose node is gone, or that came later and does not start, after as long a time. So those
- * that start together never get a commit all at once.
+ * that start together never get a commit all at once. Those that rest take none, and are let in when all others have it.
  */
 export function placesOf(
   rollout: RolloutStatus,
   index: number,
   { standing, input }: { standing: Standing; input: RolloutInput },
 ): Places {
-  const { failures = [], admittedAt, admission } = rollout;
+  const { failures = [], startedAt, admittedAt = startedAt, admission } = rollout;
   const { spec, deadlineMs, now } = input;
   const before = admission[index]?.admitted ?? NOBODY;
-  const members = standing.membersOf(index).toSorted((a, b) => (a.key < b.key ? -1 : 1));
-  const awaited = new Set(awaitedIn(rollout, index, standing));
-  const letInAt = admittedAt === undefined ? now : Date.parse(admittedAt);
+  const { members: all = [], present = [], awaited = [] } = standing.waves[index] ?? {};
+  const members = all.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  const isAwaited = new Set(awaited);
   const freeAt = (gateway: RolloutGateway) => {
-    if (awaited.has(gateway)) return undefined;
+    if (isAwaited.has(gateway)) return undefined;
     const { notReadySince, createdAt, key } = gateway;
-    const since = isWithin(key, before) ? Math.max(createdAt, letInAt) : now;
+    const since = isWithin(key, before) ? Math.max(createdAt, Date.parse(admittedAt)) : now;
     return (notReadySince ?? since) + deadlineMs;
   };
   const isBusy = (gateway: RolloutGateway) =>
@@ -43,7 +42,9 @@ export function placesOf(
     (freeAt(gateway) ?? Number.POSITIVE_INFINITY) > now;
   const inside = members.filter(({ key }) => isWithin(key, before));
   const takenBy = inside.filter(isBusy);
-  const times = takenBy.map(freeAt).filter((time) => time !== undefined);
+  // Who is to be let in, and has not been ready for a while, takes none after that time either.
+  const waiting = members.filter((gateway) => gateway.notReadySince !== undefined && isBusy(gateway));
+  const times = [...takenBy, ...waiting].map(freeAt).filter((time) => time !== undefined);
   const nextFreeAt = times.length > 0 ? Math.min(...times) : undefined;
   const { maxConcurrent } = spec.waves?.[index] ?? {};
   let free = (maxConcurrent === undefined ? members.length : amountOf(maxConcurrent, members.length)) - takenBy.length;
@@ -53,5 +54,7 @@ export function placesOf(
     if (free < 0) return { takenBy, nextFreeAt, admitted };
     admitted = gateway.key;
   }
-  return { takenBy, nextFreeAt, admitted: ALL };
+  const isBehind = ({ isResting, key }: RolloutGateway) => isResting && !isWithin(key, admitted);
+  const mayBeAll = !present.some(isBehind) || !members.some(isBusy);
+  return { takenBy, nextFreeAt, admitted: mayBeAll ? ALL : admitted };
 }

@@ -1,12 +1,11 @@
 import type { RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
 import { type Release, releaseOf } from '../../shared/domain/releases.ts';
-import { ALL } from '../../shared/domain/waves.ts';
-import { chooseAgain } from './admission.ts';
-import { awaitedIn, hasLetIn, isDone, openIn, withoutTimes } from './failures.ts';
+import { ALL, isWithin } from '../../shared/domain/waves.ts';
+import { chooseAgain, waveUnderWay } from './admission.ts';
 import { giveUp, inPhase } from './give-up.ts';
 import { placesOf } from './places.ts';
 import type { Advanced, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
-import { isSkipped, type Standing, standingOf, waveUnderWay } from './standing.ts';
+import { type Standing, standingOf } from './standing.ts';
 import { begin, iso, noteComplete } from './transitions.ts';
 
 /** What keeps a wave from beginning. */
@@ -21,90 +20,31 @@ export function pursue(before: RolloutState, input: RolloutInput): Advanced {
   const index = waveUnderWay(before.rollout);
   if (index === undefined) return pursue(begin(before, releaseOf(before.rollout), input), input);
   const hasBegun = before.rollout.waveStartedAt !== undefined;
-  const state = hasBegun ? withMembers(before, index, input) : before;
+  return hasBegun ? goOn(withMembers(before, index, input), index, input) : beginWave(before, index, input);
+}
+
+/** A wave begins when those before are well, nothing keeps it from it, and it has somebody who can show that all is well. */
+function beginWave(before: RolloutState, index: number, input: RolloutInput): Advanced {
+  const standing = standingOf(before.rollout, input);
+  const held = heldBy(before.rollout, index, standing);
+  if (held) return { state: inPhase(before, 'Progressing'), wait: held };
+  const gate = gateOf(index, before.rollout, input);
+  if (gate) return { state: inPhase(before, phaseOf(gate)), wait: gate };
+  const state = withMembers(before, index, input);
   const { rollout } = state;
-  const isAllIn = hasBegun && rollout.admission[index]?.admitted === ALL;
-  const broken = isAllIn ? undefined : brokenBefore(rollout, index, input);
-  if (broken !== undefined)
-    return pursueWave(withMembers(lookAgain(before, broken, input), broken, input), broken, input);
-  if (hasBegun) return pursueWave(state, index, input);
-  const gate = gateOf(index, rollout, input);
-  return gate
-    ? { state: inPhase(state, phaseOf(gate)), wait: gate }
-    : pursueWave(beginWave(state, index, input), index, input);
-}
-
-function pursueWave(state: RolloutState, index: number, input: RolloutInput): Advanced {
-  return settle(input.window.isOpen ? admit(state, index, input) : state, index, input);
-}
-
-/**
- * A wave that was done, and is not well any more, or has nobody any more who could show it: before another one begins, or
- * lets in more, it has to be done again.
- */
-function brokenBefore(rollout: RolloutStatus, index: number, input: RolloutInput): number | undefined {
-  const standing = standingOf(rollout, input);
-  const broken = rollout.admission.slice(0, index).findIndex((_, wave) => !isDone(rollout, wave, standing));
-  return broken === -1 ? undefined : broken;
-}
-
-function lookAgain({ rollout, history }: RolloutState, index: number, input: RolloutInput): RolloutState {
-  const wave = rollout.admission[index]?.wave ?? '';
-  return { history, rollout: { ...withoutTimes(rollout), wave, ...timesOf(rollout, index, input) } };
-}
-
-/** A wave that had begun before goes on from there: whoever was let in then is under way from now on. */
-function timesOf(rollout: RolloutStatus, index: number, input: RolloutInput) {
-  const isUnderWay = hasLetIn(rollout, index, standingOf(rollout, input));
-  return { waveStartedAt: iso(input.now), ...(isUnderWay && { admittedAt: iso(input.now) }) };
-}
-
-const phaseOf = ({ kind }: Wait): RolloutPhase => (kind === 'window' ? 'AwaitingWindow' : 'AwaitingApproval');
-
-/** Notes how many gateways a wave begins with: as many have to be well in the end, if they are still there. */
-function beginWave(state: RolloutState, index: number, input: RolloutInput): RolloutState {
-  const chosen = withMembers(state, index, input);
-  const { startedAt, admission } = chosen.rollout;
-  const members = standingOf(chosen.rollout, input).membersOf(index);
-  const gateways = members.filter((gateway) => !isSkipped(gateway, startedAt)).length;
-  const noted = admission.map((entry, at) => (at === index && gateways > 0 ? { ...entry, gateways } : entry));
-  const times = timesOf(chosen.rollout, index, input);
-  return { ...state, rollout: { ...chosen.rollout, admission: noted, ...times } };
-}
-
-/** A share whose gateways are all gone takes others. */
-function withMembers(state: RolloutState, index: number, input: RolloutInput): RolloutState {
-  const { rollout } = state;
-  const { spec, gateways } = input;
-  if (standingOf(rollout, input).membersOf(index).length > 0) return state;
-  const admission = chooseAgain(rollout.admission, index, { amount: spec.waves?.[index]?.gateways, gateways });
-  return { ...state, rollout: { ...rollout, admission } };
-}
-
-/** Lets in as many as may be under way. Those that rest get it with the others, for when they rest no more. */
-function admit(state: RolloutState, index: number, input: RolloutInput): RolloutState {
-  const { rollout } = state;
-  const standing = standingOf(rollout, input);
-  const before = rollout.admission[index]?.admitted;
-  if (before === ALL || standing.presentIn(index).length === 0) return state;
-  const { admitted } = placesOf(rollout, index, { standing, input });
-  if (admitted === before) return state;
-  const admission = rollout.admission.map((each, at) => (at === index ? { ...each, admitted } : each));
-  return { ...state, rollout: { ...rollout, admission, admittedAt: iso(input.now) } };
-}
-
-/** A wave is done when everybody is settled, and has been for as long as it is to soak. */
-function settle(state: RolloutState, index: number, input: RolloutInput): Advanced {
-  const { rollout } = state;
-  const standing = standingOf(rollout, input);
-  if (!isDone(rollout, index, standing)) return waitFor(state, index, { standing, input });
-  if (standing.membersOf(index).length === 0) return endWave(state, index, input);
-  const since = rollout.soakStartedAt ?? iso(input.now);
-  if (input.now - Date.parse(since) < (input.soakMs[index] ?? 0)) {
-    const soaking = { ...state, rollout: { ...rollout, soakStartedAt: since } };
-    return { state: inPhase(soaking, 'Soaking'), wait: { kind: 'soak' } };
+  const chosen = standingOf(rollout, input);
+  const { members = [], skipped = [] } = chosen.waves[index] ?? {};
+  if (members.length === 0) {
+    if (mayPassOver(rollout, index, { standing: chosen, input })) return endWave(state, index, input);
+    return { state: inPhase(state, 'Progressing'), wait: { kind: 'nobody', index } };
   }
-  return endWave(state, index, input);
+  // As many have to be well in the end, if they are still there.
+  const gateways = members.length - skipped.length;
+  const admission = rollout.admission.map((entry, at) =>
+    at === index && gateways > 0 ? { ...entry, gateways } : entry,
+  );
+  const begun = { ...rollout, admission, waveStartedAt: iso(input.now) };
+  return goOn({ ...state, rollout: begun }, index, input);
 }
 
 interface Situation {
@@ -112,27 +52,117 @@ interface Situation {
   input: RolloutInput;
 }
 
-function waitFor(state: RolloutState, index: number, { standing, input }: Situation): Advanced {
+/**
+ * Whether a wave is done without anybody. One that never had a gateway is, unless it is new, and its gateways may be on
+ * their way, or there is none at all and there were some. The last one that had any is when it has had none for as long as
+ * the deadline is, and others are verified. Any other waits: what comes after it must not get what nobody has tried.
+ */
+function mayPassOver(rollout: RolloutStatus, index: number, { standing, input }: Situation): boolean {
+  const { admission, startedAt, waitsFor, waitsSince } = rollout;
+  const { now, deadlineMs } = input;
+  const entry = admission[index];
+  if (entry?.gateways === undefined) {
+    const isAwaited = entry?.isNew === true && now < Date.parse(startedAt) + deadlineMs;
+    return !isAwaited && (standing.counted.length > 0 || admission.every(({ gateways }) => gateways === undefined));
+  }
+  const isLast = admission.slice(index + 1).every(({ gateways }) => gateways === undefined);
+  const since = waitsFor === 'Gateways' && waitsSince !== undefined ? Date.parse(waitsSince) : now;
+  return isLast && standing.verified.size > 0 && now >= since + deadlineMs;
+}
+
+function goOn(state: RolloutState, index: number, input: RolloutInput): Advanced {
+  const held = heldBy(state.rollout, index, standingOf(state.rollout, input));
+  const isOpen = input.window.isOpen && !held;
+  return settle(isOpen ? admit(state, index, input) : state, index, { held, input });
+}
+
+/**
+ * A wave that was done, and is not well any more: until it is, no other one begins, lets in more, or ends. One that has
+ * nobody any more holds up what nobody else is verified with.
+ */
+function heldBy({ admission }: RolloutStatus, index: number, { waves, verified }: Standing): Wait | undefined {
+  for (const [before, { members, isDone }] of waves.slice(0, index).entries()) {
+    if (admission[before]?.gateways === undefined || isDone) continue;
+    if (members.length > 0) return { kind: 'gateways', index: before };
+    const isShown = waves.slice(before + 1, index + 1).some((wave) => wave.members.some((each) => verified.has(each)));
+    if (!isShown) return { kind: 'nobody', index: before };
+  }
+  return undefined;
+}
+
+const phaseOf = ({ kind }: Wait): RolloutPhase => (kind === 'window' ? 'AwaitingWindow' : 'AwaitingApproval');
+
+/** A share whose gateways are all gone takes others. */
+function withMembers(state: RolloutState, index: number, input: RolloutInput): RolloutState {
   const { rollout } = state;
-  if (standing.membersOf(index).length === 0)
-    return { state: inPhase({ ...state, rollout: withoutTimes(rollout) }, 'Progressing'), wait: { kind: 'nobody' } };
-  const open = openIn(rollout, index, standing);
-  const isAllIn = rollout.admission[index]?.admitted === ALL;
-  // What failed on all that could tell is not well, however many may fail.
-  const told = awaitedIn(rollout, index, standing).length;
-  const hasFailed = isAllIn && open.length === 0 && told > 0 && told >= (rollout.admission[index]?.gateways ?? 0);
-  if (hasFailed) return giveUp(state, input);
-  const isShut = open.length === 0 && !isAllIn && !input.window.isOpen;
-  return isShut
+  const { spec, gateways } = input;
+  if (standingOf(rollout, input).waves[index]?.members.length !== 0) return state;
+  const admission = chooseAgain(rollout.admission, index, { amount: spec.waves?.[index]?.gateways, gateways });
+  return { ...state, rollout: { ...rollout, admission } };
+}
+
+/** Lets in as many as may be under way. */
+function admit(state: RolloutState, index: number, input: RolloutInput): RolloutState {
+  const { rollout } = state;
+  const standing = standingOf(rollout, input);
+  const before = rollout.admission[index]?.admitted;
+  if (before === ALL || standing.waves[index]?.members.length === 0) return state;
+  const { admitted } = placesOf(rollout, index, { standing, input });
+  if (admitted === before) return state;
+  const admission = rollout.admission.map((each, at) => (at === index ? { ...each, admitted } : each));
+  return { ...state, rollout: { ...rollout, admission, admittedAt: iso(input.now) } };
+}
+
+/** A wave is done when everybody is settled, and has been for as long as it is to soak. */
+function settle(state: RolloutState, index: number, { held, input }: { held: Wait | undefined; input: RolloutInput }) {
+  const { rollout } = state;
+  const standing = standingOf(rollout, input);
+  const { isWell = false, isDone = false, awaited = [], present = [] } = standing.waves[index] ?? {};
+  if (!isWell || !awaited.every((gateway) => standing.admitted.has(gateway)))
+    return waitFor(state, index, { standing, input, held });
+  const since = rollout.soakStartedAt ?? iso(input.now);
+  const soakMs = input.soakMs[index] ?? 0;
+  const soaking = soakMs > 0 ? { ...state, rollout: { ...rollout, soakStartedAt: since } } : state;
+  if (input.now - Date.parse(since) < soakMs)
+    return { state: inPhase(soaking, 'Soaking'), wait: { kind: 'soak' } } as const;
+  if (held || !isDone)
+    return { state: inPhase(soaking, 'Progressing'), wait: held ?? { kind: 'gateways', index } } as const;
+  // Who comes to a wave that has ended takes what it has: also that is for a window.
+  const isShut =
+    !input.window.isOpen && present.some(({ key }) => !isWithin(key, rollout.admission[index]?.admitted ?? ''));
+  if (isShut) return { state: inPhase(soaking, 'AwaitingWindow'), wait: { kind: 'window' } } as const;
+  return endWave(state, index, input);
+}
+
+function waitFor(
+  state: RolloutState,
+  index: number,
+  { standing, input, held }: Situation & { held: Wait | undefined },
+): Advanced {
+  const { rollout } = state;
+  const { members = [], awaited = [], open = [] } = standing.waves[index] ?? {};
+  if (members.length === 0) return { state: inPhase(state, 'Progressing'), wait: { kind: 'nobody', index } };
+  const notLetIn = open.filter((gateway) => !standing.admitted.has(gateway));
+  // What failed on all that could tell is not well, however many may fail, once nobody comes in place of those that are gone.
+  if (awaited.length > 0 && open.length === 0) {
+    const isWhole = awaited.length >= (rollout.admission[index]?.gateways ?? 0);
+    const { waitsFor, waitsSince } = rollout;
+    const since = waitsFor === 'Gateways' && waitsSince !== undefined ? Date.parse(waitsSince) : input.now;
+    if (isWhole || input.now >= since + input.deadlineMs) return giveUp(state, input);
+  }
+  const isShut = !input.window.isOpen && notLetIn.length > 0 && notLetIn.length === open.length;
+  return isShut && !held
     ? { state: inPhase(state, 'AwaitingWindow'), wait: { kind: 'window' } }
-    : { state: inPhase(state, 'Progressing'), wait: { kind: 'gateways' } };
+    : { state: inPhase(state, 'Progressing'), wait: held ?? { kind: 'gateways', index } };
 }
 
 /** On to the next wave; after the last one all is complete. Who comes to this one later takes what it has. */
 function endWave(state: RolloutState, index: number, input: RolloutInput): Advanced {
-  const { waveStartedAt: _, wave: __, ...rest } = withoutTimes(state.rollout);
+  const { waveStartedAt: _, soakStartedAt: __, wave: ___, ...rest } = state.rollout;
   const wave = rest.admission[index + 1]?.wave;
-  const admission = rest.admission.map((entry, at) => (at === index ? { ...entry, admitted: ALL } : entry));
+  const admission = rest.admission.map(({ isNew, ...entry }, at) =>
+    at === index ? { ...entry, admitted: ALL } : { ...entry, ...(isNew && { isNew }) },
+  );
   if (wave === undefined)
     return { state: noteComplete({ ...state, rollout: { ...rest, admission } }, input), wait: { kind: 'none' } };
   return pursue({ ...state, rollout: { ...rest, admission, wave } }, input);

@@ -12,6 +12,12 @@ export interface RolloutGateway {
   createdAt: number;
   /** Undefined where the pod is ready. */
   notReadySince: number | undefined;
+  /** Undefined where it is not ready, or nobody knows. */
+  readySince?: number | undefined;
+  /** When one of its containers ended with an error the last time. */
+  crashedAt?: number | undefined;
+  /** Not all of its containers have run yet, so it shows nothing: no node, no image, no Secret. */
+  isUnstarted?: boolean;
   /** It was told to leave its files alone: it counts as neither. */
   isResting: boolean;
   /** Its agent does not know rollouts, and follows the newest commit. */
@@ -33,8 +39,6 @@ export interface RolloutInput {
   spec: RolloutSpec;
   /** Hash of the waves. */
   plan: string;
-  /** The spec is another one than at the last step, so whoever was told to rest may have to work now. */
-  isEdited: boolean;
   gateways: readonly RolloutGateway[];
   /** The newest release; undefined while there is none. */
   wanted: Release | undefined;
@@ -64,9 +68,9 @@ export interface RolloutState {
 /** Why nothing more happens now. */
 export type Wait =
   | { kind: 'none' }
-  | { kind: 'window' | 'approval' | 'soak' | 'gateways' | 'givenUp' }
-  /** The wave has no gateway that could show whether all is well. */
-  | { kind: 'nobody' }
+  | { kind: 'window' | 'approval' | 'soak' | 'givenUp' }
+  /** Gateways of a wave, or one that it does not have: nobody could show whether all is well. */
+  | { kind: 'gateways' | 'nobody'; index: number }
   /** Pods whose agents do not know rollouts. */
   | { kind: 'outdated'; pods: string[] };
 

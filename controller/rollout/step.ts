@@ -1,14 +1,14 @@
 import type { RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
 import { isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
 import { ALL, NOBODY } from '../../shared/domain/waves.ts';
-import { makeAdmission, noteGateways } from './admission.ts';
-import { nextFailure, noteFailures, withoutTimes } from './failures.ts';
+import { makeAdmission, noteGateways, waveUnderWay } from './admission.ts';
+import { duesOf, noteFailures, noteTimes } from './failures.ts';
 import { giveUp, goBack, inPhase } from './give-up.ts';
 import { obey } from './orders.ts';
 import { placesOf } from './places.ts';
 import { gateOf, pursue } from './pursue.ts';
-import type { Advanced, RolloutGateway, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
-import { standingOf, waveUnderWay } from './standing.ts';
+import type { Advanced, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
+import { standingOf } from './standing.ts';
 import { begin, iso, makeFirst, nameOf, returnToStable } from './transitions.ts';
 import { describe } from './words.ts';
 
@@ -25,37 +25,43 @@ export interface Step extends RolloutState {
 export function step(before: RolloutState | undefined, input: RolloutInput): Step | undefined {
   const first = before ?? makeFirst(input);
   if (!first) return undefined;
-  const now = withoutLater(input);
+  const now = withoutLater(input, first.rollout);
   const state = replan(obey(withoutFuture(first, input.now), now), now);
   const taken = takeUp(state, now);
   const on = advance(taken, now);
   // What ended by this may have kept something waiting.
   const hasEnded = isUnderWay(taken.rollout) && !isUnderWay(on.state.rollout);
   const { state: next, wait } = hasEnded ? advance(takeUp(on.state, now), now) : on;
-  return { ...describe(next, wait, now), wakeInMs: wakeIn(next, now) };
+  const described = describe(next, wait, now);
+  return { ...described, wakeInMs: wakeIn(described, now) };
 }
 
-/** The clock of the API server may be ahead: what it says has happened has. */
-function withoutLater(input: RolloutInput): RolloutInput {
+/** The clock of the API server may be ahead: what it says has happened has, and nobody knows that it was not before. */
+function withoutLater(input: RolloutInput, { startedAt }: RolloutStatus): RolloutInput {
   const { gateways, now } = input;
-  const isAhead = ({ createdAt, notReadySince = 0 }: RolloutGateway) => createdAt > now || notReadySince > now;
-  if (!gateways.some(isAhead)) return input;
-  const present = (gateway: RolloutGateway): RolloutGateway => ({
-    ...gateway,
-    createdAt: Math.min(gateway.createdAt, now),
-    notReadySince: gateway.notReadySince && Math.min(gateway.notReadySince, now),
-  });
-  return { ...input, gateways: gateways.map(present) };
+  const begunAt = Math.min(now, Date.parse(startedAt));
+  const present = (time: number | undefined, instead = now) => (time !== undefined && time > now ? instead : time);
+  return {
+    ...input,
+    gateways: gateways.map((gateway) => ({
+      ...gateway,
+      createdAt: present(gateway.createdAt, begunAt) ?? 0,
+      notReadySince: present(gateway.notReadySince),
+      readySince: present(gateway.readySince),
+      crashedAt: present(gateway.crashedAt),
+    })),
+  };
 }
 
 /** A clock that was set back must not make anybody wait for longer than was asked for. */
 function withoutFuture({ rollout, history }: RolloutState, now: number): RolloutState {
   const present = (time: string | undefined) => (time !== undefined && Date.parse(time) > now ? iso(now) : time);
-  const { startedAt, waveStartedAt, admittedAt, soakStartedAt } = rollout;
+  const { startedAt, waveStartedAt, admittedAt, underWaySince, soakStartedAt } = rollout;
   const times = {
     startedAt: present(startedAt),
     waveStartedAt: present(waveStartedAt),
     admittedAt: present(admittedAt),
+    underWaySince: present(underWaySince),
     soakStartedAt: present(soakStartedAt),
   };
   return { history, rollout: clean({ ...rollout, ...times }) };
@@ -68,8 +74,10 @@ function withoutFuture({ rollout, history }: RolloutState, now: number): Rollout
 function replan(state: RolloutState, input: RolloutInput): RolloutState {
   const { rollout } = state;
   const { spec, plan, gateways } = input;
-  if (rollout.plan === plan)
-    return { ...state, rollout: { ...rollout, admission: noteGateways(rollout.admission, gateways) } };
+  if (rollout.plan === plan) {
+    const admission = noteGateways(rollout.admission, gateways, waveUnderWay(rollout));
+    return { ...state, rollout: { ...rollout, admission } };
+  }
   if (isUnderWay(rollout)) return begin(state, releaseOf(rollout), input);
   const admitted = rollout.phase === 'Complete' ? ALL : NOBODY;
   const { wave: _, ...rest } = rollout;
@@ -115,15 +123,22 @@ function advance(state: RolloutState, input: RolloutInput): Advanced {
     return nextCommit === undefined ? back : { ...back, wait };
   }
   if (!isUnderWay(state.rollout)) return { state, wait };
-  const isHeld = wait.kind === 'outdated';
-  const timed = isHeld ? withoutTimes(state.rollout) : state.rollout;
-  const rollout = noteFailures(timed, standingOf(timed, input), input);
-  const judged = { ...state, rollout: isHeld ? withoutTimes(rollout) : rollout };
-  if ((rollout.failures ?? []).length > (input.spec.maxFailures ?? 0)) {
+  const { state: next, wait: other } = judge(state, wait, input);
+  const { rollout } = next;
+  if (!isUnderWay(rollout)) return { state: next, wait: other };
+  // Who has only just been let in is under way from now on, and who has failed is no more.
+  return { state: { ...next, rollout: noteTimes(rollout, standingOf(rollout, input), input) }, wait: other };
+}
+
+/** Who was let in is judged, whatever keeps others from being let in. */
+function judge(state: RolloutState, wait: Wait, input: RolloutInput): Advanced {
+  const { nextCommit } = state.rollout;
+  const judged = { ...state, rollout: noteFailures(state.rollout, standingOf(state.rollout, input), input) };
+  if ((judged.rollout.failures ?? []).length > (input.spec.maxFailures ?? 0)) {
     const failed = giveUp(judged, input);
     return nextCommit === undefined ? failed : { ...failed, wait };
   }
-  if (isHeld) return { state: inPhase(judged, 'Progressing'), wait };
+  if (wait.kind === 'outdated') return { state: inPhase(judged, 'Progressing'), wait };
   // What is superseded goes no further, but somebody has to look at it.
   return nextCommit === undefined ? pursue(judged, input) : { state: judged, wait };
 }
@@ -141,26 +156,30 @@ function waitOf({ rollout }: RolloutState, input: RolloutInput): Wait {
 
 /** Milliseconds until the clock alone may change something. */
 function wakeIn({ rollout }: RolloutState, input: RolloutInput): number | undefined {
-  const { now, deadlineMs, soakMs, window, wanted } = input;
-  const { phase, soakStartedAt, startedAt, nextCommit } = rollout;
+  const { now, deadlineMs, window, wanted } = input;
+  const { phase, startedAt, nextCommit } = rollout;
   const due: (number | undefined)[] = [];
   if (isUnderWay(rollout) || (wanted && nextCommit !== undefined)) due.push(window.changesAt);
-  if (isUnderWay(rollout)) due.push(...duesOf(rollout, input));
-  if (phase === 'Soaking' && soakStartedAt)
-    due.push(Date.parse(soakStartedAt) + (soakMs[waveUnderWay(rollout) ?? 0] ?? 0));
+  if (isUnderWay(rollout)) due.push(...timesOf(rollout, input));
   if (phase === 'RollingBack') due.push(Date.parse(startedAt) + deadlineMs);
   const later = due.filter((time) => time !== undefined).filter((time) => time > now);
   return later.length > 0 ? Math.min(...later) - now : undefined;
 }
 
-/** When a gateway fails, one frees its place, or one that takes another one's place has had the time to start. */
-function duesOf(rollout: RolloutStatus, input: RolloutInput): (number | undefined)[] {
+/** When a gateway fails or frees its place, when a wave has soaked, and when nobody waits any longer for what does not come. */
+function timesOf(rollout: RolloutStatus, input: RolloutInput): (number | undefined)[] {
+  const { soakStartedAt, startedAt, waitsSince } = rollout;
+  const { deadlineMs, soakMs } = input;
   const standing = standingOf(rollout, input);
-  const index = waveUnderWay(rollout) ?? 0;
-  const { nextFreeAt } = placesOf(rollout, index, { standing, input });
-  const isAllIn = rollout.admission[index]?.admitted === ALL;
-  const grownUp = standing.counted.map(({ createdAt }) => createdAt + input.deadlineMs).filter((at) => at > input.now);
-  return [nextFailure(rollout, standing, input), isAllIn ? undefined : nextFreeAt, ...grownUp];
+  const index = standing.index ?? 0;
+  const after = (time: string | undefined, ms: number) => (time === undefined ? undefined : Date.parse(time) + ms);
+  return [
+    ...duesOf(rollout, standing, input),
+    placesOf(rollout, index, { standing, input }).nextFreeAt,
+    after(soakStartedAt, soakMs[index] ?? 0),
+    after(startedAt, deadlineMs),
+    after(waitsSince, deadlineMs),
+  ];
 }
 
 /** Leaves out what is undefined. */

@@ -1,7 +1,7 @@
 import type { HistoryEntry, RolloutStatus } from '../../shared/api/rollout.ts';
 import { isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
 import { ALL, NOBODY } from '../../shared/domain/waves.ts';
-import { makeAdmission } from './admission.ts';
+import { makeAdmission, noteGateways } from './admission.ts';
 import type { RolloutInput, RolloutState } from './rollout-input.ts';
 
 const stableFields = ({ commit, ref, revision }: Release) => ({
@@ -129,7 +129,8 @@ const MAX_GIVEN_UP = 4;
 export function noteComplete({ rollout, history }: RolloutState, input: RolloutInput): RolloutState {
   const release = releaseOf(rollout);
   const { wave: _, ...rest } = rollout;
-  const admission = rollout.admission.map((entry) => ({ ...entry, admitted: ALL }));
+  const all = rollout.admission.map((entry) => ({ ...entry, admitted: ALL }));
+  const admission = noteGateways(all, input.gateways);
   return {
     rollout: { ...rest, phase: 'Complete', ...stableFields(release), admission },
     history: remembered(history, release, input),

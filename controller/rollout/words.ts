@@ -2,11 +2,11 @@ import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus, RolloutWait } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
 import { GIVEN_UP } from '../../shared/domain/releases.ts';
-import { NOBODY } from '../../shared/domain/waves.ts';
-import { openIn } from './failures.ts';
+import { ALL, NOBODY } from '../../shared/domain/waves.ts';
+import { isBack, notBack } from './judge-gateway.ts';
 import { placesOf } from './places.ts';
-import type { RolloutGateway, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
-import { isBack, isSkipped, notBack, type Standing, standingOf, waveUnderWay } from './standing.ts';
+import type { RolloutInput, RolloutState, Wait } from './rollout-input.ts';
+import { type Standing, standingOf } from './standing.ts';
 import { iso } from './transitions.ts';
 
 /** Adds to a state what people read of it: counts, a few words, and one sentence. */
@@ -31,10 +31,16 @@ const WAITS: Partial<Record<Wait['kind'], RolloutWait>> = {
   nobody: 'Gateways',
 };
 
-/** What must come from outside before anything moves; gateways that are under way come by themselves, or fail. */
-function waitsForIn(rollout: RolloutStatus, { kind }: Wait, context: Context): RolloutWait | undefined {
-  const isStuck = kind === 'gateways' && rollout.phase === 'Progressing' && holdersIn(rollout, context).length === 0;
-  return isStuck ? 'Gateways' : WAITS[kind];
+/**
+ * What must come from outside before anything moves. Gateways that are under way come by themselves, or fail; but some
+ * do neither for longer than the deadline, since they are well now and then.
+ */
+function waitsForIn(rollout: RolloutStatus, wait: Wait, context: Context): RolloutWait | undefined {
+  if (wait.kind !== 'gateways') return WAITS[wait.kind];
+  const { underWaySince } = rollout;
+  const { now, deadlineMs } = context.input;
+  const isLate = underWaySince !== undefined && now >= Date.parse(underWaySince) + deadlineMs;
+  return isLate || holdersIn(rollout, wait.index, context).length === 0 ? 'Gateways' : undefined;
 }
 
 interface Context {
@@ -50,7 +56,7 @@ function countsOf(rollout: RolloutStatus, { counted, admitted, verified }: Stand
   const well = isBackwards ? counted.filter((gateway) => isBack(gateway, rollout)).length : verified.size;
   return {
     total: counted.length,
-    admitted: isBackwards ? 0 : admitted.length,
+    admitted: isBackwards ? 0 : admitted.size,
     verified: well,
     failed: failures.length,
   };
@@ -59,8 +65,8 @@ function countsOf(rollout: RolloutStatus, { counted, admitted, verified }: Stand
 function summaryOf(rollout: RolloutStatus, { standing, input }: Context): string {
   const { phase, wave, verified, total, nextCommit } = rollout;
   const next = nextCommit ? `; ${short(nextCommit)} waits` : '';
-  const index = waveUnderWay(rollout);
-  const members = standing.membersOf(index);
+  const { index = -1, waves } = standing;
+  const { members = [] } = waves[index] ?? {};
   const where = `${wave} ${members.filter((gateway) => standing.verified.has(gateway)).length}/${members.length}`;
   switch (phase) {
     case 'Complete':
@@ -72,7 +78,7 @@ function summaryOf(rollout: RolloutStatus, { standing, input }: Context): string
     case 'Stopped':
       return `stopped${wave === undefined ? '' : ` in ${where}`}${next}`;
     case 'Soaking':
-      return `${where}, soaking ${formatDuration(input.soakMs[index ?? 0] ?? 0)}${next}`;
+      return `${where}, soaking ${formatDuration(input.soakMs[index] ?? 0)}${next}`;
     case 'AwaitingApproval':
       return `${where}, waiting for approval${next}`;
     case 'AwaitingWindow':
@@ -104,7 +110,7 @@ function nextOf(rollout: RolloutStatus, { kind }: Wait, { input }: Context): str
     : 'waits: the repository is asked what is newest';
 }
 
-function phaseOf(rollout: RolloutStatus, { kind }: Wait, context: Context): string {
+function phaseOf(rollout: RolloutStatus, wait: Wait, context: Context): string {
   const { phase, wave, commit, stableCommit, failures = [] } = rollout;
   const why = failures.length > 0 ? `, since ${commit} failed on ${named(failures)}` : '';
   switch (phase) {
@@ -123,7 +129,8 @@ function phaseOf(rollout: RolloutStatus, { kind }: Wait, context: Context): stri
     case 'AwaitingWindow':
       return `the wave ${wave} waits${sinceWhen(rollout)}: ${context.input.window.message}`;
     case 'Progressing':
-      return kind === 'nobody' ? absenceIn(rollout, context) : progressOf(rollout, context);
+      if (wait.kind === 'nobody') return absenceIn(rollout, wait.index, context);
+      return progressOf(rollout, wait.kind === 'gateways' ? wait.index : (context.standing.index ?? 0), context);
   }
 }
 
@@ -141,12 +148,13 @@ const placeOf = ({ wave, admission }: RolloutStatus): string =>
 const backOf = ({ verified, total }: RolloutStatus): string =>
   verified < total ? `${verified} of ${total} gateways are` : 'the gateways are';
 
-function progressOf(rollout: RolloutStatus, context: Context): string {
-  const { wave, startedAt, admittedAt = startedAt } = rollout;
-  const holders = holdersIn(rollout, context);
-  const skipped = skippedIn(rollout, context);
+function progressOf(rollout: RolloutStatus, index: number, context: Context): string {
+  const { startedAt, admittedAt = startedAt, underWaySince = admittedAt, admission } = rollout;
+  const wave = admission[index]?.wave;
+  const holders = holdersIn(rollout, index, context);
+  const skipped = skippedIn(context, index);
   if (holders.length > 0)
-    return `the wave ${wave} waits for ${named(holders)}, since ${admittedAt}${leftOut(rollout, context)}`;
+    return `the wave ${wave} waits for ${named(holders)}, since ${underWaySince}${leftOut(rollout, context)}`;
   if (skipped.length > 0)
     return `the wave ${wave} waits until one of ${named(skipped)} is ready, since ${sinceOf(rollout)}: none was before the rollout began, so nobody can say whether all is well`;
   return `the wave ${wave} waits for a gateway in place of one that is gone, since ${sinceOf(rollout)}: nobody is left who shows that all is well`;
@@ -154,33 +162,34 @@ function progressOf(rollout: RolloutStatus, context: Context): string {
 
 const sinceOf = ({ waveStartedAt, startedAt }: RolloutStatus): string => waveStartedAt ?? startedAt;
 
-/** Who holds a wave up: those that are let in and waited for, else those that take its places, else who is still to come. */
-function holdersIn(rollout: RolloutStatus, { standing, input }: Context): string[] {
-  const index = waveUnderWay(rollout);
-  if (index === undefined) return [];
-  const namesOf = (gateways: readonly RolloutGateway[]) => gateways.map(({ name }) => name);
-  const open = openIn(rollout, index, standing);
-  const letIn = open.filter((gateway) => standing.admitted.includes(gateway));
-  if (letIn.length > 0) return namesOf(letIn);
-  const { takenBy } = placesOf(rollout, index, { standing, input });
-  return namesOf(takenBy.length > 0 ? takenBy : open);
+/**
+ * Who holds a wave up: those that are let in and waited for, else those that take its places, else who is still to come,
+ * else those that nobody waits for, and that are not well.
+ */
+function holdersIn(rollout: RolloutStatus, index: number, { standing, input }: Context): string[] {
+  const { waves, admitted } = standing;
+  const { open = [], unwell = [], isDone = true } = waves[index] ?? {};
+  const isAllIn = rollout.admission[index]?.admitted === ALL;
+  const takenBy = isAllIn ? [] : placesOf(rollout, index, { standing, input }).takenBy;
+  const found = [open.filter((gateway) => admitted.has(gateway)), takenBy, open, isDone ? [] : unwell];
+  return (found.find((gateways) => gateways.length > 0) ?? []).map(({ name }) => name);
 }
 
-/** A wave that had gateways, and has none that counts. */
-function absenceIn(rollout: RolloutStatus, { standing }: Context): string {
-  const { wave } = rollout;
-  const rests = standing.presentIn(waveUnderWay(rollout)).length > 0;
-  const reason = rests ? 'all of its gateways are paused or in a dry run' : 'none of its gateways is there any more';
+/** A wave that has no gateway that counts. */
+function absenceIn(rollout: RolloutStatus, index: number, { standing }: Context): string {
+  const { wave = '', gateways } = rollout.admission[index] ?? {};
+  const rests = (standing.waves[index]?.present ?? []).length > 0;
+  const isGone = gateways === undefined ? 'it has none yet' : 'none of its gateways is there any more';
+  const reason = rests ? 'all of its gateways are paused or in a dry run' : isGone;
   const wayOut = wave === 'rest' ? '' : `. If none is to come, take ${wave} out of spec.rollout.waves`;
   return `the wave ${wave} waits for a gateway since ${sinceOf(rollout)}: ${reason}, so nobody can say whether all is well${wayOut}`;
 }
 
 /** Whom nobody waits for: gateways that were not ready before, and waves that never had any. */
 function leftOut(rollout: RolloutStatus, context: Context): string {
-  const skipped = skippedIn(rollout, context);
-  const empty = rollout.admission
-    .slice(0, waveUnderWay(rollout) ?? 0)
-    .flatMap(({ wave, gateways }) => (gateways === undefined ? wave : []));
+  const { index = 0 } = context.standing;
+  const skipped = skippedIn(context, index);
+  const empty = rollout.admission.slice(0, index).flatMap(({ wave, gateways }) => (gateways === undefined ? wave : []));
   const parts = [
     skipped.length > 0 ? `; skipped, since not ready before: ${named(skipped)}` : '',
     empty.length > 0 ? `; without gateways: ${named(empty)}` : '',
@@ -188,11 +197,8 @@ function leftOut(rollout: RolloutStatus, context: Context): string {
   return parts.join('');
 }
 
-const skippedIn = (rollout: RolloutStatus, { standing }: Context): string[] =>
-  standing
-    .membersOf(waveUnderWay(rollout))
-    .filter((gateway) => isSkipped(gateway, rollout.startedAt))
-    .map(({ name }) => name);
+const skippedIn = ({ standing: { waves } }: Context, index: number): string[] =>
+  (waves[index]?.skipped ?? []).map(({ name }) => name);
 
 function ignoredOrders({ handled: { ignored = [], rollback, retry } = {} }: RolloutStatus): string[] {
   const words = {

@@ -4,7 +4,7 @@ import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import type { SyncReport, SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { boundedLabels } from '../../shared/domain/bounded-labels.ts';
 import { clip, MAX_UID } from './observed-text.ts';
-import { type StartingStatus, waitingOf } from './observed-waiting.ts';
+import { crashedAt, isUnstarted, type StartingStatus, waitingOf } from './observed-waiting.ts';
 
 interface Container {
   name: string;
@@ -42,6 +42,12 @@ export interface ObservedPod {
   createdAt?: number;
   /** Since when it has not been ready, in milliseconds since the epoch; undefined where it is. */
   notReadySince?: number | undefined;
+  /** Since when it has been ready, in milliseconds since the epoch; undefined where it is not. */
+  readySince?: number | undefined;
+  /** When one of its containers ended with an error the last time, in milliseconds since the epoch. */
+  crashedAt?: number | undefined;
+  /** Not all of its containers have run yet. */
+  isUnstarted?: boolean;
   /** For the waves of a rollout. */
   labels?: Record<string, string>;
   /** Why it does not start, in a few words; undefined where it does, or where nobody knows yet. */
@@ -60,7 +66,8 @@ export function projectPod({ metadata, spec, status }: Pod): ObservedPod {
     sidecar: sidecarOf({ metadata, spec }),
     live: metadata.deletionTimestamp === undefined && !ENDED.has(status?.phase ?? ''),
     createdAt: Date.parse(metadata.creationTimestamp),
-    notReadySince: notReadySince(metadata, status),
+    ...readiness(metadata, status),
+    crashedAt: crashedAt(status),
     labels: Object.fromEntries(boundedLabels(Object.entries(metadata.labels ?? {}))),
     waiting: waitingOf(status),
     userUnset: isUserUnset(spec),
@@ -68,10 +75,12 @@ export function projectPod({ metadata, spec, status }: Pod): ObservedPod {
 }
 
 /** A pod of which nobody has said anything yet has not been ready since it was made. */
-function notReadySince({ creationTimestamp }: ObjectMeta, status: Pod['status']): number | undefined {
+function readiness({ creationTimestamp }: ObjectMeta, status: Pod['status']) {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
-  if (ready?.status === 'True') return undefined;
-  return Date.parse(ready?.lastTransitionTime ?? creationTimestamp);
+  const since = Date.parse(ready?.lastTransitionTime ?? creationTimestamp);
+  const isReady = ready?.status === 'True';
+  if (isReady) return { notReadySince: undefined, readySince: since, isUnstarted: false };
+  return { notReadySince: since, readySince: undefined, isUnstarted: isUnstarted(status) };
 }
 
 /**

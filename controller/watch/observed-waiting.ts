@@ -4,8 +4,14 @@ import { clip } from './observed-text.ts';
 interface ContainerStatus {
   name: string;
   image?: string;
-  state?: { waiting?: { reason?: string; message?: string } };
-  lastState?: { terminated?: { exitCode?: number; reason?: string } };
+  state?: { waiting?: { reason?: string; message?: string }; running?: object; terminated?: Ended };
+  lastState?: { terminated?: Ended };
+}
+
+interface Ended {
+  exitCode?: number;
+  reason?: string;
+  finishedAt?: string;
 }
 
 /** What of a pod's status says why it does not start. */
@@ -36,6 +42,21 @@ export function waitingOf(status: StartingStatus = {}): string | undefined {
     if (text !== undefined) return line(text);
   }
   return undefined;
+}
+
+/** Whether one of the pod's containers has not run yet: it waits for a node, an image, a Secret. */
+export const isUnstarted = ({ containerStatuses = [] }: StartingStatus = {}): boolean =>
+  containerStatuses.length === 0 ||
+  containerStatuses.some(({ state, lastState }) => !state?.running && !state?.terminated && !lastState?.terminated);
+
+/** When a container of the pod ended with an error the last time, in milliseconds since the epoch. */
+export function crashedAt({ containerStatuses = [] }: StartingStatus = {}): number | undefined {
+  const times = containerStatuses.flatMap(({ state, lastState }) =>
+    [state?.terminated, lastState?.terminated].flatMap((ended) =>
+      ended?.finishedAt && ended.exitCode !== 0 ? Date.parse(ended.finishedAt) : [],
+    ),
+  );
+  return times.length > 0 ? Math.max(...times) : undefined;
 }
 
 function textOf({ name, image, state, lastState }: ContainerStatus): string | undefined {

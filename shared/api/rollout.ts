@@ -200,7 +200,13 @@ export const rolloutStatusSchema = v.pipe(
     message: v.optional(message),
     startedAt: timestamp('When it began.'),
     waveStartedAt: v.optional(timestamp('When the wave began.')),
-    admittedAt: v.optional(timestamp('When gateways were admitted last: the deadline counts from there.')),
+    admittedAt: v.optional(timestamp('When gateways were admitted last.')),
+    underWaySince: v.optional(
+      timestamp(
+        'Since when some of those that were admitted are waited for. The deadline counts from there at the earliest.',
+      ),
+    ),
+    resting: v.optional(count('Gateways that are paused or in a dry run.')),
     soakStartedAt: v.optional(timestamp('When all of the wave was verified.')),
     admitted: count('Gateways that may have the commit.'),
     verified: count('Gateways that have it and are well.'),
@@ -230,6 +236,12 @@ export const rolloutStatusSchema = v.pipe(
           gateways: v.optional(
             count(
               'How many gateways it began with last, or 1 where it had some since: then it needs one that shows that all is well.',
+            ),
+          ),
+          isNew: v.optional(
+            v.pipe(
+              v.boolean(),
+              v.description('The wave came by an edit, and has had no gateway yet: these may be on their way.'),
             ),
           ),
           isChosenAgain: v.optional(

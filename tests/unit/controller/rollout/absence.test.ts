@@ -89,12 +89,42 @@ test('a fleet that never had a gateway waits for none', () => {
   assert.equal(rolloutOf(begun(setup, empty)).phase, 'Complete');
 });
 
-test('the last wave needs none of its own when those before it have shown that all is well', () => {
+test('the last wave needs none of its own when it has had none for as long as the deadline is, and others are well', () => {
   const setup = setupOf();
-  let world = control(sync(begun(setup), 0, setup), setup);
+  let world = begun(setup);
   for (const index of [1, 2]) world = withAgent(world, index, gone);
-  world = control(world, setup);
+  world = control(sync(world, 0, setup), setup);
+  assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).waitsFor], ['Progressing', 'Gateways']);
+  world = control(later(world, DEADLINE_MS), setup);
   assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).stableCommit], ['Complete', 'A']);
+});
+
+for (const [how, change] of [
+  ['are created again', gone],
+  ['are paused', { isResting: true }],
+] as const) {
+  test(`a last wave whose gateways all ${how} in mid-wave is not done by that`, () => {
+    const setup = setupOf({ waves: [{ name: 'canary' }, { name: 'all', maxConcurrent: 1 }] }, [
+      [true, false],
+      [false, true],
+      [false, true],
+    ]);
+    let world = control(sync(begun(setup), 0, setup), setup);
+    for (const index of [1, 2]) world = withAgent(world, index, change);
+    world = control({ ...world, isOpen: false }, setup);
+    world = control(later(world, 9 * DEADLINE_MS), setup);
+    assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).stableCommit], ['Progressing', 'S']);
+    assert.deepEqual([rolloutOf(world).waitsFor, admittedIn(world)[1]], ['Gateways', '10']);
+  });
+}
+
+test('those that rest are let in when the others have it', () => {
+  const setup = setupOf({ waves: [{ name: 'all', maxConcurrent: 1 }] }, [[true], [true], [true]]);
+  let world = begun(setup);
+  for (const index of [1, 2]) world = withAgent(world, index, { isResting: true });
+  world = control(world, setup);
+  assert.equal(admittedIn(world)[0], '00');
+  assert.equal(rolloutOf(control(sync(world, 0, setup), setup)).phase, 'Complete');
 });
 
 test('a share is taken of those that count, and of others when they are gone', () => {
@@ -165,7 +195,8 @@ test('a canary that dies while the next wave waits is waited for again, and fail
   assert.equal(rolloutOf(world).phase, 'AwaitingApproval');
   world = later(world, 5 * DEADLINE_MS);
   world = control(withAgent(world, 0, { notReadySince: world.now - 1 }), setup);
-  assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).wave], ['Progressing', 'canary']);
+  assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).wave], ['Progressing', 'next']);
+  assert.match(rolloutOf(world).message ?? '', /the wave canary waits for g0/);
   world = control({ ...world, approved: 'A' }, setup);
   assert.equal(admittedIn(world)[1], '');
   const well = control(withAgent(world, 0, { notReadySince: undefined }), setup);

@@ -40,7 +40,7 @@ class Fleet {
     const { waves = [] } = this.#spec;
     const soakMs = waves.map(({ soak }) => (soak ? Number.parseInt(soak, 10) * MINUTE : 0));
     const { wakeInMs, ...state } = step(this.state, {
-      ...{ spec: this.#spec, plan: 'p', isEdited: false, gateways: this.gateways, soakMs, now: this.now },
+      ...{ spec: this.#spec, plan: 'p', gateways: this.gateways, soakMs, now: this.now },
       ...{ wanted: releaseOf(commit), inPlace: undefined, approved: undefined, rollback: undefined, retry: undefined },
       ...{ window: { isOpen: true, message: '' }, historyLength: 10, deadlineMs: DEADLINE },
       ...more,
@@ -65,6 +65,24 @@ class Fleet {
       const report = { rollout, commit, revision, state: 'well' as const };
       this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), notReadySince: undefined, report };
     }
+  }
+
+  /** It is not ready, and may be the next moment. */
+  blink(index: number): void {
+    this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), notReadySince: this.now };
+  }
+
+  /** One of its containers ends with an error. */
+  crash(index: number): void {
+    this.blink(index);
+    this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), crashedAt: this.now };
+  }
+
+  /** It has the release on its disk, and is not ready. */
+  hasIt(index: number): void {
+    const { number: rollout, commit, revision } = this.rollout;
+    const report = { rollout, commit, revision, state: 'busy' as const };
+    this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), report };
   }
 
   #gateway(name: string, fits: readonly boolean[], index: number): RolloutGateway {
@@ -204,7 +222,7 @@ suite('a canary', () => {
     fleet.gateways.shift();
     fleet.look();
     assert.equal(fleet.rollout.admission[1]?.admitted, '');
-    assert.equal(fleet.rollout.wave, 'canary');
+    assert.match(fleet.rollout.message ?? '', /the wave canary waits for a gateway/);
   });
 
   test('that is not well any more keeps the next wave from letting in more', () => {
@@ -220,10 +238,161 @@ suite('a canary', () => {
     fleet.gateways[0] = { ...(first as RolloutGateway), notReadySince: fleet.now };
     fleet.well(1);
     fleet.look();
-    const { admission, wave } = fleet.rollout;
-    assert.deepEqual([wave, admission[1]?.admitted], ['canary', '11']);
-    assert.ok(admission[0]?.admitted === ALL);
+    const { admission, message = '' } = fleet.rollout;
+    assert.deepEqual([admission[0]?.admitted, admission[1]?.admitted], [ALL, '11']);
+    assert.match(message, /the wave canary waits for g0/);
   });
+});
+
+suite('a healthy fleet', () => {
+  const waves = [{ name: 'all', maxConcurrent: 1 }];
+  const shut = { window: { isOpen: false, message: 'no window is open' } };
+
+  test('is not taken back since a gateway blinks long after it was let in, while the window is shut', () => {
+    const fleet = new Fleet({ waves, onFailure: 'Rollback' }, twenty);
+    fleet.look();
+    fleet.well(0);
+    fleet.look();
+    fleet.well(1);
+    fleet.look('B', shut);
+    assert.deepEqual([fleet.rollout.phase, fleet.rollout.waitsFor], ['AwaitingWindow', 'Window']);
+    fleet.pass(180).blink(0);
+    fleet.look('B', shut);
+    assert.deepEqual([fleet.rollout.phase, fleet.rollout.failures], ['Progressing', undefined]);
+  });
+
+  test('is not taken back since the controller was away', () => {
+    const fleet = new Fleet({ waves: [{ name: 'canary' }], onFailure: 'Rollback' }, twenty);
+    fleet.look();
+    fleet.pass(20);
+    fleet.well(...all);
+    fleet.blink(3);
+    fleet.look();
+    assert.deepEqual([fleet.rollout.phase, fleet.rollout.failures], ['Progressing', undefined]);
+  });
+
+  test('is not taken back for the first pod of an empty wave, nor for a replacement that finds no node', () => {
+    const fleet = new Fleet({ waves: [{ name: 'canary' }, ...waves], onFailure: 'Rollback' }, [
+      ...Array.from({ length: 3 }, () => [false, true]),
+    ]);
+    fleet.look();
+    fleet.well(0);
+    fleet.look();
+    const [first] = fleet.gateways;
+    fleet.gateways.push({ ...(first as RolloutGateway), name: 'c', key: '99', fits: [true, true], report: undefined });
+    fleet.replace(3);
+    fleet.gateways[3] = { ...(fleet.gateways[3] as RolloutGateway), isUnstarted: true };
+    for (let minute = 0; minute < 40; minute += 1) fleet.pass(1).look();
+    assert.deepEqual(fleet.rollout.failures, ['g1']);
+  });
+
+  test('does not fail for a node that comes back late in the wave', () => {
+    const fleet = new Fleet({ waves: [{ name: 'canary', soak: '30m' }] }, [[true], [true]]);
+    fleet.blink(1);
+    fleet.pass(60).look();
+    fleet.well(0);
+    fleet.look();
+    fleet.pass(20);
+    fleet.gateways[1] = { ...(fleet.gateways[1] as RolloutGateway), notReadySince: undefined, readySince: fleet.now };
+    fleet.look();
+    fleet.pass(14).look();
+    assert.equal(fleet.rollout.failures, undefined);
+  });
+});
+
+suite('a commit that does harm', () => {
+  test('does not pass the soak because its gateways were created again', () => {
+    const fleet = new Fleet({ waves: [{ name: 'canary', soak: '10m' }], onFailure: 'Rollback' }, [...twenty, [false]]);
+    fleet.look();
+    fleet.well(...all);
+    fleet.look();
+    for (const index of all.slice(5)) {
+      fleet.replace(index, `n${index}`);
+      fleet.hasIt(index);
+    }
+    fleet.look();
+    for (let minute = 0; minute < 14; minute += 1) fleet.pass(1).look();
+    assert.equal(fleet.rollout.admission[1]?.admitted, '');
+    fleet.pass(2).look();
+    assert.equal(fleet.rollout.phase, 'RollingBack');
+  });
+
+  test('is not complete while its canary is down', () => {
+    const fleet = new Fleet({ waves: [{ name: 'canary' }], onFailure: 'Rollback' }, [[true], [false]]);
+    fleet.look();
+    fleet.well(0);
+    fleet.look();
+    fleet.blink(0);
+    fleet.well(1);
+    fleet.look();
+    assert.equal(fleet.rollout.phase, 'Progressing');
+    fleet.pass(15).look();
+    assert.deepEqual([fleet.rollout.phase, fleet.rollout.failures], ['RollingBack', ['g0']]);
+  });
+
+  test('fails on a gateway that crashes again and again, and is well in between', () => {
+    const fleet = new Fleet({ waves: [{ name: 'canary' }, { name: 'all', maxConcurrent: 1 }] }, [
+      [true, true],
+      ...Array.from({ length: 9 }, () => [false, true]),
+    ]);
+    fleet.look();
+    fleet.well(0);
+    fleet.look();
+    for (let round = 0; round < 3; round += 1) {
+      fleet.crash(0);
+      fleet.look();
+      fleet.pass(4);
+      fleet.well(0, 1);
+      fleet.look();
+      fleet.pass(2);
+    }
+    assert.equal(fleet.rollout.admission[1]?.admitted, '11');
+    fleet.look();
+    assert.deepEqual(fleet.rollout.failures, ['g0']);
+  });
+
+  test('is let in again after one crash', () => {
+    const fleet = new Fleet({ waves: [{ name: 'canary' }] }, [[true], [false]]);
+    fleet.look();
+    fleet.crash(0);
+    fleet.look();
+    fleet.well(0);
+    fleet.look();
+    assert.equal(fleet.rollout.verified, 0);
+    fleet.pass(8).look();
+    assert.equal(fleet.rollout.wave, 'rest');
+  });
+});
+
+test('a wave by a new name waits for its gateways, which may be on their way', () => {
+  const fleet = new Fleet(canary, [[true], [false]]);
+  fleet.look();
+  const pilot = { plan: 'other', spec: { waves: [{ name: 'pilot' }] } };
+  fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, fits: [false] }));
+  fleet.look('B', pilot);
+  assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.admission[1]?.admitted], ['Gateways', '']);
+  fleet.pass(15).look('B', pilot);
+  assert.equal(fleet.rollout.wave, 'rest');
+});
+
+test('who has the commit keeps it when a share would take others', () => {
+  const waves = [
+    { name: 'canary', gateways: 2 },
+    { name: 'all', maxConcurrent: 5 },
+  ];
+  const fleet = new Fleet(
+    { waves },
+    Array.from({ length: 10 }, () => [true, true]),
+  );
+  fleet.look();
+  fleet.well(0, 1);
+  fleet.look();
+  fleet.well(2, 3, 4);
+  fleet.look();
+  fleet.gateways.splice(0, 2);
+  const before = fleet.rollout.admitted;
+  fleet.look('B', { window: { isOpen: false, message: 'no window is open' } });
+  assert.equal(fleet.rollout.admitted, before - 2);
 });
 
 const isCanary = ({ gateways, rollout }: Fleet, name: string): boolean =>

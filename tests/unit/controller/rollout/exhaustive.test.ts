@@ -1,28 +1,7 @@
 import { suite, test } from 'node:test';
+import { explore } from './explore.ts';
 import type { Setup } from './model.ts';
-import { comesToRest, firstNode, keyOf, type Limits, movesOf } from './possible-moves.ts';
-
-function explore(setup: Setup, limits: Limits): number {
-  const first = firstNode(setup, limits);
-  const seen = new Map<string, string>([[keyOf(first), '']]);
-  const ending = new Set<string>();
-  const open = [first];
-  for (let node = open.pop(); node; node = open.pop()) {
-    const path = seen.get(keyOf(node)) ?? '';
-    try {
-      comesToRest(node, setup, ending);
-      for (const [name, next] of movesOf(node, setup)) {
-        const key = keyOf(next);
-        if (seen.has(key)) continue;
-        seen.set(key, `${path}${name}; `);
-        open.push(next);
-      }
-    } catch (error) {
-      throw new Error(`after ${path}: ${(error as Error).message}`, { cause: error });
-    }
-  }
-  return seen.size;
-}
+import type { Limits } from './possible-moves.ts';
 
 const one = { name: 'one', gateways: 1, maxConcurrent: 1 };
 const two = { name: 'two', maxConcurrent: 1, soak: '1s' };
@@ -48,7 +27,7 @@ const small: Case[] = [
   [
     'two gateways whose agents lag, and a newer commit',
     { spec: plan([one]), fits: everywhere(2, 1), bad: [] },
-    { newer: 1, leave: 1, isSlow: true },
+    { newer: 1, leave: 1, slow: 2 },
   ],
   [
     'three gateways in two waves that come and go',
@@ -77,7 +56,7 @@ const large: Case[] = [
   [
     'two gateways whose agents lag, a bad commit, a newer one, a rollback and a retry',
     { spec: plan([one]), fits: everywhere(2, 1), bad: ['A'] },
-    { newer: 2, rollback: 1, retry: 1, isSlow: true },
+    { newer: 2, rollback: 1, retry: 1, slow: 2 },
   ],
   [
     'three gateways in two waves that come and go, and die',

@@ -9,8 +9,10 @@ import { step } from '../../../../controller/rollout/step.ts';
 import type { RolloutSpec, RolloutStatus } from '../../../../shared/api/rollout.ts';
 import type { Release } from '../../../../shared/domain/releases.ts';
 
-export const DEADLINE_MS = 1000;
-export const SOAK_MS = 100;
+/** Kubernetes notes times in whole seconds. */
+export const TICK_MS = 1000;
+export const DEADLINE_MS = 2 * TICK_MS;
+export const SOAK_MS = 1000;
 
 /** Commits of the model: `S` is in place at the beginning. */
 export type Commit = 'S' | 'A' | 'B' | 'C';
@@ -46,13 +48,9 @@ export interface World {
   plan: number;
   isOpen: boolean;
   approved: Commit | undefined;
-  /** The spec was edited since the last step. */
-  isEdited: boolean;
   rollback: string | undefined;
   retry: string | undefined;
   agents: Agent[];
-  /** Rollouts by which each agent was ever admitted to a commit that was not stable. */
-  admittedTo: string[][];
 }
 
 export interface Plan {
@@ -81,9 +79,8 @@ export function makeWorld({ fits }: Setup): World {
   });
   return {
     ...{ now: 1000, state: undefined, wanted: 'S', rollback: undefined, retry: undefined },
-    ...{ plan: 0, isOpen: true, approved: undefined, isEdited: false },
+    ...{ plan: 0, isOpen: true, approved: undefined },
     agents: fits.map(agent),
-    admittedTo: fits.map(() => []),
   };
 }
 
@@ -107,7 +104,6 @@ export function inputOf(world: World, setup: Setup): RolloutInput {
   return {
     spec,
     plan: `p${world.plan}`,
-    isEdited: world.isEdited,
     gateways: gatewaysOf(world, setup),
     wanted: world.wanted && releaseOf(world.wanted),
     inPlace: undefined,
@@ -127,12 +123,7 @@ export function control(world: World, setup: Setup): World {
   const next = step(world.state, inputOf(world, setup));
   if (!next) return world;
   const { rollout, history } = next;
-  const admittedTo = world.admittedTo.map((already, index) => {
-    const aim = aimOf(rollout, index, planIn(world, setup));
-    const entry = `${aim.commit}@${aim.number}`;
-    return aim.commit === rollout.stableCommit || already.includes(entry) ? already : [...already, entry];
-  });
-  return { ...world, state: { rollout, history }, admittedTo, isEdited: false };
+  return { ...world, state: { rollout, history } };
 }
 
 /** What the status tells a gateway to have. */
@@ -153,7 +144,10 @@ export function read(world: World, index: number, setup: Setup): World {
   const rollout = world.state?.rollout;
   // It knows that other waves count for what it has read.
   if (!rollout || rollout.plan !== `p${world.plan}`) return world;
-  return withAgent(world, index, { aim: aimOf(rollout, index, planIn(world, setup)) });
+  const aim = aimOf(rollout, index, planIn(world, setup));
+  const { aim: before, holds, report } = world.agents[index] as Agent;
+  const isDone = report && holds === aim.commit && report.commit === aim.commit && report.rollout === aim.number;
+  return isDone && !before ? world : withAgent(world, index, { aim: isDone ? undefined : aim });
 }
 
 /** An agent brings in place what it has read, and reports how that went. */
@@ -168,6 +162,6 @@ export function apply(world: World, index: number, { bad }: Setup): World {
 
 /** The watch of the controller brings the report. */
 export function deliver(world: World, index: number): World {
-  const agent = world.agents[index] as Agent;
-  return withAgent(world, index, { seen: agent.report });
+  const { report, seen } = world.agents[index] as Agent;
+  return seen === report ? world : withAgent(world, index, { seen: report });
 }

@@ -17,7 +17,7 @@ test('says who is waited for, and since when', () => {
   world = control(sync(world, 0), setup);
   assert.deepEqual(said(world), ['canary 1/2', 'the wave canary waits for g1, since then']);
   world = control(sync(world, 1), setup);
-  assert.deepEqual(said(world), ['canary 2/2, soaking 100ms', 'the wave canary is verified, and soaks since then']);
+  assert.deepEqual(said(world), ['canary 2/2, soaking 1s', 'the wave canary is verified, and soaks since then']);
 });
 
 test('says who is skipped, since it was not ready before', () => {
@@ -26,7 +26,7 @@ test('says who is skipped, since it was not ready before', () => {
     'canary 0/2',
     'the wave canary waits for g0, since then; skipped, since not ready before: g1',
   ]);
-  assert.equal(said(control(sync(world, 0), setup))[0], 'canary 1/2, soaking 100ms');
+  assert.equal(said(control(sync(world, 0), setup))[0], 'canary 1/2, soaking 1s');
 });
 
 test('says which commit waits, and for what', () => {

@@ -1,0 +1,90 @@
+import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import { waveUnderWay } from './admission.ts';
+import { hasRelease, isLater, isSkipped, isYoung } from './judge-gateway.ts';
+import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
+
+/** How far one wave is. */
+export interface WaveStanding {
+  /** All of it, also those that rest. */
+  present: RolloutGateway[];
+  /** Those of it that count. */
+  members: RolloutGateway[];
+  /** Those that were not ready before the rollout: nobody waits for them. */
+  skipped: RolloutGateway[];
+  /** Whom it waits for, or has waited for. */
+  awaited: RolloutGateway[];
+  /** Those of them that are neither verified nor have failed. */
+  open: RolloutGateway[];
+  /** Those that have the release and run, but are not well; also such as nobody waits for. */
+  unwell: RolloutGateway[];
+  /** At least one is verified, and the others are as well, or take the place of one that is gone and may still start. */
+  isWell: boolean;
+  /** It is well, all that it waits for are let in, and hardly one is missing: it may end, and what comes after it go on. */
+  isDone: boolean;
+}
+
+interface Circumstances {
+  rollout: RolloutStatus;
+  index: number;
+  input: RolloutInput;
+  admitted: ReadonlySet<RolloutGateway>;
+  verified: ReadonlySet<RolloutGateway>;
+}
+
+/** How many of a wave may be missing when it ends, since they take another one's place and still start: one in so many. */
+const MISSING_SHARE = 10;
+
+export function waveStandingOf(present: RolloutGateway[], circumstances: Circumstances): WaveStanding {
+  const { rollout, index, input, admitted, verified } = circumstances;
+  const { failures = [], startedAt, admission } = rollout;
+  const members = present.filter(({ isResting }) => !isResting);
+  const skipped = members.filter((gateway) => isSkipped(gateway, startedAt));
+  const eligible = members.filter((gateway) => !skipped.includes(gateway));
+  const awaited = awaitedOf(eligible, circumstances);
+  const open = awaited.filter((gateway) => !verified.has(gateway) && !failures.includes(gateway.name));
+  const well = eligible.filter((gateway) => verified.has(gateway));
+  const isWell = well.length > 0 && open.every((gateway) => isStarting(gateway, rollout, input));
+  const mayBeMissing = Math.max(
+    (input.spec.maxFailures ?? 0) - failures.length,
+    Math.floor((admission[index]?.gateways ?? 0) / MISSING_SHARE),
+  );
+  // Also those that hold nobody up show something: with most of them not well, the others are lucky.
+  const unwell = eligible.filter(
+    (gateway) =>
+      hasRelease(gateway, rollout) &&
+      !gateway.isUnstarted &&
+      !verified.has(gateway) &&
+      !failures.includes(gateway.name),
+  );
+  const isDone =
+    isWell &&
+    awaited.every((gateway) => admitted.has(gateway)) &&
+    open.length <= mayBeMissing &&
+    unwell.length <= well.length;
+  return { present, members, skipped, awaited, open, unwell, isWell, isDone };
+}
+
+/**
+ * Who counts for a wave: all that were there when the rollout began. What came since holds nobody up, but in place of
+ * those that are gone: as many as the wave began with, the ones that are furthest. As long as nobody is verified, all
+ * count; in a wave that was over before it had any, nobody does.
+ */
+function awaitedOf(eligible: RolloutGateway[], { rollout, index, input, verified }: Circumstances): RolloutGateway[] {
+  const { startedAt, admission, failures = [] } = rollout;
+  const isPassedOver = admission[index]?.gateways === undefined && index < (waveUnderWay(rollout) ?? 0);
+  if (isPassedOver) return [];
+  if (!eligible.some((gateway) => verified.has(gateway))) return eligible;
+  const old = eligible.filter((gateway) => !isLater(gateway, startedAt));
+  const rankOf = (gateway: RolloutGateway) =>
+    verified.has(gateway) ? 0 : failures.includes(gateway.name) ? 1 : gateway.isUnstarted ? 3 : 2;
+  const inPlace = eligible
+    // What has not started for so long shows nothing, and may never do.
+    .filter((gateway) => isLater(gateway, startedAt) && (!gateway.isUnstarted || isYoung(gateway, input)))
+    .sort((a, b) => rankOf(a) - rankOf(b) || (a.key < b.key ? -1 : 1))
+    .slice(0, Math.max(0, (admission[index]?.gateways ?? 0) - old.length));
+  return [...old, ...inPlace];
+}
+
+/** Whether a gateway came since the rollout began, and has had less time than the deadline. */
+const isStarting = (gateway: RolloutGateway, { startedAt }: RolloutStatus, input: RolloutInput): boolean =>
+  isLater(gateway, startedAt) && isYoung(gateway, input);

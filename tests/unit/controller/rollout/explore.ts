@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import type { Setup } from './model.ts';
+import { comesToRest, firstNode, type Limits, movesOf, type Node } from './possible-moves.ts';
+import { checkWaits } from './rules.ts';
+import { keyOf } from './state-key.ts';
+
+/** Of so many ways to states that are known, one is followed all the same, to see that the same follows. */
+const FOLLOWED_AGAIN = 200;
+
+/** Goes through all that can happen, the shortest ways first; gives the number of states. */
+export function explore(setup: Setup, limits: Limits): number {
+  const first = firstNode(setup, limits);
+  const known = new Map([[short(keyOf(first)), 0]]);
+  const ways: { before: number[]; moves: string[] } = { before: [0], moves: [''] };
+  /** Of each state what follows, and what the controller makes of it. */
+  const [following, controlled]: [string[], number[]] = [[], []];
+  const resting = new Set<string>();
+  const doubles: [number: number, node: Node][] = [];
+  let passed = 0;
+  let number = 0;
+  for (let nodes = [first]; nodes.length > 0; ) {
+    const next: Node[] = [];
+    for (const node of nodes) {
+      try {
+        const moves = followersOf(node, setup);
+        following.push(short(moves.map(({ key }) => key).join()));
+        for (const { name, key, to } of moves) {
+          const at = known.get(key) ?? known.size;
+          if (name === 'control') {
+            controlled.push(at);
+            if (at === number) checkWaits(to.world, setup);
+          }
+          if (at < known.size) {
+            if (++passed % FOLLOWED_AGAIN === 0) doubles.push([at, to]);
+            continue;
+          }
+          known.set(key, at);
+          ways.before.push(number);
+          ways.moves.push(name);
+          next.push(to);
+        }
+        if (controlled[number] === number) comesToRest(node, setup, resting);
+      } catch (error) {
+        throw new Error(`after ${wayTo(number, ways)}: ${(error as Error).message}`, { cause: error });
+      }
+      number += 1;
+    }
+    nodes = next;
+  }
+  for (const at of controlled) assert.equal(controlled[at], at, `not at its end after ${wayTo(at, ways)}control`);
+  for (const [at, node] of doubles) {
+    const keys = followersOf(node, setup).map(({ key }) => key);
+    assert.equal(short(keys.join()), following[at], `two states have one key: ${wayTo(at, ways)}`);
+  }
+  return known.size;
+}
+
+const short = (text: string): string => hash('sha1', text, 'base64');
+
+const followersOf = (node: Node, setup: Setup) =>
+  movesOf(node, setup).map(([name, to]) => ({ name, to, key: short(keyOf(to)) }));
+
+function wayTo(number: number, { before, moves }: { before: number[]; moves: string[] }): string {
+  const way: string[] = [];
+  for (let at = number; at > 0; at = before[at] ?? 0) way.unshift(moves[at] ?? '');
+  return way.map((move) => `${move}; `).join('');
+}

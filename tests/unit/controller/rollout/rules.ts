@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { isDeepStrictEqual } from 'node:util';
+import { amountOf, isAdmitted } from '../../../../controller/rollout/admission.ts';
+import { isLater, isSkipped } from '../../../../controller/rollout/judge-gateway.ts';
+import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
+import { standingOf } from '../../../../controller/rollout/standing.ts';
+import { step } from '../../../../controller/rollout/step.ts';
+import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
+import { isWithin, waveOf } from '../../../../shared/domain/waves.ts';
+import { DEADLINE_MS, gatewaysOf, inputOf, planIn, type Setup, type World } from './model.ts';
+import { AT_REST, type Node } from './possible-moves.ts';
+
+/** What has to hold for each write of the controller, held against the world as it is, not as the controller sees it. */
+export function check(node: Node, { state: before }: World, setup: Setup): void {
+  const { world, givenUp } = node;
+  const { rollout } = world.state as NonNullable<World['state']>;
+  const was = before?.rollout;
+  if (was && !AT_REST.includes(rollout.phase) && rollout.phase !== 'RollingBack')
+    assert.ok(!givenUp.includes(rollout.commit), 'a commit that was given up is tried again');
+  const really = gatewaysOf(
+    { ...world, agents: world.agents.map((agent) => ({ ...agent, seen: agent.report })) },
+    setup,
+  );
+  if (rollout.phase === 'Complete' && was?.stableCommit !== rollout.stableCommit)
+    checkComplete({ rollout, was, really }, world, setup);
+  if (!was || was.number !== rollout.number || rollout.phase === 'RollingBack') return;
+  for (const index of rollout.admission.keys()) checkWave(index, { rollout, was, really }, node, setup);
+}
+
+interface Write {
+  rollout: RolloutStatus;
+  was: RolloutStatus | undefined;
+  really: RolloutGateway[];
+}
+
+/** What is complete is no bad commit, and who was there and is well has it on its disk. */
+function checkComplete({ rollout, was, really }: Write, { agents }: World, { bad, spec }: Setup): void {
+  const couldTell = really.filter(
+    (gateway) => !isSkipped(gateway, rollout.startedAt) && !isLater(gateway, rollout.startedAt),
+  );
+  const isBad = bad.includes(rollout.stableCommit as never);
+  assert.ok(!isBad || couldTell.length <= (spec.maxFailures ?? 0), 'a bad commit is stable');
+  const { failures = [] } = rollout;
+  // Who came again, or is not ready, has the commit as soon as it can.
+  const without = couldTell
+    .filter(({ isResting, report, notReadySince }) => !isResting && report && notReadySince === undefined)
+    .filter(({ name }) => !failures.includes(name) && agents[Number(name.slice(1))]?.holds !== rollout.stableCommit);
+  if (was?.number === rollout.number) assert.deepEqual(without, [], 'complete without some gateways');
+}
+
+/** Who is let into a wave is let in with a window open, after the waves before, and within `maxConcurrent`. */
+function checkWave(index: number, write: Write, { world, had, shown }: Node, setup: Setup): void {
+  const { rollout, was, really } = write;
+  const { admitted = '' } = rollout.admission[index] ?? {};
+  const { admitted: earlier = '' } = was?.admission[index] ?? {};
+  const waveOfGateway = ({ fits, key }: RolloutGateway) => waveOf(fits, key, rollout.admission);
+  const isNew = (gateway: RolloutGateway) =>
+    isAdmitted(gateway, rollout.admission) && !isAdmitted(gateway, was?.admission ?? []);
+  const letIn = really.filter((gateway) => waveOfGateway(gateway) === index && isNew(gateway));
+  if (!world.isOpen) assert.deepEqual(letIn, [], 'somebody is let in with no window open');
+  if (admitted === earlier || rollout.commit === rollout.stableCommit) return;
+  const isPeopled = (wave: number) => had.includes(`${world.plan} ${wave}`);
+  const unshown = rollout.admission.filter(
+    ({ gateways }, at) =>
+      at < index && gateways !== undefined && isPeopled(at) && !shown.includes(`${rollout.number} ${at}`),
+  );
+  if (isPeopled(index)) assert.deepEqual(unshown, [], `nobody has shown that all is well before ${index}`);
+  const { verified, failing } = standingOf(rollout, { ...inputOf(world, setup), gateways: really });
+  const failures = [...(rollout.failures ?? []), ...failing];
+  const open = really.filter(
+    (gateway) => !gateway.isResting && !failures.includes(gateway.name) && !verified.has(gateway),
+  );
+  const awaited = open.filter((gateway) => !isSkipped(gateway, rollout.startedAt));
+  const earlierWaves = awaited.filter(
+    (gateway) => waveOfGateway(gateway) < index && !isLater(gateway, rollout.startedAt),
+  );
+  assert.deepEqual(earlierWaves, [], `the wave ${index} begins before an earlier one is done`);
+  const underWay = open
+    .filter((gateway) => waveOfGateway(gateway) === index && isWithin(gateway.key, admitted))
+    .filter((gateway) => takesPlace(gateway, write, world));
+  const members = really.filter((gateway) => !gateway.isResting && waveOfGateway(gateway) === index);
+  const { maxConcurrent } = planIn(world, setup).spec.waves?.[index] ?? {};
+  const most = maxConcurrent === undefined ? members.length : amountOf(maxConcurrent, members.length);
+  // When gateways leave a wave its share gets smaller, with those under way that were let in before.
+  const isMore = underWay.some(({ key }) => !isWithin(key, earlier));
+  assert.ok(!isMore || underWay.length <= most, `${underWay.length} under way, ${most} may be`);
+}
+
+/** Who is not waited for takes a place for as long as the deadline is. */
+function takesPlace(gateway: RolloutGateway, { rollout, was }: Write, { now }: World): boolean {
+  const { createdAt, notReadySince } = gateway;
+  const letInAt = was && isAdmitted(gateway, was.admission) ? Date.parse(was.admittedAt ?? '') || now : now;
+  const isWaitedFor = !isSkipped(gateway, rollout.startedAt) && !isLater(gateway, rollout.startedAt);
+  return isWaitedFor || now < (notReadySince ?? Math.max(createdAt, letInAt)) + DEADLINE_MS;
+}
+
+/** Nothing changes by itself before the controller is woken; and who is waited for is named, where it is not. */
+export function checkWaits(world: World, setup: Setup): void {
+  const { wakeInMs, ...again } = step(world.state, inputOf(world, setup)) ?? {};
+  const differs = (state: object) => (isDeepStrictEqual(state, world.state) ? undefined : { state, was: world.state });
+  assert.deepEqual(differs(again), undefined, 'the step is not at its end');
+  const until = wakeInMs === undefined ? 1e9 : wakeInMs - 1;
+  const { wakeInMs: _, ...then } = step(world.state, inputOf({ ...world, now: world.now + until }, setup)) ?? {};
+  assert.deepEqual(differs(then), undefined, 'nobody wakes the controller');
+  const { phase, message = '' } = (world.state as NonNullable<World['state']>).rollout;
+  if (wakeInMs === undefined && !['Complete', 'RolledBack'].includes(phase)) assert.match(message, NAMED);
+}
+
+/** A gateway, a person or a window. */
+const NAMED =
+  /(waits for|one of|waiting for) g\d|waits for a gateway (since|in place)|sync\.io\/(approve|retry-rollout)|no window|is asked/;

@@ -1,0 +1,87 @@
+import { SOAK_MS, TICK_MS, type World } from './model.ts';
+import { AT_REST, type Node } from './possible-moves.ts';
+
+/** Ticks after which a deadline is over, and after which twice as long is. */
+const DEADLINE = 2;
+
+/**
+ * Tells states apart as far as they differ in what can follow: times by how long ago they are, up to the longest that
+ * anything asks for; rollouts by whether they are the present one; orders by whether they were handled. What nobody asks
+ * for any more is left out. (The exhaustive check looks at some of the states with one key whether the same follows.)
+ */
+export function keyOf({ world, left, givenUp, had, shown }: Node): string {
+  const { rollout, history = [] } = world.state ?? {};
+  if (!rollout) return '';
+  const { phase, wave, commit, stableCommit, nextCommit, failures, admission, handled = {} } = rollout;
+  const isAtRest = AT_REST.includes(phase);
+  const comesBack = left.rollback > 0 || (world.rollback !== undefined && world.rollback !== handled.rollback);
+  const isTriedAgain = world.retry !== handled.retry;
+  const canCome = [commit, world.wanted, nextCommit];
+  return [
+    ...[phase, wave, commit, stableCommit, nextCommit, isAtRest ? '' : failures?.toSorted()],
+    ...admission.map((entry) => [entry.members, entry.admitted, entry.gateways, entry.isChosenAgain, entry.isNew]),
+    ...timesOf(world, isAtRest),
+    comesBack && history.map((entry) => entry.commit),
+    [world.rollback, handled.rollback],
+    isTriedAgain || left.retry > 0 ? [world.retry, handled.retry] : '',
+    [
+      world.wanted,
+      rollout.givenUp?.map((name) => name.split(' ')[0]).filter((name) => canCome.includes(name as never)),
+    ],
+    [world.plan, rollout.plan, world.isOpen, world.approved],
+    had.filter((each) => left.edit > 0 || each.startsWith(`${world.plan} `)),
+    isAtRest ? '' : shown.map((each) => each.split(' ')[1]),
+    ...agentsOf(world, isAtRest),
+    Object.values(left),
+    givenUp.filter((each) => canCome.includes(each as never)),
+  ].join('|');
+}
+
+const ticksSince = (world: World, time: number, most: number): number =>
+  Math.min(most, Math.floor((world.now - time) / TICK_MS));
+
+function timesOf(world: World, isAtRest: boolean): unknown[] {
+  const { rollout } = world.state as NonNullable<World['state']>;
+  const { phase, startedAt, waveStartedAt, admittedAt, underWaySince, soakStartedAt } = rollout;
+  const { waitsFor, waitsSince, resting } = rollout;
+  if (isAtRest) return [];
+  const age = (time: string | undefined, most: number) => time && ticksSince(world, Date.parse(time), most);
+  if (phase === 'RollingBack') return [age(startedAt, DEADLINE)];
+  const soak = age(soakStartedAt, SOAK_MS / TICK_MS);
+  const wait = [waitsFor, age(waitsSince, DEADLINE)];
+  return [
+    age(startedAt, DEADLINE),
+    waveStartedAt !== undefined,
+    age(admittedAt, DEADLINE),
+    age(underWaySince, DEADLINE),
+    soak,
+    wait,
+    resting,
+  ];
+}
+
+function agentsOf(world: World, isAtRest: boolean): string[] {
+  const { rollout } = world.state as NonNullable<World['state']>;
+  const { number, startedAt, waveStartedAt = '', admittedAt = '' } = rollout;
+  const [started, waveStarted, admitted] = [startedAt, waveStartedAt, admittedAt].map(Date.parse) as [
+    number,
+    number,
+    number,
+  ];
+  const about = (each: number | undefined) => (each === undefined ? '-' : each === number ? '=' : '<');
+  return world.agents.map(({ createdAt, notReadySince, isResting, aim, holds, report, seen }) => {
+    const rests = isResting ? 'r' : '';
+    if (createdAt === undefined) return rests;
+    const said = (each: typeof report) =>
+      each === undefined ? '' : `${each.commit}${about(each.rollout)}${each.rollout === number ? each.state : ''}`;
+    // Compared with these: whether it came later, and whether it was not ready before.
+    const relations = isAtRest
+      ? ''
+      : `${createdAt > started}${createdAt > waveStarted}${createdAt > admitted}${notReadySince !== undefined && notReadySince < started}`;
+    const away = notReadySince === undefined ? '' : ticksSince(world, notReadySince, DEADLINE);
+    const intent = aim === undefined ? '' : aim.commit + about(aim.number);
+    const reports = seen === report ? said(report) : `${said(report)}>${said(seen)}`;
+    const age = ticksSince(world, createdAt, !isAtRest && createdAt > admitted ? DEADLINE + 2 : DEADLINE);
+    return `${rests},${relations},${age},${away},${intent},${holds},${reports}`;
+  });
+}
