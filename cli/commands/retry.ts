@@ -1,11 +1,6 @@
-import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
-import { Problem } from '../client/problem.ts';
-import { addressOf } from '../fleet/names.ts';
-import { named, toRetry } from '../fleet/orders.ts';
+import { planRetry } from '../orders/retry.ts';
 import { makeCommand } from './command.ts';
-import { carryOut, orderArgs, type Plan } from './order.ts';
-import { rolloutOf } from './rollout-of.ts';
+import { carryOut, orderArgs } from './order.ts';
 
 /** `kubectl gs retry`: a commit that failed gets another try. */
 export const retry = makeCommand({
@@ -20,27 +15,3 @@ export const retry = makeCommand({
   run: ({ args, host }) =>
     carryOut({ args, host, plan: planRetry, next: `kubectl gs status ${args.name} shows how far it is` }),
 });
-
-function planRetry(gatewaySync: GatewaySync): Plan {
-  const address = addressOf(gatewaySync);
-  const rollout = rolloutOf(gatewaySync);
-  const commit = toRetry(rollout);
-  if (commit === undefined)
-    throw new Problem(`nothing of ${address} was stopped or taken back: it is ${rollout.summary}`);
-  const { handled, ref } = rollout;
-  const current = gatewaySync.metadata.annotations?.[ROLLOUT_ANNOTATIONS.retry];
-  if (current === commit && handled?.retry !== commit)
-    return { kind: 'done', says: `${address} was told so already: the controller has not got to it yet.` };
-  return {
-    kind: 'change',
-    says: `${address}: ${named(commit, commit === rollout.commit ? ref : undefined)} starts again at the first wave.`,
-    change: { annotations: { [ROLLOUT_ANNOTATIONS.retry]: commit } },
-    about: [],
-    ...(current === commit && {
-      before: {
-        annotation: ROLLOUT_ANNOTATIONS.retry,
-        isGone: (now: GatewaySync) => now.status?.rollout?.handled?.retry === undefined,
-      },
-    }),
-  };
-}
