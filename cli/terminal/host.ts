@@ -9,6 +9,10 @@ export interface Host {
   hasColours: boolean;
   /** Asks a person, who answers yes or no; undefined where there is none to ask. */
   confirm: ((question: string) => Promise<boolean>) | undefined;
+  /** Opens an address in the browser; undefined where there is nobody to see it. What goes wrong stays unsaid. */
+  openBrowser?: ((address: string) => void) | undefined;
+  /** Waits until the person ends a command that would go on for ever; without it such a command ends at once. */
+  untilEnded?: () => Promise<void>;
   /** What `KUBECONFIG` says. */
   kubeconfigs?: string | undefined;
   /** Milliseconds since the epoch. */
