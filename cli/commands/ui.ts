@@ -1,7 +1,6 @@
 import { connect } from '../client/connect.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { plain } from '../terminal/text.ts';
-import { servePage } from '../ui/serve.ts';
 import { accessArgs, makeCommand } from './command.ts';
 
 const MAX_PORT = 65_535;
@@ -36,6 +35,8 @@ export const ui = makeCommand({
     const access = connect(args, host);
     const namespace = all ? undefined : access.namespace;
     try {
+      // No other command has to wait for what serves a page.
+      const { servePage } = await import('../ui/serve.ts');
       const page = await servePage({ access, namespace, port, now: host.now });
       host.print(`${page.address}\n`);
       const where = namespace ? `namespace ${namespace}` : 'all namespaces';

@@ -130,9 +130,14 @@ function streamOf(updates: AsyncGenerator<object>, signal: AbortSignal, leave: (
       signal.addEventListener('abort', () => clearInterval(ping));
     },
     pull: async (controller) => {
-      const { value, done } = await updates.next();
-      if (done) controller.close();
-      else controller.enqueue(encoder.encode(`data: ${JSON.stringify(value)}\n\n`));
+      try {
+        const { value, done } = await updates.next();
+        if (done) controller.close();
+        else controller.enqueue(encoder.encode(`data: ${JSON.stringify(value)}\n\n`));
+      } catch (error) {
+        leave();
+        throw error;
+      }
     },
     cancel: leave,
   });

@@ -61,16 +61,20 @@ export function detailOf(gatewaySync: GatewaySync, beyond: Beyond): Detail {
   });
 }
 
-/** Gateways that wait for the same, together. */
+/** Gateways that wait for the same, together; what needs somebody comes first. */
 function waitsOf({ gateways }: ResourceView): Wait[] {
   const waiting = gateways.filter(({ waitsFor }) => waitsFor);
   const groups = Map.groupBy(waiting, ({ waitsFor, status }) => `${status} ${waitsFor}`);
-  return [...groups.values()].flatMap((group) => {
+  const waits = [...groups.values()].flatMap((group) => {
     const [first] = group;
     if (!first?.waitsFor) return [];
     return [{ why: first.waitsFor, status: first.status, gateways: group.map(({ name }) => name) }];
   });
+  return waits.sort((a, b) => urgencyOf(a) - urgencyOf(b));
 }
+
+const urgencyOf = ({ status }: Wait): number =>
+  status === 'Error' || status === 'MissingSidecar' ? 0 : status === 'Synced' ? 2 : 1;
 
 /** Sums over these cards, and over nothing else. */
 export function totalsOf(cards: Iterable<Pick<Card, 'state' | 'counts'>>): FleetView['totals'] {

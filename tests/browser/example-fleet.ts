@@ -96,15 +96,23 @@ async function writeRollout(namespace: string, name: string): Promise<void> {
       { wave: 'rest', members: 'all', admitted: '' },
     ],
   };
-  const isIn = (gateway: Gateway, count: number) => rolloutKey(gateway.name, gateway.podName) <= upTo(count);
+  const keyOf = (gateway: Gateway) => rolloutKey(gateway.name, gateway.podName);
+  const isIn = (gateway: Gateway, count: number) => keyOf(gateway) <= upTo(count);
   const placed = gateways.map((gateway) =>
-    isIn(gateway, 6) ? gateway : { ...gateway, syncedCommit: isIn(gateway, admitted) ? NEW : OLD },
+    isIn(gateway, 2)
+      ? { ...gateway, lastSyncTime: minutesAgo(15.97 - keys.indexOf(keyOf(gateway)) / 300) }
+      : isIn(gateway, 6)
+        ? { ...gateway, lastSyncTime: minutesAgo(4 - keys.indexOf(keyOf(gateway)) / 200) }
+        : { ...gateway, syncedCommit: isIn(gateway, admitted) ? NEW : OLD },
   );
   for (const gateway of placed) {
     const isUnderWay = isIn(gateway, admitted) && !isIn(gateway, 6);
     await writeReport(namespace, gateway.podName, {
       ...{ commit: gateway.syncedCommit ?? OLD, rollout: 4 },
       verification: isUnderWay ? 'Running' : 'Passed',
+      ...(gateway.name === `${name}-4` && {
+        changes: ['differs config/limits.json (content)', 'differs config/tags/boiler.csv (content)'],
+      }),
     });
   }
   const busy = gateways.filter((gateway) => isIn(gateway, admitted) && !isIn(gateway, 6)).map(({ name }) => name);

@@ -8,6 +8,7 @@ import { counted, STATES } from './words.js';
 /** @typedef {import('../views.ts').Card} Card */
 /** @typedef {import('../views.ts').Detail} Detail */
 /** @typedef {import('../board.ts').Update} Update */
+/** @typedef {{ namespace: string, name: string }} Address */
 
 /** @type {Map<string, Card>} */
 const cards = new Map();
@@ -17,7 +18,7 @@ let latest;
 let detail;
 /** What is asked for apart from the stream, of the GatewaySync that is open. @type {import('./resource.js').Beyond} */
 let beyond = {};
-let delivered = '';
+let wanted = '';
 
 const main = byId('main');
 
@@ -91,22 +92,35 @@ function draw() {
   frameResource(main, open);
   if (!detail) return;
   drawResource(detail, beyond);
-  void askBeyond(open, detail);
+  askBeyond(open, detail);
 }
 
-/** Reads what the stream does not have: rights once, the delivery as often as it changes. @param {{ namespace: string, name: string }} open @param {Detail} about */
-async function askBeyond(open, about) {
-  const { lastRequest, lastPush, commit, state, counts } = about;
+/** Milliseconds between two questions of one page. */
+const ASK_MS = 2_000;
+let askedAt = Number.NEGATIVE_INFINITY;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let asking;
+
+/** Reads what the stream does not have: rights once, the delivery as often as it changes. @param {Address} open @param {Detail} about */
+function askBeyond(open, { lastRequest, lastPush, commit, state, counts }) {
   const key = JSON.stringify([open, lastRequest, lastPush, commit, state, counts.synced]);
-  if (key === delivered) return;
-  delivered = key;
+  if (key === wanted) return;
+  wanted = key;
+  clearTimeout(asking);
+  asking = setTimeout(() => void readBeyond(open), Math.max(0, askedAt + ASK_MS - performance.now()));
+}
+
+/** @param {Address} open */
+async function readBeyond(open) {
+  askedAt = performance.now();
   const query = new URLSearchParams(open);
-  const current = beyond;
+  const { may } = beyond;
   const [rights, trace] = await Promise.all([
-    current.may === undefined ? ask(`rights?${query}`).catch(() => ({})) : { may: current.may },
+    may === undefined ? ask(`rights?${query}`).catch(() => ({})) : { may },
     ask(`trace?${query}`).catch((/** @type {Error} */ { message }) => ({ message })),
   ]);
-  if (delivered !== key) return;
+  const now = opened();
+  if (now?.namespace !== open.namespace || now.name !== open.name) return;
   beyond = { may: rights.may, trace: trace.trace, traceError: trace.message };
   schedule();
 }
@@ -146,7 +160,8 @@ function announce(before, changed) {
 function navigate() {
   detail = undefined;
   beyond = {};
-  delivered = '';
+  wanted = '';
+  askedAt = Number.NEGATIVE_INFINITY;
   stream.show(opened());
   schedule();
   main.focus({ preventScroll: true });

@@ -52,9 +52,9 @@ export function frameResource(main, { namespace, name }) {
       'div',
       { class: 'columns' },
       section('waits', 'What waits, and why'),
+      section('differences', 'Differs from git'),
       section('trace', 'Last delivery'),
       section('history', 'History', 'Commits that all gateways had. You can go back to them.'),
-      section('differences', 'Differs from git'),
     ),
     h(
       'details',
@@ -87,7 +87,9 @@ export function drawResource(detail, { may, trace, traceError }) {
   );
   drawWaves(detail);
   redraw(byId('waits'), detail.waits, () => drawWaits(detail.waits));
-  redraw(byId('trace'), [trace, traceError], () => drawTrace(trace, traceError));
+  redraw(byId('trace'), [trace, traceError, detail.lastRequest, detail.lastPush, ago(trace?.delivery.at)], () =>
+    drawTrace(detail, trace, traceError),
+  );
   byId('history-section').hidden = !detail.hasHistory;
   redraw(byId('history'), [detail.history, may, ago(detail.history[0]?.time)], () => drawHistory(detail, may));
   byId('differences-section').hidden = detail.differences.length === 0;

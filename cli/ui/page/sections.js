@@ -121,10 +121,24 @@ export function drawHistory({ namespace, name, history }, may) {
   ];
 }
 
-/** @param {TraceView | undefined} trace @param {string} [error] */
-export function drawTrace(trace, error) {
-  if (!trace) return [h('p', { class: 'calm' }, error ?? 'Nothing was delivered or resolved yet.')];
-  const { delivery, moments, missing } = trace;
+/** What was last asked for, and what came of it. @param {Pick<Detail, 'lastRequest' | 'lastPush'>} detail */
+const echoes = ({ lastRequest, lastPush }) =>
+  [
+    { what: 'Request', echo: lastRequest, by: lastRequest?.by },
+    { what: 'Push', echo: lastPush, by: undefined },
+  ].flatMap(({ what, echo, by }) => {
+    if (!echo) return [];
+    const outcome = echo.outcome === 'Pending' ? 'still open' : echo.outcome.toLowerCase();
+    const words = `${by ? ` by ${by}` : ''}, ${ago(echo.at)}: ${outcome}${echo.message ? `, ${echo.message}` : ''}`;
+    return [h('div', {}, h('dt', {}, what), h('dd', {}, h('bdi', {}, echo.ref, words)))];
+  });
+
+/** @param {Detail} detail @param {TraceView | undefined} trace @param {string} [error] */
+export function drawTrace(detail, trace, error) {
+  const asked = echoes(detail);
+  const list = asked.length > 0 && h('dl', { class: 'echoes' }, asked);
+  if (!trace) return [list, h('p', { class: 'calm' }, error ?? 'Nothing was delivered or resolved yet.')];
+  const { moments, missing } = trace;
   const longest = Math.max(...moments.map(({ ms }) => ms), 1);
   const line = (/** @type {TraceView['moments'][number]} */ { what, ms }) => {
     const words = h('span', { class: 'what' }, h('bdi', {}, what));
@@ -134,12 +148,7 @@ export function drawTrace(trace, error) {
   const unsaid = missing.length - MISSING;
   const later = moments.slice(MOMENTS);
   return [
-    h(
-      'p',
-      { class: 'delivery' },
-      h('bdi', { class: 'ref' }, delivery.ref),
-      h('small', {}, ago(delivery.at), delivery.by ? ` by ${delivery.by}` : ''),
-    ),
+    list,
     h('ol', { class: 'timeline' }, moments.slice(0, MOMENTS).map(line)),
     later.length > 0 &&
       h('details', {}, h('summary', {}, `${later.length} more`), h('ol', { class: 'timeline' }, later.map(line))),

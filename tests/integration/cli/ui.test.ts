@@ -307,6 +307,8 @@ suite('kubectl gs ui', { concurrency: 4 }, () => {
       [['-A', '-n', namespace], /exclude each other/],
       [['--kubeconfig', '/nowhere'], /the kubeconfig cannot be read/],
     ];
+    const taken = new URL((await startUi(t, kubeconfig, '-n', namespace)).origin).port;
+    cases.push([['--port', taken], /cannot listen on port \d+: .*choose another with --port/]);
     for (const [args, words] of cases) await assert.rejects(startUi(t, kubeconfig, ...args), words, args.join(' '));
   });
 });
