@@ -17,6 +17,8 @@ export interface Update {
 
 /** Changes within so many milliseconds make one update. */
 const COALESCE_MS = 120;
+/** Making an update may take this share of the time, however large the fleet is. */
+const BUSY_SHARE = 0.2;
 
 interface Entry {
   card: Card;
@@ -31,6 +33,8 @@ export class Board {
   readonly #entries = new Map<string, Entry>();
   readonly #dirty = new Map<string, Set<string> | 'all'>();
   #revision = 0;
+  /** Time that the last update took to make, in milliseconds. */
+  #tookMs = 0;
   #timer: NodeJS.Timeout | undefined;
   #news = Promise.withResolvers<void>();
 
@@ -49,7 +53,8 @@ export class Board {
 
   /** Lets all pages look again, soon. */
   wake(): void {
-    this.#timer ??= setTimeout(() => this.#publish(), COALESCE_MS);
+    const pauseMs = Math.max(COALESCE_MS, this.#tookMs / BUSY_SHARE);
+    this.#timer ??= setTimeout(() => this.#publish(), pauseMs);
   }
 
   stop(): void {
@@ -95,6 +100,7 @@ export class Board {
   #publish(): void {
     this.#timer = undefined;
     this.#revision += 1;
+    const started = performance.now();
     for (const [namespace, names] of this.#dirty) {
       const there = this.#mirror.gatewaySyncs.get(namespace);
       const beyond = this.#mirror.beyond(namespace);
@@ -106,6 +112,7 @@ export class Board {
       }
     }
     this.#dirty.clear();
+    this.#tookMs = performance.now() - started;
     const { resolve } = this.#news;
     this.#news = Promise.withResolvers<void>();
     resolve();

@@ -18,7 +18,7 @@ export interface Knock {
 /** Header of the page's own requests that change something. */
 const TOKEN_HEADER = 'x-gs-token';
 
-const HINT = 'open the address that kubectl gs ui printed';
+const HINT = 'paste the address that kubectl gs ui printed into the address bar';
 const secret = (bytes: number) => randomBytes(bytes).toString('base64url');
 
 /** Lets in whoever has the address that was printed, from the page itself and from nowhere else. */

@@ -162,6 +162,31 @@ suite('the page of kubectl gs ui, in a browser', { skip: skipWithoutChromium, co
     );
   });
 
+  test('keeps the focus on a button that changes, and takes a question back by Escape', async (t) => {
+    const namespace = await createNamespace(t);
+    const name = 'plant';
+    const gateways = gatewaysOf({ namespace, name, count: 2 });
+    await writeResource({ namespace, name }, { status: statusOf(gateways, ['True', 'Synced', 'all']) });
+    const page = await openNamespace(t, namespace);
+    await page.getByRole('link', { name }).click();
+    const focused = () => page.evaluate('document.activeElement.textContent');
+    await page.getByRole('button', { name: 'Pause' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('keep the files that they have').waitFor();
+    await page.keyboard.press('Escape');
+    assert.equal(await focused(), 'Pause');
+    await page.keyboard.press('Enter');
+    await page.getByText('keep the files that they have').waitFor();
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Resume' }).waitFor();
+    await until(focused, {
+      describe: 'the focus on a verb',
+      accept: (text) => ['Sync now', 'Resume'].includes(`${text}`),
+    });
+    await page.locator('#says', { hasText: 'paused: nothing changes' }).waitFor();
+  });
+
   for (const width of [360, 1_600]) {
     test(`fits ${width} pixels`, async (t) => {
       const page = await openNamespace(t, await exampleNamespace(t), { viewport: { width, height: 800 } });

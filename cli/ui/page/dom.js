@@ -86,7 +86,7 @@ function move(parent, element, next) {
 }
 
 /**
- * Draws a part again only where what it shows is different, so that focus and selection stay.
+ * Draws a part again only where what it shows is different. What has the focus, and what is unfolded, stays so.
  * @param {HTMLElement} element
  * @param {unknown} value
  * @param {() => (Child | Child[])[]} draw
@@ -95,8 +95,22 @@ export function redraw(element, value, draw) {
   const text = JSON.stringify(value) ?? '';
   if (shown.get(element) === text) return;
   shown.set(element, text);
+  const active = element.contains(document.activeElement) ? document.activeElement : null;
+  const unfolded = [...element.querySelectorAll('details')].map(({ open }) => open);
   element.replaceChildren(...nodesOf(draw()));
+  for (const [index, details] of [...element.querySelectorAll('details')].entries())
+    details.open = unfolded[index] ?? details.open;
+  if (active) focusLike(element, active);
 }
+
+/** @param {HTMLElement} element @param {Element} before */
+function focusLike(element, before) {
+  const able = /** @type {HTMLElement[]} */ ([...element.querySelectorAll('button, a[href], summary')]);
+  (able.find((each) => nameOf(each) === nameOf(before)) ?? able[0] ?? byId('main')).focus({ preventScroll: true });
+}
+
+/** @param {Element} element */
+const nameOf = (element) => element.getAttribute('aria-label') ?? element.textContent;
 
 /** @type {WeakMap<HTMLElement, string>} */
 const shown = new WeakMap();

@@ -2,6 +2,7 @@
 import { ask, follow } from './connection.js';
 import { byId, h, redraw, setAttribute, setText } from './dom.js';
 import { drawFleet, keyOf } from './fleet.js';
+import { watchDialog } from './orders.js';
 import { drawResource, frameResource } from './resource.js';
 import { counted, STATES } from './words.js';
 
@@ -170,6 +171,7 @@ function navigate() {
 
 const { context, namespace } = document.body.dataset;
 byId('place').replaceChildren(h('bdi', {}, context), ' · ', h('bdi', {}, namespace || 'all namespaces'));
+watchDialog();
 addEventListener('hashchange', navigate);
 document.addEventListener('search', schedule);
 // Ages grow while nothing else happens.

@@ -1,6 +1,6 @@
 // The verbs: each first shows what it will do, and then does that or nothing.
 import { ask } from './connection.js';
-import { byId, h, redraw } from './dom.js';
+import { byId, h, keep, setAttribute } from './dom.js';
 
 /** @typedef {import('../views.ts').Detail} Detail */
 /** @typedef {import('../verbs.ts').Verb} Verb */
@@ -26,38 +26,55 @@ const WORDS = {
 export function drawVerbs(parent, { namespace, name, offers, rollout }, may) {
   const shown = offers.filter(({ canBegin }) => canBegin).map(({ verb }) => verb);
   const isAwaited = rollout?.phase === 'AwaitingApproval' || rollout?.nextCommit !== undefined;
-  redraw(parent, [shown, may, isAwaited], () =>
-    shown.map((verb) =>
-      h(
-        'button',
-        {
-          ...{ type: 'button', 'data-verb': verb, class: verb === 'approve' && isAwaited ? 'primary' : '' },
-          ...(may === false && { 'aria-disabled': 'true', 'aria-describedby': 'rights' }),
-          onclick: () => openDialog({ verb, namespace, name }),
-        },
-        WORDS[verb].label,
-      ),
-    ),
-  );
+  const hadFocus = parent.contains(document.activeElement);
+  keep(parent, shown, {
+    key: (verb) => verb,
+    make: (verb) =>
+      h('button', { type: 'button', onclick: () => openDialog({ verb, namespace, name }) }, WORDS[verb].label),
+    update: (button, verb) => {
+      button.classList.toggle('primary', verb === 'approve' && isAwaited);
+      setAttribute(button, 'aria-disabled', may === false && 'true');
+      setAttribute(button, 'aria-describedby', may === false && 'rights');
+    },
+  });
+  if (hadFocus && !parent.contains(document.activeElement)) focusVerb();
 }
+
+/** Gives the focus to the button of a verb, or to the one that is there instead. @param {Verb} [verb] */
+function focusVerb(verb) {
+  const buttons = /** @type {HTMLElement[]} */ ([...byId('verbs').children]);
+  const button = buttons.find(({ dataset }) => dataset.key === verb) ?? buttons[0] ?? byId('main');
+  button.focus({ preventScroll: true });
+}
+
+/** What the dialog is about: answers to an earlier question come too late. @type {Wish | undefined} */
+let current;
 
 const dialog = () => /** @type {HTMLDialogElement} */ (byId('dialog'));
 
 /** Asks what a verb comes to, and shows that as a question. @param {Wish} wish */
 export async function openDialog(wish) {
+  current = wish;
   const element = dialog();
   fill(wish, { says: 'Looking what that comes to …' });
   if (!element.open) element.showModal();
   try {
-    const proposal = /** @type {Proposal} */ (await ask('plan', wish));
-    fill(wish, {
-      says: proposal.says,
-      place: proposal.place,
-      agreed: proposal.kind === 'change' ? proposal.agreed : undefined,
-    });
+    const { kind, says, place, ...rest } = /** @type {Proposal} */ (await ask('plan', wish));
+    const agreed = kind === 'change' && 'agreed' in rest ? rest.agreed : undefined;
+    if (current === wish) fill(wish, { says, place, agreed });
   } catch (error) {
-    fill(wish, { says: /** @type {Error} */ (error).message, isWrong: true });
+    if (current === wish) fill(wish, { says: /** @type {Error} */ (error).message, isWrong: true });
   }
+}
+
+/** Focus goes back to where it was; a button that is gone by then leaves it to the one in its place. */
+export function watchDialog() {
+  dialog().addEventListener('close', () => {
+    const { activeElement } = document;
+    // The browser leaves the focus in the closed dialog for a moment where the button before it is gone.
+    if (activeElement !== document.body && !dialog().contains(activeElement)) return;
+    focusVerb(current?.verb);
+  });
 }
 
 /** @param {Wish} wish @param {string} agreed */
@@ -70,7 +87,9 @@ async function order(wish, agreed) {
     dialog().close();
     byId('news').textContent = `${WORDS[wish.verb].title} ${wish.name}: done.`;
   } catch (error) {
+    current = wish;
     fill(wish, { says: /** @type {Error} */ (error).message, isWrong: true, canAskAgain: true });
+    if (!dialog().open) dialog().showModal();
   }
 }
 

@@ -91,10 +91,14 @@ export function drawResource(detail, { may, trace, traceError }) {
     drawTrace(detail, trace, traceError),
   );
   byId('history-section').hidden = !detail.hasHistory;
-  redraw(byId('history'), [detail.history, may, ago(detail.history[0]?.time)], () => drawHistory(detail, may));
+  redraw(byId('history'), [detail.history, may, detail.history.map(({ time }) => ago(time))], () =>
+    drawHistory(detail, may),
+  );
   byId('differences-section').hidden = detail.differences.length === 0;
   redraw(byId('differences'), detail.differences, () => drawDifferences(detail.differences));
-  redraw(byId('all'), detail.gateways, () => drawGateways(detail.gateways));
+  redraw(byId('all'), [detail.gateways, detail.gateways.map(({ syncedAt }) => ago(syncedAt))], () =>
+    drawGateways(detail.gateways),
+  );
   setAttribute(byId('waves'), 'aria-label', `Waves of ${name}`);
 }
 

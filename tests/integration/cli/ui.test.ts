@@ -11,6 +11,7 @@ import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { runCli } from '../../support/run-cli.ts';
 import { startUi, type Ui } from '../../support/start-ui.ts';
 import { viewerOf } from '../../support/viewer-of.ts';
 
@@ -286,6 +287,28 @@ suite('kubectl gs ui', { concurrency: 4 }, () => {
     relay.restore();
     const back = await untilUpdate(entered, ({ connection, cards }) => connection.isLive && cards.length === 2);
     assert.equal(back.totals.resources, 2);
+  });
+
+  test('opens the browser with an address that works once', async (t) => {
+    const { namespace, kubeconfig } = await arrange(t, 'plant');
+    for (const args of [[], ['--no-open']]) {
+      const opened: string[] = [];
+      let statuses: number[] = [];
+      const host = {
+        openBrowser: (address: string) => void opened.push(address),
+        untilEnded: async () => {
+          for (const address of [...opened, ...opened]) statuses = [...statuses, (await send(address, {})).status];
+        },
+      };
+      const { output, notes, status } = await runCli(
+        ['ui', '-n', namespace, '--kubeconfig', kubeconfig, ...args],
+        host,
+      );
+      assert.equal(status, 0, notes);
+      assert.match(notes, new RegExp(`shows context testbed, namespace ${namespace}, with your rights`));
+      assert.deepEqual(statuses, args.length === 0 ? [303, 401] : []);
+      for (const address of opened) assert.notEqual(address, output.trim());
+    }
   });
 
   test('ends when it is told to, with pages open', async (t) => {
