@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { AGENT_LABEL } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
@@ -6,8 +7,8 @@ import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import { type Change, Reflector, type ReflectorOptions } from '../../shared/io/kubernetes/reflector.ts';
 import { corePath, gatewaySyncPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Access } from '../client/connect.ts';
-import { attempt } from '../client/explain.ts';
-import { Problem } from '../client/problem.ts';
+import { attempt, isPassing } from '../client/explain.ts';
+import { EXIT, Problem } from '../client/problem.ts';
 
 /** A pod, as far as it matters here. */
 interface Pod {
@@ -37,6 +38,10 @@ export interface MirrorOptions {
 const PROBE_MS = 3_000;
 const PROBE_TIMEOUT_MS = 5_000;
 const RETRY_MS = 1_000;
+/** Of what a moment does not change: each try may start a credential plugin. */
+const SLOW_RETRY_MS = 10_000;
+/** A part that takes longer comes later. */
+const FIRST_MS = 10_000;
 /** Rights change seldom. */
 const FORBIDDEN_MS = 60_000;
 
@@ -64,7 +69,7 @@ export class Mirror {
   async start(): Promise<void> {
     const { namespace } = this.#options;
     await this.#probe();
-    await Promise.all([
+    const parts = Promise.all([
       this.#watch<GatewaySync, GatewaySync>('GatewaySyncs', this.gatewaySyncs, {
         path: gatewaySyncPath(namespace),
         project: withoutManagers,
@@ -81,8 +86,8 @@ export class Mirror {
         }),
       }),
     ]);
-    const timer = setInterval(() => void this.#look(), PROBE_MS);
-    this.#stopped.signal.addEventListener('abort', () => clearInterval(timer));
+    void this.#keepLooking();
+    await Promise.race([parts, this.#sleep(FIRST_MS)]);
   }
 
   stop(): void {
@@ -124,7 +129,7 @@ export class Mirror {
         onChange(namespace, kind === 'GatewaySyncs' ? name : undefined);
       },
       retryAfterMs: (error) => {
-        if (!isApiError(error, 403)) return RETRY_MS;
+        if (!isApiError(error, 403)) return isShort(error) ? RETRY_MS : SLOW_RETRY_MS;
         this.#forbidden.add(kind);
         onNews();
         refused.resolve();
@@ -145,19 +150,31 @@ export class Mirror {
     this.connection = { isLive: true, at: new Date(now()).toISOString() };
   }
 
-  async #look(): Promise<void> {
-    const before = this.connection;
-    try {
-      await this.#probe();
-      if (!before.isLive) this.#options.onNews();
-    } catch (error) {
-      if (this.#stopped.signal.aborted) return;
-      const says = error instanceof Problem ? error.message : 'the cluster does not answer';
-      this.connection = { isLive: false, says, at: before.at };
-      if (before.says !== says) this.#options.onNews();
+  async #keepLooking(): Promise<void> {
+    for (let pauseMs = PROBE_MS; !this.#stopped.signal.aborted; await this.#sleep(pauseMs)) {
+      const before = this.connection;
+      try {
+        await this.#probe();
+        pauseMs = PROBE_MS;
+        if (!before.isLive) this.#options.onNews();
+      } catch (error) {
+        if (this.#stopped.signal.aborted) return;
+        const { message: says, cause } = error as Problem;
+        pauseMs = isShort(cause) ? PROBE_MS : SLOW_RETRY_MS;
+        this.connection = { isLive: false, says, at: before.at };
+        if (before.says !== says) this.#options.onNews();
+      }
     }
   }
+
+  async #sleep(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.#stopped.signal }).catch(() => {});
+  }
 }
+
+/** Whether the same may work a moment later. */
+const isShort = (cause: unknown): boolean =>
+  isApiError(cause, 410) || isPassing(new Problem('', EXIT.unavailable, { cause }));
 
 function withoutManagers<T extends { metadata: ObjectMeta }>({ metadata, ...object }: T): T {
   const { managedFields: _, ...kept } = metadata;
