@@ -126,7 +126,7 @@ suite('the page of kubectl gs ui, in a browser', { skip: skipWithoutChromium, co
       await page.getByRole('link', { name: 'tills' }).waitFor();
       assert.deepEqual(await faultsOf(page), []);
       const strip = page.locator('.card', { hasText: 'tills' }).getByRole('img');
-      assert.equal(await strip.getAttribute('aria-label'), '140 gateways: 3 failed · 137 verified');
+      assert.equal(await strip.getAttribute('aria-label'), '140 gateways: 3 failed · 137 new');
       await page.getByRole('link', { name: 'plant-north' }).click();
       await page.getByText('the receiver took').waitFor();
       await page.getByText('All gateways as a table').click();

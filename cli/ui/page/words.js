@@ -46,7 +46,7 @@ export const duration = (ms) =>
   ms < 10_000 ? `${Math.round(ms).toLocaleString('en')} ms` : `${(ms / 1000).toFixed(1)} s`;
 
 /** @type {Record<Look, string>} */
-const SHORT = { failed: 'failed', onItsWay: 'on the way', new: 'verified', old: 'old' };
+const SHORT = { failed: 'failed', onItsWay: 'on the way', new: 'new', old: 'old' };
 
 /** @param {Partial<Record<Look, number>>} looks */
 export function wordsOfLooks(looks) {
