@@ -7,7 +7,7 @@ const rooms = {
     'main → controller → reconcile → commit-status → polling · binding → injection → intent → rollout → watch → certificates · leadership · metrics → config',
   agent:
     'main → run-agent · wire-sync → sync → report → volume → content → git · gateway → lfs · signatures → resource · metrics → plan · config',
-  cli: 'main → program → commands → checks · migrate → fleet → terminal → client',
+  cli: 'main → program → commands → ui → orders → checks · migrate → fleet → terminal → client',
 };
 
 /** What decides and does nothing else; biome.json keeps clock, chance and timers out of the same files. */
@@ -83,7 +83,7 @@ module.exports = {
       {
         path: `^(${anyOf(programs)}|shared)/`,
         pathNot:
-          '^receiver/(app\\.ts$|authentication/authenticate\\.ts$|routes/)|^controller/injection/app\\.ts$|^shared/io/http/',
+          '^receiver/(app\\.ts$|authentication/authenticate\\.ts$|routes/)|^controller/injection/app\\.ts$|^cli/ui/app\\.ts$|^shared/io/http/',
       },
       { path: 'node_modules/(h3|listhen)/' },
       'h3 is known to apps, routes and the place that listens',

@@ -1,11 +1,13 @@
 #!/usr/bin/env node
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
 import { runProgram } from './program/run.ts';
 import type { Host } from './terminal/host.ts';
 import { wantsColours } from './terminal/ink.ts';
 
-const { stdin, stdout, stderr, env } = process;
+const { stdin, stdout, stderr, env, platform } = process;
 
 /** Whoever reads has seen enough, such as `head`. */
 stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
@@ -22,6 +24,10 @@ const host: Host = {
   hasColours: wantsColours(env, stdout.isTTY === true),
   confirm: stdin.isTTY && stderr.isTTY ? confirm : undefined,
   input: () => text(stdin),
+  openBrowser: stdout.isTTY && (platform === 'darwin' || env.DISPLAY || env.WAYLAND_DISPLAY) ? openBrowser : undefined,
+  untilEnded: async () => {
+    await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+  },
   kubeconfigs: env.KUBECONFIG,
   environment: env,
   now: () => Date.now(),
@@ -33,6 +39,14 @@ async function confirm(question: string): Promise<boolean> {
   const answer = await Promise.race([lines.question(`${question} [y/N] `), ended]);
   lines.close();
   return /^y(es)?$/i.test(answer.trim());
+}
+
+/** What cannot be opened is printed all the same. */
+function openBrowser(address: string): void {
+  const program = platform === 'darwin' ? 'open' : 'xdg-open';
+  spawn(program, [address], { stdio: 'ignore', detached: true })
+    .on('error', () => {})
+    .unref();
 }
 
 process.exitCode = await runProgram(process.argv.slice(2), host);

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type BuildOptions, build, type OutputFile } from 'esbuild';
 import manifest from '../package.json' with { type: 'json' };
@@ -28,13 +28,24 @@ const options: BuildOptions = {
   define: { PROGRAM_VERSION: JSON.stringify(manifest.version) },
 };
 
+/** The page of `kubectl gs ui`, which is part of its bundle. */
+const pageFolder = join(root, 'cli/ui/page');
+const pageFiles = Object.fromEntries(
+  await Promise.all(
+    (await readdir(pageFolder))
+      .filter((name) => /\.(html|css|js|svg)$/.test(name))
+      .map(async (name) => [name, await readFile(join(pageFolder, name), 'utf8')] as const),
+  ),
+);
+
 /** All programs, or those whose folders are named on the command line. */
 const wanted = Object.entries(BUNDLES).filter(([folder]) => process.argv.length <= 2 || process.argv.includes(folder));
 
 await Promise.all(
   wanted.map(async ([folder, name]) => {
     const [entryPoints, outfile] = [[join(root, folder, 'main.ts')], join(root, 'dist', `${name}.mjs`)];
-    const { outputFiles } = await build({ ...options, entryPoints, outfile, write: false });
+    const define = { ...options.define, ...(folder === 'cli' && { PAGE_FILES: JSON.stringify(pageFiles) }) };
+    const { outputFiles } = await build({ ...options, define, entryPoints, outfile, write: false });
     await Promise.all(outputFiles.map(replaceFile));
   }),
 );

@@ -13,6 +13,7 @@ const checks: { name: string; command: string; args: string[] }[] = [
     args: fix ? ['check', '--write', '.'] : ['ci', '--colors=off', '.'],
   },
   { name: 'types', command: bin('tsc'), args: ['--project', '.'] },
+  { name: 'types of the page', command: bin('tsc'), args: ['--project', 'cli/ui/page'] },
   {
     name: 'import directions',
     command: bin('depcruise'),

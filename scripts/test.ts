@@ -21,6 +21,7 @@ const groups = new Map<string, BinaryName[]>([
   ['chart', [...CONTROL_PLANE, 'helm', 'kubeconform']],
   ['monitoring', [...CONTROL_PLANE, 'helm', 'promtool', 'prometheus']],
   ['gitea', [...CONTROL_PLANE, 'gitea']],
+  ['browser', CONTROL_PLANE],
 ]);
 /** What needs a binary that not every machine can have; it is skipped in words then. */
 const optional = new Set<string>(['gitea']);

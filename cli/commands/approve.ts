@@ -1,12 +1,8 @@
-import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import { EXIT, Problem } from '../client/problem.ts';
-import { addressOf } from '../fleet/names.ts';
-import { toApprove } from '../fleet/orders.ts';
+import { planApproval } from '../orders/approve.ts';
 import { makeCommand } from './command.ts';
-import { carryOut, orderArgs, type Plan } from './order.ts';
-import { rolloutOf } from './rollout-of.ts';
+import { carryOut, orderArgs } from './order.ts';
 
 /** `kubectl gs approve`: lets a commit into the waves that wait for it. */
 export const approve = makeCommand({
@@ -35,24 +31,3 @@ export const approve = makeCommand({
     return carryOut({ args, host, plan: (gatewaySync) => planApproval(gatewaySync, args.commit), next });
   },
 });
-
-function planApproval(gatewaySync: GatewaySync, wanted: string | undefined): Plan {
-  const { metadata, spec } = gatewaySync;
-  const address = addressOf(gatewaySync);
-  const rollout = rolloutOf(gatewaySync);
-  const commit = toApprove(rollout);
-  if (commit === undefined) throw new Problem(`nothing of ${address} is on its way: it is ${rollout.summary}`);
-  if (wanted !== undefined && commit !== wanted)
-    throw new Problem(`nothing was approved: not ${wanted} is on its way, but ${commit}`);
-  const waves = (spec.rollout?.waves ?? []).filter(({ approval }) => approval).map(({ name }) => name);
-  if (waves.length === 0) throw new Problem(`no wave of ${address} waits for approval`);
-  if (metadata.annotations?.[ROLLOUT_ANNOTATIONS.approve] === commit)
-    return { kind: 'done', says: `${commit} is approved already for ${address}.` };
-  const ref = commit === rollout.commit && rollout.ref !== commit ? ` (${rollout.ref})` : '';
-  return {
-    kind: 'change',
-    says: `${address}: ${commit}${ref} may have the ${waves.length === 1 ? 'wave' : 'waves'} ${waves.join(', ')} as soon as the ones before are done.`,
-    change: { annotations: { [ROLLOUT_ANNOTATIONS.approve]: commit } },
-    about: waves,
-  };
-}

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { FIELD_MANAGERS, REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import { type Access, placeOf } from '../client/connect.ts';
 import { isConflict, patchGatewaySync } from '../client/patch.ts';
 import { getGatewaySync } from '../client/read.ts';
-import { addressOf } from '../fleet/names.ts';
-import { followedRef, type OpenRequest, openRequest } from '../fleet/request.ts';
+import { followedRef, type OpenRequest } from '../fleet/request.ts';
 import type { Asked } from '../fleet/sync-progress.ts';
+import { displacedBy, displacing, requestOf } from '../orders/sync.ts';
 import type { Host } from '../terminal/host.ts';
 import { isConfirmed, say } from './confirm.ts';
 
@@ -30,10 +29,10 @@ export async function askForSync(access: Access, { name, wanted, yes, host }: As
   for (let tries = 1; ; tries++) {
     const gatewaySync = await getGatewaySync(access, name);
     const ref = wanted ?? followedRef(gatewaySync);
-    const open = openRequest(gatewaySync);
-    if (open && open.ref !== ref && !isDeepStrictEqual(open, agreed)) {
+    const open = displacedBy(ref, gatewaySync);
+    if (open && !isDeepStrictEqual(open, agreed)) {
       say(`${placeOf(access)}:`, host);
-      say(`${addressOf(gatewaySync)}: ${wordsOf(open)}, which waits: a request for ${ref} takes its place.`, host);
+      say(displacing(gatewaySync, open, ref), host);
       if (!(await isConfirmed(access, { yes, host }))) return undefined;
       agreed = open;
       continue;
@@ -42,20 +41,10 @@ export async function askForSync(access: Access, { name, wanted, yes, host }: As
     const asked = { id: randomUUID(), ref, at, isRefresh: wanted === undefined };
     const { resourceVersion } = gatewaySync.metadata;
     try {
-      await patchGatewaySync(access, { name, resourceVersion }, { annotations: annotationsOf(asked) });
+      await patchGatewaySync(access, { name, resourceVersion }, requestOf(asked));
       return asked;
     } catch (error) {
       if (!isConflict(error) || tries >= TRIES) throw error;
     }
   }
 }
-
-const wordsOf = ({ ref, by, at }: OpenRequest): string =>
-  `${by ?? 'somebody'} asked for ${ref}${at ? ` at ${at}` : ''}`;
-
-const annotationsOf = ({ id, ref, at }: Asked): Record<string, string> => ({
-  [REQUEST_ANNOTATIONS.requestedRef]: ref,
-  [REQUEST_ANNOTATIONS.requestedAt]: at,
-  [REQUEST_ANNOTATIONS.requestedBy]: FIELD_MANAGERS.cli,
-  [REQUEST_ANNOTATIONS.requestId]: id,
-});

@@ -9,12 +9,14 @@ import { rollback } from './rollback.ts';
 import { status } from './status.ts';
 import { sync } from './sync.ts';
 import { trace } from './trace.ts';
+import { ui } from './ui.ts';
 
 /** Every command, in the order of the help: a new one is a file next to this one, and a line here. */
 export const COMMANDS: readonly Command[] = [
   status,
   sync,
   trace,
+  ui,
   doctor,
   history,
   pause,

@@ -1,7 +1,6 @@
-import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { addressOf, gatewaysDo, keeperOf } from '../fleet/names.ts';
+import { planPause, planResume } from '../orders/pause.ts';
 import { makeCommand } from './command.ts';
-import { carryOut, orderArgs, type Plan } from './order.ts';
+import { carryOut, orderArgs } from './order.ts';
 
 /** `kubectl gs pause`: nothing changes until somebody resumes it. */
 export const pause = makeCommand({
@@ -17,21 +16,6 @@ export const pause = makeCommand({
     carryOut({ args, host, plan: planPause, next: { command: `resume ${args.name}`, does: 'lets it go on' } }),
 });
 
-function planPause(gatewaySync: GatewaySync): Plan {
-  const address = addressOf(gatewaySync);
-  if (gatewaySync.spec.paused) return { kind: 'done', says: `${address} is paused already.` };
-  return {
-    kind: 'change',
-    says: `${address} pauses: ${gatewaysDo(gatewaySync, {
-      one: 'keeps the files that it has',
-      many: 'keep the files that they have',
-      none: '',
-    })}, and requests wait.${keeperOf(gatewaySync)}`,
-    change: { spec: { paused: true } },
-    about: [],
-  };
-}
-
 /** `kubectl gs resume`: the end of a pause. */
 export const resume = makeCommand({
   name: 'resume',
@@ -45,20 +29,3 @@ export const resume = makeCommand({
   run: ({ args, host }) =>
     carryOut({ args, host, plan: planResume, next: { command: `status ${args.name}`, does: 'shows how far it is' } }),
 });
-
-function planResume(gatewaySync: GatewaySync): Plan {
-  const address = addressOf(gatewaySync);
-  if (!gatewaySync.spec.paused) return { kind: 'done', says: `${address} is not paused.` };
-  const { spec, status } = gatewaySync;
-  const ref = status?.target?.ref ?? spec.git.ref;
-  return {
-    kind: 'change',
-    says: `${address} goes on: ${gatewaysDo(gatewaySync, {
-      one: `gets what ${ref} is now`,
-      many: `get what ${ref} is now`,
-      none: ` yet, and follows ${ref}`,
-    })}.${keeperOf(gatewaySync)}`,
-    change: { spec: { paused: false } },
-    about: [ref],
-  };
-}

@@ -1,10 +1,6 @@
-import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { Problem } from '../client/problem.ts';
-import { addressOf } from '../fleet/names.ts';
-import { named, toRetry } from '../fleet/orders.ts';
+import { planRetry } from '../orders/retry.ts';
 import { makeCommand } from './command.ts';
-import { carryOut, orderArgs, type Plan, planOnce } from './order.ts';
-import { rolloutOf } from './rollout-of.ts';
+import { carryOut, orderArgs } from './order.ts';
 
 /** `kubectl gs retry`: a commit that failed gets another try. */
 export const retry = makeCommand({
@@ -19,14 +15,3 @@ export const retry = makeCommand({
   run: ({ args, host }) =>
     carryOut({ args, host, plan: planRetry, next: { command: `status ${args.name}`, does: 'shows how far it is' } }),
 });
-
-function planRetry(gatewaySync: GatewaySync): Plan {
-  const address = addressOf(gatewaySync);
-  const rollout = rolloutOf(gatewaySync);
-  const commit = toRetry(rollout);
-  if (commit === undefined)
-    throw new Problem(`nothing of ${address} was stopped or taken back: it is ${rollout.summary}`);
-  const ref = commit === rollout.commit ? rollout.ref : undefined;
-  const says = `${named(commit, ref)} starts again at the first wave.`;
-  return planOnce(gatewaySync, 'retry', { value: commit, says, about: [] });
-}

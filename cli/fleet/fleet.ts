@@ -119,7 +119,7 @@ function rolloutView(rollout: RolloutStatus, placed: PlacedGateway[] | undefined
 type ReportOf = (gateway: DiscoveredGateway) => SyncReportStatus | undefined;
 
 /** Reports count for the pod that they are about, and not for another one of the same name. */
-function reportsOf(namespace: string, { reports = [], pods }: Beyond): ReportOf {
+export function reportsOf(namespace: string, { reports = [], pods }: Beyond): ReportOf {
   const uids = new Map(pods?.map(({ metadata }) => [`${metadata.namespace}/${metadata.name}`, metadata.uid]));
   const found = new Map(
     reports.filter(({ metadata }) => metadata.namespace === namespace).map((report) => [report.metadata.name, report]),

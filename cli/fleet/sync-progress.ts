@@ -5,9 +5,10 @@ import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { GIVEN_UP } from '../../shared/domain/releases.ts';
 import { syncRevision } from '../../shared/domain/sync-revision.ts';
 import type { Look, WavePicture } from '../terminal/bars.ts';
-import { type Beyond, resourceView } from './fleet.ts';
+import { type Beyond, type ResourceView, resourceView } from './fleet.ts';
 import { shortCommit } from './gateway.ts';
 import { gatewaysOf } from './names.ts';
+import type { WaveView } from './waves.ts';
 
 /** A request that was made: what identifies it. */
 export interface Asked {
@@ -87,14 +88,19 @@ export function missingOf(gatewaySync: GatewaySync, beyond: Beyond): string[] {
 }
 
 /** What the bars show: the waves, or all gateways at once where there are none. */
-export function barsOf(
-  gatewaySync: GatewaySync,
-  beyond: Beyond,
-): (Pick<WavePicture, 'name' | 'mark'> & Partial<WavePicture>)[] {
-  const { rollout } = resourceView(gatewaySync, beyond);
+export function barsOf(gatewaySync: GatewaySync, beyond: Beyond): BarView[] {
+  return barsIn(gatewaySync, resourceView(gatewaySync, beyond));
+}
+
+/** A bar: a wave, and its gateways if they are known. */
+export type BarView = Omit<WaveView, 'state'> & Pick<WavePicture, 'mark'>;
+
+/** The same of a view that was made already. */
+export function barsIn(gatewaySync: GatewaySync, { rollout }: Pick<ResourceView, 'rollout'>): BarView[] {
   if (rollout) return rollout.waves.map(({ state, ...wave }) => ({ ...wave, mark: state }));
   const gateways = (gatewaySync.status?.discoveredGateways ?? []).map((gateway) => ({
     name: gateway.name,
+    pod: gateway.podName,
     look: lookOf(gateway, gatewaySync.status?.lastSyncCommit),
   }));
   const isDone = gateways.every(({ look }) => look === 'new');

@@ -70,9 +70,12 @@ export function describeCommand({ name, details, examples, args }: Command, colu
 const lines = (parts: readonly string[]): string => `${parts.join('\n')}\n`;
 const upper = (key: string): string => key.toUpperCase();
 
-function optionOf(key: string, { alias, valueHint, type }: ArgDef & { alias?: string | string[] }): string {
+/** What is so unless somebody says no is named by its no. */
+function optionOf(key: string, arg: ArgDef & { alias?: string | string[] }): string {
+  const { alias, valueHint, type } = arg;
   const short = alias === undefined ? '    ' : `-${[alias].flat()[0]}, `;
-  return `${short}--${key}${type === 'boolean' ? '' : ` ${valueHint ?? 'VALUE'}`}`;
+  const no = type === 'boolean' && arg.default === true ? 'no-' : '';
+  return `${short}--${no}${key}${type === 'boolean' ? '' : ` ${valueHint ?? 'VALUE'}`}`;
 }
 
 const drawExample = ({ line, does }: Example): string[] => [`  # ${does}`, `  kubectl gs ${line}`];

@@ -11,6 +11,10 @@ export interface Host {
   confirm: ((question: string) => Promise<boolean>) | undefined;
   /** Reads stdin to its end; undefined where there is none. */
   input?: (() => Promise<string>) | undefined;
+  /** Opens an address in the browser; undefined where there is nobody to see it. What goes wrong stays unsaid. */
+  openBrowser?: ((address: string) => void) | undefined;
+  /** Waits until the person ends a command that would go on for ever; without it such a command ends at once. */
+  untilEnded?: () => Promise<void>;
   /** What `KUBECONFIG` says. */
   kubeconfigs?: string | undefined;
   /** Variables that may name proxies. */

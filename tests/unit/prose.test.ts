@@ -88,8 +88,8 @@ suite('plain English is written in', () => {
   for (const [what, pattern, textOf] of [
     ['the pages', '{*.md,docs/**/*.md,chart/*.md}', (text: string) => withoutTargets(withoutCode(text))],
     ['the chart', 'chart/{values.yaml,templates/**/*.{yaml,tpl,txt}}', (text: string) => text],
-    ['what the programs say', '{receiver,controller,agent,cli,shared,scripts/generate}/**/*.ts', literals],
-    ['the comments', '{receiver,controller,agent,cli,shared,scripts,tests}/**/*.ts', comments],
+    ['what the programs say', '{receiver,controller,agent,cli,shared,scripts/generate}/**/*.{ts,js}', literals],
+    ['the comments', '{receiver,controller,agent,cli,shared,scripts,tests}/**/*.{ts,js}', comments],
   ] as const) {
     test(what, async () => assert.deepEqual(await oddPhrases(pattern, textOf), {}));
   }

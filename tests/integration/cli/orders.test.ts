@@ -7,7 +7,7 @@ import { callApi, connectCluster, createNamespace } from '../../support/cluster.
 import { type Address, applyGatewaySync, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { type CliResult, runCli } from '../../support/run-cli.ts';
 import { startController } from '../../support/start-controller.ts';
-import { viewerOf } from './viewer-of.ts';
+import { viewerOf } from '../../support/viewer-of.ts';
 
 const read = ({ namespace, name }: Address): Promise<GatewaySync> =>
   callApi({ path: gatewaySyncPath(namespace, name) });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { access, constants, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
@@ -80,6 +81,20 @@ suite('what a release publishes of kubectl gs', () => {
     assert.equal((await run(plugin, ['--version'], { env })).stdout, `${manifest.version}\n`);
     const { stderr } = await run(plugin, ['status', '-n', 'default'], { env });
     assert.match(stderr, /there is no GatewaySync in the namespace default/);
+
+    const ui = spawn(plugin, ['ui', '--no-open', '-n', 'default'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    t.after(() => ui.kill('SIGKILL'));
+    const [address] = (await once(ui.stdout, 'data')) as [Buffer];
+    const entered = await fetch(String(address).trim(), { redirect: 'manual' });
+    const headers = { cookie: entered.headers.get('set-cookie')?.split(';')[0] ?? '' };
+    const page = new URL(entered.headers.get('location') ?? '', entered.url);
+    const html = await (await fetch(page, { headers })).text();
+    const [, ...files] = [...html.matchAll(/(?:href|src)="(page\/[^"]+)"/g)].map(([, file = '']) => file);
+    assert.ok(files.length > 5);
+    for (const file of files) {
+      const source = await readFile(path.join(root, 'cli/ui', file), 'utf8');
+      assert.equal(await (await fetch(new URL(file, page), { headers })).text(), source);
+    }
     await installAsKrew(t, path.join(root, archive), await readFile(path.join(root, krew), 'utf8'));
   });
 

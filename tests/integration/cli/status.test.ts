@@ -10,7 +10,7 @@ import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts'
 import { callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
-import { viewerOf } from './viewer-of.ts';
+import { viewerOf } from '../../support/viewer-of.ts';
 
 const COMMIT = 'c0ffee11'.repeat(5);
 const NONE = { pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, skewed: 0 };

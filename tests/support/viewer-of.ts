@@ -1,4 +1,4 @@
-import { apply, connectCluster } from '../../support/cluster.ts';
+import { apply, connectCluster } from './cluster.ts';
 
 /** The kubeconfig of an account that may read GatewaySyncs and reports of its own namespace, and nothing else. */
 export async function viewerOf(namespace: string): Promise<string> {

@@ -1,0 +1,144 @@
+import type { IncomingMessage, RequestListener } from 'node:http';
+import { H3, type H3Event } from 'h3';
+import { toNodeHandler } from 'h3/node';
+import { EXIT, Problem } from '../client/problem.ts';
+import type { Asset } from './assets.ts';
+import type { Board } from './board.ts';
+import type { Desk } from './desk.ts';
+import { type Door, type Knock, SAFE_HEADERS } from './door.ts';
+import { plainly } from './views.ts';
+
+export interface AppOptions {
+  door: Door;
+  board: Board;
+  desk: Desk;
+  /** The page's files by their names, `index.html` among them. */
+  assets: ReadonlyMap<string, Asset>;
+  /** Whom and what the page is about. */
+  place: { context: string; server: string; namespace: string | undefined };
+}
+
+/** Streams at once: a browser has six connections to one place. */
+const MAX_STREAMS = 32;
+const MAX_BODY_BYTES = 4_096;
+/** So that a page that is gone is noticed. */
+const PING_MS = 15_000;
+
+/** The page as a request listener. */
+export function createApp({ door, board, desk, assets, place }: AppOptions): RequestListener {
+  const app = new H3({ silent: true, onError: () => answer(500, { says: 'internal error' }) });
+  let streams = 0;
+
+  app.use((event) => {
+    const verdict = door.judge(knockOf(event));
+    if (verdict.kind === 'refused') return text(verdict.status, verdict.says);
+    if (verdict.kind === 'enter')
+      return new Response(null, {
+        status: 303,
+        headers: { ...SAFE_HEADERS, Location: door.base, 'Set-Cookie': door.cookie },
+      });
+    return undefined;
+  });
+
+  app.get(door.base, () => file(assets.get('index.html'), (html) => fill(html, { token: door.pageToken, ...place })));
+  app.get(`${door.base}page/:name`, ({ context }) => file(assets.get(context.params?.name ?? '')));
+
+  app.get(`${door.base}events`, (event) => {
+    if (streams >= MAX_STREAMS) return text(503, 'too many pages are open: close some');
+    const { searchParams } = event.url;
+    const [namespace, name] = [searchParams.get('namespace'), searchParams.get('name')];
+    const ended = new AbortController();
+    streams += 1;
+    const leave = () => {
+      if (!ended.signal.aborted) streams -= 1;
+      ended.abort();
+    };
+    event.runtime?.node?.res?.once('close', leave);
+    const updates = board.updates(namespace && name ? { namespace, name } : undefined, ended.signal);
+    const headers = { ...SAFE_HEADERS, 'Content-Type': 'text/event-stream' };
+    return new Response(streamOf(updates, ended.signal, leave), { headers });
+  });
+
+  app.get(`${door.base}trace`, ({ url }) => reply(() => desk.trace(addressIn(url.searchParams))));
+  app.get(`${door.base}rights`, ({ url }) => reply(() => desk.rights(addressIn(url.searchParams))));
+  app.post(`${door.base}plan`, (event) => reply(async () => desk.plan(await bodyOf(event))));
+  app.post(`${door.base}order`, (event) => reply(async () => desk.carryOut(await bodyOf(event))));
+  app.all('/**', () => text(404, 'there is nothing here'));
+  return toNodeHandler(app) as RequestListener;
+}
+
+function knockOf(event: H3Event): Knock {
+  return { method: event.req.method, url: event.url, headers: requestOf(event).headers };
+}
+
+const requestOf = (event: H3Event) => event.runtime?.node?.req as unknown as IncomingMessage;
+
+const answer = (status: number, value: object) =>
+  new Response(JSON.stringify(plainly(value)), {
+    status,
+    headers: { ...SAFE_HEADERS, 'Content-Type': 'application/json' },
+  });
+
+const text = (status: number, says: string) =>
+  new Response(`${says}\n`, { status, headers: { ...SAFE_HEADERS, 'Content-Type': 'text/plain; charset=utf-8' } });
+
+/** Says what came of it, or why nothing did. */
+async function reply(action: () => Promise<object>): Promise<Response> {
+  try {
+    return answer(200, await action());
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    return answer(409, { says: error.message });
+  }
+}
+
+function file(asset: Asset | undefined, change: (content: string) => string = (content) => content): Response {
+  if (!asset) return text(404, 'there is nothing here');
+  return new Response(change(asset.content), { headers: { ...SAFE_HEADERS, 'Content-Type': asset.type } });
+}
+
+/** Fills in `{{ name }}` in attributes. */
+const fill = (html: string, values: Record<string, string | undefined>) =>
+  html.replaceAll(/\{\{ (\w+) \}\}/g, (_, name: string) =>
+    (values[name] ?? '').replaceAll(/[&"<>]/g, (character) => `&#${character.charCodeAt(0)};`),
+  );
+
+function addressIn(parameters: URLSearchParams) {
+  return { namespace: parameters.get('namespace') ?? '', name: parameters.get('name') ?? '' };
+}
+
+async function bodyOf(event: H3Event): Promise<unknown> {
+  let body = '';
+  for await (const chunk of requestOf(event) as AsyncIterable<Buffer>) {
+    body += chunk;
+    if (body.length > MAX_BODY_BYTES) throw new Problem('the page asks for too much at once');
+  }
+  try {
+    return JSON.parse(body);
+  } catch (error) {
+    throw new Problem('the page asks for something that cannot be read', EXIT.failed, { cause: error });
+  }
+}
+
+/** Events in the form of https://html.spec.whatwg.org/multipage/server-sent-events.html, as fast as they are taken. */
+function streamOf(updates: AsyncGenerator<object>, signal: AbortSignal, leave: () => void): ReadableStream {
+  const encoder = new TextEncoder();
+  let ping: NodeJS.Timeout;
+  return new ReadableStream({
+    start: (controller) => {
+      ping = setInterval(() => controller.enqueue(encoder.encode(':\n\n')), PING_MS);
+      signal.addEventListener('abort', () => clearInterval(ping));
+    },
+    pull: async (controller) => {
+      try {
+        const { value, done } = await updates.next();
+        if (done) controller.close();
+        else controller.enqueue(encoder.encode(`data: ${JSON.stringify(value)}\n\n`));
+      } catch (error) {
+        leave();
+        throw error;
+      }
+    },
+    cancel: leave,
+  });
+}

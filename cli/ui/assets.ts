@@ -1,0 +1,35 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+
+/** Files of the page by their names, which the build puts into the bundle. */
+declare const PAGE_FILES: Record<string, string> | undefined;
+
+/** A file of the page. */
+export interface Asset {
+  type: string;
+  content: string;
+}
+
+const TYPES: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+/** All files of the page. */
+export function loadAssets(): ReadonlyMap<string, Asset> {
+  const files = typeof PAGE_FILES === 'undefined' ? readFiles() : PAGE_FILES;
+  return new Map(
+    Object.entries(files).flatMap(([name, content]) => {
+      const type = TYPES[path.extname(name)];
+      return type ? [[name, { type, content }]] : [];
+    }),
+  );
+}
+
+/** Where the sources run unbundled. */
+function readFiles(): Record<string, string> {
+  const folder = path.join(import.meta.dirname, 'page');
+  return Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(path.join(folder, name), 'utf8')]));
+}

@@ -1,0 +1,90 @@
+import * as v from 'valibot';
+import { GATEWAY_SYNC, GROUP } from '../../shared/api/group.ts';
+import type { Access } from '../client/connect.ts';
+import { placeOf } from '../client/connect.ts';
+import { attempt } from '../client/explain.ts';
+import { Problem } from '../client/problem.ts';
+import { getGatewaySync, listEvents } from '../client/read.ts';
+import { type TraceView, traceView } from '../fleet/trace.ts';
+import { carryOut } from '../orders/carry-out.ts';
+import { agreementOf } from '../orders/plan.ts';
+import { plannerOf, VERBS } from './verbs.ts';
+
+const text = (characters: number) => v.pipe(v.string(), v.maxLength(characters));
+
+const wishSchema = v.object({
+  verb: v.picklist(VERBS),
+  namespace: v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/)),
+  name: v.pipe(v.string(), v.regex(/^[a-z0-9.-]{1,253}$/)),
+  /** A commit of the history, for `rollback`. */
+  to: v.optional(text(64)),
+});
+
+const orderSchema = v.object({ ...wishSchema.entries, agreed: text(2_048) });
+
+/** What a dialog shows before anything is done. */
+export type Proposal =
+  | { kind: 'done'; says: string; place: string }
+  /** `agreed` comes back with the order. */
+  | { kind: 'change'; says: string; place: string; agreed: string };
+
+/** Does for a page what the commands do, with the same words and the same rights. */
+export class Desk {
+  readonly #access: Access;
+
+  constructor(access: Access) {
+    this.#access = access;
+  }
+
+  /** What a verb comes to now. Throws `Problem`. */
+  async plan(body: unknown): Promise<Proposal> {
+    const { verb, namespace, name, to } = parse(wishSchema, body);
+    const access = this.#in(namespace);
+    const place = placeOf(access);
+    const planned = plannerOf(verb, to)(await getGatewaySync(access, name));
+    const { says } = planned;
+    return planned.kind === 'done'
+      ? { kind: 'done', says, place }
+      : { kind: 'change', says, place, agreed: agreementOf(planned) };
+  }
+
+  /** Does exactly what was agreed to, or nothing. Throws `Problem`. */
+  async carryOut(body: unknown): Promise<object> {
+    const { verb, namespace, name, to, agreed } = parse(orderSchema, body);
+    await carryOut(this.#in(namespace), { name, plan: plannerOf(verb, to), agreed });
+    return { says: 'done' };
+  }
+
+  /** The last delivery; `trace` is missing where there was none. Throws `Problem`. */
+  async trace({ namespace, name }: { namespace: string; name: string }): Promise<{ trace?: TraceView }> {
+    const access = this.#in(namespace);
+    const gatewaySync = await getGatewaySync(access, name);
+    const trace = traceView(gatewaySync, await listEvents(access, gatewaySync));
+    return trace ? { trace } : {};
+  }
+
+  /** Whether the API server lets the caller change GatewaySyncs of a namespace at all. Throws `Problem`. */
+  async rights({ namespace }: { namespace: string }): Promise<{ may: boolean }> {
+    const resourceAttributes = { group: GROUP, resource: GATEWAY_SYNC.plural, verb: 'patch', namespace };
+    const body = {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SelfSubjectAccessReview',
+      spec: { resourceAttributes },
+    };
+    const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+    const { status } = await attempt(this.#access, { doing: 'ask what you may do', namespace }, () =>
+      this.#access.client.create<{ status: { allowed: boolean } }>(path, body),
+    );
+    return { may: status.allowed };
+  }
+
+  #in(namespace: string): Access {
+    return { ...this.#access, namespace };
+  }
+}
+
+function parse<T extends v.GenericSchema>(schema: T, body: unknown): v.InferOutput<T> {
+  const parsed = v.safeParse(schema, body);
+  if (!parsed.success) throw new Problem('the page asks for something that there is not: load it again');
+  return parsed.output;
+}

@@ -1,0 +1,190 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import { AGENT_LABEL } from '../../shared/api/names.ts';
+import type { ObjectMeta } from '../../shared/api/object-meta.ts';
+import type { SyncReport } from '../../shared/api/sync-report.ts';
+import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
+import { type Change, Reflector, type ReflectorOptions } from '../../shared/io/kubernetes/reflector.ts';
+import { corePath, gatewaySyncPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
+import type { Access } from '../client/connect.ts';
+import { attempt, isPassing } from '../client/explain.ts';
+import { EXIT, Problem } from '../client/problem.ts';
+
+/** A pod, as far as it matters here. */
+interface Pod {
+  metadata: Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'labels'>;
+}
+
+/** Whether the cluster answers, and since when it does not. */
+export interface Connection {
+  isLive: boolean;
+  /** What is wrong, where it is not. */
+  says?: string;
+  /** When the cluster last answered, RFC 3339. */
+  at: string;
+}
+
+export interface MirrorOptions {
+  access: Access;
+  /** Left out: all namespaces. */
+  namespace: string | undefined;
+  now: () => number;
+  /** Something is different: in a namespace, of one GatewaySync or of everything that belongs to them there. */
+  onChange: (namespace: string, name: string | undefined) => void;
+  /** The connection is different, or what may be read. */
+  onNews: () => void;
+}
+
+const PROBE_MS = 3_000;
+const PROBE_TIMEOUT_MS = 5_000;
+const RETRY_MS = 1_000;
+/** Of what a moment does not change: each try may start a credential plugin. */
+const SLOW_RETRY_MS = 10_000;
+/** A part that takes longer comes later. */
+const FIRST_MS = 10_000;
+/** Rights change seldom. */
+const FORBIDDEN_MS = 60_000;
+
+/** A watch that fails is tried again, and whoever looks at the page is told: there is no log. */
+const silent = { debug() {}, info() {}, warn() {}, error() {} } as unknown as ReflectorOptions<never, never>['log'];
+
+type Kind = 'GatewaySyncs' | 'SyncReports' | 'pods';
+
+/** What the caller may read of a namespace or of all of them, kept up to date by one watch for each kind. */
+export class Mirror {
+  readonly gatewaySyncs = new Map<string, Map<string, GatewaySync>>();
+  connection: Connection;
+  readonly #reports = new Map<string, Map<string, SyncReport>>();
+  readonly #pods = new Map<string, Map<string, Pod>>();
+  readonly #options: MirrorOptions;
+  readonly #forbidden = new Set<Kind>();
+  readonly #stopped = new AbortController();
+
+  constructor(options: MirrorOptions) {
+    this.#options = options;
+    this.connection = { isLive: true, at: new Date(options.now()).toISOString() };
+  }
+
+  /** Begins to watch, and resolves once all is there that may be read. Throws `Problem` where that is nothing. */
+  async start(): Promise<void> {
+    const { namespace } = this.#options;
+    await this.#probe();
+    const parts = Promise.all([
+      this.#watch<GatewaySync, GatewaySync>('GatewaySyncs', this.gatewaySyncs, {
+        path: gatewaySyncPath(namespace),
+        project: withoutManagers,
+      }),
+      this.#watch<SyncReport, SyncReport>('SyncReports', this.#reports, {
+        path: syncReportPath(namespace),
+        project: withoutManagers,
+      }),
+      this.#watch<Pod & { metadata: ObjectMeta }, Pod>('pods', this.#pods, {
+        path: corePath('pods', namespace),
+        labelSelector: `${AGENT_LABEL}=true`,
+        project: ({ metadata: { name, namespace, uid, labels = {} } }) => ({
+          metadata: { name, namespace, uid, labels },
+        }),
+      }),
+    ]);
+    void this.#keepLooking();
+    await Promise.race([parts, this.#sleep(FIRST_MS)]);
+  }
+
+  stop(): void {
+    this.#stopped.abort();
+  }
+
+  /** What is known in a namespace next to its GatewaySyncs; a part that may not be read is left out. */
+  beyond(namespace: string): { reports: SyncReport[] | undefined; pods: Pod[] | undefined } {
+    return {
+      reports: this.#forbidden.has('SyncReports') ? undefined : [...(this.#reports.get(namespace)?.values() ?? [])],
+      pods: this.#forbidden.has('pods') ? undefined : [...(this.#pods.get(namespace)?.values() ?? [])],
+    };
+  }
+
+  /** What the page cannot show since the caller may not read it. */
+  get limits(): string[] {
+    const what: Record<Kind, string> = {
+      GatewaySyncs: 'you may not watch GatewaySyncs: what you see is from when kubectl gs ui began',
+      SyncReports: 'you may not read SyncReports: waves do not show how far their gateways are, and drift is not shown',
+      pods: 'you may not read pods: waves that choose by labels show without their gateways',
+    };
+    return [...this.#forbidden].map((kind) => what[kind]);
+  }
+
+  #watch<TRaw extends { metadata: ObjectMeta }, T>(
+    kind: Kind,
+    into: Map<string, Map<string, T>>,
+    options: Pick<ReflectorOptions<TRaw, T>, 'path' | 'project'> & { labelSelector?: string },
+  ): Promise<void> {
+    const refused = Promise.withResolvers<void>();
+    const { access, onChange, onNews } = this.#options;
+    const reflector = new Reflector<TRaw, T>({
+      ...options,
+      ...{ client: access.client, log: silent },
+      onChange: (change) => {
+        const [namespace = '', name = ''] = change.key.split('/');
+        keep(into, namespace, name, change);
+        if (this.#forbidden.delete(kind)) onNews();
+        onChange(namespace, kind === 'GatewaySyncs' ? name : undefined);
+      },
+      retryAfterMs: (error) => {
+        if (!isApiError(error, 403)) return isShort(error) ? RETRY_MS : SLOW_RETRY_MS;
+        this.#forbidden.add(kind);
+        onNews();
+        refused.resolve();
+        return FORBIDDEN_MS;
+      },
+    });
+    void reflector.run(this.#stopped.signal);
+    return Promise.race([reflector.firstSync, refused.promise]);
+  }
+
+  /** Asks the cluster for next to nothing. */
+  async #probe(): Promise<void> {
+    const { access, namespace, now } = this.#options;
+    const doing = `list GatewaySyncs in ${namespace ? `the namespace ${namespace}` : 'all namespaces'}`;
+    await attempt(access, { doing, namespace }, () =>
+      access.client.get(gatewaySyncPath(namespace), { query: { limit: 1 }, timeoutMs: PROBE_TIMEOUT_MS }),
+    );
+    this.connection = { isLive: true, at: new Date(now()).toISOString() };
+  }
+
+  async #keepLooking(): Promise<void> {
+    for (let pauseMs = PROBE_MS; !this.#stopped.signal.aborted; await this.#sleep(pauseMs)) {
+      const before = this.connection;
+      try {
+        await this.#probe();
+        pauseMs = PROBE_MS;
+        if (!before.isLive) this.#options.onNews();
+      } catch (error) {
+        if (this.#stopped.signal.aborted) return;
+        const { message: says, cause } = error as Problem;
+        pauseMs = isShort(cause) ? PROBE_MS : SLOW_RETRY_MS;
+        this.connection = { isLive: false, says, at: before.at };
+        if (before.says !== says) this.#options.onNews();
+      }
+    }
+  }
+
+  async #sleep(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.#stopped.signal }).catch(() => {});
+  }
+}
+
+/** Whether the same may work a moment later. */
+const isShort = (cause: unknown): boolean =>
+  isApiError(cause, 410) || isPassing(new Problem('', EXIT.unavailable, { cause }));
+
+function withoutManagers<T extends { metadata: ObjectMeta }>({ metadata, ...object }: T): T {
+  const { managedFields: _, ...kept } = metadata;
+  return { ...object, metadata: kept } as T;
+}
+
+function keep<T>(into: Map<string, Map<string, T>>, namespace: string, name: string, change: Change<T>): void {
+  const there = into.get(namespace) ?? new Map<string, T>();
+  if (change.type === 'deleted') there.delete(name);
+  else there.set(name, change.object);
+  if (there.size === 0) into.delete(namespace);
+  else into.set(namespace, there);
+}

@@ -1,0 +1,126 @@
+// Makes elements. Text becomes text nodes and nothing else: names and messages are written by tenants.
+
+/** @typedef {Node | string | number | false | null | undefined} Child */
+
+/**
+ * Makes an element. A key that begins with `on` is a listener, `class` and all else are attributes; undefined and false
+ * leave an attribute out.
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Record<string, unknown>} [attributes]
+ * @param {...(Child | Child[])} children
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === 'function') element.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
+    else setAttribute(element, name, value);
+  }
+  element.append(...nodesOf(children));
+  return element;
+}
+
+/** @param {(Child | Child[])[]} children */
+const nodesOf = (children) =>
+  children
+    .flat()
+    .filter((child) => child !== false && child !== null && child !== undefined && child !== '')
+    .map((child) => (child instanceof Node ? child : document.createTextNode(String(child))));
+
+/**
+ * @param {Element} element
+ * @param {string} name
+ * @param {unknown} value
+ */
+export function setAttribute(element, name, value) {
+  if (value === undefined || value === false || value === null) element.removeAttribute(name);
+  else if (element.getAttribute(name) !== String(value))
+    element.setAttribute(name, value === true ? '' : String(value));
+}
+
+/**
+ * Sets a text where it is different, so that nothing is read out again.
+ * @param {Element} element
+ * @param {string} text
+ */
+export function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/**
+ * Makes the children of an element those of a list: an element stays the same as long as its key is in the list.
+ * @template T
+ * @param {Element} parent
+ * @param {readonly T[]} items
+ * @param {{ key: (item: T) => string, make: (item: T) => HTMLElement, update?: (element: HTMLElement, item: T) => void }} how
+ */
+export function keep(parent, items, { key, make, update }) {
+  const before = new Map([...parent.children].map((child) => [/** @type {HTMLElement} */ (child).dataset.key, child]));
+  /** @type {Element | null} */
+  let next = parent.firstElementChild;
+  for (const item of items) {
+    const name = key(item);
+    let element = /** @type {HTMLElement | undefined} */ (before.get(name));
+    if (element) before.delete(name);
+    else {
+      element = make(item);
+      element.dataset.key = name;
+    }
+    update?.(element, item);
+    if (element === next) next = next.nextElementSibling;
+    else move(parent, element, next);
+  }
+  for (const element of before.values()) element.remove();
+}
+
+/**
+ * Puts an element before another one; what has the focus keeps it, where the browser can.
+ * @param {Element & { moveBefore?: (node: Node, child: Node | null) => void }} parent
+ * @param {HTMLElement} element
+ * @param {Element | null} next
+ */
+function move(parent, element, next) {
+  if (parent.moveBefore && element.parentNode === parent) parent.moveBefore(element, next);
+  else parent.insertBefore(element, next);
+}
+
+/**
+ * Draws a part again only where what it shows is different. What has the focus, and what is unfolded, stays so.
+ * @param {HTMLElement} element
+ * @param {unknown} value
+ * @param {() => (Child | Child[])[]} draw
+ */
+export function redraw(element, value, draw) {
+  const text = JSON.stringify(value) ?? '';
+  if (shown.get(element) === text) return;
+  shown.set(element, text);
+  const active = element.contains(document.activeElement) ? document.activeElement : null;
+  const unfolded = [...element.querySelectorAll('details')].map(({ open }) => open);
+  element.replaceChildren(...nodesOf(draw()));
+  for (const [index, details] of [...element.querySelectorAll('details')].entries())
+    details.open = unfolded[index] ?? details.open;
+  if (active) focusLike(element, active);
+}
+
+/** @param {HTMLElement} element @param {Element} before */
+function focusLike(element, before) {
+  const able = /** @type {HTMLElement[]} */ ([...element.querySelectorAll('button, a[href], summary')]);
+  (able.find((each) => nameOf(each) === nameOf(before)) ?? able[0] ?? byId('main')).focus({ preventScroll: true });
+}
+
+/** @param {Element} element */
+const nameOf = (element) => element.getAttribute('aria-label') ?? element.textContent;
+
+/** @type {WeakMap<HTMLElement, string>} */
+const shown = new WeakMap();
+
+/**
+ * An element of the page that is always there.
+ * @param {string} id
+ */
+export function byId(id) {
+  const element = document.getElementById(id);
+  if (!element) throw new Error(`there is no #${id}`);
+  return element;
+}

@@ -1,0 +1,152 @@
+// The fleet: a card for each GatewaySync, those that need somebody first.
+import { byId, h, keep, redraw, setAttribute, setText } from './dom.js';
+import { drawStrip, legend } from './dots.js';
+import { counted, countLooks, STATES, short, wordsOfLooks } from './words.js';
+
+/** @typedef {import('../views.ts').Card} Card */
+/** @typedef {import('../board.ts').Update} Update */
+
+const ORDER = ['failed', 'busy', 'paused', 'ready'];
+
+/** @param {Card} card */
+export const keyOf = ({ namespace, name }) => `${namespace}/${name}`;
+
+/** @param {Card} a @param {Card} b */
+const byNeed = (a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state) || (keyOf(a) < keyOf(b) ? -1 : 1);
+
+let search = '';
+
+/** Makes the frame of the view once. @param {HTMLElement} main */
+function frame(main) {
+  if (main.dataset.view === 'fleet') return;
+  main.dataset.view = 'fleet';
+  main.replaceChildren(
+    h(
+      'section',
+      { class: 'summary', 'aria-label': 'In all' },
+      h('h1', { id: 'fleet-title', class: 'unseen' }, 'Fleet'),
+      h('dl', { id: 'totals' }),
+    ),
+    h(
+      'div',
+      { class: 'tools' },
+      h(
+        'label',
+        { class: 'search', id: 'search-label' },
+        h('span', { class: 'unseen' }, 'Search by name, ref or words'),
+        h('input', {
+          ...{
+            type: 'search',
+            id: 'search',
+            placeholder: 'Search',
+            autocomplete: 'off',
+            spellcheck: 'false',
+            value: search,
+          },
+          oninput: (/** @type {Event} */ { target }) => {
+            search = /** @type {HTMLInputElement} */ (target).value;
+            document.dispatchEvent(new Event('search'));
+          },
+        }),
+      ),
+      legend(),
+    ),
+    h('ul', { class: 'cards', id: 'cards', 'aria-labelledby': 'fleet-title' }),
+    h('div', { id: 'nothing', class: 'nothing' }),
+  );
+}
+
+/**
+ * Draws the fleet.
+ * @param {HTMLElement} main
+ * @param {ReadonlyMap<string, Card>} cards
+ * @param {Pick<Update, 'totals'>} about
+ */
+export function drawFleet(main, cards, { totals }) {
+  frame(main);
+  redraw(byId('totals'), totals, () => [
+    figure(
+      `${totals.synced}`,
+      `of ${totals.gateways}`,
+      'gateways in sync',
+      totals.gateways ? totals.synced / totals.gateways : undefined,
+    ),
+    figure(
+      `${totals.ready}`,
+      `of ${totals.resources}`,
+      'GatewaySyncs ready',
+      totals.resources ? totals.ready / totals.resources : undefined,
+    ),
+  ]);
+  const wanted = search.trim().toLowerCase();
+  const isWanted = (/** @type {Card} */ card) =>
+    `${keyOf(card)} ${card.ref} ${card.commit} ${card.says}`.toLowerCase().includes(wanted);
+  const shown = [...cards.values()].filter(isWanted).sort(byNeed);
+  keep(byId('cards'), shown, { key: keyOf, make: makeCard, update: updateCard });
+  byId('search-label').hidden = cards.size < 5 && !search;
+  const where = document.body.dataset.namespace;
+  redraw(byId('nothing'), [shown.length, cards.size, wanted], () =>
+    shown.length > 0
+      ? []
+      : cards.size > 0
+        ? [h('p', {}, `Nothing fits “${search.trim()}”.`)]
+        : [
+            h('p', { class: 'big' }, 'There is no GatewaySync here.'),
+            h(
+              'p',
+              {},
+              where
+                ? `You look at the namespace ${where}; kubectl gs ui -A shows all that you may read.`
+                : 'You look at all namespaces.',
+            ),
+          ],
+  );
+}
+
+/** @param {string} value @param {string} of @param {string} label @param {number} [share] */
+function figure(value, of, label, share) {
+  const bar = h('meter', {
+    min: 0,
+    max: 1,
+    value: share ?? 1,
+    'aria-hidden': 'true',
+    class: share === undefined || share === 1 ? 'full' : '',
+  });
+  return h('div', { class: 'figure' }, h('dt', {}, label), h('dd', {}, h('b', {}, value), ' ', h('span', {}, of)), bar);
+}
+
+/** @param {Card} card */
+function makeCard(card) {
+  const link = h('a', { href: `#/${card.namespace}/${card.name}` }, card.name);
+  return h(
+    'li',
+    { class: 'card' },
+    h('div', { class: 'card-head' }, h('h2', {}, link), h('span', { class: 'state' })),
+    h('p', { class: 'where' }),
+    h('div', { class: 'strip', role: 'img' }),
+    h('p', { class: 'says' }),
+    h('p', { class: 'rollout' }),
+  );
+}
+
+/** @param {HTMLElement} element @param {Card} card */
+function updateCard(element, card) {
+  const part = (/** @type {string} */ name) => /** @type {HTMLElement} */ (element.querySelector(name));
+  setAttribute(element, 'data-state', card.state);
+  setText(part('.state'), STATES[card.state]);
+  redraw(part('.where'), [card.namespace, card.ref, card.commit], () => [
+    !document.body.dataset.namespace && h('bdi', { class: 'namespace' }, card.namespace),
+    card.ref && h('bdi', { class: 'ref' }, card.ref),
+    card.commit && h('code', {}, short(card.commit)),
+  ]);
+  const looks = card.looks;
+  const strip = part('.strip');
+  drawStrip(strip, looks);
+  const unnamed = card.counts.total - looks.length;
+  const words = wordsOfLooks(countLooks(looks.map((look) => ({ look }))));
+  setAttribute(strip, 'aria-label', `${counted(card.counts.total, 'gateway')}${words ? `: ${words}` : ''}`);
+  setAttribute(strip, 'data-more', unnamed > 0 ? `+${unnamed}` : undefined);
+  strip.hidden = card.counts.total === 0;
+  setText(part('.says'), card.says);
+  setText(part('.rollout'), card.rollout ? card.rollout.summary : '');
+}

@@ -1,0 +1,179 @@
+// The page: what the address names, kept as the cluster has it.
+import { ask, follow } from './connection.js';
+import { byId, h, redraw, setAttribute, setText } from './dom.js';
+import { drawFleet, keyOf } from './fleet.js';
+import { watchDialog } from './orders.js';
+import { drawResource, frameResource } from './resource.js';
+import { counted, STATES } from './words.js';
+
+/** @typedef {import('../views.ts').Card} Card */
+/** @typedef {import('../views.ts').Detail} Detail */
+/** @typedef {import('../board.ts').Update} Update */
+/** @typedef {{ namespace: string, name: string }} Address */
+
+/** @type {Map<string, Card>} */
+const cards = new Map();
+/** @type {Update | undefined} */
+let latest;
+/** @type {Detail | null | undefined} */
+let detail;
+/** What is asked for apart from the stream, of the GatewaySync that is open. @type {import('./resource.js').Beyond} */
+let beyond = {};
+let wanted = '';
+
+const main = byId('main');
+
+/** The GatewaySync that the address names. */
+function opened() {
+  const [, namespace, name] = /^#\/([a-z0-9-]+)\/([a-z0-9.-]+)$/.exec(location.hash) ?? [];
+  return namespace && name ? { namespace, name } : undefined;
+}
+
+const stream = follow({
+  onUpdate: (update, isFirst) => {
+    if (isFirst) cards.clear();
+    const before = new Map(cards);
+    for (const key of update.gone) cards.delete(key);
+    for (const card of update.cards) cards.set(keyOf(card), card);
+    latest = update;
+    if (update.detail !== undefined) detail = update.detail;
+    if (!isFirst) announce(before, update.cards);
+    schedule();
+  },
+  onLost: () =>
+    setPulse(
+      'lost',
+      'kubectl gs ui does not answer',
+      'kubectl gs ui does not answer: start it again if it has ended. What you see may be old.',
+    ),
+});
+
+let isScheduled = false;
+/** Draws once before the next picture, whatever comes until then. */
+function schedule() {
+  if (isScheduled) return;
+  isScheduled = true;
+  requestAnimationFrame(() => {
+    isScheduled = false;
+    draw();
+  });
+}
+
+function draw() {
+  if (!latest) return;
+  const { connection, limits } = latest;
+  if (connection.isLive) setPulse('live', 'live', limits.join('. '));
+  else
+    setPulse(
+      'lost',
+      'cluster unreachable',
+      `${connection.says}. What you see is from ${new Date(connection.at ?? 0).toLocaleTimeString()}.`,
+    );
+  const open = opened();
+  if (!open) {
+    document.title = `${latest.totals.ready}/${latest.totals.resources} ready · gateways`;
+    drawFleet(main, cards, latest);
+    return;
+  }
+  document.title = `${detail ? `${STATES[detail.state]} · ` : ''}${open.name} · gateways`;
+  if (detail === null) {
+    main.dataset.view = 'missing';
+    main.replaceChildren(
+      h(
+        'p',
+        { class: 'nothing big' },
+        'There is no GatewaySync ',
+        h('bdi', {}, `${open.namespace}/${open.name}`),
+        ' here. ',
+        h('a', { href: '#/' }, 'All GatewaySyncs'),
+      ),
+    );
+    return;
+  }
+  frameResource(main, open);
+  if (!detail) return;
+  drawResource(detail, beyond);
+  askBeyond(open, detail);
+}
+
+/** Milliseconds between two questions of one page. */
+const ASK_MS = 2_000;
+let askedAt = Number.NEGATIVE_INFINITY;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let asking;
+
+/** Reads what the stream does not have: rights once, the delivery as often as it changes. @param {Address} open @param {Detail} about */
+function askBeyond(open, { lastRequest, lastPush, commit, state, counts }) {
+  const key = JSON.stringify([open, lastRequest, lastPush, commit, state, counts.synced]);
+  if (key === wanted) return;
+  wanted = key;
+  clearTimeout(asking);
+  asking = setTimeout(() => void readBeyond(open), Math.max(0, askedAt + ASK_MS - performance.now()));
+}
+
+/** @param {Address} open */
+async function readBeyond(open) {
+  askedAt = performance.now();
+  const query = new URLSearchParams(open);
+  const { may } = beyond;
+  const [rights, trace] = await Promise.all([
+    may === undefined ? ask(`rights?${query}`).catch(() => ({})) : { may },
+    ask(`trace?${query}`).catch((/** @type {Error} */ { message }) => ({ message })),
+  ]);
+  const now = opened();
+  if (now?.namespace !== open.namespace || now.name !== open.name) return;
+  beyond = { may: rights.may, trace: trace.trace, traceError: trace.message };
+  schedule();
+}
+
+/** @param {'live' | 'lost' | 'wait'} state @param {string} words @param {string} explanation */
+function setPulse(state, words, explanation) {
+  setAttribute(byId('pulse'), 'data-state', state);
+  setText(byId('pulse-words'), words);
+  redraw(byId('alert'), [state, explanation], () =>
+    explanation ? [h('p', { class: `notice ${state}` }, h('bdi', {}, explanation))] : [],
+  );
+}
+
+/** @type {Map<string, string>} */
+const untold = new Map();
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let telling;
+/** Says what changed to those who do not see it, a few words at a time. @param {Map<string, Card>} before @param {Card[]} changed */
+function announce(before, changed) {
+  const open = opened();
+  for (const card of changed) {
+    const old = before.get(keyOf(card));
+    const isOpen = open !== undefined && keyOf(card) === `${open.namespace}/${open.name}`;
+    const isNews = old?.state !== card.state || (isOpen && old?.says !== card.says);
+    if (isNews) untold.set(keyOf(card), `${card.name}: ${STATES[card.state]}, ${card.says}`);
+  }
+  if (telling !== undefined) return;
+  telling = setTimeout(() => {
+    telling = undefined;
+    const news = [...untold.values()];
+    untold.clear();
+    if (news.length > 0)
+      setText(byId('news'), news.length > 3 ? `${counted(news.length, 'GatewaySync')} changed` : news.join('. '));
+  }, 1_500);
+}
+
+function navigate() {
+  detail = undefined;
+  beyond = {};
+  wanted = '';
+  askedAt = Number.NEGATIVE_INFINITY;
+  stream.show(opened());
+  schedule();
+  main.focus({ preventScroll: true });
+  scrollTo(0, 0);
+}
+
+const { context, namespace } = document.body.dataset;
+byId('place').replaceChildren(h('bdi', {}, context), ' · ', h('bdi', {}, namespace || 'all namespaces'));
+watchDialog();
+addEventListener('hashchange', navigate);
+document.addEventListener('search', schedule);
+// Ages grow while nothing else happens.
+setInterval(schedule, 20_000);
+stream.show(opened());

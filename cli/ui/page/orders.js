@@ -1,0 +1,132 @@
+// The verbs: each first shows what it will do, and then does that or nothing.
+import { ask } from './connection.js';
+import { byId, h, keep, setAttribute } from './dom.js';
+
+/** @typedef {import('../views.ts').Detail} Detail */
+/** @typedef {import('../verbs.ts').Verb} Verb */
+/** @typedef {import('../desk.ts').Proposal} Proposal */
+/** @typedef {{ verb: Verb, namespace: string, name: string, to?: string }} Wish */
+
+/** @type {Record<Verb, { label: string, title: string }>} */
+const WORDS = {
+  sync: { label: 'Sync now', title: 'Sync' },
+  approve: { label: 'Approve', title: 'Approve' },
+  pause: { label: 'Pause', title: 'Pause' },
+  resume: { label: 'Resume', title: 'Resume' },
+  rollback: { label: 'Roll back', title: 'Roll back' },
+  retry: { label: 'Try again', title: 'Try again' },
+};
+
+/**
+ * Draws a button for each verb that there is something to do for.
+ * @param {HTMLElement} parent
+ * @param {Detail} detail
+ * @param {boolean} [may] whether the caller may change anything here
+ */
+export function drawVerbs(parent, { namespace, name, offers, rollout }, may) {
+  const shown = offers.filter(({ canBegin }) => canBegin).map(({ verb }) => verb);
+  const isAwaited = rollout?.phase === 'AwaitingApproval' || rollout?.nextCommit !== undefined;
+  const hadFocus = parent.contains(document.activeElement);
+  keep(parent, shown, {
+    key: (verb) => verb,
+    make: (verb) =>
+      h('button', { type: 'button', onclick: () => openDialog({ verb, namespace, name }) }, WORDS[verb].label),
+    update: (button, verb) => {
+      button.classList.toggle('primary', verb === 'approve' && isAwaited);
+      setAttribute(button, 'aria-disabled', may === false && 'true');
+      setAttribute(button, 'aria-describedby', may === false && 'rights');
+    },
+  });
+  if (hadFocus && !parent.contains(document.activeElement)) focusVerb();
+}
+
+/** Gives the focus to the button of a verb, or to the one that is there instead. @param {Verb} [verb] */
+function focusVerb(verb) {
+  const buttons = /** @type {HTMLElement[]} */ ([...byId('verbs').children]);
+  const button = buttons.find(({ dataset }) => dataset.key === verb) ?? buttons[0] ?? byId('main');
+  button.focus({ preventScroll: true });
+}
+
+/** What the dialog is about: answers to an earlier question come too late. @type {Wish | undefined} */
+let current;
+
+const dialog = () => /** @type {HTMLDialogElement} */ (byId('dialog'));
+
+/** Asks what a verb comes to, and shows that as a question. @param {Wish} wish */
+export async function openDialog(wish) {
+  current = wish;
+  const element = dialog();
+  fill(wish, { says: 'Looking what that comes to …' });
+  if (!element.open) element.showModal();
+  try {
+    const { kind, says, place, ...rest } = /** @type {Proposal} */ (await ask('plan', wish));
+    const agreed = kind === 'change' && 'agreed' in rest ? rest.agreed : undefined;
+    if (current === wish) fill(wish, { says, place, agreed });
+  } catch (error) {
+    if (current === wish) fill(wish, { says: /** @type {Error} */ (error).message, isWrong: true });
+  }
+}
+
+/** Focus goes back to where it was; a button that is gone by then leaves it to the one in its place. */
+export function watchDialog() {
+  dialog().addEventListener('close', () => {
+    const { activeElement } = document;
+    // The browser leaves the focus in the closed dialog for a moment where the button before it is gone.
+    if (activeElement !== document.body && !dialog().contains(activeElement)) return;
+    focusVerb(current?.verb);
+  });
+}
+
+/** @param {Wish} wish @param {string} agreed */
+async function order(wish, agreed) {
+  const button = /** @type {HTMLButtonElement} */ (byId('dialog-yes'));
+  button.setAttribute('aria-disabled', 'true');
+  byId('dialog-progress').textContent = 'Doing it …';
+  try {
+    await ask('order', { ...wish, agreed });
+    dialog().close();
+    byId('news').textContent = `${WORDS[wish.verb].title} ${wish.name}: done.`;
+  } catch (error) {
+    current = wish;
+    fill(wish, { says: /** @type {Error} */ (error).message, isWrong: true, canAskAgain: true });
+    if (!dialog().open) dialog().showModal();
+  }
+}
+
+/**
+ * @param {Wish} wish
+ * @param {{ says: string, place?: string | undefined, agreed?: string | undefined, isWrong?: boolean, canAskAgain?: boolean }} about
+ */
+function fill(wish, { says, place, agreed, isWrong = false, canAskAgain = false }) {
+  const { label, title } = WORDS[wish.verb];
+  const close = () => dialog().close();
+  dialog().replaceChildren(
+    h('h2', { id: 'dialog-title' }, `${title} `, h('bdi', {}, wish.name)),
+    place ? h('p', { class: 'place' }, place) : '',
+    h(
+      'p',
+      { id: 'dialog-says', class: isWrong ? 'says wrong' : 'says', role: isWrong ? 'alert' : undefined },
+      h('bdi', {}, says),
+    ),
+    h('p', { id: 'dialog-progress', class: 'hint', role: 'status' }),
+    h(
+      'div',
+      { class: 'actions' },
+      h('button', { type: 'button', onclick: close, autofocus: true }, agreed ? 'Cancel' : 'Close'),
+      canAskAgain && h('button', { type: 'button', onclick: () => openDialog(wish) }, 'Look again'),
+      agreed &&
+        h(
+          'button',
+          {
+            ...{ type: 'button', class: wish.verb === 'rollback' ? 'danger' : 'primary', id: 'dialog-yes' },
+            onclick: (/** @type {MouseEvent} */ { currentTarget }) => {
+              const isBusy = /** @type {Element} */ (currentTarget).getAttribute('aria-disabled') === 'true';
+              if (!isBusy) void order(wish, agreed);
+            },
+          },
+          label,
+        ),
+    ),
+  );
+  if (dialog().open) /** @type {HTMLElement | null} */ (dialog().querySelector('[autofocus]'))?.focus();
+}

@@ -1,0 +1,200 @@
+// What there is to read about one GatewaySync, below its waves.
+import { h } from './dom.js';
+import { openDialog } from './orders.js';
+import { ago, counted, duration, short } from './words.js';
+
+/** @typedef {import('../views.ts').Detail} Detail */
+/** @typedef {Detail['gateways'][number]} Gateway */
+/** @typedef {import('../../fleet/trace.ts').TraceView} TraceView */
+
+/** Gateways that are named in one sentence. */
+const NAMED = 6;
+/** Moments of a delivery that are shown at once. */
+const MOMENTS = 9;
+const MISSING = 4;
+
+/** @param {Gateway} gateway */
+export function gatewayFacts({ name, pod, profile, wave, status, commit, syncedAt, took, waitsFor }) {
+  /** @type {[string, string | undefined][]} */
+  const facts = [
+    ['Pod', pod === name ? undefined : pod],
+    ['Profile', profile],
+    ['Wave', wave],
+    ['Status', status],
+    ['Commit', commit && short(commit)],
+    ['In line', syncedAt && `${ago(syncedAt)}${took ? `, in ${took}` : ''}`],
+    ['Waits for', waitsFor],
+  ];
+  return [
+    h('h3', {}, h('bdi', {}, name)),
+    h(
+      'dl',
+      {},
+      facts.flatMap(([label, value]) =>
+        value ? [h('div', {}, h('dt', {}, label), h('dd', {}, h('bdi', {}, value)))] : [],
+      ),
+    ),
+  ];
+}
+
+/** @param {Detail['waits']} waits */
+export function drawWaits(waits) {
+  if (waits.length === 0) return [h('p', { class: 'calm' }, 'Nobody waits for anything.')];
+  return [
+    h(
+      'ul',
+      { class: 'waits' },
+      waits.map(({ why, status, gateways }) => {
+        const more = gateways.length - NAMED;
+        const names = gateways.slice(0, NAMED).flatMap((name, index) => [index > 0 ? ', ' : '', h('bdi', {}, name)]);
+        return h(
+          'li',
+          { 'data-status': status },
+          h('p', { class: 'why' }, h('bdi', {}, why)),
+          h(
+            'p',
+            { class: 'who' },
+            status !== 'Synced' && h('span', { class: 'status' }, status, ' '),
+            names,
+            more > 0 ? ` and ${more} more` : '',
+          ),
+        );
+      }),
+    ),
+  ];
+}
+
+/** @param {Detail['differences']} differences */
+export const drawDifferences = (differences) =>
+  differences.map(({ gateway, kind, files }) =>
+    h(
+      'details',
+      { class: 'difference', open: differences.length === 1 },
+      h(
+        'summary',
+        {},
+        h('bdi', {}, gateway),
+        h(
+          'small',
+          {},
+          kind === 'drift'
+            ? counted(files.length, 'file differs', 'files differ')
+            : `a dry run would change ${counted(files.length, 'file')}`,
+        ),
+      ),
+      h(
+        'ul',
+        {},
+        files.map((file) => h('li', {}, h('code', {}, h('bdi', {}, file)))),
+      ),
+    ),
+  );
+
+/** @param {Detail} detail @param {boolean} [may] */
+export function drawHistory({ namespace, name, history }, may) {
+  if (history.length === 0) return [h('p', { class: 'calm' }, 'No commit is kept yet.')];
+  return [
+    h(
+      'ol',
+      { class: 'history' },
+      history.map(({ commit, ref, time, isStable, canGoBack }) =>
+        h(
+          'li',
+          { class: isStable ? 'stable' : '' },
+          h('code', { title: commit }, short(commit)),
+          h('bdi', { class: 'ref' }, ref),
+          h('small', {}, ago(time)),
+          isStable && h('span', { class: 'note' }, 'what the gateways have'),
+          canGoBack &&
+            may !== false &&
+            h(
+              'button',
+              {
+                ...{ type: 'button', class: 'quiet', 'aria-label': `Go back to ${short(commit)}` },
+                onclick: () => openDialog({ verb: 'rollback', namespace, name, to: commit }),
+              },
+              'Go back',
+            ),
+        ),
+      ),
+    ),
+  ];
+}
+
+/** What was last asked for, and what came of it. @param {Pick<Detail, 'lastRequest' | 'lastPush'>} detail */
+const echoes = ({ lastRequest, lastPush }) =>
+  [
+    { what: 'Request', echo: lastRequest, by: lastRequest?.by },
+    { what: 'Push', echo: lastPush, by: undefined },
+  ].flatMap(({ what, echo, by }) => {
+    if (!echo) return [];
+    const outcome = echo.outcome === 'Pending' ? 'still open' : echo.outcome.toLowerCase();
+    const words = `${by ? ` by ${by}` : ''}, ${ago(echo.at)}: ${outcome}${echo.message ? `, ${echo.message}` : ''}`;
+    return [h('div', {}, h('dt', {}, what), h('dd', {}, h('bdi', {}, echo.ref, words)))];
+  });
+
+/** @param {Detail} detail @param {TraceView | undefined} trace @param {string} [error] */
+export function drawTrace(detail, trace, error) {
+  const asked = echoes(detail);
+  const list = asked.length > 0 && h('dl', { class: 'echoes' }, asked);
+  if (!trace) return [list, h('p', { class: 'calm' }, error ?? 'Nothing was delivered or resolved yet.')];
+  const { moments, missing } = trace;
+  const longest = Math.max(...moments.map(({ ms }) => ms), 1);
+  const line = (/** @type {TraceView['moments'][number]} */ { what, ms }) => {
+    const words = h('span', { class: 'what' }, h('bdi', {}, what));
+    words.style.setProperty('--share', `${Math.max(1, (ms / longest) * 100)}%`);
+    return h('li', {}, h('span', { class: 'ms' }, duration(ms)), words);
+  };
+  const unsaid = missing.length - MISSING;
+  const later = moments.slice(MOMENTS);
+  return [
+    list,
+    h('ol', { class: 'timeline' }, moments.slice(0, MOMENTS).map(line)),
+    later.length > 0 &&
+      h('details', {}, h('summary', {}, `${later.length} more`), h('ol', { class: 'timeline' }, later.map(line))),
+    missing.length > 0 &&
+      h(
+        'ul',
+        { class: 'missing' },
+        missing.slice(0, MISSING).map((text) => h('li', {}, h('bdi', {}, text))),
+        unsaid > 0 ? h('li', {}, `and ${unsaid} more`) : '',
+      ),
+  ];
+}
+
+/** @param {readonly Gateway[]} gateways */
+export function drawGateways(gateways) {
+  const titles = ['Gateway', 'Pod', 'Wave', 'Status', 'Commit', 'In line', 'Waits for'];
+  return [
+    h(
+      'table',
+      {},
+      h(
+        'thead',
+        {},
+        h(
+          'tr',
+          {},
+          titles.map((title) => h('th', { scope: 'col' }, title)),
+        ),
+      ),
+      h(
+        'tbody',
+        {},
+        gateways.map(({ name, pod, wave = '', status, commit, syncedAt, waitsFor = '' }) =>
+          h(
+            'tr',
+            { 'data-status': status },
+            h('th', { scope: 'row' }, h('bdi', {}, name)),
+            h('td', {}, pod),
+            h('td', {}, wave),
+            h('td', {}, h('span', { class: 'status' }, status)),
+            h('td', {}, h('code', {}, short(commit))),
+            h('td', {}, ago(syncedAt)),
+            h('td', {}, h('bdi', {}, waitsFor)),
+          ),
+        ),
+      ),
+    ),
+  ];
+}

@@ -1,0 +1,65 @@
+// What things are called, and how they look: a shape and a word, never a colour alone.
+
+/** @typedef {import('../../terminal/bars.ts').Look} Look */
+/** @typedef {import('../../fleet/fleet.ts').ResourceState} ResourceState */
+
+/** @type {Record<Look, string>} */
+export const LOOKS = { new: 'new, verified', onItsWay: 'on its way', old: 'old commit', failed: 'failed' };
+
+/** @type {Record<ResourceState, string>} */
+export const STATES = { ready: 'ready', busy: 'under way', failed: 'needs you', paused: 'paused' };
+
+/** @type {Record<string, string>} */
+export const MARKS = { waiting: 'waits', underWay: 'under way', done: 'done', failed: 'failed' };
+
+/** @param {string} [commit] */
+export const short = (commit = '') => commit.slice(0, 8);
+
+/**
+ * @param {number} count
+ * @param {string} one
+ * @param {string} [many]
+ */
+export const counted = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
+
+/** @type {[number, Intl.RelativeTimeFormatUnit][]} */
+const STEPS = [
+  [86_400, 'day'],
+  [3_600, 'hour'],
+  [60, 'minute'],
+  [1, 'second'],
+];
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+
+/** How long ago a time was; empty for what is no time. @param {string} [time] */
+export function ago(time) {
+  const at = Date.parse(time ?? '');
+  if (Number.isNaN(at)) return '';
+  const seconds = Math.max(0, (Date.now() - at) / 1000);
+  if (seconds < 5) return 'just now';
+  const [size, unit] = STEPS.find(([step]) => seconds >= step) ?? [1, 'second'];
+  return relative.format(-Math.floor(seconds / size), unit);
+}
+
+/** A duration in milliseconds. @param {number} ms */
+export const duration = (ms) =>
+  ms < 10_000 ? `${Math.round(ms).toLocaleString('en')} ms` : `${(ms / 1000).toFixed(1)} s`;
+
+/** @type {Record<Look, string>} */
+const SHORT = { failed: 'failed', onItsWay: 'on the way', new: 'new', old: 'old' };
+
+/** @param {Partial<Record<Look, number>>} looks */
+export function wordsOfLooks(looks) {
+  const parts = /** @type {Look[]} */ (['failed', 'onItsWay', 'new', 'old']).flatMap((look) =>
+    looks[look] ? [`${looks[look]} ${SHORT[look]}`] : [],
+  );
+  return parts.join(' · ');
+}
+
+/** @param {readonly { look: Look }[]} gateways */
+export function countLooks(gateways) {
+  /** @type {Partial<Record<Look, number>>} */
+  const counts = {};
+  for (const { look } of gateways) counts[look] = (counts[look] ?? 0) + 1;
+  return counts;
+}

@@ -1,0 +1,87 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { messageOf } from '../../shared/errors.ts';
+import { listen } from '../../shared/io/http/listen.ts';
+import type { Access } from '../client/connect.ts';
+import { EXIT, Problem } from '../client/problem.ts';
+import { createApp } from './app.ts';
+import { loadAssets } from './assets.ts';
+import { Board } from './board.ts';
+import { Desk } from './desk.ts';
+import { Door } from './door.ts';
+import { Mirror } from './mirror.ts';
+
+export interface ServeOptions {
+  access: Access;
+  /** Left out: all namespaces. */
+  namespace: string | undefined;
+  /** Left out: any that is free. */
+  port: number | undefined;
+  now: () => number;
+}
+
+/** A page that is served. */
+export interface Served {
+  /** The address for people. */
+  address: string;
+  /** An address for a program that opens it: it works once. */
+  makeTicket: () => string;
+  stop: () => Promise<void>;
+}
+
+const HOST = '127.0.0.1';
+const MAX_CONNECTIONS = 128;
+/** Pages wait for news, and come back by themselves where it is another program that ends them. */
+const GRACE_MS = 200;
+
+/** Serves the page on this machine, to this machine only. Throws `Problem` where the cluster or the port is not to be had. */
+export async function servePage({ access, namespace, port, now }: ServeOptions): Promise<Served> {
+  const mirror: Mirror = new Mirror({
+    ...{ access, namespace, now },
+    onChange: (changed, name) => board.mark(changed, name),
+    onNews: () => board.wake(),
+  });
+  const board = new Board(mirror);
+  const stop = () => {
+    mirror.stop();
+    board.stop();
+  };
+  try {
+    await mirror.start();
+    const chosen = port ?? (await freePort());
+    const door = new Door(`${HOST}:${chosen}`);
+    const { context, server } = access;
+    const place = { context, server, namespace };
+    const handler = createApp({ door, board, desk: new Desk(access), assets: loadAssets(), place });
+    const listening = await listenAt(chosen, handler);
+    return {
+      address: door.address,
+      makeTicket: () => door.makeTicket(),
+      stop: async () => {
+        stop();
+        await listening.close(GRACE_MS);
+      },
+    };
+  } catch (error) {
+    stop();
+    throw error;
+  }
+}
+
+async function listenAt(port: number, handler: Parameters<typeof listen>[0]['handler']) {
+  try {
+    return await listen({ handler, host: HOST, port, maxConnections: MAX_CONNECTIONS });
+  } catch (error) {
+    throw new Problem(`cannot listen on port ${port}: ${messageOf(error)}: choose another with --port`, EXIT.failed);
+  }
+}
+
+/** listhen takes 0 for 3000. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, HOST);
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}

@@ -1,0 +1,46 @@
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import { Problem } from '../client/problem.ts';
+import { planApproval } from '../orders/approve.ts';
+import { planPause, planResume } from '../orders/pause.ts';
+import type { Plan, Planner } from '../orders/plan.ts';
+import { planRetry } from '../orders/retry.ts';
+import { planRollback } from '../orders/rollback.ts';
+import { planSync } from '../orders/sync.ts';
+
+/** The verbs of the page: those of the command line. */
+export const VERBS = ['sync', 'approve', 'pause', 'resume', 'rollback', 'retry'] as const;
+export type Verb = (typeof VERBS)[number];
+
+/** A verb, and whether there is something to do for it. */
+export interface Offer {
+  verb: Verb;
+  canBegin: boolean;
+  /** What it would do, or why it can do nothing. */
+  says: string;
+}
+
+/** What a verb comes to; `to` is a commit of the history, for `rollback`. */
+export function plannerOf(verb: Verb, to?: string | undefined): Planner {
+  const planners: Record<Verb, (gatewaySync: GatewaySync) => Plan> = {
+    sync: planSync,
+    approve: (gatewaySync) => planApproval(gatewaySync, undefined),
+    pause: planPause,
+    resume: planResume,
+    rollback: (gatewaySync) => planRollback(gatewaySync, to ?? 'previous'),
+    retry: planRetry,
+  };
+  return planners[verb];
+}
+
+/** Which verbs there are for a GatewaySync as it is. */
+export const offersOf = (gatewaySync: GatewaySync): Offer[] => VERBS.map((verb) => offerOf(verb, gatewaySync));
+
+function offerOf(verb: Verb, gatewaySync: GatewaySync): Offer {
+  try {
+    const { kind, says } = plannerOf(verb)(gatewaySync);
+    return { verb, canBegin: kind === 'change', says };
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    return { verb, canBegin: false, says: error.message };
+  }
+}

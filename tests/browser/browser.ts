@@ -1,0 +1,54 @@
+import { accessSync, constants } from 'node:fs';
+import path from 'node:path';
+import type { TestContext } from 'node:test';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+
+/** A browser on the PATH; undefined where there is none. */
+function findChromium(): string | undefined {
+  const folders = (process.env.PATH ?? '').split(path.delimiter);
+  return folders.flatMap((folder) => NAMES.map((name) => path.join(folder, name))).find(isExecutable);
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Why tests in a browser are skipped, if they are. */
+export const skipWithoutChromium = findChromium() ? false : 'it needs Chromium on the PATH: install chromium';
+
+let browser: Promise<Browser> | undefined;
+
+/** A page in a real Chromium, which fails the test that makes it log an error. */
+export async function openPage(t: TestContext, address: string, options: BrowserContextOptions = {}): Promise<Page> {
+  const executablePath = findChromium();
+  if (!executablePath) throw new Error('there is no Chromium on the PATH');
+  // Without its own sandbox where it runs as root, who may not have one.
+  browser ??= chromium.launch({ executablePath, chromiumSandbox: process.getuid?.() !== 0 });
+  const context = await (await browser).newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  t.after(() => context.close());
+  const page = await context.newPage();
+  page.setDefaultTimeout(30_000);
+  const errors: string[] = [];
+  page.on('pageerror', (error) => errors.push(String(error)));
+  // The browser notes each answer that refuses something, and each that breaks off when the program ends.
+  const isNews = (text: string) => !text.startsWith('Failed to load resource');
+  page.on('console', (message) => message.type() === 'error' && isNews(message.text()) && errors.push(message.text()));
+  t.after(() => {
+    if (errors.length > 0) throw new Error(`the page says: ${errors.join('; ')}`);
+  });
+  await page.goto(address);
+  return page;
+}
+
+/** Ends the browser; to be called after the last test of a file. */
+export async function closeBrowser(): Promise<void> {
+  await (await browser)?.close();
+  browser = undefined;
+}

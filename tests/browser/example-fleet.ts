@@ -1,0 +1,192 @@
+import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
+import { API_VERSION, SYNC_REPORT } from '../../shared/api/group.ts';
+import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
+import { syncRevision } from '../../shared/domain/sync-revision.ts';
+import { planOf, rolloutKey } from '../../shared/domain/waves.ts';
+import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
+import { apply, callApi } from '../support/cluster.ts';
+import { applyGatewaySync } from '../support/gateway-syncs.ts';
+
+const OLD = '91fd03aac1d2b3e4f5061728394a5b6c7d8e9f00';
+const NEW = '3f2a91bc64d07c1f9f5b1e8a0c52d9b7e6a1f430';
+const NONE = { pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, skewed: 0 };
+const revision = syncRevision({} as never).slice(0, 32);
+
+type Gateway = NonNullable<GatewaySyncStatus['discoveredGateways']>[number];
+
+const minutesAgo = (minutes: number): string => new Date(Date.now() - minutes * 60_000).toISOString();
+
+/** Writes a GatewaySync and its status as the controller does, as if it had looked at it already. */
+export async function writeResource(
+  { namespace, name }: { namespace: string; name: string },
+  { status, spec = {} }: { status: GatewaySyncStatus; spec?: object },
+): Promise<void> {
+  await applyGatewaySync({ namespace, name }, { repo: `https://git.example/${name}` }, spec);
+  const path = gatewaySyncPath(namespace, name);
+  const { metadata } = await callApi<{ metadata: { generation: number } }>({ path });
+  await callApi({
+    method: 'PATCH',
+    path: `${path}/status`,
+    body: { status: { observedGeneration: metadata.generation, ...status } },
+    contentType: 'application/merge-patch+json',
+  });
+}
+
+/** Writes a report as an agent does, of a pod that nobody made. */
+async function writeReport(namespace: string, name: string, status: Partial<SyncReportStatus>): Promise<void> {
+  const metadata = { name, namespace };
+  await apply({
+    ...{ apiVersion: API_VERSION, kind: SYNC_REPORT.kind, metadata },
+    status: { podUID: 'x', state: 'Synced', commit: NEW, revision, ...status },
+  });
+}
+
+/** Gateways named `name-1` and so on; `states` says what is different about some of them. */
+export function gatewaysOf(
+  { namespace, name, count }: { namespace: string; name: string; count: number },
+  states: Record<number, Partial<Gateway>> = {},
+): Gateway[] {
+  return Array.from({ length: count }, (_, index) => ({
+    ...{ name: `${name}-${index + 1}`, podName: `${name}-${index + 1}`, namespace, profile: 'default' },
+    ...{ syncStatus: 'Synced', syncedCommit: NEW, lastSyncTime: minutesAgo(9), lastSyncDuration: '412ms' },
+    ...states[index + 1],
+  }));
+}
+
+/** The part of a status that follows from its gateways. */
+export function statusOf(
+  gateways: Gateway[],
+  [ready, reason, message]: ['True' | 'False' | 'Unknown', string, string],
+): GatewaySyncStatus {
+  const count = (status: Gateway['syncStatus']) => gateways.filter(({ syncStatus }) => syncStatus === status).length;
+  const counts = {
+    ...{ total: gateways.length, synced: count('Synced'), pending: count('Pending'), error: count('Error') },
+    ...{ missingSidecar: count('MissingSidecar'), paused: count('Paused'), dryRun: count('DryRun') },
+    skewed: count('Skewed'),
+  };
+  return {
+    target: { ref: 'main', source: 'Push' },
+    ...{ lastSyncCommit: NEW, lastSyncTime: minutesAgo(9), discoveredGateways: gateways },
+    gateways: { ...NONE, ...counts, summary: `${counts.synced}/${counts.total} synced` },
+    conditions: [{ type: 'Ready', status: ready, reason, message, lastTransitionTime: minutesAgo(9) }],
+  };
+}
+
+const waves = [
+  { name: 'canary', gateways: 2, soak: '10m' },
+  { name: 'early', gateways: '40%', maxConcurrent: 4 },
+  { name: 'main', gateways: '90%', approval: true },
+];
+
+/** A rollout that is in the middle of its second wave. */
+async function writeRollout(namespace: string, name: string): Promise<void> {
+  const gateways = gatewaysOf({ namespace, name, count: 26 });
+  const keys = gateways.map((gateway) => rolloutKey(gateway.name, gateway.podName)).sort();
+  const upTo = (count: number) => keys[count - 1] ?? '';
+  const admitted = 8;
+  const rollout: RolloutStatus = {
+    ...{ number: 4, phase: 'Progressing', wave: 'early', summary: 'early 6/10', startedAt: minutesAgo(16) },
+    ...{ commit: NEW, ref: 'main', revision, stableCommit: OLD, stableRef: 'v1.3.0', stableRevision: revision },
+    ...{ admitted, verified: 6, failed: 0, total: 26, plan: planOf(waves) },
+    admission: [
+      { wave: 'canary', members: upTo(2), admitted: upTo(2) },
+      { wave: 'early', members: upTo(12), admitted: upTo(admitted) },
+      { wave: 'main', members: upTo(24), admitted: '' },
+      { wave: 'rest', members: 'all', admitted: '' },
+    ],
+  };
+  const keyOf = (gateway: Gateway) => rolloutKey(gateway.name, gateway.podName);
+  const isIn = (gateway: Gateway, count: number) => keyOf(gateway) <= upTo(count);
+  const placed = gateways.map((gateway) =>
+    isIn(gateway, 2)
+      ? { ...gateway, lastSyncTime: minutesAgo(15.97 - keys.indexOf(keyOf(gateway)) / 300) }
+      : isIn(gateway, 6)
+        ? { ...gateway, lastSyncTime: minutesAgo(4 - keys.indexOf(keyOf(gateway)) / 200) }
+        : { ...gateway, syncedCommit: isIn(gateway, admitted) ? NEW : OLD },
+  );
+  for (const gateway of placed) {
+    const isUnderWay = isIn(gateway, admitted) && !isIn(gateway, 6);
+    await writeReport(namespace, gateway.podName, {
+      ...{ commit: gateway.syncedCommit ?? OLD, rollout: 4 },
+      verification: isUnderWay ? 'Running' : 'Passed',
+      ...(gateway.name === `${name}-4` && {
+        changes: ['differs config/limits.json (content)', 'differs config/tags/boiler.csv (content)'],
+      }),
+    });
+  }
+  const busy = gateways.filter((gateway) => isIn(gateway, admitted) && !isIn(gateway, 6)).map(({ name }) => name);
+  const says = `the wave early waits for ${busy.join(' and ')}, which are being verified`;
+  const history = [
+    { commit: OLD, ref: 'v1.3.0', revision, time: minutesAgo(3_100) },
+    { commit: 'c77ab0193f1e2d3c4b5a69788796a5b4c3d2e1f0', ref: 'v1.2.9', revision, time: minutesAgo(11_800) },
+    { commit: '5d20e6f10a9b8c7d6e5f40312213f4e5d6c7b8a9', ref: 'v1.2.8', revision, time: minutesAgo(22_300) },
+  ];
+  await writeResource(
+    { namespace, name },
+    {
+      spec: { rollout: { waves } },
+      status: {
+        ...statusOf(placed, ['Unknown', 'RolloutProgressing', '6/26']),
+        ...{ rollout: { ...rollout, message: says }, history, lastSyncTime: minutesAgo(16) },
+        lastPush: { ref: 'refs/heads/main', at: minutesAgo(16.02), outcome: 'Applied' },
+      },
+    },
+  );
+}
+
+/** Writes a fleet of which each GatewaySync is in another state. */
+export async function writeExampleFleet(namespace: string): Promise<void> {
+  const many = (name: string, count: number, states: Record<number, Partial<Gateway>> = {}) =>
+    gatewaysOf({ namespace, name, count }, states);
+  const full = {
+    syncStatus: 'Error',
+    syncedCommit: OLD,
+    message: 'the volume is full: free some space, or make it larger',
+  } as const;
+  const bare = { syncStatus: 'MissingSidecar', message: 'the pod has no sidecar: create it again' } as const;
+  await Promise.all([
+    writeRollout(namespace, 'plant-north'),
+    writeResource(
+      { namespace, name: 'plant-south' },
+      { status: statusOf(many('plant-south', 18), ['True', 'Synced', '18/18 synced']) },
+    ),
+    writeResource(
+      { namespace, name: 'tills' },
+      {
+        status: statusOf(many('till', 140, { 17: full, 58: full, 121: bare }), [
+          ...(['False', 'GatewaysFailed'] as const),
+          '137/140 synced; till-17: the volume is full: free some space, or make it larger, and 2 more',
+        ]),
+      },
+    ),
+    writeResource(
+      { namespace, name: 'kiosks' },
+      {
+        spec: { paused: true },
+        status: statusOf(many('kiosk', 12), ['Unknown', 'Paused', 'paused']),
+      },
+    ),
+    writeResource(
+      { namespace, name: 'turbines' },
+      {
+        status: {
+          ...statusOf(many('turbine', 44), ['True', 'Synced', '44/44 synced']),
+          target: { ref: 'v2.8.1', source: 'Request' },
+        },
+      },
+    ),
+    writeResource(
+      { namespace, name: 'laboratory' },
+      {
+        status: statusOf(
+          many('bench', 6, {
+            2: { syncStatus: 'Skewed', syncedCommit: OLD },
+            5: { syncStatus: 'Skewed', syncedCommit: OLD },
+          }),
+          ['Unknown', 'GatewaysSyncing', '4/6 synced; 2 are on their way'],
+        ),
+      },
+    ),
+  ]);
+}

@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict';
+import { after, suite, type TestContext, test } from 'node:test';
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { connectCluster, createNamespace } from '../support/cluster.ts';
+import { startUi } from '../support/start-ui.ts';
+import { until } from '../support/until.ts';
+import { viewerOf } from '../support/viewer-of.ts';
+import { closeBrowser, openPage, skipWithoutChromium } from './browser.ts';
+import { gatewaysOf, statusOf, writeExampleFleet, writeResource } from './example-fleet.ts';
+
+/** The page of a namespace, with the rights of an administrator unless a kubeconfig is given. */
+async function openNamespace(
+  t: TestContext,
+  namespace: string,
+  { kubeconfig, ...options }: { kubeconfig?: string } & Parameters<typeof openPage>[2] = {},
+): Promise<Page> {
+  const { address } = await startUi(t, kubeconfig ?? (await connectCluster()).kubeconfig, '-n', namespace);
+  return await openPage(t, address, options);
+}
+
+/** A namespace whose GatewaySyncs are each in another state. */
+async function exampleNamespace(t: TestContext): Promise<string> {
+  const namespace = await createNamespace(t);
+  await writeExampleFleet(namespace);
+  return namespace;
+}
+
+/** What axe-core finds against WCAG 2.2, level AA, as `rule: element`. */
+async function faultsOf(page: Page): Promise<string[]> {
+  // In the page's own way it would be refused: nothing from elsewhere runs there.
+  await page.evaluate(axe.source);
+  return await page.evaluate(async () => {
+    const { axe } = globalThis as unknown as { axe: typeof import('axe-core') };
+    const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+    const { violations } = await axe.run({ runOnly: tags });
+    return violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ target, failureSummary }) => `${id}: ${target} ${failureSummary}`),
+    );
+  });
+}
+
+suite('the page of kubectl gs ui, in a browser', { skip: skipWithoutChromium, concurrency: 2 }, () => {
+  after(closeBrowser);
+
+  test('has no token in its address, and one that no script sees', async (t) => {
+    const namespace = await createNamespace(t);
+    const page = await openNamespace(t, namespace);
+    await page.getByText('There is no GatewaySync here.').waitFor();
+    assert.match(new URL(page.url()).pathname, /^\/[\w-]{12}\/$/);
+    assert.equal(new URL(page.url()).search, '');
+    assert.equal(await page.evaluate('document.cookie'), '');
+    const [cookie] = await page.context().cookies(page.url());
+    assert.deepEqual([cookie?.httpOnly, cookie?.sameSite], [true, 'Strict']);
+    await page.reload();
+    await page.getByText('There is no GatewaySync here.').waitFor();
+  });
+
+  test('shows a viewer of one namespace that one, in totals too, and what a button would need', async (t) => {
+    const [own, other] = await Promise.all([createNamespace(t), createNamespace(t)]);
+    for (const [namespace, name, count] of [
+      [own, 'mine', 3],
+      [other, 'theirs', 5],
+    ] as const) {
+      const gateways = gatewaysOf({ namespace, name, count });
+      await writeResource({ namespace, name }, { status: statusOf(gateways, ['True', 'Synced', 'all']) });
+    }
+    const page = await openNamespace(t, own, { kubeconfig: await viewerOf(own) });
+    await page.getByRole('link', { name: 'mine' }).waitFor();
+    const totals = await page.locator('#totals').textContent();
+    assert.match(totals ?? '', /3 of 3.*1 of 1/);
+    assert.equal(await page.locator('.card').count(), 1);
+    assert.equal(await page.getByText('theirs').count(), 0);
+
+    await page.getByRole('link', { name: 'mine' }).click();
+    const pause = page.getByRole('button', { name: 'Pause' });
+    await page.getByText('You may look, and not change').waitFor();
+    assert.equal(await pause.getAttribute('aria-disabled'), 'true');
+    await pause.click({ force: true });
+    await page.getByRole('dialog').getByText('keep the files that they have').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('alert').filter({ hasText: 'you may not change GatewaySyncs' }).waitFor();
+
+    await page.goto(`${page.url().split('#')[0]}#/${other}/theirs`);
+    await page.getByText('There is no GatewaySync').waitFor();
+  });
+
+  test('shows what a tenant wrote as text, and runs none of it', async (t) => {
+    const namespace = await createNamespace(t);
+    const evil = '<img src=x onerror="document.title=1;globalThis.hacked=1"><script>hacked=1</script>';
+    const name = 'plant';
+    const gateways = gatewaysOf(
+      { namespace, name, count: 2 },
+      { 1: { name: evil, syncStatus: 'Error', message: evil } },
+    );
+    await writeResource(
+      { namespace, name },
+      {
+        status: {
+          ...statusOf(gateways, ['False', 'GatewaysFailed', evil]),
+          target: { ref: `javascript:${evil}`.slice(0, 200), source: 'Push' },
+          lastPush: { ref: evil, at: new Date().toISOString(), outcome: 'Failed', message: evil },
+        },
+      },
+    );
+    const page = await openNamespace(t, namespace);
+    await page.locator('.says', { hasText: evil }).waitFor();
+    await page.getByRole('link', { name }).click();
+    await page.locator('.why', { hasText: evil }).waitFor();
+    await page.getByText('it was not applied').waitFor();
+    await page.getByRole('button', { name: `${evil}: failed` }).click();
+    await page.locator('#gateway h3', { hasText: evil }).waitFor();
+    assert.equal(await page.evaluate('globalThis.hacked'), undefined);
+    assert.equal(await page.locator('main img, main script, main a[href^=javascript]').count(), 0);
+    page.removeAllListeners('console');
+    const refused = await page.evaluate(
+      `(() => { try { document.body.innerHTML = 'x'; return false; } catch { return true; } })()`,
+    );
+    assert.equal(refused, true, 'no text becomes elements, whatever the page does');
+  });
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    test(`is accessible in ${colorScheme}: the fleet, one GatewaySync, a question`, async (t) => {
+      const namespace = await exampleNamespace(t);
+      const page = await openNamespace(t, namespace, { colorScheme, reducedMotion: 'reduce' });
+      await page.getByRole('link', { name: 'tills' }).waitFor();
+      assert.deepEqual(await faultsOf(page), []);
+      const strip = page.locator('.card', { hasText: 'tills' }).getByRole('img');
+      assert.equal(await strip.getAttribute('aria-label'), '140 gateways: 3 failed · 137 new');
+      await page.getByRole('link', { name: 'plant-north' }).click();
+      await page.getByText('the receiver took').waitFor();
+      await page.getByText('All gateways as a table').click();
+      assert.deepEqual(await faultsOf(page), []);
+      const headings = await page.getByRole('heading').allTextContents();
+      for (const heading of ['plant-north', 'canary', 'What waits, and why', 'Last delivery', 'History'])
+        assert.ok(
+          headings.some((text) => text.startsWith(heading)),
+          `${heading}: ${headings}`,
+        );
+      await page.getByRole('button', { name: 'Roll back' }).click();
+      await page.getByRole('dialog').getByText('all at once').waitFor();
+      assert.deepEqual(await faultsOf(page), []);
+      const colours = await page.evaluate(`getComputedStyle(document.body).backgroundColor`);
+      assert.equal(String(colours), colorScheme === 'light' ? 'rgb(246, 247, 245)' : 'rgb(18, 22, 20)');
+    });
+  }
+
+  test('leads from dot to dot by arrow keys, each with its name and state', async (t) => {
+    const page = await openNamespace(t, await exampleNamespace(t));
+    await page.getByRole('link', { name: 'plant-north' }).click();
+    const early = page.getByRole('toolbar', { name: 'Wave early: 10 gateways' });
+    await early.getByRole('button').first().focus();
+    assert.equal(await early.locator('[tabindex="0"]').count(), 1);
+    for (const key of ['ArrowRight', 'ArrowRight', 'ArrowLeft', 'End']) await page.keyboard.press(key);
+    const last = early.getByRole('button').last();
+    assert.equal(await last.evaluate((dot) => dot === dot.ownerDocument.activeElement), true);
+    await page.keyboard.press('Enter');
+    await page.locator('#gateway').getByText('its turn in the wave early').waitFor();
+    assert.match(
+      (await last.getAttribute('aria-label')) ?? '',
+      /^plant-north-\d+: old commit, its turn in the wave early$/,
+    );
+  });
+
+  test('keeps the focus on a button that changes, and takes a question back by Escape', async (t) => {
+    const namespace = await createNamespace(t);
+    const name = 'plant';
+    const gateways = gatewaysOf({ namespace, name, count: 2 });
+    await writeResource({ namespace, name }, { status: statusOf(gateways, ['True', 'Synced', 'all']) });
+    const page = await openNamespace(t, namespace);
+    await page.getByRole('link', { name }).click();
+    const focused = () => page.evaluate('document.activeElement.textContent');
+    await page.getByRole('button', { name: 'Pause' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('keep the files that they have').waitFor();
+    await page.keyboard.press('Escape');
+    assert.equal(await focused(), 'Pause');
+    await page.keyboard.press('Enter');
+    await page.getByText('keep the files that they have').waitFor();
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Resume' }).waitFor();
+    await until(focused, {
+      describe: 'the focus on a verb',
+      accept: (text) => ['Sync now', 'Resume'].includes(`${text}`),
+    });
+    await page.locator('#says', { hasText: 'paused: nothing changes' }).waitFor();
+  });
+
+  for (const width of [360, 1_600]) {
+    test(`fits ${width} pixels`, async (t) => {
+      const page = await openNamespace(t, await exampleNamespace(t), { viewport: { width, height: 800 } });
+      const room = () => page.evaluate('[document.documentElement.scrollWidth, innerWidth]') as Promise<number[]>;
+      await page.getByRole('link', { name: 'tills' }).waitFor();
+      assert.deepEqual(await room(), [width, width]);
+      await page.getByRole('link', { name: 'plant-north' }).click();
+      await page.getByText('the receiver took').waitFor();
+      assert.deepEqual(await room(), [width, width]);
+    });
+  }
+
+  test('draws only what changes of a thousand gateways', async (t) => {
+    const namespace = await createNamespace(t);
+    const write = (name: string, states: Parameters<typeof gatewaysOf>[1] = {}) =>
+      writeResource(
+        { namespace, name },
+        { status: statusOf(gatewaysOf({ namespace, name, count: 200 }, states), ['True', 'Synced', 'all']) },
+      );
+    await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => write(name)));
+    const page = await openNamespace(t, namespace);
+    const dots = page.locator('.strip .dot');
+    await until(() => dots.count(), { describe: 'a thousand dots', accept: (count) => count === 1_000 });
+    await page.evaluate(`{
+      globalThis.changes = [];
+      new MutationObserver((records) => changes.push(...records.map(({ type, target }) => type + ' ' + target.dataset.look)))
+        .observe(document.querySelector('#cards'), { subtree: true, childList: true, attributeFilter: ['data-look'] });
+    }`);
+    await write('c', { 7: { syncStatus: 'Error', message: 'the volume is full' } });
+    await page.locator('.strip .dot[data-look=failed]').waitFor();
+    const changes = (await page.evaluate('changes')) as string[];
+    assert.deepEqual(
+      changes.filter((change) => change.startsWith('attributes')),
+      ['attributes failed'],
+    );
+    assert.equal(await dots.count(), 1_000);
+  });
+
+  test('says so when the program that serves it has ended', async (t) => {
+    const namespace = await createNamespace(t);
+    const ui = await startUi(t, (await connectCluster()).kubeconfig, '-n', namespace);
+    const page = await openPage(t, ui.address);
+    await page.getByText('There is no GatewaySync here.').waitFor();
+    await ui.program.stop();
+    await page.getByRole('alert').getByText('kubectl gs ui does not answer: start it again').waitFor();
+  });
+});

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, suite, type TestContext, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { callApi, connectCluster } from '../support/cluster.ts';
+import { applyGatewaySync, untilGatewaySync } from '../support/gateway-syncs.ts';
+import { gatewayStarter, startPath } from '../support/start-path.ts';
+import { startUi } from '../support/start-ui.ts';
+import { until } from '../support/until.ts';
+import { closeBrowser, openPage, skipWithoutChromium } from './browser.ts';
+
+const waves = [
+  { name: 'canary', gateways: 1 },
+  { name: 'west', approval: true },
+];
+
+/** Receiver, controller and three gateways with a real git server, whose changes go by waves. */
+async function arrange(t: TestContext) {
+  const world = await startPath(t, { 'config/a.txt': 'first' });
+  const { namespace, name } = world.address;
+  const data = [world.data];
+  for (const pod of ['gateway-1', 'gateway-2']) {
+    const gateway = await gatewayStarter(t, namespace, { name: pod });
+    data.push(gateway.data);
+    await gateway.start();
+  }
+  for (const pod of ['gateway-0', 'gateway-1', 'gateway-2'])
+    await callApi({
+      method: 'PATCH',
+      path: `/api/v1/namespaces/${namespace}/pods/${pod}/status`,
+      body: { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } },
+      contentType: 'application/merge-patch+json',
+    });
+  await applyGatewaySync(world.address, { repo: world.repository.url }, { rollout: { waves } });
+  await untilGatewaySync(
+    world.address,
+    'three gateways in sync',
+    ({ status }) => status?.gateways?.synced === 3 && status.rollout?.phase === 'Complete',
+    120_000,
+  );
+  const { address } = await startUi(t, (await connectCluster()).kubeconfig, '-n', namespace);
+  const page = await openPage(t, address);
+  await page.getByRole('link', { name }).click();
+  return { ...world, data, page };
+}
+
+/** Names of the looks of all dots, in the order of the waves. */
+const looksOf = (page: Page) =>
+  page.locator('.waves .dot').evaluateAll((dots) => dots.map((dot) => dot.getAttribute('data-look')).join(' '));
+
+const untilLooks = (page: Page, looks: string) =>
+  until(() => looksOf(page), { describe: looks, accept: (seen) => seen === looks });
+
+/** Presses Tab until what has the focus has a name. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let presses = 0; presses < 60; presses += 1) {
+    await page.keyboard.press('Tab');
+    if ((await page.evaluate('document.activeElement.textContent')) === name) return;
+  }
+  assert.fail(`Tab does not lead to ${name}`);
+}
+
+suite('in a browser, with real gateways', { skip: skipWithoutChromium }, () => {
+  after(closeBrowser);
+
+  test('the dots follow a push to each disk, and the keyboard alone approves it', async (t) => {
+    const { page, repository, post, data } = await arrange(t);
+    await untilLooks(page, 'new new new');
+    const commit = await repository.commit({ files: { 'config/a.txt': 'second' } });
+    assert.equal(await post('push', { ref: 'refs/heads/main' }), 202);
+
+    await untilLooks(page, 'new old old');
+    await page.locator('.fact, .facts').getByText(commit.slice(0, 8)).waitFor();
+    await page.locator('.wave', { hasText: 'canary' }).getByText('done').waitFor();
+    const contents = () => Promise.all(data.map((folder) => readFile(path.join(folder, 'config/a.txt'), 'utf8')));
+    assert.deepEqual((await contents()).sort(), ['first', 'first', 'second']);
+
+    await page.getByRole('button', { name: 'Approve' }).waitFor();
+    await tabTo(page, 'Approve');
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText(`${commit} (main) may have the wave west as soon as the ones before are done.`).waitFor();
+    await tabTo(page, 'Approve');
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'hidden' });
+    await untilLooks(page, 'new new new');
+    assert.deepEqual(await contents(), ['second', 'second', 'second']);
+    await page.locator('#state', { hasText: 'ready' }).waitFor();
+    await page.locator('#history').getByText(commit.slice(0, 8)).waitFor();
+    await page.locator('#trace').getByText('the receiver took the POST').waitFor();
+  });
+});

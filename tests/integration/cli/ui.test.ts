@@ -1,0 +1,337 @@
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { request as httpRequest } from 'node:http';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import type { Update } from '../../../cli/ui/board.ts';
+import type { Proposal } from '../../../cli/ui/desk.ts';
+import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
+import { applyGatewaySync, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { runCli } from '../../support/run-cli.ts';
+import { startUi, type Ui } from '../../support/start-ui.ts';
+import { viewerOf } from '../../support/viewer-of.ts';
+
+interface Answer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  text: string;
+}
+
+/** Sends a request as it is: `fetch` sets no Host, and follows redirects. */
+function send(url: string, headers: Record<string, string>, body?: string): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = httpRequest(url, { method: body === undefined ? 'GET' : 'POST', headers }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (chunk: string) => {
+        text += chunk;
+      });
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+/** Enters as a browser does, and speaks as the page does. */
+async function enter({ address, origin }: Ui) {
+  const entered = await send(address, {});
+  const [cookie = ''] = String(entered.headers['set-cookie']).split(';');
+  const page = `${origin}${entered.headers.location}`;
+  const html = await send(page, { cookie });
+  const [, token = ''] = /name="token" content="([\w-]+)"/.exec(html.text) ?? [];
+  const own = { cookie, origin, 'content-type': 'application/json', 'x-gs-token': token };
+  const post = async (path: string, body: object) => {
+    const answer = await send(page + path, own, JSON.stringify(body));
+    return { status: answer.status, body: JSON.parse(answer.text) };
+  };
+  return { entered, html, page, own, post };
+}
+
+/** Reads updates until one is as wanted; all that came before are laid over one another. */
+async function untilUpdate(
+  { page, own }: Awaited<ReturnType<typeof enter>>,
+  accept: (update: Update) => boolean,
+  query = '',
+): Promise<Update> {
+  const signal = AbortSignal.timeout(60_000);
+  const response = await fetch(`${page}events${query}`, { headers: { cookie: own.cookie }, signal });
+  const cards = new Map<string, Update['cards'][number]>();
+  let text = '';
+  let last: Partial<Update> = {};
+  for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    const events = (text + chunk).split('\n\n');
+    text = events.pop() ?? '';
+    for (const event of events.filter((each) => each.startsWith('data: '))) {
+      const update = JSON.parse(event.slice(6)) as Update;
+      for (const key of update.gone) cards.delete(key);
+      for (const card of update.cards) cards.set(`${card.namespace}/${card.name}`, card);
+      last = { ...last, ...update, cards: [...cards.values()] };
+      if (accept(last as Update)) return last as Update;
+    }
+  }
+  throw new Error('the stream ended');
+}
+
+/** A way to the API server that can be cut. */
+async function startRelay(t: TestContext, server: string) {
+  const target = new URL(server);
+  let isCut = false;
+  const open = new Set<Socket>();
+  const relay = createServer((client) => {
+    if (isCut) return void client.destroy();
+    const upstream = connect(Number(target.port), target.hostname);
+    for (const socket of [client, upstream]) {
+      open.add(socket);
+      socket
+        .on('error', () => {})
+        .on('close', () => {
+          open.delete(socket);
+          client.destroy();
+          upstream.destroy();
+        });
+    }
+    client.pipe(upstream).pipe(client);
+  });
+  await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve));
+  t.after(() => relay.close());
+  return {
+    url: `https://127.0.0.1:${(relay.address() as AddressInfo).port}`,
+    cut: () => {
+      isCut = true;
+      for (const socket of open) socket.destroy();
+    },
+    restore: () => {
+      isCut = false;
+    },
+  };
+}
+
+/** A namespace with GatewaySyncs that nobody controls. */
+async function arrange(t: TestContext, ...names: string[]) {
+  const namespace = await createNamespace(t);
+  for (const name of names) await applyGatewaySync({ namespace, name }, { repo: 'https://git.example/x' });
+  return { namespace, ...(await connectCluster()) };
+}
+
+suite('kubectl gs ui', { concurrency: 4 }, () => {
+  test('serves the page to whoever has the address, and to nobody else', async (t) => {
+    const { namespace, kubeconfig } = await arrange(t, 'plant');
+    const ui = await startUi(t, kubeconfig, '-n', namespace);
+    const { entered, html, page, own } = await enter(ui);
+    assert.equal(entered.status, 303);
+    assert.equal(entered.text, '');
+    assert.equal(html.status, 200);
+    for (const { headers } of [entered, html]) {
+      assert.match(String(headers['content-security-policy']), /default-src 'none'.*frame-ancestors 'none'/);
+      assert.equal(headers['cache-control'], 'no-store');
+      assert.equal(headers['referrer-policy'], 'no-referrer');
+      assert.equal(headers['access-control-allow-origin'], undefined);
+    }
+    const [, ...files] = [...html.text.matchAll(/(?:href|src)="(page\/[\w.]+)"/g)].map(([, file = '']) => file);
+    assert.ok(files.length > 5, html.text);
+    for (const file of files) assert.equal((await send(`${page}${file}`, { cookie: own.cookie })).status, 200, file);
+    const { port } = new URL(ui.origin);
+    const refused: [string, Record<string, string>, number][] = [
+      [page, {}, 401],
+      [`${page}events`, {}, 401],
+      [`${page}page/main.js`, {}, 401],
+      [`${ui.origin}/`, {}, 401],
+      [`${ui.origin}/?token=x`, {}, 401],
+      [page, { ...own, host: `evil.example:${port}` }, 421],
+      [ui.address, { host: `evil.example:${port}` }, 421],
+      [`${page}nothing`, own, 404],
+      [`${page}page/..%2f..%2fassets.ts`, own, 404],
+      [page, { ...own, 'sec-fetch-site': 'same-site' }, 403],
+    ];
+    for (const [url, headers, status] of refused) {
+      const answer = await send(url, headers);
+      assert.equal(answer.status, status, `${url} ${answer.text}`);
+      assert.ok(!answer.text.includes(own['x-gs-token']));
+      assert.equal(answer.headers['set-cookie'], undefined);
+    }
+  });
+
+  test('changes nothing for a request that another page could send', async (t) => {
+    const { namespace, kubeconfig } = await arrange(t, 'plant');
+    const { page, own } = await enter(await startUi(t, kubeconfig, '-n', namespace));
+    const wish = { verb: 'pause', namespace, name: 'plant' };
+    const plan = await send(`${page}plan`, own, JSON.stringify(wish));
+    const { agreed } = JSON.parse(plan.text);
+    const body = JSON.stringify({ ...wish, agreed });
+    const { origin: _, ...withoutOrigin } = own;
+    const refused: [Record<string, string>, number][] = [
+      [withoutOrigin, 403],
+      [{ ...own, origin: 'http://127.0.0.1:1' }, 403],
+      [{ ...own, 'x-gs-token': 'x' }, 403],
+      [{ ...own, cookie: '' }, 401],
+      [{ ...own, 'content-type': 'text/plain' }, 400],
+    ];
+    for (const [headers, status] of refused) assert.equal((await send(`${page}order`, headers, body)).status, status);
+    assert.equal((await send(`${page}order`, own)).status, 404);
+    for (const wrong of [
+      '',
+      '{',
+      '[]',
+      '{"verb":"delete"}',
+      JSON.stringify({ ...wish, name: '../x', agreed }),
+      'x'.repeat(9_000),
+    ]) {
+      const answer = await send(`${page}order`, own, wrong);
+      assert.equal(answer.status, 409, answer.text);
+    }
+    const { spec } = await callApi<GatewaySync>({ path: gatewaySyncPath(namespace, 'plant') });
+    assert.equal(spec.paused ?? false, false);
+  });
+
+  test('shows and counts one namespace to whoever may read one, and says which right is missing', async (t) => {
+    const [own, other] = await Promise.all([arrange(t, 'plant', 'shop'), arrange(t, 'secret')]);
+    const viewer = await viewerOf(own.namespace);
+    const entered = await enter(await startUi(t, viewer));
+    const update = await untilUpdate(entered, ({ cards }) => cards.length > 0);
+    assert.deepEqual(update.cards.map(({ name }) => name).sort(), ['plant', 'shop']);
+    assert.equal(update.totals.resources, 2);
+    assert.match(update.limits.join(), /you may not read pods/);
+    const stranger = `?namespace=${other.namespace}&name=secret`;
+    const asked = await untilUpdate(entered, ({ detail }) => detail !== undefined, stranger);
+    assert.equal(asked.detail, null);
+    const { headers, ...trace } = await send(`${entered.page}trace${stranger}`, entered.own);
+    assert.equal(trace.status, 409);
+    assert.match(trace.text, /you may not read GatewaySyncs in the namespace test-/);
+    const all = await startUi(t, viewer, '-A').catch(({ message }: Error) => message);
+    assert.match(String(all), /you may not list GatewaySyncs in all namespaces/);
+  });
+
+  test('says to whoever may only look that a button does nothing for them', async (t) => {
+    const { namespace } = await arrange(t, 'plant');
+    const { page, own, post } = await enter(await startUi(t, await viewerOf(namespace)));
+    const rights = await send(`${page}rights?namespace=${namespace}`, own);
+    assert.deepEqual(JSON.parse(rights.text), { may: false });
+    const wish = { verb: 'pause', namespace, name: 'plant' };
+    const { agreed } = (await post('plan', wish)).body;
+    const refused = await post('order', { ...wish, agreed });
+    assert.equal(refused.status, 409);
+    assert.match(refused.body.says, /you may not change GatewaySyncs in the namespace test-\w+: ask for the role edit/);
+  });
+
+  test('shows what an order would do in the words of the command line, and does exactly that', async (t) => {
+    const { namespace, kubeconfig } = await arrange(t, 'plant');
+    const entered = await enter(await startUi(t, kubeconfig, '-n', namespace));
+    const wish = { verb: 'pause', namespace, name: 'plant' };
+    const proposal = (await entered.post('plan', wish)).body as Proposal & { kind: 'change' };
+    assert.match(proposal.says, /\/plant pauses: its 0 gateways keep the files that they have/);
+    assert.match(proposal.place, new RegExp(`namespace ${namespace}`));
+    const done = await entered.post('order', { ...wish, agreed: proposal.agreed });
+    assert.equal(done.status, 200, JSON.stringify(done.body));
+    await untilGatewaySync({ namespace, name: 'plant' }, 'a pause', ({ spec }) => spec.paused);
+    const again = await entered.post('plan', wish);
+    assert.deepEqual([again.body.kind, /is paused already/.test(again.body.says)], ['done', true]);
+
+    const asked = { verb: 'sync', namespace, name: 'plant' };
+    const { agreed } = (await entered.post('plan', asked)).body;
+    assert.equal((await entered.post('order', { ...asked, agreed })).status, 200);
+    const { metadata } = await callApi<GatewaySync>({ path: gatewaySyncPath(namespace, 'plant') });
+    assert.equal(metadata.annotations?.['sync.io/requested-ref'], 'main');
+    assert.equal(metadata.annotations?.['sync.io/requested-by'], 'kubectl-gs');
+  });
+
+  test('refuses an order that would be something else by now, and says what', async (t) => {
+    const { namespace, kubeconfig } = await arrange(t, 'plant');
+    const { post } = await enter(await startUi(t, kubeconfig, '-n', namespace));
+    const wish = { verb: 'sync', namespace, name: 'plant' };
+    const { agreed } = (await post('plan', wish)).body;
+    await applyGatewaySync({ namespace, name: 'plant' }, { repo: 'https://git.example/x', ref: 'v2' });
+    const refused = await post('order', { ...wish, agreed });
+    assert.equal(refused.status, 409);
+    assert.match(
+      refused.body.says,
+      /nothing was changed, since the resource has changed meanwhile; now it would be: .*v2/,
+    );
+    const { metadata } = await callApi<GatewaySync>({ path: gatewaySyncPath(namespace, 'plant') });
+    assert.equal(metadata.annotations?.['sync.io/requested-ref'], undefined);
+  });
+
+  test('tells every page what changes, comes and goes', async (t) => {
+    const { namespace, kubeconfig } = await arrange(t, 'plant');
+    const entered = await enter(await startUi(t, kubeconfig, '-n', namespace));
+    const query = `?namespace=${namespace}&name=plant`;
+    const untilPaused = [entered, entered].map((page) =>
+      untilUpdate(
+        page,
+        ({ cards, detail }) => cards.length === 1 && cards[0]?.name === 'shop' && detail === null,
+        query,
+      ),
+    );
+    await applyGatewaySync({ namespace, name: 'shop' }, { repo: 'https://git.example/x' });
+    await callApi({ method: 'DELETE', path: gatewaySyncPath(namespace, 'plant') });
+    for (const { totals } of await Promise.all(untilPaused)) assert.equal(totals.resources, 1);
+  });
+
+  test('says when the cluster cannot be reached, and shows what happened meanwhile once it can', async (t) => {
+    const { namespace, kubeconfig, url } = await arrange(t, 'plant');
+    const relay = await startRelay(t, url);
+    const folder = await makeTemporaryFolder('kubeconfig-');
+    t.after(() => folder.remove());
+    const file = path.join(folder.path, 'config');
+    await writeFile(file, (await readFile(kubeconfig, 'utf8')).replace(url, relay.url));
+    const entered = await enter(await startUi(t, file, '-n', namespace));
+    relay.cut();
+    const broken = await untilUpdate(entered, ({ connection }) => !connection.isLive);
+    assert.match(broken.connection.says ?? '', /cannot list GatewaySyncs .*: the connection broke|nothing listens/);
+    assert.ok(Date.parse(broken.connection.at ?? '') <= Date.now());
+    assert.equal(broken.cards.length, 1);
+    await applyGatewaySync({ namespace, name: 'shop' }, { repo: 'https://git.example/x' });
+    relay.restore();
+    const back = await untilUpdate(entered, ({ connection, cards }) => connection.isLive && cards.length === 2);
+    assert.equal(back.totals.resources, 2);
+  });
+
+  test('opens the browser with an address that works once', async (t) => {
+    const { namespace, kubeconfig } = await arrange(t, 'plant');
+    for (const args of [[], ['--no-open']]) {
+      const opened: string[] = [];
+      let statuses: number[] = [];
+      const host = {
+        openBrowser: (address: string) => void opened.push(address),
+        untilEnded: async () => {
+          for (const address of [...opened, ...opened]) statuses = [...statuses, (await send(address, {})).status];
+        },
+      };
+      const { output, notes, status } = await runCli(
+        ['ui', '-n', namespace, '--kubeconfig', kubeconfig, ...args],
+        host,
+      );
+      assert.equal(status, 0, notes);
+      assert.match(notes, new RegExp(`shows context testbed, namespace ${namespace}, with your rights`));
+      assert.deepEqual(statuses, args.length === 0 ? [303, 401] : []);
+      for (const address of opened) assert.notEqual(address, output.trim());
+    }
+  });
+
+  test('ends when it is told to, with pages open', async (t) => {
+    const { namespace, kubeconfig } = await arrange(t, 'plant');
+    const ui = await startUi(t, kubeconfig, '-n', namespace);
+    const entered = await enter(ui);
+    const open = untilUpdate(entered, () => false).catch(() => 'ended');
+    await untilUpdate(entered, ({ cards }) => cards.length > 0);
+    const { code } = await ui.program.stop('SIGINT');
+    assert.equal(code, 0, ui.program.output);
+    assert.equal(await open, 'ended');
+  });
+
+  test('says what is wrong before it serves anything', async (t) => {
+    const { namespace, kubeconfig } = await arrange(t, 'plant');
+    const cases: [string[], RegExp][] = [
+      [['--port', '0'], /--port is a number from 1 to 65535/],
+      [['--port', 'x'], /--port is a number/],
+      [['-A', '-n', namespace], /exclude each other/],
+      [['--kubeconfig', '/nowhere'], /the kubeconfig cannot be read/],
+    ];
+    const taken = new URL((await startUi(t, kubeconfig, '-n', namespace)).origin).port;
+    cases.push([['--port', taken], /cannot listen on port \d+: .*choose another with --port/]);
+    for (const [args, words] of cases) await assert.rejects(startUi(t, kubeconfig, ...args), words, args.join(' '));
+  });
+});

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { cardOf, detailOf, totalsOf } from '../../../cli/ui/views.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import type { DiscoveredGateway } from '../../../shared/api/gateway-sync-status.ts';
+import type { SyncReport, SyncReportStatus } from '../../../shared/api/sync-report.ts';
+
+const COMMIT = 'c0ffee11'.repeat(5);
+const full = 'the volume is full';
+
+const gateway = (name: string, state: Partial<DiscoveredGateway> = {}): DiscoveredGateway => ({
+  ...{ name, namespace: 'plants', podName: `${name}-0`, syncStatus: 'Synced', syncedCommit: COMMIT },
+  ...state,
+});
+
+function gatewaySync(gateways: DiscoveredGateway[], spec: object = {}): GatewaySync {
+  const total = gateways.length;
+  const synced = gateways.filter(({ syncStatus }) => syncStatus === 'Synced').length;
+  return {
+    metadata: { namespace: 'plants', name: 'north', generation: 1 },
+    spec: { git: { repo: 'https://git.example/x', ref: 'main' }, ...spec },
+    status: {
+      ...{ observedGeneration: 1, lastSyncCommit: COMMIT, discoveredGateways: gateways },
+      gateways: {
+        summary: '',
+        total,
+        synced,
+        pending: 0,
+        error: 0,
+        missingSidecar: 0,
+        paused: 0,
+        dryRun: 0,
+        skewed: 0,
+      },
+      conditions: [
+        { type: 'Ready', status: 'True', reason: 'Synced', message: 'x', lastTransitionTime: '2026-01-01T00:00:00Z' },
+      ],
+    },
+  } as unknown as GatewaySync;
+}
+
+const report = (name: string, status: Partial<SyncReportStatus>): SyncReport =>
+  ({ metadata: { name, namespace: 'plants' }, status: { state: 'Synced', ...status } }) as unknown as SyncReport;
+
+suite('what the page shows', () => {
+  test('is a look for each gateway, as the bars of the command line have it', () => {
+    const card = cardOf(
+      gatewaySync([gateway('a'), gateway('b', { syncStatus: 'Error' }), gateway('c', { syncStatus: 'Skewed' })]),
+      {},
+    );
+    assert.deepEqual(card.looks, ['new', 'failed', 'onItsWay']);
+    assert.equal(card.state, 'ready');
+  });
+
+  test('puts gateways together that wait for the same', () => {
+    const broken = { syncStatus: 'Error' as const, message: full };
+    const { waits } = detailOf(gatewaySync([gateway('a', broken), gateway('b'), gateway('c', broken)]), {});
+    assert.deepEqual(waits, [{ why: full, status: 'Error', gateways: ['a', 'c'] }]);
+  });
+
+  test('names the files that differ, and tells a dry run from drift', () => {
+    const reports = [
+      report('a-0', { changes: ['differs config/x (content)'] }),
+      report('b-0', { state: 'DryRun', changes: ['add config/y'] }),
+      report('c-0', {}),
+    ];
+    const { differences } = detailOf(gatewaySync([gateway('a'), gateway('b'), gateway('c')]), { reports });
+    assert.deepEqual(differences, [
+      { gateway: 'a', pod: 'a-0', kind: 'drift', files: ['differs config/x (content)'] },
+      { gateway: 'b', pod: 'b-0', kind: 'dryRun', files: ['add config/y'] },
+    ]);
+  });
+
+  test('offers the verbs of the command line, with what they would do or why they cannot', () => {
+    const { offers } = detailOf(gatewaySync([gateway('a')]), {});
+    const can = Object.fromEntries(offers.map(({ verb, canBegin }) => [verb, canBegin]));
+    assert.deepEqual(can, { sync: true, approve: false, pause: true, resume: false, rollback: false, retry: false });
+    assert.match(offers.find(({ verb }) => verb === 'approve')?.says ?? '', /has no spec\.rollout/);
+    assert.match(offers.find(({ verb }) => verb === 'pause')?.says ?? '', /pauses: its one gateway keep/);
+  });
+
+  test('moves no other text about', () => {
+    const hostile = '\u202eevil\u0000 \u001b[31m<b>x</b>';
+    const detail = detailOf(gatewaySync([gateway(hostile, { syncStatus: 'Error', message: hostile })]), {});
+    assert.doesNotMatch(JSON.stringify(detail), /\u202e|\\u0000|\\u001b/);
+    assert.match(detail.waits[0]?.why ?? '', /<b>x<\/b>/);
+  });
+
+  test('adds up its cards and nothing else', () => {
+    const counts = { ...cardOf(gatewaySync([gateway('a')]), {}).counts, total: 3, synced: 2 };
+    assert.deepEqual(
+      totalsOf([
+        { state: 'ready', counts },
+        { state: 'failed', counts },
+      ]),
+      {
+        ...{ resources: 2, ready: 1, gateways: 6, synced: 4 },
+      },
+    );
+  });
+});
