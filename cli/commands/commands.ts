@@ -1,6 +1,8 @@
 import { approve } from './approve.ts';
 import type { Command } from './command.ts';
+import { diff } from './diff.ts';
 import { doctor } from './doctor.ts';
+import { drift } from './drift.ts';
 import { history } from './history.ts';
 import { pause, resume } from './pause.ts';
 import { retry } from './retry.ts';
@@ -13,6 +15,8 @@ import { trace } from './trace.ts';
 export const COMMANDS: readonly Command[] = [
   status,
   sync,
+  diff,
+  drift,
   trace,
   doctor,
   history,

@@ -9,6 +9,11 @@ export interface Host {
   hasColours: boolean;
   /** Asks a person, who answers yes or no; undefined where there is none to ask. */
   confirm: ((question: string) => Promise<boolean>) | undefined;
+  /**
+   * Takes what has to be done if the program is interrupted, and gives what is to be called when that is over; left out
+   * where nobody can interrupt it.
+   */
+  onExit?: ((leave: () => Promise<void>) => () => void) | undefined;
   /** What `KUBECONFIG` says. */
   kubeconfigs?: string | undefined;
   /** Milliseconds since the epoch. */

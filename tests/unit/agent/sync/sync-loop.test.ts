@@ -14,7 +14,8 @@ import { Announcer } from '../../../../agent/report/announcer.ts';
 import type { SyncOutcome } from '../../../../agent/report/news.ts';
 import type { Finding } from '../../../../agent/report/reports.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
-import { SyncLoop, type SyncLoopOptions } from '../../../../agent/sync/sync-loop.ts';
+import { SyncLoop } from '../../../../agent/sync/sync-loop.ts';
+import type { SyncLoopOptions } from '../../../../agent/sync/sync-loop-options.ts';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import type { GatewaySyncSpec } from '../../../../shared/api/gateway-sync.ts';
@@ -71,6 +72,7 @@ async function loopOf(
     verifier: await verifierOf(t),
     tidy: async () => {},
     lastGood: async () => undefined,
+    inspections: { dueMs: Number.POSITIVE_INFINITY, run: async () => {} },
     announcer: new Announcer({ report: async (finding) => report(finding), metrics: new AgentMetrics('0.0.0'), log }),
     log,
   });

@@ -1,0 +1,17 @@
+import type { Answer, Question } from '../../shared/api/inspection.ts';
+import type { SyncDependencies } from '../sync/sync-aim.ts';
+import { inspectDiff, type Look } from './inspect-diff.ts';
+import { inspectDrift } from './inspect-drift.ts';
+
+/** Looks at the files for somebody who asks. Changes neither them nor what a sync remembers. Throws what a sync throws. */
+export async function inspect(question: Question, look: Look): Promise<Answer> {
+  await readAgain(look.dependencies);
+  return question.kind === 'diff' ? await inspectDiff(question, look) : await inspectDrift(look);
+}
+
+/** Another agent may have the volume by now. */
+async function readAgain({ lock, manifestFile, baseline }: SyncDependencies): Promise<void> {
+  if (lock.isHeld) return;
+  manifestFile.forget();
+  baseline.forget();
+}
