@@ -59,7 +59,13 @@ export async function inspect(
   try {
     const gatewaySync = await getGatewaySync(access, args.name);
     const asked = ask(gatewaySync);
-    const all = askableGateways(gatewaySync, await readDetails(access, access.namespace));
+    const details = await readDetails(access, access.namespace);
+    if (!details.reports)
+      throw new Problem(
+        `you may not list SyncReports in the namespace ${access.namespace}: ask for the role view there`,
+        EXIT.unavailable,
+      );
+    const all = askableGateways(gatewaySync, details);
     const chosen = chooseGateways(all, { gateway: args.gateway, isAll: args.all ?? false });
     check(chosen, { args, all, host });
     const found = await askInBatches(access, { name: args.name, asked, gateways: chosen.gateways, timeoutMs, host });

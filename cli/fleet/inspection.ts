@@ -1,6 +1,7 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { type Answer, INSPECTION, type InspectedChange, type LeftOut } from '../../shared/api/inspection.ts';
 import { AGENT_KNOWS_INSPECTION } from '../../shared/api/names.ts';
+import { isFilePath } from '../../shared/domain/relative-path.ts';
 import { isAtLeast } from '../../shared/domain/version.ts';
 import { type Beyond, resourceView } from './fleet.ts';
 import type { GatewayView } from './gateway.ts';
@@ -110,7 +111,7 @@ const WORDS: Record<LeftOut, string> = {
   lfs: 'in Git LFS',
   limit: 'left out, since the answer is full',
   noFile: 'no regular file',
-  notFetched: "its content is not on the gateway's disk",
+  notFetched: `larger than ${INSPECTION.fileBytes / 1024} KiB, or not fetched`,
   patched: 'made by patches',
   secret: 'looks like a secret',
   submodule: 'in a submodule',
@@ -195,7 +196,8 @@ function addTo(found: Map<string, Found>, { path, name, text }: { path: string; 
   else if (first.text !== text) first.others.push(name);
 }
 
-function whyRefused({ kind, leftOut }: InspectedChange, withDeleted: boolean): string | undefined {
+function whyRefused({ kind, leftOut, path, source = path }: InspectedChange, withDeleted: boolean): string | undefined {
   if (leftOut) return WORDS[leftOut];
+  if (!isFilePath(source)) return 'no path of a repository';
   return kind === 'delete' && !withDeleted ? 'missing on the gateway: --with-deleted deletes it' : undefined;
 }
