@@ -15,7 +15,7 @@ import { type AgentConfig, agentConfigSchema } from './config.ts';
 import { labelsNow } from './content/read-labels.ts';
 import { nameUser, type User } from './git/name-user.ts';
 import { removeKeyCopies } from './git/ssh-key.ts';
-import { inspect } from './inspection/inspect.ts';
+import { inspect, tidyAfterLook } from './inspection/inspect.ts';
 import { Inspector } from './inspection/inspector.ts';
 import { AgentMetrics } from './metrics.ts';
 import { Announcer } from './report/announcer.ts';
@@ -53,6 +53,7 @@ async function main(): Promise<void> {
   const inspector = new Inspector({
     identity,
     inspect: (question, resource, signal) => inspect(question, { resource, dependencies, signal }),
+    tidy: (resource, signal) => tidyAfterLook({ resource, dependencies, signal }),
     show: (inspection) => reports.showInspection(inspection),
     onDue: () => loop.onQuestion(),
     log: log.child({ component: 'inspection' }),

@@ -9,7 +9,7 @@ import { intentOf } from '../resource/judge-resource.ts';
 import { viewProfile } from '../resource/revisions.ts';
 import type { WatchedResource } from '../resource/watch-resource.ts';
 import { planEverything } from '../sync/plan-sync.ts';
-import { tidyLfs, verifyCommit } from '../sync/provide-content.ts';
+import { verifyCommit } from '../sync/provide-content.ts';
 import { aimOf } from '../sync/sync.ts';
 import { type SyncAim, type SyncDependencies, syncProblems } from '../sync/sync-aim.ts';
 import { addContents, type Candidate } from './contents.ts';
@@ -48,21 +48,8 @@ export async function inspectDiff({ ref = '', commit: expected }: Question, look
     await verifyCommit(aim, dependencies);
     return { ref, commit, ...(await changesOf(aim, dependencies)) };
   } finally {
-    await tidy(commit, kept, look).catch((err) => log.warn({ err }, 'what was fetched for a question is not removed'));
+    await clone.aside.drop(commit, kept).catch((err) => log.warn({ err }, 'ref of a question not removed'));
   }
-}
-
-/** Looks again and again must not fill the clone. */
-async function tidy(
-  commit: string | undefined,
-  kept: readonly string[],
-  { dependencies, signal }: Look,
-): Promise<void> {
-  const { clone } = dependencies;
-  await clone.aside.drop(commit, kept);
-  if (signal.aborted) return;
-  await clone.tidy(signal);
-  await tidyLfs(dependencies);
 }
 
 const noProfile = (name: string, names: string[]) =>

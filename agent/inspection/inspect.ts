@@ -1,4 +1,5 @@
 import type { Answer, Question } from '../../shared/api/inspection.ts';
+import { tidyLfs } from '../sync/provide-content.ts';
 import type { SyncDependencies } from '../sync/sync-aim.ts';
 import { inspectDiff, type Look } from './inspect-diff.ts';
 import { inspectDrift } from './inspect-drift.ts';
@@ -7,6 +8,15 @@ import { inspectDrift } from './inspect-drift.ts';
 export async function inspect(question: Question, look: Look): Promise<Answer> {
   await readAgain(look.dependencies);
   return question.kind === 'diff' ? await inspectDiff(question, look) : await inspectDrift(look);
+}
+
+/** Removes what was fetched: looks again and again must not fill the clone. */
+export async function tidyAfterLook({ dependencies, resource, signal }: Look): Promise<void> {
+  const { clone, manifestFile } = dependencies;
+  await clone.tidy(signal);
+  const { applied } = await manifestFile.read();
+  // What a sync that still fails has downloaded stays.
+  if (applied !== undefined && applied.commit === resource.commit) await tidyLfs(dependencies);
 }
 
 /** Another agent may have the volume by now. */

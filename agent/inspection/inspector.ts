@@ -12,6 +12,8 @@ export interface InspectorOptions {
   identity: Identity;
   /** Looks, and changes nothing. */
   inspect: (question: Question, resource: WatchedResource, signal: AbortSignal) => Promise<Answer>;
+  /** Removes what a look leaves; the answer is on its way by then. */
+  tidy: (resource: WatchedResource, signal: AbortSignal) => Promise<void>;
   /** Has the answer written to the report of the pod, or taken out of it. */
   show: (inspection: SyncReportStatus['inspection']) => void;
   /** Called when there is something to do. */
@@ -60,11 +62,19 @@ export class Inspector implements Inspections {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const question = this.#question;
-    if (!question || this.dueMs > 0 || !this.#resource) return;
+    const [question, resource] = [this.#question, this.#resource];
+    if (!question || this.dueMs > 0 || !resource) return;
     this.#startedAt = performance.now();
-    const answer = await this.#answer(question, this.#resource, signal);
-    if (!answer || this.#question !== question) return;
+    const answer = await this.#answer(question, resource, signal);
+    if (answer) await this.#say(answer, question);
+    if (question.kind === 'drift' || signal.aborted) return;
+    await this.#options.tidy(resource, signal).catch((err) => {
+      if (!signal.aborted) this.#options.log.warn({ err }, 'clone not tidied after a question');
+    });
+  }
+
+  async #say(answer: Answer, question: Question): Promise<void> {
+    if (this.#question !== question) return;
     this.#answered = question.id;
     try {
       const { namespace, crName, podName: pod } = this.#options.identity;

@@ -150,6 +150,29 @@ suite('a look at another commit', () => {
     await writeFile(path.join(sandbox.data, 'config/b'), 'changed\n');
     assert.deepEqual(say(await sandbox.inspect({ kind: 'drift' }, target)), [['config/b', 'lfs']]);
   });
+
+  test('takes nothing away from a sync that failed and comes again', async (t) => {
+    const host = await startGitServer();
+    t.after(() => host.stop());
+    const lfs = createLfsHost(`${host.url}/x.git/info/lfs/objects`);
+    host.lfs = lfs.listener;
+    const repository = await host.createRepository('x');
+    const sandbox = await createSandbox(t);
+    const mappings = mapped('config').mappings.map((mapping) => ({ ...mapping, template: true }));
+    const target = { repo: repository.url, profile: { mappings } };
+    const first = await repository.commit({ files: { 'config/a': '1', 'config/b': '1' } });
+    await sandbox.sync({ ...target, commit: first });
+    const pointer = lfs.add(Buffer.from('of {{ .GatewayName }}\n'));
+    const bad = await repository.commit({ files: { 'config/a': pointer, 'config/b': '{{ .Vars.missing }}' } });
+    await assert.rejects(sandbox.sync({ ...target, commit: bad }), /missing/);
+    const downloads = lfs.requests.length;
+    assert.ok(downloads > 0);
+    await sandbox.inspect({ kind: 'diff', ref: 'main', commit: first }, { ...target, commit: bad });
+    const good = await repository.commit({ files: { 'config/b': '2' } });
+    await sandbox.sync({ ...target, commit: good });
+    assert.equal(lfs.requests.length, downloads);
+    assert.deepEqual(await sandbox.files(), { 'config/a': 'of edge\n', 'config/b': '2' });
+  });
 });
 
 suite('a look at what was delivered', () => {

@@ -38,6 +38,7 @@ function inspectorOf(inspect: InspectorOptions['inspect'] = async () => ({ chang
       calls += 1;
       return inspect(...given);
     },
+    tidy: async () => {},
     show: (inspection) => shown.push(inspection),
     onDue: () => {
       due += 1;

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import * as v from 'valibot';
 import { agentConfigSchema } from '../../../../agent/config.ts';
 import type { Clone } from '../../../../agent/git/clone.ts';
-import { inspect } from '../../../../agent/inspection/inspect.ts';
+import { inspect, tidyAfterLook } from '../../../../agent/inspection/inspect.ts';
 import type { SyncOutcome } from '../../../../agent/report/news.ts';
 import { type Intent, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
@@ -147,9 +147,11 @@ export async function createSandbox(
       return fetches;
     },
     sync: (target, signal = new AbortController().signal) => sync(intentOf(target), dependencies, signal),
-    inspect: (asked, target, signal = new AbortController().signal) => {
-      const question = { ...asked, id: '', pods: [], key: '', expires: '' };
-      return inspect(question, { resource: resourceOf(target), dependencies, signal });
+    inspect: async (asked, target, signal = new AbortController().signal) => {
+      const look = { resource: resourceOf(target), dependencies, signal };
+      const answer = await inspect({ ...asked, id: '', pods: [], key: '', expires: '' }, look);
+      await tidyAfterLook(look);
+      return answer;
     },
     tidy: async () => {
       await dependencies.clone.tidy();
