@@ -53,7 +53,7 @@ async function main(): Promise<void> {
   const inspector = new Inspector({
     identity,
     inspect: (question, resource, signal) => inspect(question, { resource, dependencies, signal }),
-    tidy: (resource, signal) => tidyAfterLook({ resource, dependencies, signal }),
+    tidy: (resource) => tidyAfterLook({ resource, dependencies }),
     show: (inspection) => reports.showInspection(inspection),
     onDue: () => loop.onQuestion(),
     log: log.child({ component: 'inspection' }),

@@ -1,3 +1,5 @@
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import { TerminalError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
@@ -21,6 +23,14 @@ interface AsideSource extends Omit<CommitSource, 'commit'> {
   commit: string | undefined;
   /** Whether every file of the commit is wanted. */
   isWhole: boolean;
+}
+
+/** What a look must leave as it is. */
+interface BeforeLook {
+  current: string | undefined;
+  /** Commits of which something is kept. */
+  kept: readonly string[];
+  files: readonly string[];
 }
 
 type Way = Pick<FetchOptions, 'access' | 'signal'>;
@@ -90,9 +100,30 @@ export class Aside {
     return await blobSizes(this.#git, this.#fixed.gitDir, blobs);
   }
 
-  /** Lets go of what was looked at, but for what is kept of the commit for other reasons. */
-  async drop(commit: string | undefined, kept: readonly string[]): Promise<void> {
+  /** What the repository holds before a look. */
+  async before(): Promise<BeforeLook> {
+    const { contents, pins } = this.#repository;
+    return { current: contents.commit, kept: await pins.commits(), files: await this.#packFiles() };
+  }
+
+  /**
+   * Lets go of what was looked at, and removes what came for it: nothing that was there before is any worse for that.
+   * What came for a commit that is there for other reasons stays.
+   */
+  async drop(commit: string | undefined, { current, kept, files }: BeforeLook): Promise<void> {
     await this.#git.run([`--git-dir=${this.#fixed.gitDir}`, 'update-ref', '-d', ASIDE_REF]);
-    if (commit !== undefined && !kept.includes(commit)) await this.#repository.pins.letGo(commit);
+    if (commit !== undefined && (commit === current || kept.includes(commit))) return;
+    if (commit !== undefined) await this.#repository.pins.letGo(commit);
+    const came = (await this.#packFiles()).filter((name) => !files.includes(name));
+    // Without its index a pack is nothing to git.
+    for (const name of came.sort()) await rm(join(this.#packs, name), { force: true });
+  }
+
+  get #packs(): string {
+    return join(this.#fixed.gitDir, 'objects/pack');
+  }
+
+  async #packFiles(): Promise<string[]> {
+    return (await readdir(this.#packs)).filter((name) => name.startsWith('pack-'));
   }
 }

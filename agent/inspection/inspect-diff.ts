@@ -34,7 +34,7 @@ export async function inspectDiff({ ref = '', commit: expected }: Question, look
   const like = resource.commit ?? applied?.commit ?? expected ?? USUAL_ID;
   await clone.aside.open(like);
   if (expected !== undefined) await clone.aside.open(expected);
-  const kept = await clone.pins.commits();
+  const before = await clone.aside.before();
   let commit: string | undefined;
   try {
     const wanted = intentOf(resource, { ...profile, dryRun: false }, { ref, commit: like });
@@ -48,7 +48,7 @@ export async function inspectDiff({ ref = '', commit: expected }: Question, look
     await verifyCommit(aim, dependencies);
     return { ref, commit, ...(await changesOf(aim, dependencies)) };
   } finally {
-    await clone.aside.drop(commit, kept).catch((err) => log.warn({ err }, 'ref of a question not removed'));
+    await clone.aside.drop(commit, before).catch((err) => log.warn({ err }, 'what came for a question not removed'));
   }
 }
 

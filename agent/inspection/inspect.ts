@@ -10,11 +10,9 @@ export async function inspect(question: Question, look: Look): Promise<Answer> {
   return question.kind === 'diff' ? await inspectDiff(question, look) : await inspectDrift(look);
 }
 
-/** Removes what was fetched: looks again and again must not fill the clone. */
-export async function tidyAfterLook({ dependencies, resource, signal }: Look): Promise<void> {
-  const { clone, manifestFile } = dependencies;
-  await clone.tidy(signal);
-  const { applied } = await manifestFile.read();
+/** Removes what was fetched of Git LFS: looks again and again must not fill the volume of the clone. */
+export async function tidyAfterLook({ dependencies, resource }: Omit<Look, 'signal'>): Promise<void> {
+  const { applied } = await dependencies.manifestFile.read();
   // What a sync that still fails has downloaded stays.
   if (applied !== undefined && applied.commit === resource.commit) await tidyLfs(dependencies);
 }

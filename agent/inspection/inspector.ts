@@ -13,7 +13,7 @@ export interface InspectorOptions {
   /** Looks, and changes nothing. */
   inspect: (question: Question, resource: WatchedResource, signal: AbortSignal) => Promise<Answer>;
   /** Removes what a look leaves; the answer is on its way by then. */
-  tidy: (resource: WatchedResource, signal: AbortSignal) => Promise<void>;
+  tidy: (resource: WatchedResource) => Promise<void>;
   /** Has the answer written to the report of the pod, or taken out of it. */
   show: (inspection: SyncReportStatus['inspection']) => void;
   /** Called when there is something to do. */
@@ -68,8 +68,8 @@ export class Inspector implements Inspections {
     const answer = await this.#answer(question, resource, signal);
     if (answer) await this.#say(answer, question);
     if (question.kind === 'drift' || signal.aborted) return;
-    await this.#options.tidy(resource, signal).catch((err) => {
-      if (!signal.aborted) this.#options.log.warn({ err }, 'clone not tidied after a question');
+    await this.#options.tidy(resource).catch((err) => {
+      this.#options.log.warn({ err }, 'clone not tidied after a question');
     });
   }
 

@@ -39,6 +39,7 @@ async function arrange(
 }
 
 const refsOf = async ({ git, repo }: Sandbox) => `${await git.run([`--git-dir=${repo}`, 'for-each-ref'])}`;
+const objectsOf = ({ repo }: Sandbox) => readdir(path.join(repo, 'objects'), { recursive: true });
 const fetches = () => server.requests.filter(({ command }) => command === 'fetch').length;
 const say = ({ changes }: Answer) => changes.map(({ path: file, leftOut }) => [file, leftOut]).sort();
 
@@ -48,18 +49,47 @@ suite('a look at another commit', () => {
       files: { 'config/a': '1\n' },
       other: { 'config/a': '2\n' },
     });
-    const [refs, files] = [await refsOf(sandbox), await sandbox.files()];
+    const [refs, files, objects] = [await refsOf(sandbox), await sandbox.files(), await objectsOf(sandbox)];
     for (const asked of [{ ref: 'other' }, { ref: 'other', commit: branch }, { ref: branch, commit: branch }]) {
       const { changes, commit } = await sandbox.inspect({ kind: 'diff', ...asked }, target);
       assert.equal(commit, branch);
       assert.deepEqual([changes[0]?.before?.text, changes[0]?.after?.text], ['1\n', '2\n']);
     }
     assert.deepEqual([await refsOf(sandbox), await sandbox.files()], [refs, files]);
+    assert.deepEqual(await objectsOf(sandbox), objects);
     const before = fetches();
     await sandbox.sync(target);
     assert.equal(fetches(), before);
     await sandbox.sync({ ...target, commit: branch });
     assert.deepEqual(await sandbox.files(), { 'config/a': '2\n' });
+  });
+
+  test('of a whole repository with submodules leaves it as it is, too', async (t) => {
+    const module = await server.createRepository(`inspect-${++repositories}`);
+    const [inner, outer] = [await module.commit({ files: { m: '1' } }), await module.commit({ files: { m: '2' } })];
+    const repository = await server.createRepository(`inspect-${++repositories}`);
+    const gitmodules = `[submodule "m"]\n\tpath = m\n\turl = ${module.url}\n`;
+    const commit = await repository.commit({ files: { '.gitmodules': gitmodules, m: { submodule: inner }, a: '1' } });
+    await repository.branch('other', commit);
+    const branch = await repository.commit({ files: { m: { submodule: outer }, a: '2' }, branch: 'other' });
+    const sandbox = await createSandbox(t);
+    const mappings = [{ source: '.', destination: '.', required: true, template: false }];
+    const target = { repo: repository.url, commit, profile: { mappings }, submodules: true };
+    await sandbox.sync(target);
+    const [refs, objects] = [await refsOf(sandbox), (await objectsOf(sandbox)).sort()];
+    for (const round of [1, 2]) {
+      const answer = await sandbox.inspect({ kind: 'diff', ref: 'other' }, target);
+      assert.deepEqual(
+        say(answer).map(([file]) => file),
+        ['a', 'm/m'],
+        `${round}`,
+      );
+      assert.deepEqual([await refsOf(sandbox), (await objectsOf(sandbox)).sort()], [refs, objects]);
+    }
+    await sandbox.sync({ ...target, commit: branch });
+    assert.equal((await sandbox.files())['m/m'], '2');
+    await sandbox.sync(target);
+    assert.equal((await sandbox.files())['m/m'], '1');
   });
 
   test('of the present commit asks no host', async (t) => {
@@ -131,6 +161,8 @@ suite('a look at another commit', () => {
       [],
     );
     await assert.rejects(sandbox.inspect({ kind: 'drift' }, target), /no sync is complete/);
+    await sandbox.sync(target);
+    assert.deepEqual(await sandbox.files(), { 'config/a': '1' });
   });
 
   test('shows no pointer of Git LFS as if it were the content', async (t) => {
