@@ -6,7 +6,7 @@ const rooms = {
   controller:
     'main → controller → reconcile → commit-status → polling · binding → injection → intent → rollout → watch → certificates · leadership · metrics → config',
   agent:
-    'main → run-agent · wire-sync → sync → report → volume → content → git · gateway → lfs · signatures → resource · metrics → plan · config',
+    'main → run-agent · wire-sync → inspection → sync → report → volume → content → git · gateway → lfs · signatures → resource · metrics → plan · config',
   cli: 'main → program → commands → ui → orders → checks · migrate → fleet → terminal → client',
 };
 
@@ -23,7 +23,7 @@ const pure = [
   '^shared/(api|domain)/',
   '^shared/errors\\.ts$',
 ];
-const pureLibraries = ['node_modules/(valibot|croner|yaml)/', '^(node:)?(crypto|buffer|path|path/posix)$'];
+const pureLibraries = ['node_modules/(valibot|croner|diff|yaml)/', '^(node:)?(crypto|buffer|path|path/posix)$'];
 
 const programs = Object.keys(rooms);
 const anyOf = (paths) => paths.join('|');

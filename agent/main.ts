@@ -15,11 +15,13 @@ import { type AgentConfig, agentConfigSchema } from './config.ts';
 import { labelsNow } from './content/read-labels.ts';
 import { nameUser, type User } from './git/name-user.ts';
 import { removeKeyCopies } from './git/ssh-key.ts';
+import { inspect, tidyAfterLook } from './inspection/inspect.ts';
+import { Inspector } from './inspection/inspector.ts';
 import { AgentMetrics } from './metrics.ts';
 import { Announcer } from './report/announcer.ts';
 import { Reports } from './report/reports.ts';
 import { Revisions } from './resource/revisions.ts';
-import { watchResource } from './resource/watch-resource.ts';
+import { type WatchedResource, watchResource } from './resource/watch-resource.ts';
 import { runAgent } from './run-agent.ts';
 import { tidyLfs } from './sync/provide-content.ts';
 import { sync } from './sync/sync.ts';
@@ -48,6 +50,14 @@ async function main(): Promise<void> {
   const reports = await Reports.start({ client, identity, labelsFile, manifestFile, log: reportLog });
   const syncLog = log.child({ component: 'sync', namespace: identity.namespace, name: identity.crName });
   const revisions = new Revisions({ client, identity, onChange: () => loop.reconsider(), log: syncLog });
+  const inspector = new Inspector({
+    identity,
+    inspect: (question, resource, signal) => inspect(question, { resource, dependencies, signal }),
+    tidy: (resource) => tidyAfterLook({ resource, dependencies }),
+    show: (inspection) => reports.showInspection(inspection),
+    onDue: () => loop.onQuestion(),
+    log: log.child({ component: 'inspection' }),
+  });
   const loop = new SyncLoop({
     profileName: identity.profile,
     surroundings: {
@@ -60,10 +70,14 @@ async function main(): Promise<void> {
     verifier,
     tidy: (signal) => tidy(dependencies, signal),
     lastGood: async () => (await manifestFile.read()).applied,
+    inspections: inspector,
     announcer: new Announcer({ report: (finding) => reports.say(finding), metrics, log: syncLog }),
     log: syncLog,
   });
-  const onResource = loop.onResource.bind(loop);
+  const onResource = (resource: WatchedResource | undefined) => {
+    loop.onResource(resource);
+    inspector.onResource(resource);
+  };
   const reflector = watchResource({ client, identity, onResource, log: log.child({ component: 'watch' }) });
   await serve(config, { metrics, loop, stopping });
   log.info({ version, crName: identity.crName, profile: identity.profile }, 'agent started');

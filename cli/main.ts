@@ -28,10 +28,23 @@ const host: Host = {
   untilEnded: async () => {
     await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
   },
+  onExit,
   kubeconfigs: env.KUBECONFIG,
   environment: env,
   now: () => Date.now(),
 };
+
+/** As a shell has it for what is interrupted. */
+const INTERRUPTED = 130;
+
+function onExit(leave: () => Promise<void>): () => void {
+  const interrupt = () => void leave().finally(() => process.exit(INTERRUPTED));
+  const signals = ['SIGINT', 'SIGTERM'] as const;
+  for (const signal of signals) process.once(signal, interrupt);
+  return () => {
+    for (const signal of signals) process.off(signal, interrupt);
+  };
+}
 
 async function confirm(question: string): Promise<boolean> {
   const lines = createInterface({ input: stdin, output: stderr });

@@ -150,17 +150,32 @@ export async function missingBlobs(git: Git, gitDir: string, blobs: string[]): P
   return missing;
 }
 
-/** The pointers of Git LFS among blobs; those that are not in the repository are passed over. */
-export async function findPointers(git: Git, gitDir: string, blobs: string[]): Promise<LfsPointer[]> {
-  if (blobs.length === 0) return [];
+/** Sizes of blobs in bytes; those that are not in the repository are passed over. */
+export async function blobSizes(git: Git, gitDir: string, blobs: string[]): Promise<ReadonlyMap<string, number>> {
+  return new Map(parseSizes(await listSizes(git, gitDir, blobs)));
+}
+
+async function listSizes(git: Git, gitDir: string, blobs: string[]): Promise<string> {
+  if (blobs.length === 0) return '';
   const input = [...new Set(blobs)].join('\n');
   const args = [`--git-dir=${gitDir}`, 'cat-file', '--buffer', '--batch-check=%(objectsize) %(objectname)'];
-  const output = (await git.run(args, { input, maxOutputBytes: maxBytes(input) })).toString('latin1');
-  const small: string[] = [];
+  return (await git.run(args, { input, maxOutputBytes: maxBytes(input) })).toString('latin1');
+}
+
+function* parseSizes(output: string): Generator<[blob: string, size: number]> {
   for (let start = 0, end = output.indexOf('\n'); end !== -1; start = end + 1, end = output.indexOf('\n', start)) {
     const space = output.indexOf(' ', start);
     const [size, blob] = [Number(output.slice(start, space)), output.slice(space + 1, end)];
-    if (size >= MIN_POINTER_BYTES && size < MAX_POINTER_BYTES && blob !== 'missing') small.push(blob);
+    if (blob !== 'missing') yield [blob, size];
+  }
+}
+
+/** The pointers of Git LFS among blobs; those that are not in the repository are passed over. */
+export async function findPointers(git: Git, gitDir: string, blobs: string[]): Promise<LfsPointer[]> {
+  if (blobs.length === 0) return [];
+  const small: string[] = [];
+  for (const [blob, size] of parseSizes(await listSizes(git, gitDir, blobs))) {
+    if (size >= MIN_POINTER_BYTES && size < MAX_POINTER_BYTES) small.push(blob);
   }
   const reader = new BlobReader(git, gitDir);
   try {

@@ -3,6 +3,7 @@ import type { Git } from '../../shared/io/git/git.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import type { LfsPointer } from '../lfs/lfs-pointer.ts';
 import type { TreeChange, TreeEntry } from '../plan/plan-input.ts';
+import { Aside } from './aside.ts';
 import { BlobReader, findPointers, missingBlobs } from './blob-reader.ts';
 import { countTree, type TreeSize } from './count-tree.ts';
 import { type CommitSource, type FetchOptions, fetchBlobs, fetchCommit, fetchTag } from './fetch-commit.ts';
@@ -47,6 +48,13 @@ export class Clone {
     this.#repository = new Repository(options);
     this.#limits = limits;
     this.#room = new MadeRoom(this.#repository, options);
+  }
+
+  /** What is fetched for a look, next to the commit that is there. */
+  get aside(): Aside {
+    const { path } = this.#repository;
+    const limits = { filter: this.#host === 'servesBlobs' ? LIMIT_FILTER : undefined, limits: this.#limits };
+    return new Aside(this.#git, this.#repository, { gitDir: path, ...limits });
   }
 
   /** What is kept of earlier commits. */

@@ -110,8 +110,8 @@ export async function fetchCommit(git: Git, source: CommitSource, options: Fetch
 }
 
 /** The commit that is completely there, if any. */
-export async function fetchedCommit(git: Git, gitDir: string): Promise<string | undefined> {
-  const args = [`--git-dir=${gitDir}`, 'rev-parse', '--verify', '--quiet', `${FETCHED_REF}^{commit}`];
+export async function fetchedCommit(git: Git, gitDir: string, ref = FETCHED_REF): Promise<string | undefined> {
+  const args = [`--git-dir=${gitDir}`, 'rev-parse', '--verify', '--quiet', `${ref}^{commit}`];
   return await git.run(args).then(
     (output) => output.toString('utf8').trim(),
     () => undefined,
@@ -136,7 +136,7 @@ interface Wanted extends Pick<CommitSource, 'repo' | 'fetchTimeoutMs'> {
   to: string;
 }
 
-async function fetchOne(
+export async function fetchOne(
   git: Git,
   { repo, name, to, fetchTimeoutMs: timeoutMs }: Wanted,
   options: FetchOptions,
@@ -153,11 +153,12 @@ async function fetchOne(
 }
 
 /** A short name that is both a tag and a branch is the tag. */
-function qualifiedNames(ref: string): string[] {
+export function qualifiedNames(ref: string): string[] {
   return ref === 'HEAD' || ref.startsWith('refs/') ? [ref] : [`refs/tags/${ref}`, `refs/heads/${ref}`];
 }
 
-const isRefused = (error: unknown): boolean => error instanceof TerminalError && error.code === 'git.refNotFound';
+export const isRefused = (error: unknown): boolean =>
+  error instanceof TerminalError && error.code === 'git.refNotFound';
 
 /** As many ids as fit into a request of 1 MiB, from where on git sends it in chunks, which not every proxy takes. */
 const MAX_BLOBS_PER_REQUEST = 10_000;

@@ -77,6 +77,11 @@ export class Pins {
     return last;
   }
 
+  /** Lets go of one commit. */
+  async letGo(commit: string): Promise<void> {
+    await this.#drop([commit]);
+  }
+
   /** Those that were let go of for want of room, of the commits that may stay. */
   get lost(): string[] {
     return this.#wanted.filter((commit) => this.#lost.has(commit));

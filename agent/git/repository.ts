@@ -1,6 +1,6 @@
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { TransientError } from '../../shared/errors.ts';
+import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { CLONE_VOLUME, onVolume } from '../../shared/io/volume-error.ts';
@@ -71,6 +71,16 @@ export class Repository {
     return this.#contents;
   }
 
+  /** The same for a look: commits of another kind do not cost it what is in it. Throws {@link TerminalError} for those. */
+  async openFor(commit: string): Promise<void> {
+    if (!this.#contents) await this.open(commit);
+    if (commit.length === this.#idLength) return;
+    throw new TerminalError(`commit ${commit} is none of this repository: its ids have ${this.#idLength} digits`, {
+      code: 'git.refNotFound',
+      reason: 'RefNotFound',
+    });
+  }
+
   /** What is in it, as far as it was opened. */
   get contents(): Contents {
     return this.#contents ?? NOTHING;
@@ -119,7 +129,7 @@ export class Repository {
     this.#contents = { ...this.contents, hasFiles: true };
   }
 
-  /** A fetch failed: the commit that was there is there still, since its ref moves only when all of the next one is. */
+  /** A fetch failed, or was for another ref: the commit that was there is there still, since its ref moves only when all of the next one is. */
   async onFetchFailed(): Promise<void> {
     this.#contents = { ...this.contents, commit: await fetchedCommit(this.#git, this.path) };
   }

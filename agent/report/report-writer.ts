@@ -35,6 +35,7 @@ const STATUS_KEYS = [
   'verification',
   'hasFailed',
   'message',
+  'inspection',
   'agentVersion',
 ] as const satisfies (keyof SyncReportStatus)[];
 

@@ -71,23 +71,38 @@ export interface ReportsOptions extends ReportWriterOptions {
 export class Reports {
   readonly #writer: ReportWriter;
   readonly #options: ReportsOptions;
+  #status: SyncReportStatus;
+  #inspection: SyncReportStatus['inspection'];
   readonly #stopping = new AbortController();
   readonly #ended: Promise<void>;
 
-  private constructor(writer: ReportWriter, options: ReportsOptions) {
-    this.#writer = writer;
+  private constructor(first: SyncReportStatus, options: ReportsOptions) {
+    this.#writer = new ReportWriter(first, options);
+    this.#status = first;
     this.#options = options;
-    this.#ended = writer.run(this.#stopping.signal);
+    this.#ended = this.#writer.run(this.#stopping.signal);
   }
 
   /** Begins by taking over the report of the pod. */
   static async start(options: ReportsOptions): Promise<Reports> {
     const first = await statusOf({ state: 'Pending', message: 'the agent is starting' }, options);
-    return new Reports(new ReportWriter(first, options), options);
+    return new Reports(first, options);
   }
 
   async say(finding: Finding): Promise<void> {
-    this.#writer.set(await statusOf(finding, this.#options));
+    this.#status = await statusOf(finding, this.#options);
+    this.#write();
+  }
+
+  /** Adds the answer to a question to what is said, or takes it out. */
+  showInspection(inspection: SyncReportStatus['inspection']): void {
+    this.#inspection = inspection;
+    this.#write();
+  }
+
+  #write(): void {
+    const inspection = this.#inspection;
+    this.#writer.set(inspection ? { ...this.#status, inspection } : this.#status);
   }
 
   /** Ends when the last finding is written, or could not be. */

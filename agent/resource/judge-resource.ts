@@ -142,8 +142,9 @@ function judgeByWaves(
   };
 }
 
-function intentOf(
-  { spec, generation }: WatchedResource,
+/** What it would take to bring a release in place by a profile. */
+export function intentOf(
+  { spec, generation }: Pick<WatchedResource, 'spec' | 'generation'>,
   profile: ResolvedProfile,
   { ref, commit }: Pick<Release, 'ref' | 'commit'>,
 ): Intent {

@@ -1,4 +1,6 @@
 import type { GatewaySync, GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
+import { INSPECTION } from '../../shared/api/inspection.ts';
+import { INSPECT_ANNOTATION } from '../../shared/api/names.ts';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import { syncRevision } from '../../shared/domain/sync-revision.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
@@ -22,6 +24,8 @@ export interface WatchedResource {
   gateways: number;
   /** Only where changes go by waves. */
   rollout?: WatchedRollout;
+  /** The annotation `sync.io/inspect`, unless it is longer than any question. */
+  inspect?: string;
 }
 
 /** Commits that a gateway may have to go back to, or to try again: those first that it is likelier to need. */
@@ -33,6 +37,7 @@ function earlierCommits({ history = [], rollout }: NonNullable<GatewaySync['stat
 /** Keeps the fields that the agent uses. */
 function projectResource({ metadata, spec, status }: GatewaySync): WatchedResource {
   const condition = status?.conditions?.find(({ type }) => type === 'RefResolved');
+  const inspect = metadata.annotations?.[INSPECT_ANNOTATION];
   return {
     generation: metadata.generation ?? 0,
     spec: { git: spec.git, sync: spec.sync, gateway: spec.gateway, paused: spec.paused },
@@ -41,6 +46,7 @@ function projectResource({ metadata, spec, status }: GatewaySync): WatchedResour
     ref: status?.lastSyncRef,
     commit: status?.lastSyncCommit,
     gateways: status?.gateways?.total ?? 0,
+    ...(inspect !== undefined && inspect.length <= INSPECTION.question && { inspect }),
     ...(spec.rollout && {
       rollout: {
         uid: metadata.uid,

@@ -19,8 +19,7 @@ export async function planSync(aim: SyncAim, dependencies: SyncDependencies): Pr
   const narrowed = await narrowSync(aim, dependencies);
   const result = narrowed && (await planFor(narrowed, aim, dependencies));
   if (result?.kind === 'plan') return result.plan;
-  const everything = { desired: await layOut(aim, dependencies), manifest: aim.manifest, untouched: 0 };
-  const whole = await planFor(everything, aim, dependencies);
+  const whole = await planEverything(aim, dependencies);
   if (whole.kind === 'refused') {
     // What is in the way may be what another agent delivered that has the volume by now.
     if (!aim.intent.profile.dryRun) dependencies.lock.check();
@@ -28,6 +27,12 @@ export async function planSync(aim: SyncAim, dependencies: SyncDependencies): Pr
   }
   dependencies.baseline.onLook();
   return whole.plan;
+}
+
+/** The same from a look at all files, with the problems that are in the way. Takes note of nothing. */
+export async function planEverything(aim: SyncAim, dependencies: SyncDependencies): Promise<PlanResult> {
+  const everything = { desired: await layOut(aim, dependencies), manifest: aim.manifest, untouched: 0 };
+  return await planFor(everything, aim, dependencies);
 }
 
 /** Of a path, where the paths are not counted. */

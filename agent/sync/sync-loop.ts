@@ -1,36 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { timerMs } from '../../shared/domain/duration.ts';
-import type { Logger } from '../../shared/log.ts';
 import { type ReloadProblem, reloadProblem } from '../gateway/gateway.ts';
 import type { Verification } from '../gateway/verification.ts';
-import type { Verifier } from '../gateway/verifier.ts';
-import type { Applied, StartPolicy } from '../plan/manifest.ts';
-import type { Announcer } from '../report/announcer.ts';
+import type { StartPolicy } from '../plan/manifest.ts';
 import { describeFailure } from '../report/describe-failure.ts';
-import type { SyncOutcome } from '../report/news.ts';
-import { type Intent, judgeResource, type Surroundings, UNKNOWN, type Verdict } from '../resource/judge-resource.ts';
+import { type Intent, judgeResource, UNKNOWN, type Verdict } from '../resource/judge-resource.ts';
 import type { WatchedResource } from '../resource/watch-resource.ts';
 import { fetchDelay, retryDelay } from './delays.ts';
 import { intentAfter, stateOf, stillHolds } from './in-force.ts';
-
-export interface SyncLoopOptions {
-  profileName: string;
-  surroundings: Surroundings;
-  /** The signal aborts when the intent no longer holds: nothing may be changed for it any more. */
-  sync: (intent: Intent, signal: AbortSignal) => Promise<SyncOutcome>;
-  /** Whether the commit is on disk: going back waits for nobody. */
-  isAtHand: (commit: string) => Promise<boolean>;
-  /** Notifies the gateway of changes that it does not know of, and gives whether there were any. */
-  reload: (intent: Intent) => Promise<boolean>;
-  /** Looks in the background whether the gateway is well. */
-  verifier: Verifier;
-  /** After a sync of another commit: housekeeping that may take its time, and ends when the signal aborts. */
-  tidy: (signal: AbortSignal) => Promise<void>;
-  /** What the data volume holds completely, if anything. */
-  lastGood: () => Promise<Applied | undefined>;
-  announcer: Announcer;
-  log: Logger;
-}
+import type { SyncLoopOptions } from './sync-loop-options.ts';
 
 /** Until something changes; the loop may look in now and then. */
 const IDLE_MS = 3_600_000;
@@ -52,7 +30,7 @@ export class SyncLoop {
   /** In a row, whatever was asked for. */
   #failedSyncs = 0;
   #wake = new AbortController();
-  /** Aborted when more is known of the gateway than was said. */
+  /** Aborted when more is known of the gateway than was said, or somebody asks about its files. */
   #looked = new AbortController();
   #mayStart = false;
   /** The sync under way. */
@@ -102,6 +80,11 @@ export class SyncLoop {
     if (this.#verdict.kind === 'unknown') this.onResource(undefined);
   }
 
+  /** Somebody asks about the files. */
+  onQuestion(): void {
+    this.#looked.abort();
+  }
+
   /** Runs until the signal aborts; the sync under way ends first. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
@@ -112,13 +95,16 @@ export class SyncLoop {
     this.#options.verifier.keepOnly(undefined);
   }
 
-  /** Until the next turn: what is known of the gateway meanwhile is said at once. */
+  /** Until the next turn: what is known of the gateway meanwhile is said at once, and questions are answered. */
   async #rest(ms: number, signal: AbortSignal): Promise<void> {
     const until = performance.now() + ms;
+    const { inspections } = this.#options;
     const isOver = () => signal.aborted || this.#wake.signal.aborted;
     do {
-      await this.#pause(until - performance.now(), AbortSignal.any([signal, this.#looked.signal]));
+      const restMs = Math.min(until - performance.now(), inspections.dueMs);
+      await this.#pause(restMs, AbortSignal.any([signal, this.#looked.signal]));
       if (this.#looked.signal.aborted && !isOver()) await this.#sayLooks();
+      if (!isOver()) await inspections.run(AbortSignal.any([signal, this.#wake.signal]));
     } while (performance.now() < until && !isOver());
   }
 

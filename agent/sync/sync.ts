@@ -61,7 +61,8 @@ async function holdVolume({ profile }: Intent, { lock, manifestFile, baseline }:
   baseline.forget();
 }
 
-async function aimOf(intent: Intent, dependencies: SyncDependencies, signal: AbortSignal): Promise<SyncAim> {
+/** What a sync for the intent is to bring about, by the labels and the manifest as they are now. */
+export async function aimOf(intent: Intent, dependencies: SyncDependencies, signal: AbortSignal): Promise<SyncAim> {
   const { identity, labelsFile, manifestFile } = dependencies;
   const labels = await readLabels(labelsFile);
   const values = templateValues({ ...intent, vars: intent.profile.vars, identity, labels });

@@ -1,6 +1,8 @@
 import { approve } from './approve.ts';
 import type { Command } from './command.ts';
+import { diff } from './diff.ts';
 import { doctor } from './doctor.ts';
+import { drift } from './drift.ts';
 import { history } from './history.ts';
 import { migrate } from './migrate.ts';
 import { pause, resume } from './pause.ts';
@@ -15,6 +17,8 @@ import { ui } from './ui.ts';
 export const COMMANDS: readonly Command[] = [
   status,
   sync,
+  diff,
+  drift,
   trace,
   ui,
   doctor,

@@ -15,6 +15,11 @@ export interface Host {
   openBrowser?: ((address: string) => void) | undefined;
   /** Waits until the person ends a command that would go on for ever; without it such a command ends at once. */
   untilEnded?: () => Promise<void>;
+  /**
+   * Takes what has to be done if the program is interrupted, and gives what is to be called when that is over; left out
+   * where nobody can interrupt it.
+   */
+  onExit?: ((leave: () => Promise<void>) => () => void) | undefined;
   /** What `KUBECONFIG` says. */
   kubeconfigs?: string | undefined;
   /** Variables that may name proxies. */

@@ -6,6 +6,11 @@ export function plain(text: string): string {
   return text.replaceAll(/\s+/g, ' ').replaceAll(OBEYED, '\ufffd');
 }
 
+/** A line of a tenant's file with its spaces and tabs, that moves no cursor and paints nothing. */
+export function plainLine(line: string): string {
+  return line.replaceAll(OBEYED, (character) => (character === '\t' ? character : '\ufffd'));
+}
+
 /** Ranges of characters that take two columns (https://www.unicode.org/reports/tr11/), as far as they are in use. */
 const WIDE: readonly [first: number, last: number][] = [
   [0x1100, 0x115f],

@@ -32,8 +32,14 @@ export const ROLLOUT_ANNOTATIONS = {
 /** Annotation next to one of these: the user who set it, where a policy of the chart checks that. */
 export const setByAnnotation = (annotation: string): string => `${annotation}-by`;
 
+/** Annotation by which a person asks agents what differs on their gateways: a question as JSON. */
+export const INSPECT_ANNOTATION = 'sync.io/inspect';
+
 /** Version of the first agent that knows rollouts: earlier ones follow the newest commit, whatever the waves say. */
 export const AGENT_KNOWS_ROLLOUTS = '0.1.0';
+
+/** Version of the first agent that answers questions about its files. */
+export const AGENT_KNOWS_INSPECTION = '0.1.0';
 
 /** Label that the injector puts on a pod, and by which the controller finds it. */
 export const AGENT_LABEL = 'sync.io/agent';

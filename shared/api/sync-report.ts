@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { BOUNDS } from './bounds.ts';
 import { integer, text, timestamp } from './fields.ts';
 import { SYNC_STATUSES } from './gateway-sync-status.ts';
+import { INSPECTION } from './inspection.ts';
 import type { ObjectMeta } from './object-meta.ts';
 
 const count = (description: string) => integer(0, BOUNDS.count, description);
@@ -57,6 +58,17 @@ export const syncReportStatusSchema = v.pipe(
       ),
     ),
     message: v.optional(text('What is wrong and what to do.', BOUNDS.message)),
+    inspection: v.optional(
+      v.pipe(
+        v.object({
+          id: text('The question that it answers.', 64),
+          sealed: text('The answer, which only whoever asked can read.', INSPECTION.sealed),
+        }),
+        v.description(
+          'What kubectl gs diff or kubectl gs drift asked for with the annotation sync.io/inspect; it is gone when they have it, or soon after.',
+        ),
+      ),
+    ),
     agentVersion: v.optional(text('Version of the agent.', 64)),
   }),
   v.description('What the agent of the pod of the same name did last.'),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { createAnnotate } from '../../receiver/annotations/annotate.ts';
-import { REQUEST_ANNOTATIONS, ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
+import { INSPECT_ANNOTATION, REQUEST_ANNOTATIONS, ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
 import { ApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { corePath, gatewaySyncPath, groupPath } from '../../shared/io/kubernetes/resource-path.ts';
@@ -54,6 +54,7 @@ test('the receiver may set its own annotations and nothing else', async (t) => {
   for (const order of Object.values(ROLLOUT_ANNOTATIONS)) {
     await refused(annotate({ [order]: 'a'.repeat(40) }), /its own annotations and no other/);
   }
+  await refused(annotate({ [INSPECT_ANNOTATION]: '{}' }), /its own annotations and no other/);
   await refused(patch({ spec: { paused: true } }), /neither spec nor status/);
   for (const field of [{ labels: { a: 'c' } }, { finalizers: [] }, { labels: null }]) {
     await refused(patch({ metadata: field }), /neither labels nor finalizers nor ownerReferences/);

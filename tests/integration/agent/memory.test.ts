@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import { readEntryPoint } from '../../../scripts/images/read-entry-point.ts';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { sealedAbout } from '../../../shared/api/inspection.ts';
+import { INSPECT_ANNOTATION } from '../../../shared/api/names.ts';
+import { drawKeys } from '../../../shared/domain/sealed-box.ts';
+import { openAnswer } from '../../../shared/io/inspection-answer.ts';
+import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { makeCgroup } from '../../support/cgroup.ts';
 import { createGatewayPod } from './support/gateway-pod.ts';
 
@@ -50,4 +56,22 @@ test('too many files for the memory are an error that names the limit to set, wh
   const delivered = await readdir(path.join(pod.data, 'config'), { recursive: true, withFileTypes: true });
   assert.equal(delivered.filter((entry) => entry.isFile()).length, FILES);
   t.diagnostic(`${FILES} files in ${limit} MiB`);
+
+  // A question about as many files has to fit as well.
+  await repository.branch('other', commit);
+  const changed = files.map(([file = '']) => [file, `{"changed": ${'"x"'.padEnd(400)}}\n`]);
+  await repository.commit({ branch: 'other', files: Object.fromEntries(changed) });
+  for (const asked of [{ kind: 'diff', ref: 'other' }, { kind: 'drift' }]) {
+    const keys = drawKeys();
+    const id = randomUUID();
+    const expires = new Date(Date.now() + 120_000).toISOString();
+    const question = { ...asked, id, pods: ['gateway-0'], key: keys.publicKey, expires };
+    const annotations = { [INSPECT_ANNOTATION]: JSON.stringify(question) };
+    await pod.client.mergePatch(gatewaySyncPath(pod.namespace, 'gw'), { metadata: { annotations } });
+    const answered = await pod.untilReport('an answer', (report) => report.status?.inspection?.id === id);
+    const about = sealedAbout({ namespace: pod.namespace, crName: 'gw', pod: 'gateway-0', id });
+    const answer = await openAnswer(answered.status?.inspection?.sealed ?? '', { keys, about });
+    assert.equal(answer?.problem, undefined);
+    assert.equal((answer?.changes.length ?? 0) + (answer?.more ?? 0), asked.kind === 'diff' ? FILES : 0);
+  }
 });

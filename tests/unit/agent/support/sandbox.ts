@@ -5,13 +5,16 @@ import { pino } from 'pino';
 import * as v from 'valibot';
 import { agentConfigSchema } from '../../../../agent/config.ts';
 import type { Clone } from '../../../../agent/git/clone.ts';
+import { inspect, tidyAfterLook } from '../../../../agent/inspection/inspect.ts';
 import type { SyncOutcome } from '../../../../agent/report/news.ts';
 import { type Intent, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
+import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
 import { tidyLfs } from '../../../../agent/sync/provide-content.ts';
 import { sync } from '../../../../agent/sync/sync.ts';
 import type { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { wireSync } from '../../../../agent/wire-sync.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import type { Answer, Question } from '../../../../shared/api/inspection.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 import type { GuardedHttp } from '../../../../shared/io/http/guarded-http.ts';
@@ -47,6 +50,8 @@ export interface Sandbox {
   /** How often it fetched. */
   readonly fetches: number;
   sync(target: Target, signal?: AbortSignal): Promise<SyncOutcome>;
+  /** Looks at the files as somebody asks, by the spec of the target. */
+  inspect(asked: Pick<Question, 'kind' | 'ref' | 'commit'>, target: Target, signal?: AbortSignal): Promise<Answer>;
   /** What the agent does after the sync of another commit. */
   tidy(): Promise<void>;
   /** Tells the gateway of what it does not know yet. */
@@ -142,6 +147,12 @@ export async function createSandbox(
       return fetches;
     },
     sync: (target, signal = new AbortController().signal) => sync(intentOf(target), dependencies, signal),
+    inspect: async (asked, target, signal = new AbortController().signal) => {
+      const look = { resource: resourceOf(target), dependencies, signal };
+      const answer = await inspect({ ...asked, id: '', pods: [], key: '', expires: '' }, look);
+      await tidyAfterLook(look);
+      return answer;
+    },
     tidy: async () => {
       await dependencies.clone.tidy();
       await tidyLfs(dependencies);
@@ -190,6 +201,17 @@ function intentOf(target: Target): Intent {
     ...(revision && { revision }),
     ...(earlier && { earlier }),
   };
+}
+
+/** The resource that asks for a target. */
+function resourceOf(target: Target): WatchedResource {
+  const { repo, commit, ref, profile, verify, submodules, generation } = { ...intentOf(target), ref: target.ref };
+  const mode = verify === 'none' ? undefined : verify;
+  const git = { repo, ref: ref ?? 'main', submodules, ...(mode && { verify: { mode } }) };
+  const { name: _, ...fields } = profile;
+  const spec = { git, sync: { profiles: { default: fields } }, gateway: {}, paused: false };
+  const settled = { observedGeneration: generation, refResolved: { status: 'True', message: '' } };
+  return { generation, ...settled, spec: spec as unknown as WatchedResource['spec'], ref, commit, gateways: 1 };
 }
 
 async function readAll(root: string): Promise<Record<string, string>> {

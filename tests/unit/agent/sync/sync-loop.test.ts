@@ -14,7 +14,8 @@ import { Announcer } from '../../../../agent/report/announcer.ts';
 import type { SyncOutcome } from '../../../../agent/report/news.ts';
 import type { Finding } from '../../../../agent/report/reports.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
-import { SyncLoop, type SyncLoopOptions } from '../../../../agent/sync/sync-loop.ts';
+import { SyncLoop } from '../../../../agent/sync/sync-loop.ts';
+import type { SyncLoopOptions } from '../../../../agent/sync/sync-loop-options.ts';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import type { GatewaySyncSpec } from '../../../../shared/api/gateway-sync.ts';
@@ -58,6 +59,7 @@ async function loopOf(
   t: TestContext,
   sync: (loop: SyncLoop, ...given: Parameters<SyncLoopOptions['sync']>) => Promise<SyncOutcome>,
   report: (finding: Finding) => void,
+  inspections: SyncLoopOptions['inspections'] = { dueMs: Number.POSITIVE_INFINITY, run: async () => {} },
 ): Promise<SyncLoop> {
   const loop: SyncLoop = new SyncLoop({
     profileName: 'default',
@@ -71,6 +73,7 @@ async function loopOf(
     verifier: await verifierOf(t),
     tidy: async () => {},
     lastGood: async () => undefined,
+    inspections,
     announcer: new Announcer({ report: async (finding) => report(finding), metrics: new AgentMetrics('0.0.0'), log }),
     log,
   });
@@ -178,5 +181,43 @@ suite('a release that is taken back', () => {
     loop.onResource(rollingOut('RollingBack', { gateways: 100_000 }));
     await running;
     assert.deepEqual(commits, [FIRST, FIRST]);
+  });
+});
+
+suite('a question about the files', () => {
+  test('is looked into between syncs only, and a sync cuts the look off', async (t) => {
+    const stop = new AbortController();
+    const story: string[] = [];
+    let isDue = false;
+    const inspections = {
+      get dueMs() {
+        return isDue ? 0 : Number.POSITIVE_INFINITY;
+      },
+      run: async (signal: AbortSignal) => {
+        if (!isDue) return;
+        story.push('look');
+        if (story.filter((word) => word === 'look').length === 2) {
+          isDue = false;
+          stop.abort();
+          return;
+        }
+        loop.onResource({ ...resourceOf({ port: 1 }, 2, 2), commit: SECOND });
+        assert.ok(signal.aborted, 'it goes on');
+        story.push('cut off');
+      },
+    };
+    const sync = async () => {
+      story.push('sync begins');
+      isDue = true;
+      loop.onQuestion();
+      await setImmediate();
+      story.push('sync ends');
+      return synced;
+    };
+    const loop = await loopOf(t, sync, () => {}, inspections);
+    loop.onResource({ ...resourceOf({ port: 1 }, 1, 1), commit: FIRST });
+    await loop.run(AbortSignal.any([stop.signal, t.signal]));
+    const oneSync = ['sync begins', 'sync ends'];
+    assert.deepEqual(story, [...oneSync, 'look', 'cut off', ...oneSync, 'look']);
   });
 });

@@ -1,0 +1,85 @@
+import { INSPECTION, type InspectedChange, type LeftOut } from '../../shared/api/inspection.ts';
+import { type BlobReader, wholeOf } from '../git/blob-reader.ts';
+import { isLfsPointer } from '../lfs/lfs-pointer.ts';
+import { looksSecret, type Shown, shownText } from '../plan/shown-text.ts';
+import type { SyncDependencies } from '../sync/sync-aim.ts';
+import { readSmall } from '../volume/read-small.ts';
+
+/** Where content comes from: a blob in the repository, or a path of the data volume. */
+type Origin = { kind: 'blob'; blob: string } | { kind: 'disk'; path: string };
+
+/** A change, and where its content is; `leftOut` where it must not be shown. */
+export interface Candidate {
+  change: InspectedChange;
+  before: Origin | undefined;
+  after: Origin | undefined;
+  leftOut: LeftOut | undefined;
+}
+
+/** Adds their content to changes, as far as it may be shown, is on the disk and fits. */
+export async function addContents(
+  candidates: readonly Candidate[],
+  { clone, root }: Pick<SyncDependencies, 'clone' | 'root'>,
+  signal: AbortSignal,
+): Promise<InspectedChange[]> {
+  const shown = candidates.filter(({ leftOut, change }) => !leftOut && !isSecret(change)).slice(0, INSPECTION.files);
+  const blobs = shown.flatMap(({ before, after }) =>
+    [before, after].flatMap((origin) => (origin?.kind === 'blob' ? [origin.blob] : [])),
+  );
+  const sizes = await clone.aside.sizes(blobs);
+  const reader = clone.blobs();
+  const wanted = new Set(shown);
+  let left: number = INSPECTION.bytes;
+  try {
+    const changes: InspectedChange[] = [];
+    for (const candidate of candidates) {
+      signal.throwIfAborted();
+      const { change, leftOut } = candidate;
+      const why = leftOut ?? (isSecret(change) ? 'secret' : undefined) ?? (wanted.has(candidate) ? undefined : 'limit');
+      const filled = why ? { ...change, leftOut: why } : await fill(candidate, { root, sizes, reader });
+      const bytes = bytesOf(filled);
+      if (bytes > left) left = 0;
+      else left -= bytes;
+      changes.push(left > 0 || bytes === 0 ? filled : { ...change, leftOut: 'limit' });
+    }
+    return changes;
+  } finally {
+    await reader.close();
+  }
+}
+
+const isSecret = ({ path, source = '' }: InspectedChange): boolean => looksSecret(path) || looksSecret(source);
+
+const bytesOf = ({ before, after }: InspectedChange): number =>
+  Buffer.byteLength(before?.text ?? '') + Buffer.byteLength(after?.text ?? '');
+
+interface Sources {
+  root: SyncDependencies['root'];
+  sizes: ReadonlyMap<string, number>;
+  reader: BlobReader;
+}
+
+/** Both sides, or neither. */
+async function fill({ change, before, after }: Candidate, sources: Sources): Promise<InspectedChange> {
+  const one = before && (await read(before, sources));
+  const other = after && (await read(after, sources));
+  for (const side of [one, other]) if (side?.kind === 'leftOut') return { ...change, leftOut: side.why };
+  return {
+    ...change,
+    ...(one?.kind === 'text' && change.before && { before: { ...change.before, text: one.text } }),
+    ...(other?.kind === 'text' && change.after && { after: { ...change.after, text: other.text } }),
+  };
+}
+
+async function read(origin: Origin, { root, sizes, reader }: Sources): Promise<Shown> {
+  if (origin.kind === 'disk') {
+    const found = readSmall(root, origin.path, INSPECTION.fileBytes);
+    if (found.kind === 'content') return shownText(found.content);
+    return { kind: 'leftOut', why: found.kind === 'large' ? 'large' : 'noFile' };
+  }
+  const size = sizes.get(origin.blob);
+  if (size === undefined) return { kind: 'leftOut', why: 'notFetched' };
+  if (size > INSPECTION.fileBytes) return { kind: 'leftOut', why: 'large' };
+  const content = await wholeOf(await reader.open(origin.blob));
+  return isLfsPointer(content, content.length) ? { kind: 'leftOut', why: 'lfs' } : shownText(content);
+}

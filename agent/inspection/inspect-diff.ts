@@ -1,0 +1,109 @@
+import { type Answer, INSPECTION, type LeftOut, type Question } from '../../shared/api/inspection.ts';
+import { TerminalError } from '../../shared/errors.ts';
+import { ContentPreviews } from '../content/deliver-content.ts';
+import { withGitAccess } from '../git/git-access.ts';
+import type { Manifest } from '../plan/manifest.ts';
+import type { Change } from '../plan/plan-changes.ts';
+import type { DesiredFile, LiveEntry } from '../plan/plan-input.ts';
+import { intentOf } from '../resource/judge-resource.ts';
+import { viewProfile } from '../resource/revisions.ts';
+import type { WatchedResource } from '../resource/watch-resource.ts';
+import { planEverything } from '../sync/plan-sync.ts';
+import { verifyCommit } from '../sync/provide-content.ts';
+import { aimOf } from '../sync/sync.ts';
+import { type SyncAim, type SyncDependencies, syncProblems } from '../sync/sync-aim.ts';
+import { addContents, type Candidate } from './contents.ts';
+
+/** Where nothing is known of a repository, its ids are as long as these. */
+const USUAL_ID = '0'.repeat(40);
+
+/** Where and for how long to look. */
+export interface Look {
+  resource: WatchedResource;
+  dependencies: SyncDependencies;
+  signal: AbortSignal;
+}
+
+/** What a sync of a ref would change, by the spec as it is now. It fetches next to what is there, and keeps nothing. */
+export async function inspectDiff({ ref = '', commit: expected }: Question, look: Look): Promise<Answer> {
+  const { resource, dependencies, signal } = look;
+  const { clone, identity, manifestFile, log } = dependencies;
+  const { profile, names } = viewProfile(resource.spec.sync, identity.profile);
+  if (!profile) throw noProfile(identity.profile, names);
+  const { applied } = await manifestFile.read();
+  const like = resource.commit ?? applied?.commit ?? expected ?? USUAL_ID;
+  await clone.aside.open(like);
+  if (expected !== undefined) await clone.aside.open(expected);
+  const before = await clone.aside.before();
+  let commit: string | undefined;
+  try {
+    const wanted = intentOf(resource, { ...profile, dryRun: false }, { ref, commit: like });
+    const { mappings } = await aimOf(wanted, dependencies, signal);
+    const isWhole = mappings.some(({ source }) => source === '');
+    const from = { ...wanted, commit: expected, isWhole };
+    commit = await withGitAccess(wanted, dependencies.accessFiles, (access) =>
+      clone.aside.fetch(from, { access, signal }),
+    );
+    const aim = await aimOf({ ...wanted, commit }, dependencies, signal);
+    await verifyCommit(aim, dependencies);
+    return { ref, commit, ...(await changesOf(aim, dependencies)) };
+  } finally {
+    await clone.aside.drop(commit, before).catch((err) => log.warn({ err }, 'what came for a question not removed'));
+  }
+}
+
+const noProfile = (name: string, names: string[]) =>
+  new TerminalError(`the GatewaySync has no profile named ${name}, only ${names.sort().join(', ')}`, {
+    code: 'inspection.noProfile',
+    reason: 'ProfileInvalid',
+  });
+
+async function changesOf(aim: SyncAim, dependencies: SyncDependencies): Promise<Pick<Answer, 'changes' | 'more'>> {
+  // What a sync remembers of its own looks must not change by this one.
+  const result = await planEverything(aim, { ...dependencies, previews: new ContentPreviews() });
+  if (result.kind === 'refused') throw syncProblems(result.reason, result.problems);
+  const { changes: all } = result.plan;
+  const candidates = all.slice(0, INSPECTION.changes).map((change) => candidateOf(change, aim.manifest));
+  const changes = await addContents(candidates, dependencies, aim.signal);
+  return { changes, more: all.length - candidates.length };
+}
+
+function candidateOf(change: Change, { files }: Manifest): Candidate {
+  const { kind, path, reason } = change;
+  const file = 'file' in change ? change.file : undefined;
+  const record = files.get(path);
+  const source = file?.source ?? record?.source;
+  const was = 'was' in change ? change.was : undefined;
+  const before = was?.kind === 'file' ? { executable: was.executable } : undefined;
+  const leftOut = whyNot(change, { file, was, isOurs: record !== undefined && !record.found });
+  return {
+    change: {
+      ...{ path, kind, reason },
+      ...(source !== undefined && { source }),
+      ...(before && { before }),
+      ...(file && { after: { executable: file.executable } }),
+    },
+    before: before && { kind: 'disk', path },
+    after: file && { kind: 'blob', blob: file.blob },
+    leftOut: leftOut ?? (record && isRendered(record) ? 'template' : undefined),
+  };
+}
+
+interface Circumstances {
+  file: DesiredFile | undefined;
+  was: LiveEntry | undefined;
+  /** Whether the agent wrote what is there. */
+  isOurs: boolean;
+}
+
+/** Values of templates are never shown, nor what others put on the disk. */
+function whyNot({ kind, reason }: Change, { file, was, isOurs }: Circumstances): LeftOut | undefined {
+  if (file?.template) return 'template';
+  if (file?.patches) return 'patched';
+  if (kind === 'restore' || reason === 'TakenOver' || (was?.kind === 'file' && !isOurs)) return 'foreign';
+  return was && was.kind !== 'file' ? 'noFile' : undefined;
+}
+
+/** What is on the disk was made of a template, or of patches. */
+const isRendered = ({ inputs, patches }: { inputs?: unknown; patches?: unknown }): boolean =>
+  inputs !== undefined || patches !== undefined;

@@ -1,0 +1,99 @@
+import { type Answer, INSPECTION, type LeftOut } from '../../shared/api/inspection.ts';
+import { TerminalError } from '../../shared/errors.ts';
+import { withGitAccess } from '../git/git-access.ts';
+import { type DriftedFile, driftOf } from '../plan/drift-of.ts';
+import type { Applied } from '../plan/manifest.ts';
+import type { DesiredTree } from '../plan/plan-input.ts';
+import { scanTree } from '../volume/scan-tree.ts';
+import { addContents, type Candidate } from './contents.ts';
+import type { Look } from './inspect-diff.ts';
+
+const NOTHING: DesiredTree = { files: new Map(), folders: new Set(), kept: new Set() };
+
+/** What differs from what was delivered, with the content in git and on the disk. */
+export async function inspectDrift({ resource, dependencies, signal }: Look): Promise<Answer> {
+  const manifest = await dependencies.manifestFile.read();
+  const { applied } = manifest;
+  if (!applied) throw notComplete();
+  const algorithm = applied.commit.length === 64 ? 'sha256' : 'sha1';
+  const live = await scanTree(dependencies.root, { desired: NOTHING, manifest, algorithm, signal });
+  const all = driftOf(manifest, live);
+  const drifted = all.slice(0, INSPECTION.changes);
+  const { submodules = false } = resource.spec.git;
+  await dependencies.clone.aside.open(applied.commit);
+  await fetchMissing(drifted, applied, { resource, dependencies, signal });
+  const own = submodules ? await ownFiles(drifted, applied, { resource, dependencies, signal }) : undefined;
+  const candidates = drifted.map((file): Candidate => {
+    const isOwn = own === undefined || own.has(file.record.source);
+    return candidateOf(file, isOwn ? undefined : 'submodule');
+  });
+  return {
+    ref: applied.ref,
+    commit: applied.commit,
+    changes: await addContents(candidates, dependencies, signal),
+    more: all.length - drifted.length,
+  };
+}
+
+const notComplete = () =>
+  new TerminalError('no sync is complete on this gateway, so there is nothing to compare its files with', {
+    code: 'inspection.notComplete',
+    reason: 'NotComplete',
+  });
+
+function candidateOf({ record, reason, live }: DriftedFile, leftOut: LeftOut | undefined): Candidate {
+  const { path, source, blob, executable } = record;
+  const isFile = live?.kind === 'file';
+  return {
+    change: {
+      ...{ path, source, reason, kind: live ? 'modify' : 'delete' },
+      before: { executable },
+      ...(isFile && { after: { executable: live.executable } }),
+    },
+    before: { kind: 'blob', blob },
+    after: isFile ? { kind: 'disk', path } : undefined,
+    leftOut: whyNot(record) ?? (live && !isFile ? 'noFile' : leftOut),
+  };
+}
+
+/** What is made of templates and patches has no content in git; what the agent did not write is not its to show. */
+function whyNot({ inputs, patches, found }: DriftedFile['record']): LeftOut | undefined {
+  if (found) return 'foreign';
+  if (inputs) return 'template';
+  return patches === undefined ? undefined : 'patched';
+}
+
+/** A clone that was made again lacks what was delivered from an earlier one. Without the host, content is left out. */
+async function fetchMissing(
+  drifted: readonly DriftedFile[],
+  { ref, commit }: Applied,
+  { resource, dependencies, signal }: Look,
+): Promise<void> {
+  const { clone, accessFiles, log } = dependencies;
+  const small = drifted.filter(
+    ({ record }) => whyNot(record) === undefined && record.fingerprint.size <= INSPECTION.fileBytes,
+  );
+  const blobs = small.slice(0, INSPECTION.files).map(({ record }) => record.blob);
+  const sizes = await clone.aside.sizes(blobs);
+  const missing = [...new Set(blobs.filter((blob) => !sizes.has(blob)))];
+  if (missing.length === 0) return;
+  const { repo, auth } = resource.spec.git;
+  const ignoresHostKey = auth?.sshKey?.insecureIgnoreHostKey ?? false;
+  await withGitAccess({ repo, ignoresHostKey }, accessFiles, (access) =>
+    clone.aside.fetchBlobs({ repo, ref, commit }, missing, { access, signal }),
+  ).catch((error) => {
+    signal.throwIfAborted();
+    log.warn({ err: error }, 'content of files not fetched for a question');
+  });
+}
+
+/** The sources that are files of the repository itself. */
+async function ownFiles(
+  drifted: readonly DriftedFile[],
+  { commit }: Applied,
+  { dependencies: { clone }, signal }: Look,
+): Promise<ReadonlySet<string>> {
+  const sources = drifted.slice(0, INSPECTION.files).map(({ record }) => record.source);
+  const tree = sources.length > 0 ? await clone.tree(commit, sources, signal).catch(() => []) : [];
+  return new Set(tree.flatMap(({ kind, path }) => (kind === 'file' ? [path] : [])));
+}

@@ -1,0 +1,123 @@
+import { type Answer, INSPECTION, type Question, readQuestion, sealedAbout } from '../../shared/api/inspection.ts';
+import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
+import { timerMs } from '../../shared/domain/duration.ts';
+import { sealAnswer } from '../../shared/io/inspection-answer.ts';
+import type { Logger } from '../../shared/log.ts';
+import type { Identity } from '../plan/template-values.ts';
+import { describeFailure } from '../report/describe-failure.ts';
+import type { WatchedResource } from '../resource/watch-resource.ts';
+import type { Inspections } from '../sync/sync-loop-options.ts';
+
+export interface InspectorOptions {
+  identity: Identity;
+  /** Looks, and changes nothing. */
+  inspect: (question: Question, resource: WatchedResource, signal: AbortSignal) => Promise<Answer>;
+  /** Removes what a look leaves; the answer is on its way by then. */
+  tidy: (resource: WatchedResource) => Promise<void>;
+  /** Has the answer written to the report of the pod, or taken out of it. */
+  show: (inspection: SyncReportStatus['inspection']) => void;
+  /** Called when there is something to do. */
+  onDue: () => void;
+  log: Logger;
+}
+
+/** Between the beginnings of two looks: whoever may ask must not keep the gateway busy. */
+const APART_MS = 5_000;
+const LOOK_MS = 60_000;
+/** Whoever asks gives up sooner, and says so. */
+const PROBLEM_LENGTH = 2_000;
+
+/** Answers questions about the gateway's files, one at a time, and takes an answer back when nobody waits for it. */
+export class Inspector implements Inspections {
+  readonly #options: InspectorOptions;
+  #resource: WatchedResource | undefined;
+  #question: Question | undefined;
+  /** The last question that was answered, and the one whose answer is shown. */
+  #answered: string | undefined;
+  #shown: string | undefined;
+  #startedAt = Number.NEGATIVE_INFINITY;
+  #expiry: NodeJS.Timeout | undefined;
+
+  constructor(options: InspectorOptions) {
+    this.#options = options;
+  }
+
+  /** Takes note of the resource, and of what somebody asks by it. */
+  onResource(resource: WatchedResource | undefined): void {
+    this.#resource = resource;
+    const question = this.#forUs(readQuestion(resource?.inspect));
+    if (question?.id === this.#question?.id) return;
+    this.#question = question;
+    clearTimeout(this.#expiry);
+    if (this.#shown !== question?.id) this.#show(undefined);
+    if (!question) return;
+    const lifeMs = Math.min(Date.parse(question.expires) - Date.now(), INSPECTION.lifeMs);
+    this.#expiry = setTimeout(() => this.#end(question), timerMs(lifeMs)).unref();
+    this.#options.onDue();
+  }
+
+  get dueMs(): number {
+    if (!this.#question || this.#question.id === this.#answered) return Number.POSITIVE_INFINITY;
+    return Math.max(0, this.#startedAt + APART_MS - performance.now());
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const [question, resource] = [this.#question, this.#resource];
+    if (!question || this.dueMs > 0 || !resource) return;
+    this.#startedAt = performance.now();
+    const answer = await this.#answer(question, resource, signal);
+    if (answer) await this.#say(answer, question);
+    if (question.kind === 'drift' || signal.aborted) return;
+    await this.#options.tidy(resource).catch((err) => {
+      this.#options.log.warn({ err }, 'clone not tidied after a question');
+    });
+  }
+
+  async #say(answer: Answer, question: Question): Promise<void> {
+    if (this.#question !== question) return;
+    this.#answered = question.id;
+    try {
+      const { namespace, crName, podName: pod } = this.#options.identity;
+      const about = sealedAbout({ namespace, crName, pod, id: question.id });
+      const sealed = await sealAnswer(answer, { to: question.key, about });
+      if (this.#question === question) this.#show({ id: question.id, sealed });
+    } catch (err) {
+      this.#options.log.warn({ err, question: question.id }, 'answer not sealed'); // the key is none
+    }
+  }
+
+  /** Undefined where a sync goes first: then it is looked again. */
+  async #answer(question: Question, resource: WatchedResource, signal: AbortSignal): Promise<Answer | undefined> {
+    const { inspect, log } = this.#options;
+    const { id, kind, ref } = question;
+    const timeout = AbortSignal.timeout(LOOK_MS);
+    const none = { changes: [], more: 0 };
+    try {
+      const answer = await inspect(question, resource, AbortSignal.any([signal, timeout]));
+      log.info({ question: id, kind, ref, commit: answer.commit, changes: answer.changes.length }, 'question answered');
+      return answer;
+    } catch (err) {
+      if (signal.aborted) return undefined;
+      log.warn({ err, question: id, kind, ref }, 'question not answered');
+      if (timeout.aborted) return { problem: `the look at the files took longer than ${LOOK_MS / 1000} s`, ...none };
+      return { problem: describeFailure(err).message.slice(0, PROBLEM_LENGTH), ...none };
+    }
+  }
+
+  #forUs(question: Question | undefined): Question | undefined {
+    const isForUs = question?.pods.includes(this.#options.identity.podName);
+    return isForUs && Date.parse(question?.expires ?? '') > Date.now() ? question : undefined;
+  }
+
+  #end(question: Question): void {
+    if (this.#question !== question) return;
+    this.#question = undefined;
+    this.#show(undefined);
+  }
+
+  #show(inspection: SyncReportStatus['inspection']): void {
+    if (inspection?.id === this.#shown) return;
+    this.#shown = inspection?.id;
+    this.#options.show(inspection);
+  }
+}

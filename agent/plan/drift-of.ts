@@ -1,0 +1,30 @@
+import type { Manifest, OwnedFile } from './manifest.ts';
+import type { LiveEntry, LiveTree } from './plan-input.ts';
+
+/** A file that is not as it was delivered, and what is there instead. */
+export interface DriftedFile {
+  record: OwnedFile;
+  reason: 'Drifted' | 'Missing' | 'ModeChanged';
+  live: LiveEntry | undefined;
+}
+
+/**
+ * Everything that differs from what the manifest says was delivered, whatever the profile does about it. Files that a
+ * sync which was cut off was about to write are left out: the next one judges them.
+ */
+export function driftOf({ files, pending }: Manifest, live: LiveTree): DriftedFile[] {
+  const drifted: DriftedFile[] = [];
+  for (const record of files.values()) {
+    if (pending.has(record.path)) continue;
+    const entry = live.get(record.path);
+    const reason = reasonOf(record, entry);
+    if (reason) drifted.push({ record, reason, live: entry });
+  }
+  return drifted;
+}
+
+function reasonOf({ sha256, executable }: OwnedFile, live: LiveEntry | undefined): DriftedFile['reason'] | undefined {
+  if (!live) return 'Missing';
+  if (live.kind !== 'file' || live.sha256 !== sha256) return 'Drifted';
+  return live.executable === executable ? undefined : 'ModeChanged';
+}

@@ -1,0 +1,25 @@
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import type { DataRoot } from './data-root.ts';
+
+/** Neither follows a link nor waits for a pipe. */
+const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** What a look into a file found: nothing, something that is no file, more than was asked for, or its content. */
+export type SmallFile = { kind: 'absent' | 'noFile' | 'large' } | { kind: 'content'; content: Buffer };
+
+/** Reads a file of the data volume that has no more than so many bytes, through folders only. */
+export function readSmall(root: DataRoot, path: string, maxBytes: number): SmallFile {
+  const found = root.lookInside(path, (file): SmallFile => {
+    const descriptor = openSync(file, FLAGS);
+    try {
+      const stats = fstatSync(descriptor);
+      if (!stats.isFile()) return { kind: 'noFile' };
+      if (stats.size > maxBytes) return { kind: 'large' };
+      const content = Buffer.alloc(stats.size);
+      return { kind: 'content', content: content.subarray(0, readSync(descriptor, content)) };
+    } finally {
+      closeSync(descriptor);
+    }
+  });
+  return found ?? { kind: 'absent' };
+}

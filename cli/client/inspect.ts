@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Answer, INSPECTION, type Question, readQuestion, sealedAbout } from '../../shared/api/inspection.ts';
+import { FIELD_MANAGERS, INSPECT_ANNOTATION } from '../../shared/api/names.ts';
+import type { SyncReport } from '../../shared/api/sync-report.ts';
+import { drawKeys, type QuestionKeys } from '../../shared/domain/sealed-box.ts';
+import { openAnswer } from '../../shared/io/inspection-answer.ts';
+import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
+import { gatewaySyncPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
+import type { Access } from './connect.ts';
+import { attempt } from './explain.ts';
+import { isConflict, patchGatewaySync } from './patch.ts';
+import { readPatiently } from './patience.ts';
+import { Problem } from './problem.ts';
+import { getGatewaySync } from './read.ts';
+
+const LOOK_MS = 300;
+/** Agents look no longer than that for an answer that nobody waits for any more. */
+const SPARE_MS = 15_000;
+const JSON_PATCH = 'application/json-patch+json';
+
+/** What is asked, and of which pods: at most {@link INSPECTION.pods}. */
+export interface Asking extends Pick<Question, 'kind' | 'pods' | 'ref' | 'commit'> {
+  name: string;
+  timeoutMs: number;
+  /** Called where somebody else's question has to be waited for. */
+  onBusy: () => void;
+  /** Takes what has to be done before the program ends, and gives what is to be called when it was done. */
+  onExit: (leave: () => Promise<void>) => () => void;
+}
+
+/** What came of it: an answer, one that is not to be read, or none. */
+export type Answered = ReadonlyMap<string, Answer | 'unreadable'>;
+
+/** Asks the agents of pods by an annotation, and waits for their answers. The annotation goes in any case. Throws {@link Problem}. */
+export async function askAgents(access: Access, asking: Asking): Promise<Answered> {
+  const keys = drawKeys();
+  const deadline = performance.now() + asking.timeoutMs;
+  const { id, annotation } = await write(access, { asking, key: keys.publicKey, deadline });
+  const leave = () => withdraw(access, asking.name, annotation);
+  const left = asking.onExit(leave);
+  try {
+    return await readAnswers(access, { asking, keys, id, deadline });
+  } finally {
+    await leave();
+    left();
+  }
+}
+
+interface Writing {
+  asking: Asking;
+  key: string;
+  deadline: number;
+}
+
+/** Waits until nobody else's question is there: an answer is for one person. */
+async function write(access: Access, { asking, key, deadline }: Writing): Promise<{ id: string; annotation: string }> {
+  const { name, kind, pods, ref, commit, timeoutMs, onBusy } = asking;
+  for (let isFirst = true; ; isFirst = false) {
+    const { metadata } = await getGatewaySync(access, name);
+    const other = readQuestion(metadata.annotations?.[INSPECT_ANNOTATION]);
+    if (other && Date.parse(other.expires) > access.serverTime()) {
+      if (isFirst) onBusy();
+      if (performance.now() > deadline)
+        throw new Problem(`somebody else asks about the files of ${name}, until ${other.expires}: try again then`);
+      await sleep(LOOK_MS);
+      continue;
+    }
+    const id = randomUUID();
+    const expires = new Date(access.serverTime() + Math.min(timeoutMs + SPARE_MS, INSPECTION.lifeMs)).toISOString();
+    const question: Question = { id, kind, pods, ...(ref && { ref }), ...(commit && { commit }), key, expires };
+    const annotation = JSON.stringify(question);
+    const { resourceVersion } = metadata;
+    try {
+      await patchGatewaySync(access, { name, resourceVersion }, { annotations: { [INSPECT_ANNOTATION]: annotation } });
+      return { id, annotation };
+    } catch (error) {
+      if (!isConflict(error) || performance.now() > deadline) throw error;
+    }
+  }
+}
+
+/** Takes the question back, unless another one is there by now. What cannot be taken back expires. */
+async function withdraw({ client, namespace }: Access, name: string, annotation: string): Promise<void> {
+  const path = `/metadata/annotations/${INSPECT_ANNOTATION.replace('/', '~1')}`;
+  const body = [
+    { op: 'test', path, value: annotation },
+    { op: 'remove', path },
+  ];
+  const query = { fieldManager: FIELD_MANAGERS.cli };
+  const request = { method: 'PATCH' as const, path: gatewaySyncPath(namespace, name), query, body };
+  await client.send({ ...request, contentType: JSON_PATCH }).catch(() => {});
+}
+
+interface Reading {
+  asking: Asking;
+  keys: QuestionKeys;
+  id: string;
+  deadline: number;
+}
+
+async function readAnswers(access: Access, { asking, keys, id, deadline }: Reading): Promise<Answered> {
+  const { name, pods } = asking;
+  const { namespace } = access;
+  const answers = new Map<string, Answer | 'unreadable'>();
+  for (;;) {
+    for (const pod of pods.filter((each) => !answers.has(each))) {
+      const report = await readPatiently(deadline, () => readReport(access, pod));
+      const inspection = report?.status?.inspection;
+      if (inspection?.id !== id) continue;
+      const about = sealedAbout({ namespace, crName: name, pod, id });
+      answers.set(pod, (await openAnswer(inspection.sealed, { keys, about })) ?? 'unreadable');
+    }
+    if (answers.size === pods.length || performance.now() > deadline) return answers;
+    await sleep(LOOK_MS);
+  }
+}
+
+function readReport(access: Access, pod: string): Promise<SyncReport | undefined> {
+  const { client, namespace } = access;
+  return attempt(access, { doing: `read SyncReports in the namespace ${namespace}`, namespace }, async () => {
+    try {
+      return await client.get<SyncReport>(syncReportPath(namespace, pod));
+    } catch (error) {
+      if (isApiError(error, 404)) return undefined;
+      throw error;
+    }
+  });
+}

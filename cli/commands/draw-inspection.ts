@@ -1,0 +1,89 @@
+import { shortCommit } from '../fleet/gateway.ts';
+import type { AnswerView, ChangeView, InspectionView } from '../fleet/inspection.ts';
+import type { Host } from '../terminal/host.ts';
+import { type Colour, type Ink, inkFor } from '../terminal/ink.ts';
+import { drawTable } from '../terminal/table.ts';
+import { plain, plainLine } from '../terminal/text.ts';
+
+const MARKS: Record<ChangeView['kind'], { glyph: string; colour: Colour }> = {
+  add: { glyph: '+', colour: 'green' },
+  modify: { glyph: '~', colour: 'yellow' },
+  delete: { glyph: '-', colour: 'red' },
+  restore: { glyph: '<', colour: 'cyan' },
+};
+
+/** Gateways that are named in one line. */
+const NAMED = 5;
+
+/** Draws answers: what is the same on several gateways only once. */
+export function drawInspection({ kind, answers }: InspectionView, host: Host): string[] {
+  const groups = new Map<string, AnswerView[]>();
+  for (const answer of answers) {
+    const { gateway: _, pod: __, ...said } = answer;
+    const key = JSON.stringify(said);
+    groups.set(key, [...(groups.get(key) ?? []), answer]);
+  }
+  return [...groups.values()].flatMap((group, index) => [...(index > 0 ? [''] : []), ...drawGroup(kind, group, host)]);
+}
+
+function drawGroup(kind: InspectionView['kind'], group: readonly AnswerView[], host: Host): string[] {
+  const [first] = group;
+  if (!first) return [];
+  const ink = inkFor(host.hasColours);
+  const { changes, more, problem } = first;
+  const lead = ink(problem ? 'red' : 'bold', plain(`${namesOf(group)}: ${says(kind, first)}`));
+  if (changes.length === 0) return [lead];
+  const rows = changes.map(({ kind: what, path, source, reason, leftOut }) => [
+    { text: MARKS[what].glyph, colour: MARKS[what].colour },
+    path,
+    source === path ? '' : source,
+    reason,
+    leftOut && { text: leftOut, colour: 'dim' as const },
+  ]);
+  const columns = [
+    { title: '' },
+    { title: 'FILE' },
+    { title: 'IN GIT', dropped: 2 },
+    { title: 'WHY', dropped: 1 },
+    { title: 'NO CONTENT', wraps: true },
+  ];
+  return [
+    lead,
+    '',
+    ...drawTable(columns, rows, { columns: host.columns, ink }),
+    ...(more > 0 ? [ink('dim', `and ${more} more`)] : []),
+    ...changes.flatMap(({ diff }) => (diff ? ['', ...drawDiff(diff, ink)] : [])),
+  ];
+}
+
+function namesOf(group: readonly AnswerView[]): string {
+  const names = group.map(({ gateway, pod }) => (gateway === pod ? gateway : `${gateway} (${pod})`));
+  const hidden = names.length - NAMED;
+  return `${names.slice(0, NAMED).join(', ')}${hidden > 0 ? ` and ${hidden} more` : ''}`;
+}
+
+function says(kind: InspectionView['kind'], { ref, commit, problem, changes, more }: AnswerView): string {
+  if (problem) return problem;
+  const count = changes.length + more;
+  const files = count === 1 ? '1 file' : `${count} files`;
+  const what = `${ref ?? 'it'}${commit ? ` (${shortCommit(commit)})` : ''}`;
+  if (kind === 'diff') return count === 0 ? `${what} would change nothing` : `${what} would change ${files}`;
+  return count === 0 ? `all files are as ${what} has them` : `${files} not as ${what} has them`;
+}
+
+const LINE_COLOURS: Record<string, Colour> = { '+': 'green', '-': 'red', '@': 'cyan' };
+
+/** Draws a diff in the colours of git, with nothing in it that a terminal would obey. */
+export function drawDiff(diff: string, ink: Ink): string[] {
+  const lines: string[] = [];
+  let isHeader = true;
+  for (const line of diff.replace(/\n$/, '').split('\n')) {
+    // No line of content begins like these.
+    if (line.startsWith('diff --git ')) isHeader = true;
+    if (line.startsWith('@@ ')) isHeader = false;
+    const colour = isHeader ? 'bold' : LINE_COLOURS[line[0] ?? ''];
+    const text = plainLine(line);
+    lines.push(colour && text ? ink(colour, text) : text);
+  }
+  return lines;
+}

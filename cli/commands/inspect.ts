@@ -1,0 +1,130 @@
+import type { ArgsDef } from 'citty';
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import { type Answer, INSPECTION } from '../../shared/api/inspection.ts';
+import { parseDuration } from '../../shared/domain/duration.ts';
+import { type Access, type AccessOptions, connect } from '../client/connect.ts';
+import { askAgents } from '../client/inspect.ts';
+import { EXIT, Problem } from '../client/problem.ts';
+import { getGatewaySync, readDetails } from '../client/read.ts';
+import {
+  type Askable,
+  answerView,
+  askableGateways,
+  type Chosen,
+  chooseGateways,
+  type InspectionView,
+} from '../fleet/inspection.ts';
+import type { Host } from '../terminal/host.ts';
+import { accessArgs } from './command.ts';
+import { say } from './confirm.ts';
+
+/** Options of commands that ask agents about their files. */
+export const inspectArgs = {
+  gateway: { type: 'string', valueHint: 'G', description: 'A gateway, by its name or that of its pod.' },
+  all: {
+    type: 'boolean',
+    description: `All gateways. Left out, of more than ${INSPECTION.pods} one of each profile in each wave is asked.`,
+  },
+  timeout: { type: 'string', valueHint: 'TIME', default: '1m', description: 'To wait for answers. Left out: 1m.' },
+  ...accessArgs,
+} as const satisfies ArgsDef;
+
+interface InspectArgs extends AccessOptions {
+  name: string;
+  gateway?: string | undefined;
+  all?: boolean | undefined;
+  timeout: string;
+}
+
+/** What is asked about a resource. */
+type Asked = { kind: 'drift' } | { kind: 'diff'; ref: string; commit?: string | undefined };
+
+/** What came of a question, for people and, with all content, for patches. */
+export interface Inspected {
+  view: InspectionView;
+  answers: { name: string; answer: Answer }[];
+}
+
+const LONGEST_MS = 240_000;
+
+/** Asks the agents of gateways, batch by batch. Throws `Problem`. */
+export async function inspect(
+  args: InspectArgs,
+  { host, ask }: { host: Host; ask: (gatewaySync: GatewaySync) => Asked },
+): Promise<Inspected> {
+  const timeoutMs = parseDuration(args.timeout);
+  if (timeoutMs === undefined || timeoutMs > LONGEST_MS)
+    throw new Problem('--timeout is a duration such as 30s, and 4m at most', EXIT.usage);
+  const access = connect(args, host);
+  try {
+    const gatewaySync = await getGatewaySync(access, args.name);
+    const asked = ask(gatewaySync);
+    const details = await readDetails(access, access.namespace);
+    if (!details.reports)
+      throw new Problem(
+        `you may not list SyncReports in the namespace ${access.namespace}: ask for the role view there`,
+        EXIT.unavailable,
+      );
+    const all = askableGateways(gatewaySync, details);
+    const chosen = chooseGateways(all, { gateway: args.gateway, isAll: args.all ?? false });
+    check(chosen, { args, all, host });
+    const found = await askInBatches(access, { name: args.name, asked, gateways: chosen.gateways, timeoutMs, host });
+    const { namespace, name } = gatewaySync.metadata;
+    const { kind } = asked;
+    const view = { namespace, name, kind, ...(kind === 'diff' && { ref: asked.ref }), total: all.length };
+    return { view: { ...view, ...found.parts }, answers: found.answers };
+  } finally {
+    access.client.close();
+  }
+}
+
+function check(
+  { gateways, isSample }: Chosen,
+  { args, all, host }: { args: InspectArgs; all: readonly Askable[]; host: Host },
+): void {
+  if (all.length === 0) throw new Problem(`${args.name} has no gateways: no pod is annotated for it`);
+  if (gateways.length === 0)
+    throw new Problem(`${args.name} has no gateway ${args.gateway}: kubectl gs status ${args.name} lists them`);
+  if (isSample)
+    say(
+      `asking ${gateways.length} of ${all.length} gateways, one of each profile in each wave: --gateway asks another, --all asks all`,
+      host,
+    );
+}
+
+interface Batches {
+  name: string;
+  asked: Asked;
+  gateways: readonly Askable[];
+  timeoutMs: number;
+  host: Host;
+}
+
+/** Answers may be large: only so many at once are on the API server. */
+async function askInBatches(access: Access, { name, asked, gateways, timeoutMs, host }: Batches) {
+  const parts: Pick<InspectionView, 'answers' | 'silent'> = { answers: [], silent: [] };
+  const answers: Inspected['answers'] = [];
+  const able = gateways.filter(({ unable }) => !unable);
+  const onBusy = () => say('somebody else asks at the moment: waiting for their answers', host);
+  for (let start = 0; start < able.length; start += INSPECTION.pods) {
+    const batch = able.slice(start, start + INSPECTION.pods);
+    const pods = batch.map(({ pod }) => pod);
+    const onExit = host.onExit ?? (() => () => {});
+    const answered = await askAgents(access, { ...asked, name, pods, timeoutMs, onBusy, onExit });
+    for (const gateway of batch) {
+      const answer = answered.get(gateway.pod);
+      if (answer && answer !== 'unreadable') {
+        parts.answers.push(answerView(gateway, answer));
+        answers.push({ name: gateway.name, answer });
+      } else parts.silent.push({ gateway: gateway.name, pod: gateway.pod, why: whySilent(gateway, answer) });
+    }
+  }
+  for (const { name: gateway, pod, unable } of gateways) if (unable) parts.silent.push({ gateway, pod, why: unable });
+  return { parts, answers };
+}
+
+function whySilent({ status, waitsFor }: Askable, answer: 'unreadable' | undefined): string {
+  if (answer) return 'its answer cannot be read: are kubectl gs and the agent of one version?';
+  const busy = 'no answer in time: its agent may be busy with a sync, or be stopped, or its clock may be wrong';
+  return `${busy} (${status}${waitsFor ? `: ${waitsFor}` : ''})`;
+}

@@ -1,0 +1,203 @@
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import { type Answer, INSPECTION, type InspectedChange, type LeftOut } from '../../shared/api/inspection.ts';
+import { AGENT_KNOWS_INSPECTION } from '../../shared/api/names.ts';
+import { isFilePath } from '../../shared/domain/relative-path.ts';
+import { isAtLeast } from '../../shared/domain/version.ts';
+import { type Beyond, resourceView } from './fleet.ts';
+import type { GatewayView } from './gateway.ts';
+import { type FileChange, unifiedDiff } from './unified-diff.ts';
+
+/** A gateway that can be asked, or why it cannot. */
+export interface Askable extends Pick<GatewayView, 'name' | 'pod' | 'profile' | 'wave' | 'waitsFor'> {
+  status: string;
+  /** Why its agent cannot answer. */
+  unable?: string;
+}
+
+/** All gateways of a resource as far as they are known: those that the status names, and those that report. */
+export function askableGateways(gatewaySync: GatewaySync, beyond: Beyond): Askable[] {
+  const { name, namespace } = gatewaySync.metadata;
+  const reports = (beyond.reports ?? []).filter(
+    ({ metadata, status }) => metadata.namespace === namespace && status?.crName === name,
+  );
+  const reportOf = new Map(reports.map(({ metadata, status }) => [metadata.name, status]));
+  const named = resourceView(gatewaySync, beyond).gateways;
+  const isNamed = new Set(named.map(({ pod }) => pod));
+  const pods = beyond.pods && new Set(beyond.pods.map(({ metadata }) => metadata.name));
+  const others = reports.flatMap(({ metadata, status }): Askable[] =>
+    isNamed.has(metadata.name) || pods?.has(metadata.name) === false
+      ? []
+      : [
+          {
+            ...{ name: status?.gateway ?? metadata.name, pod: metadata.name, status: status?.state ?? 'Pending' },
+            ...(status?.profile && { profile: status.profile }),
+          },
+        ],
+  );
+  return [...named, ...others].map((gateway) => {
+    const unable = whyUnable(reportOf.get(gateway.pod), gateway);
+    return unable ? { ...gateway, unable } : gateway;
+  });
+}
+
+function whyUnable(
+  report: { agentVersion?: string | undefined } | undefined,
+  { status, waitsFor }: Askable,
+): string | undefined {
+  if (status === 'MissingSidecar') return 'it has no sidecar: recreate the pod';
+  if (!report) return waitsFor ?? 'its agent has not reported yet';
+  if (isAtLeast(report.agentVersion, AGENT_KNOWS_INSPECTION)) return undefined;
+  return `its agent is of version ${report.agentVersion ?? 'unknown'}, which cannot be asked: recreate the pod`;
+}
+
+/** Who is asked, and whether others are not. */
+export interface Chosen {
+  gateways: Askable[];
+  isSample: boolean;
+}
+
+/** Those that were named, or all, or, of many, one of each profile in each wave: those first that can answer. */
+export function chooseGateways(
+  all: readonly Askable[],
+  { gateway, isAll }: { gateway: string | undefined; isAll: boolean },
+): Chosen {
+  if (gateway !== undefined)
+    return { gateways: all.filter(({ name, pod }) => name === gateway || pod === gateway), isSample: false };
+  if (isAll || all.length <= INSPECTION.pods) return { gateways: [...all], isSample: false };
+  const sample = new Map<string, Askable>();
+  const able = [...all.filter(({ unable }) => !unable), ...all.filter(({ unable }) => unable)];
+  for (const each of able) {
+    const kind = JSON.stringify([each.profile, each.wave]);
+    if (!sample.has(kind)) sample.set(kind, each);
+  }
+  return { gateways: [...sample.values()].slice(0, INSPECTION.pods), isSample: true };
+}
+
+/** What came back from those who were asked. Plain data: it is what `--output json` prints. */
+export interface InspectionView {
+  namespace: string;
+  name: string;
+  kind: 'diff' | 'drift';
+  /** What a diff is of; the commit is each gateway's to find out. */
+  ref?: string;
+  /** How many gateways there are. */
+  total: number;
+  answers: AnswerView[];
+  silent: { gateway: string; pod: string; why: string }[];
+}
+
+export interface AnswerView {
+  gateway: string;
+  pod: string;
+  ref?: string;
+  commit?: string;
+  problem?: string;
+  changes: ChangeView[];
+  /** How many more there are. */
+  more: number;
+}
+
+export interface ChangeView extends Pick<InspectedChange, 'path' | 'source' | 'kind' | 'reason'> {
+  /** In the format of git, by the paths of the gateway. */
+  diff?: string;
+  /** Why there is none. */
+  leftOut?: string;
+}
+
+const WORDS: Record<LeftOut, string> = {
+  binary: 'binary',
+  foreign: 'not written by the agent',
+  large: `larger than ${INSPECTION.fileBytes / 1024} KiB`,
+  lfs: 'in Git LFS',
+  limit: 'left out, since the answer is full',
+  noFile: 'no regular file',
+  notFetched: `larger than ${INSPECTION.fileBytes / 1024} KiB, or not fetched`,
+  patched: 'made by patches',
+  secret: 'looks like a secret',
+  submodule: 'in a submodule',
+  template: 'made of a template',
+};
+
+/** What a person sees of an answer. */
+export function answerView({ name, pod }: Pick<Askable, 'name' | 'pod'>, answer: Answer): AnswerView {
+  const { ref, commit, problem, changes, more } = answer;
+  return {
+    ...{ gateway: name, pod, ...(ref && { ref }), ...(commit && { commit }), ...(problem && { problem }) },
+    changes: changes.map((change) => changeView(change, algorithmOf(commit))),
+    more,
+  };
+}
+
+function changeView(change: InspectedChange, algorithm: 'sha1' | 'sha256'): ChangeView {
+  const { path, source, kind, reason, leftOut } = change;
+  const file = fileChangeOf(change, path);
+  const diff = file && unifiedDiff(file, algorithm);
+  return {
+    ...{ path, ...(source !== undefined && { source }), kind, reason },
+    ...(diff && { diff }),
+    ...(leftOut && { leftOut: WORDS[leftOut] }),
+  };
+}
+
+const algorithmOf = (commit: string | undefined): 'sha1' | 'sha256' => (commit?.length === 64 ? 'sha256' : 'sha1');
+
+/** Both sides of a change under a path; undefined where the content of one is not known. */
+function fileChangeOf({ before, after, leftOut, kind }: InspectedChange, path: string): FileChange | undefined {
+  const isKnown = [before, after].every((side) => !side || side.text !== undefined);
+  if (leftOut || !isKnown || (kind !== 'add' && !before) || (kind !== 'delete' && !after)) return undefined;
+  const version = (side: typeof before) => side && { text: side.text ?? '', executable: side.executable };
+  return { path, before: version(before), after: version(after) };
+}
+
+/** A patch for the repository, and the files that are not in it, with the reason. */
+export interface RepositoryPatch {
+  text: string;
+  refused: { path: string; why: string }[];
+}
+
+/**
+ * What makes the repository hold what gateways hold: by the paths of the repository, for `git apply`. A file is in it if
+ * its content is known, and all gateways on which it differs agree. Missing files are deleted only if that is wanted.
+ */
+export function repositoryPatch(
+  answers: readonly { name: string; answer: Answer }[],
+  { withDeleted }: { withDeleted: boolean },
+): RepositoryPatch {
+  const found = new Map<string, Found>();
+  const refused: RepositoryPatch['refused'] = [];
+  for (const { name, answer } of answers) {
+    for (const change of answer.changes) {
+      const why = whyRefused(change, withDeleted);
+      const path = change.source ?? change.path;
+      const file = why ? undefined : fileChangeOf(change, path);
+      if (!file) refused.push({ path, why: `${why ?? WORDS.limit} (${name})` });
+      else addTo(found, { path, name, text: unifiedDiff(file, algorithmOf(answer.commit)) });
+    }
+  }
+  const agreed = [...found].filter(([, { others }]) => others.length === 0);
+  for (const [path, { name, others }] of found) {
+    if (others.length === 0) continue;
+    const why = `it differs in another way on ${others.join(', ')} than on ${name}: choose one with --gateway`;
+    refused.push({ path, why });
+  }
+  return { text: agreed.map(([, { text }]) => text).join(''), refused };
+}
+
+interface Found {
+  name: string;
+  text: string;
+  /** Gateways on which it differs in another way. */
+  others: string[];
+}
+
+function addTo(found: Map<string, Found>, { path, name, text }: { path: string; name: string; text: string }): void {
+  const first = found.get(path);
+  if (!first) found.set(path, { name, text, others: [] });
+  else if (first.text !== text) first.others.push(name);
+}
+
+function whyRefused({ kind, leftOut, path, source = path }: InspectedChange, withDeleted: boolean): string | undefined {
+  if (leftOut) return WORDS[leftOut];
+  if (!isFilePath(source)) return 'no path of a repository';
+  return kind === 'delete' && !withDeleted ? 'missing on the gateway: --with-deleted deletes it' : undefined;
+}

@@ -1,0 +1,59 @@
+import { promisify } from 'node:util';
+import { deflateRaw, inflateRaw } from 'node:zlib';
+import { type Answer, answerSchema, INSPECTION } from '../api/inspection.ts';
+import { readJson } from '../domain/read-json.ts';
+import { open, type QuestionKeys, seal } from '../domain/sealed-box.ts';
+
+const compress = promisify(deflateRaw);
+const decompress = promisify(inflateRaw);
+
+/** More than all that an answer may hold, as JSON. */
+const MAX_JSON_BYTES = 32 * 1024 * 1024;
+const JSON_BOUNDS = { depth: 8, parts: 200_000 };
+
+/**
+ * Compresses and seals an answer. What does not fit is left out: content of the last files first, then the last files.
+ * Throws for what is no public key.
+ */
+export async function sealAnswer(answer: Answer, box: { to: string; about: string }): Promise<string> {
+  for (let fitting = answer; ; fitting = withLess(fitting)) {
+    const sealed = seal(await compress(JSON.stringify(fitting)), box);
+    if (sealed.length <= INSPECTION.sealed) return sealed;
+  }
+}
+
+/** Without the content of half of the files that have some, else without half of the files. */
+function withLess({ changes, more, ...rest }: Answer): Answer {
+  const shown = changes.filter(hasText);
+  if (shown.length === 0) {
+    const half = Math.floor(changes.length / 2);
+    return { ...rest, changes: changes.slice(0, half), more: more + changes.length - half };
+  }
+  const kept = new Set(shown.slice(0, Math.floor(shown.length / 2)));
+  const less = changes.map((change) => (hasText(change) && !kept.has(change) ? withoutText(change) : change));
+  return { ...rest, changes: less, more };
+}
+
+type Change = Answer['changes'][number];
+
+const hasText = ({ before, after }: Change): boolean => before?.text !== undefined || after?.text !== undefined;
+
+function withoutText({ before, after, ...change }: Change): Change {
+  return {
+    ...change,
+    ...(before && { before: { executable: before.executable } }),
+    ...(after && { after: { executable: after.executable } }),
+    leftOut: 'limit',
+  };
+}
+
+/** Opens an answer; undefined where it is not for these keys, about something else, or no answer. */
+export async function openAnswer(
+  sealed: string,
+  box: { keys: QuestionKeys; about: string },
+): Promise<Answer | undefined> {
+  const compressed = open(sealed, box);
+  if (!compressed) return undefined;
+  const json = await decompress(compressed, { maxOutputLength: MAX_JSON_BYTES }).catch(() => undefined);
+  return json && readJson(answerSchema, json, JSON_BOUNDS);
+}

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import { INSPECTION, readQuestion } from '../../../shared/api/inspection.ts';
+import { INSPECT_ANNOTATION } from '../../../shared/api/names.ts';
+import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { apply, callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
+import { injectedPod, report } from '../../support/gateway-pods.ts';
+import { applyGatewaySync } from '../../support/gateway-syncs.ts';
+import { runCli } from '../../support/run-cli.ts';
+import { arrange } from './inspected-gateway.ts';
+
+let server: GitServer;
+before(async () => {
+  server = await startGitServer();
+});
+after(() => server.stop());
+
+test('people who ask at once, of one resource or in two namespaces, get what they asked for', async (t) => {
+  const [one, other] = await Promise.all([arrange(t, server, 'one'), arrange(t, server, 'other')]);
+  await Promise.all([one.write('etc/a.txt', 'of the one\n'), other.write('etc/a.txt', 'of the other\n')]);
+  const [first, second, third] = await Promise.all([
+    one.gs('drift', 'gw', '--timeout', '2m'),
+    one.gs('drift', 'gw', '--timeout', '2m'),
+    other.gs('drift', 'gw'),
+  ]);
+  for (const { output, notes } of [first, second]) {
+    assert.match(output, /\n\+of the one\n/, notes);
+    assert.doesNotMatch(output, /of the other/);
+  }
+  assert.match(third.output, /\n\+of the other\n/, third.notes);
+  assert.doesNotMatch(third.output, /of the one/);
+});
+
+test('of many gateways a sample is asked, and all of them only bit by bit', async (t) => {
+  const namespace = await createNamespace(t);
+  await applyGatewaySync({ namespace, name: 'fleet' }, { repo: 'https://git.example/x' });
+  const names = Array.from({ length: INSPECTION.pods + 5 }, (_, index) => `till-${index}`);
+  await Promise.all(
+    names.map(async (name) => {
+      await apply(injectedPod(namespace, name, 'fleet'));
+      await report({ namespace, name }, { gateway: name, crName: 'fleet', profile: 'till', agentVersion: '0.1.0' });
+    }),
+  );
+  const { kubeconfig } = await connectCluster();
+  const gs = (...line: string[]) =>
+    runCli(['drift', 'fleet', '--timeout', '1s', '-n', namespace, '--kubeconfig', kubeconfig, ...line]);
+
+  const sample = await gs();
+  assert.equal(sample.status, 1);
+  assert.match(sample.notes, /^asking 1 of 25 gateways, one of each profile in each wave: --gateway asks another/);
+  assert.match(sample.notes, /\ntill-0: no answer in time: .* \(Synced\)\n$/);
+
+  const questions = new Map<string, readonly string[]>();
+  const done = gs('--all').finally(() => questions.set('end', []));
+  while (!questions.has('end')) {
+    const { metadata } = await callApi<GatewaySync>({ path: gatewaySyncPath(namespace, 'fleet') });
+    const question = readQuestion(metadata.annotations?.[INSPECT_ANNOTATION]);
+    if (question) questions.set(question.id, question.pods);
+  }
+  const { notes } = await done;
+  const asked = [...questions.values()];
+  assert.ok(asked.every(({ length }) => length <= INSPECTION.pods));
+  assert.deepEqual(asked.flat().sort(), [...names].sort());
+  for (const name of names) assert.ok(notes.includes(`\n${name}: no answer`) || notes.startsWith(`${name}: `), name);
+});

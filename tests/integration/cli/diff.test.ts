@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFile, rename } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { promisify } from 'node:util';
+import type { InspectionView } from '../../../cli/fleet/inspection.ts';
+import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { ALL, NOBODY } from '../../../shared/domain/waves.ts';
+import { connectCluster } from '../../support/cluster.ts';
+import { runCli } from '../../support/run-cli.ts';
+import { createGatewayPod } from '../agent/support/gateway-pod.ts';
+import { playRollout } from '../agent/support/play-rollout.ts';
+import { applyPatch, arrange, label, spec } from './inspected-gateway.ts';
+
+const run = promisify(execFile);
+
+let server: GitServer;
+before(async () => {
+  server = await startGitServer();
+});
+after(() => server.stop());
+
+suite('kubectl gs diff', () => {
+  test('shows what a branch would change, and changes nothing', async (t) => {
+    const { gs, repository, commit, pod, write } = await arrange(t, server, 'diff');
+    await write('etc/own.txt', 'of the gateway');
+    await repository.branch('other', commit);
+    const other = await repository.commit({
+      branch: 'other',
+      files: {
+        'config/a.txt': 'one\n2\nthree\n',
+        'config/new.txt': 'new\n',
+        'config/own.txt': 'of the branch',
+        'config/gone.txt': null,
+        'config/server.key': 'another-secret',
+        'rendered/name.txt': 'You are {{ .GatewayName }}, {{ .Vars.colour }}\n',
+      },
+    });
+    const [files, report] = [await pod.files(), await pod.report()];
+    const { status, output, notes } = await gs('diff', 'gw', '--ref', 'other', '-o', 'json');
+    assert.deepEqual([status, notes], [0, '']);
+    const view = JSON.parse(output) as InspectionView;
+    const [answer] = view.answers;
+    assert.deepEqual([answer?.ref, answer?.commit, answer?.pod], ['other', other, 'gateway-0']);
+    assert.deepEqual(
+      answer?.changes.map(({ kind, path: file, reason, leftOut }) => [kind, file, reason, leftOut]).sort(),
+      [
+        ['add', 'etc/new.txt', 'New', undefined],
+        ['delete', 'etc/gone.txt', 'NoLongerMapped', undefined],
+        ['modify', 'etc/a.txt', 'ContentChanged', undefined],
+        ['modify', 'etc/own.txt', 'TakenOver', 'not written by the agent'],
+        ['modify', 'etc/server.key', 'ContentChanged', 'looks like a secret'],
+        ['modify', 'rendered/name.txt', 'ContentChanged', 'made of a template'],
+      ],
+    );
+    assert.match(
+      answer?.changes.find(({ path: file }) => file === 'etc/a.txt')?.diff ?? '',
+      /\n one\n-two\n\+2\n three\n/,
+    );
+    assert.doesNotMatch(output, /secret-|another-secret|a-value|of the gateway/);
+    assert.deepEqual(await pod.files(), files);
+    const later = await pod.untilReport('no answer any more', (each) => each.status?.inspection === undefined);
+    assert.deepEqual(later.status, report.status);
+    assert.equal(later.status?.commit, commit);
+  });
+});
+
+suite('gateways that are held back', () => {
+  test('while paused, keep what somebody changed until it is a patch', async (t) => {
+    const world = await arrange(t, server, 'paused');
+    const { pod, repository, gs, write } = world;
+    await pod.setSpec(repository.url, { ...spec({ drift: 'repair', syncPeriod: 5 }), paused: true });
+    await pod.untilReport('the pause', ({ status }) => status?.state === 'Paused');
+    await write('etc/a.txt', 'changed by hand\n');
+    const clone = await applyPatch(t, world, (await gs('drift', 'gw', '--patch')).output);
+    assert.equal(await readFile(path.join(clone, 'config/a.txt'), 'utf8'), 'changed by hand\n');
+    assert.equal((await gs('diff', 'gw')).status, 0);
+    assert.equal((await pod.files())['etc/a.txt'], 'changed by hand\n');
+  });
+
+  test('by waves, show what they are not to have yet, and do not get it', async (t) => {
+    const repository = await server.createRepository('waves');
+    const first = await repository.commit({ files: { 'config/a.txt': '1\n' } });
+    const second = await repository.commit({ files: { 'config/a.txt': '2\n' } });
+    const pod = await createGatewayPod(t);
+    await label(pod);
+    const play = playRollout(pod);
+    const waves = [{ name: 'canary', selector: { matchLabels: { tier: 'canary' } } }];
+    await pod.setSpec(repository.url, { rollout: { waves } });
+    const revision = await play.revision();
+    const releases = { stableCommit: first, revision, stableRevision: revision };
+    await play.roll({
+      ...{ number: 2, phase: 'Progressing', commit: second, ...releases },
+      admitted: { canary: ALL, rest: NOBODY },
+    });
+    await pod.start(await play.label());
+    const before = await pod.untilSynced(first);
+    const refs = () => run('git', [`--git-dir=${pod.repo}`, 'for-each-ref']).then(({ stdout }) => stdout);
+    const refsBefore = await refs();
+
+    const { kubeconfig } = await connectCluster();
+    const line = ['diff', 'gw', '-n', pod.namespace, '--kubeconfig', kubeconfig];
+    const { status, output, notes } = await runCli([...line, '--ref', second]);
+    assert.equal(status, 0, notes);
+    assert.match(output, /would change 1 file\n[\s\S]*-1\n\+2\n/);
+    const later = await pod.untilReport('no answer any more', (each) => each.status?.inspection === undefined);
+    assert.deepEqual(later.status, before.status);
+    assert.deepEqual(await pod.files(), { 'config/a.txt': '1\n' });
+    assert.equal(await refs(), refsBefore);
+  });
+
+  test('and have no git host, say so, and still know their drift', async (t) => {
+    const { pod, repository, gs, write, commit } = await arrange(t, server, 'gone');
+    await rename(repository.path, `${repository.path}.gone`);
+    await write('etc/a.txt', 'changed\n');
+    const diff = await gs('diff', 'gw', '--ref', 'other');
+    assert.equal(diff.status, 1);
+    assert.match(diff.output, /gateway-0: .*(not found|no such|cannot|does not)/i);
+    const same = await gs('diff', 'gw', '--gateway', 'gateway-0');
+    assert.deepEqual([same.status, same.notes], [0, '']);
+    assert.match(same.output, new RegExp(`main \\(${commit.slice(0, 8)}\\) would change nothing`));
+    const drift = await gs('drift', 'gw');
+    assert.match(drift.output, /\n\+changed\n/);
+    assert.equal((await pod.report()).status?.state, 'Synced');
+    const nobody = await gs('diff', 'gw', '--gateway', 'other');
+    assert.match(nobody.notes, /gw has no gateway other/);
+  });
+
+  test('say that they would refuse it', async (t) => {
+    const { repository, gs, commit } = await arrange(t, server, 'refused');
+    await repository.branch('bad', commit);
+    await repository.commit({ branch: 'bad', files: { 'rendered/name.txt': '{{ .Vars.missing }}\n' } });
+    const { status, output } = await gs('diff', 'gw', '--ref', 'bad');
+    assert.equal(status, 1);
+    assert.match(output, /gateway-0: .*Vars\.missing/);
+    const missing = await gs('diff', 'gw', '--ref', 'nowhere');
+    assert.equal(missing.status, 1);
+    assert.match(missing.output, /gateway-0: the repository has no nowhere/);
+  });
+});

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { chmod, readFile, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { promisify } from 'node:util';
+import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { annotationOf, applyPatch, arrange } from './inspected-gateway.ts';
+
+const run = promisify(execFile);
+
+let server: GitServer;
+before(async () => {
+  server = await startGitServer();
+});
+after(() => server.stop());
+
+suite('kubectl gs drift', () => {
+  test('prints a patch that makes a clone hold exactly what the gateway holds', async (t) => {
+    const world = await arrange(t, server, 'drift');
+    const { gs, write, pod, commit } = world;
+    const clean = await gs('drift', 'gw');
+    assert.deepEqual([clean.status, clean.notes], [0, '']);
+    assert.equal(clean.output, `gateway-0: all files are as main (${commit.slice(0, 8)}) has them\n`);
+
+    const changed = {
+      'a.txt': 'zero\none\nTWO\r\nthree',
+      'with a space.txt': 'no newline at the end\nnow there is one\n',
+      'ünï "quoted".txt': 'x\r\n\ty\u00a0\n\n',
+    };
+    for (const [file, content] of Object.entries(changed)) await write(`etc/${file}`, content);
+    await chmod(path.join(pod.data, 'etc/run.sh'), 0o755);
+    await rm(path.join(pod.data, 'etc/gone.txt'));
+    await write('etc/picture.bin', 'c\0d');
+    await write('etc/server.key', 'a-secret-by-its-name');
+    await write('etc/tls.txt', '-----BEGIN EC PRIVATE KEY-----\na-secret-by-its-content\n');
+    await write('rendered/name.txt', 'I am a-template-that-changed\n');
+
+    const { status, output: patch, notes } = await gs('drift', 'gw', '--patch');
+    assert.equal(status, 1);
+    for (const [file, why] of [
+      ['config/gone.txt', 'missing on the gateway: --with-deleted deletes it'],
+      ['config/picture.bin', 'binary'],
+      ['config/server.key', 'looks like a secret'],
+      ['config/tls.txt', 'looks like a secret'],
+      ['rendered/name.txt', 'made of a template'],
+    ]) {
+      assert.ok(notes.includes(`not in the patch: ${file}: ${why} (gateway-0)\n`), notes);
+    }
+    assert.equal(notes.split('\n').length, 6, notes);
+    for (const secret of [/a-secret/, /a-template/, /a-value/]) assert.doesNotMatch(patch, secret);
+
+    const clone = await applyPatch(t, world, patch);
+    for (const file of Object.keys(changed)) {
+      const [there, here] = await Promise.all([
+        readFile(path.join(clone, 'config', file)),
+        readFile(path.join(pod.data, 'etc', file)),
+      ]);
+      assert.deepEqual(there, here, file);
+    }
+    const { stdout } = await run('git', ['-C', clone, '-c', 'core.quotePath=off', 'status', '--porcelain', '-z']);
+    const touched = stdout
+      .split('\0')
+      .filter(Boolean)
+      .map((line) => line.slice(3))
+      .sort();
+    assert.deepEqual(touched, [...Object.keys(changed), 'run.sh'].map((file) => `config/${file}`).sort());
+    assert.equal(
+      (await run('git', ['-C', clone, 'diff', '--summary'])).stdout,
+      ' mode change 100644 => 100755 config/run.sh\n',
+    );
+
+    const deleted = await applyPatch(t, world, (await gs('drift', 'gw', '--patch', '--with-deleted')).output);
+    await assert.rejects(readFile(path.join(deleted, 'config/gone.txt')), { code: 'ENOENT' });
+
+    assert.equal(await annotationOf(pod), undefined);
+    await pod.untilReport('no answer any more', ({ status }) => status?.inspection === undefined);
+  });
+});

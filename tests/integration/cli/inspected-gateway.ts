@@ -1,0 +1,91 @@
+import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { TestContext } from 'node:test';
+import { promisify } from 'node:util';
+import type { GitRepository } from '../../../scripts/testbed/git-repository.ts';
+import type { GitServer } from '../../../scripts/testbed/git-server.ts';
+import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import { AGENT_LABEL, INSPECT_ANNOTATION } from '../../../shared/api/names.ts';
+import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { connectCluster } from '../../support/cluster.ts';
+import type { Program } from '../../support/program.ts';
+import { type CliResult, runCli } from '../../support/run-cli.ts';
+import { type GatewayPod, startSyncedPod } from '../agent/support/gateway-pod.ts';
+
+const run = promisify(execFile);
+
+const FILES = {
+  'config/a.txt': 'one\ntwo\nthree\n',
+  'config/with a space.txt': 'no newline at the end',
+  'config/ünï "quoted".txt': 'x\r\ny\n',
+  'config/gone.txt': 'here\n',
+  'config/run.sh': '#!/bin/sh\n',
+  'config/picture.bin': 'a\0b',
+  'config/server.key': 'not to be shown\n',
+  'config/tls.txt': 'nothing yet\n',
+  'config/kept.txt': 'same\n',
+  'rendered/name.txt': 'I am {{ .GatewayName }}, {{ .Vars.colour }}\n',
+};
+
+/** With what somebody changes on the gateway left as it is. */
+export const spec = (fields: object = {}) => ({
+  sync: {
+    profiles: {
+      default: {
+        mappings: [
+          { source: 'config', destination: 'etc' },
+          { source: 'rendered', destination: 'rendered', template: true },
+        ],
+        vars: { colour: 'a-value-of-a-template' },
+        drift: 'report',
+        ...fields,
+      },
+    },
+  },
+});
+
+export interface World {
+  repository: GitRepository;
+  commit: string;
+  pod: GatewayPod;
+  agent: Program;
+  gs: (...line: string[]) => Promise<CliResult>;
+  write: (file: string, content: string | Buffer) => Promise<void>;
+}
+
+/** As the injector does. */
+export const label = ({ client, namespace }: GatewayPod) =>
+  client.mergePatch(corePath('pods', namespace, 'gateway-0'), { metadata: { labels: { [AGENT_LABEL]: 'true' } } });
+
+export async function arrange(t: TestContext, server: GitServer, name: string): Promise<World> {
+  const repository = await server.createRepository(name);
+  const commit = await repository.commit({ files: FILES });
+  const { pod, agent } = await startSyncedPod(t, { repo: repository.url, commit, spec: spec() });
+  await label(pod);
+  const { kubeconfig } = await connectCluster();
+  return {
+    repository,
+    commit,
+    pod,
+    agent,
+    gs: (...line) => runCli([...line, '-n', pod.namespace, '--kubeconfig', kubeconfig]),
+    write: (file, content) => writeFile(path.join(pod.data, file), content),
+  };
+}
+
+/** A clone with a work tree, in which a patch was applied. */
+export async function applyPatch(t: TestContext, { repository }: World, patch: string): Promise<string> {
+  const folder = await makeTemporaryFolder('clone-');
+  t.after(folder.remove);
+  const clone = path.join(folder.path, 'clone');
+  await run('git', ['clone', '--quiet', repository.path, clone]);
+  const file = path.join(folder.path, 'a.patch');
+  await writeFile(file, patch);
+  await run('git', ['-C', clone, 'apply', '--whitespace=nowarn', file]);
+  return clone;
+}
+
+export const annotationOf = async ({ client, namespace }: GatewayPod) =>
+  (await client.get<GatewaySync>(gatewaySyncPath(namespace, 'gw'))).metadata.annotations?.[INSPECT_ANNOTATION];

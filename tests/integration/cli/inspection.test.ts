@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { after, before, suite, test } from 'node:test';
+import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { type Question, sealedAbout } from '../../../shared/api/inspection.ts';
+import { INSPECT_ANNOTATION } from '../../../shared/api/names.ts';
+import { drawKeys, type QuestionKeys } from '../../../shared/domain/sealed-box.ts';
+import { openAnswer } from '../../../shared/io/inspection-answer.ts';
+import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { connectCluster } from '../../support/cluster.ts';
+import { runCli } from '../../support/run-cli.ts';
+import { until } from '../../support/until.ts';
+import type { GatewayPod } from '../agent/support/gateway-pod.ts';
+import { annotationOf, arrange, type World } from './inspected-gateway.ts';
+import { viewerOf } from './viewer-of.ts';
+
+let server: GitServer;
+before(async () => {
+  server = await startGitServer();
+});
+after(() => server.stop());
+
+/** Asks as `kubectl gs` does, and leaves the question there as one that is killed would. */
+async function askAndDie({ pod }: World, fields: Partial<Question> = {}): Promise<{ id: string; keys: QuestionKeys }> {
+  const keys = drawKeys();
+  const id = randomUUID();
+  const expires = new Date(Date.now() + 8_000).toISOString();
+  const question: Question = { id, kind: 'drift', pods: ['gateway-0'], key: keys.publicKey, expires, ...fields };
+  await annotate(pod, JSON.stringify(question));
+  return { id, keys };
+}
+
+const annotate = ({ client, namespace }: GatewayPod, value: string) =>
+  client.mergePatch(gatewaySyncPath(namespace, 'gw'), { metadata: { annotations: { [INSPECT_ANNOTATION]: value } } });
+
+const untilAnswered = (pod: GatewayPod, id: string) =>
+  pod.untilReport('an answer', ({ status }) => status?.inspection?.id === id);
+
+suite('an answer', () => {
+  test('is for who asked and nobody else, and goes when the question expires', async (t) => {
+    const world = await arrange(t, server, 'sealed');
+    const { pod, write, gs } = world;
+    const { namespace } = pod;
+    await write('etc/a.txt', 'content that nobody else may see\n');
+    const { id, keys } = await askAndDie(world);
+    const report = await untilAnswered(pod, id);
+    assert.doesNotMatch(JSON.stringify(report), /nobody else|a\.txt/);
+    const { sealed = '' } = report.status?.inspection ?? {};
+    const about = { namespace, crName: 'gw', pod: 'gateway-0', id };
+    const answer = await openAnswer(sealed, { keys, about: sealedAbout(about) });
+    assert.equal(answer?.changes[0]?.after?.text, 'content that nobody else may see\n');
+    assert.equal(await openAnswer(sealed, { keys: drawKeys(), about: sealedAbout(about) }), undefined);
+    for (const other of [{ namespace: 'other' }, { crName: 'other' }, { pod: 'gateway-1' }, { id: randomUUID() }]) {
+      assert.equal(await openAnswer(sealed, { keys, about: sealedAbout({ ...about, ...other }) }), undefined);
+    }
+
+    const busy = await gs('drift', 'gw', '--timeout', '1s');
+    assert.equal(busy.status, 1);
+    assert.match(busy.notes, /somebody else asks/);
+    await pod.untilReport('no answer any more', ({ status }) => status?.inspection === undefined);
+    assert.ok((await annotationOf(pod))?.includes(id));
+    const later = await gs('drift', 'gw');
+    assert.deepEqual([later.status, later.notes], [1, '']);
+    assert.match(later.output, /1 file not as main/);
+  });
+
+  test('is not to be had without the right to change the resource', async (t) => {
+    const { pod } = await arrange(t, server, 'rights');
+    const kubeconfig = await viewerOf(pod.namespace);
+    const { status, notes, output } = await runCli(['drift', 'gw', '-n', pod.namespace, '--kubeconfig', kubeconfig]);
+    assert.deepEqual([status, output], [3, '']);
+    assert.match(notes, /you may not change GatewaySyncs .*: ask for the role edit/);
+  });
+
+  test('does not outlive an agent that was killed', async (t) => {
+    const world = await arrange(t, server, 'killed');
+    const { pod, agent } = world;
+    const { id } = await askAndDie(world);
+    await untilAnswered(pod, id);
+    await agent.stop('SIGKILL');
+    await annotate(pod, '');
+    await pod.start();
+    await pod.untilReport('no answer any more', ({ status }) => status?.inspection === undefined);
+  });
+
+  test('is not waited for by somebody who interrupts it', async (t) => {
+    const { pod, agent } = await arrange(t, server, 'interrupted');
+    await agent.stop();
+    const { kubeconfig } = await connectCluster();
+    const line = ['drift', 'gw', '-n', pod.namespace, '--kubeconfig', kubeconfig];
+    const cli = spawn(process.execPath, ['cli/main.ts', ...line], { stdio: 'ignore' });
+    const ended = once(cli, 'exit');
+    await until(() => annotationOf(pod), { describe: 'the question' });
+    cli.kill('SIGINT');
+    assert.deepEqual(await ended, [130, null]);
+    assert.equal(await annotationOf(pod), undefined);
+  });
+});
+
+test('what is no question does nothing to the sync, and the next question is answered', async (t) => {
+  const { pod, repository, agent, gs } = await arrange(t, server, 'hostile');
+  const good = { id: randomUUID(), kind: 'drift', pods: ['gateway-0'], key: drawKeys().publicKey };
+  const expires = new Date(Date.now() + 60_000).toISOString();
+  const hostile = [
+    'x'.repeat(200_000),
+    `{"id":${'['.repeat(100_000)}`,
+    JSON.stringify({ ...good, expires, id: 'x'.repeat(200_000) }),
+    JSON.stringify({ ...good, expires, key: Buffer.alloc(32).toString('base64') }),
+    JSON.stringify({ ...good, expires, kind: 'diff', ref: '--upload-pack=touch /tmp/x' }),
+    JSON.stringify({ ...good, expires: '9999-12-31T23:59:59Z', pods: [] }),
+    '{"__proto__": {"kind": "drift"}}',
+  ];
+  for (const [index, value] of hostile.entries()) {
+    await annotate(pod, value);
+    const commit = await repository.commit({ files: { 'config/kept.txt': `${index}\n` } });
+    await pod.settle(commit);
+    const { status } = await pod.untilSynced(commit);
+    assert.deepEqual([status?.inspection, status?.message], [undefined, undefined]);
+    assert.equal((await pod.files())['etc/kept.txt'], `${index}\n`);
+  }
+  await annotate(pod, '');
+  const { status, notes } = await gs('drift', 'gw');
+  assert.deepEqual([status, notes], [0, ''], agent.output);
+});

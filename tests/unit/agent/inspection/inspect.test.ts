@@ -1,0 +1,274 @@
+import assert from 'node:assert/strict';
+import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { type Answer, INSPECTION } from '../../../../shared/api/inspection.ts';
+import { createLfsHost } from '../../../support/lfs-host.ts';
+import { createSandbox, type Sandbox } from '../support/sandbox.ts';
+
+let server: GitServer;
+before(async () => {
+  server = await startGitServer();
+});
+after(() => server.stop());
+
+let repositories = 0;
+const mapped = (...sources: string[]) => ({
+  mappings: sources.map((source) => ({ source, destination: source, required: true, template: false })),
+});
+const large = 'x'.repeat(INSPECTION.fileBytes + 1);
+
+/** A sandbox that has a commit, and a branch next to it. */
+async function arrange(
+  t: TestContext,
+  {
+    files,
+    other,
+    sources = ['config'],
+  }: { files: Record<string, string>; other: Record<string, string>; sources?: string[] },
+) {
+  const repository = await server.createRepository(`inspect-${++repositories}`);
+  const commit = await repository.commit({ files });
+  await repository.branch('other', commit);
+  const branch = await repository.commit({ files: other, branch: 'other' });
+  const sandbox = await createSandbox(t);
+  const target = { repo: repository.url, commit, profile: mapped(...sources) };
+  await sandbox.sync(target);
+  return { repository, commit, branch, sandbox, target };
+}
+
+const refsOf = async ({ git, repo }: Sandbox) => `${await git.run([`--git-dir=${repo}`, 'for-each-ref'])}`;
+const objectsOf = ({ repo }: Sandbox) => readdir(path.join(repo, 'objects'), { recursive: true });
+const fetches = () => server.requests.filter(({ command }) => command === 'fetch').length;
+const say = ({ changes }: Answer) => changes.map(({ path: file, leftOut }) => [file, leftOut]).sort();
+
+suite('a look at another commit', () => {
+  test('leaves the clone and the files as they are, and the next syncs work', async (t) => {
+    const { sandbox, target, branch } = await arrange(t, {
+      files: { 'config/a': '1\n' },
+      other: { 'config/a': '2\n' },
+    });
+    const [refs, files, objects] = [await refsOf(sandbox), await sandbox.files(), await objectsOf(sandbox)];
+    for (const asked of [{ ref: 'other' }, { ref: 'other', commit: branch }, { ref: branch, commit: branch }]) {
+      const { changes, commit } = await sandbox.inspect({ kind: 'diff', ...asked }, target);
+      assert.equal(commit, branch);
+      assert.deepEqual([changes[0]?.before?.text, changes[0]?.after?.text], ['1\n', '2\n']);
+    }
+    assert.deepEqual([await refsOf(sandbox), await sandbox.files()], [refs, files]);
+    assert.deepEqual(await objectsOf(sandbox), objects);
+    const before = fetches();
+    await sandbox.sync(target);
+    assert.equal(fetches(), before);
+    await sandbox.sync({ ...target, commit: branch });
+    assert.deepEqual(await sandbox.files(), { 'config/a': '2\n' });
+  });
+
+  test('of a whole repository with submodules leaves it as it is, too', async (t) => {
+    const module = await server.createRepository(`inspect-${++repositories}`);
+    const [inner, outer] = [await module.commit({ files: { m: '1' } }), await module.commit({ files: { m: '2' } })];
+    const repository = await server.createRepository(`inspect-${++repositories}`);
+    const gitmodules = `[submodule "m"]\n\tpath = m\n\turl = ${module.url}\n`;
+    const commit = await repository.commit({ files: { '.gitmodules': gitmodules, m: { submodule: inner }, a: '1' } });
+    await repository.branch('other', commit);
+    const branch = await repository.commit({ files: { m: { submodule: outer }, a: '2' }, branch: 'other' });
+    const sandbox = await createSandbox(t);
+    const mappings = [{ source: '.', destination: '.', required: true, template: false }];
+    const target = { repo: repository.url, commit, profile: { mappings }, submodules: true };
+    await sandbox.sync(target);
+    const [refs, objects] = [await refsOf(sandbox), (await objectsOf(sandbox)).sort()];
+    for (const round of [1, 2]) {
+      const answer = await sandbox.inspect({ kind: 'diff', ref: 'other' }, target);
+      assert.deepEqual(
+        say(answer).map(([file]) => file),
+        ['a', 'm/m'],
+        `${round}`,
+      );
+      assert.deepEqual([await refsOf(sandbox), (await objectsOf(sandbox)).sort()], [refs, objects]);
+    }
+    await sandbox.sync({ ...target, commit: branch });
+    assert.equal((await sandbox.files())['m/m'], '2');
+    await sandbox.sync(target);
+    assert.equal((await sandbox.files())['m/m'], '1');
+  });
+
+  test('of the present commit asks no host', async (t) => {
+    const { sandbox, target, commit } = await arrange(t, { files: { 'config/a': '1' }, other: {} });
+    const before = fetches();
+    assert.deepEqual((await sandbox.inspect({ kind: 'diff', ref: 'main', commit }, target)).changes, []);
+    assert.equal(fetches(), before);
+  });
+
+  test('fetches no large file, and shows what it can within its bounds', async (t) => {
+    const many = Object.fromEntries(
+      Array.from({ length: INSPECTION.files + 5 }, (_, index) => [`config/many/${index}`, `${index}`]),
+    );
+    const { sandbox, target, repository } = await arrange(t, {
+      files: { 'config/a': '1', 'config/big': 'small' },
+      other: { 'config/big': large, ...many },
+    });
+    const answer = await sandbox.inspect({ kind: 'diff', ref: 'other' }, target);
+    const why = new Map(answer.changes.map(({ path: file, leftOut }) => [file, leftOut]));
+    assert.equal(why.get('config/big'), 'notFetched');
+    assert.equal(answer.changes.filter(({ after: now }) => now?.text !== undefined).length, INSPECTION.files - 1);
+    assert.equal([...why.values()].filter((each) => each === 'limit').length, 6);
+    const id = await repository.git('rev-parse', 'other:config/big');
+    const objects = ['cat-file', '--batch-all-objects', '--batch-check=%(objectname)'];
+    assert.ok(!`${await sandbox.git.run([`--git-dir=${sandbox.repo}`, ...objects])}`.includes(id.trim()));
+  });
+
+  test('is refused where a sync would be: without a signature, or with what cannot be delivered', async (t) => {
+    const { sandbox, target } = await arrange(t, { files: { 'config/a': '1' }, other: { 'config/a': '2' } });
+    const asked = { kind: 'diff' as const, ref: 'other' };
+    await mkdir(path.join(sandbox.folder, 'keys'));
+    const part = (bytes: Buffer) => Buffer.concat([Buffer.from([0, 0, 0, bytes.length]), bytes]);
+    const key = Buffer.concat([part(Buffer.from('ssh-ed25519')), part(Buffer.alloc(32, 1))]).toString('base64');
+    await writeFile(path.join(sandbox.folder, 'keys/ann'), `ssh-ed25519 ${key} ann\n`);
+    await assert.rejects(sandbox.inspect(asked, { ...target, verify: 'head' }), { code: 'git.signature' });
+    await assert.rejects(sandbox.inspect(asked, { ...target, profile: mapped('missing') }), /has no missing/);
+    await assert.rejects(sandbox.inspect({ kind: 'diff', ref: 'nowhere' }, target), /has no nowhere/);
+  });
+
+  test('of a commit with ids of another length costs the clone nothing', async (t) => {
+    const { sandbox, target } = await arrange(t, { files: { 'config/a': '1' }, other: {} });
+    const asked = { kind: 'diff' as const, ref: 'main', commit: 'a'.repeat(64) };
+    await assert.rejects(sandbox.inspect(asked, target), /none of this repository/);
+    await sandbox.restart();
+    await assert.rejects(sandbox.inspect(asked, target), /none of this repository/);
+    const before = fetches();
+    await sandbox.sync(target);
+    assert.equal(fetches(), before);
+  });
+
+  test('that is cut off leaves nothing', async (t) => {
+    const { sandbox, target } = await arrange(t, { files: { 'config/a': '1' }, other: { 'config/a': '2' } });
+    const refs = await refsOf(sandbox);
+    await assert.rejects(sandbox.inspect({ kind: 'diff', ref: 'other' }, target, AbortSignal.abort()));
+    assert.equal(await refsOf(sandbox), refs);
+    const before = fetches();
+    await sandbox.sync(target);
+    assert.equal(fetches(), before);
+  });
+
+  test('needs no sync before it', async (t) => {
+    const { target, branch } = await arrange(t, { files: { 'config/a': '1' }, other: { 'config/a': '2' } });
+    const sandbox = await createSandbox(t);
+    const answer = await sandbox.inspect({ kind: 'diff', ref: 'other' }, target);
+    assert.deepEqual([answer.commit, say(answer)], [branch, [['config/a', undefined]]]);
+    assert.deepEqual(await sandbox.files(), {});
+    assert.deepEqual(
+      (await readdir(sandbox.data)).filter((name) => name !== '.sync-agent'),
+      [],
+    );
+    await assert.rejects(sandbox.inspect({ kind: 'drift' }, target), /no sync is complete/);
+    await sandbox.sync(target);
+    assert.deepEqual(await sandbox.files(), { 'config/a': '1' });
+  });
+
+  test('shows no pointer of Git LFS as if it were the content', async (t) => {
+    const host = await startGitServer();
+    t.after(() => host.stop());
+    const lfs = createLfsHost(`${host.url}/x.git/info/lfs/objects`);
+    host.lfs = lfs.listener;
+    const repository = await host.createRepository('x');
+    const first = lfs.add(Buffer.from('first\n'));
+    const second = lfs.add(Buffer.from('second\n'));
+    const commit = await repository.commit({ files: { 'config/a': first, 'config/b': first } });
+    const sandbox = await createSandbox(t);
+    const target = { repo: repository.url, commit, profile: mapped('config') };
+    await sandbox.sync(target);
+    await repository.commit({ files: { 'config/a': second } });
+    assert.deepEqual(say(await sandbox.inspect({ kind: 'diff', ref: 'main' }, target)), [['config/a', 'lfs']]);
+    await writeFile(path.join(sandbox.data, 'config/b'), 'changed\n');
+    assert.deepEqual(say(await sandbox.inspect({ kind: 'drift' }, target)), [['config/b', 'lfs']]);
+  });
+
+  test('takes nothing away from a sync that failed and comes again', async (t) => {
+    const host = await startGitServer();
+    t.after(() => host.stop());
+    const lfs = createLfsHost(`${host.url}/x.git/info/lfs/objects`);
+    host.lfs = lfs.listener;
+    const repository = await host.createRepository('x');
+    const sandbox = await createSandbox(t);
+    const mappings = mapped('config').mappings.map((mapping) => ({ ...mapping, template: true }));
+    const target = { repo: repository.url, profile: { mappings } };
+    const first = await repository.commit({ files: { 'config/a': '1', 'config/b': '1' } });
+    await sandbox.sync({ ...target, commit: first });
+    const pointer = lfs.add(Buffer.from('of {{ .GatewayName }}\n'));
+    const bad = await repository.commit({ files: { 'config/a': pointer, 'config/b': '{{ .Vars.missing }}' } });
+    await assert.rejects(sandbox.sync({ ...target, commit: bad }), /missing/);
+    const downloads = lfs.requests.length;
+    assert.ok(downloads > 0);
+    await sandbox.inspect({ kind: 'diff', ref: 'main', commit: first }, { ...target, commit: bad });
+    const good = await repository.commit({ files: { 'config/b': '2' } });
+    await sandbox.sync({ ...target, commit: good });
+    assert.equal(lfs.requests.length, downloads);
+    assert.deepEqual(await sandbox.files(), { 'config/a': 'of edge\n', 'config/b': '2' });
+  });
+});
+
+suite('a look at what was delivered', () => {
+  test('follows no link, waits for no pipe, and shows nothing of others', async (t) => {
+    const names = ['link', 'folder', 'above/a', 'big', 'changed'];
+    const files = Object.fromEntries(names.map((name) => [`config/${name}`, `${name}\n`]));
+    const repository = await server.createRepository(`inspect-${++repositories}`);
+    const commit = await repository.commit({ files: { ...files, 'config/found': 'found\n' } });
+    const sandbox = await createSandbox(t);
+    const at = (name: string) => path.join(sandbox.data, 'config', name);
+    await mkdir(at(''));
+    await writeFile(at('found'), 'found\n');
+    const target = { repo: repository.url, commit, profile: mapped('config') };
+    await sandbox.sync(target);
+    const secret = path.join(sandbox.folder, 'outside');
+    await writeFile(secret, 'of the agent');
+    for (const name of ['link', 'folder', 'above']) await rm(at(name), { recursive: true });
+    await symlink(secret, at('link'));
+    await symlink(sandbox.folder, at('above'));
+    await mkdir(at('folder'));
+    await writeFile(at('big'), large);
+    await writeFile(at('found'), 'of somebody else');
+    await writeFile(at('changed'), 'by hand\n');
+
+    const answer = await sandbox.inspect({ kind: 'drift' }, target);
+    assert.deepEqual(say(answer), [
+      ['config/above/a', undefined],
+      ['config/big', 'large'],
+      ['config/changed', undefined],
+      ['config/folder', 'noFile'],
+      ['config/found', 'foreign'],
+      ['config/link', 'noFile'],
+    ]);
+    const kinds = new Map(answer.changes.map((change) => [change.path, change]));
+    assert.deepEqual([kinds.get('config/above/a')?.kind, kinds.get('config/above/a')?.reason], ['delete', 'Missing']);
+    assert.equal(kinds.get('config/changed')?.after?.text, 'by hand\n');
+    assert.doesNotMatch(JSON.stringify(answer), /of the agent|of somebody else/);
+  });
+
+  test('fetches again what the clone has lost', async (t) => {
+    const { sandbox, target, commit } = await arrange(t, { files: { 'config/a': '1\n' }, other: {} });
+    await rm(sandbox.repo, { recursive: true });
+    await sandbox.restart();
+    await sandbox.sync(target);
+    await writeFile(path.join(sandbox.data, 'config/a'), '2\n');
+    const answer = await sandbox.inspect({ kind: 'drift' }, target);
+    assert.deepEqual([answer.commit, answer.changes[0]?.before?.text], [commit, '1\n']);
+  });
+
+  test('makes no patch for files of submodules', async (t) => {
+    const module = await server.createRepository(`inspect-${++repositories}`);
+    const inner = await module.commit({ files: { m: '1\n' } });
+    const repository = await server.createRepository(`inspect-${++repositories}`);
+    const gitmodules = `[submodule "m"]\n\tpath = config/m\n\turl = ${module.url}\n`;
+    const commit = await repository.commit({
+      files: { '.gitmodules': gitmodules, 'config/m': { submodule: inner }, 'config/a': '1\n' },
+    });
+    const sandbox = await createSandbox(t);
+    const target = { repo: repository.url, commit, profile: mapped('config'), submodules: true };
+    await sandbox.sync(target);
+    for (const name of ['a', 'm/m']) await writeFile(path.join(sandbox.data, 'config', name), 'changed\n');
+    assert.deepEqual(say(await sandbox.inspect({ kind: 'drift' }, target)), [
+      ['config/a', undefined],
+      ['config/m/m', 'submodule'],
+    ]);
+  });
+});

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { drawDiff, drawInspection } from '../../../cli/commands/draw-inspection.ts';
+import {
+  type Askable,
+  answerView,
+  askableGateways,
+  chooseGateways,
+  type InspectionView,
+  repositoryPatch,
+} from '../../../cli/fleet/inspection.ts';
+import type { Host } from '../../../cli/terminal/host.ts';
+import { inkFor } from '../../../cli/terminal/ink.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import { type Answer, INSPECTION, type InspectedChange } from '../../../shared/api/inspection.ts';
+import type { SyncReport } from '../../../shared/api/sync-report.ts';
+
+const COMMIT = 'c0ffee11'.repeat(5);
+
+const gatewaySync = {
+  metadata: { namespace: 'ns', name: 'plant', generation: 1 },
+  spec: { git: { repo: 'https://git.test/x' } },
+  status: {
+    discoveredGateways: [
+      { name: 'a', namespace: 'ns', podName: 'a-0', syncStatus: 'Synced', profile: 'p' },
+      { name: 'b', namespace: 'ns', podName: 'b-0', syncStatus: 'MissingSidecar' },
+      { name: 'c', namespace: 'ns', podName: 'c-0', syncStatus: 'Pending' },
+      { name: 'd', namespace: 'ns', podName: 'd-0', syncStatus: 'Synced' },
+    ],
+  },
+} as unknown as GatewaySync;
+
+const reportOf = (pod: string, fields: object = {}, namespace = 'ns') =>
+  ({
+    metadata: { name: pod, namespace },
+    status: { gateway: pod.split('-')[0], crName: 'plant', state: 'Synced', agentVersion: '0.1.0', ...fields },
+  }) as unknown as SyncReport;
+
+suite('who is asked', () => {
+  test('are the gateways that the status names, and others that report; some cannot answer', () => {
+    const reports = [
+      reportOf('a-0'),
+      reportOf('d-0', { agentVersion: '0.0.9' }),
+      reportOf('e-0'),
+      reportOf('f-0', { crName: 'other' }),
+      reportOf('g-0', {}, 'elsewhere'),
+    ];
+    const found = askableGateways(gatewaySync, { reports });
+    assert.deepEqual(
+      found.map(({ name, unable }) => [name, unable]),
+      [
+        ['a', undefined],
+        ['b', 'it has no sidecar: recreate the pod'],
+        ['c', 'its agent has not reported yet: the pod may still be starting'],
+        ['d', 'its agent is of version 0.0.9, which cannot be asked: recreate the pod'],
+        ['e', undefined],
+      ],
+    );
+  });
+
+  test('are all of a few, and of many one of each profile in each wave, unless somebody says otherwise', () => {
+    const fleet = (count: number): Askable[] =>
+      Array.from({ length: count }, (_, index) => ({
+        ...{ name: `g${index}`, pod: `g${index}-0`, status: 'Synced' },
+        ...{ profile: index % 2 ? 'line' : 'till', wave: index < 10 ? 'canary' : 'rest' },
+        ...(index < 2 && { unable: 'old' }),
+      }));
+    const nobody = { gateway: undefined, isAll: false };
+    assert.equal(chooseGateways(fleet(INSPECTION.pods), nobody).gateways.length, INSPECTION.pods);
+    const sample = chooseGateways(fleet(1_000), nobody);
+    assert.deepEqual(
+      sample.gateways.map(({ name }) => name),
+      ['g2', 'g3', 'g10', 'g11'],
+    );
+    assert.ok(sample.isSample);
+    assert.equal(chooseGateways(fleet(1_000), { ...nobody, isAll: true }).gateways.length, 1_000);
+    for (const gateway of ['g7', 'g7-0']) {
+      const { gateways } = chooseGateways(fleet(1_000), { gateway, isAll: false });
+      assert.deepEqual(
+        gateways.map(({ name }) => name),
+        ['g7'],
+      );
+    }
+  });
+});
+
+const version = (text: string) => ({ text, executable: false });
+const change = (fields: Partial<InspectedChange> = {}): InspectedChange => ({
+  ...{ path: 'etc/a', source: 'config/a', kind: 'modify', reason: 'Drifted' },
+  ...{ before: version('1\n'), after: version('2\n') },
+  ...fields,
+});
+const answer = (...changes: InspectedChange[]): Answer => ({ ref: 'main', commit: COMMIT, changes, more: 0 });
+const patchOf = (answers: Record<string, Answer>, withDeleted = false) =>
+  repositoryPatch(
+    Object.entries(answers).map(([name, each]) => ({ name, answer: each })),
+    { withDeleted },
+  );
+
+suite('a patch for the repository', () => {
+  test('has what gateways agree on once, by the paths of the repository', () => {
+    const { text, refused } = patchOf({ a: answer(change()), b: answer(change({ path: 'elsewhere/a' })) });
+    assert.deepEqual(refused, []);
+    assert.equal(text.match(/^diff --git a\/config\/a b\/config\/a$/gm)?.length, 1);
+    assert.doesNotMatch(text, /etc|elsewhere/);
+  });
+
+  test('has nothing that gateways do not agree on', () => {
+    const other = change({ after: version('3\n') });
+    const { text, refused } = patchOf({ a: answer(change()), b: answer(other), c: answer(change()) });
+    assert.equal(text, '');
+    assert.deepEqual(refused, [
+      { path: 'config/a', why: 'it differs in another way on b than on a: choose one with --gateway' },
+    ]);
+  });
+
+  test('deletes only if that is wanted', () => {
+    const { after: _, ...gone } = change({ kind: 'delete', reason: 'Missing' });
+    assert.deepEqual(patchOf({ a: answer(gone) }), {
+      text: '',
+      refused: [{ path: 'config/a', why: 'missing on the gateway: --with-deleted deletes it (a)' }],
+    });
+    assert.match(patchOf({ a: answer(gone) }, true).text, /^deleted file mode 100644$/m);
+  });
+
+  test('leads nowhere but into the repository', () => {
+    for (const source of ['../x', '/etc/x', 'a/../../x', '.git/hooks/pre-commit', 'a//b', '']) {
+      const { text, refused } = patchOf({ a: answer(change({ source })) });
+      assert.deepEqual([text, refused[0]?.why], ['', 'no path of a repository (a)'], source);
+    }
+  });
+
+  test('names what has no content', () => {
+    const { before: _, after: __, ...named } = change({ leftOut: 'template' });
+    assert.deepEqual(patchOf({ a: answer(named) }).refused, [{ path: 'config/a', why: 'made of a template (a)' }]);
+  });
+});
+
+const hostOf = (columns: number | undefined): Host => ({
+  ...{ print: () => {}, note: () => {}, columns, hasColours: false, confirm: undefined },
+  now: () => 0,
+});
+
+const viewOf = (answers: Record<string, Answer>): InspectionView => ({
+  ...{ namespace: 'ns', name: 'plant', kind: 'diff', ref: 'main', total: 3, silent: [] },
+  answers: Object.entries(answers).map(([name, each]) => answerView({ name, pod: name }, each)),
+});
+
+suite('what a person sees', () => {
+  test('says once what is the same on several gateways', () => {
+    const lines = drawInspection(viewOf({ a: answer(change()), b: answer(change()), c: answer() }), hostOf(undefined));
+    assert.equal(lines[0], 'a, b: main (c0ffee11) would change 1 file');
+    assert.deepEqual(lines.slice(-5), ['@@ -1 +1 @@', '-1', '+2', '', 'c: main (c0ffee11) would change nothing']);
+  });
+
+  test('holds nothing that a terminal obeys, and keeps the spaces of a line', () => {
+    const hostile = change({ path: 'a\u001b[2J', after: version('\t  x\u001b]0;title\u0007\u202e\n') });
+    const view = viewOf({
+      'g\u001b[31m': { ...answer(hostile), ref: 'r\u009b' },
+      b: { ...answer(), problem: '\u001bc' },
+    });
+    const text = drawInspection(view, hostOf(80)).join('\n');
+    for (const obeyed of ['\u001b', '\u0007', '\u202e', '\u009b']) assert.ok(!text.includes(obeyed));
+    assert.match(text, /\n\+\t {2}x/);
+  });
+
+  test('is coloured as git does it', () => {
+    const ink = inkFor(true);
+    const lines = drawDiff('diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n--- a\n+diff --git\n y\n', ink);
+    const bold = ['diff --git a/x b/x', '--- a/x', '+++ b/x'].map((line) => ink('bold', line));
+    const body = [ink('cyan', '@@ -1 +1 @@'), ink('red', '--- a'), ink('green', '+diff --git'), ' y'];
+    assert.deepEqual(lines, [...bold, ...body]);
+  });
+});

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { suite, test } from 'node:test';
+import fc from 'fast-check';
+import { type FileChange, unifiedDiff } from '../../../cli/fleet/unified-diff.ts';
+
+/** What `git apply` makes of a patch in a folder that holds what was before; undefined where the file is gone. */
+function applied({ path: name, before, after }: FileChange): { text: string; executable: boolean } | undefined {
+  const folder = mkdtempSync(path.join(tmpdir(), 'unified-diff-'));
+  try {
+    const file = path.join(folder, name);
+    if (before) {
+      mkdirSync(path.dirname(file), { recursive: true });
+      writeFileSync(file, before.text);
+      chmodSync(file, before.executable ? 0o755 : 0o644);
+    }
+    const options = { cwd: folder, env: { ...process.env, GIT_CEILING_DIRECTORIES: path.dirname(folder) } };
+    const input = unifiedDiff({ path: name, before, after });
+    if (input) execFileSync('git', ['apply', '--whitespace=nowarn', '-'], { ...options, input, stdio: 'pipe' });
+    if (!existsSync(file)) return undefined;
+    return { text: readFileSync(file, 'utf8'), executable: (statSync(file).mode & 0o100) !== 0 };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const line = fc.constantFrom(
+  'a',
+  'b',
+  'c',
+  '',
+  ' ',
+  '-',
+  '+',
+  '@@ -1 +1 @@',
+  'x\r',
+  '\t',
+  '\\ No newline',
+  'diff --git a b',
+);
+const content = fc
+  .tuple(fc.array(line, { maxLength: 12 }), fc.boolean())
+  .map(([lines, ends]) => lines.join('\n') + (ends && lines.length > 0 ? '\n' : ''));
+const version = fc.record({ text: content, executable: fc.boolean() });
+
+suite('a diff', () => {
+  test('makes git apply turn what was into what is, for any text', () => {
+    fc.assert(
+      fc.property(version, version, (before, after) => {
+        assert.deepEqual(applied({ path: 'a/b.txt', before, after }), { ...after });
+      }),
+      { numRuns: 120 },
+    );
+  });
+
+  test('adds and deletes files, also empty ones', () => {
+    for (const text of ['', '\n', 'a', 'a\nb\n']) {
+      for (const executable of [false, true]) {
+        const file = { text, executable };
+        assert.deepEqual(applied({ path: 'new', before: undefined, after: file }), file);
+        assert.equal(applied({ path: 'old', before: file, after: undefined }), undefined);
+      }
+    }
+  });
+
+  test('names any file', () => {
+    for (const name of [
+      'with space',
+      'tab\there',
+      'new\nline',
+      '"quoted"',
+      'back\\slash',
+      'é',
+      ' a',
+      'b ',
+      'a b/c d',
+    ]) {
+      const [before, after] = ['x\n', 'y\n'].map((text) => ({ text, executable: false }));
+      assert.deepEqual(applied({ path: name, before, after }), after, JSON.stringify(name));
+    }
+  });
+
+  test('of a file in which everything changed takes little time, and applies', () => {
+    const [before, after] = ['a', 'b'].map((mark) => ({
+      text: Array.from({ length: 30_000 }, (_, index) => `${mark}${index % 7}${index}`).join('\n'),
+      executable: false,
+    }));
+    const started = performance.now();
+    const diff = unifiedDiff({ path: 'x', before, after });
+    assert.ok(performance.now() - started < 20_000);
+    assert.equal(diff.match(/^@@/gm)?.length, 1);
+    assert.deepEqual(applied({ path: 'x', before, after }), after);
+  });
+
+  test('has the ids that git has', () => {
+    const [before, after] = ['x\n', 'y\n'].map((text) => ({ text, executable: false }));
+    const ids = [before, after].map((each) => {
+      const options = { input: each?.text ?? '', encoding: 'utf8' as const };
+      return execFileSync('git', ['hash-object', '--stdin'], options).trim();
+    });
+    assert.ok(unifiedDiff({ path: 'a', before, after }).includes(`\nindex ${ids.join('..')} 100644\n`));
+  });
+});

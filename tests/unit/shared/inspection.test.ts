@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { suite, test } from 'node:test';
+import fc from 'fast-check';
+import { type Answer, INSPECTION, readQuestion } from '../../../shared/api/inspection.ts';
+import { drawKeys, seal } from '../../../shared/domain/sealed-box.ts';
+import { openAnswer, sealAnswer } from '../../../shared/io/inspection-answer.ts';
+import { assertLinear } from '../../support/assert-linear.ts';
+
+const question = {
+  id: '01234567-89ab-cdef-0123-456789abcdef',
+  kind: 'diff',
+  pods: ['gateway-0'],
+  ref: 'main',
+  key: drawKeys().publicKey,
+  expires: '2026-01-01T00:00:00.000Z',
+};
+
+suite('a question', () => {
+  test('is read as it was written', () => {
+    assert.deepEqual(readQuestion(JSON.stringify(question)), question);
+    assert.ok(readQuestion(JSON.stringify({ ...question, kind: 'drift', ref: undefined })));
+  });
+
+  test('that is none is not read', () => {
+    const odd: [string, object][] = [
+      ['no id', { id: undefined }],
+      ['a long id', { id: 'a'.repeat(1_000_000) }],
+      ['an id that is none', { id: '../../x' }],
+      ['another kind', { kind: 'sync' }],
+      ['no pods', { pods: [] }],
+      ['many pods', { pods: Array.from({ length: INSPECTION.pods + 1 }, (_, index) => `gateway-${index}`) }],
+      ['a pod that is none', { pods: ['a/b'] }],
+      ['a diff of nothing', { ref: undefined }],
+      ['an option for a ref', { ref: '--upload-pack=x' }],
+      ['a refspec for a ref', { ref: 'a:refs/sync/current' }],
+      ['a commit in short', { commit: 'abc1234' }],
+      ['a short key', { key: 'AAAA' }],
+      ['a key that is no text', { key: 1 }],
+      ['a time that is none', { expires: 'soon' }],
+    ];
+    for (const [what, fields] of odd) {
+      assert.equal(readQuestion(JSON.stringify({ ...question, ...fields })), undefined, what);
+    }
+    for (const text of [undefined, '', '{', 'null', '[]', '"x"', `${' '.repeat(9_000)}${JSON.stringify(question)}`]) {
+      assert.equal(readQuestion(text), undefined);
+    }
+  });
+
+  test('never throws, and takes time that is linear in its length', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
+        assert.equal(readQuestion(text), undefined);
+      }),
+    );
+    assertLinear(2_000, (size) => JSON.stringify({ ...question, pods: ['-'.repeat(size)] }), readQuestion);
+  });
+});
+
+suite('an answer', () => {
+  const keys = drawKeys();
+  const [about, to] = ['a question', keys.publicKey];
+  const changesOf = (count: number, text: () => string): Answer['changes'] =>
+    Array.from({ length: count }, (_, index) => ({
+      path: `config/${index}`,
+      source: `config/${index}`,
+      kind: 'modify' as const,
+      reason: 'Drifted',
+      before: { executable: false, text: text() },
+      after: { executable: false, text: text() },
+    }));
+
+  test('comes back as it was', async () => {
+    const answer: Answer = { ref: 'main', commit: 'a'.repeat(40), changes: changesOf(3, () => 'é\n\u0000'), more: 2 };
+    assert.deepEqual(await openAnswer(await sealAnswer(answer, { to, about }), { keys, about }), answer);
+  });
+
+  test('that is too large loses the content of the last files, and names them', async () => {
+    const changes = changesOf(100, () => randomBytes(4_000).toString('base64'));
+    const sealed = await sealAnswer({ changes, more: 0 }, { to, about });
+    assert.ok(sealed.length <= INSPECTION.sealed);
+    const answer = await openAnswer(sealed, { keys, about });
+    assert.equal(answer?.changes.length, 100);
+    const [first, last] = [answer?.changes[0], answer?.changes.at(-1)];
+    assert.deepEqual(first, changes[0]);
+    assert.deepEqual([last?.leftOut, last?.after], ['limit', { executable: false }]);
+  });
+
+  test('with more names than fit counts the others', async () => {
+    const changes = Array.from({ length: INSPECTION.changes }, () => ({
+      ...{ path: randomBytes(500).toString('hex'), kind: 'add' as const, reason: 'New' },
+    }));
+    const answer = await openAnswer(await sealAnswer({ changes, more: 5 }, { to, about }), { keys, about });
+    assert.ok(answer && answer.changes.length < changes.length);
+    assert.equal(answer.changes.length + answer.more, changes.length + 5);
+  });
+
+  test('of somebody who means harm is none', async () => {
+    const { promisify } = await import('node:util');
+    const { deflateRaw } = await import('node:zlib');
+    const pack = async (bytes: Buffer | string) => seal(await promisify(deflateRaw)(bytes), { to, about });
+    const bomb = await pack(Buffer.alloc(64 * 1024 * 1024, ' '));
+    assert.ok(bomb.length < INSPECTION.sealed);
+    const odd = [
+      bomb,
+      await pack('{}'),
+      await pack('no JSON'),
+      await pack(JSON.stringify({ changes: [{ path: 'a'.repeat(5_000), kind: 'add', reason: '' }], more: 0 })),
+      await pack(`{"changes":${'['.repeat(100_000)}`),
+      seal(Buffer.from('not compressed'), { to, about }),
+      'not sealed',
+      '',
+    ];
+    for (const sealed of odd) assert.equal(await openAnswer(sealed, { keys, about }), undefined);
+  });
+});
