@@ -12,9 +12,9 @@ import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts'
 import { connectCluster } from '../../support/cluster.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { until } from '../../support/until.ts';
+import { viewerOf } from '../../support/viewer-of.ts';
 import type { GatewayPod } from '../agent/support/gateway-pod.ts';
 import { annotationOf, arrange, type World } from './inspected-gateway.ts';
-import { viewerOf } from './viewer-of.ts';
 
 let server: GitServer;
 before(async () => {
