@@ -19,6 +19,7 @@ const groups = new Map<string, BinaryName[]>([
   ['unit', []],
   ['integration', CONTROL_PLANE],
   ['chart', [...CONTROL_PLANE, 'helm', 'kubeconform']],
+  ['limits', CONTROL_PLANE],
   ['monitoring', [...CONTROL_PLANE, 'helm', 'promtool', 'prometheus']],
   ['gitea', [...CONTROL_PLANE, 'gitea']],
 ]);
