@@ -8,6 +8,7 @@ import type { TestOutput } from './test-output.ts';
 
 const root = path.join(import.meta.dirname, '../..');
 const reporter = path.join(import.meta.dirname, 'tally-reporter.ts');
+const slimImports = path.join(import.meta.dirname, 'slim-imports.ts');
 
 /** Helm and kubectl end before they would need a collection, which takes up to a third of their processor time. */
 const garbageCollection = { GOGC: 'off', GOMEMLIMIT: '512MiB' };
@@ -31,6 +32,7 @@ export async function runNodeTests(files: string[], { flags, env, concurrency, o
   try {
     const file = path.join(folder.path, 'tally.json');
     const args = [
+      ...['--import', slimImports],
       '--test',
       ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
       ...[`--test-reporter=${reporter}`, `--test-reporter-destination=${file}`],
