@@ -24,7 +24,7 @@ const options: BuildOptions = {
   legalComments: 'linked',
   logLevel: 'warning',
   banner: { js: requireShim },
-  plugins: [slimDependencies(root)],
+  plugins: [slimDependencies()],
   define: { PROGRAM_VERSION: JSON.stringify(manifest.version) },
 };
 

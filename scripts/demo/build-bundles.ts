@@ -4,9 +4,9 @@ import { step } from '../testbed/step.ts';
 
 const root = path.join(import.meta.dirname, '../..');
 
-/** Bundles the programs into dist/. */
-export async function buildBundles(): Promise<void> {
+/** Bundles the programs into dist/: all of them, or those whose folders are named. */
+export async function buildBundles(...folders: string[]): Promise<void> {
   await step('Bundling the programs', () =>
-    runCommand(process.execPath, [path.join(root, 'scripts/build.ts')], { cwd: root }),
+    runCommand(process.execPath, [path.join(root, 'scripts/build.ts'), ...folders], { cwd: root }),
   );
 }

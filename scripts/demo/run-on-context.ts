@@ -26,7 +26,7 @@ import { postPush, watchDelivery } from './watch-delivery.ts';
 export async function runOnContext({ context, once }: { context: string; once: boolean }): Promise<void> {
   const config = chooseContext(context);
   headline(`Preparing, on the cluster of context ${context}`);
-  await buildBundles();
+  await buildBundles('receiver', 'controller');
   const folder = await makeTemporaryFolder('stoker-demo-');
   const { client, kubeconfig } = await writeKubeconfig(config, folder);
   const server = await startGitServer();

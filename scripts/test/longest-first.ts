@@ -1,17 +1,21 @@
 import path from 'node:path';
 
-/** Test files that take half a minute and more, on two processors with nothing else to do. */
+/** Test files that take longest. */
 export const LONGEST = [
+  'tests/chart/effects.test.ts',
+  'tests/chart/rights.test.ts',
   'tests/chart/upgrade.test.ts',
-  'tests/integration/agent/kill.test.ts',
+  'tests/limits/agent/kill.test.ts',
   'tests/integration/agent/life.test.ts',
   'tests/integration/agent/outages.test.ts',
-  'tests/integration/agent/race.test.ts',
+  'tests/integration/agent/rollout.test.ts',
+  'tests/limits/agent/race.test.ts',
   'tests/integration/controller/github-app.test.ts',
   'tests/integration/controller/leadership.test.ts',
-  'tests/integration/controller/memory.test.ts',
+  'tests/limits/controller/memory.test.ts',
   'tests/integration/demo/context.test.ts',
   'tests/unit/controller/polling/large-answer.test.ts',
+  'tests/unit/controller/polling/lying-host.test.ts',
 ];
 
 /**

@@ -7,7 +7,7 @@ export interface UntilOptions<T> {
   describe: string;
   /** Default: 60,000. It ends what hangs; what has to be quick is asserted by other means. */
   timeout?: number;
-  /** Default: 50. */
+  /** Default: at first 10, then an eighth of the time that it has taken so far, at most 100: most of a run is waiting. */
   interval?: number;
   /** Tells whether a value is the awaited one; default: it is truthy. */
   accept?: (value: T) => boolean;
@@ -18,16 +18,18 @@ export interface UntilOptions<T> {
  * Fails with the last value seen, or the last error.
  */
 export async function until<T>(read: () => T | Promise<T>, options: UntilOptions<T>): Promise<T> {
-  const { describe, timeout = 60_000, interval = 50, accept = Boolean } = options;
-  let seen = '';
-  for (const deadline = Date.now() + timeout; ; await sleep(interval)) {
+  const { describe, timeout = 60_000, interval, accept = Boolean } = options;
+  for (const started = Date.now(); ; ) {
+    let seen: () => string;
     try {
       const value = await read();
       if (accept(value)) return value;
-      seen = inspect(value, { depth: 8, maxStringLength: 2_000 });
+      seen = () => inspect(value, { depth: 8, maxStringLength: 2_000 });
     } catch (error) {
-      seen = String(error);
+      seen = () => String(error);
     }
-    if (Date.now() > deadline) throw new Error(`${describe}: not within ${timeout} ms. Last seen:\n${seen}`);
+    const elapsed = Date.now() - started;
+    if (elapsed > timeout) throw new Error(`${describe}: not within ${timeout} ms. Last seen:\n${seen()}`);
+    await sleep(interval ?? Math.min(Math.max(elapsed / 8, 10), 100));
   }
 }

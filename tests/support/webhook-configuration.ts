@@ -20,6 +20,5 @@ export async function untilWebhookWorks(namespace: string): Promise<void> {
   await until(() => create().then(JSON.stringify, String), {
     describe: 'the sidecar, or a denial by the controller',
     accept: (answer) => /"sync-agent"|sync agent: /.test(answer),
-    interval: 20,
   });
 }

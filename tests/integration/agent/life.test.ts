@@ -113,7 +113,7 @@ suite('an agent', () => {
     const second = await repository.commit({ files: { 'config/a': '2' } });
     const requests = server.requests.length;
     await pod.settle(second);
-    await until(() => server.requests.length > requests, { describe: 'a fetch', interval: 5 });
+    await until(() => server.requests.length > requests, { describe: 'a fetch' });
     const ended = agent.stop();
     const readiness = async () => (await fetch(`${agent.healthUrl}/readyz`)).status;
     await until(readiness, { describe: 'no readiness', accept: (status) => status === 503 });

@@ -15,7 +15,6 @@ const untilContent = ({ data, running }: WholePath, content: string) =>
   until(() => readFile(path.join(data, 'config/a.txt'), 'utf8'), {
     describe: 'the file',
     accept: (text) => text === content,
-    interval: 10,
   }).catch((error: Error) => {
     throw new Error(
       `${error.message}\n${Object.entries(running)

@@ -95,7 +95,7 @@ export async function createGatewayPod(t: TestContext, { bound = true } = {}): P
     unbind: () => client.delete(groupPath('rbac.authorization.k8s.io/v1', 'rolebindings', namespace, 'sync-agent')),
     start: (env = {}, how = {}) => startAgent(t, pod, { env, ...how }),
     report: () => client.get<SyncReport>(syncReportPath(namespace, POD)),
-    untilReport: (describe, accept) => until(() => pod.report(), { describe, accept, interval: 10 }),
+    untilReport: (describe, accept) => until(() => pod.report(), { describe, accept }),
     untilSynced: (commit) =>
       pod.untilReport(`a report of ${commit}`, ({ status }) => status?.state === 'Synced' && status.commit === commit),
     files: () => readFiles(data),

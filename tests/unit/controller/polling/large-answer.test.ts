@@ -14,7 +14,8 @@ const MIB = 1024 * 1024;
 /** Asks in a process with the memory that the image grants, and gives what came out of it. */
 async function askInSmallProcess(repo: string): Promise<{ refs?: Record<string, string>; message?: string }> {
   const script = fileURLToPath(import.meta.resolve('./ask-once.ts'));
-  const flags = ['--max-semi-space-size=1', '--optimize-for-size', '--max-old-space-size=64'];
+  const slim = fileURLToPath(import.meta.resolve('../../../../scripts/test/slim-imports.ts'));
+  const flags = ['--import', slim, '--max-semi-space-size=1', '--optimize-for-size', '--max-old-space-size=64'];
   const { stdout } = await run(process.execPath, [...flags, script, repo], { timeout: 60_000 });
   return JSON.parse(stdout);
 }

@@ -7,10 +7,10 @@ import { suite, type TestContext, test } from 'node:test';
 import { readNodeFlags } from '../../../scripts/images/read-entry-point.ts';
 import { LIMIT_KB, makeCgroup, watchMemory } from '../../../scripts/testbed/memory-limit.ts';
 import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { startSlowLink } from '../../integration/receiver/slow-link.ts';
+import { startReceiver } from '../../integration/receiver/start-receiver.ts';
 import { connectCluster } from '../../support/cluster.ts';
 import { until } from '../../support/until.ts';
-import { startSlowLink } from './slow-link.ts';
-import { startReceiver } from './start-receiver.ts';
 
 const key = 'key';
 

@@ -8,8 +8,8 @@ import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseManifest } from '../../../agent/volume/manifest-text.ts';
 import { makeTemporaryFolder, type TemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
-import { bundle } from './support/bundle.ts';
-import { commitOf, treeOf } from './support/race-tree.ts';
+import { bundle } from '../../integration/agent/support/bundle.ts';
+import { commitOf, treeOf } from '../../integration/agent/support/race-tree.ts';
 
 /** Agents on one volume, in each lane. */
 const LANES = [2, 3, 10];

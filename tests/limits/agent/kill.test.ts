@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseManifest } from '../../../agent/volume/manifest-text.ts';
 import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { makeTemporaryFolder, type TemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
-import { bundle } from './support/bundle.ts';
+import { bundle } from '../../integration/agent/support/bundle.ts';
 
 /** What each lane maps: all of the repository, or a folder, in which case the clone is a partial one. */
 const SOURCES = ['.', 'tree'] as const;
