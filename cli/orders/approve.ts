@@ -17,8 +17,12 @@ export function planApproval(gatewaySync: GatewaySync, wanted: string | undefine
     throw new Problem(`nothing was approved: not ${wanted} is on its way, but ${commit}`);
   const waves = (spec.rollout?.waves ?? []).filter(({ approval }) => approval).map(({ name }) => name);
   if (waves.length === 0) throw new Problem(`no wave of ${address} waits for approval`);
-  if (metadata.annotations?.[ROLLOUT_ANNOTATIONS.approve] === commit)
-    return { kind: 'done', says: `${commit} is approved already for ${address}.` };
+  const isApproved = metadata.annotations?.[ROLLOUT_ANNOTATIONS.approve] === commit;
+  if (isApproved && rollout.waitsFor === 'Approval' && rollout.handled?.approve === commit)
+    throw new Problem(
+      `${commit} was approved for ${address} before spec.sync was edited: remove ${ROLLOUT_ANNOTATIONS.approve} first`,
+    );
+  if (isApproved) return { kind: 'done', says: `${commit} is approved already for ${address}.` };
   const ref = commit === rollout.commit && rollout.ref !== commit ? ` (${rollout.ref})` : '';
   return {
     kind: 'change',

@@ -8,6 +8,7 @@ import { isAtLeast } from '../../shared/domain/version.ts';
 import { fittingWaves, planOf, rolloutKey } from '../../shared/domain/waves.ts';
 import type { GatewayReport, RolloutGateway, RolloutInput } from '../rollout/rollout-input.ts';
 import { judgeWindows } from '../rollout/windows.ts';
+import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod, ObservedReport } from '../watch/observed-pod.ts';
 import type { Observation } from './observation.ts';
 
@@ -38,12 +39,13 @@ export function rolloutInput({ sync, observation, restOf, now }: Situation): Rol
       .filter(({ live }) => live)
       .map((pod) => ({
         ...gatewayOf(pod, waves),
-        ...saidBy(pod, reportOf(pod), spec.gateway.verifies === true),
+        ...shownBy(pod, saidBy(pod, reportOf(pod), spec.gateway.verifies === true)),
         isResting: Boolean(restOf(pod.profile)),
       })),
     wanted: releaseOf(sync, revision),
     inPlace: releaseOf(before, revision),
     approved: orders.approve,
+    approvedRevision: approvedRevision(gatewaySync),
     rollback: orders.rollback,
     retry: orders.retry,
     window: judgeWindows(rollout.windows, now),
@@ -52,6 +54,18 @@ export function rolloutInput({ sync, observation, restOf, now }: Situation): Rol
     soakMs: waves.map(({ soak = '' }) => parseDuration(soak) ?? 0),
     now,
   };
+}
+
+/**
+ * Which revision of `spec.sync` an approval is about: the one that the status named when it came, so that an edit after it
+ * needs another one. What nobody could see yet is approved as it is.
+ */
+export function approvedRevision({ orders, spec, status }: ObservedGatewaySync): string | undefined {
+  const { rollout } = status;
+  const approve = orders?.approve;
+  if (approve === undefined || approve === rollout?.handled?.approve) return rollout?.handled?.approvedRevision;
+  if (approve === rollout?.nextCommit) return rollout.nextRevision ?? spec.revision;
+  return approve === rollout?.commit ? rollout.revision : spec.revision;
 }
 
 function releaseOf({ lastSyncCommit, lastSyncRef }: GatewaySyncStatus, revision: string): Release | undefined {
@@ -70,8 +84,13 @@ function gatewayOf(pod: ObservedPod, waves: NonNullable<RolloutSpec['waves']>) {
     notReadySince: pod.notReadySince,
     readySince: pod.readySince,
     crashedAt: pod.crashedAt,
-    isUnstarted: pod.isUnstarted === true,
   };
+}
+
+/** A gateway that has not started shows nothing, unless it waits for its agent. */
+function shownBy(pod: ObservedPod, said: ReturnType<typeof saidBy>) {
+  const waitsForAgent = pod.hasAgentRun === true && said.report?.state !== 'well';
+  return { ...said, isUnstarted: pod.isUnstarted === true && !waitsForAgent };
 }
 
 /** What the agent says. A report of an earlier pod of the name is not its. */

@@ -3,10 +3,11 @@ import { GIVEN_UP } from '../../shared/domain/releases.ts';
 import { isAdmitted } from '../rollout/admission.ts';
 import type { RolloutGateway, RolloutState } from '../rollout/rollout-input.ts';
 import { step } from '../rollout/step.ts';
+import { withHeldOrders } from '../rollout/words.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
 import { restsOf, type WantedFiles } from './discover-gateways.ts';
 import type { Observation } from './observation.ts';
-import { rolloutInput } from './observe-rollout.ts';
+import { approvedRevision, rolloutInput } from './observe-rollout.ts';
 
 /** What becomes of a rollout, and what each gateway is to have by it. */
 export interface RolledOut {
@@ -31,7 +32,8 @@ export function rollOut(sync: GatewaySyncStatus, observation: Observation, { now
   const wanted = mayBegin ? sync : { ...sync, lastSyncCommit: undefined };
   const input = rolloutInput({ sync: wanted, observation, now, restOf: restsOf(gatewaySync) });
   const next = mayMove && (state || mayBegin) ? step(state, input) : undefined;
-  const kept = next ? noted(next, observation) : state;
+  const held = spec.paused && state ? { ...state, rollout: withHeldOrders(state.rollout, input) } : state;
+  const kept = next ? noted(next, observation) : held;
   if (!kept) return { fields: {}, wantedOf: () => ({ commit: undefined }), wakeInMs: undefined };
   return {
     fields: { ...kept, ...requestOf(sync, kept) },
@@ -48,12 +50,12 @@ interface Moment {
 }
 
 /** Notes which commit was approved, so that it is told once, and which revision was kept ahead, so that it goes again. */
-function noted(
-  { rollout, history }: RolloutState,
-  { gatewaySync: { orders, spec }, isRevisionKept }: Observation,
-): RolloutState {
-  const { handled: { approve: _, ...others } = {}, nextRevision: __, ...rest } = rollout;
-  const handled = { ...others, ...(orders?.approve !== undefined && { approve: orders.approve }) };
+function noted({ rollout, history }: RolloutState, { gatewaySync, isRevisionKept }: Observation): RolloutState {
+  const { orders, spec } = gatewaySync;
+  const { handled: { approve: _, approvedRevision: __, ...others } = {}, nextRevision: ___, ...rest } = rollout;
+  const revision = approvedRevision(gatewaySync);
+  const approval = { approve: orders?.approve, ...(revision !== undefined && { approvedRevision: revision }) };
+  const handled = { ...others, ...(orders?.approve !== undefined && approval) };
   const isAhead = isRevisionKept && spec.revision !== rollout.revision && spec.revision !== rollout.stableRevision;
   return {
     rollout: {

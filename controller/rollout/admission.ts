@@ -13,12 +13,11 @@ export function makeAdmission(
 ): Admission {
   const admission: Admission = [];
   for (const [index, wave] of waveNames(waves).entries()) {
-    const amount = waves[index]?.gateways;
-    const members = amount === undefined ? ALL : lastOf(choicesIn(admission, index, gateways), amount);
     const known = before.find((entry) => entry.wave === wave);
+    const share = shareOf(choicesIn(admission, index, gateways), waves[index]?.gateways, { known: known?.of });
     const had = known?.gateways;
     const isNew = known?.isNew ?? (before.length > 0 && !known);
-    admission.push({ wave, members, admitted, ...(had === undefined ? isNew && { isNew } : { gateways: had }) });
+    admission.push({ wave, ...share, admitted, ...(had === undefined ? isNew && { isNew } : { gateways: had }) });
   }
   const noted = noteGateways(admission, gateways);
   const hadSome = before.some((entry) => entry.gateways !== undefined);
@@ -53,16 +52,17 @@ export function waveUnderWay({ admission, wave }: Pick<RolloutStatus, 'admission
 export function chooseAgain(
   admission: Admission,
   index: number,
-  { amount, gateways }: { amount: unknown; gateways: readonly RolloutGateway[] },
+  { amount, gateways, isLate }: { amount: unknown; gateways: readonly RolloutGateway[]; isLate: boolean },
 ): Admission {
-  const members = amount === undefined ? ALL : lastOf(choicesIn(admission, index, gateways), amount);
+  const share = shareOf(choicesIn(admission, index, gateways), amount, { known: admission[index]?.of, isLate });
+  const { members } = share;
   const isOver = admission.slice(index + 1).some(({ admitted }) => admitted !== NOBODY);
   return admission.map((entry, at) => {
     if (at !== index || isOver || entry.isChosenAgain || isWithin(members, entry.members)) return entry;
-    if (entry.admitted === NOBODY) return { ...entry, members };
+    if (entry.admitted === NOBODY) return { ...entry, ...share };
     return {
       ...entry,
-      members,
+      ...share,
       admitted: entry.admitted === ALL ? entry.members : entry.admitted,
       isChosenAgain: true,
     };
@@ -76,6 +76,21 @@ const couldBelong = ({ fits, key }: Place, index: number, admission: Admission):
 /** Of whom a wave can take a share: those that rest show nothing. */
 const choicesIn = (admission: Admission, index: number, gateways: readonly RolloutGateway[]): RolloutGateway[] =>
   gateways.filter((gateway) => !gateway.isResting && couldBelong(gateway, index, admission));
+
+/**
+ * Who belongs to a wave that takes a share, and of how many that is. Where fewer than half are there of those of whom it
+ * was taken last, the others may be on their way: until that is late, it is nobody.
+ */
+function shareOf(
+  choices: readonly RolloutGateway[],
+  amount: unknown,
+  { known = 0, isLate = false }: { known?: number | undefined; isLate?: boolean },
+): { members: string; of?: number } {
+  if (amount === undefined) return { members: ALL };
+  if (choices.length === 0 || (2 * choices.length < known && !isLate))
+    return { members: NOBODY, ...(known > 0 && { of: known }) };
+  return { members: lastOf(choices, amount), of: choices.length };
+}
 
 /** The key of the last one of the first so many. */
 function lastOf(gateways: readonly RolloutGateway[], amount: unknown): string {

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { hasCrashed, isLater, recoversAt } from './judge-gateway.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
@@ -31,23 +33,24 @@ export function duesOf(rollout: RolloutStatus, standing: Standing, input: Rollou
 /**
  * Who is under way, and when that has taken too long: when it was not well for as long as the deadline is, without a
  * break. That counts from when gateways were let in last, or from when it was created, or was ready, or not, whichever came
- * last; one that crashes counts all the time. What has never run shows nothing, nor does what came in addition.
+ * last; for one that crashes, from its first crash. What has never run shows nothing, nor does what came in addition.
  */
 function lateOnes(
   rollout: RolloutStatus,
   standing: Standing,
   { deadlineMs }: RolloutInput,
 ): { gateway: RolloutGateway; due: number }[] {
-  const { underWaySince, admittedAt = underWaySince, startedAt } = rollout;
+  const { underWaySince, admittedAt = underWaySince, startedAt, crashing = [] } = rollout;
   if (underWaySince === undefined || admittedAt === undefined) return [];
-  const since = Math.max(Date.parse(underWaySince), Date.parse(admittedAt));
+  const began = Math.max(Date.parse(underWaySince), Date.parse(admittedAt));
   const isJudged = (gateway: RolloutGateway) => !gateway.isUnstarted || !isLater(gateway, startedAt);
   return underWay(standing)
     .filter(isJudged)
     .map((gateway) => {
-      const { createdAt, notReadySince, readySince = 0 } = gateway;
-      const changedAt = hasCrashed(gateway, rollout) ? 0 : (notReadySince ?? readySince);
-      return { gateway, due: Math.max(since, createdAt, changedAt) + deadlineMs };
+      const { name, createdAt, notReadySince, readySince = 0 } = gateway;
+      const crashed = crashing.find((each) => each.name === name);
+      const since = crashed ? Date.parse(crashed.since) : Math.max(began, createdAt, notReadySince ?? readySince);
+      return { gateway, due: since + deadlineMs };
     })
     .sort((a, b) => a.due - b.due);
 }
@@ -58,21 +61,52 @@ function underWay({ waves, admitted, index = -1 }: Standing): RolloutGateway[] {
 }
 
 /**
- * The time from which the deadline counts: since when somebody is under way, without a break. Who rested, and does not any
- * more, has all of it.
+ * The times from which the deadline counts: since when somebody is under way, without a break, and when those crashed first
+ * that crashed a short time ago. Who rested, and does not any more, has all of it.
  */
-export function noteTimes(rollout: RolloutStatus, standing: Standing, { gateways, now }: RolloutInput): RolloutStatus {
-  const { underWaySince: before, soakStartedAt, resting: rested = 0, ...rest } = rollout;
+export function noteTimes(rollout: RolloutStatus, standing: Standing, input: RolloutInput): RolloutStatus {
+  const { underWaySince: before, soakStartedAt, resting: rested, crashing: crashed, ...rest } = rollout;
   const { waves, index = -1 } = standing;
-  const resting = gateways.filter(({ isResting }) => isResting).length;
-  const isAnybody = underWay(standing).length > 0;
-  const underWaySince = isAnybody ? (resting < rested ? iso(now) : (before ?? iso(now))) : undefined;
+  const now = iso(input.now);
+  const resting = restingIn(input.gateways);
+  const isBack = isAnybodyBack(rested, resting ?? restingIn(input.gateways, true));
+  const underWaySince = underWay(standing).length === 0 ? undefined : isBack ? now : (before ?? now);
+  const crashing = crashingIn(rollout, standing, input);
   return {
     ...rest,
-    ...(resting > 0 && { resting }),
+    ...(resting !== undefined && { resting }),
+    ...(crashing.length > 0 && { crashing }),
     ...(underWaySince !== undefined && { underWaySince }),
     ...(soakStartedAt !== undefined && waves[index]?.isWell && { soakStartedAt }),
   };
+}
+
+const digest = (names: readonly string[]): string =>
+  createHash('sha256').update(names.toSorted().join()).digest('hex').slice(0, 16);
+
+/** Hashes of the names of all gateways, and of those that rest; undefined where none does. */
+function restingIn(gateways: readonly RolloutGateway[], isForced = false): string | undefined {
+  const names = gateways.flatMap(({ isResting, name }) => (isResting ? name : []));
+  if (names.length === 0 && !isForced) return undefined;
+  return `${digest(gateways.map(({ name }) => name))} ${digest(names)}`;
+}
+
+/** Whether others rest, with the same gateways as before: what is created and deleted is nobody that works again. */
+function isAnybodyBack(before: string | undefined, now: string | undefined): boolean {
+  return before !== undefined && before !== now && before.split(' ')[0] === now?.split(' ')[0];
+}
+
+/** Those that crashed a short time ago, and when they did for the first time since they were well. */
+function crashingIn(rollout: RolloutStatus, { admitted }: Standing, input: RolloutInput) {
+  const { crashing = [] } = rollout;
+  return [...admitted]
+    .filter((gateway) => hasCrashed(gateway, rollout) && input.now < recoversAt(gateway, rollout, input))
+    .map(
+      ({ name, crashedAt = input.now }) =>
+        crashing.find((each) => each.name === name) ?? { name, since: iso(crashedAt) },
+    )
+    .sort((a, b) => (a.since < b.since ? -1 : 1))
+    .slice(0, BOUNDS.crashing);
 }
 
 /** With these as well, in the order in which they failed. */

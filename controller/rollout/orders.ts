@@ -37,7 +37,10 @@ function tryAgain(state: RolloutState, commit: string, input: RolloutInput): Rol
 /** Who goes back does not ask for what came with the order, which nobody has seen in the status yet. */
 function withoutUnseen(state: RolloutState, target: Release, { wanted }: RolloutInput): RolloutState {
   const { rollout } = state;
-  const isKnown = !wanted || wanted.commit === rollout.nextCommit || isSame(wanted, releaseOf(rollout));
+  const { nextCommit, nextRevision, revision, stableRevision } = rollout;
+  const wasKept = nextRevision === undefined ? [revision, stableRevision] : [nextRevision];
+  const isNext = wanted?.commit === nextCommit && wasKept.includes(wanted?.revision ?? '');
+  const isKnown = !wanted || isNext || isSame(wanted, releaseOf(rollout));
   if (isKnown || isSame(wanted, target)) return state;
   return { ...state, rollout: withGivenUp(rollout, givenUpWith(rollout, wanted)) };
 }

@@ -55,6 +55,7 @@ export function placesOf(
     admitted = gateway.key;
   }
   const isBehind = ({ isResting, key }: RolloutGateway) => isResting && !isWithin(key, admitted);
-  const mayBeAll = !present.some(isBehind) || !members.some(isBusy);
+  // Who comes while others are under way waits for a place, too.
+  const mayBeAll = !members.some(isBusy) || (maxConcurrent === undefined && !present.some(isBehind));
   return { takenBy, nextFreeAt, admitted: mayBeAll ? ALL : admitted };
 }

@@ -9,10 +9,11 @@ import { type Standing, standingOf } from './standing.ts';
 import { begin, iso, noteComplete } from './transitions.ts';
 
 /** What keeps a wave from beginning. */
-export function gateOf(wave: number, { commit }: Release, { spec, approved, window }: RolloutInput): Wait | undefined {
+export function gateOf(wave: number, { commit, revision }: Release, input: RolloutInput): Wait | undefined {
+  const { spec, approved, approvedRevision = revision, window } = input;
   if (!window.isOpen) return { kind: 'window' };
-  const needsApproval = spec.waves?.[wave]?.approval === true;
-  return needsApproval && approved !== commit ? { kind: 'approval' } : undefined;
+  const isApproved = spec.waves?.[wave]?.approval !== true || (approved === commit && approvedRevision === revision);
+  return isApproved ? undefined : { kind: 'approval' };
 }
 
 /** One wave after the other: admits, waits, lets soak. Where nobody can say which wave it is, begins again. */
@@ -25,18 +26,17 @@ export function pursue(before: RolloutState, input: RolloutInput): Advanced {
 
 /** A wave begins when those before are well, nothing keeps it from it, and it has somebody who can show that all is well. */
 function beginWave(before: RolloutState, index: number, input: RolloutInput): Advanced {
-  const standing = standingOf(before.rollout, input);
-  const held = heldBy(before.rollout, index, standing);
-  if (held) return { state: inPhase(before, 'Progressing'), wait: held };
+  const held = heldBy(before.rollout, index, standingOf(before.rollout, input));
+  if (held) return chosenAgain(before, held, input) ?? { state: inPhase(before, 'Progressing'), wait: held };
   const gate = gateOf(index, before.rollout, input);
   if (gate) return { state: inPhase(before, phaseOf(gate)), wait: gate };
   const state = withMembers(before, index, input);
   const { rollout } = state;
-  const chosen = standingOf(rollout, input);
-  const { members = [], skipped = [] } = chosen.waves[index] ?? {};
+  const standing = standingOf(rollout, input);
+  const { members = [], skipped = [] } = standing.waves[index] ?? {};
   if (members.length === 0) {
-    if (mayPassOver(rollout, index, { standing: chosen, input })) return endWave(state, index, input);
-    return { state: inPhase(state, 'Progressing'), wait: { kind: 'nobody', index } };
+    if (mayPassOver(rollout, index, { standing, input })) return endWave(state, index, input);
+    return { state: inPhase(empty(state, input), 'Progressing'), wait: { kind: 'nobody', index } };
   }
   // As many have to be well in the end, if they are still there.
   const gateways = members.length - skipped.length;
@@ -44,8 +44,32 @@ function beginWave(before: RolloutState, index: number, input: RolloutInput): Ad
     at === index && gateways > 0 ? { ...entry, gateways } : entry,
   );
   const begun = { ...rollout, admission, waveStartedAt: iso(input.now) };
-  return goOn({ ...state, rollout: begun }, index, input);
+  return goOn(peopled({ ...state, rollout: begun }), index, input);
 }
+
+/** A share that was done, and is gone before anybody else was let in: others take its place, and have to be well. */
+function chosenAgain(state: RolloutState, held: Wait, input: RolloutInput): Advanced | undefined {
+  if (held.kind !== 'nobody') return undefined;
+  const { index } = held;
+  const { rollout } = withMembers(state, index, input);
+  if (rollout.admission[index]?.members === state.rollout.admission[index]?.members) return undefined;
+  const wave = rollout.admission[index]?.wave ?? '';
+  return goOn({ ...state, rollout: { ...rollout, wave, waveStartedAt: iso(input.now) } }, index, input);
+}
+
+/** Notes since when there is nobody who could show that all is well. */
+const empty = ({ rollout, history }: RolloutState, { now }: RolloutInput): RolloutState => ({
+  history,
+  rollout: { ...rollout, emptySince: rollout.emptySince ?? iso(now) },
+});
+
+function peopled({ rollout: { emptySince: _, ...rollout }, history }: RolloutState): RolloutState {
+  return { rollout, history };
+}
+
+/** Whether a wave has had nobody for as long as the deadline is. */
+const isEmptyForLong = ({ emptySince }: RolloutStatus, { now, deadlineMs }: RolloutInput): boolean =>
+  emptySince !== undefined && now >= Date.parse(emptySince) + deadlineMs;
 
 interface Situation {
   standing: Standing;
@@ -58,7 +82,7 @@ interface Situation {
  * the deadline is, and others are verified. Any other waits: what comes after it must not get what nobody has tried.
  */
 function mayPassOver(rollout: RolloutStatus, index: number, { standing, input }: Situation): boolean {
-  const { admission, startedAt, waitsFor, waitsSince } = rollout;
+  const { admission, startedAt } = rollout;
   const { now, deadlineMs } = input;
   const entry = admission[index];
   if (entry?.gateways === undefined) {
@@ -66,8 +90,7 @@ function mayPassOver(rollout: RolloutStatus, index: number, { standing, input }:
     return !isAwaited && (standing.counted.length > 0 || admission.every(({ gateways }) => gateways === undefined));
   }
   const isLast = admission.slice(index + 1).every(({ gateways }) => gateways === undefined);
-  const since = waitsFor === 'Gateways' && waitsSince !== undefined ? Date.parse(waitsSince) : now;
-  return isLast && standing.verified.size > 0 && now >= since + deadlineMs;
+  return isLast && standing.verified.size > 0 && isEmptyForLong(rollout, input);
 }
 
 function goOn(state: RolloutState, index: number, input: RolloutInput): Advanced {
@@ -97,7 +120,8 @@ function withMembers(state: RolloutState, index: number, input: RolloutInput): R
   const { rollout } = state;
   const { spec, gateways } = input;
   if (standingOf(rollout, input).waves[index]?.members.length !== 0) return state;
-  const admission = chooseAgain(rollout.admission, index, { amount: spec.waves?.[index]?.gateways, gateways });
+  const amount = spec.waves?.[index]?.gateways;
+  const admission = chooseAgain(rollout.admission, index, { amount, gateways, isLate: isEmptyForLong(rollout, input) });
   return { ...state, rollout: { ...rollout, admission } };
 }
 
@@ -114,24 +138,28 @@ function admit(state: RolloutState, index: number, input: RolloutInput): Rollout
 }
 
 /** A wave is done when everybody is settled, and has been for as long as it is to soak. */
-function settle(state: RolloutState, index: number, { held, input }: { held: Wait | undefined; input: RolloutInput }) {
-  const { rollout } = state;
-  const standing = standingOf(rollout, input);
+function settle(
+  before: RolloutState,
+  index: number,
+  { held, input }: { held: Wait | undefined; input: RolloutInput },
+): Advanced {
+  const standing = standingOf(before.rollout, input);
   const { isWell = false, isDone = false, awaited = [], present = [] } = standing.waves[index] ?? {};
   if (!isWell || !awaited.every((gateway) => standing.admitted.has(gateway)))
-    return waitFor(state, index, { standing, input, held });
+    return waitFor(before, index, { standing, input, held });
+  const state = peopled(before);
+  const { rollout } = state;
   const since = rollout.soakStartedAt ?? iso(input.now);
   const soakMs = input.soakMs[index] ?? 0;
   const soaking = soakMs > 0 ? { ...state, rollout: { ...rollout, soakStartedAt: since } } : state;
-  if (input.now - Date.parse(since) < soakMs)
-    return { state: inPhase(soaking, 'Soaking'), wait: { kind: 'soak' } } as const;
-  if (held || !isDone)
-    return { state: inPhase(soaking, 'Progressing'), wait: held ?? { kind: 'gateways', index } } as const;
-  // Who comes to a wave that has ended takes what it has: also that is for a window.
-  const isShut =
-    !input.window.isOpen && present.some(({ key }) => !isWithin(key, rollout.admission[index]?.admitted ?? ''));
-  if (isShut) return { state: inPhase(soaking, 'AwaitingWindow'), wait: { kind: 'window' } } as const;
-  return endWave(state, index, input);
+  if (input.now - Date.parse(since) < soakMs) return { state: inPhase(soaking, 'Soaking'), wait: { kind: 'soak' } };
+  if (held || !isDone) return { state: inPhase(soaking, 'Progressing'), wait: held ?? { kind: 'gateways', index } };
+  // Who comes to a wave that has ended takes what it has: so all who are there have had their turn before.
+  const { admitted = '' } = rollout.admission[index] ?? {};
+  if (!present.some(({ key }) => !isWithin(key, admitted))) return endWave(soaking, index, input);
+  return input.window.isOpen
+    ? { state: inPhase(soaking, 'Progressing'), wait: { kind: 'gateways', index } }
+    : { state: inPhase(soaking, 'AwaitingWindow'), wait: { kind: 'window' } };
 }
 
 function waitFor(
@@ -141,24 +169,24 @@ function waitFor(
 ): Advanced {
   const { rollout } = state;
   const { members = [], awaited = [], open = [] } = standing.waves[index] ?? {};
-  if (members.length === 0) return { state: inPhase(state, 'Progressing'), wait: { kind: 'nobody', index } };
+  if (members.length === 0)
+    return { state: inPhase(empty(state, input), 'Progressing'), wait: { kind: 'nobody', index } };
   const notLetIn = open.filter((gateway) => !standing.admitted.has(gateway));
   // What failed on all that could tell is not well, however many may fail, once nobody comes in place of those that are gone.
   if (awaited.length > 0 && open.length === 0) {
     const isWhole = awaited.length >= (rollout.admission[index]?.gateways ?? 0);
-    const { waitsFor, waitsSince } = rollout;
-    const since = waitsFor === 'Gateways' && waitsSince !== undefined ? Date.parse(waitsSince) : input.now;
-    if (isWhole || input.now >= since + input.deadlineMs) return giveUp(state, input);
+    if (isWhole || isEmptyForLong(rollout, input)) return giveUp(state, input);
+    return { state: inPhase(empty(state, input), 'Progressing'), wait: held ?? { kind: 'gateways', index } };
   }
   const isShut = !input.window.isOpen && notLetIn.length > 0 && notLetIn.length === open.length;
   return isShut && !held
-    ? { state: inPhase(state, 'AwaitingWindow'), wait: { kind: 'window' } }
-    : { state: inPhase(state, 'Progressing'), wait: held ?? { kind: 'gateways', index } };
+    ? { state: inPhase(peopled(state), 'AwaitingWindow'), wait: { kind: 'window' } }
+    : { state: inPhase(peopled(state), 'Progressing'), wait: held ?? { kind: 'gateways', index } };
 }
 
 /** On to the next wave; after the last one all is complete. Who comes to this one later takes what it has. */
 function endWave(state: RolloutState, index: number, input: RolloutInput): Advanced {
-  const { waveStartedAt: _, soakStartedAt: __, wave: ___, ...rest } = state.rollout;
+  const { waveStartedAt: _, soakStartedAt: __, wave: ___, emptySince: ____, ...rest } = state.rollout;
   const wave = rest.admission[index + 1]?.wave;
   const admission = rest.admission.map(({ isNew, ...entry }, at) =>
     at === index ? { ...entry, admitted: ALL } : { ...entry, ...(isNew && { isNew }) },

@@ -44,8 +44,9 @@ export interface RolloutInput {
   wanted: Release | undefined;
   /** What the gateways have followed until now, where nothing was rolled out yet. */
   inPlace: Release | undefined;
-  /** The commit that somebody approved. */
+  /** The commit that somebody approved, and with which revision; undefined for any, as a version before noted it. */
   approved: string | undefined;
+  approvedRevision?: string | undefined;
   /** What the annotations of these orders say: each counts once, until the annotation is gone or says something else. */
   rollback: string | undefined;
   retry: string | undefined;

@@ -56,12 +56,13 @@ function withoutLater(input: RolloutInput, { startedAt }: RolloutStatus): Rollou
 /** A clock that was set back must not make anybody wait for longer than was asked for. */
 function withoutFuture({ rollout, history }: RolloutState, now: number): RolloutState {
   const present = (time: string | undefined) => (time !== undefined && Date.parse(time) > now ? iso(now) : time);
-  const { startedAt, waveStartedAt, admittedAt, underWaySince, soakStartedAt } = rollout;
+  const { startedAt, waveStartedAt, admittedAt, underWaySince, soakStartedAt, emptySince } = rollout;
   const times = {
     startedAt: present(startedAt),
     waveStartedAt: present(waveStartedAt),
     admittedAt: present(admittedAt),
     underWaySince: present(underWaySince),
+    emptySince: present(emptySince),
     soakStartedAt: present(soakStartedAt),
   };
   return { history, rollout: clean({ ...rollout, ...times }) };
@@ -168,7 +169,7 @@ function wakeIn({ rollout }: RolloutState, input: RolloutInput): number | undefi
 
 /** When a gateway fails or frees its place, when a wave has soaked, and when nobody waits any longer for what does not come. */
 function timesOf(rollout: RolloutStatus, input: RolloutInput): (number | undefined)[] {
-  const { soakStartedAt, startedAt, waitsSince } = rollout;
+  const { soakStartedAt, startedAt, emptySince } = rollout;
   const { deadlineMs, soakMs } = input;
   const standing = standingOf(rollout, input);
   const index = standing.index ?? 0;
@@ -178,7 +179,7 @@ function timesOf(rollout: RolloutStatus, input: RolloutInput): (number | undefin
     placesOf(rollout, index, { standing, input }).nextFreeAt,
     after(soakStartedAt, soakMs[index] ?? 0),
     after(startedAt, deadlineMs),
-    after(waitsSince, deadlineMs),
+    after(emptySince, deadlineMs),
   ];
 }
 

@@ -107,7 +107,7 @@ export function rollBack({ rollout, history }: RolloutState, target: Release, in
       phase: 'RollingBack',
       ...releaseOf(rollout),
       ...stableFields(target),
-      givenUp: givenUpWith(rollout, rollout),
+      givenUp: leftFor(target, rollout),
     },
   };
 }
@@ -118,6 +118,13 @@ export const nameOf = ({ commit, revision }: Release): string => `${commit} ${re
 /** The releases that were given up last, with this one. */
 export function givenUpWith({ givenUp = [] }: RolloutStatus, release: Release): string[] {
   return [...new Set([nameOf(release), ...givenUp])].slice(0, MAX_GIVEN_UP);
+}
+
+/** What everybody leaves: what was on its way, and also the stable release where they go back further. */
+function leftFor(target: Release, rollout: RolloutStatus): string[] {
+  const stable = stableOf(rollout);
+  const givenUp = isSame(stable, target) ? rollout.givenUp : givenUpWith(rollout, stable);
+  return givenUpWith({ ...rollout, ...(givenUp && { givenUp }) }, rollout);
 }
 
 export const withGivenUp = ({ givenUp: _, ...rollout }: RolloutStatus, names: string[] = []): RolloutStatus =>

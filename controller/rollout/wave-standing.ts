@@ -44,10 +44,7 @@ export function waveStandingOf(present: RolloutGateway[], circumstances: Circums
   const open = awaited.filter((gateway) => !verified.has(gateway) && !failures.includes(gateway.name));
   const well = eligible.filter((gateway) => verified.has(gateway));
   const isWell = well.length > 0 && open.every((gateway) => isStarting(gateway, rollout, input));
-  const mayBeMissing = Math.max(
-    (input.spec.maxFailures ?? 0) - failures.length,
-    Math.floor((admission[index]?.gateways ?? 0) / MISSING_SHARE),
-  );
+  const mayBeMissing = Math.floor((admission[index]?.gateways ?? 0) / MISSING_SHARE);
   // Also those that hold nobody up show something: with most of them not well, the others are lucky.
   const unwell = eligible.filter(
     (gateway) =>

@@ -40,7 +40,7 @@ function waitsForIn(rollout: RolloutStatus, wait: Wait, context: Context): Rollo
   const { underWaySince } = rollout;
   const { now, deadlineMs } = context.input;
   const isLate = underWaySince !== undefined && now >= Date.parse(underWaySince) + deadlineMs;
-  return isLate || holdersIn(rollout, wait.index, context).length === 0 ? 'Gateways' : undefined;
+  return isLate || !holdersIn(rollout, wait.index, context).areUnderWay ? 'Gateways' : undefined;
 }
 
 interface Context {
@@ -106,7 +106,7 @@ function nextOf(rollout: RolloutStatus, { kind }: Wait, { input }: Context): str
     return `failed or was taken back, and is not tried again until somebody sets sync.io/retry-rollout: ${commit}, or another commit comes`;
   if (kind === 'window') return `waits${sinceWhen(rollout)}: ${input.window.message}`;
   return kind === 'approval'
-    ? `waits${sinceWhen(rollout)}: ${approvalOf(commit)}`
+    ? `waits${sinceWhen(rollout)}: ${approvalOf(commit, input)}`
     : 'waits: the repository is asked what is newest';
 }
 
@@ -121,11 +121,11 @@ function phaseOf(rollout: RolloutStatus, wait: Wait, context: Context): string {
     case 'RollingBack':
       return `all gateways go back to commit ${stableCommit}${why}: waiting for ${named(notBack(rollout, context.input.gateways).map(({ name }) => name))}, since ${rollout.startedAt}`;
     case 'RolledBack':
-      return `${backOf(rollout)} back on commit ${stableCommit}${why}: ${short(commit)} is not tried again until somebody sets sync.io/retry-rollout, or a newer commit comes`;
+      return `${backOf(rollout)} back on commit ${stableCommit}${why}: ${short(commit)} is not tried again until somebody sets sync.io/retry-rollout, or a newer commit comes${restingWords(rollout, context)}`;
     case 'Soaking':
       return `the wave ${wave} is verified, and soaks since ${rollout.soakStartedAt}${leftOut(rollout, context)}`;
     case 'AwaitingApproval':
-      return `the wave ${wave} waits${sinceWhen(rollout)}: ${approvalOf(commit)}`;
+      return `the wave ${wave} waits${sinceWhen(rollout)}: ${approvalOf(commit, context.input)}`;
     case 'AwaitingWindow':
       return `the wave ${wave} waits${sinceWhen(rollout)}: ${context.input.window.message}`;
     case 'Progressing':
@@ -136,8 +136,12 @@ function phaseOf(rollout: RolloutStatus, wait: Wait, context: Context): string {
 
 const sinceWhen = ({ waitsSince }: RolloutStatus): string => (waitsSince === undefined ? '' : ` since ${waitsSince}`);
 
-const approvalOf = (commit: string): string =>
-  `somebody has to approve it: set the annotation sync.io/approve: ${commit}`;
+function approvalOf(commit: string, { approved }: RolloutInput): string {
+  const isOld = approved === commit;
+  const said = isOld ? ': it was set before spec.sync was edited, so remove it first' : `, which says ${approved} now`;
+  const other = approved === undefined ? '' : said;
+  return `somebody has to approve it: set the annotation sync.io/approve: ${commit}${other}`;
+}
 
 /** By other waves nobody is let in any more. */
 const placeOf = ({ wave, admission }: RolloutStatus): string =>
@@ -145,13 +149,22 @@ const placeOf = ({ wave, admission }: RolloutStatus): string =>
     ? ', and its waves were edited since, so that nobody has it'
     : ` in the wave ${wave}`;
 
+/** Who was told to rest does not go back either. */
+function restingWords({ commit, revision, stableCommit, stableRevision }: RolloutStatus, { input }: Context): string {
+  const isStable = commit === stableCommit && revision === stableRevision;
+  const names = input.gateways.flatMap(({ isResting, report, name }) =>
+    isResting && !isStable && report?.commit === commit && report.revision === revision ? name : [],
+  );
+  return names.length > 0 ? `; paused or in a dry run with ${short(commit)}: ${named(names)}` : '';
+}
+
 const backOf = ({ verified, total }: RolloutStatus): string =>
   verified < total ? `${verified} of ${total} gateways are` : 'the gateways are';
 
 function progressOf(rollout: RolloutStatus, index: number, context: Context): string {
   const { startedAt, admittedAt = startedAt, underWaySince = admittedAt, admission } = rollout;
   const wave = admission[index]?.wave;
-  const holders = holdersIn(rollout, index, context);
+  const { names: holders } = holdersIn(rollout, index, context);
   const skipped = skippedIn(context, index);
   if (holders.length > 0)
     return `the wave ${wave} waits for ${named(holders)}, since ${underWaySince}${leftOut(rollout, context)}`;
@@ -164,15 +177,16 @@ const sinceOf = ({ waveStartedAt, startedAt }: RolloutStatus): string => waveSta
 
 /**
  * Who holds a wave up: those that are let in and waited for, else those that take its places, else who is still to come,
- * else those that nobody waits for, and that are not well.
+ * else those that nobody waits for, and that are not well: these neither come by themselves nor fail.
  */
-function holdersIn(rollout: RolloutStatus, index: number, { standing, input }: Context): string[] {
+function holdersIn(rollout: RolloutStatus, index: number, { standing, input }: Context) {
   const { waves, admitted } = standing;
   const { open = [], unwell = [], isDone = true } = waves[index] ?? {};
   const isAllIn = rollout.admission[index]?.admitted === ALL;
   const takenBy = isAllIn ? [] : placesOf(rollout, index, { standing, input }).takenBy;
-  const found = [open.filter((gateway) => admitted.has(gateway)), takenBy, open, isDone ? [] : unwell];
-  return (found.find((gateways) => gateways.length > 0) ?? []).map(({ name }) => name);
+  const found = [open.filter((gateway) => admitted.has(gateway)), takenBy, open];
+  const holders = found.find((gateways) => gateways.length > 0);
+  return { areUnderWay: holders !== undefined, names: (holders ?? (isDone ? [] : unwell)).map(({ name }) => name) };
 }
 
 /** A wave that has no gateway that counts. */
@@ -199,6 +213,26 @@ function leftOut(rollout: RolloutStatus, context: Context): string {
 
 const skippedIn = ({ standing: { waves } }: Context, index: number): string[] =>
   (waves[index]?.skipped ?? []).map(({ name }) => name);
+
+/** What people order while the resource is paused waits, which is said. */
+export function withHeldOrders(rollout: RolloutStatus, { rollback, retry }: Pick<RolloutInput, 'rollback' | 'retry'>) {
+  const { handled = {}, message: said = '' } = rollout;
+  const parts = [
+    said.replace(HELD, ''),
+    rollback !== undefined && rollback !== handled.rollback ? `sync.io/rollback: ${rollback}${UNTIL}` : '',
+    retry !== undefined && retry !== handled.retry ? `sync.io/retry-rollout: ${retry}${UNTIL}` : '',
+  ];
+  const message = parts
+    .filter((part) => part !== '')
+    .reverse()
+    .join('; ')
+    .slice(0, BOUNDS.message)
+    .toWellFormed();
+  return message === said ? rollout : { ...rollout, message };
+}
+
+const UNTIL = ' waits until the resource is not paused';
+const HELD = /^(sync\.io\/[a-z-]+: .{0,128}? waits until the resource is not paused(; |$)){1,2}/;
 
 function ignoredOrders({ handled: { ignored = [], rollback, retry } = {} }: RolloutStatus): string[] {
   const words = {

@@ -4,7 +4,7 @@ import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import type { SyncReport, SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { boundedLabels } from '../../shared/domain/bounded-labels.ts';
 import { clip, MAX_UID } from './observed-text.ts';
-import { crashedAt, isUnstarted, type StartingStatus, waitingOf } from './observed-waiting.ts';
+import { crashedAt, hasAgentRun, isUnstarted, type StartingStatus, waitingOf } from './observed-waiting.ts';
 
 interface Container {
   name: string;
@@ -46,8 +46,10 @@ export interface ObservedPod {
   readySince?: number | undefined;
   /** When one of its containers ended with an error the last time, in milliseconds since the epoch. */
   crashedAt?: number | undefined;
-  /** Not all of its containers have run yet. */
+  /** One of its containers has not run yet, and none has crashed. */
   isUnstarted?: boolean;
+  /** Its agent runs, or has run. */
+  hasAgentRun?: boolean;
   /** For the waves of a rollout. */
   labels?: Record<string, string>;
   /** Why it does not start, in a few words; undefined where it does, or where nobody knows yet. */
@@ -68,6 +70,7 @@ export function projectPod({ metadata, spec, status }: Pod): ObservedPod {
     createdAt: Date.parse(metadata.creationTimestamp),
     ...readiness(metadata, status),
     crashedAt: crashedAt(status),
+    hasAgentRun: hasAgentRun(status),
     labels: Object.fromEntries(boundedLabels(Object.entries(metadata.labels ?? {}))),
     waiting: waitingOf(status),
     userUnset: isUserUnset(spec),
@@ -90,21 +93,28 @@ function readiness({ creationTimestamp }: ObjectMeta, status: Pod['status']) {
 export function identityOf(metadata: ObjectMeta, sidecar?: Container) {
   const { namespace, name, uid, annotations = {}, labels } = metadata;
   const given = sidecar ? nameGivenTo(sidecar, name) : annotations[POD_ANNOTATIONS.gatewayName];
+  const profile = sidecar ? textOf(sidecar, 'PROFILE') : annotations[POD_ANNOTATIONS.profile];
   return {
     ...{ namespace, name, uid },
     crName: clip(annotations[POD_ANNOTATIONS.crName], BOUNDS.text),
     gatewayName: clip(given ?? labels?.['app.kubernetes.io/name'] ?? name, BOUNDS.text),
-    profile: clip(annotations[POD_ANNOTATIONS.profile] ?? 'default', BOUNDS.text),
+    profile: clip(profile ?? 'default', BOUNDS.text),
   };
 }
 
-/** The gateway's name as the injector writes it; of two variables of one name the last one counts. */
-function nameGivenTo({ env = [] }: Container, podName: string): string | undefined {
-  const variable = env.findLast(({ name }) => name === 'GATEWAY_NAME');
+/** The gateway's name as the injector writes it. */
+function nameGivenTo(sidecar: Container, podName: string): string | undefined {
+  const variable = variableOf(sidecar, 'GATEWAY_NAME');
   if (variable?.valueFrom?.fieldRef?.fieldPath === 'metadata.name') return podName;
-  // The kubelet takes `$$` for a plain `$`.
-  return variable?.value?.replaceAll('$$', () => '$');
+  return textOf(sidecar, 'GATEWAY_NAME');
 }
+
+/** Of two variables of one name the last one counts. */
+const variableOf = ({ env = [] }: Container, wanted: string) => env.findLast(({ name }) => name === wanted);
+
+/** The kubelet takes `$$` for a plain `$`. */
+const textOf = (sidecar: Container, name: string): string | undefined =>
+  variableOf(sidecar, name)?.value?.replaceAll('$$', () => '$');
 
 function sidecarOf({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): ObservedPod['sidecar'] {
   if (findSidecar(spec)) return 'present';

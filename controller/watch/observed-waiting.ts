@@ -1,3 +1,4 @@
+import { AGENT_CONTAINER } from '../../shared/api/names.ts';
 import { clip } from './observed-text.ts';
 
 /** A container as the kubelet describes it. */
@@ -44,14 +45,24 @@ export function waitingOf(status: StartingStatus = {}): string | undefined {
   return undefined;
 }
 
-/** Whether one of the pod's containers has not run yet: it waits for a node, an image, a Secret. */
-export const isUnstarted = ({ containerStatuses = [] }: StartingStatus = {}): boolean =>
-  containerStatuses.length === 0 ||
-  containerStatuses.some(({ state, lastState }) => !state?.running && !state?.terminated && !lastState?.terminated);
+const hasRun = ({ state, lastState }: ContainerStatus): boolean =>
+  Boolean(state?.running ?? state?.terminated ?? lastState?.terminated);
 
-/** When a container of the pod ended with an error the last time, in milliseconds since the epoch. */
-export function crashedAt({ containerStatuses = [] }: StartingStatus = {}): number | undefined {
-  const times = containerStatuses.flatMap(({ state, lastState }) =>
+const agentOf = ({ initContainerStatuses = [] }: StartingStatus): ContainerStatus[] =>
+  initContainerStatuses.filter(({ name }) => name === AGENT_CONTAINER);
+
+/** Whether the agent of the pod runs, or has run. */
+export const hasAgentRun = (status: StartingStatus = {}): boolean => agentOf(status).some(hasRun);
+
+/** Whether one of the pod's containers has not run yet, for want of a node, an image, a Secret; a crash is no such want. */
+export function isUnstarted(status: StartingStatus = {}): boolean {
+  const { containerStatuses = [] } = status;
+  return crashedAt(status) === undefined && (containerStatuses.length === 0 || !containerStatuses.every(hasRun));
+}
+
+/** When a container of the pod, or its agent, ended with an error the last time, in milliseconds since the epoch. */
+export function crashedAt(status: StartingStatus = {}): number | undefined {
+  const times = [...agentOf(status), ...(status.containerStatuses ?? [])].flatMap(({ state, lastState }) =>
     [state?.terminated, lastState?.terminated].flatMap((ended) =>
       ended?.finishedAt && ended.exitCode !== 0 ? Date.parse(ended.finishedAt) : [],
     ),

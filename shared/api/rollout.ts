@@ -206,7 +206,19 @@ export const rolloutStatusSchema = v.pipe(
         'Since when some of those that were admitted are waited for. The deadline counts from there at the earliest.',
       ),
     ),
-    resting: v.optional(count('Gateways that are paused or in a dry run.')),
+    emptySince: v.optional(
+      timestamp('Since when the wave has nobody, or nobody but failed gateways, who could show that all is well.'),
+    ),
+    resting: v.optional(text('Hashes of the names of all gateways, and of those that are paused or in a dry run.', 64)),
+    crashing: v.optional(
+      v.pipe(
+        v.array(
+          v.object({ name: text('Name of the pod.', 253), since: timestamp('When it crashed for the first time.') }),
+        ),
+        v.maxLength(BOUNDS.crashing),
+        v.description('Gateways that crashed a short time ago.'),
+      ),
+    ),
     soakStartedAt: v.optional(timestamp('When all of the wave was verified.')),
     admitted: count('Gateways that may have the commit.'),
     verified: count('Gateways that have it and are well.'),
@@ -238,6 +250,7 @@ export const rolloutStatusSchema = v.pipe(
               'How many gateways it began with last, or 1 where it had some since: then it needs one that shows that all is well.',
             ),
           ),
+          of: v.optional(count('Of how many gateways its share was taken last.')),
           isNew: v.optional(
             v.pipe(
               v.boolean(),
@@ -258,6 +271,7 @@ export const rolloutStatusSchema = v.pipe(
     handled: v.optional(
       v.object({
         approve: v.optional(text('The annotation sync.io/approve that was noted.', 128)),
+        approvedRevision: v.optional(revision('Revision of spec.sync that it was given for.')),
         rollback: v.optional(text('The annotation sync.io/rollback that was handled.', 128)),
         retry: v.optional(text('The annotation sync.io/retry-rollout that was handled.', 128)),
         ignored: v.optional(

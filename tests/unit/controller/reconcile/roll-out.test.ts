@@ -23,6 +23,9 @@ const pod = projectPod({
 
 interface Case {
   rollout?: object;
+  paused?: boolean;
+  /** Of the files of the default profile. */
+  destination?: string;
   annotations?: Record<string, string>;
   agentVersion?: string;
   isRevisionKept?: boolean;
@@ -30,10 +33,12 @@ interface Case {
 
 /** The next status, where a commit is followed. */
 function next(before: GatewaySyncStatus, what: Case, lastSyncCommit = newest) {
-  const { rollout = {}, annotations = {}, agentVersion = '9.9.9', isRevisionKept = true } = what;
+  const { rollout = {}, annotations = {}, agentVersion = '9.9.9', isRevisionKept = true, paused = false } = what;
+  const { destination = 'b' } = what;
+  const sync = { profiles: { default: { mappings: [{ source: 'a', destination }] } } };
   const gatewaySync = projectGatewaySync({
     metadata: { namespace: 'ns', name: 'app', uid: 'app', resourceVersion: '1', generation: 1, annotations },
-    spec: gatewaySpec({ rollout }),
+    spec: { ...gatewaySpec({ rollout, sync }), paused },
     status: before,
   } as unknown as GatewaySync);
   const status = { state: 'Synced' as const, agentVersion };
@@ -41,8 +46,8 @@ function next(before: GatewaySyncStatus, what: Case, lastSyncCommit = newest) {
     ...{ gatewaySync, pods: [pod], isRevisionKept },
     reportOf: () => ({ namespace: 'ns', name: 'gateway-0', podUID: 'pod', status }),
   } as unknown as Observation;
-  const sync = { observedGeneration: 1, lastSyncCommit, lastSyncRef: 'main' };
-  return rollOut(sync, observation, { now, isResolved: true });
+  const followed = { observedGeneration: 1, lastSyncCommit, lastSyncRef: 'main' };
+  return rollOut(followed, observation, { now, isResolved: true });
 }
 
 /** A rollout that is complete, by the rules of a case. */
@@ -81,6 +86,32 @@ suite('what a rollout waits for', () => {
     const rollout = { waves: [{ name: 'none', selector: { matchLabels: { a: 'b' } } }, ...waves] };
     assert.equal(next(complete({ rollout }), { rollout }).fields.rollout?.waitsFor, 'Approval');
   });
+});
+
+test('an approval is of the revision of spec.sync that the status named when it came', () => {
+  const rollout = { waves };
+  const approved = { rollout, annotations: { 'sync.io/approve': newest } };
+  const begun = next(complete({ rollout }), approved).fields;
+  assert.deepEqual([begun.rollout?.phase, begun.rollout?.commit], ['Progressing', newest]);
+  const edited = { ...approved, destination: 'elsewhere' };
+  const waiting = next(begun, edited).fields;
+  assert.deepEqual([waiting.rollout?.nextCommit, waiting.rollout?.waitsFor], [newest, 'Approval']);
+  assert.match(waiting.rollout?.message ?? '', /set before spec\.sync was edited, so remove it first/);
+  const removed = next(waiting, { ...edited, annotations: {} }).fields;
+  const again = next(removed, edited).fields.rollout;
+  assert.deepEqual([again?.phase, again?.waitsFor, again?.nextCommit], ['Progressing', undefined, undefined]);
+});
+
+test('an order waits while the resource is paused, and the message says so until it does not', () => {
+  const before = next(complete({}), {}).fields;
+  const annotations = { 'sync.io/rollback': 'previous' };
+  const held = next(before, { paused: true, annotations }).fields;
+  assert.equal(held.rollout?.phase, 'Progressing');
+  const words = `sync.io/rollback: previous waits until the resource is not paused; ${before.rollout?.message}`;
+  assert.equal(held.rollout?.message, words);
+  assert.equal(next(held, { paused: true, annotations }).fields.rollout?.message, words);
+  assert.equal(next(held, { paused: true }).fields.rollout?.message, before.rollout?.message);
+  assert.equal(next(held, { annotations }).fields.rollout?.phase, 'RollingBack');
 });
 
 test('each gateway is to have the commit that it was let have', () => {

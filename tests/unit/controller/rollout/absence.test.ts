@@ -136,7 +136,7 @@ test('a share is taken of those that count, and of others when they are gone', (
   );
   world = control(withAgent(world, 1, gone), setup);
   assert.deepEqual(rolloutOf(world).admission[0], {
-    ...{ wave: 'canary', members: '20', admitted: ALL, gateways: 1 },
+    ...{ wave: 'canary', members: '20', of: 1, admitted: ALL, gateways: 1 },
     isChosenAgain: true,
   });
   assert.equal(admittedIn(world)[1], '');
@@ -146,7 +146,7 @@ test('who takes the place of those that are gone is let in no sooner than a wind
   const setup = setupOf({ waves: [{ name: 'canary', gateways: 1 }] }, [[true], [true], [true]]);
   const world = control({ ...withAgent(begun(setup), 0, gone), isOpen: false }, setup);
   assert.deepEqual(rolloutOf(world).admission[0], {
-    ...{ wave: 'canary', members: '10', admitted: '00', gateways: 1 },
+    ...{ wave: 'canary', members: '10', of: 2, admitted: '00', gateways: 1 },
     isChosenAgain: true,
   });
 });

@@ -2,6 +2,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Setup } from './model.ts';
 import { comesToRest, firstNode, movesOf } from './possible-moves.ts';
+import { checkWaits } from './rules.ts';
 
 /** ROLLOUT_TEST_RUNS=100000 takes some minutes; with ROLLOUT_TEST_SEED they are the same ones again. */
 const RUNS = Number(process.env.ROLLOUT_TEST_RUNS ?? '400');
@@ -44,7 +45,8 @@ test('long schedules of all that can happen keep the rules, and come to rest', (
     for (const choice of chosen) {
       const moves = movesOf(node, setup);
       // The controller has more turns than anybody else, as in life.
-      const [, next] = moves[choice % 3 === 0 ? 0 : choice % moves.length] as (typeof moves)[number];
+      const [name, next] = moves[choice % 3 === 0 ? 0 : choice % moves.length] as (typeof moves)[number];
+      if (name === 'control') checkWaits(next.world, setup);
       node = next;
     }
     comesToRest(node, setup, new Set());

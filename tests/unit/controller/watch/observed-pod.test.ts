@@ -87,3 +87,66 @@ suite("a gateway's name is that of its agent", () => {
     assert.equal(projectPod({ metadata, spec: {} }).gatewayName, 'Press 3');
   });
 });
+
+test("a pod's profile is the one that its agent was told, whatever is edited on the pod", () => {
+  const env = injectedInto({});
+  assert.equal(observe({ annotations: { 'sync.io/profile': 'held' } }, env).profile, 'default');
+  const metadata = { ...created, annotations: { 'sync.io/profile': 'held' } };
+  assert.equal(projectPod({ metadata, spec: {} }).profile, 'held');
+});
+
+suite('what a pod shows of itself', () => {
+  type Status = NonNullable<Pod['status']>;
+  const at = '2026-11-22T12:00:00Z';
+  const ready = (status: string) => [{ type: 'Ready', status, lastTransitionTime: at }];
+  const container = (fields: object) => ({ name: 'gateway', ...fields });
+  const shown = (status: Status | undefined) => {
+    const { notReadySince, readySince, crashedAt, isUnstarted } = projectPod({
+      metadata: created,
+      spec: {},
+      ...(status && { status }),
+    });
+    return { notReadySince, readySince, crashedAt, isUnstarted };
+  };
+  const time = Date.parse(at);
+  const nothing = { notReadySince: undefined, readySince: undefined, crashedAt: undefined, isUnstarted: false };
+  const running = { state: { running: {} } };
+  const ended = (exitCode: number) => ({ terminated: { exitCode, finishedAt: at } });
+  for (const [what, status, expected] of [
+    ['ready', { conditions: ready('True') }, { readySince: time }],
+    [
+      'not ready, and runs',
+      { conditions: ready('False'), containerStatuses: [container(running)] },
+      { notReadySince: time },
+    ],
+    ['without a node', { conditions: ready('False') }, { notReadySince: time, isUnstarted: true }],
+    [
+      'of which one container has no image',
+      {
+        conditions: ready('False'),
+        containerStatuses: [container(running), container({ state: { waiting: { reason: 'ImagePullBackOff' } } })],
+      },
+      { notReadySince: time, isUnstarted: true },
+    ],
+    [
+      'that crashes again and again',
+      {
+        conditions: ready('False'),
+        containerStatuses: [container({ state: { waiting: { reason: 'CrashLoopBackOff' } }, lastState: ended(1) })],
+      },
+      { notReadySince: time, crashedAt: time },
+    ],
+    [
+      'that runs after a crash',
+      { conditions: ready('True'), containerStatuses: [container({ ...running, lastState: ended(137) })] },
+      { readySince: time, crashedAt: time },
+    ],
+    [
+      'whose container ended well, and runs again',
+      { conditions: ready('True'), containerStatuses: [container({ ...running, lastState: ended(0) })] },
+      { readySince: time },
+    ],
+  ] as const satisfies [string, object, object][]) {
+    test(what, () => assert.deepEqual(shown(status as unknown as Status), { ...nothing, ...expected }));
+  }
+});
