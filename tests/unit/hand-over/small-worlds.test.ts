@@ -41,7 +41,7 @@ const small: Case[] = [
   ],
 ];
 
-/** Some ten thousand to a few hundred thousand each, in half an hour: HAND_OVER_TEST=all. */
+/** Some 240,000 states in all, in a few minutes: HAND_OVER_TEST=all. */
 const large: Case[] = [
   ['a request, while all watches lag', { budget: { deliveries: [v1] } }],
   ['a request and an edit, while all watches lag', { budget: { deliveries: [v1], edits: ['next'] } }],
