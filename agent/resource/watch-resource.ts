@@ -35,7 +35,7 @@ function earlierCommits({ history = [], rollout }: NonNullable<GatewaySync['stat
 }
 
 /** Keeps the fields that the agent uses. */
-function projectResource({ metadata, spec, status }: GatewaySync): WatchedResource {
+export function projectResource({ metadata, spec, status }: GatewaySync): WatchedResource {
   const condition = status?.conditions?.find(({ type }) => type === 'RefResolved');
   const inspect = metadata.annotations?.[INSPECT_ANNOTATION];
   return {

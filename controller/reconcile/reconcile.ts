@@ -109,7 +109,7 @@ export class Reconciler {
     if (holdForMs > 0) return { ...earliest(...accessRetries, holdForMs), isPutOff: true };
     const waitMs = this.#throttle.waitFor(key, gatewaySync.status, status, performance.now());
     if (waitMs > 0) return { requeueAfterMs: waitMs, isPutOff: true };
-    await this.#statuses.write(key, status);
+    await this.#statuses.write(key, status, gatewaySync);
     this.#announce(gatewaySync, decision, log);
     this.#options.commitStatuses.want(key, gatewaySync, decision.commitStatus, status.commitStatus);
     if (gatewaySync.status.rollout && this.#options.mayWrite()) await this.#revisions.drop(gatewaySync, status, log);

@@ -1,12 +1,26 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
+import { TransientError } from '../../shared/errors.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import { type KubernetesClient, METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { type ObservedGatewaySync, projectGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { mergePatchOf } from './merge-patch.ts';
+import {
+  begun,
+  ended,
+  type Judged,
+  latestIn,
+  observed,
+  refused,
+  type StatusMemory,
+  sends,
+  stillApplies,
+  storedIn,
+  wrote,
+} from './status-memory.ts';
 
 export interface StatusWriterOptions {
   client: KubernetesClient;
@@ -18,10 +32,10 @@ export interface StatusWriterOptions {
   onForeign: (key: ObjectKey) => void;
 }
 
-type Written = Pick<ObservedGatewaySync, 'uid' | 'resourceVersion' | 'status'>;
-
 /** Attempts of one write: each finds the resource changed by somebody, such as the receiver. */
 const ATTEMPTS = 5;
+
+const NOTHING: StatusMemory = {};
 
 /**
  * Writes status, and knows what was written until the watch has brought it back. What somebody else makes of it counts
@@ -29,12 +43,7 @@ const ATTEMPTS = 5;
  */
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
-  readonly #written = new Map<ObjectKey, Written>();
-  /** What the status is to be, while somebody else's is stored. */
-  readonly #rightful = new Map<ObjectKey, Pick<Written, 'uid' | 'status'>>();
-  /** Resources about which this process has decided: before that, changes are the last leader's. */
-  readonly #decided = new Set<ObjectKey>();
-  readonly #writing = new Set<ObjectKey>();
+  readonly #memories = new Map<ObjectKey, StatusMemory>();
 
   constructor(options: StatusWriterOptions) {
     this.#options = options;
@@ -42,74 +51,73 @@ export class StatusWriter {
 
   /** The cached resource, with the status that was written last. */
   latest(key: ObjectKey): ObservedGatewaySync | undefined {
-    const stored = this.#stored(key);
-    const rightful = this.#rightful.get(key);
-    return stored && rightful?.uid === stored.uid ? { ...stored, status: rightful.status } : stored;
+    return latestIn(this.#of(key), this.#options.cached(key));
   }
 
   /**
    * One merge patch of what differs from what is stored; none where nothing does. Throws errors of the API server, and
-   * of the client where nothing may be written now: nobody else would write it later.
+   * of the client where nothing may be written now: nobody else would write it later. Also where the status was decided
+   * by what was `seen`, and has to be decided again by what came since.
    */
-  async write(key: ObjectKey, status: GatewaySyncStatus): Promise<void> {
-    this.#decided.add(key);
-    this.#writing.add(key);
+  async write(key: ObjectKey, status: GatewaySyncStatus, seen = this.latest(key)): Promise<void> {
+    const { cached, mayWrite } = this.#options;
+    const latest = this.latest(key);
+    if (seen && latest && !stillApplies(status, seen, latest)) throw changedMeanwhile();
+    this.#memories.set(key, begun(this.#of(key)));
     try {
       await this.#bringAbout(key, status);
     } finally {
-      this.#writing.delete(key);
+      this.#take(key, ended({ ...this.#of(key), isWriting: false }, cached(key), mayWrite()));
     }
-    const seen = this.#options.cached(key);
-    const written = this.#written.get(key);
-    if (!seen || !written || isLater(written, seen)) return;
-    this.#written.delete(key);
-    this.#judge(key, written, seen);
   }
 
-  /** The watch brought a resource: what is no later than that is dropped. */
+  /** The watch brought a resource. */
   observe(key: ObjectKey, object: ObservedGatewaySync, previous: ObservedGatewaySync | undefined): void {
-    const written = this.#written.get(key);
-    // While a write is under way nobody knows yet whose the change is.
-    if (this.#writing.has(key) || (written && isLater(written, object))) return;
-    this.#written.delete(key);
-    const known = written ?? previous;
-    if (known) this.#judge(key, known, object);
+    this.#take(key, observed(this.#of(key), { object, previous, mayWrite: this.#options.mayWrite() }));
   }
 
   forget(key: ObjectKey): void {
-    this.#written.delete(key);
-    this.#rightful.delete(key);
-    this.#decided.delete(key);
+    this.#memories.delete(key);
   }
 
-  #stored(key: ObjectKey): ObservedGatewaySync | undefined {
-    const cached = this.#options.cached(key);
-    const written = this.#written.get(key);
-    if (!cached || !written || !isLater(written, cached)) return cached;
-    return { ...cached, resourceVersion: written.resourceVersion, status: written.status };
+  #of(key: ObjectKey): StatusMemory {
+    return this.#memories.get(key) ?? NOTHING;
+  }
+
+  #take(key: ObjectKey, { memory, isForeign }: Judged): void {
+    if (memory !== NOTHING) this.#memories.set(key, memory);
+    if (isForeign) this.#options.onForeign(key);
   }
 
   async #bringAbout(key: ObjectKey, status: GatewaySyncStatus): Promise<void> {
-    let stored: Stored | undefined = this.#stored(key);
+    let stored: ObservedGatewaySync | undefined = storedIn(this.#of(key), this.#options.cached(key));
+    let written: ObservedGatewaySync | undefined;
     for (let attempt = 1; stored; attempt += 1) {
       const patch = mergePatchOf(stored.status, status);
-      if (!patch) break;
+      if (!patch) {
+        written = stored;
+        break;
+      }
+      this.#memories.set(key, sends(this.#of(key), status));
       const outcome: Outcome = await this.#patch(stored, { patch, status }, attempt);
       if (outcome.kind === 'gone') return;
       if (outcome.kind === 'written') {
-        this.#written.set(key, outcome.written);
+        written = outcome.written;
         break;
       }
-      // Whom a rollout lets in depends on what it was, and on what people ask for: that has to be judged first.
-      const isRollout = mergePatchOf(stored.status.rollout, status.rollout) !== undefined;
-      if (isRolledOn(stored, outcome.live) || (isRollout && isAskedElse(stored, outcome.live))) throw outcome.conflict;
+      this.#memories.set(key, refused(this.#of(key)));
+      if (mergePatchOf(outcome.live.status, status) === undefined) {
+        written = outcome.live;
+        break;
+      }
+      if (!stillApplies(status, stored, outcome.live)) throw outcome.conflict;
       stored = outcome.live;
     }
-    this.#rightful.delete(key);
+    this.#memories.set(key, wrote(this.#of(key), written));
   }
 
   /** Only what is stored as it was seen is changed, so that nobody's write is overwritten unseen. */
-  async #patch(stored: Stored, { patch, status }: Change, attempt: number): Promise<Outcome> {
+  async #patch(stored: ObservedGatewaySync, { patch, status }: Change, attempt: number): Promise<Outcome> {
     const { client } = this.#options;
     const { namespace, name, uid, resourceVersion } = stored;
     const path = gatewaySyncPath(namespace, name);
@@ -120,7 +128,7 @@ export class StatusWriter {
       const { metadata } = await client.mergePatch<Pick<GatewaySync, 'metadata'>>(`${path}/status`, body, {
         ...{ query, accept: METADATA_ONLY },
       });
-      return { kind: 'written', written: { uid, resourceVersion: metadata.resourceVersion, status } };
+      return { kind: 'written', written: { ...stored, resourceVersion: metadata.resourceVersion, status } };
     } catch (conflict) {
       if (isApiError(conflict, 404)) return { kind: 'gone' };
       if (!isApiError(conflict, 409) || attempt >= ATTEMPTS) throw conflict;
@@ -131,27 +139,14 @@ export class StatusWriter {
         : { kind: 'gone' };
     }
   }
-
-  #judge(key: ObjectKey, known: Written, object: ObservedGatewaySync): void {
-    if (!this.#decided.has(key) || !this.#options.mayWrite() || known.uid !== object.uid) return;
-    if (known.resourceVersion === object.resourceVersion) return;
-    if (mergePatchOf(known.status, object.status) === undefined) return;
-    if (this.#rightful.get(key)?.uid !== object.uid) this.#rightful.set(key, { uid: known.uid, status: known.status });
-    this.#options.onForeign(key);
-  }
 }
 
-type Stored = Written & Pick<ObservedGatewaySync, 'namespace' | 'name' | 'generation' | 'orders'>;
-
-const isRolledOn = (before: Stored, now: Stored): boolean =>
-  mergePatchOf(before.status.rollout, now.status.rollout) !== undefined;
-
-const isAskedElse = (before: Stored, now: Stored): boolean =>
-  before.generation !== now.generation || mergePatchOf(before.orders ?? {}, now.orders ?? {}) !== undefined;
+const changedMeanwhile = () =>
+  new TransientError('the resource changed while it was decided about', { code: 'status.changed', reason: 'Changed' });
 
 type Outcome =
-  | { kind: 'written'; written: Written }
-  | { kind: 'changed'; live: Stored; conflict: unknown }
+  | { kind: 'written'; written: ObservedGatewaySync }
+  | { kind: 'changed'; live: ObservedGatewaySync; conflict: unknown }
   | { kind: 'gone' };
 
 /** What a status is to be, and the patch that makes it of the one that is stored. */
@@ -162,9 +157,4 @@ interface Change {
 
 function ignoreAbsence(error: unknown): undefined {
   if (!isApiError(error, 404)) throw error;
-}
-
-/** Of another resource of the same name nothing counts. */
-function isLater(written: Written, seen: ObservedGatewaySync): boolean {
-  return written.uid === seen.uid && BigInt(written.resourceVersion) > BigInt(seen.resourceVersion);
 }

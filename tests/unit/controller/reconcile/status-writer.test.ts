@@ -71,12 +71,14 @@ function arrange() {
   let cached = object();
   const foreign: string[] = [];
   const lease = { isHeld: true };
+  const network = { losesAnswers: false };
   const client = {
     get: async () => raw(),
     mergePatch: async (_: string, { metadata, status }: { metadata: { resourceVersion: string }; status: object }) => {
       if (!lease.isHeld) throw new Error('not written: another replica leads, or is about to');
       if (metadata.resourceVersion !== String(stored.version)) throw new ApiError(409, '{}');
       change(applyPatch(stored.status, status) as GatewaySyncStatus);
+      if (network.losesAnswers) throw new Error('socket hang up');
       return raw();
     },
   } as unknown as KubernetesClient;
@@ -96,7 +98,7 @@ function arrange() {
     cached = object();
     writer.observe('ns/app', cached, previous);
   };
-  return { stored, change, watch, writer, foreign, lease };
+  return { stored, change, watch, writer, foreign, lease, network };
 }
 
 const rollout = { number: 2, phase: 'Progressing' } as RolloutStatus;
@@ -122,10 +124,13 @@ suite('a status', () => {
   });
 
   test('that somebody else changed at the same moment is ours in the end', async () => {
-    const { stored, change, writer } = arrange();
-    change({ observedRef: 'evil' });
+    const { stored, change, watch, writer } = arrange();
     await writer.write('ns/app', { observedGeneration: 1 });
-    assert.deepEqual(stored.status, { observedGeneration: 1 });
+    change({ observedRef: 'evil' });
+    await assert.rejects(writer.write('ns/app', { observedGeneration: 1, profileCount: 1 }), { status: 409 });
+    watch();
+    await writer.write('ns/app', { observedGeneration: 1, profileCount: 1 });
+    assert.deepEqual(stored.status, { observedGeneration: 1, profileCount: 1 });
   });
 
   test('is decided again where another leader took a rollout on meanwhile', async () => {
@@ -148,6 +153,43 @@ suite('a status', () => {
       assert.deepEqual(stored.status, {});
     });
   }
+
+  test('that lets more gateways in is decided again after an edit that the watch brought before it was sent', async () => {
+    const { stored, change, watch, writer } = arrange();
+    const seen = writer.latest('ns/app');
+    change({}, { generation: 2 });
+    watch();
+    await assert.rejects(writer.write('ns/app', { rollout }, seen), /changed/);
+    assert.deepEqual(stored.status, {});
+  });
+
+  test('is decided by the spec that was there when we wrote last, also before the watch brings it', async () => {
+    const { change, writer } = arrange();
+    change({}, { generation: 2 });
+    await writer.write('ns/app', { observedGeneration: 1 });
+    assert.equal(writer.latest('ns/app')?.generation, 2);
+  });
+
+  test('that another leader took on before it was sent is decided again', async () => {
+    const { stored, change, watch, writer, foreign } = arrange();
+    const seen = writer.latest('ns/app');
+    const stopped = { ...rollout, phase: 'Stopped' } as RolloutStatus;
+    change({ rollout: stopped });
+    watch();
+    await assert.rejects(writer.write('ns/app', { rollout }, seen), /changed/);
+    assert.deepEqual(stored.status, { rollout: stopped });
+    assert.deepEqual(foreign, []);
+  });
+
+  test('that the last leader wrote while our first one was on its way is as good as our own', async () => {
+    const { change, watch, writer, foreign } = arrange();
+    const stopped = { ...rollout, phase: 'Stopped' } as RolloutStatus;
+    change({ rollout: stopped });
+    await assert.rejects(writer.write('ns/app', { rollout }), { status: 409 });
+    watch();
+    assert.deepEqual(writer.latest('ns/app')?.status, { rollout: stopped });
+    assert.deepEqual(foreign, []);
+  });
 
   test('that says nothing new of a rollout is written whatever came first', async () => {
     const { stored, change, watch, writer } = arrange();
@@ -174,6 +216,28 @@ suite('a status', () => {
       assert.deepEqual(writer.latest('ns/app')?.status, status);
     }
     assert.deepEqual(foreign, ['ns/app', 'ns/app']);
+  });
+
+  test('whose answer was lost is our own when the watch brings it', async () => {
+    const { watch, writer, foreign, network } = arrange();
+    const status = { observedGeneration: 1, target: { ref: 'v1', source: 'Request' as const } };
+    network.losesAnswers = true;
+    await assert.rejects(writer.write('ns/app', status), /hang up/);
+    watch();
+    assert.deepEqual(writer.latest('ns/app')?.status, status);
+    assert.deepEqual(foreign, []);
+  });
+
+  test('whose answer was lost is still to be put right where somebody else changes it', async () => {
+    const { change, watch, writer, foreign, network } = arrange();
+    const status = { observedGeneration: 1, target: { ref: 'v1', source: 'Request' as const } };
+    network.losesAnswers = true;
+    await assert.rejects(writer.write('ns/app', status), /hang up/);
+    watch();
+    change({ target: { ref: 'evil', source: 'Request' } });
+    watch();
+    assert.deepEqual(writer.latest('ns/app')?.status, status);
+    assert.deepEqual(foreign, ['ns/app']);
   });
 
   test('that the last leader wrote is as good as our own', () => {

@@ -1,0 +1,120 @@
+import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
+import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+import { mergePatchOf } from './merge-patch.ts';
+
+export type Written = Pick<ObservedGatewaySync, 'uid' | 'resourceVersion' | 'status'>;
+
+/** What a process knows of one status that it writes. */
+export interface StatusMemory {
+  /** What was written last, until the watch has brought it back. */
+  written?: ObservedGatewaySync | undefined;
+  /** What the status is to be, while somebody else's is stored. */
+  rightful?: Pick<Written, 'uid' | 'status'> | undefined;
+  /** What was sent, and nobody has said what came of it. */
+  sent?: readonly GatewaySyncStatus[] | undefined;
+  /** Whether the status was ever what it decided: before that, changes are the last leader's. */
+  hasDecided?: boolean;
+  /** While a write is under way nobody knows yet whose a change is. */
+  isWriting?: boolean;
+}
+
+/**
+ * The cached resource, or what it was written on where that is later: whoever decides by an earlier spec must not write
+ * for a version in which there is a later one.
+ */
+export function storedIn({ written }: StatusMemory, cached: ObservedGatewaySync | undefined) {
+  return cached && written && isLater(written, cached) ? written : cached;
+}
+
+/** The resource from which the next decision is made: what somebody else made of its status counts for nothing. */
+export function latestIn(memory: StatusMemory, cached: ObservedGatewaySync | undefined) {
+  const stored = storedIn(memory, cached);
+  const { rightful } = memory;
+  return stored && rightful?.uid === stored.uid ? { ...stored, status: rightful.status } : stored;
+}
+
+export const begun = (memory: StatusMemory): StatusMemory => ({ ...memory, isWriting: true });
+
+/** Of an API server that loses each answer not more are remembered. */
+const MAX_SENT = 4;
+
+/** A patch is on its way. */
+export const sends = (memory: StatusMemory, status: GatewaySyncStatus): StatusMemory => ({
+  ...memory,
+  sent: [...(memory.sent ?? []), status].slice(-MAX_SENT),
+});
+
+/** The API server has refused the last one. */
+export const refused = (memory: StatusMemory): StatusMemory => ({ ...memory, sent: memory.sent?.slice(0, -1) });
+
+/** What is stored is what it is to be. */
+export const wrote = (memory: StatusMemory, written: ObservedGatewaySync | undefined): StatusMemory => ({
+  ...memory,
+  ...{ rightful: undefined, sent: undefined, hasDecided: true },
+  ...(written && { written }),
+});
+
+/** The write is over, and `seen` is what the watch brought meanwhile. */
+export function ended(memory: StatusMemory, seen: ObservedGatewaySync | undefined, mayWrite: boolean): Judged {
+  const { written } = memory;
+  if (!seen || !written || isLater(written, seen)) return { memory, isForeign: false };
+  return judge({ ...memory, written: undefined }, { known: written, seen, mayWrite });
+}
+
+/** The watch brought a resource: what is no later than that is dropped. */
+export function observed(
+  memory: StatusMemory,
+  { object, previous, mayWrite }: { object: ObservedGatewaySync; previous: Written | undefined; mayWrite: boolean },
+): Judged {
+  const { written } = memory;
+  if (memory.isWriting || (written && isLater(written, object))) return { memory, isForeign: false };
+  const known = written ?? previous;
+  const next = written ? { ...memory, written: undefined } : memory;
+  return known ? judge(next, { known, seen: object, mayWrite }) : { memory: next, isForeign: false };
+}
+
+/**
+ * Whether a status may be written on what there is now, though it was decided by what there was before. Where the status
+ * is another one, by the last leader or by a patch whose answer was lost, that has to be taken into account first.
+ */
+export function stillApplies(
+  status: GatewaySyncStatus,
+  before: ObservedGatewaySync,
+  now: ObservedGatewaySync,
+): boolean {
+  if (mergePatchOf(before.status, now.status) !== undefined) return false;
+  // So has whom a rollout lets in by what people ask for.
+  return mergePatchOf(before.status.rollout, status.rollout) === undefined || !isAskedElse(before, now);
+}
+
+/** What a process knows now, and whether somebody else changed a status that has to be repaired. */
+export interface Judged {
+  memory: StatusMemory;
+  isForeign: boolean;
+}
+
+function judge(
+  memory: StatusMemory,
+  { known, seen, mayWrite }: { known: Written; seen: ObservedGatewaySync; mayWrite: boolean },
+): Judged {
+  // It was stored all the same, and its answer was lost.
+  if (known.uid === seen.uid && memory.sent?.some((sent) => mergePatchOf(sent, seen.status) === undefined))
+    return { memory: wrote(memory, undefined), isForeign: false };
+  const isOurs =
+    !memory.hasDecided ||
+    !mayWrite ||
+    known.uid !== seen.uid ||
+    known.resourceVersion === seen.resourceVersion ||
+    mergePatchOf(known.status, seen.status) === undefined;
+  if (isOurs) return { memory, isForeign: false };
+  const { uid, status } = known;
+  return { memory: memory.rightful?.uid === uid ? memory : { ...memory, rightful: { uid, status } }, isForeign: true };
+}
+
+const isAskedElse = (before: ObservedGatewaySync, now: ObservedGatewaySync): boolean =>
+  before.generation !== now.generation || mergePatchOf(before.orders ?? {}, now.orders ?? {}) !== undefined;
+
+/** Of another resource of the same name nothing counts. */
+function isLater(written: Written, seen: ObservedGatewaySync): boolean {
+  return written.uid === seen.uid && BigInt(written.resourceVersion) > BigInt(seen.resourceVersion);
+}

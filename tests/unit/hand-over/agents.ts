@@ -1,0 +1,172 @@
+import type { Plan } from '../../../agent/plan/plan-changes.ts';
+import { type Happening, NOTHING_SAID, news } from '../../../agent/report/news.ts';
+import type { Finding } from '../../../agent/report/reports.ts';
+import { type Surroundings, UNKNOWN } from '../../../agent/resource/judge-resource.ts';
+import { viewProfile } from '../../../agent/resource/revisions.ts';
+import { projectResource } from '../../../agent/resource/watch-resource.ts';
+import { stateOf } from '../../../agent/sync/in-force.ts';
+import { AGENT_KNOWS_ROLLOUTS as agentVersion } from '../../../shared/api/names.ts';
+import { syncRevision } from '../../../shared/domain/sync-revision.ts';
+import { TransientError } from '../../../shared/errors.ts';
+import { versionOf } from './api-server.ts';
+import { checkPlaced, checkReport, timeOfTarget } from './invariants.ts';
+import { MAPPINGS, podNameOf, prune, syncOf } from './store.ts';
+import { type Agent, replaceAt, type Setup, type World } from './world.ts';
+
+/*
+ * The loop of `agent/sync/sync-loop.ts` around what it asks: what is wanted, what stays in force, whether what is under
+ * way still holds, what is worth a report. A sync is one step, as its files come at once or not at all.
+ */
+
+/** The watch brings the next version, or after it was cut the last one. */
+export function watch(world: World, index: number, setup: Setup, version = nextFor(world, index)): World {
+  if (!version) return world;
+  const agent = world.agents[index] as Agent;
+  const { parts } = setup;
+  const verdict = parts.judgeResource(projectResource(version), 'default', surroundingsOf(index));
+  const seen = { ...agent, seen: version };
+  if (JSON.stringify(verdict) === JSON.stringify(agent.verdict)) return prune(withAgent(world, index, seen));
+  const underWay = agent.underWay && parts.stillHolds(agent.underWay, verdict) ? agent.underWay : undefined;
+  return prune(withAgent(world, index, { ...seen, verdict, underWay, isAwake: true }));
+}
+
+export function nextFor({ versions, agents }: World, index: number) {
+  const { seen } = agents[index] as Agent;
+  return seen ? versions.find((version) => versionOf(version) > versionOf(seen)) : versions.at(-1);
+}
+
+export function hasWork(world: World, index: number): boolean {
+  const { isAwake, underWay, report } = world.agents[index] as Agent;
+  return isAwake || underWay !== undefined || report !== undefined || nextFor(world, index) !== undefined;
+}
+
+/** All that there is to do, at once. */
+export function work(world: World, index: number, setup: Setup): World {
+  const looked = nextFor(world, index) ? watch(world, index, setup, world.versions.at(-1)) : world;
+  const begun = looked.agents[index]?.isAwake ? begin(looked, index, setup) : looked;
+  return writeReport(place(begun, index, setup), index);
+}
+
+/** Revisions of `spec.sync` that the controller keeps: all that the model has. */
+const kept = new Map(
+  MAPPINGS.map((mapping) => [syncRevision(syncOf(mapping)), viewProfile(syncOf(mapping), 'default')]),
+);
+
+function surroundingsOf(index: number): Surroundings {
+  return {
+    self: () => ({ identity: { podName: podNameOf(index), gatewayName: undefined }, labels: new Map() }),
+    findRevision: (revision) => {
+      const view = kept.get(revision);
+      return view ? { kind: 'found', view } : { kind: 'missing', message: 'there is none' };
+    },
+  };
+}
+
+/** A turn of the loop: a sync begins, or it is said why there is nothing to do. */
+export function begin(world: World, index: number, setup: Setup): World {
+  const agent = world.agents[index] as Agent;
+  const { verdict } = agent;
+  const intent = setup.parts.intentAfter(verdict, agent.intent);
+  const intentAt = verdict.kind === 'act' && agent.seen ? timeOfTarget(world.truth, agent.seen) : agent.intentAt;
+  const next = withAgent(world, index, { ...agent, intent, intentAt, isAwake: false, underWay: intent });
+  if (intent || verdict.kind === 'act' || verdict.kind === 'unknown') return next;
+  const finding: Finding = { state: stateOf[verdict.kind], message: verdict.message };
+  const about = 'generation' in verdict ? { generation: verdict.generation } : {};
+  return say(next, index, setup, { kind: 'idle', finding: { ...finding, ...about } });
+}
+
+/** The files are in place, all of them. */
+export function place(world: World, index: number, setup: Setup): World {
+  const agent = world.agents[index] as Agent;
+  const { underWay: intent, disk } = agent;
+  if (!intent) return world;
+  if (world.host.isDown && disk?.commit !== intent.commit) return failToFetch(world, index, setup);
+  const { ref, commit, revision, profile } = intent;
+  const mapping = profile.mappings[0]?.source ?? '';
+  const isChanged = disk?.commit !== commit || disk.mapping !== mapping;
+  const applied = { ref, commit, time: '', ...(revision && { revision }), mapping };
+  const placed = withAgent(world, index, { ...agent, underWay: undefined, disk: applied });
+  checkPlaced(placed, index, { rollout: revision !== undefined, at: agent.intentAt });
+  const truth = { ...placed.truth, placedAt: replaceAt(placed.truth.placedAt, index, agent.intentAt) };
+  const outcome = { kind: 'synced' as const, plan: isChanged ? planOf('a file') : planOf() };
+  return say({ ...placed, truth }, index, setup, { kind: 'done', intent, outcome, durationMs: 1, problem: undefined });
+}
+
+function failToFetch(world: World, index: number, setup: Setup): World {
+  const agent = world.agents[index] as Agent;
+  const { underWay: intent } = agent;
+  if (!intent) return world;
+  const error = new TransientError('the host cannot be reached', {
+    code: 'git.unreachable',
+    reason: 'HostUnreachable',
+  });
+  const failed = withAgent(world, index, { ...agent, underWay: undefined, isAwake: true });
+  return say(failed, index, setup, { kind: 'failed', intent, error, durationMs: 1 });
+}
+
+/** The process ends, and another one begins with what is on the disk. */
+export function kill(world: World, index: number, setup: Setup): World {
+  const { disk } = world.agents[index] as Agent;
+  const started: Agent = {
+    ...{ seen: undefined, verdict: UNKNOWN, intent: undefined, intentAt: 0, isAwake: false, underWay: undefined },
+    ...{ disk, said: NOTHING_SAID, report: undefined },
+  };
+  return withReport(prune(withAgent(world, index, started)), index, setup, {
+    state: 'Pending',
+    message: 'the agent is starting',
+  });
+}
+
+/** The last report is written. */
+export function writeReport(world: World, index: number): World {
+  const agent = world.agents[index] as Agent;
+  if (!agent.report) return world;
+  const isSame = JSON.stringify(world.reports[index]) === JSON.stringify(agent.report);
+  const reports = isSame ? world.reports : replaceAt(world.reports, index, agent.report);
+  return { ...withAgent(world, index, { ...agent, report: undefined }), reports };
+}
+
+function say(world: World, index: number, setup: Setup, happening: Happening): World {
+  const agent = world.agents[index] as Agent;
+  const { said, report } = news(agent.said, happening);
+  const next = withAgent(world, index, { ...agent, said });
+  return report ? withReport(next, index, setup, report) : next;
+}
+
+function withReport(world: World, index: number, { parts }: Setup, finding: Finding): World {
+  const agent = world.agents[index] as Agent;
+  const podName = podNameOf(index);
+  const identity = {
+    podName,
+    podUid: podName,
+    namespace: 'ns',
+    crName: 'app',
+    profile: 'default',
+    gatewayName: undefined,
+  };
+  const { mapping: _, ...applied } = agent.disk ?? { mapping: undefined };
+  const context = { identity, gateway: podName, applied: agent.disk && (applied as Agent['disk']), agentVersion };
+  const report = parts.reportStatus(finding, context);
+  checkReport(world, index, report);
+  return withAgent(world, index, { ...agent, report });
+}
+
+function planOf(...paths: string[]): Plan {
+  const changes = paths.map((path) => ({ kind: 'add', path, reason: 'New' }));
+  const folders = { add: [], remove: [] };
+  return {
+    changes,
+    folders,
+    unchanged: 0,
+    corrected: [],
+    disowned: [],
+    dropped: [],
+    drift: [],
+    isPartial: false,
+  } as unknown as Plan;
+}
+
+const withAgent = (world: World, index: number, agent: Agent): World => ({
+  ...world,
+  agents: replaceAt(world.agents, index, agent),
+});

@@ -1,0 +1,147 @@
+import { TIME_ANNOTATIONS } from '../../../receiver/annotations/annotations-of.ts';
+import type { GatewaySync, GatewaySyncSpec } from '../../../shared/api/gateway-sync.ts';
+import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
+import { API_VERSION, GATEWAY_SYNC } from '../../../shared/api/group.ts';
+import { FIELD_MANAGERS } from '../../../shared/api/names.ts';
+import type { ManagedFieldsEntry } from '../../../shared/api/object-meta.ts';
+import { ApiError } from '../../../shared/io/kubernetes/api-error.ts';
+import { gatewaySpec } from '../controller/support/gateway-specs.ts';
+
+/** When the resource was made, in milliseconds since the epoch. */
+export const CREATED = Date.parse('2026-01-01T00:00:00Z');
+
+/** What somebody changes of a resource. */
+interface Edit {
+  annotations?: Readonly<Record<string, string>>;
+  spec?: GatewaySyncSpec;
+}
+
+/** A resource that somebody has just made. */
+export function createResource(spec: object): GatewaySync {
+  const owned = [['spec', 'git', 'ref']];
+  return {
+    apiVersion: API_VERSION,
+    kind: GATEWAY_SYNC.kind,
+    metadata: {
+      ...{ namespace: 'ns', name: 'app', uid: 'uid', generation: 1, resourceVersion: '1' },
+      creationTimestamp: secondsOf(CREATED),
+      managedFields: [entryOf('people', owned, CREATED)],
+    },
+    spec: gatewaySpec(spec),
+  } as GatewaySync;
+}
+
+/** Stores an edit: the generation counts changes of the spec, and managedFields say who wrote which field, and when. */
+export function edited(before: GatewaySync, edit: Edit, { manager, now }: { manager: string; now: number }) {
+  const { metadata, spec } = before;
+  const annotations = { ...metadata.annotations, ...edit.annotations };
+  const changed = Object.entries(edit.annotations ?? {}).filter(
+    ([key, value]) => metadata.annotations?.[key] !== value,
+  );
+  const isEdited = edit.spec !== undefined && JSON.stringify(edit.spec) !== JSON.stringify(spec);
+  const paths = changed.map(([key]) => ['metadata', 'annotations', key]);
+  if (isEdited && edit.spec?.git.ref !== spec.git.ref) paths.push(['spec', 'git', 'ref']);
+  if (paths.length === 0 && !isEdited) return before;
+  return {
+    ...before,
+    metadata: {
+      ...next(metadata),
+      ...{ annotations, generation: (metadata.generation ?? 0) + (isEdited ? 1 : 0) },
+      managedFields: ownedBy(metadata.managedFields ?? [], { manager, now }, paths),
+    },
+    spec: edit.spec ?? spec,
+  };
+}
+
+/** The receiver's patch, as its admission policy (chart/templates/receiver/policy.yaml) takes it. Throws `ApiError`. */
+export function annotated(
+  before: GatewaySync,
+  annotations: Readonly<Record<string, string>>,
+  now: number,
+): GatewaySync {
+  const stored = before.metadata.annotations ?? {};
+  for (const name of Object.values(TIME_ANNOTATIONS)) {
+    const [was, is] = [stored[name], annotations[name] ?? stored[name]].map((text) => Date.parse(text ?? ''));
+    if (was === undefined || is === undefined || is + 2000 >= was || Number.isNaN(was) || Number.isNaN(is)) continue;
+    // A stored time that is ahead of the server's gives way.
+    if (now + 5000 < was) continue;
+    const message = `superseded: ${name} is older than the stored one`;
+    throw new ApiError(422, JSON.stringify({ reason: 'Invalid', message, details: { causes: [{ message }] } }));
+  }
+  return edited(before, { annotations }, { manager: FIELD_MANAGERS.receiver, now });
+}
+
+/** A merge patch of the status (RFC 7386), for the version that its sender saw. Throws `ApiError`. */
+export function withStatus(
+  before: GatewaySync,
+  { metadata, status }: { metadata: { uid: string; resourceVersion?: string }; status: unknown },
+): GatewaySync {
+  const { resourceVersion = before.metadata.resourceVersion } = metadata;
+  if (resourceVersion !== before.metadata.resourceVersion) throw new ApiError(409, '{}');
+  const after = merged(before.status ?? {}, status) as GatewaySyncStatus;
+  if (JSON.stringify(after) === JSON.stringify(before.status)) return before;
+  return { ...before, metadata: next(before.metadata), status: after };
+}
+
+/** What a call gives, also where that is a refusal. */
+export function answerOf<T>(call: () => T): T | ApiError {
+  try {
+    return call();
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
+}
+
+export const versionOf = ({ metadata }: GatewaySync): number => Number(metadata.resourceVersion);
+
+const next = (metadata: GatewaySync['metadata']) => ({
+  ...metadata,
+  resourceVersion: String(Number(metadata.resourceVersion) + 1),
+});
+
+function merged(target: unknown, patch: unknown): unknown {
+  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
+  const result: Record<string, unknown> =
+    typeof target === 'object' && target !== null && !Array.isArray(target) ? { ...target } : {};
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete result[key];
+    else result[key] = merged(result[key], value);
+  }
+  return result;
+}
+
+/** The API server keeps whole seconds. */
+const secondsOf = (time: number): string => new Date(time).toISOString().replace(/\.\d+Z$/, 'Z');
+
+const entryOf = (manager: string, paths: string[][], now: number): ManagedFieldsEntry => ({
+  manager,
+  operation: 'Update',
+  time: secondsOf(now),
+  fieldsV1: paths.reduce(withPath, {}),
+});
+
+/** What a manager changes is its own from now on; its one entry has the time of its last change. */
+function ownedBy(entries: ManagedFieldsEntry[], by: { manager: string; now: number }, paths: string[][]) {
+  if (paths.length === 0) return entries;
+  const owned = entries.find(({ manager }) => manager === by.manager)?.fieldsV1 ?? {};
+  const others = entries
+    .filter(({ manager }) => manager !== by.manager)
+    .map((entry) => ({ ...entry, fieldsV1: paths.reduce(withoutPath, entry.fieldsV1 ?? {}) }));
+  const entry = entryOf(by.manager, [], by.now);
+  return [...others, { ...entry, fieldsV1: paths.reduce(withPath, owned) }];
+}
+
+type Fields = Record<string, unknown>;
+
+function withPath(fields: Fields, [key, ...rest]: string[]): Fields {
+  if (key === undefined) return fields;
+  return { ...fields, [`f:${key}`]: withPath((fields[`f:${key}`] ?? {}) as Fields, rest) };
+}
+
+function withoutPath(fields: Fields, [key, ...rest]: string[]): Fields {
+  const name = `f:${key}`;
+  if (!(name in fields)) return fields;
+  const { [name]: inner, ...others } = fields;
+  return rest.length === 0 ? others : { ...others, [name]: withoutPath(inner as Fields, rest) };
+}

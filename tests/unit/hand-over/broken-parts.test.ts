@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
+import { edited } from './api-server.ts';
+import { explore } from './explore.ts';
+import { PARTS, type Parts } from './parts.ts';
+import { commit, type Setup } from './world.ts';
+
+type Broken = [what: string, broken: Partial<Parts>, setup: Omit<Setup, 'parts'>, found: RegExp];
+
+const [v1, v2] = [
+  { kind: 'request', ref: 'v1' },
+  { kind: 'request', ref: 'v2' },
+] as const;
+const refused = { kind: 'request', ref: 'other' } as const;
+const quick = { agents: 0, controller: 'at once' } as const;
+const inSteps = { agents: 0, controller: 'in steps' } as const;
+const byWaves = { rollout: { waves: [{ name: 'one', gateways: 1 }] } };
+
+const withStatusOf =
+  (change: (status: GatewaySyncStatus) => GatewaySyncStatus): Parts['decide'] =>
+  (...given) => {
+    const decision = PARTS.decide(...given);
+    return { ...decision, status: change(decision.status) };
+  };
+
+let count = 0;
+
+/** What the code could get wrong, and what the model says of it. */
+const broken: Broken[] = [
+  [
+    'a status is written whatever is stored by then',
+    { withStatus: (before, { metadata: { uid }, status }) => PARTS.withStatus(before, { metadata: { uid }, status }) },
+    { ...inSteps, budget: { deliveries: [v1], edits: ['next'], lease: 1 } },
+    /followed again|is followed, and not what is newest|not seen|is not handled/,
+  ],
+  [
+    'intents are taken in the order in which they are stored',
+    {
+      projectGatewaySync: (...given) => {
+        const { request, ...rest } = PARTS.projectGatewaySync(...given);
+        const { at: _, ...late } = request ?? { ref: '', applied: false };
+        return request ? { ...rest, request: late } : rest;
+      },
+    },
+    { ...quick, budget: { deliveries: [v1], edits: ['next'] } },
+    /followed again|is followed, and not what is newest/,
+  ],
+  [
+    'what is superseded is said to be applied',
+    {
+      decide: withStatusOf(({ lastRequest, ...status }) =>
+        lastRequest?.outcome === 'Superseded'
+          ? { ...status, lastRequest: { ...lastRequest, outcome: 'Applied' } }
+          : { ...status, ...(lastRequest && { lastRequest }) },
+      ),
+    },
+    { ...quick, budget: { deliveries: [v1], edits: ['next'] } },
+    /is said to be followed, and is not/,
+  ],
+  [
+    'a delivery whose patch was lost is answered 202',
+    { judgeFailure: () => ({ kind: 'superseded', part: 'request' }) },
+    { ...quick, budget: { deliveries: [v1], lose: 1 } },
+    /was answered 202, and neither it nor anything newer is stored/,
+  ],
+  [
+    'of several deliveries the oldest stays',
+    { mergeAnnotations: (deliveries) => PARTS.mergeAnnotations(deliveries.toReversed()) },
+    { ...quick, budget: { deliveries: [v1, v2] } },
+    /was answered 202, and neither it nor anything newer is stored/,
+  ],
+  [
+    'the API server takes a request that is older than the stored one',
+    { annotated: (before, annotations, now) => edited(before, { annotations }, { manager: 'sync-receiver', now }) },
+    { ...quick, receivers: 2, budget: { deliveries: [v1, v2] } },
+    /is stored in place of something newer/,
+  ],
+  [
+    'a change of the resource wakes nobody',
+    { wakesOfGatewaySync: () => [] },
+    { ...quick, budget: { deliveries: [v1] } },
+    /written again and again|not what is newest|is not handled/,
+  ],
+  [
+    'a status says something else each time',
+    { decide: withStatusOf((status) => ({ ...status, pendingRef: String(count++) })) },
+    { ...quick, budget: {} },
+    /written again and again|does not come to rest/,
+  ],
+  [
+    'an answer that was lost is forgotten',
+    { sends: (memory) => memory },
+    { ...inSteps, budget: { deliveries: [v1, refused], lose: 1 } },
+    /followed again/,
+  ],
+  [
+    'a gateway takes new mappings with an old commit',
+    {
+      judgeResource: (resource, ...given) =>
+        PARTS.judgeResource(resource && { ...resource, observedGeneration: resource.generation }, ...given),
+    },
+    { controller: 'at once', agent: 'at once', budget: { mappings: ['b'] } },
+    /which it was never let have/,
+  ],
+  [
+    'a gateway takes what others are let have',
+    {
+      judgeResource: (resource, ...given) => {
+        const { rollout } = resource ?? {};
+        const status = rollout?.status as GatewaySyncStatus['rollout'];
+        const admission = status?.admission.map((wave) => ({ ...wave, admitted: 'all' }));
+        const open = rollout && { rollout: { ...rollout, status: status && { ...status, admission } } };
+        return PARTS.judgeResource(resource && { ...resource, ...open }, ...given);
+      },
+    },
+    { agents: 2, controller: 'at once', agent: 'at once', spec: byWaves, budget: { deliveries: [v1] } },
+    /which it was never let have/,
+  ],
+  [
+    'a report names another commit than the one on disk',
+    { reportStatus: (...given) => ({ ...PARTS.reportStatus(...given), commit: commit('f') }) },
+    { controller: 'at once', budget: {} },
+    /names a commit that is not on the disk/,
+  ],
+];
+
+suite('the model finds it where', () => {
+  for (const [what, parts, setup, found] of broken) {
+    test(what, () => {
+      assert.throws(() => explore({ ...setup, parts: { ...PARTS, ...parts } }, { most: 20_000 }), found);
+    });
+  }
+});

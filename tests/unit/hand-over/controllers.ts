@@ -1,0 +1,243 @@
+import { eventOf, neededRefs, readIntents } from '../../../controller/intent/intents.ts';
+import type { Answer, Asking } from '../../../controller/intent/resolution.ts';
+import { mergePatchOf } from '../../../controller/reconcile/merge-patch.ts';
+import type { Judged } from '../../../controller/reconcile/status-memory.ts';
+import type { ObservedPod, ObservedReport } from '../../../controller/watch/observed-pod.ts';
+import { TransientError } from '../../../shared/errors.ts';
+import { ApiError } from '../../../shared/io/kubernetes/api-error.ts';
+import { answerOf, CREATED, versionOf } from './api-server.ts';
+import { checkDecided } from './invariants.ts';
+import { podNameOf, prune, store } from './store.ts';
+import { type Controller, liveOf, type Question, replaceAt, type Setup, type World } from './world.ts';
+
+const KEY = 'ns/app';
+
+/*
+ * The rest of a reconcile (`controller/reconcile/reconcile.ts`, `status-writer.ts`), whose calls cannot be stepped: it
+ * observes, decides and sends a patch, and what the answer means is judged. `controller/polling` is three rules: what is
+ * new is not answered from memory, what a question did not ask for is asked, and an error keeps what was said before.
+ */
+
+/** A process that starts: it lists all there is, and looks at all of it once. */
+export function start(world: World, setup: Setup): Controller {
+  return {
+    ...{ mayWrite: true, memory: {}, question: undefined, answer: undefined, lastGood: undefined, isAwake: true },
+    ...{ looks: 0, lookAgainAt: undefined, turn: undefined, write: undefined },
+    cached: setup.parts.projectGatewaySync(liveOf(world)),
+    reports: world.reports.map((_, index) => reportOf(world, index)),
+  };
+}
+
+/** The watch brings the next version, or after it was cut the last one. */
+export function watch(world: World, index: number, setup: Setup, version = nextFor(world, index)): World {
+  const controller = world.controllers[index] as Controller;
+  const { parts } = setup;
+  if (!version) return world;
+  const previous = controller.cached;
+  const object = parts.projectGatewaySync(version, previous);
+  const { mayWrite } = controller;
+  const judged = parts.observed(controller.memory, { object, previous, mayWrite });
+  const woken = parts.wakesOfGatewaySync({ type: 'upserted', key: KEY, object, previous }).length > 0;
+  const next = { ...took(controller, judged), cached: object };
+  return prune(withController(world, index, { ...next, isAwake: next.isAwake || woken }));
+}
+
+export function nextFor(world: World, index: number) {
+  const cached = Number(world.controllers[index]?.cached.resourceVersion);
+  return world.versions.find((version) => versionOf(version) > cached);
+}
+
+/** The watch brings what a gateway reports. */
+export function hear(world: World, index: number, agent: number, { parts }: Setup): World {
+  const controller = world.controllers[index] as Controller;
+  const object = reportOf(world, agent);
+  if (!object) return world;
+  const change = {
+    type: 'upserted' as const,
+    key: `ns/${podNameOf(agent)}`,
+    object,
+    previous: controller.reports[agent],
+  };
+  const woken = parts.wakesOfReport(change, { ownerOf: () => KEY }).length > 0;
+  const reports = replaceAt(controller.reports, agent, object);
+  return withController(world, index, { ...controller, reports, isAwake: controller.isAwake || woken });
+}
+
+export function hasNewsOf(world: World, index: number, agent: number): boolean {
+  return (
+    world.reports[agent] !== undefined && world.controllers[index]?.reports[agent]?.status !== world.reports[agent]
+  );
+}
+
+/** What the host would say now. */
+const shownBy = ({ host }: World): string => JSON.stringify(host);
+
+/** The host answers the last question, or cannot be reached. */
+export function ask(world: World, index: number): World {
+  const controller = world.controllers[index] as Controller;
+  const { question, lastGood } = controller;
+  const { refs, isDown } = world.host;
+  if (!question) return world;
+  const down = new TransientError('the host cannot be reached', { code: 'git.unreachable', reason: 'HostUnreachable' });
+  const value: Answer = isDown
+    ? { kind: 'error', error: down, lastGood, retryAfterMs: 1000 }
+    : { kind: 'refs', refs: new Map(Object.entries(refs)) };
+  return withController(world, index, {
+    ...controller,
+    ...{ isAwake: true, answer: { question, value, shown: shownBy(world) } },
+    lastGood: value.kind === 'refs' ? value.refs : lastGood,
+  });
+}
+
+/** A reconcile begins: it observes the resource, and asks the host what it has to know. */
+export function observe(world: World, index: number, { parts }: Setup): World {
+  const controller = world.controllers[index] as Controller;
+  const seen = parts.latestIn(controller.memory, controller.cached);
+  if (!seen) return world;
+  if (seen.spec.paused) {
+    const asked = { question: undefined, answer: undefined };
+    return withController(world, index, { ...controller, ...asked, isAwake: false, turn: { seen, answer: undefined } });
+  }
+  const intents = readIntents(seen);
+  const isDue = controller.lookAgainAt !== undefined && controller.lookAgainAt <= world.now;
+  const looks = controller.looks + (isDue ? 1 : 0);
+  const event = eventOf(seen, intents);
+  const question = { event: event && `${event}${looks}`, prefixes: neededRefs(intents).prefixes };
+  const answer = serves(controller, question) ? controller.answer?.value : undefined;
+  const lookAgainAt = isDue ? undefined : controller.lookAgainAt;
+  return withController(world, index, {
+    ...controller,
+    ...{ question, looks, lookAgainAt, isAwake: false, turn: { seen, answer: answer ?? 'asking' } },
+  });
+}
+
+/** Whether the host has not answered yet, or would answer something else now, as at the next poll. */
+export function isOwed(world: World, index: number): boolean {
+  const controller = world.controllers[index];
+  if (!controller?.question) return false;
+  return !serves(controller, controller.question) || controller.answer?.shown !== shownBy(world);
+}
+
+function serves({ answer }: Controller, { event, prefixes }: Question): boolean {
+  if (!answer || (event !== undefined && answer.question.event !== event)) return false;
+  return prefixes.every((prefix) => answer.question.prefixes.includes(prefix));
+}
+
+/** It decides, and sends the patch of the status, if there is anything to change. */
+export function decideAndSend(world: World, index: number, setup: Setup, { isPatient = true } = {}): World {
+  const { parts } = setup;
+  const controller = world.controllers[index] as Controller;
+  const { turn, reports, mayWrite } = controller;
+  if (!turn) return world;
+  const { seen } = turn;
+  const asking: Asking = { kind: 'asking', forMs: isPatient ? 0 : 10_000 };
+  const observation = {
+    ...{ gatewaySync: seen, intents: readIntents(seen), answer: turn.answer === 'asking' ? asking : turn.answer },
+    ...{ pods: world.agents.map((_, at) => podOf(at)), missing: [], unasked: [], accessProblems: [] },
+    ...{ isRevisionKept: true, areAuthorsChecked: false, cluster: '', commitStatus: undefined },
+    reportOf: ({ name }: ObservedPod) => reports.find((report) => report?.name === name),
+  };
+  const { status, holdForMs, lookAgainInMs } = parts.decide(observation, world.now);
+  const lookAgainAt = lookAgainInMs === undefined ? undefined : world.now + lookAgainInMs;
+  const planned = { ...controller, turn: undefined, ...(turn.answer !== 'asking' && { lookAgainAt }) };
+  if (holdForMs > 0) return withController(world, index, planned);
+  const latest = parts.latestIn(controller.memory, controller.cached);
+  if (latest && !parts.stillApplies(status, seen, latest))
+    return fail(withController(world, index, planned), index, setup);
+  const memory = parts.begun(controller.memory);
+  const stored = parts.storedIn(memory, controller.cached);
+  if (!stored || mergePatchOf(stored.status, status) === undefined)
+    return end(withController(world, index, { ...planned, memory: parts.wrote(memory, stored) }), index, setup);
+  // Who does not lead sends nothing; it is tried again.
+  if (!mayWrite) return fail(withController(world, index, { ...planned, memory }), index, setup);
+  const write = { stored, status, attempt: 1, generation: seen.generation };
+  return withController(world, index, { ...planned, memory: parts.sends(memory, status), write });
+}
+
+/** The patch arrives at the API server; its answer may be lost. */
+export function land(world: World, index: number, setup: Setup, { isHeard = true } = {}): World {
+  const { parts } = setup;
+  const controller = world.controllers[index] as Controller;
+  const { write, memory } = controller;
+  if (!write) return world;
+  const { stored, status, attempt } = write;
+  const { uid, resourceVersion } = stored;
+  const patch = mergePatchOf(stored.status, status);
+  const quiet = { ...controller, write: undefined };
+  const after = answerOf(() => parts.withStatus(liveOf(world), { metadata: { uid, resourceVersion }, status: patch }));
+  if (after instanceof ApiError) {
+    if (!isHeard || attempt >= 5) return fail(withController(world, index, quiet), index, setup);
+    const refused = parts.refused(memory);
+    const live = parts.projectGatewaySync(liveOf(world));
+    if (mergePatchOf(live.status, status) === undefined)
+      return end(withController(world, index, { ...quiet, memory: parts.wrote(refused, live) }), index, setup);
+    if (!controller.mayWrite || !parts.stillApplies(status, stored, live))
+      return fail(withController(world, index, { ...quiet, memory: refused }), index, setup);
+    const again = { ...write, stored: live, attempt: attempt + 1 };
+    return withController(world, index, { ...controller, memory: parts.sends(refused, status), write: again });
+  }
+  checkDecided(liveOf(world), after, write);
+  const landed = store(world, after, setup);
+  if (!isHeard) return fail(withController(landed, index, quiet), index, setup);
+  const written = { ...stored, resourceVersion: liveOf(landed).metadata.resourceVersion, status };
+  return end(withController(landed, index, { ...quiet, memory: parts.wrote(memory, written) }), index, setup);
+}
+
+/** What is under way fails before it arrives. */
+export function lose(world: World, index: number, setup: Setup): World {
+  const controller = world.controllers[index] as Controller;
+  return fail(withController(world, index, { ...controller, write: undefined }), index, setup);
+}
+
+/** The lease goes to the other one. What the first one has sent may still arrive; it ends as soon as that is known. */
+export function moveLease(world: World, setup: Setup): World {
+  const leader = world.controllers.findIndex((controller) => controller?.mayWrite);
+  const other = world.controllers.findIndex((_, index) => index !== leader);
+  const before = world.controllers[leader];
+  const zombie = before?.write ? { ...before, mayWrite: false, isAwake: false, turn: undefined } : undefined;
+  const left = { ...world, controllers: replaceAt(world.controllers, leader, zombie) };
+  return prune({ ...left, controllers: replaceAt(left.controllers, other, start(left, setup)) });
+}
+
+/** A write ended well. */
+function end(world: World, index: number, { parts }: Setup): World {
+  const controller = world.controllers[index] as Controller;
+  if (!controller.mayWrite) return prune(withController(world, index, undefined));
+  const memory = { ...controller.memory, isWriting: false };
+  return withController(world, index, took(controller, parts.ended(memory, controller.cached, controller.mayWrite)));
+}
+
+/** A write failed: the resource comes again. */
+function fail(world: World, index: number, { parts }: Setup): World {
+  const controller = world.controllers[index] as Controller;
+  if (!controller.mayWrite) return prune(withController(world, index, undefined));
+  const memory = { ...controller.memory, isWriting: false };
+  const judged = parts.ended(memory, controller.cached, controller.mayWrite);
+  return withController(world, index, { ...took(controller, judged), isAwake: true });
+}
+
+function took(controller: Controller, { memory, isForeign }: Judged): Controller {
+  return { ...controller, memory, isAwake: controller.isAwake || isForeign };
+}
+
+const withController = (world: World, index: number, controller: Controller | undefined): World => ({
+  ...world,
+  controllers: replaceAt(world.controllers, index, controller),
+});
+
+const pods = new Map<number, ObservedPod>();
+
+function podOf(index: number): ObservedPod {
+  const name = podNameOf(index);
+  const pod: ObservedPod = pods.get(index) ?? {
+    ...{ namespace: 'ns', name, uid: name, crName: 'app', gatewayName: name, profile: 'default' },
+    ...{ serviceAccountName: 'default', sidecar: 'present', live: true, createdAt: CREATED, labels: {} },
+  };
+  pods.set(index, pod);
+  return pod;
+}
+
+function reportOf({ reports }: World, index: number): ObservedReport | undefined {
+  const status = reports[index];
+  return status && { namespace: 'ns', name: podNameOf(index), podUID: podNameOf(index), status };
+}

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { NOTHING_SAID } from '../../../agent/report/news.ts';
+import type { StatusMemory } from '../../../controller/reconcile/status-memory.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import { versionOf } from './api-server.ts';
+import { ask, decideAndSend, observe, start } from './controllers.ts';
+import { checkRest } from './invariants.ts';
+import { agentMoves, controllerMoves, firstWorld, movesOf, receiverMoves, wakeByTime } from './moves.ts';
+import { liveOf, type Setup, type World } from './world.ts';
+
+/** Steps after which all has to be quiet. */
+const MOST_STEPS = 400;
+
+/** Every state that a world can get into, and from each of them the way to rest. Gives how many there are. */
+export function explore(setup: Setup, { most = Number.POSITIVE_INFINITY } = {}): number {
+  const first = firstWorld(setup);
+  const seen = new Set([keyOf(first)]);
+  const quiet = new Set<string>();
+  let open: [World, Path][] = [[first, undefined]];
+  while (open.length > 0) {
+    const next: typeof open = [];
+    for (const [world, path] of open) {
+      attempt(path, () => comesToRest(world, setup, quiet));
+      for (const [name, make] of movesOf(world, setup)) {
+        const to = { name, before: path };
+        const after = attempt(to, make);
+        const key = keyOf(after);
+        if (seen.has(key)) continue;
+        seen.add(key);
+        next.push([after, to]);
+      }
+      assert.ok(seen.size <= most, `more than ${most} states`);
+    }
+    open = next;
+  }
+  return seen.size;
+}
+
+/** One long history, each choice by a number; then it comes to rest. */
+export function follow(setup: Setup, choices: readonly number[]): void {
+  let world = firstWorld(setup);
+  let path: Path;
+  for (const choice of choices) {
+    const moves = movesOf(world, setup);
+    if (moves.length === 0) break;
+    const [name, make] = moves[choice % moves.length] as (typeof moves)[number];
+    path = { name, before: path };
+    world = attempt(path, make);
+  }
+  attempt(path, () => comesToRest(world, setup, new Set()));
+}
+
+/** How a state came about. */
+type Path = { name: string; before: Path } | undefined;
+
+function attempt<T>(path: Path, make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    const names: string[] = [];
+    for (let at = path; at; at = at.before) names.unshift(at.name);
+    throw new Error(`${(error as Error).message}\nafter: ${names.join('; ')}`, { cause: error });
+  }
+}
+
+/** Without anything new from outside, but with a host that is there, all becomes quiet and is as it should be. */
+function comesToRest(from: World, setup: Setup, known: Set<string>): void {
+  let world: World = { ...from, left: {}, unanswered: [], host: { ...from.host, isDown: false } };
+  for (let step = 0; ; step += 1) {
+    const key = keyOf(world);
+    if (known.has(key)) return;
+    known.add(key);
+    const [move] = [...receiverMoves(world, setup), ...controllerMoves(world, setup), ...agentMoves(world, setup)];
+    const due = world.controllers.flatMap((controller) => controller?.lookAgainAt ?? []);
+    if (!move && due.length === 0) break;
+    assert.ok(step < MOST_STEPS, `does not come to rest: ${JSON.stringify(liveOf(world).status)}`);
+    world = move ? move[1]() : wakeByTime({ ...world, now: Math.max(world.now, ...due) });
+  }
+  checkQuiet(world, setup);
+  if (!liveOf(world).spec.paused) checkRest(world, setup);
+}
+
+/** Who looks once more, as the leader does now and then, or starts, has nothing to write. */
+function checkQuiet(world: World, setup: Setup): void {
+  const leader = world.controllers.findIndex((controller) => controller?.mayWrite);
+  const { question } = world.controllers[leader] as NonNullable<World['controllers'][number]>;
+  for (const controller of [world.controllers[leader], { ...start(world, setup), question }]) {
+    const controllers = world.controllers.map((each, index) => (index === leader ? controller : each));
+    const asked = question ? ask({ ...world, controllers }, leader) : { ...world, controllers };
+    const after = decideAndSend(observe(asked, leader, setup), leader, setup);
+    const patch = after.controllers[leader]?.write;
+    assert.equal(patch && JSON.stringify(patch.status), undefined, 'written again and again');
+  }
+}
+
+/** Tells worlds apart as far as they differ in what can follow. */
+function keyOf(world: World): string {
+  const known = keys.get(world);
+  if (known !== undefined) return known;
+  const key = hash('sha1', makeKey(world), 'base64');
+  keys.set(world, key);
+  return key;
+}
+
+const keys = new WeakMap<World, string>();
+
+function makeKey(world: World): string {
+  const order = world.versions.map((version) => idOf(version));
+  const place = (version: number) => world.versions.filter((each) => versionOf(each) > version).length;
+  const controllers = world.controllers.map(
+    (controller) =>
+      controller && [
+        ...[controller.mayWrite, controller.isAwake, controller.looks, controller.lookAgainAt],
+        ...[place(Number(controller.cached.resourceVersion)), observedId(controller.cached)],
+        controller.reports.map((report) => report?.status && textOf(report.status)),
+        memoryText(controller.memory, place),
+        ...[controller.question, controller.answer?.question, controller.answer?.shown],
+        controller.lastGood && [...controller.lastGood],
+        controller.turn && [
+          observedId(controller.turn.seen),
+          controller.turn.answer === 'asking' || controller.turn.answer?.kind,
+        ],
+        controller.write && [
+          ...[place(Number(controller.write.stored.resourceVersion)), textOf(controller.write.stored.status)],
+          ...[textOf(controller.write.status), controller.write.attempt],
+        ],
+      ],
+  );
+  const agents = world.agents.map((agent) => [
+    agent.seen && [place(versionOf(agent.seen)), idOf(agent.seen)],
+    ...[textOf(agent.verdict), agent.intent && textOf(agent.intent), agent.isAwake],
+    ...[agent.underWay && textOf(agent.underWay), agent.disk],
+    ...[agent.said === NOTHING_SAID ? 0 : textOf(agent.said), agent.report && textOf(agent.report)],
+  ]);
+  const reports = world.reports.map((report) => report && textOf(report));
+  const { now, receivers, host, unanswered, left, truth } = world;
+  return JSON.stringify([now, order, controllers, agents, reports, receivers, host, unanswered, left, truth]);
+}
+
+function memoryText({ written, rightful, sent, ...flags }: StatusMemory, place: (version: number) => number) {
+  return [
+    written && [place(Number(written.resourceVersion)), observedId(written)],
+    rightful && textOf(rightful.status),
+    sent?.map(textOf),
+    flags,
+  ];
+}
+
+/** Times that decide nothing. */
+const IDLE = new Set([
+  ...['lastTransitionTime', 'lastSyncTime', 'time', 'startedAt', 'waveStartedAt', 'admittedAt', 'soakStartedAt'],
+  ...['resourceVersion', 'waitsSince', 'duration'],
+]);
+
+const texts = new WeakMap<object, number>();
+const numbers = new Map<string, number>();
+
+/** A number for what an object says. */
+function textOf(object: object): number {
+  const known = texts.get(object);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(object, (key, value) => (IDLE.has(key) ? undefined : value));
+  const number = numbers.get(text) ?? numbers.size;
+  numbers.set(text, number);
+  texts.set(object, number);
+  return number;
+}
+
+const idOf = ({ metadata, spec, status }: GatewaySync): unknown => [
+  metadata.generation,
+  textOf(metadata.annotations ?? NONE),
+  ownersOf(metadata),
+  textOf(spec),
+  textOf(status ?? NONE),
+];
+
+const NONE = {};
+
+/** With their times, which count here. */
+function ownersOf({ managedFields = [] }: GatewaySync['metadata']): number {
+  const text = JSON.stringify(managedFields);
+  const number = numbers.get(text) ?? numbers.size;
+  numbers.set(text, number);
+  return number;
+}
+
+const observedId = (seen: { generation: number; status: object; request?: object; push?: object; spec: object }) => [
+  ...[seen.generation, textOf(seen.status), seen.request, seen.push, textOf(seen.spec)],
+];

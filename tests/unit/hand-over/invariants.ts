@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { mergePatchOf } from '../../../controller/reconcile/merge-patch.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
+import type { SyncReportStatus } from '../../../shared/api/sync-report.ts';
+import { CREATED } from './api-server.ts';
+import { liveOf, type Setup, type Truth, type Waiter, type World } from './world.ts';
+
+/** Receivers tell times apart by two seconds, as their policy does. */
+const TOLERANCE_MS = 2000;
+
+/** What is answered 202 is stored, or something newer is. */
+export function checkAccepted({ truth }: World, { at, delivery }: Waiter): void {
+  const newest = truth.stored[delivery.kind] ?? 0;
+  assert.ok(
+    newest + TOLERANCE_MS >= at,
+    `${delivery.ref} was answered 202, and neither it nor anything newer is stored`,
+  );
+}
+
+/** What is stored takes the place of nothing newer. */
+export function checkStored({ truth }: World, { at, delivery }: Waiter): void {
+  const newest = truth.stored[delivery.kind] ?? 0;
+  assert.ok(at + TOLERANCE_MS >= newest, `${delivery.ref} is stored in place of something newer`);
+}
+
+/** When what a status follows was asked for, as it really was. */
+export function timeOfTarget(
+  { asked, edits }: Pick<Truth, 'asked' | 'edits'>,
+  { status }: Pick<GatewaySync, 'status'>,
+): number {
+  const { ref = '', source, requestId = '' } = status?.target ?? {};
+  if (source === 'Request') return asked[requestId] ?? CREATED;
+  return (source === 'Spec' ? edits[ref] : Date.parse(status?.targetTime ?? '')) || CREATED;
+}
+
+/** What has to hold for each status that the controller has stored. */
+export function checkStatus(world: World, before: GatewaySync, setup: Setup): void {
+  const live = liveOf(world);
+  const { status = {} } = live;
+  const { target, lastRequest } = status;
+  if (target && before.status?.target) {
+    const time = timeOfTarget(world.truth, live);
+    assert.ok(time >= world.truth.followedAt, `${target.ref} is followed again in place of what is newer`);
+  }
+  const isRequested = target?.source === 'Request' && target.ref === lastRequest?.ref;
+  assert.ok(
+    lastRequest?.outcome !== 'Applied' || isRequested,
+    `${lastRequest?.ref} is said to be followed, and is not`,
+  );
+  const { number = 0, commit, revision } = status.rollout ?? {};
+  const known = world.truth.rollouts[number] ?? `${commit} ${revision}`;
+  assert.equal(`${commit} ${revision}`, known, `rollout ${number} is about another release than before`);
+  checkFleet(world, status, setup);
+}
+
+/** Whom a rollout lets in was decided by the spec that is stored. */
+export function checkDecided(before: GatewaySync, after: GatewaySync, { generation }: { generation: number }): void {
+  if (mergePatchOf(before.status?.rollout, after.status?.rollout) === undefined) return;
+  assert.equal(generation, before.metadata.generation, 'a rollout goes on by a spec that was edited before');
+}
+
+/** Who is said to be in line really is, and the resource is ready only where all are. */
+function checkFleet({ agents }: World, status: GatewaySyncStatus, { spec }: Setup): void {
+  const wanted = status.lastSyncCommit;
+  for (const { podName, syncStatus, syncedCommit } of status.discoveredGateways ?? []) {
+    if (syncStatus !== 'Synced') continue;
+    const disk = agents[Number(podName.split('-').at(-1))]?.disk;
+    assert.equal(disk?.commit, syncedCommit, `${podName} is said to be in line with what is not on its disk`);
+    if (!spec || !('rollout' in spec))
+      assert.equal(disk?.commit, wanted, `${podName} is said to be in line, and is not`);
+  }
+  const ready = status.conditions?.find(({ type }) => type === 'Ready');
+  if (ready?.status !== 'True' || agents.length === 0) return;
+  for (const { disk } of agents) assert.equal(disk?.commit, wanted, 'Ready is True before all have the commit');
+}
+
+/** What a report says is on disk is there as it is written. */
+export function checkReport({ agents }: World, index: number, { state, commit }: SyncReportStatus): void {
+  const { disk } = agents[index] as World['agents'][number];
+  assert.equal(commit, disk?.commit, 'a report names a commit that is not on the disk');
+  assert.ok(state !== 'Synced' || disk, 'a report says Synced, and nothing is on the disk');
+}
+
+/** A gateway brings in place what it was let have, with the mappings that belong to it, and nothing older than before. */
+export function checkPlaced(
+  { truth, agents }: World,
+  index: number,
+  { rollout, at }: { rollout: boolean; at: number },
+): void {
+  const { disk } = agents[index] as World['agents'][number];
+  const release = `${disk?.mapping} ${disk?.commit}`;
+  assert.ok(truth.admitted[index]?.includes(release), `gateway ${index} has ${release}, which it was never let have`);
+  if (!rollout) assert.ok(at >= (truth.placedAt[index] ?? 0), `gateway ${index} has something older than before`);
+}
+
+/** What has to hold when nothing happens any more, the host is there, and nobody paused anything. */
+export function checkRest(world: World, setup: Setup): void {
+  const live = liveOf(world);
+  const { status = {}, metadata, spec } = live;
+  const { target, lastRequest, lastPush, lastSyncCommit, conditions = [] } = status;
+  const { host, truth } = world;
+  assert.equal(status.observedGeneration, metadata.generation, 'the last edit is not seen');
+  const isFollowable = (ref: string) => host.refs[ref] !== undefined || host.refs[`refs/tags/${ref}`] !== undefined;
+  const annotations = metadata.annotations ?? {};
+  const request = annotations['sync.io/requested-ref'];
+  const push = annotations['sync.io/pushed-ref'];
+  // What was asked for last has to be followed, or something newer, unless it was refused.
+  const open: number[] = [truth.followedAt, truth.edits[spec.git.ref] ?? 0];
+  if (request !== undefined && isAllowed(request, setup) && isFollowable(request) && !truth.givenUp.includes(request))
+    open.push(truth.asked[annotations['sync.io/request-id'] ?? ''] ?? 0);
+  if (
+    push !== undefined &&
+    push !== spec.git.ref &&
+    isAllowed(push, setup) &&
+    isFollowable(push) &&
+    lastPush?.outcome !== 'Failed'
+  )
+    open.push(Date.parse(annotations['sync.io/pushed-at'] ?? ''));
+  const newest = Math.max(...open, CREATED);
+  assert.equal(timeOfTarget(truth, live), newest, `${target?.ref} is followed, and not what is newest`);
+  for (const [kind, at] of Object.entries(truth.accepted))
+    assert.ok((truth.stored[kind as 'push'] ?? 0) + TOLERANCE_MS >= at, `a ${kind} was answered 202 and is lost`);
+  assert.equal(lastRequest?.ref, request, 'the last request is not handled');
+  assert.equal(lastPush?.ref, push, 'the last push is not handled');
+  for (const outcome of [lastRequest?.outcome, lastPush?.outcome]) assert.notEqual(outcome, 'Pending');
+  const isRequested = target?.source === 'Request' && target.ref === request;
+  assert.equal(lastRequest?.outcome === 'Applied', request !== undefined && isRequested, 'the outcome of the request');
+  const ref = target?.ref ?? '';
+  const at = host.refs[`refs/tags/${ref}`] ?? host.refs[`refs/heads/${ref}`] ?? host.refs[ref];
+  assert.equal(lastSyncCommit, at, 'the commit is not what the host shows');
+  for (const [index, { disk }] of world.agents.entries())
+    assert.equal(disk?.commit, lastSyncCommit, `gateway ${index} does not have the commit`);
+  const ready = conditions.find(({ type }) => type === 'Ready');
+  assert.equal(ready?.status, 'True', `not ready at rest: ${ready?.message}`);
+}
+
+/** Whether a webhook may ask for a ref: tags always, branches by `allowedRefs`. */
+function isAllowed(ref: string, { spec }: Setup): boolean {
+  const { allowedRefs = [] } = (spec as { webhook?: { allowedRefs?: string[] } } | undefined)?.webhook ?? {};
+  const short = ref.replace('refs/heads/', '');
+  return allowedRefs.length === 0
+    ? /^v\d/.test(ref)
+    : allowedRefs.some((glob) => (glob === 'v*' ? /^v\d/.test(ref) : glob === short));
+}

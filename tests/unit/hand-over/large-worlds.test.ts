@@ -1,0 +1,59 @@
+import { suite, test } from 'node:test';
+import fc from 'fast-check';
+import { follow } from './explore.ts';
+import { PARTS as parts } from './parts.ts';
+import { commit, type Setup } from './world.ts';
+
+/** HAND_OVER_TEST_RUNS=10000 takes some minutes for each; with HAND_OVER_TEST_SEED they are the same ones again. */
+const RUNS = Number(process.env.HAND_OVER_TEST_RUNS ?? '60');
+const SEED = Number(process.env.HAND_OVER_TEST_SEED ?? '1');
+const MOVES = 70;
+
+const deliveries = [
+  { kind: 'request', ref: 'v1' },
+  { kind: 'request', ref: 'v2' },
+  { kind: 'push', ref: 'refs/heads/dev' },
+  { kind: 'request', ref: 'other' },
+  { kind: 'push', ref: 'refs/heads/main' },
+  { kind: 'request', ref: 'v9' },
+] as const;
+const webhook = { allowedRefs: ['v*', 'dev'] };
+const rollout = { waves: [{ name: 'one', gateways: 1 }] };
+const pushes = [
+  ['refs/heads/main', commit('d')],
+  ['refs/tags/v9', commit('9')],
+] as const;
+
+const worlds: [title: string, setup: Omit<Setup, 'parts'>][] = [
+  [
+    'requests and pushes, of which patches and answers are lost',
+    { budget: { lose: 2, killReceiver: 2, killAgent: 1 } },
+  ],
+  ['a lease that moves, and reconciles that take their time', { controller: 'slow', budget: { lease: 2, lose: 1 } }],
+  [
+    'people who edit, pause and wipe the status',
+    { budget: { pause: 2, wipe: 1, mappings: ['b'], edits: ['next', 'refs/heads/dev'] } },
+  ],
+  ['a host that is down, and shows a tag late', { budget: { host: 2, pushes, minute: 1, impatient: 1, lose: 1 } }],
+  [
+    'waves, edits and pauses, while the lease moves',
+    { agents: 2, controller: 'slow', spec: { rollout }, budget: { mappings: ['b'], lease: 2, lose: 1, pause: 2 } },
+  ],
+];
+
+suite('long histories of the hand-over', () => {
+  for (const [title, setup] of worlds) {
+    test(title, () => {
+      const { spec, budget, ...rest } = setup;
+      const full: Setup = {
+        ...{ receivers: 2, controller: 'in steps', ...rest, parts },
+        ...{ spec: { webhook, ...spec }, budget: { edits: ['next'], deliveries, ...budget } },
+      };
+      const choices = fc.array(fc.nat(1_000_000), { minLength: MOVES / 2, maxLength: MOVES });
+      fc.assert(
+        fc.property(choices, (chosen) => follow(full, chosen)),
+        { numRuns: RUNS, seed: SEED },
+      );
+    });
+  }
+});

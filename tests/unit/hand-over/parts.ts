@@ -1,0 +1,59 @@
+import { reportStatus } from '../../../agent/report/reports.ts';
+import { judgeResource } from '../../../agent/resource/judge-resource.ts';
+import { intentAfter, stillHolds } from '../../../agent/sync/in-force.ts';
+import { decide } from '../../../controller/reconcile/decide.ts';
+import {
+  begun,
+  ended,
+  latestIn,
+  observed,
+  refused,
+  sends,
+  stillApplies,
+  storedIn,
+  wrote,
+} from '../../../controller/reconcile/status-memory.ts';
+import { wakesOfGatewaySync, wakesOfReport } from '../../../controller/reconcile/wakes.ts';
+import { projectGatewaySync } from '../../../controller/watch/observed-gateway-sync.ts';
+import {
+  annotationsOf,
+  isSuperseded,
+  mergeAnnotations,
+  withoutPart,
+} from '../../../receiver/annotations/annotations-of.ts';
+import { judgeFailure } from '../../../receiver/annotations/judge-failure.ts';
+import { annotated, withStatus } from './api-server.ts';
+
+/** What the steps of the model call: the code itself, unless a test breaks a part to see whether the model finds it. */
+export const PARTS = {
+  // The API server's rules.
+  annotated,
+  withStatus,
+  // The receiver.
+  annotationsOf,
+  mergeAnnotations,
+  withoutPart,
+  isSuperseded,
+  judgeFailure,
+  // The controller.
+  projectGatewaySync,
+  decide,
+  latestIn,
+  storedIn,
+  begun,
+  refused,
+  sends,
+  wrote,
+  ended,
+  observed,
+  stillApplies,
+  wakesOfGatewaySync,
+  wakesOfReport,
+  // The agent.
+  judgeResource,
+  intentAfter,
+  stillHolds,
+  reportStatus,
+};
+
+export type Parts = typeof PARTS;

@@ -1,0 +1,131 @@
+import { type Part, TIME_ANNOTATIONS } from '../../../receiver/annotations/annotations-of.ts';
+import { ApiError } from '../../../shared/io/kubernetes/api-error.ts';
+import { answerOf } from './api-server.ts';
+import { checkAccepted, checkStored } from './invariants.ts';
+import { store } from './store.ts';
+import { type Delivery, liveOf, type Receiver, replaceAt, type Setup, type Waiter, type World } from './world.ts';
+
+const target = { namespace: 'ns', name: 'app' };
+
+/*
+ * The queue of `receiver/annotations/annotation-queue.ts`, whose timers and promises cannot be stepped: one patch under
+ * way for a resource, and what comes meanwhile waits for the next one. What goes into a patch and what its answer means
+ * is the code's.
+ */
+
+/** A delivery comes, authentic and of a known sender. */
+export function arrive(world: World, index: number, delivery: Delivery, { parts }: Setup): World {
+  const { now } = world;
+  const receiver = world.receivers[index] as Receiver;
+  const id = `${delivery.ref}@${now}`;
+  const annotations = parts.annotationsOf({ ...delivery, source: 'github' }, { requestId: id, at: new Date(now) });
+  const waiter: Waiter = { delivery, at: now, id, annotations, lost: [] };
+  return withReceiver(world, index, { ...receiver, waiting: [...receiver.waiting, waiter] });
+}
+
+/** All that waits goes into one patch. */
+export function send(world: World, index: number, { parts }: Setup): World {
+  const receiver = world.receivers[index] as Receiver;
+  const each = receiver.waiting.map((waiter) => ({
+    waiter,
+    annotations: waiter.lost.reduce(parts.withoutPart, waiter.annotations),
+  }));
+  const merged = parts.mergeAnnotations(each.map(({ annotations }) => annotations));
+  return withReceiver(world, index, { ...receiver, sent: { parts: each, merged } });
+}
+
+/** The patch arrives; its answer may be lost. A receiver that was killed meanwhile answers nobody. */
+export function land(world: World, index: number, setup: Setup, { isHeard = true } = {}): World {
+  const { parts } = setup;
+  const receiver = world.receivers[index] as Receiver;
+  const { sent } = receiver;
+  if (!sent) return world;
+  const after = answerOf(() => parts.annotated(liveOf(world), sent.merged, world.now));
+  if (after instanceof ApiError)
+    return isHeard ? refuse(world, index, after, setup) : withReceiver(world, index, { ...receiver, sent: undefined });
+  const noted = noteStored(store(world, after, setup), receiver);
+  if (!isHeard) return withReceiver(noted, index, { ...receiver, sent: undefined });
+  return receiver.waiting.reduce(
+    (before, waiter) => {
+      const part = sent.parts.find((each) => each.waiter.id === waiter.id);
+      return part ? answer(before, index, waiter) : before;
+    },
+    withReceiver(noted, index, { ...receiver, sent: undefined }),
+  );
+}
+
+/** The patch is lost on its way. */
+export function lose(world: World, index: number, setup: Setup): World {
+  return refuse(world, index, Object.assign(new Error('lost'), { code: 'ECONNRESET' }), setup);
+}
+
+/** Its process ends: all senders see a broken connection, and try again. What was sent may still arrive. */
+export function kill(world: World, index: number): World {
+  const { waiting, sent } = world.receivers[index] as Receiver;
+  const unanswered = [...world.unanswered, ...waiting.map(({ delivery }) => delivery)];
+  return withReceiver({ ...world, unanswered }, index, { waiting: [], sent });
+}
+
+/** What the answer to a failed patch means. */
+function refuse(world: World, index: number, error: unknown, { parts }: Setup): World {
+  const receiver = world.receivers[index] as Receiver;
+  const failure = parts.judgeFailure(error, target);
+  const after = withReceiver(world, index, { ...receiver, sent: undefined });
+  if (failure.kind === 'superseded') {
+    return receiver.waiting.reduce((before, waiter) => {
+      const part = receiver.sent?.parts.find((each) => each.waiter.id === waiter.id);
+      return part
+        ? takeOut(before, index, { waiter, annotations: part.annotations, part: failure.part, parts })
+        : before;
+    }, after);
+  }
+  if (failure.kind === 'retry') return after;
+  throw new Error(`a receiver gives up: ${failure.kind}`);
+}
+
+interface TakenOut {
+  waiter: Waiter;
+  annotations: Waiter['annotations'];
+  part: Part;
+  parts: Setup['parts'];
+}
+
+function takeOut(world: World, index: number, { waiter, annotations, part, parts }: TakenOut): World {
+  const rest = parts.withoutPart(annotations, part);
+  if (Object.keys(rest).length === 0) return answer(world, index, waiter);
+  const receiver = world.receivers[index] as Receiver;
+  const waiting = receiver.waiting.map((each) =>
+    each.id === waiter.id && !each.lost.includes(part) ? { ...each, lost: [...each.lost, part] } : each,
+  );
+  return withReceiver(world, index, { ...receiver, waiting });
+}
+
+/** The sender is answered 202. */
+function answer(world: World, index: number, waiter: Waiter): World {
+  const receiver = world.receivers[index] as Receiver;
+  const waiting = receiver.waiting.filter(({ id }) => id !== waiter.id);
+  checkAccepted(world, waiter);
+  const { accepted } = world.truth;
+  const newest = Math.max(accepted[waiter.delivery.kind] ?? 0, waiter.at);
+  const truth = { ...world.truth, accepted: { ...accepted, [waiter.delivery.kind]: newest } };
+  return withReceiver({ ...world, truth }, index, { ...receiver, waiting });
+}
+
+/** What is stored now, of which kind and when it was made. */
+function noteStored(world: World, { sent }: Receiver): World {
+  const { annotations = {} } = liveOf(world).metadata;
+  let { asked, stored } = world.truth;
+  for (const { waiter } of sent?.parts ?? []) {
+    const { id, delivery, at } = waiter;
+    if (Date.parse(annotations[TIME_ANNOTATIONS[delivery.kind]] ?? '') !== at) continue;
+    checkStored(world, waiter);
+    if (delivery.kind === 'request') asked = { ...asked, [id]: at };
+    stored = { ...stored, [delivery.kind]: Math.max(stored[delivery.kind] ?? 0, at) };
+  }
+  return { ...world, truth: { ...world.truth, asked, stored } };
+}
+
+const withReceiver = (world: World, index: number, receiver: Receiver): World => ({
+  ...world,
+  receivers: replaceAt(world.receivers, index, receiver),
+});

@@ -1,0 +1,84 @@
+import { chooseRelease } from '../../../agent/resource/choose-release.ts';
+import { projectResource } from '../../../agent/resource/watch-resource.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import { syncRevision } from '../../../shared/domain/sync-revision.ts';
+import { gatewaySpec } from '../controller/support/gateway-specs.ts';
+import { versionOf } from './api-server.ts';
+import { checkStatus, timeOfTarget } from './invariants.ts';
+import { liveOf, type Setup, type Truth, type World } from './world.ts';
+
+/** The API server has stored a resource: the rules are held against it, and what they need to know is noted. */
+export function store(world: World, after: GatewaySync, setup: Setup, by?: 'people'): World {
+  const before = liveOf(world);
+  if (after === before) return world;
+  const stored = prune({ ...world, versions: [...world.versions, after] });
+  if (after.status === before.status) return stored;
+  if (by !== 'people') checkStatus(stored, before, setup);
+  return { ...stored, truth: noteStatus(stored, after) };
+}
+
+/** Drops the versions that no watch has still to bring. */
+export function prune(world: World): World {
+  const seen = [
+    ...world.controllers.map((controller) => controller && Number(controller.cached.resourceVersion)),
+    ...world.agents.map((agent) => agent.seen && versionOf(agent.seen)),
+  ].filter((version) => version !== undefined);
+  const oldest = Math.min(...seen);
+  const versions = world.versions.filter(
+    (version, index, all) => index === all.length - 1 || versionOf(version) > oldest,
+  );
+  return versions.length === world.versions.length ? world : { ...world, versions };
+}
+
+function noteStatus(world: World, after: GatewaySync): Truth {
+  const { truth } = world;
+  const admitted = truth.admitted.map((already, index) => {
+    const release = releaseFor(after, index);
+    return release === undefined || already.includes(release) ? already : [...already, release].sort();
+  });
+  const { lastRequest } = after.status ?? {};
+  const isGivenUp = lastRequest?.outcome === 'Failed' && !truth.givenUp.includes(lastRequest.ref);
+  const givenUp = isGivenUp ? [...truth.givenUp, lastRequest.ref].sort() : truth.givenUp;
+  const { rollout } = after.status ?? {};
+  const release = rollout && { [rollout.number]: `${rollout.commit} ${rollout.revision}` };
+  const followedAt = after.status?.target ? timeOfTarget(truth, after) : 0;
+  return { ...truth, admitted, givenUp, followedAt, rollouts: { ...truth.rollouts, ...release } };
+}
+
+/** What a gateway may have by a status, as mapping and commit; undefined where that status says nothing. */
+function releaseFor(resource: GatewaySync, index: number): string | undefined {
+  const { status = {}, metadata, spec } = resource;
+  const { conditions = [], observedGeneration, lastSyncCommit } = status;
+  if (observedGeneration !== metadata.generation) return undefined;
+  const { rollout } = projectResource(resource);
+  if (rollout) {
+    const identity = { podName: podNameOf(index), gatewayName: undefined };
+    const choice = chooseRelease(rollout, { identity, labels: new Map() });
+    if (choice.kind === 'unsettled') return undefined;
+    const mapping = MAPPINGS.find((each) => syncRevision(syncOf(each)) === choice.release.revision);
+    return `${mapping} ${choice.release.commit}`;
+  }
+  const isResolved = conditions.some(({ type, status: is }) => type === 'RefResolved' && is === 'True');
+  return isResolved ? `${mappingOf(spec.sync)} ${lastSyncCommit}` : undefined;
+}
+
+export const podNameOf = (index: number): string => `gateway-${index}`;
+
+/** What `spec.sync` may say. */
+export const MAPPINGS = ['a', 'b'];
+
+const syncs = new Map(
+  MAPPINGS.map((source) => {
+    const mappings = [{ source, destination: 'out' }];
+    return [source, gatewaySpec({ sync: { profiles: { default: { mappings } } } }).sync];
+  }),
+);
+
+export const syncOf = (mapping: string): Sync => syncs.get(mapping) as Sync;
+
+type Sync = GatewaySync['spec']['sync'];
+
+/** The one mapping of the one profile says which `spec.sync` it is. */
+function mappingOf(sync: Sync): string {
+  return sync.profiles.default?.mappings?.[0]?.source ?? '';
+}
