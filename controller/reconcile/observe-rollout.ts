@@ -84,6 +84,7 @@ function gatewayOf(pod: ObservedPod, waves: NonNullable<RolloutSpec['waves']>) {
     notReadySince: pod.notReadySince,
     readySince: pod.readySince,
     crashedAt: pod.crashedAt,
+    runsSince: pod.runsSince,
   };
 }
 

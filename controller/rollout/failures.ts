@@ -19,12 +19,11 @@ export function noteFailures(rollout: RolloutStatus, standing: Standing, input: 
 
 /** When something may change by the clock alone, in milliseconds since the epoch. */
 export function duesOf(rollout: RolloutStatus, standing: Standing, input: RolloutInput): number[] {
-  const { underWaySince } = rollout;
   return [
     ...lateOnes(rollout, standing, input).map(({ due }) => due),
-    ...(underWaySince === undefined ? [] : [Date.parse(underWaySince) + input.deadlineMs]),
     ...standing.counted.flatMap((gateway) => [
       gateway.createdAt + input.deadlineMs,
+      (gateway.runsSince ?? 0) + input.deadlineMs,
       recoversAt(gateway, rollout, input),
     ]),
   ];
@@ -32,8 +31,8 @@ export function duesOf(rollout: RolloutStatus, standing: Standing, input: Rollou
 
 /**
  * Who is under way, and when that has taken too long: when it was not well for as long as the deadline is, without a
- * break. That counts from when gateways were let in last, or from when it was created, or was ready, or not, whichever came
- * last; for one that crashes, from its first crash. What has never run shows nothing, nor does what came in addition.
+ * break. That counts from when gateways were let in last, or from when it was created, began to run, was ready, or was not,
+ * whichever came last; for one that crashes, from its first crash. What has never run shows nothing, nor does what came in addition.
  */
 function lateOnes(
   rollout: RolloutStatus,
@@ -47,9 +46,11 @@ function lateOnes(
   return underWay(standing)
     .filter(isJudged)
     .map((gateway) => {
-      const { name, createdAt, notReadySince, readySince = 0 } = gateway;
+      const { name, createdAt, notReadySince, readySince = 0, runsSince = 0 } = gateway;
       const crashed = crashing.find((each) => each.name === name);
-      const since = crashed ? Date.parse(crashed.since) : Math.max(began, createdAt, notReadySince ?? readySince);
+      const since = crashed
+        ? Date.parse(crashed.since)
+        : Math.max(began, createdAt, runsSince, notReadySince ?? readySince);
       return { gateway, due: since + deadlineMs };
     })
     .sort((a, b) => a.due - b.due);
@@ -62,19 +63,24 @@ function underWay({ waves, admitted, index = -1 }: Standing): RolloutGateway[] {
 
 /**
  * The times from which the deadline counts: since when somebody is under way, without a break, and when those crashed first
- * that crashed a short time ago. Who rested, and does not any more, has all of it.
+ * that crashed a short time ago. Where one works again that rested, or is not well any more that was, it begins again:
+ * nobody knows for how long the others have been under way alone.
  */
 export function noteTimes(rollout: RolloutStatus, standing: Standing, input: RolloutInput): RolloutStatus {
-  const { underWaySince: before, soakStartedAt, resting: rested, crashing: crashed, ...rest } = rollout;
-  const { waves, index = -1 } = standing;
+  const { underWaySince: before, soakStartedAt, fleet: former, crashing: _, ...rest } = rollout;
+  const { waves, index = -1, verified } = standing;
+  const fleet = fleetOf(input.gateways);
+  const [names, resting] = (former ?? fleet).split(' ');
+  const isSame = fleet.startsWith(`${names} `);
+  const isNews = isSame && (!fleet.endsWith(` ${resting}`) || verified.size < rollout.verified);
   const now = iso(input.now);
-  const resting = restingIn(input.gateways);
-  const isBack = isAnybodyBack(rested, resting ?? restingIn(input.gateways, true));
-  const underWaySince = underWay(standing).length === 0 ? undefined : isBack ? now : (before ?? now);
+  const underWaySince = underWay(standing).length === 0 ? undefined : isNews ? now : (before ?? now);
   const crashing = crashingIn(rollout, standing, input);
   return {
     ...rest,
-    ...(resting !== undefined && { resting }),
+    // So that the same is no news when it is looked at again.
+    verified: verified.size,
+    fleet,
     ...(crashing.length > 0 && { crashing }),
     ...(underWaySince !== undefined && { underWaySince }),
     ...(soakStartedAt !== undefined && waves[index]?.isWell && { soakStartedAt }),
@@ -84,16 +90,10 @@ export function noteTimes(rollout: RolloutStatus, standing: Standing, input: Rol
 const digest = (names: readonly string[]): string =>
   createHash('sha256').update(names.toSorted().join()).digest('hex').slice(0, 16);
 
-/** Hashes of the names of all gateways, and of those that rest; undefined where none does. */
-function restingIn(gateways: readonly RolloutGateway[], isForced = false): string | undefined {
-  const names = gateways.flatMap(({ isResting, name }) => (isResting ? name : []));
-  if (names.length === 0 && !isForced) return undefined;
-  return `${digest(gateways.map(({ name }) => name))} ${digest(names)}`;
-}
-
-/** Whether others rest, with the same gateways as before: what is created and deleted is nobody that works again. */
-function isAnybodyBack(before: string | undefined, now: string | undefined): boolean {
-  return before !== undefined && before !== now && before.split(' ')[0] === now?.split(' ')[0];
+/** Hashes of the names of all gateways, and of those that rest: what is created and deleted is nobody that works again. */
+function fleetOf(gateways: readonly RolloutGateway[]): string {
+  const resting = gateways.filter(({ isResting }) => isResting);
+  return [gateways, resting].map((each) => digest(each.map(({ name }) => name))).join(' ');
 }
 
 /** Those that crashed a short time ago, and when they did for the first time since they were well. */

@@ -61,6 +61,6 @@ export function isLater({ createdAt }: RolloutGateway, time: string | undefined)
   return time !== undefined && createdAt > Date.parse(time);
 }
 
-/** Whether a gateway has had less time than the deadline since it was created. */
-export const isYoung = ({ createdAt }: RolloutGateway, { now, deadlineMs }: RolloutInput): boolean =>
-  now < createdAt + deadlineMs;
+/** Whether a gateway has had less time than the deadline since it was created, or began to run. */
+export const isYoung = ({ createdAt, runsSince = 0 }: RolloutGateway, { now, deadlineMs }: RolloutInput): boolean =>
+  now < Math.max(createdAt, runsSince) + deadlineMs;

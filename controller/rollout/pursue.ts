@@ -24,12 +24,12 @@ export function pursue(before: RolloutState, input: RolloutInput): Advanced {
   return hasBegun ? goOn(withMembers(before, index, input), index, input) : beginWave(before, index, input);
 }
 
-/** A wave begins when those before are well, nothing keeps it from it, and it has somebody who can show that all is well. */
+/** A wave begins when nothing keeps it from it, those before are well, and it has somebody who can show that all is well. */
 function beginWave(before: RolloutState, index: number, input: RolloutInput): Advanced {
-  const held = heldBy(before.rollout, index, standingOf(before.rollout, input));
-  if (held) return chosenAgain(before, held, input) ?? { state: inPhase(before, 'Progressing'), wait: held };
   const gate = gateOf(index, before.rollout, input);
   if (gate) return { state: inPhase(before, phaseOf(gate)), wait: gate };
+  const held = heldBy(before.rollout, index, standingOf(before.rollout, input));
+  if (held) return chosenAgain(before, held, input) ?? { state: inPhase(before, 'Progressing'), wait: held };
   const state = withMembers(before, index, input);
   const { rollout } = state;
   const standing = standingOf(rollout, input);
@@ -173,7 +173,7 @@ function waitFor(
     return { state: inPhase(empty(state, input), 'Progressing'), wait: { kind: 'nobody', index } };
   const notLetIn = open.filter((gateway) => !standing.admitted.has(gateway));
   // What failed on all that could tell is not well, however many may fail, once nobody comes in place of those that are gone.
-  if (awaited.length > 0 && open.length === 0) {
+  if (awaited.length > 0 && open.length === 0 && !members.some((gateway) => standing.verified.has(gateway))) {
     const isWhole = awaited.length >= (rollout.admission[index]?.gateways ?? 0);
     if (isWhole || isEmptyForLong(rollout, input)) return giveUp(state, input);
     return { state: inPhase(empty(state, input), 'Progressing'), wait: held ?? { kind: 'gateways', index } };

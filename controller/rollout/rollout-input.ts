@@ -14,6 +14,8 @@ export interface RolloutGateway {
   notReadySince: number | undefined;
   /** Undefined where it is not ready, or nobody knows. */
   readySince?: number | undefined;
+  /** When the last of its containers began to run; undefined where none does, or nobody knows. */
+  runsSince?: number | undefined;
   /** When one of its containers ended with an error the last time. */
   crashedAt?: number | undefined;
   /** Not all of its containers have run yet, so it shows nothing: no node, no image, no Secret. */

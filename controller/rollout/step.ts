@@ -10,7 +10,7 @@ import { gateOf, pursue } from './pursue.ts';
 import type { Advanced, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 import { standingOf } from './standing.ts';
 import { begin, iso, makeFirst, nameOf, returnToStable } from './transitions.ts';
-import { describe } from './words.ts';
+import { describe, lateAt } from './words.ts';
 
 /** What comes next, and after how many milliseconds something may change by the clock alone. */
 export interface Step extends RolloutState {
@@ -49,6 +49,7 @@ function withoutLater(input: RolloutInput, { startedAt }: RolloutStatus): Rollou
       notReadySince: present(gateway.notReadySince),
       readySince: present(gateway.readySince),
       crashedAt: present(gateway.crashedAt),
+      runsSince: present(gateway.runsSince),
     })),
   };
 }
@@ -56,13 +57,14 @@ function withoutLater(input: RolloutInput, { startedAt }: RolloutStatus): Rollou
 /** A clock that was set back must not make anybody wait for longer than was asked for. */
 function withoutFuture({ rollout, history }: RolloutState, now: number): RolloutState {
   const present = (time: string | undefined) => (time !== undefined && Date.parse(time) > now ? iso(now) : time);
-  const { startedAt, waveStartedAt, admittedAt, underWaySince, soakStartedAt, emptySince } = rollout;
+  const { startedAt, waveStartedAt, admittedAt, underWaySince, soakStartedAt, emptySince, waitsSince } = rollout;
   const times = {
     startedAt: present(startedAt),
     waveStartedAt: present(waveStartedAt),
     admittedAt: present(admittedAt),
     underWaySince: present(underWaySince),
     emptySince: present(emptySince),
+    waitsSince: present(waitsSince),
     soakStartedAt: present(soakStartedAt),
   };
   return { history, rollout: clean({ ...rollout, ...times }) };
@@ -179,6 +181,7 @@ function timesOf(rollout: RolloutStatus, input: RolloutInput): (number | undefin
     placesOf(rollout, index, { standing, input }).nextFreeAt,
     after(soakStartedAt, soakMs[index] ?? 0),
     after(startedAt, deadlineMs),
+    lateAt(rollout, input),
     after(emptySince, deadlineMs),
   ];
 }

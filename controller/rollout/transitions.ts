@@ -135,7 +135,7 @@ const MAX_GIVEN_UP = 4;
 /** All waves are done: the release is the stable one. */
 export function noteComplete({ rollout, history }: RolloutState, input: RolloutInput): RolloutState {
   const release = releaseOf(rollout);
-  const { wave: _, ...rest } = rollout;
+  const { wave: _, underWaySince: __, crashing: ___, fleet: ____, ...rest } = rollout;
   const all = rollout.admission.map((entry) => ({ ...entry, admitted: ALL }));
   const admission = noteGateways(all, input.gateways);
   return {

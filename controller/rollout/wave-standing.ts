@@ -46,7 +46,7 @@ export function waveStandingOf(present: RolloutGateway[], circumstances: Circums
   const isWell = well.length > 0 && open.every((gateway) => isStarting(gateway, rollout, input));
   const mayBeMissing = Math.floor((admission[index]?.gateways ?? 0) / MISSING_SHARE);
   // Also those that hold nobody up show something: with most of them not well, the others are lucky.
-  const unwell = eligible.filter(
+  const unwell = members.filter(
     (gateway) =>
       hasRelease(gateway, rollout) &&
       !gateway.isUnstarted &&
@@ -66,7 +66,7 @@ export function waveStandingOf(present: RolloutGateway[], circumstances: Circums
  * those that are gone: as many as the wave began with, the ones that are furthest. As long as nobody is verified, all
  * count; in a wave that was over before it had any, nobody does.
  */
-function awaitedOf(eligible: RolloutGateway[], { rollout, index, input, verified }: Circumstances): RolloutGateway[] {
+function awaitedOf(eligible: RolloutGateway[], { rollout, index, verified }: Circumstances): RolloutGateway[] {
   const { startedAt, admission, failures = [] } = rollout;
   const isPassedOver = admission[index]?.gateways === undefined && index < (waveUnderWay(rollout) ?? 0);
   if (isPassedOver) return [];
@@ -75,13 +75,12 @@ function awaitedOf(eligible: RolloutGateway[], { rollout, index, input, verified
   const rankOf = (gateway: RolloutGateway) =>
     verified.has(gateway) ? 0 : failures.includes(gateway.name) ? 1 : gateway.isUnstarted ? 3 : 2;
   const inPlace = eligible
-    // What has not started for so long shows nothing, and may never do.
-    .filter((gateway) => isLater(gateway, startedAt) && (!gateway.isUnstarted || isYoung(gateway, input)))
+    .filter((gateway) => isLater(gateway, startedAt))
     .sort((a, b) => rankOf(a) - rankOf(b) || (a.key < b.key ? -1 : 1))
     .slice(0, Math.max(0, (admission[index]?.gateways ?? 0) - old.length));
   return [...old, ...inPlace];
 }
 
-/** Whether a gateway came since the rollout began, and has had less time than the deadline. */
+/** Whether a gateway came since the rollout began, and may still start. */
 const isStarting = (gateway: RolloutGateway, { startedAt }: RolloutStatus, input: RolloutInput): boolean =>
-  isLater(gateway, startedAt) && isYoung(gateway, input);
+  isLater(gateway, startedAt) && (gateway.isUnstarted === true || isYoung(gateway, input));

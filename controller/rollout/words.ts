@@ -3,6 +3,7 @@ import type { RolloutStatus, RolloutWait } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
 import { GIVEN_UP } from '../../shared/domain/releases.ts';
 import { ALL, NOBODY } from '../../shared/domain/waves.ts';
+import { waveUnderWay } from './admission.ts';
 import { isBack, notBack } from './judge-gateway.ts';
 import { placesOf } from './places.ts';
 import type { RolloutInput, RolloutState, Wait } from './rollout-input.ts';
@@ -33,14 +34,21 @@ const WAITS: Partial<Record<Wait['kind'], RolloutWait>> = {
 
 /**
  * What must come from outside before anything moves. Gateways that are under way come by themselves, or fail; but some
- * do neither for longer than the deadline, since they are well now and then.
+ * do neither for longer than the deadline and the soak, since they are well now and then.
  */
 function waitsForIn(rollout: RolloutStatus, wait: Wait, context: Context): RolloutWait | undefined {
+  const isLate = context.input.now >= (lateAt(rollout, context.input) ?? Number.POSITIVE_INFINITY);
+  if (wait.kind === 'soak') return isLate ? 'Gateways' : undefined;
   if (wait.kind !== 'gateways') return WAITS[wait.kind];
-  const { underWaySince } = rollout;
-  const { now, deadlineMs } = context.input;
-  const isLate = underWaySince !== undefined && now >= Date.parse(underWaySince) + deadlineMs;
   return isLate || !holdersIn(rollout, wait.index, context).areUnderWay ? 'Gateways' : undefined;
+}
+
+/** When a wave takes longer than its gateways have, counted from when some were let in last; in milliseconds since the epoch. */
+export function lateAt(rollout: RolloutStatus, { deadlineMs, soakMs }: RolloutInput): number | undefined {
+  const { waveStartedAt, admittedAt = waveStartedAt } = rollout;
+  if (waveStartedAt === undefined || admittedAt === undefined) return undefined;
+  const soak = soakMs[waveUnderWay(rollout) ?? 0] ?? 0;
+  return Math.max(Date.parse(waveStartedAt), Date.parse(admittedAt)) + deadlineMs + soak;
 }
 
 interface Context {
@@ -164,9 +172,9 @@ const backOf = ({ verified, total }: RolloutStatus): string =>
 function progressOf(rollout: RolloutStatus, index: number, context: Context): string {
   const { startedAt, admittedAt = startedAt, underWaySince = admittedAt, admission } = rollout;
   const wave = admission[index]?.wave;
-  const { names: holders } = holdersIn(rollout, index, context);
+  const { areUnderWay, names: holders } = holdersIn(rollout, index, context);
   const skipped = skippedIn(context, index);
-  if (holders.length > 0)
+  if (areUnderWay || (holders.length > 0 && skipped.length === 0))
     return `the wave ${wave} waits for ${named(holders)}, since ${underWaySince}${leftOut(rollout, context)}`;
   if (skipped.length > 0)
     return `the wave ${wave} waits until one of ${named(skipped)} is ready, since ${sinceOf(rollout)}: none was before the rollout began, so nobody can say whether all is well`;

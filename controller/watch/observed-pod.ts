@@ -4,7 +4,7 @@ import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import type { SyncReport, SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { boundedLabels } from '../../shared/domain/bounded-labels.ts';
 import { clip, MAX_UID } from './observed-text.ts';
-import { crashedAt, hasAgentRun, isUnstarted, type StartingStatus, waitingOf } from './observed-waiting.ts';
+import { crashedAt, hasAgentRun, isUnstarted, runsSince, type StartingStatus, waitingOf } from './observed-waiting.ts';
 
 interface Container {
   name: string;
@@ -46,6 +46,8 @@ export interface ObservedPod {
   readySince?: number | undefined;
   /** When one of its containers ended with an error the last time, in milliseconds since the epoch. */
   crashedAt?: number | undefined;
+  /** When the last of its containers began to run, in milliseconds since the epoch. */
+  runsSince?: number | undefined;
   /** One of its containers has not run yet, and none has crashed. */
   isUnstarted?: boolean;
   /** Its agent runs, or has run. */
@@ -70,6 +72,7 @@ export function projectPod({ metadata, spec, status }: Pod): ObservedPod {
     createdAt: Date.parse(metadata.creationTimestamp),
     ...readiness(metadata, status),
     crashedAt: crashedAt(status),
+    runsSince: runsSince(status),
     hasAgentRun: hasAgentRun(status),
     labels: Object.fromEntries(boundedLabels(Object.entries(metadata.labels ?? {}))),
     waiting: waitingOf(status),

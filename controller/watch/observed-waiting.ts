@@ -5,13 +5,14 @@ import { clip } from './observed-text.ts';
 interface ContainerStatus {
   name: string;
   image?: string;
-  state?: { waiting?: { reason?: string; message?: string }; running?: object; terminated?: Ended };
+  state?: { waiting?: { reason?: string; message?: string }; running?: { startedAt?: string }; terminated?: Ended };
   lastState?: { terminated?: Ended };
 }
 
 interface Ended {
   exitCode?: number;
   reason?: string;
+  startedAt?: string;
   finishedAt?: string;
 }
 
@@ -58,6 +59,15 @@ export const hasAgentRun = (status: StartingStatus = {}): boolean => agentOf(sta
 export function isUnstarted(status: StartingStatus = {}): boolean {
   const { containerStatuses = [] } = status;
   return crashedAt(status) === undefined && (containerStatuses.length === 0 || !containerStatuses.every(hasRun));
+}
+
+/** When the last of the pod's containers began to run, in milliseconds since the epoch. */
+export function runsSince({ containerStatuses = [] }: StartingStatus = {}): number | undefined {
+  const times = containerStatuses.flatMap(({ state, lastState }) => {
+    const began = state?.running?.startedAt ?? state?.terminated?.startedAt ?? lastState?.terminated?.startedAt;
+    return began ? Date.parse(began) : [];
+  });
+  return times.length > 0 ? Math.max(...times) : undefined;
 }
 
 /** When a container of the pod, or its agent, ended with an error the last time, in milliseconds since the epoch. */

@@ -209,7 +209,9 @@ export const rolloutStatusSchema = v.pipe(
     emptySince: v.optional(
       timestamp('Since when the wave has nobody, or nobody but failed gateways, who could show that all is well.'),
     ),
-    resting: v.optional(text('Hashes of the names of all gateways, and of those that are paused or in a dry run.', 64)),
+    fleet: v.optional(
+      text('Hashes of the names of all gateways, and of those that are paused or in a dry run, at the last look.', 64),
+    ),
     crashing: v.optional(
       v.pipe(
         v.array(

@@ -50,7 +50,7 @@ const ticksSince = (world: World, time: number, most: number): number =>
 function timesOf(world: World, isAtRest: boolean): unknown[] {
   const { rollout } = world.state as NonNullable<World['state']>;
   const { phase, startedAt, waveStartedAt, admittedAt, underWaySince, soakStartedAt } = rollout;
-  const { emptySince, resting, crashing } = rollout;
+  const { emptySince, fleet, crashing, verified } = rollout;
   if (isAtRest) return [];
   const age = (time: string | undefined, most: number) => time && ticksSince(world, Date.parse(time), most);
   if (phase === 'RollingBack') return [age(startedAt, DEADLINE)];
@@ -63,7 +63,8 @@ function timesOf(world: World, isAtRest: boolean): unknown[] {
     age(underWaySince, DEADLINE),
     soak,
     wait,
-    resting,
+    fleet,
+    verified,
   ];
 }
 

@@ -1,0 +1,97 @@
+import type { RolloutGateway, RolloutInput, RolloutState } from '../../../../controller/rollout/rollout-input.ts';
+import { step } from '../../../../controller/rollout/step.ts';
+import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
+import { isWithin } from '../../../../shared/domain/waves.ts';
+
+const MINUTE = 60_000;
+export const DEADLINE = 15 * MINUTE;
+const start = Date.parse('2026-11-22T12:00:00Z');
+const releaseOf = (commit: string) => ({ commit, ref: 'main', revision: 'r' });
+
+/** A fleet whose pods go away and come back all the time, and a controller that looks at it. */
+export class Fleet {
+  now = start;
+  gateways: RolloutGateway[];
+  state: RolloutState | undefined;
+  wakeInMs: number | undefined;
+  more: Partial<RolloutInput> = {};
+  readonly #spec: RolloutSpec;
+
+  constructor(spec: RolloutSpec, fits: readonly (readonly boolean[])[]) {
+    this.#spec = spec;
+    this.gateways = fits.map((each, index) => this.#gateway(`g${index}`, each, index));
+    this.look('A');
+  }
+
+  get rollout() {
+    return (this.state as RolloutState).rollout;
+  }
+
+  /** Names of those of the first wave that are let in. */
+  get letIn(): string[] {
+    const { admitted = '' } = this.rollout.admission[0] ?? {};
+    return this.gateways.flatMap(({ name, key, fits }) => (fits[0] && isWithin(key, admitted) ? name : []));
+  }
+
+  look(commit = 'B', more: Partial<RolloutInput> = this.more): void {
+    this.now += 1_000;
+    const { waves = [] } = this.#spec;
+    const soakMs = waves.map(({ soak }) => (soak ? Number.parseInt(soak, 10) * MINUTE : 0));
+    const { wakeInMs, ...state } = step(this.state, {
+      ...{ spec: this.#spec, plan: 'p', gateways: this.gateways, soakMs, now: this.now },
+      ...{ wanted: releaseOf(commit), inPlace: undefined, approved: undefined, rollback: undefined, retry: undefined },
+      ...{ window: { isOpen: true, message: '' }, historyLength: 10, deadlineMs: DEADLINE },
+      ...more,
+    }) as ReturnType<typeof step> & RolloutState;
+    Object.assign(this, { state: structuredClone(state), wakeInMs });
+  }
+
+  pass(minutes: number): this {
+    this.now += minutes * MINUTE;
+    return this;
+  }
+
+  /** Takes the place of a gateway; not ready, until it is {@link well}. */
+  replace(index: number, name = `n${this.now}`): void {
+    const { fits } = this.gateways[index] as RolloutGateway;
+    this.gateways[index] = { ...this.#gateway(name, fits, index), createdAt: this.now, notReadySince: this.now };
+  }
+
+  well(...indexes: number[]): void {
+    for (const index of indexes) {
+      const { number: rollout, commit, revision } = this.rollout;
+      const report = { rollout, commit, revision, state: 'well' as const };
+      this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), notReadySince: undefined, report };
+    }
+  }
+
+  /** It is not ready, and may be the next moment. */
+  blink(index: number): void {
+    this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), notReadySince: this.now };
+  }
+
+  /** One of its containers ends with an error. */
+  crash(index: number): void {
+    this.blink(index);
+    this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), crashedAt: this.now };
+  }
+
+  /** It has the release on its disk, and is not ready. */
+  hasIt(index: number): void {
+    const { number: rollout, commit, revision } = this.rollout;
+    const report = { rollout, commit, revision, state: 'busy' as const };
+    this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), report };
+  }
+
+  #gateway(name: string, fits: readonly boolean[], index: number): RolloutGateway {
+    const key = String(10 + index);
+    return {
+      ...{ name, key, fits, createdAt: start - DEADLINE, notReadySince: undefined },
+      ...{ isResting: false, isOutdated: false, report: undefined },
+    };
+  }
+}
+
+export const canary: RolloutSpec = { waves: [{ name: 'canary' }] };
+export const twenty = Array.from({ length: 20 }, () => [true]);
+export const all = twenty.map((_, index) => index);

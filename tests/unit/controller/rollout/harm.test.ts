@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { all, canary, Fleet, twenty } from './fleet.ts';
+
+suite('a commit that does harm', () => {
+  test('does not pass the soak because its gateways were created again', () => {
+    const fleet = new Fleet({ waves: [{ name: 'canary', soak: '10m' }], onFailure: 'Rollback' }, [...twenty, [false]]);
+    fleet.look();
+    fleet.well(...all);
+    fleet.look();
+    for (const index of all.slice(5)) {
+      fleet.replace(index, `n${index}`);
+      fleet.hasIt(index);
+    }
+    fleet.look();
+    for (let minute = 0; minute < 14; minute += 1) fleet.pass(1).look();
+    assert.equal(fleet.rollout.admission[1]?.admitted, '');
+    fleet.pass(2).look();
+    assert.equal(fleet.rollout.phase, 'RollingBack');
+  });
+
+  test('is not complete while its canary is down', () => {
+    const fleet = new Fleet({ waves: [{ name: 'canary' }], onFailure: 'Rollback' }, [[true], [false]]);
+    fleet.look();
+    fleet.well(0);
+    fleet.look();
+    fleet.blink(0);
+    fleet.well(1);
+    fleet.look();
+    assert.equal(fleet.rollout.phase, 'Progressing');
+    fleet.pass(15).look();
+    assert.deepEqual([fleet.rollout.phase, fleet.rollout.failures], ['RollingBack', ['g0']]);
+  });
+
+  test('fails on a gateway that crashes again and again, and is well in between', () => {
+    const fleet = new Fleet({ waves: [{ name: 'canary' }, { name: 'all', maxConcurrent: 1 }] }, [
+      [true, true],
+      ...Array.from({ length: 9 }, () => [false, true]),
+    ]);
+    fleet.look();
+    fleet.well(0);
+    fleet.look();
+    for (let round = 0; round < 3; round += 1) {
+      fleet.crash(0);
+      fleet.look();
+      fleet.pass(4);
+      fleet.well(0, 1);
+      fleet.look();
+      fleet.pass(2);
+    }
+    assert.equal(fleet.rollout.admission[1]?.admitted, '11');
+    fleet.look();
+    assert.deepEqual(fleet.rollout.failures, ['g0']);
+  });
+
+  test('is let in again after one crash', () => {
+    const fleet = new Fleet({ waves: [{ name: 'canary' }] }, [[true], [false]]);
+    fleet.look();
+    fleet.crash(0);
+    fleet.look();
+    fleet.well(0);
+    fleet.look();
+    assert.equal(fleet.rollout.verified, 0);
+    fleet.pass(8).look();
+    assert.equal(fleet.rollout.wave, 'rest');
+  });
+});
+
+test('a wave by a new name waits for its gateways, which may be on their way', () => {
+  const fleet = new Fleet(canary, [[true], [false]]);
+  fleet.look();
+  const pilot = { plan: 'other', spec: { waves: [{ name: 'pilot' }] } };
+  fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, fits: [false] }));
+  fleet.look('B', pilot);
+  assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.admission[1]?.admitted], ['Gateways', '']);
+  fleet.pass(15).look('B', pilot);
+  assert.equal(fleet.rollout.wave, 'rest');
+});
+
+test('who has the commit keeps it when a share would take others', () => {
+  const waves = [
+    { name: 'canary', gateways: 2 },
+    { name: 'all', maxConcurrent: 5 },
+  ];
+  const fleet = new Fleet(
+    { waves },
+    Array.from({ length: 10 }, () => [true, true]),
+  );
+  fleet.look();
+  fleet.well(0, 1);
+  fleet.look();
+  fleet.well(2, 3, 4);
+  fleet.look();
+  fleet.gateways.splice(0, 2);
+  const before = fleet.rollout.admitted;
+  fleet.look('B', { window: { isOpen: false, message: 'no window is open' } });
+  assert.equal(fleet.rollout.admitted, before - 2);
+});

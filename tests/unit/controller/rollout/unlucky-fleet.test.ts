@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
+import { all, canary, Fleet, twenty } from './fleet.ts';
+
+suite('an unlucky fleet', () => {
+  test('a surge of newcomers goes by the places of the wave, too', () => {
+    const fleet = new Fleet({ waves: [{ name: 'all', maxConcurrent: 1 }] }, [[true], [true]]);
+    fleet.look();
+    fleet.well(0);
+    fleet.look();
+    const [first] = fleet.gateways as [RolloutGateway];
+    for (let index = 50; index < 90; index += 1) {
+      const newcomer = { name: `n${index}`, key: String(index), createdAt: fleet.now + 500, report: undefined };
+      fleet.gateways.push({ ...first, ...newcomer });
+    }
+    fleet.look();
+    fleet.well(1);
+    fleet.look();
+    assert.deepEqual([fleet.letIn.length, fleet.rollout.phase], [3, 'Progressing']);
+  });
+
+  test('a share is not taken of the first gateway that comes when a fleet is scaled up again', () => {
+    const fleet = new Fleet({ waves: [{ name: 'canary', gateways: '5%' }] }, twenty);
+    const gateways = fleet.gateways;
+    fleet.gateways = [];
+    fleet.look();
+    fleet.gateways = gateways.slice(10, 11);
+    fleet.look();
+    assert.deepEqual([fleet.rollout.admitted, fleet.rollout.waitsFor], [0, 'Gateways']);
+    fleet.gateways = gateways;
+    fleet.look();
+    assert.equal(fleet.rollout.admitted, 1);
+  });
+
+  test('a share is taken of what is there when a fleet stays smaller', () => {
+    const fleet = new Fleet({ waves: [{ name: 'canary', gateways: '5%' }] }, twenty);
+    fleet.gateways = fleet.gateways.slice(15);
+    fleet.look();
+    assert.equal(fleet.rollout.admitted, 0);
+    fleet.pass(15).look();
+    assert.deepEqual([fleet.rollout.admitted, fleet.rollout.admission[0]?.members], [1, '25']);
+  });
+
+  test('newcomers that are not well hold a wave up, which is said', () => {
+    const fleet = new Fleet(canary, [[true], [true], [false]]);
+    fleet.look();
+    const [first] = fleet.gateways as [RolloutGateway];
+    for (let index = 0; index < 5; index += 1) {
+      fleet.gateways.push({ ...first, name: `n${index}`, key: `9${index}`, createdAt: fleet.now + 500 });
+      fleet.hasIt(fleet.gateways.length - 1);
+    }
+    fleet.well(0, 1);
+    fleet.look();
+    fleet.pass(30).look();
+    assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.admission[1]?.admitted], ['Gateways', '']);
+  });
+
+  test('one crash does not fail a gateway, however long others are under way', () => {
+    const fleet = new Fleet({ waves: [{ name: 'canary', soak: '60m' }], onFailure: 'Rollback' }, twenty);
+    fleet.look();
+    fleet.well(...all);
+    fleet.look();
+    for (let minute = 0; minute < 20; minute += 1) {
+      fleet.replace(1);
+      fleet.pass(1).look();
+    }
+    fleet.crash(19);
+    fleet.look();
+    fleet.well(19);
+    for (let minute = 0; minute < 10; minute += 1) {
+      fleet.replace(1);
+      fleet.pass(1).look();
+    }
+    assert.deepEqual([fleet.rollout.phase, fleet.rollout.failures], ['Soaking', undefined]);
+  });
+
+  test('paused gateways that are deleted begin no deadline again, and one that works again has its own', () => {
+    const fleet = new Fleet({ waves: [{ name: 'canary' }] }, [[true], [true], [false], [false]]);
+    const rest = (index: number, isResting: boolean) => {
+      fleet.gateways[index] = { ...(fleet.gateways[index] as RolloutGateway), isResting };
+    };
+    rest(1, true);
+    rest(2, true);
+    fleet.look();
+    fleet.pass(14).look();
+    rest(1, false);
+    rest(3, true);
+    fleet.look();
+    fleet.pass(14).look();
+    assert.equal(fleet.rollout.failures, undefined);
+    fleet.gateways.pop();
+    fleet.look();
+    fleet.pass(1).look();
+    assert.deepEqual(fleet.rollout.failures, ['g0']);
+  });
+
+  test('a share that is drained while the next wave waits for approval takes others', () => {
+    const waves = [
+      { name: 'canary', gateways: 1 },
+      { name: 'all', approval: true },
+    ];
+    const fleet = new Fleet({ waves }, [
+      [true, true],
+      [true, true],
+      [true, true],
+    ]);
+    fleet.look();
+    fleet.well(0);
+    fleet.look();
+    assert.equal(fleet.rollout.phase, 'AwaitingApproval');
+    fleet.gateways.shift();
+    fleet.look();
+    assert.equal(fleet.rollout.phase, 'AwaitingApproval');
+    fleet.look('B', { approved: 'B' });
+    assert.deepEqual([fleet.rollout.wave, fleet.rollout.message?.includes('waits for g1')], ['canary', true]);
+    fleet.well(0);
+    fleet.look('B', { approved: 'B' });
+    assert.deepEqual([fleet.rollout.wave, fleet.rollout.phase], ['all', 'Progressing']);
+  });
+
+  test('canaries that were broken before, and are with this commit, count when it is tried again', () => {
+    const fleet = new Fleet(canary, [[true], [true], [true], [false]]);
+    fleet.look();
+    for (const index of [0, 1]) fleet.blink(index);
+    fleet.pass(15).look();
+    assert.equal(fleet.rollout.phase, 'Stopped');
+    fleet.look('B', { retry: 'B' });
+    for (const index of [0, 1]) fleet.hasIt(index);
+    fleet.well(2);
+    fleet.look('B', { retry: 'B' });
+    assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.admission[1]?.admitted], ['Gateways', '']);
+  });
+
+  test('a replacement that does not start for want of an image fails nothing, and ends nothing', () => {
+    const fleet = new Fleet({ waves: [{ name: 'canary' }], onFailure: 'Rollback' }, [[true], [true], [false]]);
+    fleet.look();
+    fleet.pass(1).replace(1, 'n');
+    fleet.gateways[1] = { ...(fleet.gateways[1] as RolloutGateway), isUnstarted: true };
+    fleet.well(0);
+    fleet.look();
+    fleet.pass(40).look();
+    assert.deepEqual([fleet.rollout.phase, fleet.rollout.waitsFor], ['Progressing', 'Gateways']);
+    fleet.gateways[1] = { ...(fleet.gateways[1] as RolloutGateway), isUnstarted: false, runsSince: fleet.now };
+    fleet.pass(14).look();
+    assert.equal(fleet.rollout.failures, undefined);
+  });
+
+  test('a gateway that is busy for a moment after it was well has time of its own', () => {
+    const fleet = new Fleet({ waves: [{ name: 'canary', soak: '60m' }] }, [[true], [true], [true]]);
+    fleet.look();
+    fleet.well(0, 1);
+    fleet.pass(10).look();
+    fleet.hasIt(0);
+    fleet.pass(4).look();
+    fleet.pass(2).look();
+    assert.deepEqual(fleet.rollout.failures, undefined);
+  });
+
+  test('the time that an earlier wave waited for gateways is not that of the last one', () => {
+    const fleet = new Fleet(canary, [[true], [false]]);
+    fleet.blink(0);
+    fleet.pass(1).look();
+    fleet.pass(20).look();
+    assert.equal(fleet.rollout.waitsFor, 'Gateways');
+    fleet.gateways.pop();
+    fleet.well(0);
+    fleet.look();
+    assert.deepEqual([fleet.rollout.wave, fleet.rollout.phase], ['rest', 'Progressing']);
+    fleet.pass(15).look();
+    assert.equal(fleet.rollout.phase, 'Complete');
+  });
+});
