@@ -28,27 +28,26 @@ const options: BuildOptions = {
   define: { PROGRAM_VERSION: JSON.stringify(manifest.version) },
 };
 
-/** The page of `kubectl gs ui`, which is part of its bundle. */
-const pageFolder = join(root, 'cli/ui/page');
-const pageFiles = Object.fromEntries(
-  await Promise.all(
-    (await readdir(pageFolder))
-      .filter((name) => /\.(html|css|js|svg)$/.test(name))
-      .map(async (name) => [name, await readFile(join(pageFolder, name), 'utf8')] as const),
-  ),
-);
-
 /** All programs, or those whose folders are named on the command line. */
 const wanted = Object.entries(BUNDLES).filter(([folder]) => process.argv.length <= 2 || process.argv.includes(folder));
 
 await Promise.all(
   wanted.map(async ([folder, name]) => {
     const [entryPoints, outfile] = [[join(root, folder, 'main.ts')], join(root, 'dist', `${name}.mjs`)];
-    const define = { ...options.define, ...(folder === 'cli' && { PAGE_FILES: JSON.stringify(pageFiles) }) };
+    const define = { ...options.define, ...(folder === 'cli' && { PAGE_FILES: JSON.stringify(await readPage()) }) };
     const { outputFiles } = await build({ ...options, define, entryPoints, outfile, write: false });
     await Promise.all(outputFiles.map(replaceFile));
   }),
 );
+
+/** The page of `kubectl gs ui`, which is part of its bundle: the files by their names. */
+async function readPage(): Promise<Record<string, string>> {
+  const folder = join(root, 'cli/ui/page');
+  const names = (await readdir(folder)).filter((name) => /\.(html|css|js|svg)$/.test(name));
+  return Object.fromEntries(
+    await Promise.all(names.map(async (name) => [name, await readFile(join(folder, name), 'utf8')] as const)),
+  );
+}
 
 /** Writes a file in one step, and only where it changes: somebody may be starting it right now. */
 async function replaceFile({ path, contents }: OutputFile): Promise<void> {

@@ -222,7 +222,7 @@ suite('kubectl gs ui', { concurrency: 4 }, () => {
     const entered = await enter(await startUi(t, kubeconfig, '-n', namespace));
     const wish = { verb: 'pause', namespace, name: 'plant' };
     const proposal = (await entered.post('plan', wish)).body as Proposal & { kind: 'change' };
-    assert.match(proposal.says, /\/plant pauses: its 0 gateways keep the files that they have/);
+    assert.match(proposal.says, /\/plant pauses: it has no gateways, and requests wait/);
     assert.match(proposal.place, new RegExp(`namespace ${namespace}`));
     const done = await entered.post('order', { ...wish, agreed: proposal.agreed });
     assert.equal(done.status, 200, JSON.stringify(done.body));

@@ -6,9 +6,11 @@ import { text } from 'node:stream/consumers';
 import { suite, type TestContext, test } from 'node:test';
 import { createCertificates } from '../../../scripts/testbed/certificates.ts';
 import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
-import { apply, kubectl } from '../../support/cluster.ts';
+import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { apply, callApi, kubectl } from '../../support/cluster.ts';
 import { gatewayPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
+import { until } from '../../support/until.ts';
 import { createPod, sidecarOf, startInjection } from './injection-world.ts';
 
 interface Patch {
@@ -23,7 +25,9 @@ async function installOther(t: TestContext, address: { name: string; namespace: 
   t.after(() => folder.remove());
   const { caFile, certFile, keyFile } = await createCertificates(folder.path);
   const [cert, key, ca] = await Promise.all([certFile, keyFile, caFile].map((file) => readFile(file)));
+  let isCalled = false;
   const server = createServer({ cert, key }, (request, response) => {
+    isCalled = true;
     const answer = (review: string) => {
       const { uid } = JSON.parse(review).request;
       const encoded = Buffer.from(JSON.stringify(patch)).toString('base64');
@@ -53,6 +57,11 @@ async function installOther(t: TestContext, address: { name: string; namespace: 
     ],
   });
   t.after(() => kubectl('delete', 'mutatingwebhookconfiguration', address.name));
+  // The API server calls it a moment after it is stored. A pod that asks for no sidecar is nothing to the operator.
+  const path = corePath('pods', address.namespace);
+  const body = { metadata: { name: 'probe' }, spec: { containers: [{ name: 'probe', image: 'probe:1' }] } };
+  const probe = () => callApi<object>({ method: 'POST', path, query: { dryRun: 'All' }, body }).catch(() => {});
+  await until(() => probe().then(() => isCalled), { describe: 'the other injector to be called', accept: Boolean });
 }
 
 const proxy: Patch = { op: 'add', path: '/spec/containers/-', value: { name: 'proxy', image: 'proxy:1' } };

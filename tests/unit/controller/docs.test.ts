@@ -28,6 +28,8 @@ const SOURCES = [
 ];
 /** Only agents fetch objects, and say this in their reports. */
 const OF_AGENTS = ['UnsafeContent'];
+/** Of errors after which the resource is decided about again: no status is written with them. */
+const OF_NO_CONDITION = ['Changed'];
 const EVENTS = 'controller/reconcile/transitions.ts';
 
 /** Reasons of the condition RolledOut, and those of Ready that it leads to. */
@@ -44,7 +46,7 @@ async function reasonsInCode(): Promise<string[]> {
     for (const [, value = ''] of (await read(file)).matchAll(/\breason: ([^,}\n]+)/g))
       for (const [, reason = ''] of value.matchAll(/'([A-Z]\w+)'/g)) reasons.add(reason);
   }
-  return [...reasons].filter((reason) => !OF_AGENTS.includes(reason)).sort();
+  return [...reasons].filter((reason) => ![...OF_AGENTS, ...OF_NO_CONDITION].includes(reason)).sort();
 }
 
 const wordsIn = (text: string) => [...text.matchAll(/`([A-Z]\w+)`/g)].map(([, word = '']) => word);
