@@ -2,9 +2,10 @@ import { AGENT_CLUSTER_ROLE, agentRoleBindingName, POD_ANNOTATIONS } from '../..
 import { injectorsOf } from './check-injection.ts';
 import { componentsOf, watchedBy } from './check-operator.ts';
 import { gatewayPodsOf, hasSidecar, resourceOf } from './check-pod.ts';
+import { checkRefused } from './check-refused.ts';
 import { bindsAgents } from './check-rights.ts';
 import { type Finding, failed, ok, seenOr, unseen, warning } from './finding.ts';
-import { fits, type Pod } from './objects.ts';
+import { fits, type Pod, type RoleBinding } from './objects.ts';
 import type { NamespaceSurvey, Survey } from './survey.ts';
 
 const INJECTION = 'how-to/troubleshooting-injection.md';
@@ -28,7 +29,7 @@ export function checkNamespace(survey: NamespaceSurvey, whole: Survey): Finding[
     ...checkBindings(survey, whole),
     ...checkReceiverRights(survey, whole),
     ...checkWorkloads(survey),
-    ...checkDenied(survey),
+    ...checkRefused(survey),
     ...checkEgress(survey),
   ];
 }
@@ -101,11 +102,13 @@ function checkBindings(survey: NamespaceSurvey, whole: Survey): Finding[] {
   const check = 'namespace/role-binding';
   if (roleBindings.kind === 'hidden') return unseen(check, `the RoleBindings in ${name}`, roleBindings);
   const accounts = [...new Set(synced.map(({ spec }) => spec.serviceAccountName ?? 'default'))];
-  const bound = roleBindings.value.filter(({ roleRef }) => roleRef.name === AGENT_CLUSTER_ROLE);
+  const bound = roleBindings.value.filter(
+    ({ roleRef }) => roleRef.kind === 'ClusterRole' && roleRef.name === AGENT_CLUSTER_ROLE,
+  );
   const groups = ['system:serviceaccounts', `system:serviceaccounts:${name}`];
   const letsIn = (account: string) =>
     bound.some(({ subjects = [] }) =>
-      subjects.some((each) => (each.kind === 'Group' ? groups.includes(each.name) : each.name === account)),
+      subjects.some((each) => (each.kind === 'Group' ? groups.includes(each.name) : isAccount(each, account, name))),
     );
   const unbound = accounts.filter((account) => !letsIn(account));
   if (unbound.length === 0) return [ok(check, `agents in ${name} may read what they need`)];
@@ -127,14 +130,23 @@ function checkBindings(survey: NamespaceSurvey, whole: Survey): Finding[] {
   ];
 }
 
+type Subject = NonNullable<RoleBinding['subjects']>[number];
+
+const isAccount = ({ kind, name, namespace }: Subject, account: string, of: string): boolean =>
+  kind === 'User' ? name === `system:serviceaccount:${of}:${account}` : name === account && namespace === of;
+
 /** Without the right to annotate, a receiver answers 503 to every delivery. */
 function checkReceiverRights({ name, roleBindings }: NamespaceSurvey, { cluster, operator }: Survey): Finding[] {
   const check = 'namespace/receiver-rights';
   const { receiverBindings } = cluster;
   if (roleBindings.kind === 'hidden' || receiverBindings.kind === 'hidden') return [];
-  const bound = [...roleBindings.value, ...receiverBindings.value].map(({ roleRef }) => roleRef.name);
+  const bindings = [...roleBindings.value, ...receiverBindings.value];
   return componentsOf(operator, 'receiver')
-    .filter(({ metadata }) => !bound.includes(metadata.name))
+    .filter(({ metadata, spec: { template } }) => {
+      const account = template.spec.serviceAccountName ?? 'default';
+      const lets = (each: Subject) => isAccount(each, account, metadata.namespace);
+      return !bindings.some(({ roleRef, subjects }) => roleRef.name === metadata.name && subjects?.some(lets));
+    })
     .map(({ metadata }) =>
       failed(check, `no binding lets the receiver ${metadata.name} annotate GatewaySyncs in ${name}`, {
         todo: 'install the chart again; with controller.watchNamespaces, name the namespace there',
@@ -156,21 +168,6 @@ function checkWorkloads({ workloads }: NamespaceSurvey): Finding[] {
       }),
     );
   });
-}
-
-function checkDenied({ name, events }: NamespaceSurvey): Finding[] {
-  if (events.kind === 'hidden') return unseen('namespace/denied', `the events in ${name}`, events);
-  const denied = events.value.filter(({ message = '' }) => message.includes('sync agent: '));
-  const first = denied.at(-1);
-  if (!first) return [];
-  const { kind = 'workload', name: of = '' } = first.involvedObject ?? {};
-  const words = (first.message ?? '').replace(/^.*?sync agent: /s, '');
-  return [
-    failed('namespace/denied', `pods of ${kind} ${of} are denied: ${words}`, {
-      todo: 'do what the message says',
-      page: `${INJECTION}#a-pod-is-denied`,
-    }),
-  ];
 }
 
 /** What a policy lets out cannot be told from addresses: only a hint. */

@@ -4,7 +4,7 @@ import { injectorsOf } from './check-injection.ts';
 import { componentsOf, programOf } from './check-operator.ts';
 import { checkReport } from './check-report.ts';
 import { type Finding, failed, ok, seenOr, warning } from './finding.ts';
-import { type Container, fits, type Pod, variableOf } from './objects.ts';
+import { type Container, type Event, fits, type Pod, variableOf } from './objects.ts';
 import { troublesOf } from './pod-troubles.ts';
 import type { NamespaceSurvey, Survey } from './survey.ts';
 
@@ -46,7 +46,7 @@ export function checkPod(pod: Pod, survey: NamespaceSurvey, whole: Survey): Find
   return [
     ...checkAnnotations(pod, { survey, gatewaySync }),
     ...checkSidecar(pod, survey, whole),
-    ...checkContainers(pod),
+    ...checkContainers(pod, seenOr(survey.events, [])),
     ...(hasSidecar(pod) ? checkReport(pod, { survey, gatewaySync, now: whole.now }) : []),
   ];
 }
@@ -150,7 +150,10 @@ function checkImage(
   ];
 }
 
-function checkContainers(pod: Pod): Finding[] {
+/** Reasons of events with which a pod waits for its volumes: no status says so. */
+export const VOLUME_REASONS: readonly string[] = ['FailedMount', 'FailedAttachVolume'];
+
+function checkContainers(pod: Pod, events: readonly Event[]): Finding[] {
   const troubles = troublesOf(pod);
   if (troubles.length > 0)
     return troubles.map(({ reason, says, todo }) =>
@@ -159,6 +162,20 @@ function checkContainers(pod: Pod): Finding[] {
   const ready = pod.status?.conditions?.find(({ type }) => type === 'Ready');
   if (!ready) return [];
   if (ready.status === 'True') return [ok('pod/ready', 'its containers are ready')];
+  const volume = events.findLast(
+    ({ reason = '', involvedObject: { kind, name, uid } = {} }) =>
+      VOLUME_REASONS.includes(reason) &&
+      kind === 'Pod' &&
+      name === pod.metadata.name &&
+      (uid ?? pod.metadata.uid) === pod.metadata.uid,
+  );
+  const isWaiting = pod.status?.phase === 'Pending';
+  if (volume && isWaiting)
+    return [
+      failed(`pod/volume/${volume.reason}`, `it waits for a volume: ${volume.message ?? volume.reason}`, {
+        ...{ todo: 'create what the message names, or free the volume', page: INJECTION },
+      }),
+    ];
   return [
     warning('pod/ready', `it is not ready${ready.message ? `: ${ready.message}` : ''}`, {
       todo: `kubectl logs ${pod.metadata.name} -c ${hasSidecar(pod) ? AGENT_CONTAINER : 'CONTAINER'} says what it does`,

@@ -29,7 +29,10 @@ interface PodSpec {
 export interface ContainerStatus {
   name: string;
   restartCount?: number;
-  state?: { waiting?: { reason?: string; message?: string } };
+  state?: {
+    waiting?: { reason?: string; message?: string };
+    terminated?: { exitCode: number; reason?: string; message?: string };
+  };
   lastState?: { terminated?: { exitCode?: number; reason?: string } };
 }
 
@@ -123,7 +126,10 @@ export interface Namespace extends Named {
 export interface Event extends Named {
   reason?: string;
   message?: string;
-  involvedObject?: { kind?: string; name?: string };
+  involvedObject?: { kind?: string; name?: string; uid?: string };
+  /** When it happened last; one of the two, as who wrote it has it. */
+  lastTimestamp?: string | null;
+  eventTime?: string | null;
 }
 
 /** A workload that makes pods, by its own metadata and those of its template. */

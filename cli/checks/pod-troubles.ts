@@ -40,6 +40,15 @@ function troubleOf({ name, state, lastState, restartCount = 0 }: ContainerStatus
         todo: 'raise the memory limit of the container',
       },
     ];
+  const ended = state?.terminated;
+  if (ended && ended.exitCode !== 0)
+    return [
+      {
+        reason: ended.reason ?? 'Error',
+        says: `the container ${name} ended with exit code ${ended.exitCode}${ended.message ? `: ${ended.message}` : ''}`,
+        todo: `read the log of the container: kubectl logs POD -c ${name}`,
+      },
+    ];
   if (reason === '' || ON_ITS_WAY.includes(reason)) return [];
   const end = exitCode === undefined ? '' : ` (exit code ${exitCode})`;
   return [

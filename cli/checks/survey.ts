@@ -76,7 +76,7 @@ export interface NamespaceSurvey {
   roleBindings: Look<RoleBinding[]>;
   workloads: Look<Workload[]>;
   networkPolicies: Look<NetworkPolicy[]>;
-  /** Of pods that could not be made. */
+  /** Of pods that could not be made, or whose volumes could not. */
   events: Look<Event[]>;
   /** Secrets that GatewaySyncs name, by name. */
   secrets: Record<string, Look<SecretKeys | undefined>>;

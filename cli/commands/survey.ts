@@ -5,7 +5,7 @@ import type { SyncReport } from '../../shared/api/sync-report.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import { corePath, gatewaySyncPath, groupPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { version } from '../../shared/version.ts';
-import { isGateway } from '../checks/check-pod.ts';
+import { isGateway, VOLUME_REASONS } from '../checks/check-pod.ts';
 import { secretsOf } from '../checks/check-secrets.ts';
 import { type Look, seenOr } from '../checks/finding.ts';
 import type {
@@ -188,7 +188,10 @@ async function surveyNamespace(access: Access, name: string, asked: string | und
     lookOver<RoleBinding>(access, groupPath(RBAC, 'rolebindings', name)),
     surveyWorkloads(access, name),
     lookOver<NetworkPolicy>(access, groupPath(NETWORKING, 'networkpolicies', name)),
-    lookOver<Event>(access, corePath('events', name), { query: { fieldSelector: 'reason=FailedCreate' } }),
+    lookOver<Event>(access, corePath('events', name), {
+      query: { fieldSelector: 'type=Warning' },
+      keep: ({ reason = '' }) => reason === 'FailedCreate' || VOLUME_REASONS.includes(reason),
+    }),
   ]);
   const wanted = seenOr(gatewaySyncs, []).filter(({ metadata }) => !asked || metadata.name === asked);
   const secrets = await surveySecrets(

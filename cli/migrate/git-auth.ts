@@ -39,6 +39,21 @@ export function findPassword({ settings }: GitSyncOptions, { env }: Container): 
   return where && `${where} holds a password or a key: ${SECRET_HELP}`;
 }
 
+/** The same of a container that stays as it is, whose command line nobody can read: it would be printed with the rest. */
+export function findLeak({ command, args, env }: Container): string | undefined {
+  const variables = (env ?? []).filter(({ name }) => !/_proxy$/i.test(name));
+  const texts = [[...(command ?? []), ...(args ?? [])].join(' '), ...variables.map(({ value }) => value ?? '')];
+  return texts.some((text) => PASSWORDS.some((each) => each.test(text)))
+    ? `it holds a password or a key: ${SECRET_HELP}`
+    : undefined;
+}
+
+/** In a URL, or after an option; what begins with a dollar comes from a variable. */
+const PASSWORDS = [
+  /:\/\/[^\s/@:]*:[^\s/@$][^\s/@]*@/,
+  /(^|\s)--?(password|credential|github-app-private-key)[=\s]["']?[^\s"'$]/,
+];
+
 /** Reads the credentials of git-sync: the names of Secrets, and never what is in them. */
 export function readAuth(caller: Caller): AuthResult {
   const { settings } = caller.options;

@@ -1,13 +1,5 @@
+import { environmentOf, expandAll, type Setting } from './environment.ts';
 import type { Container } from './manifest.ts';
-
-/** What an option of git-sync is set to. */
-type Setting = { by: string } & (
-  | { kind: 'value'; value: string }
-  /** The value is in a Secret, and nowhere in the manifest. */
-  | { kind: 'secret'; name: string; key: string }
-  /** Nobody can know it from the manifest. */
-  | { kind: 'elsewhere'; where: string }
-);
 
 /** How git-sync is started. */
 export interface GitSyncOptions {
@@ -162,20 +154,6 @@ export function readOptions(container: Container): GitSyncOptions | { kind: 'unr
 const isSet = (setting: Setting | undefined): boolean =>
   setting !== undefined && !(setting.kind === 'value' && setting.value === '');
 
-function environmentOf({ env }: Container): Map<string, Setting> {
-  const settings = (env ?? []).map(({ name, value, valueFrom }): [string, Setting] => {
-    const { secretKeyRef, configMapKeyRef } = valueFrom ?? {};
-    const by = `the variable ${name}`;
-    if (secretKeyRef?.name) return [name, { by, kind: 'secret', name: secretKeyRef.name, key: secretKeyRef.key }];
-    const where = configMapKeyRef
-      ? `key ${configMapKeyRef.key} of the ConfigMap ${configMapKeyRef.name}`
-      : 'a field of the pod';
-    if (valueFrom) return [name, { by, kind: 'elsewhere', where }];
-    return [name, { by, kind: 'value', value: value ?? '' }];
-  });
-  return new Map(settings);
-}
-
 /** The words of the command line without the program; a string says why nobody can read it. */
 function wordsOf({ command, args }: Container, environment: ReadonlyMap<string, Setting>): string[] | string {
   const [program = '', ...rest] = command ?? [];
@@ -187,15 +165,9 @@ function wordsOf({ command, args }: Container, environment: ReadonlyMap<string, 
       ([, dollars = '', name = '']) => dollars.length % 2 === 1 && environment.get(name)?.kind !== 'value',
     );
     if (missing) return `its arguments hold ${missing[0]}, whose value is not in the manifest`;
-    words.push(word.replace(/\$\$|\$\(([^)]+)\)/g, (found, name?: string) => expand(found, name, environment)));
+    words.push(expandAll(word, environment));
   }
   return words;
-}
-
-function expand(found: string, name: string | undefined, environment: ReadonlyMap<string, Setting>): string {
-  if (name === undefined) return '$';
-  const setting = environment.get(name);
-  return setting?.kind === 'value' ? setting.value : found;
 }
 
 /** Version 3 takes options with one hyphen as well. */

@@ -1,5 +1,5 @@
 import { formatDuration, parseDuration } from '../../shared/domain/duration.ts';
-import { findPassword, READ_VARIABLES, readAuth } from './git-auth.ts';
+import { findLeak, findPassword, READ_VARIABLES, readAuth } from './git-auth.ts';
 import { type GitSyncOptions, pathFromRoot, readOptions, textOf } from './git-sync-options.ts';
 import { readReload } from './hooks.ts';
 import type { Container, PodSpec } from './manifest.ts';
@@ -12,7 +12,10 @@ const [SHORTEST_MS, LONGEST_MS] = [5_000, 86_400_000];
 /** Reads a container of git-sync: what it brings into which volume, and what of it the operator has no counterpart for. */
 export function readGitSync(container: Container, spec: PodSpec): Found {
   const title = `container ${container.name}`;
-  const stays = (why: string): Found => ({ kind: 'stays', title, why });
+  const stays = (why: string): Found => {
+    const leak = findLeak(container);
+    return leak ? { kind: 'refused', title, why: leak } : { kind: 'stays', title, why };
+  };
   const options = readOptions(container);
   if ('kind' in options) return stays(options.why);
   const password = findPassword(options, container);
@@ -25,10 +28,11 @@ export function readGitSync(container: Container, spec: PodSpec): Found {
   const url = textOf(settings, 'repo');
   if (!url) return stays('its --repo is not in the manifest');
   const target = readTarget(url, refOf(options));
-  if (target.kind !== 'target') return { title, ...target };
+  if (target.kind !== 'target')
+    return target.kind === 'stays' ? stays(target.why) : { title, ...target, kind: 'refused' };
   const { repo, ref } = target;
   const auth = readAuth({ options, container, spec, repo });
-  if (auth.kind !== 'auth') return { title, ...auth };
+  if (auth.kind !== 'auth') return stays(auth.why);
   const place = placeOf(container, linkOf(options, url));
   if (!place) return stays(`no volume is mounted at ${linkOf(options, url)}, where it puts its link`);
   const notes: Note[] = [...target.notes, ...auth.notes];

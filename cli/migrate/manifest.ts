@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { GATEWAY_SYNC } from '../../shared/api/group.ts';
 
 /** An object of a manifest, whatever else it holds. */
 export type KubernetesObject = Record<string, unknown>;
@@ -80,6 +81,12 @@ export interface Workload {
   withPod(pod: Pod): KubernetesObject;
 }
 
+/** What names an object among those of its kind. */
+export interface NamedObject {
+  namespace: string | undefined;
+  name: string;
+}
+
 /** Where a pod is in an object: of a CronJob, of what makes pods, of a PodTemplate. */
 const PLACES = [['spec', 'jobTemplate', 'spec', 'template'], ['spec', 'template'], ['template']];
 
@@ -88,13 +95,15 @@ export interface Contents {
   workloads: Workload[];
   /** Objects without a pod, by kind and name. */
   others: string[];
+  /** Those of them that are GatewaySyncs already. */
+  gatewaySyncs: NamedObject[];
   /** What cannot be read as a pod, in words. */
   problems: string[];
 }
 
 /** Finds the pods of documents; those of a List count one by one. */
 export function readManifest(documents: readonly unknown[]): Contents {
-  const contents: Contents = { workloads: [], others: [], problems: [] };
+  const contents: Contents = { workloads: [], others: [], gatewaySyncs: [], problems: [] };
   for (const document of documents.flatMap(itemsOf)) readObject(document, contents);
   return contents;
 }
@@ -107,7 +116,7 @@ function itemsOf(document: unknown): unknown[] {
     : [document];
 }
 
-function readObject(given: unknown, { workloads, others, problems }: Contents): void {
+function readObject(given: unknown, { workloads, others, gatewaySyncs, problems }: Contents): void {
   if (!isObject(given) || typeof given.kind !== 'string') {
     problems.push('a document is no Kubernetes object: it has no kind');
     return;
@@ -119,6 +128,7 @@ function readObject(given: unknown, { workloads, others, problems }: Contents): 
   const place = kind === 'Pod' ? [] : PLACES.find((keys) => isObject(at(at(object, keys), ['spec'])));
   if (!place) {
     others.push(`${kind} ${name}`);
+    if (kind === GATEWAY_SYNC.kind) gatewaySyncs.push({ namespace: textOf(metadata.namespace), name });
     return;
   }
   const pod = at(object, place);

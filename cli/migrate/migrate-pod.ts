@@ -3,6 +3,7 @@ import { BOUNDS } from '../../shared/api/bounds.ts';
 import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import { isAgentPath } from '../../shared/domain/relative-path.ts';
+import { annotationsOf } from './annotations.ts';
 import { isConfigMapSidecar, type NamedRepository, readConfigMapSidecar } from './config-map-sidecar.ts';
 import { readGitRepo } from './git-repo-volume.ts';
 import { readGitSync } from './git-sync.ts';
@@ -39,6 +40,7 @@ export function migratePod(pod: Pod, named: NamedRepository | undefined): PodRes
   const others = sources.filter((each) => each !== chosen && !same.includes(each));
   stays.push(...others.map((each) => `${each.title} stays as it is: the sidecar has one repository and one volume`));
   const gone = new Set([chosen, ...same].flatMap(({ containers }) => containers));
+  const stale = annotationsOf(gone, pod.metadata?.annotations);
   const next = rebuild(pod, chosen, gone);
   const fit = fitInto(next.spec, chosen);
   if (fit.kind === 'none') return { kind: 'unmoved', stays: [...stays, `${chosen.title} stays as it is: ${fit.why}`] };
@@ -48,8 +50,9 @@ export function migratePod(pod: Pod, named: NamedRepository | undefined): PodRes
     ...chosen.notes,
     ...timeNotes(chosen, same),
     ...podNotes({ pod, chosen, root: fit.container, next }),
+    ...(stale.length > 0 ? [dropped(`annotations about containers that are gone: ${stale.join(', ')}`)] : []),
   ];
-  const podFor = (name: string): Pod => annotate(next, name, chosen.place.volume);
+  const podFor = (name: string): Pod => annotate(next, { name, volume: chosen.place.volume, stale });
   return { kind: 'moved', name: chosen.name, spec: specFor(chosen, fit.mapping, fit.root), podFor, notes, stays };
 }
 
@@ -148,9 +151,10 @@ function rebuild(pod: Pod, { place }: Source, gone: ReadonlySet<string>): Pod {
 const mountedBy = (containers: readonly Container[]): Set<string> =>
   new Set(containers.flatMap(({ volumeMounts }) => (volumeMounts ?? []).map(({ name }) => name)));
 
-function annotate(pod: Pod, name: string, volume: string): Pod {
+function annotate(pod: Pod, { name, volume, stale }: { name: string; volume: string; stale: string[] }): Pod {
+  const kept = Object.entries(pod.metadata?.annotations ?? {}).filter(([key]) => !stale.includes(key));
   const annotations = {
-    ...pod.metadata?.annotations,
+    ...Object.fromEntries(kept),
     [POD_ANNOTATIONS.inject]: 'true',
     [POD_ANNOTATIONS.crName]: name,
     [POD_ANNOTATIONS.dataVolume]: volume,
@@ -230,6 +234,12 @@ function podNotes({ pod, chosen, root, next }: Change): Note[] {
     notes.push(
       todo(
         `volume ${volume} outlives the pod: remove the link ${chosen.place.path} and the worktrees of git-sync from it once, since the agent replaces no link by a folder`,
+      ),
+    );
+  if (kept && 'persistentVolumeClaim' in kept)
+    notes.push(
+      todo(
+        `only one agent at a time delivers to volume ${volume}, and a pod that starts meanwhile waits: if pods share the claim, as in a rolling update, set the strategy Recreate, or give each pod its own claim`,
       ),
     );
   const volumes = new Set((next.spec.volumes ?? []).map(({ name }) => name));

@@ -1,6 +1,6 @@
 import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
 import type { NamedRepository } from './config-map-sidecar.ts';
-import { type KubernetesObject, readManifest, type Workload } from './manifest.ts';
+import { type KubernetesObject, type NamedObject, readManifest, type Workload } from './manifest.ts';
 import { type MovedPod, migratePod } from './migrate-pod.ts';
 import type { Note, Spec } from './source.ts';
 
@@ -24,8 +24,8 @@ export type MigrationResult = ({ kind: 'migration' } & Migration) | { kind: 'ref
 
 /** Makes GatewaySyncs of all pods of a manifest that get files from git, and the pods that go with them. */
 export function migrate(documents: readonly unknown[], named?: NamedRepository): MigrationResult {
-  const { workloads, others, problems } = readManifest(documents);
-  const names = new Names();
+  const { workloads, others, gatewaySyncs, problems } = readManifest(documents);
+  const names = new Names(gatewaySyncs);
   const moved: Document[] = [];
   const stays = [...problems];
   const untouched = [...others];
@@ -57,13 +57,20 @@ const lineOf = ({ kind, text }: Note): string => `${WORDS[kind]}: ${text}`;
 
 /** Gives GatewaySyncs their names: pods of a namespace that want the same share one. */
 class Names {
-  readonly #given: { namespace: string | undefined; name: string; spec: Spec }[] = [];
+  readonly #given: (NamedObject & { spec: Spec })[] = [];
+  readonly #present: readonly NamedObject[];
+
+  /** @param present GatewaySyncs of the manifest, which nothing may replace. */
+  constructor(present: readonly NamedObject[]) {
+    this.#present = present;
+  }
 
   nameOf({ namespace }: Workload, { name: wanted, spec }: MovedPod): string {
     const inNamespace = this.#given.filter((each) => each.namespace === namespace);
     const same = inNamespace.find((each) => JSON.stringify(each.spec) === JSON.stringify(spec));
     if (same) return same.name;
-    const taken = new Set(inNamespace.map(({ name }) => name));
+    const present = this.#present.filter((each) => each.namespace === namespace);
+    const taken = new Set([...inNamespace, ...present].map(({ name }) => name));
     let name = wanted;
     for (let number = 2; taken.has(name); number++) name = `${wanted}-${number}`;
     this.#given.push({ namespace, name, spec });

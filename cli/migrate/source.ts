@@ -56,7 +56,8 @@ export type Target =
 /** Reads what is cloned, and what of it. */
 export function readTarget(url: string, ref: string): Target {
   const { repo, user, password } = withoutUser(url);
-  if (password) return { kind: 'refused', why: `the URL of its repository holds a password: ${SECRET_HELP}` };
+  if (password || isToken(user))
+    return { kind: 'refused', why: `the URL of its repository holds a password: ${SECRET_HELP}` };
   const place = parseRepository(repo);
   if (!place)
     return {
@@ -72,6 +73,9 @@ export function readTarget(url: string, ref: string): Target {
   ];
   return { kind: 'target', repo, ref, notes };
 }
+
+/** Hosts take a token in the place of the user name as well. No name of a person begins so, or is so long. */
+const isToken = (user: string): boolean => /^(gh[a-z]_|github_pat_|gl[a-z]+-|AT[A-Z]+)|^.{30}/.test(user);
 
 /** How a password gets into a Secret, which no command of ours reads. */
 export const SECRET_HELP =

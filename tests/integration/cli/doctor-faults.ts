@@ -3,6 +3,7 @@ import { CLUSTER_FAULTS } from './doctor-cluster-faults.ts';
 import { GATEWAY_FAULTS } from './doctor-gateway-faults.ts';
 import { INJECTION_FAULTS } from './doctor-injection-faults.ts';
 import { POD_FAULTS } from './doctor-pod-faults.ts';
+import { REFUSED_FAULTS } from './doctor-refused-faults.ts';
 import type { World } from './doctor-world.ts';
 
 /** One thing that is done to a cluster in which all is well. */
@@ -54,4 +55,7 @@ async function apply(world: World, step: Change): Promise<() => Promise<void>> {
 }
 
 /** Every fault that is seeded. */
-export const FAULTS: readonly Fault[] = [...CLUSTER_FAULTS, ...INJECTION_FAULTS, ...GATEWAY_FAULTS, ...POD_FAULTS];
+export const FAULTS: readonly Fault[] = [
+  ...[...CLUSTER_FAULTS, ...INJECTION_FAULTS, ...GATEWAY_FAULTS],
+  ...[...REFUSED_FAULTS, ...POD_FAULTS],
+];

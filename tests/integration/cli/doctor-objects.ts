@@ -128,6 +128,7 @@ export function operatorObjects(caBundle: string): [string, object][] {
       {
         metadata: { name: 'stoker-operator-receiver', labels: labelsOf('receiver') },
         roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'stoker-operator-receiver' },
+        subjects: [{ kind: 'ServiceAccount', name: 'default', namespace: SYSTEM }],
       },
     ],
     ...policies.flatMap((name): [string, object][] => [

@@ -6,6 +6,7 @@ import * as v from 'valibot';
 import { parseAllDocuments } from 'yaml';
 import { gatewaySyncSpecSchema } from '../../../../shared/api/gateway-sync.ts';
 import { runCli } from '../../../support/run-cli.ts';
+import { fromSecret, migrateText, podWith, REPO, specOf, variable } from './pods.ts';
 
 const manifests = path.join(import.meta.dirname, 'manifests');
 const expected = path.join(import.meta.dirname, 'expected');
@@ -14,38 +15,6 @@ const expected = path.join(import.meta.dirname, 'expected');
 const OPTIONS: Record<string, string[]> = {
   'grafana.yaml': ['--repo', 'https://git.example.com/ops/dashboards.git', '--path', 'grafana/'],
 };
-
-const migrateText = (text: string, ...options: string[]) =>
-  runCli(['migrate', '-f', '-', ...options], { input: async () => text });
-
-/** A pod with git-sync that is started so, and an application that reads what it brings. */
-const podWith = (container: object, { app = {}, spec = {} }: { app?: object; spec?: object } = {}): string =>
-  JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name: 'site' },
-    spec: {
-      containers: [
-        { name: 'app', image: 'app', volumeMounts: [{ name: 'html', mountPath: '/html' }], ...app },
-        {
-          name: 'sync',
-          image: 'registry.k8s.io/git-sync/git-sync:v4.4.0',
-          volumeMounts: [{ name: 'html', mountPath: '/git' }],
-          ...container,
-        },
-      ],
-      volumes: [{ name: 'html', emptyDir: {} }],
-      ...spec,
-    },
-  });
-
-const REPO = '--repo=https://git.example.com/acme/site.git';
-const variable = (name: string, value: string) => ({ name, value });
-const fromSecret = (name: string) => ({ name, valueFrom: { secretKeyRef: { name: 'access', key: 'pass' } } });
-
-/** The spec of the GatewaySync that is printed. */
-const specOf = (output: string) =>
-  (parseAllDocuments(output)[0] as { toJS(): { spec: Record<string, never> } }).toJS().spec;
 
 suite('kubectl gs migrate', () => {
   test('makes of manifests what is expected, each with a spec that the API takes', async () => {

@@ -1,0 +1,35 @@
+import { parseAllDocuments } from 'yaml';
+import { runCli } from '../../../support/run-cli.ts';
+
+/** Runs the command with a manifest on stdin. */
+export const migrateText = (text: string, ...options: string[]) =>
+  runCli(['migrate', '-f', '-', ...options], { input: async () => text });
+
+/** A pod with git-sync that is started so, and an application that reads what it brings. */
+export const podWith = (container: object, { app = {}, spec = {} }: { app?: object; spec?: object } = {}): string =>
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'site' },
+    spec: {
+      containers: [
+        { name: 'app', image: 'app', volumeMounts: [{ name: 'html', mountPath: '/html' }], ...app },
+        {
+          name: 'sync',
+          image: 'registry.k8s.io/git-sync/git-sync:v4.4.0',
+          volumeMounts: [{ name: 'html', mountPath: '/git' }],
+          ...container,
+        },
+      ],
+      volumes: [{ name: 'html', emptyDir: {} }],
+      ...spec,
+    },
+  });
+
+export const REPO = '--repo=https://git.example.com/acme/site.git';
+export const variable = (name: string, value: string) => ({ name, value });
+export const fromSecret = (name: string) => ({ name, valueFrom: { secretKeyRef: { name: 'access', key: 'pass' } } });
+
+/** The spec of the GatewaySync that is printed. */
+export const specOf = (output: string) =>
+  (parseAllDocuments(output)[0] as { toJS(): { spec: Record<string, never> } }).toJS().spec;

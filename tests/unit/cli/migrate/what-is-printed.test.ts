@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { parseAllDocuments } from 'yaml';
+import { fromSecret, migrateText, podWith, REPO, specOf, variable } from './pods.ts';
+
+suite('what kubectl gs migrate prints', () => {
+  test('prints nothing of a pod with another git-sync that stays, and that has a password', async () => {
+    const secret = 'hunter2';
+    const url = `https://bot:${secret}@git.example.com/acme/theme.git`;
+    const containers: object[] = [
+      { command: ['sh', '-c', `/git-sync --repo=${url}`] },
+      { command: ['sh', '-c', `/git-sync --repo=https://git.example.com/x --password ${secret}`] },
+      { args: [`--repo=${url}`, '--username=$(NOBODY)'] },
+      { args: [`--repo=${url}`], env: [fromSecret('GITSYNC_REF')] },
+      { args: ['--root=/elsewhere', '--repo', 'https://git.example.com/x', '-password', secret] },
+    ];
+    for (const container of containers) {
+      const pod = JSON.parse(podWith({ args: [REPO] }));
+      pod.spec.containers.push({ ...pod.spec.containers[1], args: [], name: 'theme', ...container });
+      const { status, output, notes } = await migrateText(JSON.stringify(pod));
+      assert.deepEqual([status, output], [1, ''], JSON.stringify(container));
+      assert.match(notes, /^error: nothing was printed: Pod site: container theme: .* password/);
+      assert.ok(!notes.includes(secret), notes);
+    }
+  });
+
+  test('takes a token in the place of a user name for what it is', async () => {
+    const token = `ghp_${'a1'.repeat(18)}`;
+    const { status, output, notes } = await migrateText(
+      podWith({ args: [`--repo=https://${token}@github.com/acme/site.git`] }),
+    );
+    assert.deepEqual([status, output], [1, '']);
+    assert.match(notes, /the URL of its repository holds a password/);
+    assert.ok(!notes.includes(token));
+    const named = await migrateText(podWith({ args: ['--repo=https://bob@git.example.com/acme/site.git'] }));
+    assert.equal(named.status, 0);
+    assert.match(named.output, /^# dropped: the user name in the URL/m);
+  });
+
+  test('puts variables into the values of others as the kubelet does', async () => {
+    const git = async (env: object[]) => {
+      const { output, notes } = await migrateText(podWith({ env }));
+      return output ? (specOf(output).git as unknown as { repo: string }).repo : notes;
+    };
+    const repo = variable('GITSYNC_REPO', 'https://git.example.com/$(ORG)/$$(ORG)');
+    assert.equal(await git([variable('ORG', 'acme'), repo]), 'https://git.example.com/acme/$(ORG)');
+    assert.equal(await git([repo, variable('ORG', 'acme')]), 'https://git.example.com/$(ORG)/$(ORG)');
+    assert.match(await git([fromSecret('ORG'), repo]), /the variable GITSYNC_REPO gets its value from elsewhere/);
+  });
+
+  test('removes annotations about containers that are gone, which the API server would refuse', async () => {
+    const pod = JSON.parse(podWith({ args: [REPO] }));
+    const armor = 'container.apparmor.security.beta.kubernetes.io';
+    const kept = { [`${armor}/app`]: 'runtime/default', note: 'sync' };
+    pod.metadata.annotations = {
+      ...kept,
+      [`${armor}/sync`]: 'runtime/default',
+      'kubectl.kubernetes.io/default-container': 'sync',
+    };
+    const { output } = await migrateText(JSON.stringify(pod));
+    const [, moved] = parseAllDocuments(output) as { toJS(): typeof pod }[];
+    const { annotations } = moved?.toJS().metadata ?? {};
+    assert.deepEqual(
+      Object.keys(annotations).filter((key) => !key.startsWith('sync.io/')),
+      Object.keys(kept),
+    );
+    assert.match(output, /^# dropped: annotations about containers that are gone: .*default-container$/m);
+  });
+
+  test('replaces no GatewaySync that the manifest holds', async () => {
+    const present = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { name: 'site' }, spec: {} };
+    const { output } = await migrateText(`${JSON.stringify(present)}\n---\n${podWith({ args: [REPO] })}`);
+    const [made] = parseAllDocuments(output) as { toJS(): { metadata: { name: string } } }[];
+    assert.equal(made?.toJS().metadata.name, 'site-2');
+    assert.match(output, /sync\.io\/cr-name: site-2$/m);
+  });
+
+  test('says of a claim that one agent at a time delivers to it', async () => {
+    const volumes = (volume: object) => ({ spec: { volumes: [{ name: 'html', ...volume }] } });
+    const shared = await migrateText(podWith({ args: [REPO] }, volumes({ persistentVolumeClaim: { claimName: 'c' } })));
+    assert.match(shared.output, /^# TODO: only one agent at a time delivers to volume html, .* strategy Recreate/m);
+    const own = await migrateText(podWith({ args: [REPO] }, volumes({ emptyDir: {} })));
+    assert.doesNotMatch(own.output, /one agent at a time/);
+  });
+});
