@@ -6,6 +6,7 @@ import type { Git } from '../../shared/io/git/git.ts';
 import { blobSizes } from './blob-reader.ts';
 import {
   type CommitSource,
+  FETCHED_REF,
   type FetchOptions,
   fetchBlobs,
   fetchedCommit,
@@ -13,6 +14,7 @@ import {
   isRefused,
   qualifiedNames,
 } from './fetch-commit.ts';
+import type { PinnedRefs } from './pins.ts';
 import type { Repository } from './repository.ts';
 
 /** The ref that holds what is looked at, and not to be brought in place. */
@@ -28,8 +30,8 @@ interface AsideSource extends Omit<CommitSource, 'commit'> {
 /** What a look must leave as it is. */
 interface BeforeLook {
   current: string | undefined;
-  /** Commits of which something is kept. */
-  kept: readonly string[];
+  /** The refs of the commits of which something is kept. */
+  pins: PinnedRefs;
   files: readonly string[];
 }
 
@@ -103,17 +105,21 @@ export class Aside {
   /** What the repository holds before a look. */
   async before(): Promise<BeforeLook> {
     const { contents, pins } = this.#repository;
-    return { current: contents.commit, kept: await pins.commits(), files: await this.#packFiles() };
+    return { current: contents.commit, pins: await pins.refs(), files: await this.#packFiles() };
   }
 
   /**
    * Lets go of what was looked at, and removes what came for it: nothing that was there before is any worse for that.
    * What came for a commit that is there for other reasons stays.
    */
-  async drop(commit: string | undefined, { current, kept, files }: BeforeLook): Promise<void> {
-    await this.#git.run([`--git-dir=${this.#fixed.gitDir}`, 'update-ref', '-d', ASIDE_REF]);
-    if (commit !== undefined && (commit === current || kept.includes(commit))) return;
-    if (commit !== undefined) await this.#repository.pins.letGo(commit);
+  async drop(commit: string | undefined, { current, pins, files }: BeforeLook): Promise<void> {
+    const update = [`--git-dir=${this.#fixed.gitDir}`, 'update-ref'];
+    await this.#git.run([...update, '-d', ASIDE_REF]);
+    // A host that gives no single files gave all of the commit once more, as if it were the one to bring in place.
+    await this.#git.run(current ? [...update, FETCHED_REF, current] : [...update, '-d', FETCHED_REF]);
+    // A tag of another name, by which the commit was verified, would have the next sync ask the host for its own.
+    const isKept = commit !== undefined && (await this.#repository.pins.reset(commit, pins));
+    if (isKept || (commit !== undefined && commit === current)) return;
     const came = (await this.#packFiles()).filter((name) => !files.includes(name));
     // Without its index a pack is nothing to git.
     for (const name of came.sort()) await rm(join(this.#packs, name), { force: true });

@@ -6,6 +6,9 @@ const ROOT = 'refs/sync/kept';
 /** Of the names and ids of all refs; what is kept is bounded, what failed syncs left as well. */
 const MAX_REFS_BYTES = 16 * 1024 * 1024;
 
+/** Ids by the refs that hold them. */
+export type PinnedRefs = ReadonlyMap<string, string>;
+
 /** The ref of the tag object by which a commit was verified. */
 export const tagRef = (commit: string): string => `${ROOT}/${commit}/tag`;
 /** The ref of a commit of a submodule. */
@@ -77,9 +80,17 @@ export class Pins {
     return last;
   }
 
-  /** Lets go of one commit. */
-  async letGo(commit: string): Promise<void> {
-    await this.#drop([commit]);
+  /** All that is kept. */
+  async refs(): Promise<PinnedRefs> {
+    return new Map(await this.#read());
+  }
+
+  /** Keeps of one commit what was kept before, or lets go of it if that is nothing; gives whether it is kept. */
+  async reset(commit: string, before: PinnedRefs): Promise<boolean> {
+    const own = [...before].filter(([ref]) => ownerOf(ref) === commit);
+    if (own.length === 0) await this.#drop([commit]);
+    for (const [ref, id] of own) await this.#set(ref, id);
+    return own.length > 0;
   }
 
   /** Those that were let go of for want of room, of the commits that may stay. */

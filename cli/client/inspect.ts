@@ -59,7 +59,9 @@ async function write(access: Access, { asking, key, deadline }: Writing): Promis
   for (let isFirst = true; ; isFirst = false) {
     const { metadata } = await getGatewaySync(access, name);
     const other = readQuestion(metadata.annotations?.[INSPECT_ANNOTATION]);
-    if (other && Date.parse(other.expires) > access.serverTime()) {
+    const lifeMs = other ? Date.parse(other.expires) - access.serverTime() : 0;
+    // What says that it lasts for longer is no question of ours, and would be in the way for ever.
+    if (other && lifeMs > 0 && lifeMs <= INSPECTION.lifeMs) {
       if (isFirst) onBusy();
       if (performance.now() > deadline)
         throw new Problem(`somebody else asks about the files of ${name}, until ${other.expires}: try again then`);

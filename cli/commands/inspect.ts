@@ -8,11 +8,11 @@ import { EXIT, Problem } from '../client/problem.ts';
 import { getGatewaySync, readDetails } from '../client/read.ts';
 import {
   type Askable,
-  answerView,
   askableGateways,
   type Chosen,
   chooseGateways,
   type InspectionView,
+  SharedAnswers,
 } from '../fleet/inspection.ts';
 import type { Host } from '../terminal/host.ts';
 import { accessArgs } from './command.ts';
@@ -104,6 +104,7 @@ interface Batches {
 async function askInBatches(access: Access, { name, asked, gateways, timeoutMs, host }: Batches) {
   const parts: Pick<InspectionView, 'answers' | 'silent'> = { answers: [], silent: [] };
   const answers: Inspected['answers'] = [];
+  const shared = new SharedAnswers();
   const able = gateways.filter(({ unable }) => !unable);
   const onBusy = () => say('somebody else asks at the moment: waiting for their answers', host);
   for (let start = 0; start < able.length; start += INSPECTION.pods) {
@@ -114,8 +115,9 @@ async function askInBatches(access: Access, { name, asked, gateways, timeoutMs, 
     for (const gateway of batch) {
       const answer = answered.get(gateway.pod);
       if (answer && answer !== 'unreadable') {
-        parts.answers.push(answerView(gateway, answer));
-        answers.push({ name: gateway.name, answer });
+        const { view, answer: one } = shared.take(gateway, answer);
+        parts.answers.push(view);
+        answers.push({ name: gateway.name, answer: one });
       } else parts.silent.push({ gateway: gateway.name, pod: gateway.pod, why: whySilent(gateway, answer) });
     }
   }

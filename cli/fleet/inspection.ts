@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { type Answer, INSPECTION, type InspectedChange, type LeftOut } from '../../shared/api/inspection.ts';
 import { AGENT_KNOWS_INSPECTION } from '../../shared/api/names.ts';
@@ -128,6 +129,24 @@ export function answerView({ name, pod }: Pick<Askable, 'name' | 'pod'>, answer:
   };
 }
 
+interface SharedAnswer {
+  answer: Answer;
+  view: AnswerView;
+}
+
+/** Of a thousand gateways most answer the same, and an answer may be large: it is held, and its texts are compared, once. */
+export class SharedAnswers {
+  readonly #known = new Map<string, SharedAnswer>();
+
+  /** Gives the first answer that is the same as this one, and what a person sees of it for this gateway. */
+  take(gateway: Pick<Askable, 'name' | 'pod'>, answer: Answer): SharedAnswer {
+    const key = createHash('sha256').update(JSON.stringify(answer)).digest('base64');
+    const found = this.#known.get(key) ?? { answer, view: answerView(gateway, answer) };
+    this.#known.set(key, found);
+    return { answer: found.answer, view: { ...found.view, gateway: gateway.name, pod: gateway.pod } };
+  }
+}
+
 function changeView(change: InspectedChange, algorithm: 'sha1' | 'sha256'): ChangeView {
   const { path, source, kind, reason, leftOut } = change;
   const file = fileChangeOf(change, path);
@@ -165,13 +184,19 @@ export function repositoryPatch(
 ): RepositoryPatch {
   const found = new Map<string, Found>();
   const refused: RepositoryPatch['refused'] = [];
+  // Gateways that answer the same share an answer.
+  const texts = new Map<InspectedChange, string>();
   for (const { name, answer } of answers) {
     for (const change of answer.changes) {
       const why = whyRefused(change, withDeleted);
       const path = change.source ?? change.path;
       const file = why ? undefined : fileChangeOf(change, path);
       if (!file) refused.push({ path, why: `${why ?? WORDS.limit} (${name})` });
-      else addTo(found, { path, name, text: unifiedDiff(file, algorithmOf(answer.commit)) });
+      else {
+        const text = texts.get(change) ?? unifiedDiff(file, algorithmOf(answer.commit));
+        texts.set(change, text);
+        addTo(found, { path, name, text });
+      }
     }
   }
   const agreed = [...found].filter(([, { others }]) => others.length === 0);
@@ -199,5 +224,6 @@ function addTo(found: Map<string, Found>, { path, name, text }: { path: string; 
 function whyRefused({ kind, leftOut, path, source = path }: InspectedChange, withDeleted: boolean): string | undefined {
   if (leftOut) return WORDS[leftOut];
   if (!isFilePath(source)) return 'no path of a repository';
+  if (kind === 'add' || kind === 'restore') return 'was never delivered';
   return kind === 'delete' && !withDeleted ? 'missing on the gateway: --with-deleted deletes it' : undefined;
 }

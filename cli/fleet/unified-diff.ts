@@ -16,7 +16,7 @@ interface FileVersion {
 /** Lines around a change. */
 const CONTEXT = 3;
 /** Edits beyond which a file is shown as replaced: to look for the fewest takes the square of their number. */
-const MAX_EDITS = 2_000;
+const MAX_EDITS = 500;
 const NO_NEWLINE = '\\ No newline at end of file';
 
 /**

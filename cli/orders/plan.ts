@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { Change } from '../client/patch.ts';
@@ -24,11 +25,13 @@ export interface PlannedChange {
 export type Planner = (gatewaySync: GatewaySync) => Plan;
 
 /**
- * What somebody agrees to, as text to compare. Words are for people: two commits may look the same in them, and numbers
- * of gateways change all the time.
+ * What somebody agrees to, as a digest to compare. Words are for people: two commits may look the same in them, and
+ * numbers of gateways change all the time. As it is, it may be of any length, and hold what a page does not show.
  */
 export const agreementOf = ({ change, about }: PlannedChange): string =>
-  JSON.stringify([typeof change === 'function' ? {} : change, about]);
+  createHash('sha256')
+    .update(JSON.stringify([typeof change === 'function' ? {} : change, about]))
+    .digest('hex');
 
 /**
  * An order that counts once, by an annotation: nothing to do where it waits for the controller, and where it was carried

@@ -54,9 +54,10 @@ export function createApp({ door, board, desk, assets, place }: AppOptions): Req
       ended.abort();
     };
     event.runtime?.node?.res?.once('close', leave);
-    const updates = board.updates(namespace && name ? { namespace, name } : undefined, ended.signal);
+    const signal = AbortSignal.any([ended.signal, door.session]);
+    const updates = board.updates(namespace && name ? { namespace, name } : undefined, signal);
     const headers = { ...SAFE_HEADERS, 'Content-Type': 'text/event-stream' };
-    return new Response(streamOf(updates, ended.signal, leave), { headers });
+    return new Response(streamOf(updates, signal, leave), { headers });
   });
 
   app.get(`${door.base}trace`, ({ url }) => reply(() => desk.trace(addressIn(url.searchParams))));
@@ -104,7 +105,7 @@ const fill = (html: string, values: Record<string, string | undefined>) =>
   );
 
 function addressIn(parameters: URLSearchParams) {
-  return { namespace: parameters.get('namespace') ?? '', name: parameters.get('name') ?? '' };
+  return { namespace: parameters.get('namespace'), name: parameters.get('name') };
 }
 
 async function bodyOf(event: H3Event): Promise<unknown> {

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { GATEWAY_SYNC, GROUP } from '../../shared/api/group.ts';
+import { isNamespaceName, isObjectName } from '../../shared/domain/object-name.ts';
 import type { Access } from '../client/connect.ts';
 import { placeOf } from '../client/connect.ts';
 import { attempt } from '../client/explain.ts';
@@ -12,15 +13,18 @@ import { plannerOf, VERBS } from './verbs.ts';
 
 const text = (characters: number) => v.pipe(v.string(), v.maxLength(characters));
 
+/** Names become parts of paths. */
+const placeSchema = v.object({ namespace: v.pipe(v.string(), v.check(isNamespaceName)) });
+const addressSchema = v.object({ ...placeSchema.entries, name: v.pipe(v.string(), v.check(isObjectName)) });
+
 const wishSchema = v.object({
+  ...addressSchema.entries,
   verb: v.picklist(VERBS),
-  namespace: v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/)),
-  name: v.pipe(v.string(), v.regex(/^[a-z0-9.-]{1,253}$/)),
   /** A commit of the history, for `rollback`. */
   to: v.optional(text(64)),
 });
 
-const orderSchema = v.object({ ...wishSchema.entries, agreed: text(2_048) });
+const orderSchema = v.object({ ...wishSchema.entries, agreed: text(64) });
 
 /** What a dialog shows before anything is done. */
 export type Proposal =
@@ -56,7 +60,8 @@ export class Desk {
   }
 
   /** The last delivery; `trace` is missing where there was none. Throws `Problem`. */
-  async trace({ namespace, name }: { namespace: string; name: string }): Promise<{ trace?: TraceView }> {
+  async trace(address: unknown): Promise<{ trace?: TraceView }> {
+    const { namespace, name } = parse(addressSchema, address);
     const access = this.#in(namespace);
     const gatewaySync = await getGatewaySync(access, name);
     const trace = traceView(gatewaySync, await listEvents(access, gatewaySync));
@@ -64,7 +69,8 @@ export class Desk {
   }
 
   /** Whether the API server lets the caller change GatewaySyncs of a namespace at all. Throws `Problem`. */
-  async rights({ namespace }: { namespace: string }): Promise<{ may: boolean }> {
+  async rights(place: unknown): Promise<{ may: boolean }> {
+    const { namespace } = parse(placeSchema, place);
     const resourceAttributes = { group: GROUP, resource: GATEWAY_SYNC.plural, verb: 'patch', namespace };
     const body = {
       apiVersion: 'authorization.k8s.io/v1',

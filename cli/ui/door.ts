@@ -26,16 +26,24 @@ export class Door {
   /** Path of the page. No other server on this machine knows it, so none is sent the cookie: cookies know no ports. */
   readonly base = `/${secret(9)}/`;
   /** What a page of this process sends with everything that changes something. */
-  readonly pageToken = secret(32);
-  readonly #cookie = secret(32);
+  pageToken = secret(32);
+  #cookie = secret(32);
   readonly #token = secret(32);
   /** Other users of this machine see the command line that opens a browser: what is in it works once. */
   #ticket: string | undefined;
+  /** The one that was used. */
+  #spent: string | undefined;
+  #session = new AbortController();
   readonly #host: string;
 
   /** `host` is the only one that requests may be for, such as `127.0.0.1:8080`. */
   constructor(host: string) {
     this.#host = host;
+  }
+
+  /** Aborted when all who have entered so far are shown out. */
+  get session(): AbortSignal {
+    return this.#session.signal;
   }
 
   get origin(): string {
@@ -79,10 +87,20 @@ export class Door {
     if (method !== 'GET') return refuse(405, 'GET');
     const token = searchParams.get('token') ?? '';
     if (isSame(token, this.#token)) return { kind: 'enter' };
+    if (this.#spent !== undefined && isSame(token, this.#spent)) this.#showOut();
     if (this.#ticket === undefined || !isSame(token, this.#ticket))
       return refuse(401, `the address has no token, an old one, or one that was used already: ${HINT}`);
-    this.#ticket = undefined;
+    [this.#ticket, this.#spent] = [undefined, this.#ticket];
     return { kind: 'enter' };
+  }
+
+  /** Two have the same ticket: who was faster may be anybody. Once, or it would be a way to keep people out. */
+  #showOut(): void {
+    this.#spent = undefined;
+    this.#cookie = secret(32);
+    this.pageToken = secret(32);
+    this.#session.abort();
+    this.#session = new AbortController();
   }
 }
 

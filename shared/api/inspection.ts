@@ -95,13 +95,20 @@ const changeSchema = v.object({
   leftOut: v.optional(v.picklist(LEFT_OUT)),
 });
 
+/** Whoever reads an answer holds it to the bounds of content, too: to compare texts takes much longer than to send them. */
+function isBounded(changes: v.InferOutput<typeof changeSchema>[]): boolean {
+  const texts = changes.map(({ before, after }) => [before?.text, after?.text].filter((text) => text !== undefined));
+  const length = texts.flat().reduce((sum, text) => sum + text.length, 0);
+  return texts.filter(({ length }) => length > 0).length <= INSPECTION.files && length <= INSPECTION.bytes;
+}
+
 export const answerSchema = v.object({
   /** Why there is no answer. */
   problem: v.optional(v.pipe(v.string(), v.maxLength(4_096))),
   /** In a diff what the ref leads to, in a drift what was delivered. */
   ref: v.optional(v.pipe(v.string(), v.maxLength(BOUNDS.ref))),
   commit: v.optional(commit),
-  changes: v.pipe(v.array(changeSchema), v.maxLength(INSPECTION.changes)),
+  changes: v.pipe(v.array(changeSchema), v.maxLength(INSPECTION.changes), v.check(isBounded)),
   /** How many more changes there are. */
   more: v.pipe(v.number(), v.integer(), v.minValue(0)),
 });

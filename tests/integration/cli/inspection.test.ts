@@ -66,6 +66,14 @@ suite('an answer', () => {
     assert.match(later.output, /1 file not as main/);
   });
 
+  test('does not wait for a question that says it lasts for ever', async (t) => {
+    const world = await arrange(t, server, 'for-ever');
+    await askAndDie(world, { expires: '2099-01-01T00:00:00Z', pods: ['nobody-0'] });
+    const { status, notes, output } = await world.gs('drift', 'gw', '--timeout', '30s');
+    assert.deepEqual([status, notes], [0, ''], output);
+    assert.equal(await annotationOf(world.pod), undefined);
+  });
+
   test('is not to be had without the right to change the resource', async (t) => {
     const { pod } = await arrange(t, server, 'rights');
     const kubeconfig = await viewerOf(pod.namespace);

@@ -37,7 +37,7 @@ function send(url: string, headers: Record<string, string>, body?: string): Prom
 }
 
 /** Enters as a browser does, and speaks as the page does. */
-async function enter({ address, origin }: Ui) {
+async function enter({ address, origin }: Pick<Ui, 'address' | 'origin'>) {
   const entered = await send(address, {});
   const [cookie = ''] = String(entered.headers['set-cookie']).split(';');
   const page = `${origin}${entered.headers.location}`;
@@ -178,6 +178,8 @@ suite('kubectl gs ui', { concurrency: 4 }, () => {
       '[]',
       '{"verb":"delete"}',
       JSON.stringify({ ...wish, name: '../x', agreed }),
+      JSON.stringify({ ...wish, name: '..', agreed }),
+      JSON.stringify({ ...wish, namespace: '-', agreed }),
       'x'.repeat(9_000),
     ]) {
       const answer = await send(`${page}order`, own, wrong);
@@ -185,6 +187,25 @@ suite('kubectl gs ui', { concurrency: 4 }, () => {
     }
     const { spec } = await callApi<GatewaySync>({ path: gatewaySyncPath(namespace, 'plant') });
     assert.equal(spec.paused ?? false, false);
+    for (const path of ['trace', 'trace?name=plant', `trace?namespace=${namespace}&name=..`, 'rights?namespace=..']) {
+      const { status, text } = await send(`${page}${path}`, own);
+      assert.deepEqual([status, /something that there is not/.test(text)], [409, true], `${path}: ${text}`);
+    }
+  });
+
+  test('takes the place of a request, whatever somebody has written into that', async (t) => {
+    const { namespace, kubeconfig } = await arrange(t, 'plant');
+    const { post } = await enter(await startUi(t, kubeconfig, '-n', namespace));
+    const wish = { verb: 'sync', namespace, name: 'plant' };
+    for (const by of ['two  spaces', 'a\u202eb', 'x'.repeat(3_000)]) {
+      const annotations = { 'sync.io/requested-ref': 'other', 'sync.io/requested-by': by };
+      const body = { metadata: { annotations } };
+      const contentType = 'application/merge-patch+json';
+      await callApi({ method: 'PATCH', path: gatewaySyncPath(namespace, 'plant'), contentType, body });
+      const { agreed } = (await post('plan', wish)).body;
+      const done = await post('order', { ...wish, agreed });
+      assert.equal(done.status, 200, JSON.stringify(done.body));
+    }
   });
 
   test('shows and counts one namespace to whoever may read one, and says which right is missing', async (t) => {
@@ -297,7 +318,14 @@ suite('kubectl gs ui', { concurrency: 4 }, () => {
       const host = {
         openBrowser: (address: string) => void opened.push(address),
         untilEnded: async () => {
-          for (const address of [...opened, ...opened]) statuses = [...statuses, (await send(address, {})).status];
+          for (const address of opened) {
+            const first = await enter({ address, origin: new URL(address).origin });
+            const stream = untilUpdate(first, () => false).catch(() => 'ended');
+            await untilUpdate(first, ({ cards }) => cards.length > 0);
+            const second = await send(address, {});
+            statuses = [first.entered.status, second.status, (await send(first.page, first.own)).status];
+            assert.equal(await stream, 'ended');
+          }
         },
       };
       const { output, notes, status } = await runCli(
@@ -306,7 +334,7 @@ suite('kubectl gs ui', { concurrency: 4 }, () => {
       );
       assert.equal(status, 0, notes);
       assert.match(notes, new RegExp(`shows context testbed, namespace ${namespace}, with your rights`));
-      assert.deepEqual(statuses, args.length === 0 ? [303, 401] : []);
+      assert.deepEqual(statuses, args.length === 0 ? [303, 401, 401] : []);
       for (const address of opened) assert.notEqual(address, output.trim());
     }
   });

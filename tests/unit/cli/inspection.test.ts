@@ -8,6 +8,7 @@ import {
   chooseGateways,
   type InspectionView,
   repositoryPatch,
+  SharedAnswers,
 } from '../../../cli/fleet/inspection.ts';
 import type { Host } from '../../../cli/terminal/host.ts';
 import { inkFor } from '../../../cli/terminal/ink.ts';
@@ -130,6 +131,12 @@ suite('a patch for the repository', () => {
     }
   });
 
+  test('has no file that nobody delivered', () => {
+    const { before: _, ...added } = change({ source: '.github/workflows/x.yml', kind: 'add' });
+    const { text, refused } = patchOf({ a: answer(added) });
+    assert.deepEqual([text, refused[0]?.why], ['', 'was never delivered (a)']);
+  });
+
   test('names what has no content', () => {
     const { before: _, after: __, ...named } = change({ leftOut: 'template' });
     assert.deepEqual(patchOf({ a: answer(named) }).refused, [{ path: 'config/a', why: 'made of a template (a)' }]);
@@ -147,6 +154,18 @@ const viewOf = (answers: Record<string, Answer>): InspectionView => ({
 });
 
 suite('what a person sees', () => {
+  test('is held once for all gateways that answer the same', () => {
+    const shared = new SharedAnswers();
+    const [a, b, c] = [answer(change()), answer(change()), answer(change({ path: 'etc/b' }))].map((each, index) =>
+      shared.take({ name: `g${index}`, pod: `g${index}-0` }, each),
+    );
+    assert.equal(b?.answer, a?.answer);
+    assert.equal(b?.view.changes, a?.view.changes);
+    assert.notEqual(c?.answer, a?.answer);
+    assert.deepEqual([a?.view.gateway, b?.view.gateway, b?.view.pod], ['g0', 'g1', 'g1-0']);
+    assert.deepEqual(b?.view, answerView({ name: 'g1', pod: 'g1-0' }, answer(change())));
+  });
+
   test('says once what is the same on several gateways', () => {
     const lines = drawInspection(viewOf({ a: answer(change()), b: answer(change()), c: answer() }), hostOf(undefined));
     assert.equal(lines[0], 'a, b: main (c0ffee11) would change 1 file');

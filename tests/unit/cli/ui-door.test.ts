@@ -42,6 +42,23 @@ suite('the door of the page', () => {
     assert.notEqual(new URL(second).search, new URL(door.address).search);
   });
 
+  test('shows everybody out once, where a ticket comes for the second time', () => {
+    const { door, knock, own, page } = arrange();
+    const [ticket, { session, pageToken }] = [door.makeTicket(), door];
+    assert.equal(knock(ticket, { host }), 'enter');
+    assert.equal(knock(page), 'welcome');
+    assert.equal(knock(ticket, { host }), 401);
+    assert.equal(knock(page), 401);
+    assert.ok(session.aborted);
+    assert.notEqual(door.pageToken, pageToken);
+    const [cookie = ''] = door.cookie.split(';');
+    assert.equal(knock(page, { ...own, cookie }, 'POST'), 403);
+    assert.equal(knock(door.address, { host }), 'enter');
+    assert.equal(knock(ticket, { host }), 401);
+    assert.equal(knock(page, { host, cookie }), 'welcome');
+    assert.ok(!door.session.aborted);
+  });
+
   test('is open for this host only, whatever name leads here', () => {
     const { knock, cookie, page } = arrange();
     assert.equal(knock(page), 'welcome');

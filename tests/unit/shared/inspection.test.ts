@@ -101,8 +101,12 @@ suite('an answer', () => {
     const pack = async (bytes: Buffer | string) => seal(await promisify(deflateRaw)(bytes), { to, about });
     const bomb = await pack(Buffer.alloc(64 * 1024 * 1024, ' '));
     assert.ok(bomb.length < INSPECTION.sealed);
+    const many = await pack(JSON.stringify({ changes: changesOf(INSPECTION.files + 1, () => 'x'), more: 0 }));
+    const long = changesOf(INSPECTION.files, () => 'x'.repeat(INSPECTION.bytes / INSPECTION.files));
     const odd = [
       bomb,
+      many,
+      await pack(JSON.stringify({ changes: long, more: 0 })),
       await pack('{}'),
       await pack('no JSON'),
       await pack(JSON.stringify({ changes: [{ path: 'a'.repeat(5_000), kind: 'add', reason: '' }], more: 0 })),

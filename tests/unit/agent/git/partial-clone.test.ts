@@ -237,4 +237,25 @@ suite('a partial clone works', () => {
     await sandbox.sync({ ...target, profile: mapped('.') });
     assert.deepEqual(Object.keys(await sandbox.files()), ['b', 'config/a', 'config/c']);
   });
+
+  test('after a look at what such a host gives as a whole, with no host', async (t) => {
+    const daemon = await startGitDaemon();
+    t.after(() => daemon.stop());
+    const { url: repo, commit, branch, git } = await daemon.createRepository('no-blobs');
+    await git('config', 'uploadpack.allowReachableSHA1InWant', 'false');
+    const sandbox = await createSandbox(t, { git: new OldProtocolGit(process.env) });
+    const mappings = [{ source: 'config', destination: 'config', required: true, template: true }];
+    const target = { repo, commit: await commit({ files: { 'config/a': '1' } }), profile: { mappings } };
+    await sandbox.sync(target);
+    await branch('other', target.commit);
+    await commit({ files: { 'config/a': large() }, branch: 'other' });
+    // What is known of the host is forgotten.
+    await sandbox.restart();
+    const { changes } = await sandbox.inspect({ kind: 'diff', ref: 'other' }, target);
+    assert.equal(changes.length, 1);
+    await daemon.stop();
+    await sandbox.restart();
+    await sandbox.sync(target);
+    assert.deepEqual(await sandbox.files(), { 'config/a': '1' });
+  });
 });

@@ -67,7 +67,15 @@ async function prepare(t: TestContext) {
 }
 
 /** Two commits by one signer, of which the gateway has the second; the host is gone. */
-async function playOffline(t: TestContext, verify: 'head' | 'tag') {
+async function playOffline(
+  t: TestContext,
+  verify: 'head' | 'tag',
+  before: (
+    repository: GitRepository,
+    look: (ref: string, commit: string) => Promise<unknown>,
+    commits: string[],
+  ) => Promise<void> = async () => {},
+) {
   const own = await startGitDaemon();
   t.after(() => own.stop());
   const repository = await own.createRepository('offline');
@@ -83,6 +91,9 @@ async function playOffline(t: TestContext, verify: 'head' | 'tag') {
     await sync(commit, ref, ...commits);
     commits.push(commit);
   }
+  const look = (ref: string, commit: string) =>
+    sandbox.inspect({ kind: 'diff', ref, commit }, { repo: repository.url, commit, verify });
+  await before(repository, look, commits);
   await own.stop();
   await sandbox.restart();
   const [first = '', second = ''] = commits;
@@ -177,6 +188,18 @@ suite('signatures, with no git host,', { skip: skipSsh }, () => {
 });
 
 suite('signatures', { skip: skipSsh }, () => {
+  test('of tags need no git host after somebody looked at other tags of the same commits', async (t) => {
+    const { sandbox, first, second, sync } = await playOffline(t, 'tag', async ({ git }, look, commits) => {
+      for (const [index, commit] of commits.entries()) {
+        await git('tag', '--annotate', '--message', 'unsigned', `other-${index}`, commit);
+        await assert.rejects(look(`other-${index}`, commit), { code: 'git.signature' });
+      }
+    });
+    await sync(second, 'v2', first);
+    await sync(first, 'v1', second);
+    assert.deepEqual(await sandbox.files(), { a: 'v1' });
+  });
+
   test('need keys, and only keys', async (t) => {
     const { repo, plain, sandbox } = await prepare(t);
     const sync = () => sandbox.sync({ repo, commit: plain, verify: 'head' });
