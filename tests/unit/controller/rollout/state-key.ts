@@ -3,6 +3,8 @@ import { AT_REST, type Node } from './possible-moves.ts';
 
 /** Ticks after which a deadline is over, and after which twice as long is. */
 const DEADLINE = 2;
+/** Ticks after which a wave takes too long: the deadline, and the soak. */
+const LATE = DEADLINE + SOAK_MS / TICK_MS;
 
 /**
  * Tells states apart as far as they differ in what can follow: times by how long ago they are, up to the longest that
@@ -58,8 +60,8 @@ function timesOf(world: World, isAtRest: boolean): unknown[] {
   const wait = [age(emptySince, DEADLINE), crashing?.map(({ name, since }) => [name, age(since, DEADLINE)])];
   return [
     age(startedAt, DEADLINE),
-    waveStartedAt !== undefined,
-    age(admittedAt, DEADLINE),
+    age(waveStartedAt, LATE),
+    age(admittedAt, LATE),
     age(underWaySince, DEADLINE),
     soak,
     wait,
