@@ -3,8 +3,8 @@ import { AT_REST, type Node } from './possible-moves.ts';
 
 /** Ticks after which a deadline is over, and after which twice as long is. */
 const DEADLINE = 2;
-/** Ticks after which a wave takes too long: the deadline, and the soak. */
-const LATE = DEADLINE + SOAK_MS / TICK_MS;
+/** Of those that have failed, the first one counts: so much longer it matters which that is. A wave takes too long before. */
+const LATE = 2 * DEADLINE;
 
 /**
  * Tells states apart as far as they differ in what can follow: times by how long ago they are, up to the longest that
@@ -62,7 +62,7 @@ function timesOf(world: World, isAtRest: boolean): unknown[] {
     age(startedAt, DEADLINE),
     age(waveStartedAt, LATE),
     age(admittedAt, LATE),
-    age(underWaySince, DEADLINE),
+    age(underWaySince, LATE),
     soak,
     wait,
     fleet,
