@@ -19,7 +19,7 @@ export interface SelfSignedOptions {
   now?: () => number;
 }
 
-/** Time for the API servers to load a bundle before a certificate that needs it is served, in milliseconds. */
+/** Time for the API servers to load a bundle before a certificate that needs it is served, or pods come, in milliseconds. */
 const SETTLE_MS = 2_000;
 
 /**
@@ -33,10 +33,11 @@ export async function ensureSelfSigned(options: SelfSignedOptions): Promise<TlsF
   const secret = await ensureWebhookSecret(client, { namespace, name, ownership }, (current) =>
     renewCertificates(current, { hosts, published, now: now() }),
   );
-  await publishCaBundle(client, webhook, bundleOf(secret));
+  const isNews = await publishCaBundle(client, webhook, bundleOf(secret));
   const files = { certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') };
   const served = await readIfThere(files.certFile);
-  if (served !== undefined && served !== secret['tls.crt']) await sleep(SETTLE_MS);
+  // Until then pods would start without a sidecar, as the webhook's failurePolicy has it: nobody is told to go on before.
+  if (isNews || (served !== undefined && served !== secret['tls.crt'])) await sleep(SETTLE_MS);
   await replaceFile(files.keyFile, secret['tls.key']);
   await replaceFile(files.certFile, secret['tls.crt']);
   return files;

@@ -40,13 +40,13 @@ export async function readWebhookTrust(client: KubernetesClient, name: string): 
   };
 }
 
-/** Tells the API server which CAs to trust for the webhooks of a configuration; writes only what differs. */
-export async function publishCaBundle(client: KubernetesClient, name: string, bundle: string): Promise<void> {
+/** Tells the API server which CAs to trust for the webhooks of a configuration; says whether they differed. */
+export async function publishCaBundle(client: KubernetesClient, name: string, bundle: string): Promise<boolean> {
   const caBundle = Buffer.from(bundle).toString('base64');
   for (let attempt = 1; ; attempt += 1) {
     const { webhooks = [], metadata } = await client.get<WebhookConfiguration>(pathOf(name));
     const stale = webhooks.flatMap(({ clientConfig }, index) => (clientConfig.caBundle === caBundle ? [] : [index]));
-    if (stale.length === 0) return;
+    if (stale.length === 0) return false;
     const patch = [
       { op: 'test', path: '/metadata/resourceVersion', value: metadata.resourceVersion },
       ...stale.map((index) => ({ op: 'add', path: `/webhooks/${index}/clientConfig/caBundle`, value: caBundle })),
@@ -56,7 +56,7 @@ export async function publishCaBundle(client: KubernetesClient, name: string, bu
         ...{ method: 'PATCH', path: pathOf(name), body: patch },
         contentType: 'application/json-patch+json',
       });
-      return;
+      return true;
     } catch (error) {
       // A failed test is 422: somebody else changed the configuration.
       if (attempt === ATTEMPTS || !(isApiError(error, 409) || isApiError(error, 422))) throw error;
