@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import { waveUnderWay } from './admission.ts';
 import { hasCrashed, isLater, recoversAt } from './judge-gateway.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 import type { Standing } from './standing.ts';
@@ -32,7 +33,8 @@ export function duesOf(rollout: RolloutStatus, standing: Standing, input: Rollou
 /**
  * Who is under way, and when that has taken too long: when it was not well for as long as the deadline is, without a
  * break. That counts from when gateways were let in last, or from when it was created, began to run, was ready, or was not,
- * whichever came last; for one that crashes, from its first crash. What has never run shows nothing, nor does what came in addition.
+ * whichever came last; for one that crashes, from its first crash. What has never run shows nothing, nor does what came in
+ * addition.
  */
 function lateOnes(
   rollout: RolloutStatus,
@@ -54,6 +56,14 @@ function lateOnes(
       return { gateway, due: since + deadlineMs };
     })
     .sort((a, b) => a.due - b.due);
+}
+
+/** When a wave takes longer than its gateways have, counted from when some were let in last; in milliseconds since the epoch. */
+export function lateAt(rollout: RolloutStatus, { deadlineMs, soakMs }: RolloutInput): number | undefined {
+  const { waveStartedAt, admittedAt = waveStartedAt } = rollout;
+  if (waveStartedAt === undefined || admittedAt === undefined) return undefined;
+  const soak = soakMs[waveUnderWay(rollout) ?? 0] ?? 0;
+  return Math.max(Date.parse(waveStartedAt), Date.parse(admittedAt)) + deadlineMs + soak;
 }
 
 /** Whom the waves wait for that have begun, of those that are let in. */

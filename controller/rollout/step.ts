@@ -2,7 +2,7 @@ import type { RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
 import { isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
 import { ALL, NOBODY } from '../../shared/domain/waves.ts';
 import { makeAdmission, noteGateways, waveUnderWay } from './admission.ts';
-import { duesOf, noteFailures, noteTimes } from './failures.ts';
+import { duesOf, lateAt, noteFailures, noteTimes } from './failures.ts';
 import { giveUp, goBack, inPhase } from './give-up.ts';
 import { obey } from './orders.ts';
 import { placesOf } from './places.ts';
@@ -10,7 +10,7 @@ import { gateOf, pursue } from './pursue.ts';
 import type { Advanced, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 import { standingOf } from './standing.ts';
 import { begin, iso, makeFirst, nameOf, returnToStable } from './transitions.ts';
-import { describe, lateAt } from './words.ts';
+import { describe } from './words.ts';
 
 /** What comes next, and after how many milliseconds something may change by the clock alone. */
 export interface Step extends RolloutState {

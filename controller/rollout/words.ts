@@ -3,7 +3,7 @@ import type { RolloutStatus, RolloutWait } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
 import { GIVEN_UP } from '../../shared/domain/releases.ts';
 import { ALL, NOBODY } from '../../shared/domain/waves.ts';
-import { waveUnderWay } from './admission.ts';
+import { lateAt } from './failures.ts';
 import { isBack, notBack } from './judge-gateway.ts';
 import { placesOf } from './places.ts';
 import type { RolloutInput, RolloutState, Wait } from './rollout-input.ts';
@@ -41,14 +41,6 @@ function waitsForIn(rollout: RolloutStatus, wait: Wait, context: Context): Rollo
   if (wait.kind === 'soak') return isLate ? 'Gateways' : undefined;
   if (wait.kind !== 'gateways') return WAITS[wait.kind];
   return isLate || !holdersIn(rollout, wait.index, context).areUnderWay ? 'Gateways' : undefined;
-}
-
-/** When a wave takes longer than its gateways have, counted from when some were let in last; in milliseconds since the epoch. */
-export function lateAt(rollout: RolloutStatus, { deadlineMs, soakMs }: RolloutInput): number | undefined {
-  const { waveStartedAt, admittedAt = waveStartedAt } = rollout;
-  if (waveStartedAt === undefined || admittedAt === undefined) return undefined;
-  const soak = soakMs[waveUnderWay(rollout) ?? 0] ?? 0;
-  return Math.max(Date.parse(waveStartedAt), Date.parse(admittedAt)) + deadlineMs + soak;
 }
 
 interface Context {

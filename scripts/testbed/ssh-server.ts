@@ -1,4 +1,3 @@
-import { accessSync, constants } from 'node:fs';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { userInfo } from 'node:os';
@@ -7,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './free-port.ts';
 import { createBareRepository, type GitRepository } from './git-repository.ts';
 import { startGuarded, tailOf } from './guarded-process.ts';
+import { isExecutable } from './is-executable.ts';
 import { runCommand } from './run-command.ts';
 import { makeTemporaryFolder } from './temporary-folder.ts';
 
@@ -60,15 +60,6 @@ export async function startSshServer(): Promise<SshServer> {
       await folder.remove();
     },
   };
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function accepts(port: number): Promise<boolean> {
