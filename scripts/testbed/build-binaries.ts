@@ -34,7 +34,8 @@ export function estimateBuilds(names: BinaryName[]): string {
 /** Builds one binary from its Go module, at low priority, and says so on stderr; `modules` keeps what later builds can use. */
 export async function buildBinary(name: BinaryName, modules: string, file: string): Promise<void> {
   const source = sources[name];
-  const cwd = path.join(modules, source.module);
+  // By version: what it replaces is of one release.
+  const cwd = path.join(modules, `${source.module}-${source.version}`);
   const started = performance.now();
   process.stderr.write(`  ${name} ${source.version}: building (${estimateBuilds([name])}) …\n`);
   await prepareModule(cwd, source);

@@ -30,26 +30,36 @@ export interface Source {
   data?: string[];
 }
 
-/** Release of Kubernetes that the tests run against, without the `v`. */
-export const kubernetesVersion = '1.36.3';
+/** Release of Kubernetes that the tests run against, without the `v`; the environment may name another one. */
+export const kubernetesVersion = chosen('KUBERNETES_VERSION', '1.36.3');
 
 /** Release of the modules that Kubernetes keeps in its staging folder and publishes apart, without the `v`. */
-export const kubernetesStagingVersion = '0.36.3';
+export const kubernetesStagingVersion = kubernetesVersion.replace(/^1\./, '0.');
 
 const etcdVersion = '3.6.5';
 /** Later ones declare another path than the one under which they are published. */
 const giteaVersion = '1.26.0';
-const helmVersion = '4.3.1';
+const helmVersion = chosen('HELM_VERSION', '4.3.1');
 const kubeconformVersion = '0.8.0';
 const prometheusVersion = '3.15.0';
 
 const [kubernetesMajor = '', kubernetesMinor = ''] = kubernetesVersion.split('.');
+const [helmMajor = ''] = helmVersion.split('.');
 
 /** Helm and kubectl refuse or misjudge an API server without these. */
 const kubernetesStamps = {
   'k8s.io/component-base/version.gitVersion': `v${kubernetesVersion}`,
   'k8s.io/component-base/version.gitMajor': kubernetesMajor,
   'k8s.io/component-base/version.gitMinor': kubernetesMinor,
+};
+
+/** Without a cluster Helm 3 renders for 1.20 where nothing else is stamped, which the chart refuses. */
+const helmStamps = {
+  [`helm.sh/helm/v${helmMajor}/internal/version.version`]: `v${helmVersion}`,
+  ...(helmMajor === '3' && {
+    'helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor': kubernetesMinor,
+    'helm.sh/helm/v3/pkg/lint/rules.k8sVersionMinor': kubernetesMinor,
+  }),
 };
 
 const kubernetesCommand = (name: string): Source => ({
@@ -85,9 +95,9 @@ export const sources: Record<BinaryName, Source> = {
   },
   helm: {
     module: 'helm',
-    package: 'helm.sh/helm/v4/cmd/helm',
+    package: `helm.sh/helm/v${helmMajor}/cmd/helm`,
     version: helmVersion,
-    stamps: { 'helm.sh/helm/v4/internal/version.version': `v${helmVersion}` },
+    stamps: helmStamps,
   },
   'kube-apiserver': kubernetesCommand('kube-apiserver'),
   'kube-controller-manager': kubernetesCommand('kube-controller-manager'),
@@ -143,6 +153,13 @@ export const envtestIndex =
 
 /** Binaries of an archive of that index. */
 export const envtestNames: BinaryName[] = ['etcd', 'kube-apiserver', 'kubectl'];
+
+/** The version that an environment variable names, such as `1.30.14`, or the one that is given. Throws where it is none. */
+function chosen(variable: string, version: string): string {
+  const given = process.env[variable] || version;
+  if (!/^\d+\.\d+\.\d+$/.test(given)) throw new Error(`${variable} must be a version such as ${version}, not ${given}`);
+  return given;
+}
 
 /** Names what one binary is made of: it changes with its version, with how it is built, and with the platform. */
 export function cacheKey(name: BinaryName): string {
