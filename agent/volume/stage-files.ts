@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, fchmodSync, fstatSync, fsync, openSync, writeFile, writeFileSync } from 'node:fs';
+import { closeSync, fchmodSync, fstatSync, fsync, openSync, writeFile, writeFileSync, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { type ContentSource, contentAtHand, deliverContent } from '../content/deliver-content.ts';
 import type { OwnedFile } from '../plan/manifest.ts';
@@ -52,7 +52,7 @@ function stageContent(
   const mode = modeOf(file, groupWrite);
   const handle = openSync(temporary, 'wx', mode);
   try {
-    if (content.length > 0) writeFileSync(handle, content);
+    for (let at = 0; at < content.length; ) at += writeSync(handle, content, at);
     return recordOf(file, { sha256: hash('sha256', content), inputs: undefined }, { handle, mode, groupWrite });
   } finally {
     closeSync(handle);

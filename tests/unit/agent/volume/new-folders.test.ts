@@ -69,48 +69,44 @@ function around(
 const isPlaced = (from: string, to: string) => /\/new-\d+$/.test(from) && /\/(?:many|inner)$/.test(to);
 
 suite('folders that come into place with their files', () => {
-  for (const hasLinks of [true, false]) {
-    test(`outlive a kill at any step of the first sync from there on, with${hasLinks ? '' : 'out'} hard links`, async (t) => {
-      const { start, one, two } = await prepare(`killed-${hasLinks}`);
-      for (let step = 1, isKilled = true; isKilled; step += 1) {
-        assert.ok(step < STEPS, 'never reached the end');
-        const sandbox = await start(t);
-        const end = killAt(t, { step, hasLinks, from: /new-\d+/ });
-        await sandbox.sync(one).catch((error) => assert.match(error.message, /EIO: killed|took over/));
-        isKilled = end();
-        for (const text of Object.values(await sandbox.files())) {
-          assert.match(text, /^$|^of the gateway$|^\S+ one$/, `step ${step}`);
-        }
-        await sandbox.restart();
-        await sandbox.sync(two);
-        assert.deepEqual(await sandbox.files(), sorted({ ...filesOf('two'), ...OWN }), `step ${step}`);
-        assert.deepEqual(left(sandbox), [], `step ${step}`);
+  test('outlive a kill at any step of the first sync from there on', async (t) => {
+    const { start, one, two } = await prepare('killed');
+    for (let step = 1, isKilled = true; isKilled; step += 1) {
+      assert.ok(step < STEPS, 'never reached the end');
+      const sandbox = await start(t);
+      const end = killAt(t, { step, hasLinks: true, from: /new-\d+/ });
+      await sandbox.sync(one).catch((error) => assert.match(error.message, /EIO: killed|took over/));
+      isKilled = end();
+      for (const text of Object.values(await sandbox.files())) {
+        assert.match(text, /^$|^of the gateway$|^\S+ one$/, `step ${step}`);
       }
-    });
+      await sandbox.restart();
+      await sandbox.sync(two);
+      assert.deepEqual(await sandbox.files(), sorted({ ...filesOf('two'), ...OWN }), `step ${step}`);
+      assert.deepEqual(left(sandbox), [], `step ${step}`);
+    }
+  });
 
-    test(`are of one commit, whichever call an agent makes late that lost the volume, with${hasLinks ? '' : 'out'} hard links`, async (t) => {
-      const { start, one, two } = await prepare(`held-up-${hasLinks}`);
-      for (let step = 1, isHeld = true; isHeld; step += 1) {
-        assert.ok(step < STEPS, 'never reached the end');
-        const sandbox = await start(t);
-        let goOn: (() => void) | undefined;
-        const onHeld = (call: () => void) => {
-          goOn = call;
-        };
-        const end = killAt(t, { step, hasLinks, from: /new-\d+/, onHeld });
-        await sandbox.sync(one).catch((error) => assert.match(error.message, /EIO: /));
-        isHeld = end();
-        await sandbox.restart();
-        await sandbox.sync(two);
-        try {
-          goOn?.();
-        } catch {} // that it fails is the best that can happen
-        assert.deepEqual(await sandbox.files(), sorted({ ...filesOf('two'), ...OWN }), `step ${step}`);
-        await sandbox.sync(one);
-        assert.deepEqual(await sandbox.files(), sorted({ ...filesOf('one'), ...OWN }), `step ${step}`);
-      }
-    });
-  }
+  test('are of one commit, whichever call an agent makes late that lost the volume', async (t) => {
+    const { start, one, two } = await prepare('held-up');
+    for (let step = 1, isHeld = true; isHeld; step += 1) {
+      assert.ok(step < STEPS, 'never reached the end');
+      const sandbox = await start(t);
+      let goOn: (() => void) | undefined;
+      const onHeld = (call: () => void) => {
+        goOn = call;
+      };
+      const end = killAt(t, { step, hasLinks: true, from: /new-\d+/, onHeld });
+      await sandbox.sync(one).catch((error) => assert.match(error.message, /EIO: /));
+      isHeld = end();
+      await sandbox.restart();
+      await sandbox.sync(two);
+      try {
+        goOn?.();
+      } catch {} // that it fails is the best that can happen
+      assert.deepEqual(await sandbox.files(), sorted({ ...filesOf('two'), ...OWN }), `step ${step}`);
+    }
+  });
 
   const moments = [
     { name: 'takes it away', call: 'renameSync', fits: (from: string) => /\/new-\d+$/.test(from) },
@@ -119,12 +115,9 @@ suite('folders that come into place with their files', () => {
   for (const { name, call, fits } of moments) {
     test(`lose nothing where an agent that is held up moves one when the next owner ${name}`, async (t) => {
       const { start, one, two } = await prepare(call);
-      const step = await placingStep(
-        () => start(t),
-        (sandbox, at) => killAtPlacing(t, sandbox, { step: at, target: one }),
-      );
       const sandbox = await start(t);
-      const goOn = await killAtPlacing(t, sandbox, { step, target: one });
+      const goOn = await holdUp(t, sandbox, one);
+      assert.deepEqual(fs.readdirSync(path.join(sandbox.data, 'many')), [], 'it was made');
       await sandbox.restart();
       let isLate = false;
       const before = () => {
@@ -227,31 +220,14 @@ suite('folders that come into place with their files', () => {
 
 const sorted = (files: Record<string, string>) => Object.fromEntries(Object.entries(files).sort());
 
-/** Holds an agent up at a step of its first sync; gives what it would do next. */
-async function killAtPlacing(
-  t: TestContext,
-  sandbox: Sandbox,
-  { step, target }: { step: number; target: { repo: string; commit: string } },
-): Promise<() => void> {
+/** Holds an agent up in its first sync right before it moves the first folder into place; gives what it would do. */
+async function holdUp(t: TestContext, sandbox: Sandbox, target: { repo: string; commit: string }): Promise<() => void> {
   let goOn = () => {};
   const onHeld = (call: () => void) => {
     goOn = call;
   };
-  const end = killAt(t, { step, hasLinks: true, onHeld });
+  const end = killAt(t, { step: 2, hasLinks: true, from: /\/many$/, onHeld });
   await assert.rejects(sandbox.sync(target), /EIO: killed/);
   end();
   return goOn;
-}
-
-/** The step in which the first folder is moved into place. */
-async function placingStep(start: () => Promise<Sandbox>, kill: (sandbox: Sandbox, step: number) => Promise<unknown>) {
-  for (let step = 1; step < STEPS; step += 1) {
-    const sandbox = await start();
-    await kill(sandbox, step);
-    const many = path.join(sandbox.data, 'many');
-    if (!fs.existsSync(many)) continue;
-    assert.deepEqual(fs.readdirSync(many), [], 'the first step after it was made');
-    return step;
-  }
-  throw new Error('no folder was moved');
 }
