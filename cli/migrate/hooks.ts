@@ -23,10 +23,12 @@ export function readReload(
 ): Gateway | undefined {
   const { settings } = from.options;
   const command = textOf(settings, 'exechook-command') || textOf(settings, 'sync-hook-command');
-  if (command)
+  // What follows the program may be a secret.
+  const [program] = command?.trim().split(/\s/) ?? [];
+  if (program)
     notes.push(
       todo(
-        `--exechook-command ${command} has no counterpart: the agent runs no programs. Let the application watch spec.gateway.reload.touchFile, or call it by spec.gateway.reload.requests`,
+        `--exechook-command ${program} has no counterpart: the agent runs no programs. Let the application watch spec.gateway.reload.touchFile, or call it by spec.gateway.reload.requests`,
       ),
     );
   const url = textOf(settings, 'webhook-url');
