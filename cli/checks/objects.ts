@@ -40,6 +40,8 @@ export interface Pod extends Named {
   spec: PodSpec;
   status?: {
     phase?: string;
+    reason?: string;
+    message?: string;
     conditions?: { type: string; status: string; reason?: string; message?: string }[];
     initContainerStatuses?: ContainerStatus[];
     containerStatuses?: ContainerStatus[];

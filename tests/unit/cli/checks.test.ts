@@ -131,6 +131,15 @@ suite('doctor names', () => {
       ...(['pod/sidecar', 'failed', /it was created before the webhook/] as const),
     ],
     [
+      'a pod that its node has evicted',
+      {
+        namespace: {
+          pods: seen([pod(NOON, { status: { phase: 'Failed', reason: 'Evicted', message: 'low on memory' } })]),
+        },
+      },
+      ...(['namespace/evicted', 'warning', /1 gateway pod in gateways was evicted: till: low on memory/] as const),
+    ],
+    [
       'a pod that the objectSelector leaves out',
       {
         cluster: { webhooks: webhook({ objectSelector: { matchLabels: { a: 'b' } } }) },
