@@ -113,11 +113,17 @@ export interface RoleBinding extends Named {
   subjects?: { kind: string; name: string; namespace?: string }[];
 }
 
+/** A port, or those up to another one; a name is that of a container's port. Without any: all. */
+export interface PolicyPort {
+  port?: number | string;
+  endPort?: number;
+}
+
 export interface NetworkPolicy extends Named {
   spec: {
     podSelector: LabelSelector;
     policyTypes?: string[];
-    ingress?: { ports?: { port?: number | string; endPort?: number }[] }[];
+    ingress?: { ports?: PolicyPort[] }[];
   };
 }
 
