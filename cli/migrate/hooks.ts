@@ -41,7 +41,7 @@ export function readReload(
   };
   const gateway = call ? gatewayFor(call, notes) : undefined;
   if (gateway && textOf(settings, 'webhook-backoff'))
-    notes.push(dropped('--webhook-backoff: the agent tries again at times of its own'));
+    notes.push(dropped('--webhook-backoff: the agent decides when it tries again'));
   if (gateway) notes.push(differs('the call has no header Gitsync-Hash'));
   if (gateway && !(status >= 100 && status < 600))
     notes.push(differs('any answer to the call was fine, and now any 2xx is'));
