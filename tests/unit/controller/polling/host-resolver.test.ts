@@ -7,7 +7,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { HostResolver } from '../../../../controller/polling/host-resolver.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 
-type Answer = { a?: string; aaaa?: string } | 'silent';
+type Answer = { a?: string; aaaa?: string } | 'dangling' | 'silent';
 
 const TYPE_A = 1;
 const TYPE_AAAA = 28;
@@ -49,6 +49,7 @@ function questionOf(query: Buffer): { name: string; type: number; end: number } 
 }
 
 function reply(question: Buffer, answer: Exclude<Answer, 'silent'> | undefined, type: number): Buffer {
+  if (answer === 'dangling') return aliasOf(question);
   const text = type === TYPE_A ? answer?.a : type === TYPE_AAAA ? answer?.aaaa : undefined;
   const header = Buffer.from(question.subarray(0, 12));
   header.writeUInt16BE(answer ? 0x8180 : 0x8183, 2);
@@ -59,6 +60,17 @@ function reply(question: Buffer, answer: Exclude<Answer, 'silent'> | undefined, 
     type === TYPE_A ? Buffer.from(text.split('.').map(Number)) : Buffer.from(text.replaceAll(':', ''), 'hex');
   const record = Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 60, 0, address.length]);
   return Buffer.concat([header, question.subarray(12), record, address]);
+}
+
+/** An alias (CNAME) of a name that has no address. */
+function aliasOf(question: Buffer): Buffer {
+  const header = Buffer.from(question.subarray(0, 12));
+  header.writeUInt16BE(0x8180, 2);
+  header.writeUInt16BE(1, 6);
+  header.fill(0, 8, 12);
+  const target = Buffer.from('\x05other\x04test\x00', 'latin1');
+  const record = Buffer.from([0xc0, 12, 0, 5, 0, 1, 0, 0, 0, 60, 0, target.length]);
+  return Buffer.concat([header, question.subarray(12), record, target]);
 }
 
 suite('the resolver', { concurrency: 4 }, () => {
@@ -126,5 +138,12 @@ suite('the resolver', { concurrency: 4 }, () => {
     assert.deepEqual((await resolve('git.test')).toSorted(), ['192.0.2.1', '2001:db8::1']);
     assert.deepEqual(await resolve('six.test'), ['2001:db8::1']);
     await assert.rejects(resolve('nothing.test'), { code: 'ENOTFOUND' });
+  });
+
+  test('knows no address of an alias that leads nowhere, and asks on for its other names', async (t) => {
+    const names = { 'git.test': 'dangling', 'git.test.lan': { a: '192.0.2.1' }, 'app.test': 'dangling' } as const;
+    const { resolve } = await arrange(t, names, { resolvConf: 'search lan\n' });
+    assert.deepEqual(await resolve('git.test'), ['192.0.2.1']);
+    await assert.rejects(resolve('app.test'), { code: 'ENODATA' });
   });
 });
