@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync } from 'node:crypto';
+import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { suite, test } from 'node:test';
+import { jwtVerify } from 'jose';
 import type { GitHttp } from '../../../../controller/polling/git-http.ts';
-import { GithubApps } from '../../../../controller/polling/github-app.ts';
+import { GithubApps, tokenHostOf } from '../../../../controller/polling/github-app.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 
 const HOUR_MS = 3_600_000;
@@ -109,4 +110,119 @@ suite('the key of a GitHub App', () => {
       assert.ok(user + system < 500_000, `${user + system} µs`);
     });
   }
+});
+
+suite('what GitHub is asked', () => {
+  const githubApp = { appId: 17, installationId: 23, privateKeySecretRef: { name: 'app', key: 'key' } };
+  const gitOf = (repo: string, more: object = {}) => ({ repo, auth: { githubApp: { ...githubApp, ...more } } });
+  const client = {
+    get: async (path: string) => ({
+      data: path.endsWith('/app') ? { key } : { ca: Buffer.from('a CA').toString('base64') },
+    }),
+  } as unknown as KubernetesClient;
+
+  /** Apps whose host answers each time what `answer` says; the token has the number of the call. */
+  function appsWith(answer: (call: number) => { status: number; body?: object | string }) {
+    const calls: { url: string; body: object; options: Parameters<GitHttp['postJson']>[2] }[] = [];
+    const postJson: GitHttp['postJson'] = async (url, body, options) => {
+      calls.push({ url: url.href, body, options });
+      const given = answer(calls.length);
+      const text = typeof given.body === 'string' ? given.body : JSON.stringify(given.body ?? {});
+      return { status: given.status, body: Buffer.from(text), headers: {} };
+    };
+    return { apps: new GithubApps(client, { postJson } as unknown as GitHttp), calls };
+  }
+  const good = (call: number, minutes = 60) => {
+    const expires = new Date(Date.now() + minutes * 60_000).toISOString();
+    return { status: 201, body: { token: `t${call}`, expires_at: expires } };
+  };
+
+  test('names the installation and the repository, and is signed with the key of the App', async () => {
+    const { apps, calls } = appsWith(good);
+    const began = Math.floor(Date.now() / 1000);
+    const git = { ...gitOf('https://github.com/plant/config.git'), caSecretRef: { name: 'ca', key: 'ca' } };
+    await apps.token({ namespace: 'ns', git });
+    const [{ url, body, options } = assert.fail('nobody was asked')] = calls;
+    assert.equal(url, 'https://api.github.com/app/installations/23/access_tokens');
+    assert.deepEqual(body, { repositories: ['config'], permissions: { contents: 'read' } });
+    assert.equal(options.ca, 'a CA');
+    assert.ok(options.signal);
+    const [kind, jwt = ''] = (options.authorization ?? '').split(' ');
+    assert.equal(kind, 'Bearer');
+    const { payload, protectedHeader } = await jwtVerify(jwt, createPublicKey(privateKey));
+    assert.deepEqual(protectedHeader, { alg: 'RS256', typ: 'JWT' });
+    const { iss, iat = 0, exp = 0, ...others } = payload;
+    assert.deepEqual([iss, exp - iat, others], ['17', 540, {}]);
+    assert.ok(iat >= began - 60 && iat <= began - 59 + 30, `${iat}`);
+  });
+
+  test('goes to the server that the resource names, for its repository', async () => {
+    const { apps, calls } = appsWith(good);
+    const git = gitOf('https://ghe.test/plant/config', { apiBaseURL: 'https://ghe.test/api/v3/' });
+    await apps.token({ namespace: 'ns', git });
+    assert.equal(calls[0]?.url, 'https://ghe.test/api/v3/app/installations/23/access_tokens');
+    assert.deepEqual(calls[0]?.body, { repositories: ['config'], permissions: { contents: 'read' } });
+    assert.equal(tokenHostOf({ namespace: 'ns', git }), 'ghe.test');
+    assert.equal(tokenHostOf({ namespace: 'ns', git: gitOf('https://github.com/a/b') }), 'api.github.com');
+    assert.equal(tokenHostOf({ namespace: 'ns', git: gitOf('https://x.test/a/b', { apiBaseURL: 'no URL' }) }), '');
+  });
+
+  test('is asked once by all who need the same token, until ten minutes before it ends', async () => {
+    const { apps, calls } = appsWith((call) => good(call, call === 1 ? 10 : 11));
+    const request = { namespace: 'ns', git: gitOf('https://github.com/a/b') };
+    assert.equal(apps.known(request), undefined);
+    const tokens = await Promise.all([apps.token(request), apps.token(request)]);
+    assert.deepEqual(
+      tokens.map(({ token }) => token),
+      ['t1', 't1'],
+    );
+    assert.equal(apps.known(request), undefined, 'it ends too soon');
+    assert.equal((await apps.token(request)).token, 't2');
+    assert.equal((await apps.token(request)).token, 't2');
+    assert.equal(apps.known(request)?.token, 't2');
+    assert.equal(calls.length, 2);
+    apps.forget(request);
+    assert.equal(apps.known(request), undefined);
+    const others = [
+      { ...request, namespace: 'other' },
+      { ...request, git: gitOf('https://github.com/a/c') },
+      { ...request, git: { ...request.git, caSecretRef: { name: 'ca', key: 'ca' } } },
+      { ...request, git: gitOf('https://github.com/a/b', { installationId: 24 }) },
+    ];
+    for (const other of [request, ...others]) await apps.token(other);
+    assert.equal(calls.length, 7, 'nobody else has it');
+  });
+
+  test('again after a failure, which nobody keeps, and not for one that was dropped meanwhile', async () => {
+    const { apps } = appsWith((call) => (call === 1 ? { status: 503 } : good(call)));
+    const request = { namespace: 'ns', git: gitOf('https://github.com/a/b') };
+    await assert.rejects(apps.token(request));
+    const asked = apps.token(request);
+    apps.forget(request);
+    assert.equal((await asked).token, 't2');
+    assert.equal(apps.known(request), undefined);
+  });
+
+  const unavailable = { code: 'githubApp.unavailable', reason: 'GitUnreachable' };
+  const refused = { code: 'githubApp.refused', reason: 'AuthenticationFailed' };
+  const expires_at = '2126-01-01T00:00:00Z';
+  const answers: [what: string, answer: { status: number; body?: object | string }, error: object | undefined][] = [
+    ['too many', { status: 429 }, unavailable],
+    ['out of order', { status: 500 }, unavailable],
+    ['not found', { status: 404 }, { ...refused, message: /GitHub answered 404; check appId,.* with contents: read$/ }],
+    ['the longest below that', { status: 499 }, refused],
+    ['another success', { status: 200, body: { token: 't', expires_at } }, refused],
+    ['no JSON', { status: 201, body: 'hello' }, { ...refused, message: /the answer holds no token/ }],
+    ['no token', { status: 201, body: { expires_at } }, refused],
+    ['an empty one', { status: 201, body: { token: '', expires_at } }, refused],
+    ['the longest', { status: 201, body: { token: 't'.repeat(4_096), expires_at } }, undefined],
+    ['a longer one', { status: 201, body: { token: 't'.repeat(4_097), expires_at } }, refused],
+    ['no time', { status: 201, body: { token: 't', expires_at: 'soon' } }, refused],
+  ];
+  for (const [what, answer, error] of answers)
+    test(`and answers: ${what}`, async () => {
+      const asked = appsWith(() => answer).apps.token({ namespace: 'ns', git: gitOf('https://github.com/a/b') });
+      if (error) await assert.rejects(asked, error);
+      else await asked;
+    });
 });
