@@ -33,3 +33,10 @@ export function testsOf(file: string, graph: ImportGraph): string[] {
   for (const each of reached) for (const importer of importers.get(each) ?? []) reached.add(importer);
   return [...reached].filter((each) => each.endsWith('.test.ts'));
 }
+
+/** A file and all that it imports, straight or by way of others. */
+export function importedBy(file: string, graph: ImportGraph): string[] {
+  const reached = new Set([file]);
+  for (const each of reached) for (const imported of graph.get(each) ?? []) reached.add(imported);
+  return [...reached].sort();
+}

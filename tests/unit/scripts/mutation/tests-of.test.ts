@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { importGraph, testsOf } from '../../../../scripts/mutation/tests-of.ts';
+import { importedBy, importGraph, testsOf } from '../../../../scripts/mutation/tests-of.ts';
 
 const sources = new Map([
   ['shared/a.ts', ''],
@@ -14,4 +14,10 @@ const sources = new Map([
 
 test('the tests that import a file are found, the nearest first; an import of types is none', () => {
   assert.deepEqual(testsOf('shared/a.ts', importGraph(sources)), ['tests/unit/a.test.ts', 'tests/unit/c.test.ts']);
+});
+
+test('what a file imports is found, straight or by way of others', () => {
+  assert.deepEqual(importedBy('tests/unit/c.test.ts', importGraph(sources)), [
+    ...['agent/b.ts', 'agent/c.ts', 'shared/a.ts', 'tests/unit/c.test.ts'],
+  ]);
 });
