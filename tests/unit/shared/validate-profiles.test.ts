@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { type ResolvedProfile, resolveProfile } from '../../../shared/domain/resolve-profile.ts';
+import { type ProfileSource, type ResolvedProfile, resolveProfile } from '../../../shared/domain/resolve-profile.ts';
 import { validateProfiles } from '../../../shared/domain/validate-profiles.ts';
 import { processorMs } from '../../support/processor-time.ts';
 
@@ -214,14 +214,14 @@ suite('a profile', () => {
     ...{ startPolicy: 'requireSync', maxFailures: 0, dryRun: false, paused: false, onConflict: 'takeOver' },
     ...{ drift: 'repair', prune: true, allowEmpty: false, groupWrite: false },
   };
-  const inherited = {
+  const inherited: ProfileSource['defaults'] = {
     ...{ excludePatterns: ['*.tmp'], syncPeriod: 60, designerSessionPolicy: 'wait', maxFailures: 3, dryRun: true },
     ...{ paused: true, onConflict: 'refuse', drift: 'report', prune: false, allowEmpty: true, groupWrite: true },
-  } as const;
-  const own = {
+  };
+  const own: Partial<ResolvedProfile> = {
     ...{ excludePatterns: [], syncPeriod: 30, designerSessionPolicy: 'fail', maxFailures: 0, dryRun: false },
     ...{ paused: false, onConflict: 'takeOver', drift: 'ignore', prune: true, allowEmpty: false, groupWrite: false },
-  } as const;
+  };
 
   test('has every setting, also where nobody gives one', () => {
     assert.deepEqual(resolveProfile({ profiles: { p: { mappings } } }, 'p'), builtIn);

@@ -154,10 +154,8 @@ suite('the labels by which waves choose', () => {
     Array.from({ length: count }, (_, index) => [String(index).padStart(4, '0'), value]);
 
   test('are all of them, by name', () => {
-    const [a, b]: [string, string][] = [
-      ['a', '1'],
-      ['b', '2'],
-    ];
+    const a: [string, string] = ['a', '1'];
+    const b: [string, string] = ['b', '2'];
     assert.deepEqual(boundedLabels(new Map([b, a])), [a, b]);
     assert.deepEqual(boundedLabels([]), []);
   });
