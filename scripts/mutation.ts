@@ -7,10 +7,10 @@ import { parseArgs } from 'node:util';
 import { printTable } from './bench/table.ts';
 import { hasRun } from './mutation/coverage.ts';
 import { EQUIVALENTS, type Equivalent } from './mutation/equivalents.ts';
+import { importersOf, importGraph } from './mutation/import-graph.ts';
 import { knownRun } from './mutation/known-runs.ts';
 import { listMutants, type Mutant } from './mutation/list-mutants.ts';
-import { importGraph, testsOf } from './mutation/tests-of.ts';
-import { type TestRun, type Verdict, Workshop } from './mutation/workshop.ts';
+import { GENERATOR, type TestRun, type Verdict, Workshop } from './mutation/workshop.ts';
 
 // Whether the unit tests notice when the code changes: takes a seeded sample of small changes (mutants), and runs the
 // unit tests that reach each of them. `npm run mutation -- --sample 160 --seed 1 --only controller/intent`
@@ -58,7 +58,8 @@ try {
       hasRun(runs.get(test)?.coverage.get(mutant.file) ?? [], mutant.start),
     );
     const quick = found.filter((test) => msOf(test) < SLOW_MS);
-    return (quick.length > 0 ? quick : found).slice(0, MOST_TESTS);
+    const asked = quick.length > 0 ? quick : found;
+    return asked.filter((test, index) => index < MOST_TESTS || test === GENERATOR);
   };
   const reached = inSample.filter((mutant) => reaching(mutant).length > 0);
   const tried: Tried[] = [];
@@ -143,11 +144,13 @@ function isOf({ file, what, line }: Equivalent, mutant: Mutant): boolean {
   return file === mutant.file && what === mutant.what && line === lineOf(mutant).text;
 }
 
-/** The unit tests of the same name first. */
+/** The unit tests of the same name first; the check of the generated files last. */
 function nearestTests({ file }: Mutant): string[] {
   const own = `tests/unit/${file.replace(/\.ts$/, '.test.ts')}`;
-  const unit = testsOf(file, graph).filter((test) => test.startsWith('tests/unit/'));
-  return [...unit.filter((test) => test === own), ...unit.filter((test) => test !== own)].slice(0, MOST_RUNS);
+  const importers = importersOf(file, graph);
+  const unit = importers.filter((each) => each.startsWith('tests/unit/') && each.endsWith('.test.ts'));
+  const nearest = [...unit.filter((test) => test === own), ...unit.filter((test) => test !== own)].slice(0, MOST_RUNS);
+  return importers.includes(GENERATOR) ? [...nearest, GENERATOR] : nearest;
 }
 
 /** Goes through a list with all workshops, and says how far it is. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { type ImportGraph, importedBy } from './tests-of.ts';
+import { type ImportGraph, importedBy } from './import-graph.ts';
 import type { TestRun, Workshop } from './workshop.ts';
 
 const folder = path.join(import.meta.dirname, '../../node_modules/.cache/mutation');

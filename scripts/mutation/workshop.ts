@@ -17,6 +17,9 @@ const PATIENCE_MS = 30_000;
 /** How long a test file may take to be asked at all. In milliseconds. */
 const SLOWEST_MS = 60_000;
 
+/** With `--check` it says whether generated files are up to date: that is the test of what is only a part of the CRDs. */
+export const GENERATOR = 'scripts/generate.ts';
+
 /** How a test file runs without any mutant: how long it takes, and what runs of the sources. */
 export interface TestRun {
   ms: number;
@@ -71,11 +74,17 @@ export class Workshop {
     await this.#folder.remove();
   }
 
-  #test(tests: string[], { ms, env }: { ms: number; env: NodeJS.ProcessEnv }): Promise<Outcome> {
-    const { NODE_TEST_CONTEXT: _, ...inherited } = process.env;
+  async #test(tests: string[], limits: Limits): Promise<Outcome> {
+    const files = tests.filter((test) => test !== GENERATOR);
     const flags = ['--import=./scripts/test/slim-imports.ts', '--test', '--test-isolation=none'];
     const reporter = ['--test-reporter=./scripts/mutation/stop-at-failure.ts', '--test-reporter-destination=stdout'];
-    const child = spawn(process.execPath, [...flags, ...reporter, ...tests], {
+    const outcome = files.length > 0 ? await this.#run([...flags, ...reporter, ...files], limits) : PASSED;
+    return outcome.hasPassed && tests.includes(GENERATOR) ? await this.#run([GENERATOR, '--check'], limits) : outcome;
+  }
+
+  #run(args: string[], { ms, env }: Limits): Promise<Outcome> {
+    const { NODE_TEST_CONTEXT: _, ...inherited } = process.env;
+    const child = spawn(process.execPath, args, {
       cwd: this.#folder.path,
       env: { ...inherited, ...env },
       stdio: 'ignore',
@@ -99,4 +108,12 @@ export type Verdict = 'survived' | 'noticed' | 'no end';
 interface Outcome {
   hasPassed: boolean;
   hasEnded: boolean;
+}
+
+const PASSED: Outcome = { hasPassed: true, hasEnded: true };
+
+/** How long tests may take, in milliseconds. */
+interface Limits {
+  ms: number;
+  env: NodeJS.ProcessEnv;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { importedBy, importGraph, testsOf } from '../../../../scripts/mutation/tests-of.ts';
+import { importedBy, importersOf, importGraph } from '../../../../scripts/mutation/import-graph.ts';
 
 const sources = new Map([
   ['shared/a.ts', ''],
@@ -12,8 +12,10 @@ const sources = new Map([
   ['tests/unit/d.test.ts', "import { d } from '../../agent/d.ts';"],
 ]);
 
-test('the tests that import a file are found, the nearest first; an import of types is none', () => {
-  assert.deepEqual(testsOf('shared/a.ts', importGraph(sources)), ['tests/unit/a.test.ts', 'tests/unit/c.test.ts']);
+test('what imports a file is found, the nearest first; an import of types is none', () => {
+  assert.deepEqual(importersOf('shared/a.ts', importGraph(sources)), [
+    ...['agent/b.ts', 'tests/unit/a.test.ts', 'agent/c.ts', 'tests/unit/c.test.ts'],
+  ]);
 });
 
 test('what a file imports is found, straight or by way of others', () => {
