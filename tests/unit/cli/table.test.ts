@@ -180,7 +180,7 @@ test('a timeline has bars as long as things took', () => {
 test('a screen replaces its rows on a terminal, and prints one line for each change elsewhere', () => {
   const printed = (columns: number | undefined) => {
     let text = '';
-    const screen = new Screen({ columns, print: (more) => (text += more) } as never);
+    const screen = new Screen({ columns, print: (more: string) => (text += more) } as never);
     screen.show(['a', 'b'], 'one');
     screen.show(['a', 'b'], 'one');
     screen.show(['c'], 'two');
