@@ -29,11 +29,6 @@ export const EQUIVALENTS: readonly Equivalent[] = [
     why: 'behind the end there is no byte that counts',
   },
   {
-    ...{ file: 'shared/domain/json-edits.ts', what: 'condition → true' },
-    line: 'const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);',
-    why: 'two paths that are the same are a problem in any order',
-  },
-  {
     ...{ file: 'receiver/sources/bitbucket.ts', what: '0 → 1' },
     line: "return name ? { ref: folder + name, time: Date.parse(date ?? target?.date ?? '') || 0 } : 'NoRef';",
     why: 'no ref is of the first millisecond of 1970',
