@@ -264,3 +264,99 @@ suite('an ssh host whose key is not checked', () => {
     assert.deepEqual(decideFor({ ...observed(), spec, status: first.status }, refs).transitions, []);
   });
 });
+
+suite('the status', () => {
+  const seenAt = '2026-01-01T00:00:05.000Z';
+  const followed = { lastSyncRef: 'main', lastSyncCommit: commit, lastSyncCommitShort: commit.slice(0, 8) };
+  const target = { ref: 'main', source: 'Spec' as const };
+  const plain = (status: GatewaySyncStatus) => {
+    const { conditions: _, discoveredGateways: __, gateways: ___, ...rest } = status;
+    return rest;
+  };
+  const seen = { observedRef: 'main', observedRepo: 'https://git.test/app.git' };
+  const decided = (status: GatewaySyncStatus, answer: Answer | Asking | undefined, fields: object = {}) =>
+    decideFor({ ...observed(), generation: 4, status, ...fields }, answer as Answer).status;
+
+  test('of a new resource says what is followed, and since when', () => {
+    assert.deepEqual(plain(decided({}, refs)), {
+      ...{ observedGeneration: 4, profileCount: 1, refResolutionStatus: 'Resolved', target },
+      ...{ ...seen, ...followed, lastSyncTime: new Date(now).toISOString().replace(/\.\d+Z/, 'Z') },
+    });
+  });
+
+  test('keeps the time while the commit stays, and moves it with the commit', () => {
+    const before = { ...followed, lastSyncTime: 'then' };
+    assert.equal(decided(before, refs).lastSyncTime, 'then');
+    assert.notEqual(decided({ ...before, lastSyncCommit: 'b'.repeat(40) }, refs).lastSyncTime, 'then');
+  });
+
+  test('of a resource whose host was never reached says what is wanted', () => {
+    assert.deepEqual(plain(decided({}, unreachable)), {
+      ...{ observedGeneration: 4, profileCount: 1, refResolutionStatus: 'Error', pendingRef: 'main' },
+    });
+    const asked = plain(decided({}, { kind: 'asking', forMs: 0 }));
+    assert.deepEqual(asked, { profileCount: 1, refResolutionStatus: 'Resolving', pendingRef: 'main' });
+    const paused = plain(decided({}, undefined));
+    assert.deepEqual(paused, {
+      ...{ observedGeneration: 4, profileCount: 1, refResolutionStatus: 'NotResolved', pendingRef: 'main' },
+    });
+    const known = { ...seen, target, ...followed, refResolutionStatus: 'Resolved' as const };
+    assert.equal(decided(known, undefined).refResolutionStatus, 'Resolved');
+    assert.equal(decided(known, undefined).pendingRef, undefined);
+  });
+
+  test('follows what a host said before it was unavailable', () => {
+    const lastGood = 'refs' in refs ? refs.refs : undefined;
+    assert.deepEqual(plain(decided({}, { ...unreachable, lastGood } as Answer)), {
+      ...{ observedGeneration: 4, profileCount: 1, refResolutionStatus: 'Error', target },
+      ...{ ...seen, ...followed, lastSyncTime: new Date(now).toISOString().replace(/\.\d+Z/, 'Z') },
+    });
+  });
+
+  test('keeps the times of an edit and of a request', () => {
+    const edited = decided({ ...seen, observedRefTime: seenAt, target, ...followed }, refs);
+    assert.equal(edited.observedRefTime, seenAt);
+    const asked = { ref: 'main', source: 'Request' as const, requestId: '1' };
+    const requested = decided({ ...seen, target: asked, targetTime: seenAt, ...followed }, refs);
+    assert.deepEqual([requested.target, requested.targetTime], [asked, seenAt]);
+    assert.equal(decided({ ...seen, target, targetTime: seenAt, ...followed }, refs).targetTime, undefined);
+  });
+
+  test('names the first three gateways that failed, and pods that wait', () => {
+    const pods = ['d', 'c', 'b', 'a'].map((name) => ({
+      ...{ namespace: 'ns', name, uid: name, crName: 'app', gatewayName: name, profile: 'default' },
+      ...{ serviceAccountName: 'default', sidecar: 'present' as const, live: true, waiting: 'no node' },
+    }));
+    const messageOf = (state: 'Error' | 'Pending', message?: string) =>
+      decideFor(observed(), refs, {
+        pods: [...pods, { ...pods[0]!, name: '0', live: false }],
+        reportOf: ({ name, uid }) => ({
+          namespace: 'ns',
+          name,
+          podUID: uid,
+          status: { state, ...(message && { message }) },
+        }),
+      }).status.conditions?.find(({ type }) => type === 'AllGatewaysSynced')?.message;
+    assert.equal(messageOf('Error', 'full'), '0/4 synced; a: full; no node; b: full; no node; c: full; no node');
+    assert.equal(messageOf('Pending'), '0/4 synced; a: no node; b: no node; c: no node');
+    for (const pod of pods) pod.waiting = '';
+    assert.equal(messageOf('Error'), '0/4 synced; a: failed; b: failed; c: failed');
+  });
+
+  test('names who gave an order only as far as that can be believed', () => {
+    const { rollout } = decideFor(
+      { ...observed(), spec: { ...gatewaySpec({}), rollout: {}, revision: 'r' } },
+      refs,
+    ).status;
+    assert.ok(rollout);
+    const orders = { approve: commit };
+    const orderedBy = { approve: { user: 'anna', manager: 'kubectl' } };
+    const spec = { ...gatewaySpec({}), rollout: {}, revision: 'r' };
+    const told = (areAuthorsChecked: boolean) =>
+      decideFor({ ...observed(), spec, orders, orderedBy, status: { ...observed().status, rollout } }, refs, {
+        areAuthorsChecked,
+      }).transitions.find(({ reason }) => reason === 'RolloutApproved')?.message;
+    assert.match(told(true) ?? '', / by anna$/);
+    assert.match(told(false) ?? '', / \(by the client kubectl\)$/);
+  });
+});
