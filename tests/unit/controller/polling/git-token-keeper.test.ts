@@ -10,6 +10,7 @@ import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 import { createLogger } from '../../../../shared/log.ts';
 import { until } from '../../../support/until.ts';
+import { DEFAULT_LIMITS } from '../support/default-limits.ts';
 import { queryTools, startHost } from './query-world.ts';
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -43,7 +44,7 @@ async function arrange(t: TestContext, api: RequestListener) {
   const keeper = new GitTokenKeeper({
     client,
     apps: new GithubApps(client, http),
-    limiter: new HostLimiter(),
+    limiter: new HostLimiter(DEFAULT_LIMITS),
     onToken: (resource) => told.push(resource),
     lookMs: 0,
     log: createLogger('test', { level: 'silent' }),
