@@ -30,9 +30,9 @@ const binding = [
 ];
 const reconciling = [
   ...all('get list watch', 'gatewaysyncs.sync.io'),
-  ...all('get list watch', 'syncreports.sync.io'),
+  ...all('list watch', 'syncreports.sync.io'),
   'patch gatewaysyncs.sync.io/status',
-  ...all('get list watch', 'pods'),
+  ...all('list watch', 'pods'),
   'get secrets',
   ...all('get create delete', 'controllerrevisions.apps'),
   'create events',

@@ -4,6 +4,7 @@ import { suite, test } from 'node:test';
 import { jwtVerify } from 'jose';
 import type { GitHttp } from '../../../../controller/polling/git-http.ts';
 import { GithubApps, tokenHostOf } from '../../../../controller/polling/github-app.ts';
+import { TerminalError, TransientError } from '../../../../shared/errors.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 
 const HOUR_MS = 3_600_000;
@@ -17,9 +18,15 @@ async function lifetimeOf(expiresAt: string): Promise<number> {
 
 /** The key is what the Secret holds, in base64. */
 function tokenWith(secret: string, expiresAt = '2126-01-01T00:00:00Z') {
+  return tokenOf(secret, { status: 201, body: { token: 'token', expires_at: expiresAt } });
+}
+
+/** A token, or what becomes of the answer of the API. */
+function tokenOf(secret: string, answer: { status: number; headers?: Record<string, string>; body?: object }) {
   const client = { get: async () => ({ data: { key: secret } }) } as unknown as KubernetesClient;
-  const body = Buffer.from(JSON.stringify({ token: 'token', expires_at: expiresAt }));
-  const http = { postJson: async () => ({ status: 201, body }) } as unknown as GitHttp;
+  const { status, headers = {}, body = {} } = answer;
+  const postJson = async () => ({ status, headers, body: Buffer.from(JSON.stringify(body)) });
+  const http = { postJson } as unknown as GitHttp;
   const githubApp = { appId: 1, installationId: 2, privateKeySecretRef: { name: 'app', key: 'key' } };
   const git = { repo: 'https://github.com/plant/config.git', auth: { githubApp } };
   return new GithubApps(client, http).token({ namespace: 'default', git });
@@ -39,13 +46,44 @@ suite('a token of a GitHub App', () => {
   }
 });
 
+suite('GitHub, asked for a token,', () => {
+  const inAMinute = String(Math.floor(Date.now() / 1000) + 60);
+  const usedUp = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': inAMinute };
+  const cases = [
+    { status: 429, headers: { 'retry-after': '90' }, reason: 'GitRateLimited', waitMs: 90_000 },
+    { status: 403, headers: { 'retry-after': '90' }, reason: 'GitRateLimited', waitMs: 90_000 },
+    { status: 403, headers: usedUp, reason: 'GitRateLimited', waitMs: 60_000 },
+    { status: 503, headers: { 'retry-after': '90' }, reason: 'GitUnreachable', waitMs: 90_000 },
+    { status: 429, headers: {}, reason: 'GitRateLimited', waitMs: undefined },
+  ];
+  for (const { status, headers, reason, waitMs } of cases) {
+    test(`is left alone for as long as it says: ${status} ${JSON.stringify(Object.keys(headers))}`, async () => {
+      await assert.rejects(tokenOf(key, { status, headers }), (error) => {
+        assert.ok(error instanceof TransientError, String(error));
+        assert.equal(error.reason, reason);
+        if (waitMs === undefined) assert.equal(error.retryAfterMs, undefined);
+        else {
+          const asked = error.retryAfterMs ?? 0;
+          assert.ok(asked > waitMs - 30_000 && asked <= waitMs + 1_000, String(asked));
+        }
+        return true;
+      });
+    });
+  }
+
+  test('has refused it where it says nothing of a limit', async () => {
+    const headers = { 'x-ratelimit-remaining': '4999', 'x-ratelimit-reset': inAMinute };
+    await assert.rejects(tokenOf(key, { status: 403, headers }), TerminalError);
+  });
+});
+
 test('a token for commit statuses may do nothing else, and is not the one that agents have', async () => {
   const asked: object[] = [];
   const client = { get: async () => ({ data: { key } }) } as unknown as KubernetesClient;
   const postJson = async (_: URL, body: { permissions: object }) => {
     asked.push(body.permissions);
     const answer = { token: `token-${asked.length}`, expires_at: '2126-01-01T00:00:00Z' };
-    return { status: 201, body: Buffer.from(JSON.stringify(answer)) };
+    return { status: 201, headers: {}, body: Buffer.from(JSON.stringify(answer)) };
   };
   const apps = new GithubApps(client, { postJson } as unknown as GitHttp);
   const githubApp = { appId: 1, installationId: 2, privateKeySecretRef: { name: 'app', key: 'key' } };
