@@ -26,7 +26,7 @@ export async function oneWriter(auditLog: string): Promise<string[]> {
 }
 
 /** The status writes that began when another controller already had the Lease. */
-function strangeWrites(writes: Write[]): string[] {
+export function strangeWrites(writes: Write[]): string[] {
   const leases = writes.filter(({ kind }) => kind === 'lease').sort(byEnd);
   const statuses = writes.filter(({ kind }) => kind === 'status').sort((a, b) => (a.from < b.from ? -1 : 1));
   const wrong: string[] = [];
@@ -41,7 +41,8 @@ function strangeWrites(writes: Write[]): string[] {
 
 const byEnd = (a: Write, b: Write) => (a.to < b.to ? -1 : 1);
 
-function writeOf(line: string): Write[] {
+/** What a line of the audit log says that a controller wrote, if anything. */
+export function writeOf(line: string): Write[] {
   const event = parse(line);
   const pod = event?.user.extra?.['authentication.kubernetes.io/pod-name']?.[0];
   if (!event || !pod || (event.responseStatus?.code ?? 500) >= 300) return [];

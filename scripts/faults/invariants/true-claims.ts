@@ -36,9 +36,15 @@ async function differing(
   return wrong;
 }
 
-/** In a rollout, all gateways are in line also while some may not have the newest commit yet. */
+/**
+ * A condition is about the generation that it names: an edit that no controller has seen makes it no lie, and whoever
+ * waits for it compares the two. In a rollout, all gateways are in line also while some may not have the newest commit.
+ */
 function claimsAll(object: GatewaySync): boolean {
-  const says = (type: string) => conditionOf(object, type)?.status === 'True';
+  const says = (type: string) => {
+    const condition = conditionOf(object, type);
+    return condition?.status === 'True' && condition.observedGeneration === object.metadata.generation;
+  };
   return !object.spec.paused && (says('Ready') || (!object.spec.rollout && says('AllGatewaysSynced')));
 }
 
