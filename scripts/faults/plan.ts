@@ -3,6 +3,7 @@ import { Random } from './random.ts';
 /** What is broken: how likely each kind is, and for how long it lasts at most, in milliseconds. */
 const FAULTS = {
   kill: { weight: 14, holdMs: 1_500 },
+  terminate: { weight: 4, holdMs: 1_500 },
   stop: { weight: 10, holdMs: 5_000 },
   'stop for long': { weight: 1, holdMs: 20_000 },
   'kill the leader': { weight: 3, holdMs: 1_000 },
@@ -34,6 +35,7 @@ const FAULTS = {
 const WORK = {
   push: 10,
   'force-push': 2,
+  'push what breaks gateways': 2,
   release: 6,
   'request by hand': 2,
   'edit the ref': 2,

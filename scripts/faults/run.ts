@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { breakages } from './breakage/all.ts';
-import { admittedWaves } from './invariants/admitted-waves.ts';
+import { admittedWaves, oneBadGateway } from './invariants/admitted-waves.ts';
 import { healthyPrograms } from './invariants/healthy-programs.ts';
 import { noSecrets } from './invariants/no-secrets.ts';
 import { oneWriter } from './invariants/one-writer.ts';
@@ -86,7 +86,7 @@ async function breakThings(world: World, { steps, say, sampler }: Round): Promis
     say(
       `${number}. ${fault.kind} ${what}${heal ? ` (${(fault.holdMs / 1000).toFixed(1)} s)` : ''}; ${work.map(({ kind }) => kind).join(', ')}`,
     );
-    healing.push(sleep(heal ? fault.holdMs : 0).then(() => void heal?.()));
+    healing.push(sleep(heal ? fault.holdMs : 0).then(async () => void (await heal?.())));
   }
   await Promise.all([...healing, ...lanes.values()]);
   // A program that was killed twice was started once.
@@ -105,7 +105,14 @@ function throwIf(wrong: string[]): void {
 /** Looks at the world again and again. */
 class Sampler {
   readonly #world: World;
-  readonly #invariants: Invariant[] = [wholeFiles, foreignFiles, trueClaims, admittedWaves(), healthyPrograms];
+  readonly #invariants: Invariant[] = [
+    wholeFiles,
+    foreignFiles,
+    trueClaims,
+    admittedWaves(),
+    oneBadGateway,
+    healthyPrograms,
+  ];
   #running: Promise<void> | undefined;
   #isOn = false;
   #wrong: string[] = [];

@@ -3,7 +3,7 @@ import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import { gatewaysOf } from './invariants/sample.ts';
 import { differenceOf, wantedOf } from './invariants/true-claims.ts';
-import { letRolloutGoOn } from './work.ts';
+import { letRolloutGoOn, replaceBadCommit } from './work.ts';
 import { conditionOf, type Resource } from './world/resource.ts';
 import type { World } from './world/world.ts';
 
@@ -17,6 +17,7 @@ const ORDERS_MS = 2_000;
 export async function settle(world: World): Promise<void> {
   const { plane, resources, gateways } = world;
   for (const { path } of resources) await plane.merge(path, { spec: { paused: false } });
+  for (const resource of resources) await replaceBadCommit(world, resource);
   const started = Date.now();
   let orderedAt = 0;
   for (;;) {

@@ -1,6 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { REQUEST_ANNOTATIONS, ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
+import { APART_MS } from './intents.ts';
+import { gatewaysOf } from './invariants/sample.ts';
 import type { PlannedWork, WorkKind } from './plan.ts';
 import { syncSpecOf } from './world/files.ts';
 import { GIT_SECRET } from './world/make-fleet.ts';
@@ -18,8 +21,10 @@ export async function doWork(world: World, { kind, target, choice }: PlannedWork
 type Work = (world: World, resource: Resource, choice: number) => Promise<void>;
 
 const work: Record<WorkKind, Work> = {
-  push: (world, resource, choice) => push(world, resource, choice, false),
-  'force-push': (world, resource, choice) => push(world, resource, choice, true),
+  push: (world, resource, choice) => push(world, resource, choice),
+  'force-push': (world, resource, choice) => push(world, resource, choice, { isForced: true }),
+  'push what breaks gateways': (world, resource, choice) =>
+    push(world, resource, choice, { isBad: gatewaysOf(world, resource).some(({ port }) => port !== undefined) }),
   release: async (world, resource, choice) => {
     const ref = await newTag(resource);
     const intent = resource.intents.begin(ref, Date.now());
@@ -34,20 +39,29 @@ const work: Record<WorkKind, Work> = {
   },
   'request by hand': async (world, resource) => {
     const ref = await newTag(resource);
-    await edit(world, resource, ref, { metadata: { annotations: { [REQUEST_ANNOTATIONS.requestedRef]: ref } } });
+    await edit(world, resource, ref, {
+      fieldManager: 'kubectl-annotate',
+      body: { metadata: { annotations: { [REQUEST_ANNOTATIONS.requestedRef]: ref } } },
+    });
   },
   'edit the ref': async (world, resource) => {
     const { tags } = resource.known;
     const ref = resource.ref === 'main' ? ([...tags.keys()].at(-1) ?? (await newTag(resource))) : 'main';
     resource.ref = ref;
     const tip = resource.known.tips.length - 1;
-    await edit(world, resource, ref, { spec: { git: { ref } } });
+    await edit(world, resource, ref, { fieldManager: 'kubectl-edit', body: { spec: { git: { ref } } } });
     resource.mainWasAskedFor(tip);
   },
   'edit the mappings': async ({ plane }, resource, choice) => {
     resource.mapping = { hasExtra: choice % 2 === 0, excludes: choice % 3 === 0 };
     const body = [{ op: 'replace', path: '/spec/sync', value: syncSpecOf(resource.mapping) }];
-    await plane.ask({ method: 'PATCH', path: resource.path, body, contentType: 'application/json-patch+json' });
+    await plane.ask({
+      method: 'PATCH',
+      path: resource.path,
+      query: { fieldManager: 'mappings' },
+      body,
+      contentType: 'application/json-patch+json',
+    });
   },
   pause: ({ plane }, { path }) => plane.merge(path, { spec: { paused: true } }),
   resume: ({ plane }, { path }) => plane.merge(path, { spec: { paused: false } }),
@@ -62,6 +76,15 @@ const work: Record<WorkKind, Work> = {
   },
 };
 
+/** What breaks gateways never gets to all of them: people ask for something else. */
+export async function replaceBadCommit(world: World, resource: Resource): Promise<void> {
+  if (!resource.possibleCommits().some((commit) => resource.known.bad.has(commit))) return;
+  await resource.known.commit();
+  // So much later that nobody can take it for an older request.
+  await sleep(APART_MS + 500);
+  await work['request by hand'](world, resource, 0);
+}
+
 /** Whoever looks after rollouts approves what waits for it, and has what was given up tried again. */
 export async function letRolloutGoOn({ plane }: World, { path }: Resource): Promise<void> {
   const { status } = await plane.ask<GatewaySync>({ path });
@@ -72,8 +95,13 @@ export async function letRolloutGoOn({ plane }: World, { path }: Resource): Prom
   if (isGivenUp) await plane.merge(path, { metadata: { annotations: { [ROLLOUT_ANNOTATIONS.retry]: commit } } });
 }
 
-async function push(world: World, resource: Resource, choice: number, isForced: boolean): Promise<void> {
-  const after = await resource.known.commit({ isForced });
+async function push(
+  world: World,
+  resource: Resource,
+  choice: number,
+  how: { isForced?: boolean; isBad?: boolean } = {},
+): Promise<void> {
+  const after = await resource.known.commit(how);
   const tip = resource.known.tips.length - 1;
   const answer = await post(world, resource, choice, 'push', { ref: 'refs/heads/main', after });
   if (answer === 'stored') resource.mainWasAskedFor(tip);
@@ -90,9 +118,14 @@ async function newTag({ known }: Resource): Promise<string> {
   return name;
 }
 
+interface Edit {
+  fieldManager: string;
+  body: object;
+}
+
 /** People try again until they see that it is done. */
-async function edit({ plane }: World, resource: Resource, ref: string, body: object): Promise<void> {
+async function edit({ plane }: World, resource: Resource, ref: string, { fieldManager, body }: Edit): Promise<void> {
   const intent = resource.intents.begin(ref, Date.now());
-  await plane.merge(resource.path, body);
+  await plane.merge(resource.path, body, fieldManager);
   intent.stored(Date.now());
 }

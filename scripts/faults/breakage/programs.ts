@@ -8,9 +8,14 @@ import { type Breakages, type Broken, pick } from './breakage.ts';
 
 /** Programs that end or stand still, and pods that are replaced while the agent of the old one may live on. */
 export const programs: Breakages<
-  'kill' | 'stop' | 'stop for long' | 'kill the leader' | 'stop the leader' | 'replace a pod'
+  'kill' | 'terminate' | 'stop' | 'stop for long' | 'kill the leader' | 'stop the leader' | 'replace a pod'
 > = {
   kill: (world, { target }) => kill(pick(world.programs(), target)),
+  terminate: async (world, { target }) => {
+    const program = pick(world.programs(), target);
+    const ended = program.terminate();
+    return { what: program.name, heal: () => ended.then(() => program.start()) };
+  },
   stop: async (world, { target }) => stop(pick(world.programs(), target)),
   'stop for long': async (world, { target }) => stop(pick(world.programs(), target)),
   'kill the leader': async ({ plane, controllers }) => kill(await leader(plane, controllers)),

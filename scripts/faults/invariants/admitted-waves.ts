@@ -27,6 +27,12 @@ export function admittedWaves(): Invariant {
   };
 }
 
+/** What breaks a gateway breaks one: it never gets past the first wave. */
+export const oneBadGateway: Invariant = ({ gateways }) => {
+  const bad = gateways.filter((gateway) => gateway.isBad()).map(({ name }) => name);
+  return bad.length > 1 ? [`a commit that breaks gateways is on ${bad.join(' and ')}`] : [];
+};
+
 function isAdmitted(gateway: Gateway, { spec, status }: GatewaySync): boolean {
   const admission = status?.rollout?.admission ?? [];
   const fits = fittingWaves(spec.rollout?.waves ?? [], new Map());

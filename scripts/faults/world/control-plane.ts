@@ -60,8 +60,13 @@ export class ControlPlane {
     }
   }
 
-  async merge(path: string, body: object): Promise<void> {
-    await this.ask({ method: 'PATCH', path, body, contentType: 'application/merge-patch+json' });
+  /**
+   * Changes fields as one of several tools: the API server keeps one time for all that a field manager wrote, so that
+   * nobody can tell an edit from a later one of the same tool once the status is wiped.
+   */
+  async merge(path: string, body: object, fieldManager = 'kubectl-patch'): Promise<void> {
+    const query = { fieldManager };
+    await this.ask({ method: 'PATCH', path, query, body, contentType: 'application/merge-patch+json' });
   }
 
   /** Deletes an object, if it is there. */

@@ -16,6 +16,9 @@ export function blobOf(content: Buffer): string {
   return createHash('sha1').update(`blob ${content.length}\0`).update(content).digest('hex');
 }
 
+/** What `config/health` holds where a gateway is not well with its files. */
+export const BAD = 'bad';
+
 /** Which parts of a repository go where; `edit the mappings` changes it. */
 export interface Mapping {
   hasExtra: boolean;
@@ -53,6 +56,8 @@ export class KnownRepository {
   /** Tips that the branch main had, oldest first. */
   readonly tips: string[] = [];
   readonly tags = new Map<string, string>();
+  /** Commits with which a gateway is not well. */
+  readonly bad = new Set<string>();
   #commits = 0;
 
   constructor(repository: GitRepository, random: Random) {
@@ -61,13 +66,14 @@ export class KnownRepository {
   }
 
   /** Changes some files on main: they come, go, change, and turn into folders and back. */
-  async commit({ isForced = false } = {}): Promise<string> {
+  async commit({ isForced = false, isBad = false } = {}): Promise<string> {
     this.#commits += 1;
-    const files = this.#changes(this.#commits);
+    const files = this.#changes(this.#commits, isBad ? BAD : 'fine');
     for (const [name, content] of Object.entries(files)) if (content !== null) this.#know(name, content);
     const { repository } = this;
     const commit = await (isForced ? repository.forcePush({ files }) : repository.commit({ files }));
     this.tips.push(commit);
+    if (isBad) this.bad.add(commit);
     return commit;
   }
 
@@ -101,13 +107,14 @@ export class KnownRepository {
     this.known.add(`${destination} ${blobOf(Buffer.from(content))}`);
   }
 
-  #changes(number: number): Record<string, string | null> {
+  #changes(number: number, health: string): Record<string, string | null> {
     const random = this.#random;
     const content = (size: number) => {
       const body = `commit ${number}\n${String(random.next())}\n${'x'.repeat(size)}\n`;
       return `sha256 ${createHash('sha256').update(body).digest('hex')}\n${body}`;
     };
-    const files: Record<string, string | null> = { 'site/version': content(10), 'other/notes': content(10) };
+    const files: Record<string, string | null> = { 'site/version': content(10), 'site/health': health };
+    files['other/notes'] = content(10);
     const isFirst = number === 1;
     for (let index = 0; index < 8; index += 1) {
       const name = index % 2 ? `site/f${index}` : `site/d${index % 3}/f${index}`;

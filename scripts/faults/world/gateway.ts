@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { AGENT_FOLDER } from '../../../shared/api/names.ts';
 import { rolloutKey } from '../../../shared/domain/waves.ts';
-import { blobOf, type FileState } from './files.ts';
+import { BAD, blobOf, type FileState } from './files.ts';
 import type { ManagedProgram } from './managed-program.ts';
 
 /** A file as it lies on a disk. */
@@ -26,6 +26,8 @@ export class Gateway {
   readonly foreign = new Map<string, string>();
   /** `destination blob` of what somebody wrote over delivered files. */
   readonly drifted = new Set<string>();
+  /** Port at which the gateway itself answers whether it is well; for those that are verified. */
+  port: number | undefined;
   /** Somebody changed its disk, or gave it a new pod: until all has settled, what it had may be missing. */
   isDisturbed = false;
   /** Whether its disk is so small that it can be filled. */
@@ -55,6 +57,15 @@ export class Gateway {
   /** Whether a file is the gateway's, also one that is being written. */
   isForeign(name: string): boolean {
     return this.foreign.has(name) || name === 'filling' || name.endsWith('.by-hand') || name.includes('theirs');
+  }
+
+  /** Whether its files are such that it is not well. */
+  isBad(): boolean {
+    try {
+      return readFileSync(path.join(this.data, 'config/health'), 'utf8') === BAD;
+    } catch {
+      return false;
+    }
   }
 
   /** What a file is like now; nothing where it is gone. */

@@ -29,6 +29,7 @@ export async function givePod(world: World, gateway: Gateway): Promise<void> {
     environment: {
       ...environment,
       DATA_PATH: data,
+      ...(gateway.port && { GATEWAY_PORT: String(gateway.port) }),
       HEALTH_PORT: String(await freePort()),
       METRICS_PORT: String(await freePort()),
       LOG_LEVEL: 'debug',

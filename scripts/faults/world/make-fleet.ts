@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { mkdir, readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { Gateway } from './gateway.ts';
@@ -13,11 +16,14 @@ export const GIT_SECRET = { name: 'pumps-git', namespace: 'plant-a' };
 
 /** Each change goes to one gateway, then to another one that somebody must approve, then to the rest. */
 const rollout = {
+  onFailure: 'Rollback',
   waves: [
     { name: 'canary', gateways: 1, soak: '1s' },
     { name: 'second', gateways: 1, approval: true },
   ],
 };
+
+const verify = { requests: [{ path: '/' }], for: '1s', interval: '1s', failureThreshold: 2 };
 
 /** The GatewaySyncs, and how many gateways each has: polled and not, public and private, with waves and without. */
 export async function makeFleet(world: World): Promise<void> {
@@ -38,7 +44,12 @@ export async function makeFleet(world: World): Promise<void> {
       count: 2,
     },
     {
-      resource: new Resource({ namespace: 'plant-b', name: 'fleet', known: hosts.fleet, spec: { ...silent, rollout } }),
+      resource: new Resource({
+        namespace: 'plant-b',
+        name: 'fleet',
+        known: hosts.fleet,
+        spec: { ...silent, rollout, gateway: { verify } },
+      }),
       count: 3,
     },
   ];
@@ -59,9 +70,19 @@ async function makeGateway(world: World, { namespace, name: resource }: Resource
   const gateway = new Gateway({ name, namespace, resource, data, isSmall: giveBack !== undefined });
   await gateway.addForeign('own.db', `of the gateway ${name}`);
   await gateway.addForeign('config/own/history', `of the gateway ${name}, too`);
+  if (resource === 'fleet') gateway.port = await startGatewayServer(world, gateway);
   world.gateways.push(gateway);
   await givePod(world, gateway);
   gateway.agent?.start();
+}
+
+/** The gateway itself, which is well or not by what is on its disk. */
+async function startGatewayServer(world: World, gateway: Gateway): Promise<number> {
+  const server = createServer((_, response) => response.writeHead(gateway.isBad() ? 500 : 200).end());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  world.onStop(() => server.close().closeAllConnections());
+  return (server.address() as AddressInfo).port;
 }
 
 /** The path of a gateway's pod. */

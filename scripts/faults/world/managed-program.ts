@@ -8,6 +8,9 @@ import type { ApiProxy } from './api-proxy.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
 
+/** Shorter than that of a kubelet: what hangs hangs. */
+const GRACE_MS = 10_000;
+
 /** What a program is started with, each time. */
 interface ProgramOptions {
   /** Name in what is printed, and of its log. */
@@ -71,10 +74,19 @@ export class ManagedProgram {
     setTimeout(() => this.#isWanted && this.start(), 500).unref();
   }
 
+  /** Ends it at once, whatever it does. */
   async kill(): Promise<void> {
     this.#isWanted = false;
     this.measure();
-    await this.#process?.stop(0);
+    this.#process?.child.kill('SIGKILL');
+    await this.#process?.exited;
+  }
+
+  /** Lets it end by itself, as a kubelet does at first. */
+  async terminate(): Promise<void> {
+    this.#isWanted = false;
+    this.measure();
+    await this.#process?.stop(GRACE_MS);
   }
 
   /** Stops it in whatever it does; gives what lets it go on. */
