@@ -22,7 +22,10 @@ interface Write {
 /** Only who holds the Lease writes statuses: reads what was written from the audit log. */
 export async function oneWriter(auditLog: string): Promise<string[]> {
   const text = await readFile(auditLog, 'utf8').catch(() => '');
-  return strangeWrites(text.split('\n').flatMap(writeOf));
+  const writes = text.split('\n').flatMap(writeOf);
+  const isSeen = (kind: Write['kind']) => writes.some((write) => write.kind === kind);
+  if (!isSeen('lease') || !isSeen('status')) return ['the audit log shows no writes of the controllers'];
+  return strangeWrites(writes);
 }
 
 /** The status writes that began when another controller already had the Lease. */
