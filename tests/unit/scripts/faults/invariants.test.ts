@@ -2,13 +2,16 @@ import assert from 'node:assert/strict';
 import { mkdir, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
+import { admittedWaves, oneBadGateway } from '../../../../scripts/faults/invariants/admitted-waves.ts';
 import { strangeWrites, writeOf } from '../../../../scripts/faults/invariants/one-writer.ts';
 import { differenceOf } from '../../../../scripts/faults/invariants/true-claims.ts';
-import { foreignFiles } from '../../../../scripts/faults/invariants/whole-files.ts';
-import { blobOf, deliveredOf, type Tree } from '../../../../scripts/faults/world/files.ts';
+import { foreignFiles, wholeFiles } from '../../../../scripts/faults/invariants/whole-files.ts';
+import { BAD, blobOf, deliveredOf, type Tree } from '../../../../scripts/faults/world/files.ts';
 import { Gateway } from '../../../../scripts/faults/world/gateway.ts';
+import type { Resource } from '../../../../scripts/faults/world/resource.ts';
 import type { World } from '../../../../scripts/faults/world/world.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
 
 async function makeGateway(t: TestContext): Promise<Gateway> {
   const folder = await makeTemporaryFolder('gateway-');
@@ -66,6 +69,53 @@ suite('a foreign file may not be', () => {
       await change(path.join(gateway.data, 'config/own'));
       assert.equal((await look(gateway)).length, 1);
     });
+  }
+});
+
+test('a file that is of no commit is found, and one that somebody changed by hand is not', async (t) => {
+  const gateway = await makeGateway(t);
+  const known = new Set([`config/a ${fileOf('a').blob}`]);
+  const world = { resources: [{ name: 'r', known: { known } }] } as unknown as World;
+  const look = () => wholeFiles(world, { files: new Map([[gateway, gateway.look()]]), unchanged: new Map() });
+  await writeFile(path.join(gateway.data, 'config/a'), 'a');
+  assert.deepEqual(await look(), []);
+  await writeFile(path.join(gateway.data, 'config/a'), 'half');
+  assert.equal((await look()).length, 1);
+  gateway.drifted.add(`config/a ${fileOf('half').blob}`);
+  assert.deepEqual(await look(), []);
+});
+
+test('a commit that breaks gateways may be on one of them', async (t) => {
+  const gateways = [await makeGateway(t), await makeGateway(t)];
+  const look = () => oneBadGateway({ gateways } as World, { files: new Map(), unchanged: new Map() });
+  for (const [index, gateway] of gateways.entries()) {
+    await writeFile(path.join(gateway.data, 'config/health'), BAD);
+    assert.equal((await look()).length, index);
+  }
+});
+
+test('a commit on a gateway whose wave is not admitted is found', async (t) => {
+  const gateway = await makeGateway(t);
+  const treeOf = async (commit: string): Promise<Tree> => new Map([['site/version', fileOf(commit)]]);
+  const resource = { name: 'r', known: { treeOf } } as unknown as Resource;
+  const world = { gateways: [gateway] } as World;
+  const objectOf = (admitted: string) => {
+    const rollout = { commit: 'new', stableCommit: 'old', admission: [{ members: 'all', admitted }] };
+    return { spec: { rollout: {} }, status: { rollout } } as unknown as GatewaySync;
+  };
+  for (const [admitted, count] of [
+    ['', 1],
+    ['all', 0],
+  ] as const) {
+    const invariant = admittedWaves();
+    const look = () => {
+      const files = new Map([[gateway, gateway.look()]]);
+      return invariant(world, { files, unchanged: new Map([[resource, objectOf(admitted)]]) });
+    };
+    await writeFile(path.join(gateway.data, 'config/version'), 'old');
+    assert.deepEqual(await look(), []);
+    await writeFile(path.join(gateway.data, 'config/version'), 'new');
+    assert.equal((await look()).length, count);
   }
 });
 
