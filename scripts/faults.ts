@@ -39,6 +39,9 @@ async function keepLogs({ folder, plane }: World): Promise<void> {
   }
 }
 
+// What was started ends with this process; disks are given back as it exits.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
 await buildBundles('receiver', 'controller', 'agent');
 let left = Number(values.faults);
 for (let seed = Number(values.seed); left > 0 && Date.now() < deadline; seed += 1) {

@@ -88,11 +88,13 @@ export async function replaceBadCommit(world: World, resource: Resource): Promis
 /** Whoever looks after rollouts approves what waits for it, and has what was given up tried again. */
 export async function letRolloutGoOn({ plane }: World, { path }: Resource): Promise<void> {
   const { status } = await plane.ask<GatewaySync>({ path });
-  const { phase, commit = null, waitsFor } = status?.rollout ?? {};
-  if (phase === 'AwaitingApproval')
-    await plane.merge(path, { metadata: { annotations: { [ROLLOUT_ANNOTATIONS.approve]: commit } } });
+  const { phase, commit = null, waitsFor, handled = {} } = status?.rollout ?? {};
+  // One that counted for something else has to be removed before it is set again.
+  const order = (annotation: string, done: string | undefined) =>
+    plane.merge(path, { metadata: { annotations: { [annotation]: done === commit ? null : commit } } });
+  if (phase === 'AwaitingApproval') await order(ROLLOUT_ANNOTATIONS.approve, handled.approve);
   const isGivenUp = phase === 'Stopped' || phase === 'RolledBack' || waitsFor === 'Retry';
-  if (isGivenUp) await plane.merge(path, { metadata: { annotations: { [ROLLOUT_ANNOTATIONS.retry]: commit } } });
+  if (isGivenUp) await order(ROLLOUT_ANNOTATIONS.retry, handled.retry);
 }
 
 async function push(

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { runCommand } from '../../testbed/run-command.ts';
 
 const MIB = 3;
@@ -9,7 +10,12 @@ export async function smallFolder(folder: string): Promise<(() => Promise<void>)
   } catch {
     return undefined;
   }
-  return async () => void (await runCommand('umount', ['--lazy', folder]).catch(() => {}));
+  const giveBack = () => void spawnSync('umount', ['--lazy', folder]);
+  process.once('exit', giveBack);
+  return async () => {
+    process.off('exit', giveBack);
+    giveBack();
+  };
 }
 
 /** More than fits on such a disk. */
