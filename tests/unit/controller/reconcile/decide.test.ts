@@ -245,6 +245,53 @@ test('a fleet that is scaled to zero is ready, while a rollout waits for a gatew
   assert.match(stateOf('RolledOut')?.message ?? '', /waits for a gateway/);
 });
 
+suite('while the revision of spec.sync cannot be kept, so that no rollout begins', () => {
+  const pod = {
+    ...{ namespace: 'ns', name: 'gateway-0', uid: 'pod', crName: 'app', gatewayName: 'edge', profile: 'default' },
+    ...{ serviceAccountName: 'default', sidecar: 'present' as const, live: true },
+  };
+  const spec = { ...gatewaySpec({}), rollout: {}, revision: 'r' };
+  const newer: Answer = { kind: 'refs', refs: new Map([['refs/heads/main', 'b'.repeat(40)]]) };
+  const problem = { reason: 'RevisionNotWritten', message: 'the ControllerRevision cannot be written' };
+  /** All gateways have the commit and the revision of the status, and a look comes to these conditions. */
+  const conditionsAt = (looked: Partial<ObservedGatewaySync>, answer: Answer, rest: Partial<Observation>) => {
+    const before = { ...observed(), spec };
+    const begun = decideFor(before, refs, { pods: [pod] }).status;
+    const { number } = begun.rollout ?? {};
+    const said = { state: 'Synced' as const, commit, revision: 'r', agentVersion: '9.9.9', generation: 1 };
+    const report = { namespace: 'ns', name: 'gateway-0', podUID: 'pod', status: { ...said, rollout: number } };
+    const fleet = { pods: [pod], reportOf: () => report } as Partial<Observation>;
+    const complete = decideFor({ ...before, status: begun }, refs, fleet).status;
+    assert.equal(complete.rollout?.phase, 'Complete');
+    const { status } = decideFor({ ...before, status: complete, ...looked }, answer, { ...fleet, ...rest });
+    return (['RolledOut', 'Ready'] as const).map((type) => {
+      const found = status.conditions?.find((condition) => condition.type === type);
+      return `${found?.status} ${found?.reason}: ${found?.message}`;
+    });
+  };
+  const isRevisionKept = false;
+
+  for (const [what, looked, answer] of [
+    ['a newer commit', {}, newer],
+    ['an edit of spec.sync', { spec: { ...spec, revision: 's' }, generation: 2 }, refs],
+  ] as const) {
+    test(`nothing claims that gateways have ${what}`, () => {
+      assert.deepEqual(conditionsAt(looked, answer, { isRevisionKept, accessProblems: [problem] }), [
+        `Unknown Waiting: ${problem.message}`,
+        `False RevisionNotWritten: ${problem.message}`,
+      ]);
+      const [, unexplained = ''] = conditionsAt(looked, answer, { isRevisionKept });
+      assert.match(unexplained, /^Unknown RolloutWaiting: .*spec\.sync/);
+    });
+  }
+
+  test('gateways that have all that is wanted are ready', () => {
+    const [rolledOut = '', ready = ''] = conditionsAt({}, refs, { isRevisionKept, accessProblems: [problem] });
+    assert.match(rolledOut, /^True Complete/);
+    assert.match(ready, /^True Synced/);
+  });
+});
+
 suite('an ssh host whose key is not checked', () => {
   const sshKey = { secretRef: { name: 'ssh', key: 'key' }, insecureIgnoreHostKey: true };
   const spec = gatewaySpec({ git: { repo: 'git@git.test:app', ref: 'main', auth: { sshKey } } });
