@@ -59,7 +59,7 @@ function judge({ counts, status = {}, spec = {}, rollout, ...facts }: Given): Ve
   const none = { synced: 0, pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, skewed: 0 };
   return judgeConditions({
     ...{ gatewaySync, resolution: resolved(), profileProblems: [], rolloutProblems: [], gatewayErrors: [] },
-    ...{ podsThatWait: [], unaskedPods: [], accessProblems: [], commitStatusProblem: undefined },
+    ...{ podsThatWait: [], unaskedPods: [], accessProblems: [], commitStatusProblem: undefined, isHeldBack: false },
     counts: { ...none, summary: '2/2 synced', total: 2, ...(counts ?? { synced: 2 }) },
     rollout: rollout && ({ summary: 'summary', message: 'words', ...rollout } as RolloutStatus),
     ...facts,
