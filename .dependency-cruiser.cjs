@@ -4,7 +4,7 @@
 const rooms = {
   receiver: 'main → app → config · metrics → authentication → routes → annotations → sources',
   controller:
-    'main → controller → reconcile → commit-status → polling · binding → injection → intent → rollout → watch → certificates · leadership · metrics → config',
+    'main → controller → reconcile → commit-status → polling · binding → injection → intent → rollout → watch → certificates · leadership · metrics → config · own-folders',
   agent:
     'main → run-agent · wire-sync → inspection → sync → report → volume → content → git · gateway → lfs · signatures → resource · metrics → plan · config',
   cli: 'main → program → commands → ui → orders → checks · migrate → fleet → terminal → client',

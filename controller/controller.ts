@@ -150,6 +150,7 @@ export class Controller {
 
   /** Reconciles until the signal aborts; what is under way ends first. */
   async lead(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
     const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
     await Promise.race([this.caches.firstSync(), stopped]);
     if (signal.aborted) return;

@@ -1,6 +1,5 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../shared/config.ts';
 import { AddressGuard } from '../shared/io/address-guard.ts';
@@ -25,6 +24,7 @@ import { LeaderLease } from './leadership/lease.ts';
 import { Liveness } from './leadership/liveness.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import { ScrapeAuthorizer, serveMetrics } from './metrics/serve-metrics.ts';
+import { emptied, makeFolder, removeLeft } from './own-folders.ts';
 import { GitHttp } from './polling/git-http.ts';
 import { GithubApps } from './polling/github-app.ts';
 import { HostResolver } from './polling/host-resolver.ts';
@@ -41,8 +41,13 @@ const HAND_OVER_MS = 500;
 
 const config = configure();
 const log = createLogger('controller', { level: config.LOG_LEVEL, devMode: config.LOG_DEV_MODE });
-const scratch = makeFolder(tmpdir());
-const keys = makeFolder(config.MEMORY_PATH === undefined ? tmpdir() : emptied(config.MEMORY_PATH));
+const processes = { own: process.pid, isRunning };
+removeLeft(tmpdir(), processes);
+const scratch = makeFolder(tmpdir(), processes);
+const keys = makeFolder(config.MEMORY_PATH === undefined ? tmpdir() : emptied(config.MEMORY_PATH), processes);
+process.on('exit', () => {
+  for (const folder of [scratch, keys]) rmSync(folder, { recursive: true, force: true });
+});
 const stopping = new AbortController();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.once(signal, () => {
@@ -219,17 +224,13 @@ function exitUnlessStopping(error: unknown): undefined {
   process.exit(1);
 }
 
-/** Makes a folder that is gone when the program ends. */
-function makeFolder(parent: string): string {
-  const folder = mkdtempSync(join(parent, 'controller-'));
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
-/** A process that was killed left its keys there, and the next one of the same pod finds them. */
-function emptied(folder: string): string {
-  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
-  return folder;
+/** Also true of a process that is somebody else's. */
+function isRunning(id: number): boolean {
+  try {
+    return process.kill(id, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
 }
 
 function configure(): Config {

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { type BuildOptions, build, type OutputFile } from 'esbuild';
 import manifest from '../package.json' with { type: 'json' };
 import { slimDependencies } from './images/slim-dependencies.ts';
+import { licencesOf } from './licences-of.ts';
 
 const root = join(import.meta.dirname, '..');
 /** The folder of each program, and the name of its bundle. */
@@ -11,7 +12,7 @@ const BUNDLES = { receiver: 'receiver', controller: 'controller', agent: 'agent'
 /** CommonJS dependencies call `require` for Node's own modules, which an ES module has to make for them. */
 const requireShim = `import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);`;
 
-const options: BuildOptions = {
+const options = {
   absWorkingDir: root,
   bundle: true,
   platform: 'node',
@@ -21,12 +22,13 @@ const options: BuildOptions = {
   minifySyntax: true,
   sourcemap: 'linked',
   sourcesContent: false,
-  legalComments: 'linked',
+  legalComments: 'none',
+  metafile: true,
   logLevel: 'warning',
   banner: { js: requireShim },
   plugins: [slimDependencies()],
   define: { PROGRAM_VERSION: JSON.stringify(manifest.version) },
-};
+} satisfies BuildOptions;
 
 /** All programs, or those whose folders are named on the command line. */
 const wanted = Object.entries(BUNDLES).filter(([folder]) => process.argv.length <= 2 || process.argv.includes(folder));
@@ -35,8 +37,10 @@ await Promise.all(
   wanted.map(async ([folder, name]) => {
     const [entryPoints, outfile] = [[join(root, folder, 'main.ts')], join(root, 'dist', `${name}.mjs`)];
     const define = { ...options.define, ...(folder === 'cli' && { PAGE_FILES: JSON.stringify(await readPage()) }) };
-    const { outputFiles } = await build({ ...options, define, entryPoints, outfile, write: false });
-    await Promise.all(outputFiles.map(replaceFile));
+    const { outputFiles, metafile } = await build({ ...options, define, entryPoints, outfile, write: false });
+    const files = Object.values(metafile.outputs).flatMap(({ inputs }) => Object.keys(inputs));
+    const legal = { path: `${outfile}.LEGAL.txt`, contents: Buffer.from(await licencesOf(files, root)) };
+    await Promise.all([...outputFiles, legal].map(replaceFile));
   }),
 );
 
@@ -50,7 +54,7 @@ async function readPage(): Promise<Record<string, string>> {
 }
 
 /** Writes a file in one step, and only where it changes: somebody may be starting it right now. */
-async function replaceFile({ path, contents }: OutputFile): Promise<void> {
+async function replaceFile({ path, contents }: Pick<OutputFile, 'path' | 'contents'>): Promise<void> {
   const before = await readFile(path).catch(() => undefined);
   if (before?.equals(contents)) return;
   await mkdir(dirname(path), { recursive: true });

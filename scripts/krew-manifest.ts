@@ -29,7 +29,7 @@ export async function krewManifest(folder: string): Promise<string> {
       selector: { matchLabels: { os, arch } },
       uri: `${HOME}/releases/download/v${manifest.version}/${file}`,
       sha256,
-      files: ['kubectl-gs', 'LICENSE'].map((from) => ({ from, to: '.' })),
+      files: ['kubectl-gs', 'LICENSE', 'kubectl-gs.mjs.LEGAL.txt'].map((from) => ({ from, to: '.' })),
       bin: 'kubectl-gs',
     });
   }

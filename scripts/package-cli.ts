@@ -6,6 +6,8 @@ import { archiveName, krewManifest } from './krew-manifest.ts';
 
 const root = path.join(import.meta.dirname, '..');
 const dist = path.join(root, 'dist');
+/** Licences of what is in the bundle. */
+const LEGAL = 'kubectl-gs.mjs.LEGAL.txt';
 
 /** Makes of the bundle of `kubectl gs` the folder that is published as an npm package. `npm run build` comes first. */
 async function makeNpmPackage(): Promise<string> {
@@ -17,8 +19,7 @@ async function makeNpmPackage(): Promise<string> {
     path.join(folder, 'package.json'),
     `${JSON.stringify({ ...own, version: manifest.version }, null, 2)}\n`,
   );
-  for (const file of ['kubectl-gs.mjs', 'kubectl-gs.mjs.LEGAL.txt'])
-    await copyFile(path.join(dist, file), path.join(folder, file));
+  for (const file of ['kubectl-gs.mjs', LEGAL]) await copyFile(path.join(dist, file), path.join(folder, file));
   await copyFile(path.join(root, 'LICENSE'), path.join(folder, 'LICENSE'));
   await copyFile(path.join(root, 'cli/README.md'), path.join(folder, 'README.md'));
   await chmod(path.join(folder, 'kubectl-gs.mjs'), 0o755);
@@ -47,7 +48,8 @@ async function makeExecutable(): Promise<string> {
 async function makeArchive(executable: string): Promise<string> {
   const archive = path.join(dist, 'archives', archiveName(`${process.platform}-${process.arch}`));
   await mkdir(path.dirname(archive), { recursive: true });
-  run('tar', '-czf', archive, '-C', root, 'LICENSE', '-C', path.dirname(executable), path.basename(executable));
+  const [folder, program] = [path.dirname(executable), path.basename(executable)];
+  run('tar', '-czf', archive, '-C', root, 'LICENSE', '-C', dist, LEGAL, '-C', folder, program);
   return archive;
 }
 

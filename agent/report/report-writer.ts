@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { API_VERSION, SYNC_REPORT } from '../../shared/api/group.ts';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
-import type { SyncReport, SyncReportStatus } from '../../shared/api/sync-report.ts';
+import { type SyncReport, type SyncReportStatus, syncReportStatusSchema } from '../../shared/api/sync-report.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
@@ -16,28 +16,8 @@ const TIMEOUT_MS = 5_000;
 const FIRST_CHECK_MS = 10_000;
 const CHECK_MS = 300_000;
 
-/** Keys of the status: a merge patch has to remove what no longer holds. */
-const STATUS_KEYS = [
-  'podUID',
-  'gateway',
-  'profile',
-  'crName',
-  'state',
-  'generation',
-  'ref',
-  'commit',
-  'time',
-  'duration',
-  'files',
-  'changes',
-  'rollout',
-  'revision',
-  'verification',
-  'hasFailed',
-  'message',
-  'inspection',
-  'agentVersion',
-] as const satisfies (keyof SyncReportStatus)[];
+/** A merge patch has to remove what no longer holds. */
+const STATUS_KEYS = Object.keys(syncReportStatusSchema.pipe[0].entries);
 
 export interface ReportWriterOptions {
   client: KubernetesClient;

@@ -2,8 +2,8 @@ import { X509Certificate } from 'node:crypto';
 import { componentsOf, programOf } from './check-operator.ts';
 import { hasEndpoint } from './check-receiver.ts';
 import { type Finding, failed, ok, seenOr, unseen, warning } from './finding.ts';
-import { fits, variableOf, type Webhook, type WebhookConfiguration } from './objects.ts';
-import type { OperatorPlace, Survey } from './survey.ts';
+import { fits, type PolicyPort, variableOf, type Webhook, type WebhookConfiguration } from './objects.ts';
+import type { OperatorPlace, OperatorSurvey, Survey } from './survey.ts';
 
 const INJECTION = 'how-to/troubleshooting-injection.md';
 const UNREACHABLE = 'how-to/unreachable-webhook.md';
@@ -145,12 +145,16 @@ function checkReach({ webhook, configuration: { metadata } }: Injector, { operat
     );
   return [
     ok('webhook/endpoint', `the Service ${address} has pods${isStrict ? '; without them, pods would be refused' : ''}`),
-    ...checkPolicies(place, service.namespace),
+    ...checkPolicies(operator, place, service.namespace),
   ];
 }
 
 /** A policy that closes the port of the webhook cannot be told from one that lets the API server in: only a hint. */
-function checkPolicies({ networkPolicies, pods }: OperatorPlace, namespace: string): Finding[] {
+function checkPolicies(
+  operator: OperatorSurvey,
+  { networkPolicies, pods }: OperatorPlace,
+  namespace: string,
+): Finding[] {
   if (networkPolicies.kind === 'hidden')
     return unseen('webhook/network-policy', `the NetworkPolicies in ${namespace}`, networkPolicies);
   const controllers = seenOr(pods, []).filter(
@@ -160,16 +164,21 @@ function checkPolicies({ networkPolicies, pods }: OperatorPlace, namespace: stri
     ({ spec: { podSelector, policyTypes = ['Ingress'] } }) =>
       policyTypes.includes('Ingress') && controllers.some(({ metadata }) => fits(podSelector, metadata.labels)),
   );
-  const lets = own.some(({ spec: { ingress = [] } }) =>
-    ingress.some(
-      ({ ports }) => !ports || ports.some(({ port }) => port === undefined || port === 'webhook' || port === 9443),
-    ),
-  );
+  const wanted = webhookPortOf(operator, namespace);
+  const isOpen = ({ port, endPort }: PolicyPort) =>
+    typeof port === 'number' ? port <= wanted && wanted <= (endPort ?? port) : port === undefined || port === 'webhook';
+  const lets = own.some(({ spec: { ingress = [] } }) => ingress.some(({ ports }) => !ports || ports.some(isOpen)));
   if (own.length === 0 || lets) return [];
   return [
     warning('webhook/network-policy', `NetworkPolicies of ${namespace} may keep the API server from the controller`, {
-      todo: `let port 9443 in: ${own.map(({ metadata }) => metadata.name).join(', ')} do not name it`,
+      todo: `let port ${wanted} in: ${own.map(({ metadata }) => metadata.name).join(', ')} do not name it`,
       page: UNREACHABLE,
     }),
   ];
+}
+
+/** Where the controllers of a namespace serve the webhook: as the chart has it, unless they say so. */
+function webhookPortOf(operator: OperatorSurvey, namespace: string): number {
+  const controller = componentsOf(operator, 'controller').find(({ metadata }) => metadata.namespace === namespace);
+  return Number((controller && variableOf(programOf(controller), 'WEBHOOK_PORT')) ?? 9443);
 }

@@ -1,7 +1,7 @@
 import { AGENT_CLUSTER_ROLE, agentRoleBindingName, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import { injectorsOf } from './check-injection.ts';
 import { componentsOf, watchedBy } from './check-operator.ts';
-import { gatewayPodsOf, hasSidecar, resourceOf } from './check-pod.ts';
+import { evictedPodsOf, gatewayPodsOf, hasSidecar, resourceOf } from './check-pod.ts';
 import { checkRefused } from './check-refused.ts';
 import { bindsAgents } from './check-rights.ts';
 import { type Finding, failed, ok, seenOr, unseen, warning } from './finding.ts';
@@ -30,6 +30,7 @@ export function checkNamespace(survey: NamespaceSurvey, whole: Survey): Finding[
     ...checkReceiverRights(survey, whole),
     ...checkWorkloads(survey),
     ...checkRefused(survey),
+    ...checkEvicted(survey),
     ...checkEgress(survey),
   ];
 }
@@ -168,6 +169,21 @@ function checkWorkloads({ workloads }: NamespaceSurvey): Finding[] {
       }),
     );
   });
+}
+
+/** Whether the pods that came for them are well is said of these. */
+function checkEvicted(survey: NamespaceSurvey): Finding[] {
+  const evicted = evictedPodsOf(survey);
+  const [last] = evicted.slice(-1);
+  if (!last) return [];
+  const count = evicted.length === 1 ? '1 gateway pod' : `${evicted.length} gateway pods`;
+  const says = `${count} in ${survey.name} ${evicted.length === 1 ? 'was' : 'were'} evicted`;
+  return [
+    warning('namespace/evicted', `${says}: ${last.metadata.name}: ${last.status?.message ?? 'the node says no more'}`, {
+      todo: 'request the memory and the ephemeral storage that they need, for the sidecar in spec.agent.resources; then delete them',
+      page: 'how-to/sizing.md',
+    }),
+  ];
 }
 
 /** What a policy lets out cannot be told from addresses: only a hint. */

@@ -24,13 +24,21 @@ export function isGateway(pod: Pod): boolean {
 
 /** The pods of a namespace that are gateways, or are meant to be; of the GatewaySync that was asked for, if one was. */
 export function gatewayPodsOf(survey: NamespaceSurvey): Pod[] {
-  return seenOr(survey.pods, []).filter((pod) => {
-    const { deletionTimestamp } = pod.metadata;
-    const isOver = deletionTimestamp !== undefined || ['Succeeded', 'Failed'].includes(pod.status?.phase ?? '');
-    const resource = resourceOf(pod, survey);
-    return isGateway(pod) && !isOver && (!survey.asked || resource === undefined || resource === survey.asked);
-  });
+  return allPodsOf(survey).filter(
+    ({ metadata, status }) =>
+      metadata.deletionTimestamp === undefined && !['Succeeded', 'Failed'].includes(status?.phase ?? ''),
+  );
 }
+
+/** Those that a node has evicted: they stay for the record. */
+export const evictedPodsOf = (survey: NamespaceSurvey): Pod[] =>
+  allPodsOf(survey).filter(({ status }) => status?.phase === 'Failed' && status.reason === 'Evicted');
+
+const allPodsOf = (survey: NamespaceSurvey): Pod[] =>
+  seenOr(survey.pods, []).filter((pod) => {
+    const resource = resourceOf(pod, survey);
+    return isGateway(pod) && (!survey.asked || resource === undefined || resource === survey.asked);
+  });
 
 /** Name of the GatewaySync that a pod is for; undefined where it cannot be told. */
 export function resourceOf({ metadata }: Pod, { gatewaySyncs }: NamespaceSurvey): string | undefined {

@@ -5,7 +5,7 @@ import { checkNamespace } from './check-namespace.ts';
 import { checkOperator } from './check-operator.ts';
 import { checkPod, gatewayPodsOf } from './check-pod.ts';
 import { checkRights } from './check-rights.ts';
-import { type Finding, failed, type Level, ok, type Section, seenOr } from './finding.ts';
+import { type Finding, failed, type Level, ok, type Section, seenOr, unseen } from './finding.ts';
 import type { NamespaceSurvey, Survey } from './survey.ts';
 
 /** What the checks found. Plain data: it is what `--output json` prints. */
@@ -16,7 +16,11 @@ export interface Diagnosis {
 
 /** Checks all that was read, in the order in which a person would look. */
 export function diagnose(survey: Survey): Diagnosis {
-  const cluster = { title: 'Cluster', findings: checkCluster(survey.cluster) };
+  const { everywhere } = survey;
+  const unseenThere = everywhere
+    ? unseen('cluster/gatewaysyncs', 'the GatewaySyncs of all namespaces', everywhere)
+    : [];
+  const cluster = { title: 'Cluster', findings: [...checkCluster(survey.cluster), ...unseenThere] };
   const lacksCrds = cluster.findings.some(({ level, check }) => level === 'failed' && check.startsWith('crds/'));
   return diagnosisOf([
     cluster,

@@ -40,6 +40,8 @@ export interface Pod extends Named {
   spec: PodSpec;
   status?: {
     phase?: string;
+    reason?: string;
+    message?: string;
     conditions?: { type: string; status: string; reason?: string; message?: string }[];
     initContainerStatuses?: ContainerStatus[];
     containerStatuses?: ContainerStatus[];
@@ -111,11 +113,17 @@ export interface RoleBinding extends Named {
   subjects?: { kind: string; name: string; namespace?: string }[];
 }
 
+/** A port, or those up to another one; a name is that of a container's port. Without any: all. */
+export interface PolicyPort {
+  port?: number | string;
+  endPort?: number;
+}
+
 export interface NetworkPolicy extends Named {
   spec: {
     podSelector: LabelSelector;
     policyTypes?: string[];
-    ingress?: { ports?: { port?: number | string; endPort?: number }[] }[];
+    ingress?: { ports?: PolicyPort[] }[];
   };
 }
 

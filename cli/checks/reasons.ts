@@ -64,6 +64,7 @@ const DESCRIBED_AT: Record<string, string> = {
 
 /** The page below `docs/` with its heading that describes a reason of a type of condition. */
 export function pageOfReason(type: string, reason: string): string {
-  const heading = type === 'Ready' && reason === 'SecretNotFound' ? 'AgentAccess' : (DESCRIBED_AT[reason] ?? type);
+  const shared = Object.hasOwn(DESCRIBED_AT, reason) ? DESCRIBED_AT[reason] : undefined;
+  const heading = type === 'Ready' && reason === 'SecretNotFound' ? 'AgentAccess' : (shared ?? type);
   return `reference/conditions.md#${heading.toLowerCase()}`;
 }

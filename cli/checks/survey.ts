@@ -28,6 +28,8 @@ export interface Survey {
   version: string;
   cluster: ClusterSurvey;
   operator: OperatorSurvey;
+  /** GatewaySyncs of all namespaces, where these were asked for; hidden, only the caller's own namespace is looked at. */
+  everywhere?: Look<unknown> | undefined;
   namespaces: NamespaceSurvey[];
 }
 

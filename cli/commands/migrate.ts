@@ -16,7 +16,7 @@ export const migrate = makeCommand({
   details: [
     'Reads Pods, Deployments, StatefulSets, DaemonSets, Jobs, CronJobs and whatever else holds a pod template, and prints GatewaySyncs and the same objects with the annotations of the operator, without the containers and volumes that they replace. Applications find the same files at the same paths.',
     'What has no counterpart is a comment above the object: TODO is for you, differs is another behaviour, dropped does not matter any more. What cannot be moved stays as it is, and a line on stderr says why.',
-    'It asks no cluster, and prints nothing if the manifest holds a password of a repository. It exits with 0 if it moved all that it found, and with 1 if not.',
+    'It asks no cluster, and prints nothing if the manifest holds a password of a repository. It exits with 0 if it moved all that it found, with 1 if not, and with 2 if the manifest cannot be read.',
     'k8s-sidecar copies ConfigMaps and does not know where they come from: name the repository that they are made of with --repo, --ref and --path.',
   ],
   examples: [
@@ -65,13 +65,20 @@ async function readManifest(file: string, { input }: Host): Promise<string> {
 
 /** The documents of a manifest. Throws `Problem`. */
 function parseManifest(text: string): unknown[] {
-  const documents = parseAllDocuments(text, { version: '1.1', logLevel: 'silent', customTags: asKubectlHasThem });
-  if (!Array.isArray(documents)) return [];
-  return documents.map((document) => {
-    const [error] = document.errors;
-    if (error) throw new Problem(`the manifest is no YAML: ${error.message}`, EXIT.usage, { cause: error });
-    return document.toJS() as unknown;
-  });
+  try {
+    const documents = parseAllDocuments(text, { version: '1.1', logLevel: 'silent', customTags: asKubectlHasThem });
+    if (!Array.isArray(documents)) return [];
+    return documents.map((document) => {
+      const [error] = document.errors;
+      if (error) throw error;
+      const value: unknown = document.toJS();
+      // By aliases a value can be a part of itself, which no JSON can say: the API server does not take it.
+      JSON.stringify(value);
+      return value;
+    });
+  } catch (error) {
+    throw new Problem(`the manifest is no YAML: ${messageOf(error)}`, EXIT.usage, { cause: error });
+  }
 }
 
 /**

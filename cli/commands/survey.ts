@@ -49,11 +49,11 @@ export interface Scope {
 /** Reads all that the checks look at. Throws where the cluster cannot be asked at all. */
 export async function takeSurvey(access: Access, scope: Scope): Promise<Survey> {
   const cluster = await surveyCluster(access);
-  const [operator, namespaces] = await Promise.all([
+  const [operator, places] = await Promise.all([
     surveyOperator(access, scope, seenOr(cluster.webhooks, [])),
     surveyNamespaces(access, scope),
   ]);
-  return { now: access.serverTime(), version, cluster, operator, namespaces };
+  return { now: access.serverTime(), version, cluster, operator, ...places };
 }
 
 async function surveyCluster(access: Access): Promise<ClusterSurvey> {
@@ -168,15 +168,17 @@ async function surveySecrets(
   return Object.fromEntries(unique.map((name, index) => [name, looks[index] as Look<undefined>]));
 }
 
-async function surveyNamespaces(access: Access, { name, allNamespaces }: Scope): Promise<NamespaceSurvey[]> {
-  if (!allNamespaces) return [await surveyNamespace(access, access.namespace, name)];
+async function surveyNamespaces(
+  access: Access,
+  { name, allNamespaces }: Scope,
+): Promise<Pick<Survey, 'everywhere' | 'namespaces'>> {
+  if (!allNamespaces) return { namespaces: [await surveyNamespace(access, access.namespace, name)] };
   const found = await lookOver<GatewaySync>(access, gatewaySyncPath());
-  if (found.kind === 'hidden') return [await surveyNamespace(access, access.namespace, name)];
-  const names = [...new Set(found.value.map(({ metadata }) => metadata.namespace))];
-  const surveys: NamespaceSurvey[] = [];
+  const own = found.kind === 'hidden' ? [access.namespace] : found.value.map(({ metadata }) => metadata.namespace);
+  const namespaces: NamespaceSurvey[] = [];
   // One after the other: what is read of one may be large.
-  for (const each of names) surveys.push(await surveyNamespace(access, each, undefined));
-  return surveys;
+  for (const each of new Set(own)) namespaces.push(await surveyNamespace(access, each, undefined));
+  return { everywhere: found, namespaces };
 }
 
 async function surveyNamespace(access: Access, name: string, asked: string | undefined): Promise<NamespaceSurvey> {

@@ -2,7 +2,7 @@ import { parseRepository } from '../../shared/domain/repository.ts';
 import { type GitSyncOptions, textOf } from './git-sync-options.ts';
 import type { Container, PodSpec } from './manifest.ts';
 import { sourceOf } from './pod-paths.ts';
-import { differs, dropped, type Note, nameFor, SECRET_HELP, type Spec, todo } from './source.ts';
+import { differs, dropped, type Note, nameFor, type Spec, todo } from './source.ts';
 
 type Auth = NonNullable<Spec['git']['auth']>;
 
@@ -23,36 +23,6 @@ interface SecretKey {
   name: string;
   key: string;
 }
-
-/** Why nothing of a manifest may be printed: a password is in it, and would be in what is printed as well. */
-export function findPassword({ settings }: GitSyncOptions, { env }: Container): string | undefined {
-  const isInline = (name: string) => {
-    const value = textOf(settings, name) ?? '';
-    return name === 'credential' ? /"password"\s*:/.test(value) : value !== '';
-  };
-  const option = ['password', 'github-app-private-key', 'credential'].find(isInline);
-  // Also those that this version of git-sync does not read.
-  const variable = env?.find(
-    ({ name, value }) => /^GIT_?SYNC_.*(PASSWORD|PRIVATE_KEY|CREDENTIAL)$/.test(name) && value,
-  );
-  const where = variable ? `the variable ${variable.name}` : option && settings.get(option)?.by;
-  return where && `${where} holds a password or a key: ${SECRET_HELP}`;
-}
-
-/** The same of a container that stays as it is, whose command line nobody can read: it would be printed with the rest. */
-export function findLeak({ command, args, env }: Container): string | undefined {
-  const variables = (env ?? []).filter(({ name }) => !/_proxy$/i.test(name));
-  const texts = [[...(command ?? []), ...(args ?? [])].join(' '), ...variables.map(({ value }) => value ?? '')];
-  return texts.some((text) => PASSWORDS.some((each) => each.test(text)))
-    ? `it holds a password or a key: ${SECRET_HELP}`
-    : undefined;
-}
-
-/** In a URL, or after an option; what begins with a dollar comes from a variable. */
-const PASSWORDS = [
-  /:\/\/[^\s/@:]*:[^\s/@$][^\s/@]*@/,
-  /(^|\s)--?(password|credential|github-app-private-key)[=\s]["']?[^\s"'$]/,
-];
 
 /** Reads the credentials of git-sync: the names of Secrets, and never what is in them. */
 export function readAuth(caller: Caller): AuthResult {

@@ -1,5 +1,6 @@
 import { formatDuration, parseDuration } from '../../shared/domain/duration.ts';
-import { findLeak, findPassword, READ_VARIABLES, readAuth } from './git-auth.ts';
+import { findLeak, findPassword } from './find-passwords.ts';
+import { READ_VARIABLES, readAuth } from './git-auth.ts';
 import { type GitSyncOptions, pathFromRoot, readOptions, textOf } from './git-sync-options.ts';
 import { readReload } from './hooks.ts';
 import type { Container, PodSpec } from './manifest.ts';

@@ -23,10 +23,12 @@ export function readReload(
 ): Gateway | undefined {
   const { settings } = from.options;
   const command = textOf(settings, 'exechook-command') || textOf(settings, 'sync-hook-command');
-  if (command)
+  // What follows the program may be a secret.
+  const [program] = command?.trim().split(/\s/) ?? [];
+  if (program)
     notes.push(
       todo(
-        `--exechook-command ${command} has no counterpart: the agent runs no programs. Let the application watch spec.gateway.reload.touchFile, or call it by spec.gateway.reload.requests`,
+        `--exechook-command ${program} has no counterpart: the agent runs no programs. Let the application watch spec.gateway.reload.touchFile, or call it by spec.gateway.reload.requests`,
       ),
     );
   const url = textOf(settings, 'webhook-url');
@@ -39,7 +41,7 @@ export function readReload(
   };
   const gateway = call ? gatewayFor(call, notes) : undefined;
   if (gateway && textOf(settings, 'webhook-backoff'))
-    notes.push(dropped('--webhook-backoff: the agent tries again at times of its own'));
+    notes.push(dropped('--webhook-backoff: the agent decides when it tries again'));
   if (gateway) notes.push(differs('the call has no header Gitsync-Hash'));
   if (gateway && !(status >= 100 && status < 600))
     notes.push(differs('any answer to the call was fine, and now any 2xx is'));

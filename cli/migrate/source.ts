@@ -75,7 +75,7 @@ export function readTarget(url: string, ref: string): Target {
 }
 
 /** Hosts take a token in the place of the user name as well. No name of a person begins so, or is so long. */
-const isToken = (user: string): boolean => /^(gh[a-z]_|github_pat_|gl[a-z]+-|AT[A-Z]+)|^.{30}/.test(user);
+export const isToken = (user: string): boolean => /^(gh[a-z]_|github_pat_|gl[a-z]+-|AT[A-Z]+)|^.{30}/.test(user);
 
 /** How a password gets into a Secret, which no command of ours reads. */
 export const SECRET_HELP =

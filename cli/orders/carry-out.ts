@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { Access } from '../client/connect.ts';
-import { isConflict, patchGatewaySync } from '../client/patch.ts';
+import { type Change, isConflict, patchGatewaySync } from '../client/patch.ts';
 import { Problem } from '../client/problem.ts';
 import { getGatewaySync } from '../client/read.ts';
 import { agreementOf, type PlannedChange, type Planner } from './plan.ts';
@@ -21,21 +21,30 @@ const LOOK_MS = 200;
 
 /** Does exactly what was agreed to, also where the resource changes meanwhile, or nothing. Throws `Problem`. */
 export async function carryOut(access: Access, order: Order): Promise<void> {
-  const gatewaySync = await getGatewaySync(access, order.name);
-  const { before } = planAgain(gatewaySync, order);
-  if (before) await makeRoom(access, gatewaySync, before);
-  await write(access, order);
+  const { before } = await write(access, order, makeRoom);
+  if (before) await untilNoticed(access, order.name, before);
+  await write(access, order, ({ change }) => (typeof change === 'function' ? change(access.serverTime()) : change));
 }
 
-async function write(access: Access, order: Order): Promise<void> {
+/** Removes an order that was carried out: only once the controller has seen that, it may come again. */
+const makeRoom = ({ before }: PlannedChange): Change | undefined =>
+  before && { annotations: { [before.annotation]: null } };
+
+/** Writes what the plan comes to for the resource as it is, if that is anything, and gives that plan. */
+async function write(
+  access: Access,
+  order: Order,
+  changeOf: (now: PlannedChange) => Change | undefined,
+): Promise<PlannedChange> {
   for (let tries = 1; ; tries++) {
     const gatewaySync = await getGatewaySync(access, order.name);
-    const { change } = planAgain(gatewaySync, order);
+    const now = planAgain(gatewaySync, order);
+    const change = changeOf(now);
+    if (!change) return now;
     const { resourceVersion } = gatewaySync.metadata;
-    const now = typeof change === 'function' ? change(access.serverTime()) : change;
     try {
-      await patchGatewaySync(access, { name: order.name, resourceVersion }, now);
-      return;
+      await patchGatewaySync(access, { name: order.name, resourceVersion }, change);
+      return now;
     } catch (error) {
       if (!isConflict(error) || tries === TRIES) throw error;
     }
@@ -50,13 +59,12 @@ function planAgain(gatewaySync: GatewaySync, { plan, agreed }: Order): PlannedCh
   return now;
 }
 
-/** Removes an order that was carried out, and waits until the controller has seen that: only then it may come again. */
-async function makeRoom(
+/** Waits until the controller has seen that an order was removed. */
+async function untilNoticed(
   access: Access,
-  { metadata: { name } }: GatewaySync,
+  name: string,
   { annotation, isGone }: NonNullable<PlannedChange['before']>,
 ): Promise<void> {
-  await patchGatewaySync(access, { name }, { annotations: { [annotation]: null } });
   for (const deadline = performance.now() + NOTICED_WITHIN_MS; ; await sleep(LOOK_MS)) {
     if (isGone(await getGatewaySync(access, name))) return;
     if (performance.now() > deadline)

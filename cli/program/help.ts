@@ -9,7 +9,7 @@ const USUAL_WIDTH = 100;
 const EXIT_STATUS = [
   ['0', 'done; for status: all that is shown is ready; for drift: nothing differs; for doctor: nothing is wrong'],
   ['1', 'failed, not in sync, or something is wrong'],
-  ['2', 'the command line is wrong, or a question could not be asked: add --yes'],
+  ['2', 'the command line is wrong, a manifest cannot be read, or a question could not be asked: add --yes'],
   ['3', 'the cluster cannot be reached, does not know or allow you, or has no CRDs of the operator'],
 ] as const;
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
-import { H3, type H3Event } from 'h3';
+import { H3, type H3Event, HTTPError } from 'h3';
 import { toNodeHandler } from 'h3/node';
 import { EXIT, Problem } from '../client/problem.ts';
 import type { Asset } from './assets.ts';
@@ -26,7 +26,14 @@ const PING_MS = 15_000;
 
 /** The page as a request listener. */
 export function createApp({ door, board, desk, assets, place }: AppOptions): RequestListener {
-  const app = new H3({ silent: true, onError: () => answer(500, { says: 'internal error' }) });
+  const app = new H3({
+    silent: true,
+    // h3 itself refuses a path whose escapes are broken, before the door sees it.
+    onError: (error) =>
+      HTTPError.isError(error) && error.status === 400
+        ? text(400, 'malformed request')
+        : answer(500, { says: 'internal error' }),
+  });
   let streams = 0;
 
   app.use((event) => {

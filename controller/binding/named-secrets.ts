@@ -1,4 +1,5 @@
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
+import { isObjectName } from '../../shared/domain/object-name.ts';
 import { Slots } from '../../shared/domain/slots.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import { type KubernetesClient, METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
@@ -33,8 +34,6 @@ const TIMEOUT_MS = 5_000;
 const MISSING_MS = { base: 5_000, max: 60_000 };
 /** How old a look may be where everything was there, in milliseconds: while pods start, less and less often, and otherwise. */
 const FRESH_MS = { starting: 10_000, running: 9 * 60_000 };
-/** https://kubernetes.io/docs/concepts/overview/working-with-objects/names/; a path must hold nothing else. */
-const OBJECT_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
 /**
  * Looks at the Secrets that a resource names: no pod starts without them, and the kubelet says so in no status. They are
@@ -93,7 +92,7 @@ export class NamedSecrets {
 
   async #problemOf(namespace: string, { name, keys }: NamedSecret): Promise<string | undefined> {
     const absent = `Secret ${namespace}/${name}, which the resource names, does not exist: create it, since no pod starts without it`;
-    if (!OBJECT_NAME.test(name)) return absent;
+    if (!isObjectName(name)) return absent; // nothing else may get into a path
     try {
       const missing = await this.#missingKey(corePath('secrets', namespace, name), keys);
       return missing === undefined

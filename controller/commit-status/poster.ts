@@ -228,10 +228,10 @@ function credentialsOf({ namespace, spec: { git } }: ObservedGatewaySync, { api 
   return JSON.stringify([new URL(api).host, namespace, git.commitStatus?.secretRef ?? git.auth?.githubApp]);
 }
 
-/** How long to wait after the n-th failure. */
-function retryMs(failure: Error, n: number): number {
+/** How long to wait after the n-th failure, the first being 1; `chance` is from 0 to 1 and shortens it by a quarter at most. */
+export function retryMs(failure: Error, n: number, chance = Math.random()): number {
   const { base } = RETRY_MS[failure instanceof TerminalError ? 'terminal' : 'transient'];
   const { retryAfterMs = 0 } = failure as { retryAfterMs?: number };
   const usual = failure instanceof UnclearError ? (UNCLEAR_MS[n - 1] ?? RETRY_MS.max) : base * 2 ** (n - 1);
-  return Math.max(retryAfterMs, Math.min(RETRY_MS.max, usual) * (0.75 + Math.random() * 0.25));
+  return Math.max(retryAfterMs, Math.min(RETRY_MS.max, usual) * (0.75 + chance * 0.25));
 }

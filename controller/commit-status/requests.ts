@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { CommitStatusRecord } from '../../shared/api/gateway-sync-status.ts';
 import type { StatusProvider } from '../../shared/api/git.ts';
-import { retryAfterMs } from '../../shared/domain/duration.ts';
+import { pauseMs } from '../../shared/domain/duration.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Place } from './place.ts';
 
@@ -128,7 +128,7 @@ export function judgeAnswer(
   // GitLab refuses what it says already.
   if (provider === 'gitlab' && status === 400 && new TextDecoder().decode(body).includes('Cannot transition status'))
     return undefined;
-  const waitMs = pauseOf(headers, now);
+  const waitMs = pauseMs(headers, now);
   if (status === 429 || (status === 403 && waitMs !== undefined))
     return transient(`${HOST} answered ${status}, since it was asked too often: it is asked again later`, {
       ...{ reason: 'GitRateLimited', retryAfterMs: waitMs },
@@ -169,16 +169,6 @@ const HOST = 'the API of the git host';
 const RIGHTS: Partial<Record<StatusProvider, string>> = {
   gitlab: ' (on a protected branch GitLab wants the role Maintainer, or one that may push or merge there)',
 };
-
-/** How long a host asks to be left alone, in milliseconds: by RFC 9110, or as GitHub and GitLab say that their limit is used up. */
-function pauseOf(headers: StatusAnswer['headers'], now: number): number | undefined {
-  const text = (name: string) => [headers[name]].flat()[0];
-  const asked = retryAfterMs(text('retry-after'));
-  if (asked !== undefined) return asked;
-  if ((text('x-ratelimit-remaining') ?? text('ratelimit-remaining')) !== '0') return undefined;
-  const reset = Number(text('x-ratelimit-reset') ?? text('ratelimit-reset'));
-  return Number.isFinite(reset) ? retryAfterMs(Math.max(1, Math.ceil(reset - now / 1000))) : undefined;
-}
 
 const transient = (message: string, { reason, retryAfterMs }: { reason: string; retryAfterMs: number | undefined }) =>
   new TransientError(message, { code: 'commitStatus.unavailable', reason, retryAfterMs });

@@ -1,5 +1,6 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
+import { isObjectName } from '../../shared/domain/object-name.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { listObjects, METADATA_LIST } from '../../shared/io/kubernetes/list.ts';
@@ -22,8 +23,6 @@ export interface CandidateSource {
 }
 
 const PAGE = 500;
-/** An annotation may hold anything, a path has names; https://kubernetes.io/docs/concepts/overview/working-with-objects/names/. */
-const RESOURCE_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 /** For all calls together: the API server waits 10 s for the whole review. */
 const TIMEOUT_MS = 3_000;
 
@@ -57,7 +56,8 @@ async function readLive(client: KubernetesClient, namespace: string, named: stri
       throw error;
     }
   };
-  const meant = named !== undefined && RESOURCE_NAME.test(named) ? await read(named) : undefined;
+  // An annotation may hold anything, a path has names.
+  const meant = named !== undefined && isObjectName(named) ? await read(named) : undefined;
   if (meant) return { candidates: [meant] };
   const others: string[] = [];
   const options = { accept: METADATA_LIST, signal, pageSize: PAGE };

@@ -80,11 +80,13 @@ export class MissingSidecars {
       if (signal.aborted) return;
       try {
         const names = own.map(({ name }) => name);
-        const { missing: swept, unasked } = await sweepMissing(this.#options.client, namespace, new Set(names));
+        const resources = new Set(names);
+        const { missing: swept, unasked } = await sweepMissing(this.#options.client, { namespace, resources, signal });
         // Who gets the label between the two looks is in both.
         const pods = new Map([...swept, ...(labelled.get(namespace) ?? [])].map((pod) => [pod.uid, pod]));
         this.#store(namespace, groupByResource(names, [...pods.values()]), unasked);
       } catch (error) {
+        if (signal.aborted) return;
         this.#options.log.warn({ err: error, namespace }, 'pods without sidecar not looked for');
       }
     }
@@ -142,15 +144,14 @@ const MAX_UNASKED = 3;
 /** Pods of a namespace that ask for the sidecar and were created without it: metadata only, in pages. */
 async function sweepMissing(
   client: KubernetesClient,
-  namespace: string,
-  resources: ReadonlySet<string>,
+  { namespace, resources, signal }: { namespace: string; resources: ReadonlySet<string>; signal: AbortSignal },
 ): Promise<Swept> {
   const swept: Swept = { missing: [], unasked: new Map() };
   const query = { labelSelector: `${AGENT_LABEL}!=true`, fieldSelector: RUNNING };
   await listObjects<PodMetadata>(
     client,
     corePath('pods', namespace),
-    { query, accept: METADATA_LIST, pageSize: PAGE },
+    { query, accept: METADATA_LIST, pageSize: PAGE, signal },
     (pod) => {
       if (pod.metadata.deletionTimestamp !== undefined) return;
       if (asksForSidecar(pod)) swept.missing.push(toObserved(pod));

@@ -37,6 +37,9 @@ export interface LeaseOptions {
 /** What clocks that run at different speeds and the last steps of a write are given, in milliseconds. */
 const MARGIN_MS = 1_000;
 
+/** Time for the call that gives the lease back, in milliseconds: without it a spare waits until the lease has run out. */
+const RELEASE_MS = 2_000;
+
 /** What came of an attempt: `taken` by another replica, or somebody wrote the lease at the same moment (`conflict`). */
 type Attempt = 'held' | 'taken' | 'conflict' | 'failed';
 
@@ -98,10 +101,21 @@ export class LeaderLease {
     const held = this.#held;
     if (!this.isHeld || !held) return;
     this.#renewedAt = Number.NEGATIVE_INFINITY;
+    try {
+      await this.#giveBack(held).catch(async (error: unknown) => {
+        if (!isApiError(error, 409)) throw error;
+        // Written since: by somebody else, or by a renewal whose answer was not waited for.
+        const current = await this.#read();
+        if (current?.spec.holderIdentity === this.#identity) await this.#giveBack(current);
+      });
+    } catch (error) {
+      this.#options.log.warn({ err: error }, 'the lease could not be given back');
+    }
+  }
+
+  async #giveBack(held: Lease): Promise<void> {
     const spec = { ...held.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime() };
-    await this.#options.client
-      .replace(this.#path(), { ...held, spec }, { timeoutMs: 2_000 })
-      .catch((error: unknown) => this.#options.log.warn({ err: error }, 'the lease could not be given back'));
+    await this.#options.client.replace(this.#path(), { ...held, spec }, { timeoutMs: RELEASE_MS });
   }
 
   async #tryOnce(signal: AbortSignal): Promise<Attempt> {
@@ -138,7 +152,7 @@ export class LeaderLease {
     return this.isHeld || !this.#seen || performance.now() - this.#seen.at > this.#seen.durationMs;
   }
 
-  async #read(signal: AbortSignal): Promise<Lease | undefined> {
+  async #read(signal?: AbortSignal): Promise<Lease | undefined> {
     try {
       return await this.#options.client.get<Lease>(this.#path(), { signal, timeoutMs: this.#callTimeoutMs });
     } catch (error) {

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Slots } from '../../shared/domain/slots.ts';
 import { type Listening, listen, type TlsFiles } from '../../shared/io/http/listen.ts';
 import { type MetricsPage, serveOperations, takeNoBody } from '../../shared/io/http/serve-operations.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
@@ -112,14 +113,19 @@ interface SubjectAccessReview {
 
 const REMEMBER_MS = 60_000;
 const REMEMBERED = 64;
+/** Reviews under way at a time: anybody can ask for them, and the lease is renewed over the same connections. */
+const AT_ONCE = 4;
 
 /**
  * Decides as kube-rbac-proxy does who may read `/metrics`: whom the API server knows by the bearer token
- * (TokenReview), and whom it lets `get` that path (SubjectAccessReview). Answers are good for a minute.
+ * (TokenReview), and whom it lets `get` that path (SubjectAccessReview). Who may is remembered for a minute, and nobody
+ * else, so that made-up tokens take no place.
  */
 export class ScrapeAuthorizer {
   readonly #client: KubernetesClient;
-  readonly #known = new Map<string, { access: Access; until: number }>();
+  /** By the hash of a token, until when its bearer may read, by the monotonic clock. */
+  readonly #allowed = new Map<string, number>();
+  readonly #slots = new Slots(AT_ONCE);
 
   constructor(client: KubernetesClient) {
     this.#client = client;
@@ -129,11 +135,11 @@ export class ScrapeAuthorizer {
     const token = /^Bearer ([^\s]+)$/.exec(authorization ?? '')?.[1];
     if (!token) return 'unauthenticated';
     const key = createHash('sha256').update(token).digest('base64');
-    const known = this.#known.get(key);
-    if (known && performance.now() < known.until) return known.access;
-    const access = await this.#ask(token);
-    if (this.#known.size >= REMEMBERED) this.#known.clear();
-    this.#known.set(key, { access, until: performance.now() + REMEMBER_MS });
+    if (performance.now() < (this.#allowed.get(key) ?? 0)) return 'allowed';
+    const access = await this.#slots.run(() => this.#ask(token));
+    if (access !== 'allowed') return access;
+    if (this.#allowed.size >= REMEMBERED) this.#allowed.clear();
+    this.#allowed.set(key, performance.now() + REMEMBER_MS);
     return access;
   }
 

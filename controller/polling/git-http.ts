@@ -25,7 +25,8 @@ export interface GitHttpOptions {
   signal: AbortSignal;
 }
 
-interface JsonAnswer {
+/** What the API of a host answered. */
+export interface JsonAnswer {
   status: number;
   headers: IncomingHttpHeaders;
   /** 64 KiB at most. */

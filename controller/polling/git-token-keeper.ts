@@ -1,7 +1,8 @@
 import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
 import { GIT_TOKEN_SECRET_TYPE, gitTokenSecretName } from '../../shared/api/names.ts';
+import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
-import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import { type KubernetesClient, METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
@@ -19,6 +20,8 @@ export interface GitTokenKeeperOptions {
   limiter: HostLimiter;
   /** Called for the resources whose token has come, or cannot be had. */
   onToken: (key: ObjectKey) => void;
+  /** How long a look at a Secret counts, in milliseconds: somebody may delete it. */
+  lookMs?: number;
   log: Logger;
 }
 
@@ -34,9 +37,20 @@ type Attempt =
 interface Supplied {
   tokenKey: string;
   request: TokenRequest;
-  /** Identifies the token that is in its Secret. */
-  handedOver: string | undefined;
+  handedOver: HandedOver | undefined;
 }
+
+/** A token that a Secret holds. */
+interface HandedOver {
+  /** Identifies the token, and the resource that it is for. */
+  state: string;
+  /** UID of the Secret. */
+  secret: string;
+  /** By the monotonic clock, in milliseconds. */
+  lookedAt: number;
+}
+
+const LOOK_MS = 60_000;
 
 /**
  * Keeps the agents of resources with a GitHub App supplied with tokens: the private key stays with the controller.
@@ -55,7 +69,7 @@ export class GitTokenKeeper {
   }
 
   /**
-   * Writes the current token where it is new; gives the milliseconds until this is due again, or undefined where there
+   * Writes the current token where it is new, or its Secret is gone; gives the milliseconds until this is due again, or undefined where there
    * is nothing to do before `onToken`. Throws errors of the API server.
    */
   async supply(key: ObjectKey, gatewaySync: ObservedGatewaySync): Promise<number | undefined> {
@@ -68,9 +82,9 @@ export class GitTokenKeeper {
     const known = this.#options.apps.known(supplied.request);
     if (!known) return this.#ask(key, supplied);
     const state = `${uid} ${known.token}`;
-    if (supplied.handedOver !== state) {
-      await writeGitToken(this.#options.client, gatewaySync, known.token);
-      supplied.handedOver = state;
+    if (!(await this.#isInPlace(gatewaySync, supplied, state))) {
+      const secret = await writeGitToken(this.#options.client, gatewaySync, known.token);
+      supplied.handedOver = { state, secret, lookedAt: performance.now() };
     }
     return Math.max(LEAST_WAIT_MS, known.expiresAt - RENEW_BEFORE_MS - Date.now());
   }
@@ -90,6 +104,21 @@ export class GitTokenKeeper {
     this.#attempts.delete(before.tokenKey);
     this.#users.delete(before.tokenKey);
     this.#options.apps.forget(before.request);
+  }
+
+  /** Without its Secret no pod of the resource starts. */
+  async #isInPlace({ namespace, name }: ObservedGatewaySync, supplied: Supplied, state: string): Promise<boolean> {
+    const { client, lookMs = LOOK_MS } = this.#options;
+    const { handedOver } = supplied;
+    if (handedOver?.state !== state) return false;
+    if (performance.now() - handedOver.lookedAt < lookMs) return true;
+    const path = corePath('secrets', namespace, gitTokenSecretName(name));
+    const found = await client.get<{ metadata: ObjectMeta }>(path, { accept: METADATA_ONLY }).catch((error) => {
+      if (!isApiError(error, 404)) throw error;
+    });
+    if (found?.metadata.uid !== handedOver.secret) return false;
+    handedOver.lookedAt = performance.now();
+    return true;
   }
 
   #use(key: ObjectKey, request: TokenRequest): Supplied {
@@ -145,14 +174,15 @@ export class GitTokenKeeper {
 }
 
 /**
- * Hands a token of a GitHub App to the agents of a resource, in a Secret that goes with the resource. A Secret of that
- * name with another type is somebody else's: the API server refuses to change the type, and so does the policy.
+ * Hands a token of a GitHub App to the agents of a resource, in a Secret that goes with the resource, and gives the UID of
+ * that. A Secret of that name with another type is somebody else's: the API server refuses to change the type, and so
+ * does the policy.
  */
 async function writeGitToken(
   client: KubernetesClient,
   { namespace, name, uid }: ObservedGatewaySync,
   token: string,
-): Promise<void> {
+): Promise<string> {
   const secretName = gitTokenSecretName(name);
   const secret = {
     apiVersion: 'v1',
@@ -165,10 +195,13 @@ async function writeGitToken(
     },
     data: { token: Buffer.from(token).toString('base64') },
   };
-  try {
-    await client.create(corePath('secrets', namespace), secret);
-  } catch (error) {
-    if (!isApiError(error, 409)) throw error;
-    await client.replace(corePath('secrets', namespace, secretName), secret);
-  }
+  const options = { accept: METADATA_ONLY };
+  const { metadata } = await client
+    .create<{ metadata: ObjectMeta }>(corePath('secrets', namespace), secret, options)
+    .catch((error: unknown) => {
+      if (!isApiError(error, 409)) throw error;
+      const path = corePath('secrets', namespace, secretName);
+      return client.replace<{ metadata: ObjectMeta }>(path, secret, options);
+    });
+  return metadata.uid;
 }

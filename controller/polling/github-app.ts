@@ -2,11 +2,12 @@ import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { importPKCS8, SignJWT } from 'jose';
 import * as v from 'valibot';
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
+import { pauseMs } from '../../shared/domain/duration.ts';
 import { ANSWER_BOUNDS, readJson } from '../../shared/domain/read-json.ts';
 import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
 import { messageOf, TerminalError, TransientError } from '../../shared/errors.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
-import type { GitHttp } from './git-http.ts';
+import type { GitHttp, JsonAnswer } from './git-http.ts';
 import { readSecret } from './read-secret.ts';
 
 /** A token for one repository, good until `expiresAt` (milliseconds since the epoch). */
@@ -126,11 +127,15 @@ export function tokenKeyOf({ namespace, git: { repo, auth, caSecretRef }, mayWri
   return JSON.stringify([namespace, repo, auth?.githubApp, caSecretRef, mayWrite]);
 }
 
-function readToken({ status, body }: { status: number; body: Buffer }, rights: string): InstallationToken {
-  if (status === 429 || status >= 500)
+function readToken({ status, headers, body }: JsonAnswer, rights: string): InstallationToken {
+  const retryAfterMs = pauseMs(headers, Date.now());
+  // GitHub says by either that it was asked too often.
+  const isTooOften = status === 429 || (status === 403 && retryAfterMs !== undefined);
+  if (isTooOften || status >= 500)
     throw new TransientError(`GitHub answered ${status} when asked for a token: it is tried again`, {
-      code: 'githubApp.unavailable',
-      reason: 'GitUnreachable',
+      code: isTooOften ? 'githubApp.rateLimited' : 'githubApp.unavailable',
+      reason: isTooOften ? 'GitRateLimited' : 'GitUnreachable',
+      retryAfterMs,
     });
   if (status !== 201) throw refused(`GitHub answered ${status}`, rights);
   const answer = readJson(tokenAnswer, body, ANSWER_BOUNDS);

@@ -41,7 +41,6 @@ interface Host {
   timer: { timeout: NodeJS.Timeout; due: number } | undefined;
 }
 
-export const DEFAULT_LIMITS: QuestionLimits = { total: 32, perNamespace: 8, perHost: 8, perSecond: 15 };
 /** Processes of git under way at a time: what they may use in all has to fit next to the controller. */
 const MAX_GIT_PROCESSES = 2;
 /** The limits for questions that the git binary asks, by ssh and git://. */
@@ -65,7 +64,7 @@ export class HostLimiter {
   /** Hosts with questions that would have begun, were it not for the places over all hosts. */
   readonly #held = new Turns<Host>();
 
-  constructor(limits: QuestionLimits = DEFAULT_LIMITS) {
+  constructor(limits: QuestionLimits) {
     this.#limits = limits;
     this.#places = new Places(limits.total, limits.perNamespace);
   }

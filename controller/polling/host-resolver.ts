@@ -57,9 +57,12 @@ export class HostResolver {
     ];
     if (addresses.length > 0) return { addresses: reachableFirst(addresses) };
     const errors = [version4, version6].flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
-    return { error: errors.find((error) => !NOT_HERE.includes(codeOf(error))) ?? errors[0] };
+    return { error: errors.find((error) => !NOT_HERE.includes(codeOf(error))) ?? errors[0] ?? noAddress(name) };
   }
 }
+
+/** An alias (CNAME) that leads nowhere is answered with success, and with no address. */
+const noAddress = (name: string) => Object.assign(new Error(`${name} has no address`), { code: 'ENODATA' });
 
 /** Addresses of a name in the format of hosts(5). */
 function addressesIn(hosts: string, name: string): LookupAddress[] {

@@ -26,6 +26,8 @@ export interface Facts {
   accessProblems: AccessProblem[];
   commitStatusProblem: StatusNews['problem'];
   rollout: RolloutStatus | undefined;
+  /** Whether what is followed is in no rollout yet, since its `spec.sync` is not kept. */
+  isHeldBack: boolean;
 }
 
 /** Why a host is not trusted. */
@@ -152,13 +154,19 @@ function judgeCommitStatus({ commitStatusProblem: problem, gatewaySync }: Facts)
 }
 
 /** There only where changes go by waves. */
-function judgeRollout({ phase, nextCommit, message = '' }: RolloutStatus, { rolloutProblems }: Facts): Verdict {
+function judgeRollout({ phase, nextCommit, message = '' }: RolloutStatus, facts: Facts): Verdict {
+  const { rolloutProblems, isHeldBack } = facts;
   if (rolloutProblems.length > 0)
     return { status: 'False', reason: 'InvalidRollout', message: rolloutProblems.join('; ') };
   if (phase === 'Stopped' || phase === 'RolledBack') return { status: 'False', reason: phase, message };
   if (nextCommit !== undefined) return { status: 'Unknown', reason: 'Waiting', message };
+  // What is complete is the release before.
+  if (phase === 'Complete' && isHeldBack)
+    return { status: 'Unknown', reason: 'Waiting', message: judgeAccess(facts)?.message ?? notKeptYet };
   return { status: phase === 'Complete' ? 'True' : 'Unknown', reason: phase, message };
 }
+
+const notKeptYet = 'the newest release begins when the ControllerRevision of its spec.sync is written';
 
 /** There only for ssh. */
 function judgeHostKey({ gatewaySync, resolution }: Facts): Verdict | undefined {
@@ -208,6 +216,7 @@ function judgeReady(
   const gateways = judgeGateways(facts);
   // Who waits for a gateway to show that all is well waits for RolledOut: a fleet that is scaled to zero is ready.
   const isEmpty = gateways.reason === 'NoGateways' && rollout?.status === 'Unknown';
+  if (access && facts.isHeldBack && rollout?.reason === 'Waiting') return access;
   if (rollout && rollout.status !== 'True' && !isEmpty)
     return { ...rollout, reason: rollout.reason.replace(/^(?!Invalid)/, 'Rollout') };
   if (gateways.reason !== 'Syncing') return gateways;

@@ -96,13 +96,14 @@ function statusOf(observation: Observation, decided: Decided, now: number): Gate
   const { resolution, sync, rolledOut, placed } = decided;
   const { gatewaySync, pods, missing, unasked, reportOf, accessProblems } = observation;
   const { status: before, spec, generation } = gatewaySync;
-  const { wantedOf, fields } = rolledOut;
+  const { wantedOf, fields, isHeldBack } = rolledOut;
   const { gateways, counts } = discoverGateways({ gatewaySync, pods, missing, reportOf, wantedOf });
   const verdicts = judgeConditions({
     gatewaySync,
     resolution,
     counts,
     rollout: fields.rollout,
+    isHeldBack,
     accessProblems,
     commitStatusProblem: problemOf(observation, placed),
     profileProblems: spec.sync.problems ?? [],

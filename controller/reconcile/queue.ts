@@ -111,11 +111,14 @@ export class KeyedQueue {
     this.#timers.set(key, { timer, due });
   }
 
-  /** Forgets a key that is gone for good: a queue that is not started, as a spare's, would keep it. */
+  /**
+   * Forgets a key that is gone for good: a queue that is not started, as a spare's, would keep it. Where its handler runs,
+   * it is handled once more, since what the handler keeps from now on has to go as well.
+   */
   forget(key: string): void {
     this.#cancelTimer(key);
     this.#failures.delete(key);
-    this.#dirty.delete(key);
+    if (this.#running.has(key)) this.#dirty.set(key, 'low');
     for (const priority of ['high', 'low'] as const) {
       this.#waiting[priority].delete(key);
       this.#turns[priority].delete(key);

@@ -15,6 +15,8 @@ export interface RolledOut {
   wantedOf: (pod: ObservedPod) => WantedFiles;
   /** Milliseconds until the clock alone may change something. */
   wakeInMs: number | undefined;
+  /** Whether what is followed is in no rollout yet, since the revision of `spec.sync` that belongs to it is not kept. */
+  isHeldBack: boolean;
 }
 
 /** Takes a rollout on; `sync` says what is followed, and by which spec. Without `spec.rollout` all have the newest commit. */
@@ -22,7 +24,7 @@ export function rollOut(sync: GatewaySyncStatus, observation: Observation, { now
   const { gatewaySync, isRevisionKept } = observation;
   const { spec, status: before, generation } = gatewaySync;
   if (!spec.rollout) {
-    return { fields: {}, wantedOf: () => ({ commit: sync.lastSyncCommit }), wakeInMs: undefined };
+    return { fields: {}, wantedOf: () => ({ commit: sync.lastSyncCommit }), wakeInMs: undefined, isHeldBack: false };
   }
   const state = before.rollout && { rollout: before.rollout, history: before.history ?? [] };
   // Nothing moves by a spec that is not judged yet.
@@ -34,13 +36,17 @@ export function rollOut(sync: GatewaySyncStatus, observation: Observation, { now
   const next = mayMove && (state || mayBegin) ? step(state, input) : undefined;
   const held = spec.paused && state ? { ...state, rollout: withHeldOrders(state.rollout, input) } : state;
   const kept = next ? noted(next, observation) : held;
-  if (!kept) return { fields: {}, wantedOf: () => ({ commit: undefined }), wakeInMs: undefined };
+  if (!kept) return { fields: {}, wantedOf: () => ({ commit: undefined }), wakeInMs: undefined, isHeldBack: false };
   return {
     fields: { ...kept, ...requestOf(sync, kept) },
     wantedOf: wantedBy(kept, input.gateways),
     wakeInMs: next?.wakeInMs,
+    isHeldBack: isResolved && !isRevisionKept && !isAbout(kept.rollout, sync.lastSyncCommit, spec.revision),
   };
 }
+
+const isAbout = (rollout: RolloutState['rollout'], commit: string | undefined, revision: string | undefined): boolean =>
+  rollout.commit === commit && rollout.revision === revision;
 
 interface Moment {
   /** Milliseconds since the epoch. */

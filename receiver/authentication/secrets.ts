@@ -1,5 +1,5 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Target } from '../annotations/target.ts';
 import type { Secrets } from './authorize.ts';
 
@@ -89,27 +89,38 @@ class SecretFolder {
   async #refresh(): Promise<void> {
     const version = await readlink(join(this.#folder, '..data')).catch(() => undefined);
     if (version !== undefined && version === this.#version) return;
-    const names = await readdir(this.#folder).catch((): string[] => []);
-    const isThere = names.includes(this.#file);
-    // A folder without the file is one that is being replaced: its other files did not go by intent either.
-    if (!isThere && this.#wasThere) return;
-    this.#wasThere = isThere;
+    // Behind the link all files change at once; the links to them come and go one by one.
+    const folder = resolve(this.#folder, version ?? '.');
+    const names = await readdir(folder).catch(() => undefined);
+    const isThere = names?.includes(this.#file) ?? false;
     const { global, own } = this.#known;
-    const ownNames = names.filter((name) => ownName.test(name) && name !== this.#file);
-    const read = await Promise.all(
-      ownNames.map(async (name) => [name, await this.#readFile(name, own.get(name))] as const),
-    );
-    this.#known = knownOf(await this.#readFile(this.#file, global), new Map(read));
-    this.#version = version;
+    // A folder without the file is one that is being replaced: its other files did not go by intent either.
+    if (!isThere && (this.#wasThere || (!names && own.size > 0))) return;
+    this.#wasThere = isThere;
+    const ownNames = (names ?? []).filter((name) => ownName.test(name) && name !== this.#file);
+    const [file, ...files] = await Promise.all([
+      readSecretFile(join(folder, this.#file), global),
+      ...ownNames.map((name) => readSecretFile(join(folder, name), own.get(name))),
+    ]);
+    const ownSecrets = files.map(({ secrets }, index) => [ownNames[index] ?? '', secrets] as const);
+    this.#known = knownOf(file.secrets, new Map(ownSecrets));
+    this.#version = [file, ...files].every(({ isRead }) => isRead) ? version : undefined;
   }
+}
 
-  /** What cannot be read stays as it was, unless nobody is meant to read it. */
-  async #readFile(name: string, before: readonly string[] = []): Promise<readonly string[]> {
-    try {
-      return linesOf(await readFile(join(this.#folder, name), 'utf8'));
-    } catch (error) {
-      return refusals.has((error as NodeJS.ErrnoException).code ?? '') ? [] : before;
-    }
+interface SecretFile {
+  secrets: readonly string[];
+  /** Whether that is what the file holds now. */
+  isRead: boolean;
+}
+
+/** What cannot be read stays as it was, unless nobody is meant to read it. */
+async function readSecretFile(file: string, before: readonly string[] = []): Promise<SecretFile> {
+  try {
+    return { secrets: linesOf(await readFile(file, 'utf8')), isRead: true };
+  } catch (error) {
+    const isRefused = refusals.has((error as NodeJS.ErrnoException).code ?? '');
+    return isRefused ? { secrets: [], isRead: true } : { secrets: before, isRead: false };
   }
 }
 

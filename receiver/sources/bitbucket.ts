@@ -63,7 +63,7 @@ function newest(changes: readonly (Candidate | NothingReason)[]): Reading {
   const request = readings.find((each) => each.kind === 'request');
   const push = readings.find((each) => each.kind === 'push');
   if (request && push) return { ...request, pushedRef: push.ref };
-  const [reason] = changes.filter((each) => typeof each === 'string');
+  const reason = changes.find((each) => typeof each === 'string');
   return request ?? push ?? readings[0] ?? nothing(reason ?? 'NoRef');
 }
 

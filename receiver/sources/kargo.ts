@@ -8,7 +8,7 @@ const commits = v.array(v.fallback(v.object({ tag: looseText, branch: looseText,
 
 /**
  * A promotion of Kargo: the tag of the freight's first commit that has one, else the hash of the first that came from
- * a branch, since what was promoted is that commit and not what the branch holds by now. The commits may also stand at
+ * a branch, since what was promoted is that commit and not what the branch holds by now. The commits may also be at
  * the top of the body, unless there is a `ref` next to them: that is a git host's push, whose commits are another thing.
  * https://docs.kargo.io/user-guide/core-concepts/#freight
  */

@@ -23,6 +23,7 @@ export async function readCoverage(folder: string, root: string): Promise<Covera
     for (const { url, functions } of result) {
       if (!url.startsWith('file:')) continue;
       const file = path.relative(root, fileURLToPath(url));
+      if (/^\.\.|node_modules\//.test(file)) continue;
       const ranges = functions.flatMap((each) => each.ranges);
       found.set(file, [...(found.get(file) ?? []), ...ranges]);
     }

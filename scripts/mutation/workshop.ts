@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { cp, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { setPriority } from 'node:os';
 import path from 'node:path';
 import { makeTemporaryFolder, type TemporaryFolder } from '../testbed/temporary-folder.ts';
@@ -16,6 +16,15 @@ const LEFT_OUT = [...LINKED, 'dist'];
 const PATIENCE_MS = 30_000;
 /** How long a test file may take to be asked at all. In milliseconds. */
 const SLOWEST_MS = 60_000;
+
+/** With `--check` it says whether generated files are up to date: that is the test of what is only a part of the CRDs. */
+export const GENERATOR = 'scripts/generate.ts';
+
+/** How a test file runs without any mutant: how long it takes, and what runs of the sources. */
+export interface TestRun {
+  ms: number;
+  coverage: Coverage;
+}
 
 /** A copy of the project in which mutants are tried one after the other, at low priority. */
 export class Workshop {
@@ -34,22 +43,27 @@ export class Workshop {
     return new Workshop(folder);
   }
 
-  /** Runs a test file as it is: how long it took, and what ran of the sources. Undefined where it fails, or takes too long. */
-  async runOnce(test: string): Promise<{ ms: number; coverage: Coverage } | undefined> {
+  /** Runs a test file as it is. Undefined where it fails, or takes too long. */
+  async runOnce(test: string): Promise<TestRun | undefined> {
     const reports = await mkdtemp(path.join(this.#folder.path, 'coverage-'));
     const started = performance.now();
-    const hasPassed = await this.#test([test], { ms: SLOWEST_MS, env: { NODE_V8_COVERAGE: reports } });
+    const { hasPassed } = await this.#test([test], { ms: SLOWEST_MS, env: { NODE_V8_COVERAGE: reports } });
     const ms = performance.now() - started;
-    return hasPassed ? { ms, coverage: await readCoverage(reports, this.#folder.path) } : undefined;
+    const run = hasPassed ? { ms, coverage: await readCoverage(reports, this.#folder.path) } : undefined;
+    await rm(reports, { recursive: true });
+    return run;
   }
 
-  /** Whether all of the tests still pass with the mutant; `ms` is what they take without it. */
-  async survives({ file, start, end, replacement }: Mutant, tests: string[], ms: number): Promise<boolean> {
+  /** Runs tests with the mutant, which take `ms` without it, and says whether one of them fails or has no end. */
+  async try({ file, start, end, replacement }: Mutant, tests: string[], ms: number): Promise<Verdict> {
     const target = path.join(this.#folder.path, file);
     const source = await readFile(target, 'utf8');
     await writeFile(target, source.slice(0, start) + replacement + source.slice(end));
+    // Each process compiles a hundred modules: half of what a small test costs.
+    const env = { NODE_COMPILE_CACHE: path.join(this.#folder.path, 'compiled') };
     try {
-      return await this.#test(tests, { ms: Math.max(PATIENCE_MS, 5 * ms) });
+      const { hasPassed, hasEnded } = await this.#test(tests, { ms: Math.max(PATIENCE_MS, 5 * ms), env });
+      return hasPassed ? 'survived' : hasEnded ? 'noticed' : 'no end';
     } finally {
       await writeFile(target, source);
     }
@@ -60,9 +74,17 @@ export class Workshop {
     await this.#folder.remove();
   }
 
-  #test(tests: string[], { ms, env = {} }: { ms: number; env?: NodeJS.ProcessEnv }): Promise<boolean> {
+  async #test(tests: string[], limits: Limits): Promise<Outcome> {
+    const files = tests.filter((test) => test !== GENERATOR);
+    const flags = ['--import=./scripts/test/slim-imports.ts', '--test', '--test-isolation=none'];
+    const reporter = ['--test-reporter=./scripts/mutation/stop-at-failure.ts', '--test-reporter-destination=stdout'];
+    const outcome = files.length > 0 ? await this.#run([...flags, ...reporter, ...files], limits) : PASSED;
+    return outcome.hasPassed && tests.includes(GENERATOR) ? await this.#run([GENERATOR, '--check'], limits) : outcome;
+  }
+
+  #run(args: string[], { ms, env }: Limits): Promise<Outcome> {
     const { NODE_TEST_CONTEXT: _, ...inherited } = process.env;
-    const child = spawn(process.execPath, ['--test', '--test-isolation=none', ...tests], {
+    const child = spawn(process.execPath, args, {
       cwd: this.#folder.path,
       env: { ...inherited, ...env },
       stdio: 'ignore',
@@ -72,10 +94,26 @@ export class Workshop {
     const timer = setTimeout(() => child.kill('SIGKILL'), ms);
     return new Promise((resolve, reject) => {
       child.once('error', reject);
-      child.once('exit', (code) => {
+      child.once('exit', (code, signal) => {
         clearTimeout(timer);
-        resolve(code === 0);
+        resolve({ hasPassed: code === 0, hasEnded: signal !== 'SIGKILL' });
       });
     });
   }
+}
+
+/** What tests say of a mutant. */
+export type Verdict = 'survived' | 'noticed' | 'no end';
+
+interface Outcome {
+  hasPassed: boolean;
+  hasEnded: boolean;
+}
+
+const PASSED: Outcome = { hasPassed: true, hasEnded: true };
+
+/** How long tests may take, in milliseconds. */
+interface Limits {
+  ms: number;
+  env: NodeJS.ProcessEnv;
 }

@@ -2,6 +2,7 @@ import path from 'node:path';
 
 /** Test files that take longest. */
 export const LONGEST = [
+  'tests/chart/faults.test.ts',
   'tests/chart/effects.test.ts',
   'tests/chart/rights.test.ts',
   'tests/chart/upgrade.test.ts',

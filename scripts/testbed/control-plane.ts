@@ -20,6 +20,8 @@ export interface ApiServer extends ServerAccess {
   stopApiServer(): Promise<void>;
   /** Starts the API server again, on the same port with the same data; resolves when it is ready. */
   startApiServer(): Promise<void>;
+  /** Stops etcd (SIGSTOP), so that the API server waits for it, or lets it go on. */
+  holdEtcd(isHeld: boolean): void;
   /** Ends all processes and removes the folder. */
   stop(): Promise<void>;
 }
@@ -86,6 +88,7 @@ async function startServer(
     ...accessServer({ dir, url, caFile, kubeconfig }),
     stopApiServer: () => processes.kill('kube-apiserver'),
     startApiServer: startKubeApiServer,
+    holdEtcd: (isHeld) => processes.signal('etcd', isHeld ? 'SIGSTOP' : 'SIGCONT'),
     stop: () => processes.stop(),
   };
   return { server, isReady };
@@ -111,6 +114,10 @@ class Processes {
     if (this.#running.get(name)?.hasExited() === false) throw new Error(`${name} is already running`);
     const env = { ...process.env, ...garbageCollection };
     this.#running.set(name, startGuarded(binary, args, { output: { log: this.#log(name) }, cwd: this.dir, env }));
+  }
+
+  signal(name: string, signal: NodeJS.Signals): void {
+    this.#running.get(name)?.child.kill(signal);
   }
 
   async kill(name: string): Promise<void> {

@@ -22,6 +22,19 @@ export function retryAfterMs(seconds: string | number | undefined): number | und
   return boundedWaitMs(Number(seconds) * 1000);
 }
 
+/**
+ * How long the API of a git host asks to be left alone, in milliseconds, an hour at most: by RFC 9110, or as GitHub and
+ * GitLab say that their limit is used up. `now` is in milliseconds since the epoch.
+ */
+export function pauseMs(headers: Record<string, string | string[] | undefined>, now: number): number | undefined {
+  const text = (name: string) => [headers[name]].flat()[0];
+  const asked = retryAfterMs(text('retry-after'));
+  if (asked !== undefined) return asked;
+  if ((text('x-ratelimit-remaining') ?? text('ratelimit-remaining')) !== '0') return undefined;
+  const reset = Number(text('x-ratelimit-reset') ?? text('ratelimit-reset'));
+  return Number.isFinite(reset) ? retryAfterMs(Math.max(1, Math.ceil(reset - now / 1000))) : undefined;
+}
+
 /** A wait that a remote asked for, an hour at most. */
 export const boundedWaitMs = (ms: number): number => Math.min(ms, MOST_PATIENCE_MS);
 

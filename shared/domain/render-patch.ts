@@ -77,7 +77,7 @@ function patchOf(file: string, values: RenderedValue[]): RenderedPatch {
   };
 }
 
-/** A JSON text as it stands, so that no digit is lost; any other text as a JSON string. */
+/** A JSON text as it is, so that no digit is lost; any other text as a JSON string. */
 function jsonText(text: string): string {
   try {
     JSON.parse(text);

@@ -28,11 +28,12 @@ export class AddressGuard {
       (addresses) => {
         const fitting = addresses.filter((entry) => !wanted || entry.family === wanted);
         const [first] = fitting;
-        if (all) callback(null, fitting);
-        else if (first) callback(null, first.address, first.family);
-        else callback(notFound(hostname), '');
+        // An empty list is no answer: Node would fail on it where nobody catches that.
+        if (!first) callback(notFound(hostname), '');
+        else if (all) callback(null, fitting);
+        else callback(null, first.address, first.family);
       },
-      (error: NodeJS.ErrnoException) => callback(error, ''),
+      (error: NodeJS.ErrnoException | undefined) => callback(error ?? notFound(hostname), ''),
     );
   };
 

@@ -290,4 +290,24 @@ test('the controller may hand out tokens, and write no other Secret', async (t) 
     await render({ fullnameOverride: namespace, certManager: { enabled: false } }, { namespace })
   ).filter(({ kind, metadata: { name } }) => kind === 'Secret' && name.endsWith('-certificate')) as [Rendered];
   await create(secret(metadata.name, 'Opaque', []));
+  await refused(create(secret(metadata.name, 'example.test/other', [])), words);
+});
+
+test('without GitHub Apps the controller may write its own certificate, and no other Secret', async (t) => {
+  const namespace = await installRights(t, { values: { certManager: { enabled: false } } });
+  const client = await clientFor({ namespace, serviceAccount: namespace });
+  const own = `${namespace}-webhook-certificate`;
+  const create = (name: string, type: string, annotations = {}) =>
+    client.create(
+      corePath('secrets', namespace),
+      { apiVersion: 'v1', kind: 'Secret', type, metadata: { name, namespace, annotations } },
+      { query: { dryRun: 'All' } },
+    );
+  const words = /no Secret but the one of its own certificate/;
+  await untilRefused(() => create('other', 'Opaque'), words);
+  // With that it would become another account: a controller of Kubernetes puts the token in.
+  const account = { 'kubernetes.io/service-account.name': 'default' };
+  await refused(create('other', 'kubernetes.io/service-account-token', account), words);
+  await refused(create(own, 'kubernetes.io/service-account-token', account), words);
+  await create(own, 'Opaque');
 });

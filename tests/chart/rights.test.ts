@@ -30,9 +30,9 @@ const binding = [
 ];
 const reconciling = [
   ...all('get list watch', 'gatewaysyncs.sync.io'),
-  ...all('get list watch', 'syncreports.sync.io'),
+  ...all('list watch', 'syncreports.sync.io'),
   'patch gatewaysyncs.sync.io/status',
-  ...all('get list watch', 'pods'),
+  ...all('list watch', 'pods'),
   'get secrets',
   ...all('get create delete', 'controllerrevisions.apps'),
   'create events',
@@ -202,6 +202,7 @@ async function checkRights({ account, client }: Subject, expected: Record<string
   const administrator = await connectAdministrator();
   const nobody = await clientFor({ namespace: account.namespace, serviceAccount: 'default' });
   const everybody = await listRights(nobody, account.namespace);
+  const [first] = Object.keys(expected);
   for (const [namespace, rights] of Object.entries(expected)) {
     const wanted = [...rights].sort();
     const beyond = async () => (await listRights(client, namespace)).filter((right) => !everybody.includes(right));
@@ -210,7 +211,9 @@ async function checkRights({ account, client }: Subject, expected: Record<string
       accept: (found) => found.join() === wanted.join(),
     });
     const answer = (right: Right) => isAllowed(administrator, account, { right, namespace });
-    const refused = [...never, ...Object.values(expected).flat()].filter((right) => !rights.includes(right));
+    const others = Object.values(expected).flat();
+    // In every namespace the whole list is compared; that the API server itself refuses each of these is asked in one.
+    const refused = [...(namespace === first ? never : []), ...others].filter((right) => !rights.includes(right));
     const wrong = [
       ...(await filter(rights, async (right) => !(await answer(right)))).map((right) => `misses ${right}`),
       ...(await filter(refused, answer)).filter((right) => !isCovered(right, rights)).map((right) => `has ${right}`),

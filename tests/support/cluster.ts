@@ -63,6 +63,11 @@ export async function apply(objects: object | object[], ...flags: ApplyFlag[]): 
   }
 }
 
+/** Deletes objects in the shared control plane, as administrator; does not wait until they are gone. Throws `CallError`. */
+export async function remove(objects: object[]): Promise<void> {
+  for (const object of objects) await callApi({ method: 'DELETE', path: await pathOf(object as Manifest) });
+}
+
 interface Resource {
   name: string;
   kind: string;

@@ -1,14 +1,17 @@
 {{/* What the controller needs in the namespaces that it watches. */}}
 {{- define "stoker-operator.controllerRules" -}}
 - apiGroups: [sync.io]
-  resources: [gatewaysyncs, syncreports]
+  resources: [gatewaysyncs]
   verbs: [get, list, watch]
+- apiGroups: [sync.io]
+  resources: [syncreports]
+  verbs: [list, watch]
 - apiGroups: [sync.io]
   resources: [gatewaysyncs/status]
   verbs: [patch]
 - apiGroups: [""]
   resources: [pods]
-  verbs: [get, list, watch]
+  verbs: [list, watch]
 # Credentials of repositories and gateways are read by name when they are needed.
 - apiGroups: [""]
   resources: [secrets]

@@ -78,11 +78,11 @@ export function gitErrorOf(stderr: string, cause?: unknown): TransientError | Te
 
 /**
  * What git printed without the words of a host, which may be anything: what is wrong here is not for a host to say.
- * Behind `remote error` and `got` they may have several lines. By ssh, a host's words look like those of git.
+ * Behind `remote error`, `got` and `received` they may have several lines. By ssh, a host's words look like those of git.
  */
 export function ownWords(stderr: string): string {
   const lines = stderr.split('\n').filter((line) => !line.startsWith('remote:'));
-  return lines.join('\n').replace(/^(fatal: (?:remote error: |[^\n']{0,200}; got '))[\s\S]*/m, '$1…');
+  return lines.join('\n').replace(/^(fatal: (?:remote error: |[^\n]{0,200}?\b(?:got|received) '))[\s\S]*/m, '$1…');
 }
 
 /** The text without an `Authorization` header, and without the credentials in it: a host may say back what it was sent. */

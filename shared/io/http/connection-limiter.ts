@@ -51,8 +51,8 @@ const TIMED_OUT = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-
 /**
  * Bounds the connections of a server, so that no address can hold them all. A burst from one address may use what nobody
  * else needs. Once all are in use, one more takes the place of the connection that has been idle for longest, or of one
- * whose address has the most, and more than its own address; otherwise it is closed at once. Gives the listener for requests, which are not
- * let through to the program where a connection has too many of them unanswered.
+ * whose address has the most, and more than its own address; otherwise it is closed at once. Gives the listener for
+ * requests, which are not let through to the program where a connection has too many of them unanswered.
  *
  * Heads that trickle are cut off. Node's own check for them runs every 30 s unless the server is made with another
  * `connectionsCheckingInterval`: the sweep can go as soon as listhen passes options to the server that it makes.

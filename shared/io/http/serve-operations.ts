@@ -26,8 +26,8 @@ const WAIT = { ms: 900, lookMs: 20 };
 const LIMITS = { max: 100, maxPerAddress: 20, headTimeoutMs: 5_000, onDrop: () => {} };
 
 /**
- * Serves `/healthz` and `/readyz` (200 or 503; `/readyz?wait` waits for almost a second to get ready), `/servingz` likewise and `/metrics` where they are given, in plain HTTP.
- * Rejects if the port is taken.
+ * Serves `/healthz` and `/readyz` (200 or 503; `/readyz?wait` waits for almost a second to get ready), `/servingz`
+ * likewise and `/metrics` where they are given, in plain HTTP. Rejects if the port is taken.
  */
 export async function serveOperations(options: OperationsOptions): Promise<Server> {
   const { isAlive = () => true, isReady = () => true, isServing, metrics } = options;

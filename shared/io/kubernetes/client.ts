@@ -126,21 +126,23 @@ export class KubernetesClient {
   async #send(request: Call, connections: Connections): Promise<IncomingMessage> {
     const started = performance.now();
     const report = (code: number) => this.#options.onCall?.(request.method, code, (performance.now() - started) / 1000);
-    try {
-      let response = await this.#exchange(request, connections, await this.#credentials.get());
-      if (response.statusCode === 401) {
-        response.resume();
-        response = await this.#exchange(request, connections, await this.#credentials.get(true));
-      }
-      const status = response.statusCode ?? 0;
-      this.#options.onServerTime?.(response.headers.date);
-      report(status);
-      if (status < 300) return response;
-      throw new ApiError(status, await readText(response, MAX_ERROR_BYTES), response.headers['retry-after']);
-    } catch (error) {
-      if (!(error instanceof ApiError)) report(0);
+    const response = await this.#answered(request, connections).catch((error: unknown) => {
+      report(0);
       throw error;
-    }
+    });
+    const status = response.statusCode ?? 0;
+    this.#options.onServerTime?.(response.headers.date);
+    report(status);
+    if (status < 300) return response;
+    throw new ApiError(status, await readText(response, MAX_ERROR_BYTES), response.headers['retry-after']);
+  }
+
+  /** The answer, whatever it is; to a 401 the request is sent once more, with credentials that are asked for again. */
+  async #answered(request: Call, connections: Connections): Promise<IncomingMessage> {
+    const response = await this.#exchange(request, connections, await this.#credentials.get());
+    if (response.statusCode !== 401) return response;
+    response.resume();
+    return await this.#exchange(request, connections, await this.#credentials.get(true));
   }
 
   /** A connection that was kept alive may have been closed by the server just now: one more try on a new one. */

@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test';
-import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
+import { apply, createNamespace, remove } from '../../support/cluster.ts';
 import { render } from './render.ts';
 
 const wanted =
@@ -23,6 +23,6 @@ export async function installRights(
   await apply(objects, '--force-conflicts');
   // The ClusterRole of the agents has one name in every installation.
   const outside = objects.filter(({ metadata }) => !metadata.namespace && metadata.name !== 'sync-agent');
-  t.after(() => kubectl('delete', ...outside.map(({ kind, metadata }) => `${kind}/${metadata.name}`), '--wait=false'));
+  t.after(() => remove(outside));
   return namespace;
 }

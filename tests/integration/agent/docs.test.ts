@@ -7,7 +7,6 @@ import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import * as v from 'valibot';
 import { parse } from 'yaml';
-import { AgentMetrics } from '../../../agent/metrics.ts';
 import { describeChanges } from '../../../agent/plan/summarize-plan.ts';
 import { reloadSettings } from '../../../agent/resource/judge-resource.ts';
 import type { FileChange } from '../../../scripts/testbed/fast-import.ts';
@@ -134,10 +133,3 @@ for (const [page, topics] of Object.entries(TOPICS)) {
     }
   });
 }
-
-test('docs/reference/metrics.md names every metric of the agent, and no other', async () => {
-  const metrics = await readFile(path.join(docs, 'reference/metrics.md'), 'utf8');
-  const documented = [...metrics.matchAll(/^\| `(sync_agent_\w+)`/gm)].map(([, name]) => name).sort();
-  const registered = (await new AgentMetrics('1').registry.getMetricsAsJSON()).map(({ name }) => name).sort();
-  assert.deepEqual(documented, registered);
-});

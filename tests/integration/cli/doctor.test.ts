@@ -106,6 +106,14 @@ suite('kubectl gs doctor', () => {
     assert.ok(hidden.length >= 7, output);
     for (const { level, todo } of hidden) assert.ok(level === 'warning' && todo);
     assert.ok(findings.some(({ check, level }) => check === 'conditions/Ready' && level === 'ok'));
+
+    const everywhere = await runCli(['doctor', '-A', '-o', 'json', '--kubeconfig', viewer]);
+    const seen = findingsOf(JSON.parse(everywhere.output) as Diagnosis);
+    assert.ok(
+      seen.some(({ check, level }) => check === 'cluster/gatewaysyncs' && level === 'warning'),
+      everywhere.output,
+    );
+    assert.ok(seen.some(({ check, level }) => check === 'conditions/Ready' && level === 'ok'));
   });
 
   test('names a cluster that does not answer, or does not know the caller', async (t) => {

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
+import { connect } from '../../../cli/client/connect.ts';
+import { carryOut } from '../../../cli/orders/carry-out.ts';
+import { agreementOf } from '../../../cli/orders/plan.ts';
+import { planRollback } from '../../../cli/orders/rollback.ts';
 import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import type { ApiRequest } from '../../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
 import { type Address, applyGatewaySync, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
@@ -222,6 +227,42 @@ suite('the verbs of kubectl gs', { concurrency: 4 }, () => {
     assert.equal((await read(address)).metadata.annotations?.['sync.io/rollback'], undefined);
     const done = await gs(['rollback', 'app'], confirmAfter({ gateways: { total: 3 } }));
     assert.equal(done.status, 0, done.notes);
+    assert.equal((await read(address)).metadata.annotations?.['sync.io/rollback'], 'previous');
+  });
+
+  test('take no order back that somebody else gave a moment ago', async (t) => {
+    const { address, controller, push, untilPhase } = await arrange(t);
+    await untilPhase('Complete', await push());
+    await controller.stop();
+    const annotate = (value: string | null) =>
+      callApi({
+        method: 'PATCH',
+        path: gatewaySyncPath(address.namespace, address.name),
+        body: { metadata: { annotations: { 'sync.io/rollback': value } } },
+        contentType: 'application/merge-patch+json',
+      });
+    await annotate('previous');
+    await patchStatus(address, { rollout: { handled: { rollback: 'previous' } } });
+    const { kubeconfig } = await connectCluster();
+    const access = connect({ kubeconfig, namespace: address.namespace }, {});
+    t.after(() => access.client.close());
+    const plan = (gatewaySync: GatewaySync) => planRollback(gatewaySync, 'previous');
+    const planned = plan(await read(address));
+    assert.ok(planned.kind === 'change' && planned.before);
+    const request = access.client.request.bind(access.client);
+    let isFirst = true;
+    access.client.request = async <T>(call: ApiRequest): Promise<T> => {
+      if (call.method === 'PATCH' && isFirst) {
+        isFirst = false;
+        // Somebody gives the same order, and is faster: it is removed, the controller sees that, and it comes again.
+        await annotate(null);
+        await patchStatus(address, { rollout: { handled: { rollback: null } } });
+        await annotate('previous');
+      }
+      return request<T>(call);
+    };
+    const order = carryOut(access, { name: address.name, plan, agreed: agreementOf(planned) });
+    await assert.rejects(order, /nothing was changed.*was told so already/);
     assert.equal((await read(address)).metadata.annotations?.['sync.io/rollback'], 'previous');
   });
 

@@ -74,6 +74,10 @@ suite('what a release publishes of kubectl gs', () => {
     assert.equal(published.dependencies, undefined);
     for (const file of published.files) await access(path.join(root, folder, file), constants.R_OK);
     await access(path.join(root, folder, published.bin['kubectl-gs']), constants.X_OK);
+    const licences = await readFile(path.join(root, folder, 'kubectl-gs.mjs.LEGAL.txt'), 'utf8');
+    assert.match(licences, /^diff 9\S+ \(BSD-3-Clause\)$.*?Redistributions in binary form must reproduce/ms);
+    for (const name of ['@kubernetes/client-node', 'citty', 'h3', 'listhen', 'valibot', 'yaml'])
+      assert.match(licences, new RegExp(`^${name} \\d\\S+ \\(.+\\)\\n\\n.*[Cc]opyright`, 'ms'), name);
 
     const { kubeconfig } = await connectCluster();
     const plugin = path.join(root, executable);

@@ -94,19 +94,29 @@ async function arrange(t: TestContext) {
 }
 
 suite('a controller', () => {
-  test('ends when it is told to, also while the API server is away', async (t) => {
-    const controller = startProgram(t, 'dist/controller.mjs', {
-      env: {
-        KUBECONFIG: await unreachableKubeconfig(t),
-        LEADER_ELECTION: 'false',
-        WEBHOOK_PORT: '0',
-        METRICS_PORT: '0',
-        HEALTH_PORT: String(await freePort()),
-      },
+  const waiting = {
+    'the API server is away': { environment: { WEBHOOK_PORT: '0' }, log: /watch interrupted/ },
+    'there is no certificate yet': {
+      environment: { WEBHOOK_CERT_DIR: '/nowhere', DEFAULT_AGENT_IMAGE: 'agent' },
+      log: /no certificate for the admission endpoint yet/,
+    },
+  };
+  for (const [what, { environment, log }] of Object.entries(waiting)) {
+    test(`ends when it is told to, also while ${what}`, async (t) => {
+      const controller = startProgram(t, 'dist/controller.mjs', {
+        env: {
+          KUBECONFIG: await unreachableKubeconfig(t),
+          LEADER_ELECTION: 'false',
+          METRICS_PORT: '0',
+          HEALTH_PORT: String(await freePort()),
+          ...environment,
+        },
+      });
+      await controller.waitForLog(log);
+      const ended = await Promise.race([controller.stop(), sleep(30_000)]);
+      assert.equal(ended?.code, 0, controller.output);
     });
-    await controller.waitForLog(/watch interrupted/);
-    assert.equal((await controller.stop()).code, 0);
-  });
+  }
 });
 
 suite('of two controllers', { concurrency: 4 }, () => {

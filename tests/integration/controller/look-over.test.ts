@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Controller } from '../../../controller/controller.ts';
 import { createMetrics } from '../../../controller/metrics/metrics.ts';
-import { DEFAULT_LIMITS } from '../../../controller/polling/host-limiter.ts';
 import { clientOf } from '../../../scripts/testbed/client-of.ts';
 import { createLogger } from '../../../shared/log.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { injectedPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { until } from '../../support/until.ts';
+import { DEFAULT_LIMITS } from '../../unit/controller/support/default-limits.ts';
 import { createPod } from './injection-world.ts';
 
 test('everything is looked at again and again, and where nothing changed nothing is written or asked', async (t) => {

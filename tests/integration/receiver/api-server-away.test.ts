@@ -1,27 +1,27 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { type ControlPlane, startControlPlane } from '../../../scripts/testbed/control-plane.ts';
+import { type ApiServer, startApiServer } from '../../../scripts/testbed/control-plane.ts';
 import { installCrds } from '../../../scripts/testbed/install-crds.ts';
 import { annotationsOf, createGatewaySync, startReceiver } from './start-receiver.ts';
 
-// A separate control plane: it is stopped here.
-let controlPlane: ControlPlane;
+// A separate API server: it is stopped here.
+let server: ApiServer;
 before(async () => {
-  controlPlane = await startControlPlane();
+  server = await startApiServer();
 });
-after(() => controlPlane.stop());
+after(() => server.stop());
 
 test('without the API server a delivery is 503, and 202 as soon as it is back', async (t) => {
-  const receiver = await startReceiver(t, controlPlane.kubeconfig);
+  const receiver = await startReceiver(t, server.kubeconfig);
 
   const withoutCrd = await receiver.post('default/demo', { ref: 'v0' });
   assert.equal(withoutCrd.status, 503, 'a missing CRD is not a missing resource');
 
-  await installCrds(controlPlane);
-  await createGatewaySync(controlPlane, 'default', 'demo');
+  await installCrds(server);
+  await createGatewaySync(server, 'default', 'demo');
   assert.equal((await receiver.post('default/demo', { ref: 'v1' })).status, 202);
 
-  await controlPlane.stopApiServer();
+  await server.stopApiServer();
   const started = performance.now();
   const { status, headers, body } = await receiver.post('default/demo', { ref: 'v2' });
   assert.ok(performance.now() - started < 10_000, 'within the time that senders wait');
@@ -30,9 +30,9 @@ test('without the API server a delivery is 503, and 202 as soon as it is back', 
   assert.ok(Number(headers.get('retry-after')) > 0);
 
   const duringRestart = receiver.post('default/demo', { ref: 'v3' });
-  await controlPlane.startApiServer();
+  await server.startApiServer();
   assert.ok([202, 503].includes((await duringRestart).status));
   assert.equal((await receiver.post('default/demo', { ref: 'v4' })).status, 202);
-  const annotations = await annotationsOf(controlPlane, 'default', 'demo');
+  const annotations = await annotationsOf(server, 'default', 'demo');
   assert.equal(annotations['sync.io/requested-ref'], 'v4');
 });

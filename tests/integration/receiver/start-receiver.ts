@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test';
 import { callApi } from '../../../scripts/testbed/call-api.ts';
-import type { ClusterAccess } from '../../../scripts/testbed/cluster-access.ts';
+import type { ClusterAccess, ServerDetails } from '../../../scripts/testbed/cluster-access.ts';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
@@ -62,7 +62,7 @@ export async function startReceiver(
 }
 
 /** Makes a GatewaySync that nobody reconciles. */
-export async function createGatewaySync(cluster: ClusterAccess, namespace: string, name: string): Promise<void> {
+export async function createGatewaySync(cluster: ServerDetails, namespace: string, name: string): Promise<void> {
   const spec = {
     git: { repo: 'https://git.example.test/site.git', ref: 'main' },
     sync: { profiles: { default: { mappings: [{ source: 'a', destination: 'b' }] } } },
@@ -73,7 +73,7 @@ export async function createGatewaySync(cluster: ClusterAccess, namespace: strin
 
 /** The annotations of a GatewaySync that this project writes. */
 export async function annotationsOf(
-  cluster: ClusterAccess,
+  cluster: ServerDetails,
   namespace: string,
   name: string,
 ): Promise<Record<string, string>> {

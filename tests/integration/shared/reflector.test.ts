@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { createServer, type Socket, connect as tcpConnect } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
+import { callApi } from '../../../scripts/testbed/call-api.ts';
 import { clientOf } from '../../../scripts/testbed/client-of.ts';
-import { type ControlPlane, startControlPlane } from '../../../scripts/testbed/control-plane.ts';
+import type { ServerDetails } from '../../../scripts/testbed/cluster-access.ts';
+import { startApiServer } from '../../../scripts/testbed/control-plane.ts';
 import type { ObjectMeta } from '../../../shared/api/object-meta.ts';
 import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { type Change, Reflector } from '../../../shared/io/kubernetes/reflector.ts';
@@ -56,8 +58,20 @@ const configMap = (namespace: string, name: string, value: string) => ({
   data: { value },
 });
 
-const write = (cluster: Pick<ControlPlane, 'kubectlWith'>, object: object) =>
-  cluster.kubectlWith(object, 'apply', '--server-side', '--filename', '-');
+type Written = ReturnType<typeof configMap>;
+
+const pathOf = ({ metadata: { namespace, name } }: Written) => corePath('configmaps', namespace, name);
+
+const write = (server: ServerDetails, object: Written) =>
+  callApi(server, {
+    method: 'PATCH',
+    path: pathOf(object),
+    query: { fieldManager: 'test' },
+    body: object,
+    contentType: 'application/apply-patch+yaml',
+  });
+
+const remove = (server: ServerDetails, object: Written) => callApi(server, { method: 'DELETE', path: pathOf(object) });
 
 const untilStore = ({ reflector }: Mirror, wanted: Record<string, string>) =>
   until(() => Object.fromEntries([...reflector.store].map(([key, value]) => [key.split('/')[1], value])), {
@@ -89,7 +103,7 @@ suite('a reflector', () => {
     await view.reflector.firstSync;
     await untilStore(view, many);
     await write(cluster, configMap(namespace, 'many-0', 'y'));
-    await cluster.kubectl('delete', 'configmap', 'many-1', '--namespace', namespace);
+    await remove(cluster, configMap(namespace, 'many-1', 'x'));
     const { 'many-1': _, ...rest } = many;
     await untilStore(view, { ...rest, 'many-0': 'y' });
     const deleted = view.changes.filter(({ type }) => type === 'deleted');
@@ -97,9 +111,9 @@ suite('a reflector', () => {
   });
 
   test('comes back after the API server was away, with what changed meanwhile', async (t) => {
-    const cluster = await startControlPlane();
+    const cluster = await startApiServer();
     t.after(() => cluster.stop());
-    await write(cluster, configMap('default', 'stays', '1'));
+    await until(() => write(cluster, configMap('default', 'stays', '1')), { describe: 'the namespace default' });
     await write(cluster, configMap('default', 'goes', '1'));
     const view = mirror(t, cluster.kubeconfig, 'default');
     await untilStore(view, { stays: '1', goes: '1' });
@@ -107,7 +121,7 @@ suite('a reflector', () => {
     await until(() => view.restarts.length > 0, { describe: 'the end of the watch' });
     await cluster.startApiServer();
     await write(cluster, configMap('default', 'stays', '2'));
-    await cluster.kubectl('delete', 'configmap', 'goes');
+    await remove(cluster, configMap('default', 'goes', '1'));
     await untilStore(view, { stays: '2' });
   });
 

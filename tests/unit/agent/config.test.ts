@@ -25,6 +25,33 @@ suite('the configuration', () => {
     });
   });
 
+  test('heeds every variable', () => {
+    const files = ['POD_LABELS_FILE', 'MEMORY_PATH', 'API_KEY_FILE', 'RELOAD_HEADERS_DIR', 'GIT_TOKEN_FILE'];
+    const more = [
+      'GIT_SSH_KEY_FILE',
+      'GIT_KNOWN_HOSTS_FILE',
+      'GIT_CA_FILE',
+      'GIT_EXTRA_CA_FILE',
+      'GIT_VERIFY_KEYS_DIR',
+    ];
+    const paths = Object.fromEntries([...files, ...more, 'REPO_PATH'].map((name) => [name, `/${name}`]));
+    const texts = { ...required, ...paths, PROFILE: 'blue', GATEWAY_NAME: 'press', LOG_LEVEL: 'warn' };
+    const ports = { GATEWAY_PORT: '1', HEALTH_PORT: '2', METRICS_PORT: '3' };
+    const flags = { GATEWAY_TLS: 'true', GIT_ALLOW_LOCAL: 'true' };
+    const given = { ...texts, ...ports, ...flags, DATA_MOUNTS: '["a"]', GIT_DENIED_NETWORKS: '10.0.0.0/8' };
+    assert.deepEqual(readConfig(agentConfigSchema, given), {
+      ...{ ...texts, GATEWAY_PORT: 1, HEALTH_PORT: 2, METRICS_PORT: 3, GATEWAY_TLS: true, GIT_ALLOW_LOCAL: true },
+      ...{ DATA_MOUNTS: ['a'], GIT_DENIED_NETWORKS: ['10.0.0.0/8'] },
+    });
+    for (const name of [...Object.keys(paths), 'DATA_PATH'])
+      assert.throws(() => readConfig(agentConfigSchema, { ...given, [name]: 'x' }), new RegExp(`${name}: .* absolute`));
+    for (const mounts of ['{', '{}', '[1]', '[""]', '["a", "/.."]'])
+      assert.throws(
+        () => readConfig(agentConfigSchema, { ...given, DATA_MOUNTS: mounts }),
+        /list of relative paths in JSON/,
+      );
+  });
+
   test('brings the paths of mounts into one form', () => {
     const given = { ...required, DATA_MOUNTS: '["logs/", "./a//b"]' };
     assert.deepEqual(readConfig(agentConfigSchema, given).DATA_MOUNTS, ['logs', 'a/b']);

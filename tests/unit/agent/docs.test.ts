@@ -5,8 +5,10 @@ import { suite, test } from 'node:test';
 import * as v from 'valibot';
 import { parse } from 'yaml';
 import { ignition } from '../../../agent/gateway/presets/ignition.ts';
+import { AgentMetrics } from '../../../agent/metrics.ts';
 import { type Load, memoryProblem } from '../../../agent/plan/memory-need.ts';
 import { gatewaySyncSpecSchema } from '../../../shared/api/gateway-sync.ts';
+import { documentedMetrics, registeredMetrics } from '../../support/documented-metrics.ts';
 
 const MIB = 1024 ** 2;
 const DEFAULT_LIMIT_MIB = 256;
@@ -58,4 +60,44 @@ suite('docs/how-to/verify-gateways.md', async () => {
   test('names the calls of the preset', () => {
     for (const { method, path } of ignition.checks) assert.ok(text.includes(`${method} ${path}`));
   });
+});
+
+test('docs/reference/metrics.md has every metric of the agent as it is, and no other', async () => {
+  assert.deepEqual(
+    await documentedMetrics('sync_agent_'),
+    registeredMetrics('sync_agent_', new AgentMetrics('1').registry),
+  );
+});
+
+test('the series of the agent are there before the first event, and count what happened', async () => {
+  const metrics = new AgentMetrics('1.2.3');
+  const series = async () => new Set((await metrics.registry.metrics()).split('\n'));
+  const before = await series();
+  for (const line of [
+    'sync_agent_info{version="1.2.3"} 1',
+    ...['success', 'dry_run', 'error'].map((result) => `sync_agent_syncs_total{result="${result}"} 0`),
+    ...['success', 'error'].map((result) => `sync_agent_reloads_total{result="${result}"} 0`),
+    'sync_agent_last_success_timestamp_seconds 0',
+  ])
+    assert.ok(before.has(line), line);
+  metrics.onSync('dry_run', 0.2);
+  metrics.onInLine({ files: { added: 1, modified: 2, deleted: 3, unchanged: 4 }, repaired: 5, drifted: 6 });
+  metrics.onPeriod(30);
+  metrics.onReload('error');
+  metrics.onFetch(200);
+  const after = await series();
+  for (const line of [
+    'sync_agent_syncs_total{result="dry_run"} 1',
+    'sync_agent_sync_duration_seconds_sum 0.2',
+    'sync_agent_files_changed_total{change="added"} 1',
+    'sync_agent_files_changed_total{change="modified"} 2',
+    'sync_agent_files_changed_total{change="deleted"} 3',
+    'sync_agent_drift_total 5',
+    'sync_agent_drifted_files 6',
+    'sync_agent_sync_period_seconds 30',
+    'sync_agent_reloads_total{result="error"} 1',
+    'sync_agent_fetch_duration_seconds_sum 200',
+  ])
+    assert.ok(after.has(line), line);
+  assert.ok(!after.has('sync_agent_last_success_timestamp_seconds 0'));
 });

@@ -30,11 +30,11 @@ const place: OperatorPlace = {
 };
 
 /** The finding of a check, in a cluster that is as given. */
-function find(check: string, given: { cluster?: object; namespace?: object }): Finding | undefined {
+function find(check: string, given: { cluster?: object; namespace?: object; operator?: object }): Finding | undefined {
   const survey: Survey = {
     ...{ now: Date.parse(NOON), version: '0.1.0' },
     cluster: { ...cluster, ...given.cluster },
-    operator: { deployments: seen([]), lookedIn: undefined, places: { 'stoker-system': place } },
+    operator: { deployments: seen([]), lookedIn: undefined, places: { 'stoker-system': place }, ...given.operator },
     namespaces: [{ ...namespace, ...given.namespace }],
   };
   return diagnose(survey)
@@ -131,6 +131,15 @@ suite('doctor names', () => {
       ...(['pod/sidecar', 'failed', /it was created before the webhook/] as const),
     ],
     [
+      'a pod that its node has evicted',
+      {
+        namespace: {
+          pods: seen([pod(NOON, { status: { phase: 'Failed', reason: 'Evicted', message: 'low on memory' } })]),
+        },
+      },
+      ...(['namespace/evicted', 'warning', /1 gateway pod in gateways was evicted: till: low on memory/] as const),
+    ],
+    [
       'a pod that the objectSelector leaves out',
       {
         cluster: { webhooks: webhook({ objectSelector: { matchLabels: { a: 'b' } } }) },
@@ -200,6 +209,41 @@ test('many gateways in order are one line, next to those that are not', () => {
   assert.match(find('pods/fine', { namespace: given })?.says ?? '', /^999 gateways have their sidecar/);
   assert.equal(find('report/there', { namespace: given })?.level, 'warning');
   assert.equal(find('report/synced', { namespace: given }), undefined);
+});
+
+test('a NetworkPolicy lets the API server in by the port that the controller has, also in a range', () => {
+  const labels = { 'app.kubernetes.io/component': 'controller' };
+  const controller = (port: string) => ({
+    metadata: { name: 'c', namespace: 'stoker-system', labels },
+    spec: {
+      template: { spec: { containers: [{ name: 'controller', env: [{ name: 'WEBHOOK_PORT', value: port }] }] } },
+    },
+  });
+  const service = { namespace: 'stoker-system', name: 'w' };
+  const hasHint = (port: string, open: object) => {
+    const policy = { metadata: { name: 'n' }, spec: { podSelector: {}, ingress: [{ ports: [open] }] } };
+    const slice = { metadata: { labels: { 'kubernetes.io/service-name': 'w' } }, endpoints: [{}] };
+    const system = {
+      ...place,
+      pods: seen([{ metadata: { name: 'c-1', labels } }]),
+      services: seen([{ metadata: { name: 'w' }, spec: { ports: [{ port: 443 }] } }]),
+      ...{ endpoints: seen([slice]), networkPolicies: seen([policy]) },
+    };
+    const operator = { deployments: seen([controller(port)]), places: { 'stoker-system': system } };
+    const hint = find('webhook/network-policy', {
+      cluster: { webhooks: webhook({ clientConfig: { service } }) },
+      operator,
+    });
+    return hint !== undefined;
+  };
+  assert.equal(hasHint('9443', { port: 9443 }), false);
+  assert.equal(hasHint('10250', { port: 10250 }), false);
+  assert.equal(hasHint('10250', { port: 9443 }), true);
+  assert.equal(hasHint('9443', { port: 9000, endPort: 9999 }), false);
+  assert.equal(hasHint('9443', { port: 9000, endPort: 9442 }), true);
+  assert.equal(hasHint('10250', { port: 'webhook' }), false);
+  assert.equal(hasHint('10250', { port: 'metrics' }), true);
+  assert.equal(hasHint('10250', { protocol: 'TCP' }), false);
 });
 
 test('selectors fit labels as those of Kubernetes do', () => {

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { suite, test } from 'node:test';
 import { drawFleet, drawResource } from '../../../cli/commands/draw-status.ts';
-import type { ResourceView } from '../../../cli/fleet/fleet.ts';
+import type { FleetView, ResourceView } from '../../../cli/fleet/fleet.ts';
+import type { GatewayView } from '../../../cli/fleet/gateway.ts';
 import type { Look } from '../../../cli/terminal/bars.ts';
 import type { Host } from '../../../cli/terminal/host.ts';
+import { inkFor } from '../../../cli/terminal/ink.ts';
 import { widthOf } from '../../../cli/terminal/text.ts';
 
 const COMMIT = 'c0ffee11'.repeat(5);
@@ -61,4 +63,200 @@ test('a rollout shows a shape for each gateway, in a pipe as on a terminal', () 
   );
   assert.ok(lines.includes('and 999 more, which the status counts and does not name'));
   assert.ok(lines.includes('  commit     '.concat(COMMIT, ', 5m ago')));
+});
+
+const none = { total: 0, synced: 0, pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, skewed: 0 };
+const plain: ResourceView = {
+  ...{ namespace: 'gateways', name: 'press', state: 'ready', reason: 'Synced', says: 'all 2 gateways have it' },
+  ...{ repo: 'https://git.example.com/press.git', ref: 'main', counts: { ...none, total: 2, synced: 2 }, gateways: [] },
+};
+const named = (name: string, status: GatewayView['status'], more: Partial<GatewayView> = {}): GatewayView => ({
+  ...{ name, pod: `${name}-0`, status, ...more },
+});
+const at = (minute: number) => `2026-01-01T00:0${minute}:00Z`;
+/** Without the spaces that fill up the last column. */
+const textOf = (lines: string[]) => lines.map((line) => line.trimEnd());
+
+suite('status shows a fleet', () => {
+  const failed: ResourceView = {
+    ...{ ...plain, namespace: 'ovens', name: 'oven', state: 'failed', says: 'no such ref', commit: COMMIT },
+    ...{ rollout: view.rollout as NonNullable<ResourceView['rollout']>, counts: { ...none, total: 9, error: 9 } },
+    gateways: [
+      named('well', 'Synced', { waitsFor: 'nothing that matters' }),
+      named('quiet', 'Pending'),
+      named('same', 'Paused', { pod: 'same', waitsFor: 'somebody' }),
+      ...Array.from({ length: 6 }, (_, index) => named(`e${index}`, 'Error', { commit: COMMIT, waitsFor: 'a disk' })),
+    ],
+  };
+  const fleet: FleetView = {
+    items: [plain, failed],
+    totals: { resources: 2, ready: 1, gateways: 11, synced: 2 },
+  };
+
+  test('with a line for each resource, and below five gateways of each that wait', () => {
+    assert.deepEqual(textOf(drawFleet(fleet, { host: hostOf(undefined), isEverywhere: true })), [
+      '    NAMESPACE   NAME    REF    COMMIT     GATEWAYS   ROLLOUT      SAYS',
+      '✔   gateways    press   main              2/2                     all 2 gateways have it',
+      '✘   ovens       oven    main   c0ffee11   0/9        canary 0/1   no such ref',
+      '',
+      'GATEWAYSYNC   GATEWAY   POD    STATUS   COMMIT     WAITS FOR',
+      'ovens/oven    same             Paused              somebody',
+      'ovens/oven    e0        e0-0   Error    c0ffee11   a disk',
+      'ovens/oven    e1        e1-0   Error    c0ffee11   a disk',
+      'ovens/oven    e2        e2-0   Error    c0ffee11   a disk',
+      'ovens/oven    e3        e3-0   Error    c0ffee11   a disk',
+      '',
+      '1 of 2 ready, 2 of 11 gateways in sync',
+    ]);
+  });
+
+  test('of one namespace without its name, and nothing below where nobody waits', () => {
+    const items = [plain];
+    assert.deepEqual(textOf(drawFleet({ ...fleet, items }, { host: hostOf(undefined), isEverywhere: false })), [
+      '    NAME    REF    GATEWAYS   SAYS',
+      '✔   press   main   2/2        all 2 gateways have it',
+      '',
+      '1 of 2 ready, 2 of 11 gateways in sync',
+    ]);
+    const waiting = { ...fleet, items: [failed] };
+    const below = drawFleet(waiting, { host: hostOf(undefined), isEverywhere: false });
+    assert.ok(textOf(below).includes('oven          same             Paused              somebody'), below.join('\n'));
+  });
+
+  test('in colours that say how it is', () => {
+    const ink = inkFor(true);
+    const states = {
+      ready: ['✔', 'green'],
+      busy: ['…', 'yellow'],
+      failed: ['✘', 'red'],
+      paused: ['‖', 'cyan'],
+    } as const;
+    for (const [state, [glyph, colour]] of Object.entries(states)) {
+      const items = [{ ...plain, state: state as ResourceView['state'] }];
+      const host = { ...hostOf(undefined), hasColours: true };
+      const lines = drawFleet({ ...fleet, items }, { host, isEverywhere: false });
+      const row = lines.find((line) => line.includes('press')) ?? '';
+      assert.ok(row.startsWith(ink(colour, glyph)), row);
+      assert.ok(row.includes(ink(state === 'failed' ? 'red' : 'dim', plain.says)), row);
+      assert.equal(lines.at(-1), ink('dim', '1 of 2 ready, 2 of 11 gateways in sync'));
+      const [lead = '', first = ''] = drawResource({ ...plain, state: state as ResourceView['state'] }, host);
+      assert.equal(lead, `${ink(colour, glyph)} gateways/press: ${plain.says}`);
+      assert.equal(first, `  ${ink('dim', 'repository')} ${plain.repo}`);
+    }
+    const colours: Record<GatewayView['status'], Parameters<typeof ink>[0]> = {
+      ...{ Synced: 'green', Pending: 'yellow', Skewed: 'yellow', Error: 'red', MissingSidecar: 'red' },
+      ...{ Paused: 'cyan', DryRun: 'cyan' },
+    };
+    const gateways = Object.keys(colours).map((status) => named(status, status as GatewayView['status']));
+    const text = drawResource({ ...plain, gateways }, { ...hostOf(undefined), hasColours: true }).join('\n');
+    for (const [status, colour] of Object.entries(colours))
+      assert.ok(text.includes(ink(colour, status)), `${status}: ${text}`);
+  });
+});
+
+test('what matters least is left out first where a terminal is narrow', () => {
+  /** The columns of a table, whose last one stays, in the order in which they go. */
+  const order = (draw: (columns: number) => string[], last: string) => {
+    const headOf = (columns: number) => draw(columns).find((line) => line.trimEnd().endsWith(last)) ?? '';
+    // A title that is cut ends with a dot of three.
+    const titlesOf = (columns: number) => headOf(columns).split(/(?:…| {2}) */);
+    const gone = new Set<string>();
+    for (let columns = 200; columns >= 30 && headOf(columns); columns -= 2) {
+      const shown = titlesOf(columns).filter((title) => title !== '');
+      for (const each of titlesOf(200)) if (!shown.some((title) => each.startsWith(title))) gone.add(each);
+    }
+    return [...gone].filter((each) => each !== '');
+  };
+  const gateways = [
+    named('a', 'Synced', { wave: 'canary', commit: COMMIT, syncedAt: at(4), took: '1.2s' }),
+    named('b', 'Error', { wave: 'canary', commit: COMMIT, waitsFor: 'a disk' }),
+  ];
+  const item: ResourceView = { ...view, gateways };
+  const fleet = (columns: number) => {
+    const totals = { resources: 1, ready: 0, gateways: 2, synced: 1 };
+    return drawFleet({ items: [item], totals }, { host: hostOf(columns), isEverywhere: false });
+  };
+  assert.deepEqual(order(fleet, 'SAYS'), ['ROLLOUT', 'REF', 'COMMIT', 'GATEWAYS']);
+  assert.deepEqual(order(fleet, 'WAITS FOR'), ['POD', 'COMMIT', 'STATUS']);
+  const resource = (columns: number) => drawResource(item, hostOf(columns));
+  assert.deepEqual(order(resource, 'WAITS FOR'), ['TOOK', 'SYNCED', 'POD', 'COMMIT', 'WAVE']);
+});
+
+suite('status shows one resource', () => {
+  const facts = (fields: Partial<ResourceView>) =>
+    Object.fromEntries(
+      textOf(drawResource({ ...plain, ...fields }, hostOf(undefined)))
+        .slice(1)
+        .flatMap((line) => {
+          const [, label = '', text = ''] = /^ {2}(\w+) +(.*)$/.exec(line) ?? [];
+          return label ? [[label, text]] : [];
+        }),
+    );
+
+  test('with what it follows, and nothing that it does not have', () => {
+    assert.deepEqual(textOf(drawResource(plain, hostOf(undefined))), [
+      '✔ gateways/press: all 2 gateways have it',
+      '  repository https://git.example.com/press.git',
+      '  follows    main, not resolved yet',
+      '  gateways   2 of 2 in sync',
+      'and 2 more, which the status counts and does not name',
+    ]);
+  });
+
+  test('with each gateway', () => {
+    const gateways = [
+      named('a', 'Synced', { wave: 'canary', commit: COMMIT, syncedAt: at(4), took: '1.2s' }),
+      named('b', 'Error', { pod: 'b', wave: 'rest', waitsFor: 'a disk' }),
+    ];
+    assert.deepEqual(textOf(drawResource({ ...plain, gateways }, hostOf(undefined))).slice(4), [
+      '',
+      'GATEWAY   POD   WAVE     STATUS   COMMIT     SYNCED    TOOK   WAITS FOR',
+      'a         a-0   canary   Synced   c0ffee11   60s ago   1.2s',
+      'b               rest     Error                                a disk',
+    ]);
+  });
+
+  test('in words', () => {
+    assert.equal(facts({ source: 'Spec' }).follows, 'main, as spec.git.ref says');
+    assert.equal(facts({ source: 'Request' }).follows, 'main, since it was requested');
+    assert.equal(facts({ source: 'Push' }).follows, 'main, since it was pushed');
+    assert.equal(facts({ commit: COMMIT }).commit, COMMIT);
+    assert.equal(facts({ commit: COMMIT, resolvedAt: at(3) }).commit, `${COMMIT}, 2m ago`);
+    const every = { total: 28, synced: 1, pending: 2, error: 3, missingSidecar: 4, paused: 5, dryRun: 6, skewed: 7 };
+    const counted = 'with an error, 4 without a sidecar, 9 on the way, 5 paused, 6 in a dry run';
+    assert.equal(facts({ counts: every }).gateways, `1 of 28 in sync, 3 ${counted}`);
+    const request = { id: 'x', ref: 'v2', at: at(3), outcome: 'Failed', by: 'ann', message: 'not allowed' } as const;
+    assert.equal(facts({ lastRequest: request }).request, 'v2 by ann, 2m ago: failed, not allowed');
+    const push = { id: 'x', ref: 'main', at: 'no time', outcome: 'Pending' } as const;
+    assert.equal(facts({ lastPush: push }).push, 'main: still open');
+  });
+
+  test('with how far its rollout is, and what that waits for unless it has been said', () => {
+    const rollout = view.rollout as NonNullable<ResourceView['rollout']>;
+    assert.equal(facts({ rollout, says: 'x' }).rollout, 'canary 0/1: the wave canary waits for till-0');
+    assert.equal(facts({ rollout, says: 'the wave canary waits for till-0' }).rollout, 'canary 0/1');
+    const { message: _, ...silent } = rollout;
+    assert.equal(facts({ rollout: silent }).rollout, 'canary 0/1');
+  });
+
+  test('with a legend only where shapes are shown', () => {
+    const { rollout } = view as { rollout: NonNullable<ResourceView['rollout']> };
+    const waves = rollout.waves.map(({ name, state }) => ({ name, state }));
+    const shapes = drawResource({ ...plain, rollout }, hostOf(undefined)).join('\n');
+    const bare = drawResource({ ...plain, rollout: { ...rollout, waves } }, hostOf(undefined)).join('\n');
+    assert.match(shapes, /\n\n {2}▶ canary .*\n.*\n\n {2}\S.*▒ /);
+    assert.match(bare, /\n\n {2}▶ canary/);
+    assert.doesNotMatch(bare, /▒/);
+  });
+
+  test('in lines that go on below their own label', () => {
+    const lines = textOf(drawResource({ ...plain, source: 'Spec', says: 'a b '.repeat(20) }, hostOf(40)));
+    assert.match(lines[0] ?? '', /^✔ gateways\/press: a b/);
+    assert.match(lines[1] ?? '', /^ {2}\w \w/);
+    assert.ok(lines.includes('  follows    main, as spec.git.ref says'), lines.join('\n'));
+    const narrow = textOf(drawResource({ ...plain, source: 'Spec' }, hostOf(33)));
+    assert.deepEqual(narrow.slice(narrow.indexOf('  follows    main, as')).slice(0, 2), [
+      ...['  follows    main, as', '             spec.git.ref says'],
+    ]);
+  });
 });

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { type Beyond, fleetView, resourceView } from '../../../cli/fleet/fleet.ts';
+import { historyView, named, toApprove, toRetry, wayBackTo } from '../../../cli/fleet/orders.ts';
+import { lookOf, markOf } from '../../../cli/fleet/waves.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { Condition, DiscoveredGateway, GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
@@ -146,5 +148,191 @@ suite('what a gateway waits for', () => {
       }).rollout?.waves[0]?.gateways?.[0]?.look;
     assert.equal(look('u'), 'new');
     assert.equal(look('another'), 'onItsWay');
+  });
+});
+
+suite('a rollout in pictures', () => {
+  const rollout = {
+    ...{ number: 7, phase: 'Progressing', wave: 'b', commit: NEW, revision, stableCommit: OLD, stableRevision: 'r0' },
+    admission: ['a', 'b', 'c'].map((wave) => ({ wave, members: 'all', admitted: 'all' })),
+  } as RolloutStatus;
+  const newest = { rollout: 7, commit: NEW, revision, state: 'Synced' as const };
+  const stable = { rollout: 7, commit: OLD, revision: 'r0', state: 'Synced' as const };
+
+  const looks: [name: string, look: string, report: SyncReportStatus | undefined, Partial<RolloutStatus>?, boolean?][] =
+    [
+      ['has the release', 'new', newest],
+      ['has the release, and was verified', 'new', { ...newest, verification: 'Passed' }],
+      ['is not let in', 'old', newest, {}, false],
+      ['says nothing', 'onItsWay', undefined],
+      ['is being verified', 'onItsWay', { ...newest, verification: 'Running' }],
+      ['is being verified when all is complete', 'new', { ...newest, verification: 'Running' }, { phase: 'Complete' }],
+      ['did not pass', 'failed', { ...newest, verification: 'Failed' }],
+      ['has failed', 'failed', { ...newest, hasFailed: true }],
+      ['has failed in an earlier rollout', 'onItsWay', { ...newest, hasFailed: true, rollout: 6 }],
+      ['has another commit', 'onItsWay', stable],
+      ['has another revision', 'onItsWay', { ...newest, revision: 'r0' }],
+      ['counts as failed', 'failed', newest, { failures: ['x'] }],
+      ['is one of others that failed', 'new', newest, { failures: ['y'] }],
+      ['has to go back', 'onItsWay', newest, { phase: 'RollingBack' }],
+      ['is back', 'old', stable, { phase: 'RollingBack' }],
+      ['is back on another revision', 'onItsWay', { ...stable, revision }, { phase: 'RolledBack' }],
+      ['failed, and is back', 'old', stable, { phase: 'RolledBack', failures: ['x'] }],
+      [
+        'failed, and is not well when it is back',
+        'failed',
+        { ...stable, state: 'Error' },
+        { phase: 'RolledBack', failures: ['x'] },
+      ],
+      ['failed, and is not back', 'failed', newest, { phase: 'RolledBack', failures: ['x'] }],
+    ];
+  for (const [name, look, report, changes = {}, isAdmitted = true] of looks) {
+    test(`a gateway that ${name} is ${look}`, () => {
+      assert.equal(lookOf({ podName: 'x', isAdmitted }, report, { ...rollout, ...changes }), look);
+    });
+  }
+
+  test('marks the waves', () => {
+    const marks = (changes: Partial<RolloutStatus>, look: 'new' | 'failed' = 'new') =>
+      [0, 1, 2].map((index) => markOf(index, [{ look: 'new' }, { look }], { ...rollout, ...changes }));
+    assert.deepEqual(marks({}), ['done', 'underWay', 'waiting']);
+    assert.deepEqual(marks({ phase: 'Complete' }), ['done', 'done', 'done']);
+    assert.deepEqual(marks({ phase: 'RollingBack' }), ['waiting', 'waiting', 'waiting']);
+    assert.deepEqual(marks({ phase: 'RolledBack' }), ['waiting', 'waiting', 'waiting']);
+    assert.deepEqual(marks({}, 'failed'), ['failed', 'failed', 'failed']);
+  });
+});
+
+suite('the whole view', () => {
+  const request = { ref: 'v2', outcome: 'Applied' as const };
+  const status: GatewaySyncStatus = {
+    ...{ conditions: ready('True', 'Synced'), target: { ref: 'v2', source: 'Request' }, lastSyncCommit: NEW },
+    ...{ lastSyncTime: 'then', lastRequest: request, lastPush: { ref: 'refs/heads/x', outcome: 'Ignored' } },
+    discoveredGateways: [gateway('a', { syncedCommit: NEW })],
+  };
+  const none = { total: 0, synced: 0, pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, skewed: 0 };
+
+  test('of a GatewaySync says all that a person wants to know', () => {
+    const { gateways, ...view } = resourceView(gatewaySync(status), {});
+    assert.deepEqual(view, {
+      ...{ namespace: 'gateways', name: 'plant', state: 'ready', reason: 'Synced', repo: 'https://git.example/x' },
+      ...{
+        says: 'no gateway yet: no pod is annotated for it',
+        ref: 'v2',
+        source: 'Request',
+        commit: NEW,
+        resolvedAt: 'then',
+      },
+      ...{ counts: none, lastRequest: request, lastPush: { ref: 'refs/heads/x', outcome: 'Ignored' } },
+    });
+    assert.equal(gateways.length, 1);
+    assert.deepEqual(resourceView(gatewaySync({ conditions: ready('Unknown', 'Resolving', 'asked') }), {}), {
+      ...{ namespace: 'gateways', name: 'plant', state: 'busy', reason: 'Resolving', says: 'asked' },
+      ...{ repo: 'https://git.example/x', ref: 'main', counts: none, gateways: [] },
+    });
+    assert.equal(fleetView([gatewaySync(status)], {}).items[0]?.name, 'plant');
+    assert.equal(resourceView(gatewaySync(status, { paused: true }), {}).reason, 'Paused');
+  });
+
+  test('of a rollout says where it is, and speaks for the resource while that waits for it', () => {
+    const rollout = {
+      ...{ number: 7, phase: 'Stopped', summary: 's', commit: NEW, stableCommit: OLD, startedAt: 'then' },
+      ...{ nextCommit: 'c', message: 'm', plan: 'other', admission: [] },
+    } as unknown as RolloutStatus;
+    const given = { ...status, rollout, conditions: ready('False', 'RolloutStopped', 'short') };
+    const { rollout: view, says, state } = resourceView(gatewaySync(given), {});
+    assert.deepEqual([says, state], ['m', 'failed']);
+    assert.deepEqual(view, {
+      ...{ number: 7, phase: 'Stopped', summary: 's', commit: NEW, stableCommit: OLD, startedAt: 'then' },
+      ...{ nextCommit: 'c', message: 'm', waves: [] },
+    });
+    assert.equal(resourceView(gatewaySync({ ...given, conditions: ready('False', 'X', 'own') }), {}).says, 'own');
+  });
+
+  test('counts those that rest', () => {
+    const says = (total: number, synced: number, other: object) =>
+      resourceView(gatewaySync({ ...status, gateways: { summary: '', ...none, total, synced, ...other } }), {}).says;
+    assert.equal(says(1, 1, {}), 'the gateway has it');
+    assert.equal(says(2, 2, {}), 'all 2 gateways have it');
+    assert.equal(says(3, 1, { paused: 1, dryRun: 1 }), '1 of 3 gateways have it, 1 paused, 1 in a dry run');
+  });
+
+  test('of a gateway is by the labels of its pod in its own namespace', () => {
+    const rollout = {
+      ...{ number: 7, phase: 'Progressing', wave: 'canary', commit: NEW, stableCommit: OLD, plan: planOf(waves) },
+      admission: ['canary', 'rest'].map((wave) => ({ wave, members: 'all', admitted: '' })),
+    } as unknown as RolloutStatus;
+    const pods = ['other', 'gateways'].map((namespace) => ({
+      metadata: { name: 'a', namespace, uid: namespace, labels: { tier: namespace === 'gateways' ? 'canary' : 'x' } },
+    }));
+    const wavesOf = (given: typeof pods) =>
+      resourceView(gatewaySync({ ...status, rollout }, { rollout: { waves } }), { pods: given }).rollout?.waves.map(
+        ({ gateways = [] }) => gateways,
+      );
+    const shown = [[{ name: 'a', pod: 'a', look: 'old' }], []];
+    assert.deepEqual([wavesOf(pods), wavesOf(pods.toReversed())], [shown, shown]);
+  });
+});
+
+suite('an order', () => {
+  const entry = (commit: string, ref: string) => ({ commit, ref, revision, time: 'then' });
+  const history = [entry(OLD, 'v1'), entry(`c1${OLD}`, 'v0'), entry(`c2${OLD}`, 'c2')];
+  const rollout = {
+    commit: OLD,
+    revision,
+    stableCommit: OLD,
+    stableRef: 'v1',
+    stableRevision: revision,
+    phase: 'Complete',
+  };
+  const resource = (changes: Partial<RolloutStatus> = {}) =>
+    gatewaySync({ rollout: { ...rollout, ...changes } as RolloutStatus, history });
+  const underWay = resource({ commit: NEW, phase: 'Progressing' });
+
+  test('to go back is to a commit of the history, the stable one only while another is under way', () => {
+    const way = (value: string, commit: string, ref: string) => ({ kind: 'way', way: { value, commit, ref } });
+    assert.deepEqual(wayBackTo(resource(), 'previous'), way('previous', `c1${OLD}`, 'v0'));
+    assert.deepEqual(wayBackTo(underWay, 'previous'), way('previous', OLD, 'v1'));
+    assert.deepEqual(wayBackTo(resource(), 'c2'), way(`c2${OLD}`, `c2${OLD}`, 'c2'));
+    assert.deepEqual(wayBackTo(underWay, 'aaa'), way(OLD, OLD, 'v1'));
+    assert.deepEqual(wayBackTo(resource(), 'aaa'), { kind: 'there' });
+    assert.deepEqual(wayBackTo(resource(), 'c'), { kind: 'several' });
+    assert.deepEqual(wayBackTo(resource(), 'd'), { kind: 'unknown' });
+    assert.deepEqual(wayBackTo(gatewaySync({ history: history.slice(0, 1) }), ''), { kind: 'unknown' });
+    assert.deepEqual(wayBackTo(gatewaySync(undefined), 'previous'), { kind: 'unknown' });
+    assert.deepEqual(
+      historyView(underWay).map(({ commit, isStable, canGoBack }) => [commit.slice(0, 2), isStable, canGoBack]),
+      [
+        ['aa', true, false],
+        ['c1', false, true],
+        ['c2', false, true],
+      ],
+    );
+    assert.deepEqual(
+      historyView(gatewaySync({ history })).map(({ canGoBack }) => canGoBack),
+      [false, false, false],
+    );
+    assert.equal(historyView(resource({ stableRevision: 'other' }))[0]?.isStable, false);
+  });
+
+  test('to approve is of the commit that waits, or is under way', () => {
+    const approved = (changes: Partial<RolloutStatus>) => toApprove({ ...rollout, ...changes } as RolloutStatus);
+    assert.equal(approved({}), undefined);
+    assert.equal(approved({ nextCommit: NEW }), NEW);
+    for (const phase of ['Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow'] as const)
+      assert.equal(approved({ phase }), OLD, phase);
+    for (const phase of ['Stopped', 'RollingBack', 'RolledBack'] as const) assert.equal(approved({ phase }), undefined);
+  });
+
+  test('to try again is of the commit that was given up', () => {
+    const retried = (changes: Partial<RolloutStatus>) => toRetry({ ...rollout, ...changes } as RolloutStatus);
+    assert.equal(retried({}), undefined);
+    assert.equal(retried({ phase: 'Stopped' }), OLD);
+    assert.equal(retried({ nextCommit: NEW, givenUp: [`x r`, `${NEW} r`] }), NEW);
+    assert.equal(retried({ givenUp: ['x r'] }), 'x');
+  });
+
+  test('names commits with the ref that led to them', () => {
+    assert.deepEqual([named(OLD, 'v1'), named(OLD, OLD), named(OLD)], ['aaaaaaaa (v1)', 'aaaaaaaa', 'aaaaaaaa']);
   });
 });

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { suite, test } from 'node:test';
 import { COMMANDS } from '../../../cli/commands/commands.ts';
+import { generateCliReference } from '../../../scripts/generate/cli-reference.ts';
 import { blocksOf, readPages } from '../../support/markdown.ts';
 import { runCli } from '../../support/run-cli.ts';
 
@@ -61,6 +64,13 @@ suite('command lines of kubectl gs', () => {
   test('may have options before the command, as those of kubectl', async () => {
     const { status, notes } = await runCli(['-n', 'status', '--kubeconfig', '/nowhere', 'status', 'plant']);
     assert.equal(status, 3, notes);
+  });
+
+  test('are in the reference as their help has them', async () => {
+    for (const [file, content] of Object.entries(generateCliReference())) {
+      const written = await readFile(path.join(import.meta.dirname, '../../..', file), 'utf8');
+      assert.equal(content, written, `${file}: run npm run generate`);
+    }
   });
 
   test('ask for help everywhere, which fits the terminal', async () => {

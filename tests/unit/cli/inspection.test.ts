@@ -183,6 +183,58 @@ suite('what a person sees', () => {
     assert.match(text, /\n\+\t {2}x/);
   });
 
+  test('is a line for each file, then what there is of their content', () => {
+    const { before: _, ...added } = change({ path: 'etc/b', source: 'etc/b', kind: 'add', reason: 'Added' });
+    const { after: __, ...gone } = change({ path: 'etc/c', kind: 'delete', reason: 'Removed', leftOut: 'binary' });
+    const answered = { ...answer(added, gone, change({ path: 'etc/d', kind: 'restore' })), more: 2 };
+    const lines = drawInspection(viewOf({ a: answered }), hostOf(undefined)).map((line) => line.trimEnd());
+    assert.deepEqual(lines.slice(0, 8), [
+      'a: main (c0ffee11) would change 5 files',
+      '',
+      '    FILE    IN GIT     WHY       NO CONTENT',
+      '+   etc/b              Added',
+      '-   etc/c   config/a   Removed   binary',
+      '<   etc/d   config/a   Drifted',
+      'and 2 more',
+      '',
+    ]);
+    assert.deepEqual(
+      lines.filter((line) => line.startsWith('diff --git')),
+      ['diff --git a/etc/b b/etc/b', 'diff --git a/etc/d b/etc/d'],
+    );
+    const coloured = drawInspection(viewOf({ a: answered }), { ...hostOf(undefined), hasColours: true });
+    const ink = inkFor(true);
+    assert.equal(coloured[0], ink('bold', 'a: main (c0ffee11) would change 5 files'));
+    assert.deepEqual(
+      coloured.slice(3, 7).map((line) => line.split(' ')[0]),
+      [ink('green', '+'), ink('red', '-'), ink('cyan', '<'), ink('dim', 'and 2 more').split(' ')[0]],
+    );
+    assert.ok(coloured[4]?.includes(ink('dim', 'binary')), coloured.join('\n'));
+  });
+
+  test('names five gateways at most, and the pods of those that are called otherwise', () => {
+    const leadOf = (names: string[]) => {
+      const answers = names.map((name) => answerView({ name, pod: name === 'b' ? 'b-0' : name }, answer()));
+      return drawInspection({ ...viewOf({}), answers }, hostOf(undefined))[0];
+    };
+    assert.equal(leadOf([...'abcde']), 'a, b (b-0), c, d, e: main (c0ffee11) would change nothing');
+    assert.equal(leadOf([...'abcdef']), 'a, b (b-0), c, d, e and 1 more: main (c0ffee11) would change nothing');
+  });
+
+  test('says what the files are compared with', () => {
+    const said = (kind: InspectionView['kind'], fields: Partial<Answer>) =>
+      drawInspection({ ...viewOf({ a: { ...answer(), ...fields } }), kind }, hostOf(undefined))[0];
+    assert.equal(said('drift', {}), 'a: all files are as main (c0ffee11) has them');
+    assert.equal(said('drift', { more: 1 }), 'a: 1 file not as main (c0ffee11) has them');
+    assert.equal(said('diff', { more: 2 }), 'a: main (c0ffee11) would change 2 files');
+    assert.equal(said('diff', { problem: 'no disk' }), 'a: no disk');
+    const { commit: _, ref: __, ...unknown } = answer();
+    assert.equal(drawInspection(viewOf({ a: unknown as Answer }), hostOf(undefined))[0], 'a: it would change nothing');
+    const host = { ...hostOf(undefined), hasColours: true };
+    const [lead] = drawInspection(viewOf({ a: { ...answer(), problem: 'no disk' } }), host);
+    assert.equal(lead, inkFor(true)('red', 'a: no disk'));
+  });
+
   test('is coloured as git does it', () => {
     const ink = inkFor(true);
     const lines = drawDiff('diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n--- a\n+diff --git\n y\n', ink);

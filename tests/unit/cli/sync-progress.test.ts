@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { type Asked, judgeProgress } from '../../../cli/fleet/sync-progress.ts';
+import { type Asked, barsOf, judgeProgress, missingOf } from '../../../cli/fleet/sync-progress.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { Condition, GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import { syncRevision } from '../../../shared/domain/sync-revision.ts';
@@ -35,7 +35,7 @@ const gatewaySync = (status: GatewaySyncStatus, { id = '1', paused = false } = {
       generation: 1,
       annotations: { 'sync.io/request-id': id, 'sync.io/requested-ref': 'v3' },
     },
-    spec: { paused, sync: SYNC },
+    spec: { paused, sync: SYNC, git: { repo: 'https://git.test/a', ref: 'main' } },
     status: { observedGeneration: 1, lastSyncCommit: COMMIT, ...status },
   }) as unknown as GatewaySync;
 
@@ -114,5 +114,70 @@ suite('how far a request is', () => {
   test('names what is followed where the request was ignored', () => {
     const status = { ...request('Ignored'), ...ready('True', ''), target: { ref: 'main', source: 'Spec' as const } };
     assert.match(judgeProgress(gatewaySync(status), { ...asked, isRefresh: true }).says, /^main is c0ffee11/);
+  });
+});
+
+suite('the gateways of a request', () => {
+  const of = (name: string, syncStatus: string, fields: object = {}) => ({
+    name,
+    namespace: 'a',
+    podName: `${name}-0`,
+    syncStatus,
+    ...fields,
+  });
+  const fleet = (...discoveredGateways: object[]) => gatewaySync({ discoveredGateways } as GatewaySyncStatus);
+
+  test('are drawn as one bar where there are no waves', () => {
+    const gateways = [
+      of('new', 'Synced', { syncedCommit: COMMIT }),
+      of('other', 'Synced', { syncedCommit: 'x' }),
+      ...['Error', 'MissingSidecar', 'Paused', 'DryRun', 'Pending', 'Skewed'].map((state) => of(state, state)),
+    ];
+    const [bar] = barsOf(fleet(...gateways), {});
+    const looks = bar?.gateways?.map(({ name, pod, look }) => `${name} ${pod} ${look}`);
+    assert.deepEqual([bar?.name, bar?.mark], ['all', 'underWay']);
+    assert.deepEqual(looks, [
+      ...['new new-0 new', 'other other-0 onItsWay', 'Error Error-0 failed', 'MissingSidecar MissingSidecar-0 failed'],
+      ...['Paused Paused-0 old', 'DryRun DryRun-0 old', 'Pending Pending-0 onItsWay', 'Skewed Skewed-0 onItsWay'],
+    ]);
+    assert.equal(barsOf(fleet(gateways[0] ?? {}), {})[0]?.mark, 'done');
+  });
+
+  test('that do not have it are named, with what they wait for', () => {
+    const missing = missingOf(
+      fleet(of('new', 'Synced', { syncedCommit: COMMIT }), of('bad', 'Error', { message: 'full' })),
+      {},
+    );
+    assert.deepEqual(missing, ['bad: full']);
+  });
+
+  test('are counted when it is done', () => {
+    const says = (changes: object) =>
+      judgeProgress(
+        gatewaySync({ ...request('Applied'), ...ready('True', ''), gateways: { ...counts, ...changes } }),
+        asked,
+      ).says;
+    assert.equal(says({ total: 1 }), 'v2 is c0ffee11: its one gateway has it');
+    assert.equal(says({ total: 2 }), 'v2 is c0ffee11: its 2 gateways have it');
+    assert.equal(
+      says({ paused: 1, dryRun: 2 }),
+      'v2 is c0ffee11: its 2 gateways have it, but for 3 paused or in a dry run',
+    );
+    assert.equal(says({ total: 0 }), 'v2 is c0ffee11: there is no gateway');
+  });
+
+  test('are spoken for by the rollout', () => {
+    const rollout = { phase: 'Progressing', commit: COMMIT, revision: REVISION, summary: 'canary 1/2' };
+    const judged = (changes: object) =>
+      judgeProgress(
+        gatewaySync({ ...request('Applied'), ...ready('Unknown', 'x'), rollout: { ...rollout, ...changes } } as never),
+        asked,
+      );
+    assert.deepEqual(judged({}), { kind: 'waiting', says: 'v2 is c0ffee11: canary 1/2' });
+    assert.deepEqual(judged({ message: 'words' }), { kind: 'waiting', says: 'v2 is c0ffee11: words' });
+    for (const phase of ['Stopped', 'RollingBack', 'RolledBack'])
+      assert.deepEqual(judged({ phase }), { kind: 'failed', says: 'canary 1/2' });
+    const earlier = { commit: 'x', givenUp: [`${COMMIT} ${REVISION}`] };
+    assert.deepEqual(judged(earlier), { kind: 'failed', says: 'canary 1/2' });
   });
 });

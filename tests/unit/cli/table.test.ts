@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
+import { drawLegend, drawWaves, type Look } from '../../../cli/terminal/bars.ts';
 import { drawData } from '../../../cli/terminal/data.ts';
 import { inkFor, wantsColours } from '../../../cli/terminal/ink.ts';
+import { Screen } from '../../../cli/terminal/screen.ts';
 import { drawTable } from '../../../cli/terminal/table.ts';
 import { cut, plain, widthOf, wrap } from '../../../cli/terminal/text.ts';
+import { drawTimeline } from '../../../cli/terminal/timeline.ts';
 import { ageOf } from '../../../cli/terminal/times.ts';
 
 const ink = inkFor(false);
@@ -55,6 +58,21 @@ suite('a text', () => {
   });
 
   test('is as wide as it looks', () => {
+    for (const [first, last] of [
+      [0x1100, 0x115f],
+      [0x2e80, 0xa4cf],
+      [0xac00, 0xd7a3],
+      [0xf900, 0xfaff],
+      [0xfe30, 0xfe6f],
+      [0xff01, 0xff60],
+      [0xffe0, 0xffe6],
+      [0x1f300, 0x1faff],
+      [0x20000, 0x3fffd],
+    ] as const) {
+      const widths = [first - 1, first, last, last + 1].map((code) => widthOf(String.fromCodePoint(code)));
+      const isWide = widths.map((width) => width === 2);
+      assert.deepEqual(isWide, [false, true, true, false], first.toString(16));
+    }
     assert.deepEqual(['abc', '日本', 'e\u0301', '🚀'].map(widthOf), [3, 4, 1, 2]);
     assert.equal(cut('plant-with-a-long-name', 8), 'plant-w…');
   });
@@ -96,4 +114,78 @@ test('an age is in the unit that says most', () => {
     ages.map((time) => ageOf(time, now)),
     ['5s', '90s', '10m', '9d', ''],
   );
+  const after = (ms: number) => ageOf('2026-01-10T00:00:00Z', now + ms);
+  const second = 1_000;
+  const hour = 3_600 * second;
+  assert.deepEqual([-second, 0, 999, second].map(after), ['0s', '0s', '0s', '1s']);
+  assert.deepEqual([120 * second - 1, 120 * second].map(after), ['119s', '2m']);
+  assert.deepEqual([2 * hour - 1, 2 * hour].map(after), ['119m', '2h']);
+  assert.deepEqual([48 * hour - 1, 48 * hour].map(after), ['47h', '2d']);
+});
+
+suite('waves', () => {
+  const gateways = (...looks: Look[]) => looks.map((look) => ({ look }));
+  const waves = [
+    { name: 'canary', mark: 'done' as const, gateways: gateways('new', 'new') },
+    { name: 'b', mark: 'underWay' as const, gateways: gateways('old', 'onItsWay', 'new', 'failed') },
+    { name: 'c', mark: 'failed' as const, gateways: [] },
+    { name: 'd', mark: 'waiting' as const },
+  ];
+
+  test('are drawn with a shape for each gateway', () => {
+    assert.deepEqual(drawWaves(waves, { columns: undefined, ink }), [
+      ...['✔ canary  ██  2/2', '▶ b       ░▒█╳  1/4, 1 failed, 1 on the way', '✘ c         nobody', '  d'],
+    ]);
+  });
+
+  test('are drawn in colours, with their meaning', () => {
+    const coloured = inkFor(true);
+    const [first, second] = drawWaves(waves, { columns: 80, ink: coloured });
+    const bold = (text: string) => `\u001b[1m${text}\u001b[0m`;
+    const green = (text: string) => `\u001b[32m${text}\u001b[0m`;
+    assert.equal(first, `${green('✔')} ${bold('canary')}  ${green('█')}${green('█')}  \u001b[2m2/2\u001b[0m`);
+    const codes = (second ?? '').split('\u001b[').flatMap((part) => /^(\d+)m(\S)/.exec(part)?.slice(1).join(' ') ?? []);
+    assert.deepEqual(codes, ['33 ▶', '1 b', '90 ░', '33 ▒', '32 █', '31 ╳', '2 1']);
+    assert.deepEqual(drawLegend(ink), ['░░ old commit   ▒▒ on its way   ██ new, verified   ╳╳ failed']);
+    assert.deepEqual([drawLegend(ink, 60).length, drawLegend(ink, 59).length], [1, 0]);
+  });
+
+  test('are cut to the terminal', () => {
+    const many = (count: number) => [
+      { name: 'w', mark: 'done' as const, gateways: gateways(...Array<Look>(count).fill('new')) },
+    ];
+    const [fits, more] = [6, 7].map((count) => drawWaves(many(count), { columns: 18, ink })[0]);
+    assert.equal(fits, '✔ w  ██████  6/6');
+    assert.equal(more, '✔ w  █████…  7/7');
+    const [long] = drawWaves([{ name: 'a-long-name', mark: 'waiting', gateways: [] }], { columns: 30, ink });
+    assert.equal(long, '  a-long-na…    nobody');
+  });
+});
+
+test('a timeline has bars as long as things took', () => {
+  const moments = [
+    { what: 'began', atMs: 0 },
+    { what: 'half', atMs: 500.4 },
+    { what: 'ended after a long time', atMs: 1_000 },
+  ];
+  assert.deepEqual(drawTimeline(moments, { columns: undefined, ink }), [
+    `     0 ms  ━${' '.repeat(34)}  began`,
+    `   500 ms  ${'━'.repeat(18)}${' '.repeat(17)}  half`,
+    `  1000 ms  ${'━'.repeat(35)}  ended after a long time`,
+  ]);
+  assert.deepEqual(drawTimeline(moments.slice(2), { columns: 30, ink }), ['  1000 ms  ━━━━━  ended after…']);
+  assert.deepEqual(drawTimeline(moments.slice(0, 1), { columns: 10, ink }), ['     0 ms  ━      began']);
+});
+
+test('a screen replaces its rows on a terminal, and prints one line for each change elsewhere', () => {
+  const printed = (columns: number | undefined) => {
+    let text = '';
+    const screen = new Screen({ columns, print: (more: string) => (text += more) } as never);
+    screen.show(['a', 'b'], 'one');
+    screen.show(['a', 'b'], 'one');
+    screen.show(['c'], 'two');
+    return text;
+  };
+  assert.equal(printed(80), 'a\nb\n\u001b[2A\u001b[Jc\n');
+  assert.equal(printed(undefined), 'one\ntwo\n');
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { type ObservedEvent, traceView } from '../../../cli/fleet/trace.ts';
+import { lastDelivery, type ObservedEvent, traceView } from '../../../cli/fleet/trace.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 
@@ -91,5 +91,77 @@ suite('a trace', () => {
   test('says so where events may not be read', () => {
     assert.match(traceView(gatewaySync(pushed), undefined)?.missing.at(-1) ?? '', /you may not read events/);
     assert.equal(traceView({ ...gatewaySync({}), status: {} } as GatewaySync, []), undefined);
+  });
+});
+
+suite('the delivery of a trace', () => {
+  const request = { ref: 'v1', id: 'i', by: 'github', at: at('10.000'), outcome: 'Applied' as const };
+
+  test('is the last one that has a time', () => {
+    const kindOf = (status: GatewaySyncStatus) => {
+      const { kind, ref, at: time } = lastDelivery(gatewaySync(status)) ?? {};
+      return [kind, ref, time];
+    };
+    assert.deepEqual(kindOf({ lastRequest: request, ...pushed }), ['push', 'refs/heads/main', at('10.100')]);
+    const later = { ...request, at: at('11.000') };
+    assert.deepEqual(kindOf({ lastRequest: later, ...pushed }), ['request', 'v1', at('11.000')]);
+    const target = { ref: 'v9', source: 'Request' as const };
+    const noTime = {
+      lastRequest: { ...request, at: 'yesterday' },
+      lastPush: { ...pushed.lastPush, at: undefined },
+    } as never;
+    assert.deepEqual(kindOf({ ...(noTime as GatewaySyncStatus), lastSyncTime: at('09'), target }), [
+      'poll',
+      'v9',
+      at('09'),
+    ]);
+    assert.deepEqual(kindOf({ lastSyncTime: at('09') }), ['poll', 'main', at('09')]);
+    assert.deepEqual(kindOf({}), [undefined, undefined, undefined]);
+  });
+
+  test('is all there, with who sent it', () => {
+    const view = traceView(gatewaySync({ lastRequest: request, lastSyncTime: at('10') }), []);
+    assert.deepEqual(view, {
+      ...{
+        namespace: 'gateways',
+        name: 'plant',
+        delivery: { kind: 'request', ...request },
+        commit: COMMIT,
+        missing: [],
+      },
+      moments: [
+        { what: 'the receiver took the POST: v1 by github', at: at('10.000'), ms: 0 },
+        { what: 'the controller resolved v1 as c0ffee11', at: at('10'), ms: 0 },
+      ],
+    });
+  });
+
+  test('begins with who made it', () => {
+    const beginning = (by: string | undefined) =>
+      traceView(
+        gatewaySync({ lastRequest: { ...request, ...(by ? { by } : {}) }, lastSyncTime: at('10') } as never),
+        [],
+      )?.moments[0]?.what;
+    assert.equal(beginning('kubectl-gs'), 'somebody asked for v1');
+    assert.equal(beginning('manual'), 'somebody asked for v1 by hand');
+    const { by: _, ...anonymous } = request;
+    const view = traceView(gatewaySync({ lastRequest: anonymous, lastSyncTime: at('10') }), []);
+    assert.equal(view?.moments[0]?.what, 'the receiver took the POST: v1');
+    const poll = traceView(gatewaySync({ lastSyncTime: at('10') }), []);
+    assert.deepEqual(
+      poll?.moments.map(({ what }) => what),
+      ['the controller found what main is, without a webhook'],
+    );
+  });
+
+  test('says of gateways that they had it before, or that nobody knows when', () => {
+    const discoveredGateways = [
+      gateway('a', { lastSyncTime: at('09.999') }),
+      gateway('b', { lastSyncTime: at('10.000') }),
+      gateway('c', {}),
+    ];
+    const view = traceView(gatewaySync({ lastRequest: request, lastSyncTime: at('10'), discoveredGateways }), []);
+    assert.deepEqual(view?.missing, ['a had it before', 'c does not have it (Synced)']);
+    assert.deepEqual(view?.moments.map(({ what, gateway: of }) => [what, of]).at(-1), ['it is on the disk of b', 'b']);
   });
 });

@@ -37,6 +37,41 @@ suite('the configuration of the controller', () => {
     });
   });
 
+  test('heeds every variable', () => {
+    const flags = {
+      LEADER_ELECTION: 'false',
+      METRICS_SECURE: 'false',
+      AUTO_BIND_AGENT: 'false',
+      APPROVER_ROLE: 'true',
+    };
+    const more = { GIT_ALLOW_LOCAL: 'true', GITHUB_APP: 'true', LOG_DEV_MODE: 'true' };
+    const ports = { WEBHOOK_PORT: '1', HEALTH_PORT: '2', METRICS_PORT: '3' };
+    const limits = { GIT_CONCURRENCY: '1', GIT_CONCURRENCY_PER_NAMESPACE: '2', GIT_CONCURRENCY_PER_HOST: '3' };
+    const texts = {
+      ...{ POD_NAME: 'p', POD_NAMESPACE: 'n', CLUSTER_NAME: `A-b_c.${'x'.repeat(57)}`, MEMORY_PATH: '/m' },
+      ...{ LOG_LEVEL: 'warn', AGENT_LOG_LEVEL: 'error', WEBHOOK_CERT_DIR: '/c', WEBHOOK_SELF_SIGNED: 's' },
+      DEFAULT_AGENT_IMAGE: 'agent:2',
+    };
+    const lists = { WATCH_NAMESPACES: 'a', METRICS_HOSTS: 'b,c', AGENT_IMAGE_ALLOWED_REPOSITORIES: 'd' };
+    const given = { ...flags, ...more, ...ports, ...limits, GIT_RATE_PER_HOST: '4', ...texts, ...lists };
+    const numbers = Object.entries({ ...ports, ...limits }).map(([name, value]) => [name, Number(value)]);
+    const { GIT_DENIED_NETWORKS: _, ...read } = readConfig(configSchema, given);
+    assert.deepEqual(read, {
+      ...texts,
+      ...Object.fromEntries(numbers),
+      ...{ LEADER_ELECTION: false, METRICS_SECURE: false, AUTO_BIND_AGENT: false, APPROVER_ROLE: true },
+      ...{ GIT_ALLOW_LOCAL: true, GITHUB_APP: true, LOG_DEV_MODE: true, GIT_RATE_PER_HOST: 4 },
+      ...{ WATCH_NAMESPACES: ['a'], METRICS_HOSTS: ['b', 'c'], AGENT_IMAGE_ALLOWED_REPOSITORIES: ['d'] },
+    });
+    for (const name of [...Object.keys(limits), 'GIT_RATE_PER_HOST'])
+      assert.throws(() => readConfig(configSchema, { ...given, [name]: '0' }), new RegExp(name));
+    for (const name of ['x'.repeat(64), 'a b', 'a/b'])
+      assert.throws(
+        () => readConfig(configSchema, { ...given, CLUSTER_NAME: name }),
+        /CLUSTER_NAME: must be of letters/,
+      );
+  });
+
   test('takes an empty variable for none', () => {
     assert.deepEqual(readConfig(configSchema, { ...least, WATCH_NAMESPACES: '', LOG_LEVEL: '' }).WATCH_NAMESPACES, []);
     assert.deepEqual(readConfig(configSchema, { ...least, WATCH_NAMESPACES: 'a, b,' }).WATCH_NAMESPACES, ['a', 'b']);

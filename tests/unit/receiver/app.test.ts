@@ -22,6 +22,13 @@ suite('a delivery that asks for something', () => {
     assert.deepEqual(body, { accepted: true, ref: 'v1.2.3', source: 'generic', requestId: body.requestId });
     const [stored] = app.stored;
     assert.deepEqual(stored?.target, { namespace: 'team', name: 'demo' });
+    const [{ headers, seconds, ...record } = assert.fail('nothing was recorded')] = app.records;
+    assert.deepEqual(record, {
+      ...{ requestId: body.requestId, target: { namespace: 'team', name: 'demo' } },
+      outcome: { kind: 'stored', ref: 'v1.2.3', source: 'generic', superseded: false, senderReason: undefined },
+    });
+    assert.equal(headers['content-type'], 'application/json');
+    assert.ok(seconds >= 0 && seconds <= (Date.now() - before + 1) / 1000, `${seconds}`);
     const { 'sync.io/requested-at': at = '', ...rest } = stored?.annotations ?? {};
     assert.match(at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     assert.ok(Date.parse(at) >= before && Date.parse(at) <= Date.now());

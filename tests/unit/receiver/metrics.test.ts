@@ -19,6 +19,9 @@ test('answers are counted by sender, outcome and reason, and the queue is looked
   metrics.countAnswer(record(refused('Unauthorized')));
   metrics.countMerged(5);
   metrics.countRetried();
+  metrics.countDropped();
+  metrics.countPatch(0, 3);
+  metrics.setOpen(true);
   let waiting = 1;
   metrics.watchQueue(() => waiting);
   waiting = 7;
@@ -31,7 +34,25 @@ test('answers are counted by sender, outcome and reason, and the queue is looked
     'sync_receiver_merged_total 4',
     'sync_receiver_retried_total 1',
     'sync_receiver_queued 7',
+    'sync_receiver_dropped_connections_total 1',
+    'sync_receiver_patch_duration_seconds_sum{code="0"} 3',
+    'sync_receiver_open 1',
+    'sync_receiver_request_duration_seconds_count{outcome="stored"} 2',
   ]) {
     assert.ok(page.includes(`\n${line}\n`), line);
   }
+});
+
+test('series are there before the first event, since Prometheus sees no increase in what begins with it', async () => {
+  const metrics = createMetrics();
+  metrics.setOpen(false);
+  const page = String(await metrics.page.metrics());
+  for (const line of [
+    ...['stored', 'ignored', 'refused'].map((kind) => `request_duration_seconds_count{outcome="${kind}"} 0`),
+    'patch_duration_seconds_count{code="200"} 0',
+    'merged_total 0',
+    'open 0',
+  ])
+    assert.ok(page.includes(`\nsync_receiver_${line}\n`), line);
+  assert.match(page, /^process_/m);
 });

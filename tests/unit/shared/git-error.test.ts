@@ -1,24 +1,77 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { connectionErrorOf, gitErrorOf } from '../../../shared/io/git/git-error.ts';
+import { TerminalError } from '../../../shared/errors.ts';
+import { gitEnvironment, sshCommand } from '../../../shared/io/git/git-environment.ts';
+import { connectionErrorOf, gitErrorOf, withoutCredentials } from '../../../shared/io/git/git-error.ts';
 import { assertLinear } from '../../support/assert-linear.ts';
 
 suite('an error of git', () => {
-  const cases: [stderr: string, code: string][] = [
-    ["fatal: transport 'file' not allowed", 'git.transport'],
-    ["fatal: protocol 'foo' is not supported", 'git.transport'],
-    ["fatal: repository 'https://git.test/a.git/' not found", 'git.repositoryNotFound'],
+  const cases: [stderr: string, code: string, reason?: string][] = [
+    ['fatal: cannot write: No space left on device', 'git.noSpace', 'CloneUnusable'],
+    ['fatal: write error (Disk quota exceeded)', 'git.noSpace', 'CloneUnusable'],
+    ["fatal: Authentication failed for 'https://git.test/a.git/'", 'git.authentication', 'AuthenticationFailed'],
+    ['remote: HTTP Basic: Access denied', 'git.authentication', 'AuthenticationFailed'],
+    ['error: The requested URL returned error: 403', 'git.authentication', 'AuthenticationFailed'],
+    ['git@git.test: Permission denied (publickey).', 'git.authentication', 'AuthenticationFailed'],
+    ['Host key verification failed.', 'git.hostKey', 'HostKeyVerificationFailed'],
+    ['fatal: remote error: upload-pack: not our ref 0123', 'git.refNotFound', 'RefNotFound'],
+    ["fatal: couldn't find remote ref refs/heads/x", 'git.refNotFound', 'RefNotFound'],
+    ["fatal: repository 'https://git.test/a.git/' not found", 'git.repositoryNotFound', 'RepositoryNotFound'],
+    ['remote: ERROR: access denied or repository not exported: /x', 'git.repositoryNotFound', 'RepositoryNotFound'],
+    ['error: The requested URL returned error: 301', 'git.redirect', 'UnexpectedRedirect'],
+    ['fatal: fsck error in packed object', 'git.unsafeObject', 'UnsafeContent'],
+    ['server certificate verification failed. CAfile: none', 'git.certificate', 'CertificateNotTrusted'],
+    ["fatal: transport 'file' not allowed", 'git.transport', 'TransportNotAllowed'],
+    ["fatal: protocol 'foo' is not supported", 'git.transport', 'TransportNotAllowed'],
     ['remote: whatever', 'git.unreachable'],
     ['ssh: Could not resolve hostname git.test: Name or service not known', 'git.unknownName'],
     ["fatal: unable to access 'https://git.test/': Could not resolve host: git.test", 'git.unknownName'],
+    ['fatal: unable to look up git.test (port 9418)', 'git.unknownName'],
+    ['ssh: git.test: Temporary failure in name resolution', 'git.noNameServer'],
     ['ssh: connect to host git.test port 22: Connection refused', 'git.refused'],
     ['ssh: connect to host git.test port 22: Connection timed out', 'git.noConnection'],
+    ['ssh: connect to host git.test port 22: No route to host', 'git.noRoute'],
+    ['TLS connect error: wrong version number', 'git.certificate', 'CertificateNotTrusted'],
     ['fatal: the remote end hung up unexpectedly', 'git.brokeOff'],
+    ['fatal: early EOF', 'git.brokeOff'],
+    ['Connection closed by 192.0.2.1 port 22', 'git.brokeOff'],
     ['error: RPC failed; The requested URL returned error: 503', 'git.http503'],
   ];
-  for (const [stderr, code] of cases) {
-    test(`${stderr} is ${code}`, () => assert.equal(gitErrorOf(stderr).code, code));
+  for (const [stderr, code, reason = 'GitUnreachable'] of cases) {
+    test(`${stderr} is ${code}`, () => {
+      const error = gitErrorOf(stderr);
+      assert.deepEqual([error.code, error.reason], [code, reason]);
+      assert.equal(error.name, reason === 'GitUnreachable' ? 'TransientError' : 'TerminalError');
+    });
   }
+
+  const ofHosts: [words: string, code: string][] = [
+    ['remote: Host key verification failed.', 'git.unreachable'],
+    ['remote: No space left on device', 'git.unreachable'],
+    ['remote: certificate', 'git.unreachable'],
+    ['fatal: remote error: x\nfsck error\nSSL', 'git.unreachable'],
+    ["fatal: invalid server response; got 'x\nNo space left on device\n'", 'git.unreachable'],
+    ["fatal: protocol error: expected sha/ref, got 'x\nNo space left on device\n'", 'git.unreachable'],
+    ["fatal: git fetch-pack: expected ACK/NAK, got 'x\nfsck error'", 'git.unreachable'],
+    ["fatal: expected 'packfile', received 'x\nHost key verification failed'", 'git.unreachable'],
+    ['remote: invalid credentials', 'git.authentication'],
+  ];
+  for (const [words, code] of ofHosts) {
+    test(`${JSON.stringify(words)}, which a host says, is ${code}`, () => assert.equal(gitErrorOf(words).code, code));
+  }
+
+  test('of an object says which check it does not pass, and no more of its words', () => {
+    const { message } = gitErrorOf(`error: object: object ${'a'.repeat(40)}: zeroPaddedFilemode: contains words`);
+    assert.match(message, /^an object of the commit .* by git fsck \(zeroPaddedFilemode\)$/);
+  });
+
+  test('has as its cause what was caught, or the beginning of what git printed', () => {
+    const cause = new Error('caught');
+    assert.equal(gitErrorOf('x', cause).cause, cause);
+    assert.equal(gitErrorOf('SSL', cause).cause, cause);
+    for (const text of ['x', 'SSL'])
+      assert.equal((gitErrorOf(text.repeat(600)).cause as Error).message, text.repeat(600).slice(0, 500));
+  });
 
   for (const words of [
     "transport '",
@@ -27,6 +80,8 @@ suite('an error of git', () => {
     'repository not',
     'access denied or',
     'could not read ',
+    'fatal: ',
+    "fatal: x got '",
   ]) {
     test(`is told in time in proportion to what a host says: ${words}…`, () => {
       assertLinear(20_000, (size) => words.repeat(size / words.length), gitErrorOf);
@@ -35,13 +90,22 @@ suite('an error of git', () => {
 });
 
 suite('a host that does not answer', () => {
-  const cases: [fields: { code?: string; syscall?: string }, code: string, words: RegExp][] = [
+  type Case = [fields: { code?: string; syscall?: string }, code: string, words: RegExp];
+  const cases: Case[] = [
     [{ code: 'ENOTFOUND', syscall: 'queryA' }, 'git.unknownName', /the name of the git host is not known/],
     [{ code: 'ETIMEOUT', syscall: 'queryA' }, 'git.noNameServer', /name servers/],
     [{ code: 'ECONNREFUSED', syscall: 'queryA' }, 'git.noNameServer', /name servers/],
     [{ code: 'ECONNREFUSED', syscall: 'connect' }, 'git.refused', /refuses the connection/],
     [{ code: 'ETIMEDOUT' }, 'git.noConnection', /no connection .* in time/],
-    [{ code: 'EHOSTUNREACH' }, 'git.noRoute', /no route/],
+    ...['ENOTFOUND', 'ENODATA'].map(
+      (code): Case => [{ code }, 'git.unknownName', /check spec\.git\.repo, and the DNS/],
+    ),
+    ...['EAI_AGAIN', 'ESERVFAIL', 'EREFUSED'].map(
+      (code): Case => [{ code }, 'git.noNameServer', /the DNS of the cluster/],
+    ),
+    [{ code: 'ERR_SOCKET_CONNECTION_TIMEOUT' }, 'git.noConnection', /NetworkPolicy/],
+    ...['EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL'].map((code): Case => [{ code }, 'git.noRoute', /no route/]),
+    [{ code: 'EPIPE' }, 'git.brokeOff', /: it is tried again$/],
     [{ code: 'ECONNRESET' }, 'git.brokeOff', /broke off/],
     [{ code: 'EPROTO' }, 'git.noTls', /TLS/],
     [{ code: 'ERR_SSL_WRONG_VERSION_NUMBER' }, 'git.noTls', /TLS/],
@@ -60,4 +124,99 @@ suite('a host that does not answer', () => {
     for (const code of ['CERT_HAS_EXPIRED', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'ERR_TLS_CERT_ALTNAME_INVALID'])
       assert.equal(connectionErrorOf(Object.assign(new Error(), { code })).reason, 'CertificateNotTrusted');
   });
+});
+
+suite('what a host is sent', () => {
+  const basic = Buffer.from('user:pass word').toString('base64');
+  const rows: [what: string, text: string, authorization: string | undefined, expected: string][] = [
+    ['nothing', 'all is well', undefined, 'all is well'],
+    ['a header', `no Basic ${basic}, sorry`, `Basic ${basic}`, 'no [redacted], sorry'],
+    ['credentials', `<${basic}>`, `Basic ${basic}`, '<[redacted]>'],
+    ['a user and a password', 'user:pass word', `Basic ${basic}`, '[redacted]'],
+    ['a password', 'pass word and pass word', `Basic ${basic}`, '[redacted] and [redacted]'],
+    ['a token', 'tok-1 is wrong', 'Bearer tok-1', '[redacted] is wrong'],
+    ['a password that is a syllable', 'an abc', `Basic ${Buffer.from('u:abc').toString('base64')}`, 'an abc'],
+    ['a password of four letters', 'an abcd', `Basic ${Buffer.from('u:abcd').toString('base64')}`, 'an [redacted]'],
+  ];
+  for (const [what, text, authorization, expected] of rows) {
+    test(`is in no log, when it says that back: ${what}`, () =>
+      assert.equal(withoutCredentials(text, authorization), expected));
+  }
+});
+
+test('an error that has its words already keeps them', () => {
+  const typed = new TerminalError('no', { code: 'x', reason: 'X' });
+  assert.equal(connectionErrorOf(typed), typed);
+});
+
+suite('git is told by its environment', () => {
+  const configOf = (environment: NodeJS.ProcessEnv) => {
+    const count = Number(environment.GIT_CONFIG_COUNT);
+    return Object.fromEntries(
+      Array.from({ length: count }, (_, n) => [
+        environment[`GIT_CONFIG_KEY_${n}`],
+        environment[`GIT_CONFIG_VALUE_${n}`],
+      ]),
+    );
+  };
+  const usual = {
+    'safe.directory': '*',
+    'core.fsmonitor': 'false',
+    'protocol.version': '2',
+    'http.followRedirects': 'false',
+  };
+
+  test('nothing of the machine, and where it may go', () => {
+    const { GIT_CONFIG_NOSYSTEM, GIT_CONFIG_GLOBAL, GIT_TERMINAL_PROMPT, GIT_ALLOW_PROTOCOL, LC_ALL, ...others } =
+      gitEnvironment({});
+    assert.deepEqual(
+      { GIT_CONFIG_NOSYSTEM, GIT_CONFIG_GLOBAL, GIT_TERMINAL_PROMPT, GIT_ALLOW_PROTOCOL, LC_ALL },
+      {
+        ...{ GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' },
+        GIT_ALLOW_PROTOCOL: 'http:https:ssh:git',
+      },
+    );
+    assert.deepEqual(configOf(others), usual);
+    assert.equal(others.GIT_SSH_COMMAND, sshCommand({}));
+    assert.deepEqual(
+      Object.keys(others).filter((name) => !/^GIT_CONFIG_(COUNT|(KEY|VALUE)_\d)$/.test(name)),
+      ['GIT_SSH_COMMAND'],
+    );
+  });
+
+  test('how it gets in', () => {
+    const environment = gitEnvironment({
+      ...{ authorization: { origin: 'https://git.test', value: 'Basic x' }, caFile: '/ca', resolve: 'a:443:192.0.2.1' },
+      ...{ rewrite: { from: 'https://a/', to: 'https://b/' }, virtualHost: 'git.test' },
+    });
+    assert.equal(environment.GIT_OVERRIDE_VIRTUAL_HOST, 'git.test');
+    assert.deepEqual(configOf(environment), {
+      ...usual,
+      'http.https://git.test/.extraHeader': 'Authorization: Basic x',
+      ...{ 'http.sslCAInfo': '/ca', 'http.sslCAPath': '/dev/null', 'http.curloptResolve': 'a:443:192.0.2.1' },
+      'url.https://b/.insteadOf': 'https://a/',
+    });
+  });
+
+  const always =
+    'ssh -F /dev/null -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=10 -o ServerAliveCountMax=3';
+  const strict = '-o StrictHostKeyChecking=yes -o UserKnownHostsFile=/dev/null -o GlobalKnownHostsFile=/dev/null';
+  const commands: [what: string, access: Parameters<typeof sshCommand>[0], command: string][] = [
+    ['nobody', {}, `${always} ${strict}`],
+    ['by a key', { sshKeyFile: "/a'b" }, `${always} -o IdentitiesOnly=yes -i '/a'\\''b' ${strict}`],
+    ['known hosts', { knownHostsFile: '/k' }, `${always} ${strict.replace('File=/dev/null', "File='/k'")}`],
+    [
+      'whoever answers',
+      { knownHostsFile: '/k', ignoresHostKey: true },
+      `${always} ${strict.replace('Checking=yes', 'Checking=no')}`,
+    ],
+    [
+      'an address',
+      { sshHost: { address: '192.0.2.1', port: 2222, alias: 'git.test' } },
+      `${always} ${strict} -o HostName='192.0.2.1' -o Port=2222 -o HostKeyAlias='git.test'`,
+    ],
+  ];
+  for (const [what, access, command] of commands) {
+    test(`whom ssh talks to: ${what}`, () => assert.equal(sshCommand(access), command));
+  }
 });

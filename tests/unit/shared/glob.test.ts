@@ -106,6 +106,40 @@ suite('compileGlob', () => {
     });
   }
 
+  const classes: [name: string, expression: RegExp][] = [
+    ['alnum', /[a-zA-Z0-9]/],
+    ['alpha', /[a-zA-Z]/],
+    ['blank', /[ \t]/],
+    ['cntrl', /\p{Cc}/u],
+    ['digit', /[0-9]/],
+    ['graph', /[!-~]/],
+    ['lower', /[a-z]/],
+    ['print', /[ -~]/],
+    ['punct', /[!-/:-@[-`{-~]/],
+    ['space', /\s/],
+    ['upper', /[A-Z]/],
+    ['xdigit', /[0-9a-fA-F]/],
+  ];
+  for (const [name, expression] of classes) {
+    test(`[[:${name}:]] is what POSIX has it to be, but for the slash`, () => {
+      const ascii = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)).filter((text) => text !== '/');
+      const expected = ascii.filter((text) => expression.test(text));
+      assert.deepEqual(ascii.filter(compileGlob(`[[:${name}:]]`)), expected);
+      assert.deepEqual(
+        ascii.filter(compileGlob(`[![:${name}:]]`)),
+        ascii.filter((text) => !expected.includes(text)),
+      );
+    });
+  }
+
+  test('takes a path of any length, after one of any other', () => {
+    const isMatch = compileGlob('a/**/z');
+    for (const length of [1, 62, 63, 64, 65, 200, 1_000, 10]) {
+      assert.equal(isMatch(`a/${'b'.repeat(length)}/z`), true, `${length}`);
+      assert.equal(isMatch(`a/${'b'.repeat(length)}/y`), false, `${length}`);
+    }
+  });
+
   const hostile: [name: string, unit: string, end: string][] = [
     ['stars', '*a', '*b'],
     ['a star and many letters', 'a', '*b'],

@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { isFilePath } from '../../../shared/domain/relative-path.ts';
+import {
+  allFolders,
+  foldersOf,
+  isAgentPath,
+  isFilePath,
+  isTooLong,
+  isWithin,
+  joinPath,
+  relativePath,
+  withoutTrailingSlashes,
+} from '../../../shared/domain/relative-path.ts';
 import { assertLinear } from '../../support/assert-linear.ts';
 
 suite('a path that a file can have', () => {
@@ -49,5 +59,94 @@ suite('a path that a file can have', () => {
     for (const part of ['.git', '.', ' ', '\u200c', '.git \u200c', '/.', 'git~1.']) {
       assertLinear(20_000, (size) => part.repeat(size / part.length), isFilePath);
     }
+  });
+});
+
+suite('a path that somebody wrote', () => {
+  for (const [text, path, folder] of [
+    ['a', 'a', false],
+    ['a/b', 'a/b', false],
+    ['./a', 'a', false],
+    ['a/', 'a', true],
+    ['a/.', 'a', true],
+    ['a//./b', 'a/b', false],
+    ['.', '', true],
+    ['./', '', true],
+    ['', '', true],
+    ['...', '...', false],
+    ['..a/b..', '..a/b..', false],
+    ['ü b', 'ü b', false],
+  ] as const) {
+    test(`${JSON.stringify(text)} is ${JSON.stringify(path)}`, () => {
+      assert.deepEqual(relativePath(text), { kind: 'path', path, folder });
+    });
+  }
+
+  for (const [text, problem] of [
+    ['/a', /^\/a: must be a relative path$/],
+    ['/', /must be a relative path$/],
+    ['..', /^\.\.: must not leave its root$/],
+    ['../a', /must not leave its root$/],
+    ['a/../b', /must not leave its root$/],
+    ['a/..', /must not leave its root$/],
+    ['a\\b', /^"a\\\\b": must not hold control characters or backslashes$/],
+    ['a\nb', /must not hold control characters/],
+    ['\0', /must not hold control characters/],
+    ['\u001f', /must not hold control characters/],
+    ['\u007f', /must not hold control characters/],
+  ] as const) {
+    test(`${JSON.stringify(text)} is none`, () => {
+      const read = relativePath(text);
+      assert.match(read.kind === 'problem' ? read.message : '', problem);
+    });
+  }
+
+  test('loses the slashes at its end', () => {
+    const texts = ['', '/', '//', 'a', 'a/', 'a//', '/a/b//'].map(withoutTrailingSlashes);
+    assert.deepEqual(texts, ['', '', '', 'a', 'a', 'a', '/a/b']);
+  });
+});
+
+suite('a normal path', () => {
+  test("may be the agent's own", () => {
+    for (const path of ['.sync-agent', '.sync-agent/a']) assert.equal(isAgentPath(path), true, path);
+    for (const path of ['', 'a', '.sync-agent2', 'a/.sync-agent']) assert.equal(isAgentPath(path), false, path);
+  });
+
+  test('may have names of 255 bytes, and 3,072 bytes', () => {
+    const long = `${'a'.repeat(255)}/`.repeat(12);
+    for (const path of ['', 'a'.repeat(255), `${'ü'.repeat(127)}x/b`, long]) assert.equal(isTooLong(path), false);
+    for (const path of ['a'.repeat(256), `a/${'ü'.repeat(128)}/b`, `${long}a`]) assert.equal(isTooLong(path), true);
+  });
+
+  test('is within a folder', () => {
+    for (const [path, folder] of [
+      ['a', ''],
+      ['', ''],
+      ['a', 'a'],
+      ['a/b', 'a'],
+      ['a/b/c', 'a/b'],
+    ] as const)
+      assert.equal(isWithin(path, folder), true, `${path} in ${folder}`);
+    for (const [path, folder] of [
+      ['ab', 'a'],
+      ['a', 'a/b'],
+      ['b', 'a'],
+      ['', 'a'],
+    ] as const)
+      assert.equal(isWithin(path, folder), false, `${path} in ${folder}`);
+  });
+
+  test('lies in folders, the outermost first', () => {
+    assert.deepEqual(foldersOf('a'), []);
+    assert.deepEqual(foldersOf('a/b/c'), ['a', 'a/b']);
+    assert.deepEqual([...allFolders(['b/c/x', 'b/c/y', 'a/x', 'b-/x', 'b/x', 'z'])], ['a', 'b', 'b-', 'b/c']);
+  });
+
+  test('goes on after another', () => {
+    assert.deepEqual(
+      [joinPath('', 'b'), joinPath('a', ''), joinPath('a', 'b'), joinPath('', '')],
+      ['b', 'a', 'a/b', ''],
+    );
   });
 });

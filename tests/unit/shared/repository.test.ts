@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { authorizationOf, isSameRepository, parseRepository } from '../../../shared/domain/repository.ts';
+import { authorizationOf, isSameRepository, parseRepository, sshHostOf } from '../../../shared/domain/repository.ts';
 
 const basic = (credentials: string) => `Basic ${Buffer.from(credentials).toString('base64')}`;
 
@@ -9,6 +9,8 @@ suite('the value of a Secret is sent', () => {
     ['as a password', 'git.example.com', 'token\n', basic('x-access-token:token')],
     ['as a password with the user of the host', 'bitbucket.org', 'token', basic('x-token-auth:token')],
     ['with the user that it names', 'git.example.com', 'me:pass:word', basic('me:pass:word')],
+    ['with a user of one letter', 'git.example.com', 'm:p', basic('m:p')],
+    ['as a password that begins with a colon', 'git.example.com', ':p', basic('x-access-token::p')],
     ['as it stands where it says bearer', 'git.example.com', 'Bearer abc.DEF-1_2~+/==\n', 'Bearer abc.DEF-1_2~+/=='],
   ];
   for (const [name, host, value, header] of cases) test(name, () => assert.equal(authorizationOf(host, value), header));
@@ -31,6 +33,12 @@ suite('two URLs', () => {
     [https, 'https://git.example.com/other/app.git', false],
     [https, 'https://git.example.org/team/app.git', false],
     ['http://127.0.0.1:3000/app.git', 'http://127.0.0.1:3001/app.git', false],
+    ['ssh://git@git.example.com/team/app', 'git@git.example.com:/team/app.git', true],
+    ['git://git.example.com:9418/app', 'https://git.example.com/app', true],
+    ['http://git.example.com:80/app', 'https://git.example.com/app', true],
+    ['https://git.example.com:80/app', 'https://git.example.com/app', false],
+    ['ssh://git.example.com:443/app', 'https://git.example.com/app', false],
+    ['https://git.example.com/app.git.git', 'https://git.example.com/app.git', false],
     ['nonsense', 'nonsense', true],
     ['nonsense', 'other', false],
   ];
@@ -63,4 +71,47 @@ suite('a URL in which git could find another host is none', () => {
     assert.equal(hostOf('https://[2001:db8::1]:8443/a'), '2001:db8::1');
     assert.equal(hostOf('git@git.test:a%20b@c:d'), 'git.test');
   });
+});
+
+suite('a repository', () => {
+  const cases: [url: string, transport: string | undefined, host?: string][] = [
+    ['https://git.test/a', 'http', 'git.test'],
+    ['http://GIT.test:8080/a', 'http', 'git.test'],
+    ['ssh://git@git.test/a', 'ssh', 'git.test'],
+    ['ssh://git@[2001:DB8::1]:22/a', 'ssh', '2001:db8::1'],
+    ['git@Git.test:a', 'ssh', 'git.test'],
+    ['git://git.test/a', 'git', 'git.test'],
+    ['https://git.test', 'http', 'git.test'],
+    ['file:///a', undefined],
+    ['file://git.test/a', undefined],
+    ['ext::sh -c id', undefined],
+    ['ftp://git.test/a', undefined],
+    ['ssh:///a', undefined],
+    ['git.test:a', undefined],
+    ['/a', undefined],
+    ['', undefined],
+    ['https://git.test/a b', undefined],
+    ['https://git.test/a\u0001', undefined],
+    ['git@git.test:a b', undefined],
+    ['https://git.test:99999/a', undefined],
+  ];
+  for (const [url, transport, host] of cases) {
+    test(`${JSON.stringify(url)} is reached by ${transport ?? 'nothing'}`, () => {
+      assert.deepEqual(parseRepository(url), transport && { url, transport, host });
+    });
+  }
+
+  for (const [url, port, alias] of [
+    ['git@git.test:a', 22, 'git.test'],
+    ['ssh://git@git.test/a', 22, 'git.test'],
+    ['ssh://git@git.test:22/a', 22, 'git.test'],
+    ['ssh://git@git.test:2222/a', 2222, '[git.test]:2222'],
+    ['ssh://git@[2001:db8::1]:2222/a', 2222, '[2001:db8::1]:2222'],
+  ] as const) {
+    test(`${url} is known to ssh as ${alias}`, () => {
+      const repository = parseRepository(url);
+      assert.ok(repository);
+      assert.deepEqual(sshHostOf(repository, '192.0.2.1'), { address: '192.0.2.1', port, alias });
+    });
+  }
 });

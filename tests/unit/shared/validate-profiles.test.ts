@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { type ProfileSource, type ResolvedProfile, resolveProfile } from '../../../shared/domain/resolve-profile.ts';
 import { validateProfiles } from '../../../shared/domain/validate-profiles.ts';
 import { processorMs } from '../../support/processor-time.ts';
 
@@ -203,5 +204,50 @@ suite('the validation of a spec as large as the API server takes', () => {
   test('ends with the first problems', () => {
     const broken = { mappings: Array(64).fill(mapping({ source: '{{' })) };
     assert.equal(validateProfiles({ profiles: many(32, 'p', broken) }, 8).length, 8);
+  });
+});
+
+suite('a profile', () => {
+  const mappings = profile('a').mappings;
+  const builtIn: ResolvedProfile = {
+    ...{ name: 'p', mappings, excludePatterns: [], vars: {}, syncPeriod: 30, designerSessionPolicy: 'proceed' },
+    ...{ startPolicy: 'requireSync', maxFailures: 0, dryRun: false, paused: false, onConflict: 'takeOver' },
+    ...{ drift: 'repair', prune: true, allowEmpty: false, groupWrite: false },
+  };
+  const inherited: ProfileSource['defaults'] = {
+    ...{ excludePatterns: ['*.tmp'], syncPeriod: 60, designerSessionPolicy: 'wait', maxFailures: 3, dryRun: true },
+    ...{ paused: true, onConflict: 'refuse', drift: 'report', prune: false, allowEmpty: true, groupWrite: true },
+  };
+  const own: Partial<ResolvedProfile> = {
+    ...{ excludePatterns: [], syncPeriod: 30, designerSessionPolicy: 'fail', maxFailures: 0, dryRun: false },
+    ...{ paused: false, onConflict: 'takeOver', drift: 'ignore', prune: true, allowEmpty: false, groupWrite: false },
+  };
+
+  test('has every setting, also where nobody gives one', () => {
+    assert.deepEqual(resolveProfile({ profiles: { p: { mappings } } }, 'p'), builtIn);
+  });
+
+  test('inherits every setting', () => {
+    const defaults = { ...inherited, startPolicy: 'useLastGood' } as const;
+    const expected = { ...builtIn, ...defaults };
+    assert.deepEqual(resolveProfile({ defaults, profiles: { p: { mappings } } }, 'p'), expected);
+  });
+
+  test('overrides every setting that it inherits', () => {
+    const resolved = resolveProfile({ defaults: inherited, profiles: { p: { mappings, ...own } } }, 'p');
+    assert.deepEqual(resolved, { ...builtIn, ...own });
+  });
+
+  test('inherits variables one by one', () => {
+    const resolved = resolveProfile(
+      { defaults: { vars: { a: '1', b: '2' } }, profiles: { p: { mappings, vars: { b: '3', c: '4' } } } },
+      'p',
+    );
+    assert.deepEqual(resolved?.vars, { a: '1', b: '3', c: '4' });
+  });
+
+  test('is only one that the spec has itself', () => {
+    for (const name of ['q', 'constructor', 'toString'])
+      assert.equal(resolveProfile({ profiles: { p: { mappings } } }, name), undefined, name);
   });
 });

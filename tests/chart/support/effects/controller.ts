@@ -19,14 +19,16 @@ const budget = (name: string) => of('PodDisruptionBudget', 'stoker-operator', ({
 const digest = `sha256:${'b'.repeat(64)}`;
 const expression = { key: 'env', operator: 'NotIn', values: ['test'] };
 const two = { replicaCount: 2 };
+const withCrds = { 'crds.install': true };
 
 /** What the values of controller, injection and agent do. */
 export const controllerEffects: Effects = {
-  'crds.install': { to: false, in: count('CustomResourceDefinition'), is: 0 },
+  'crds.install': { to: false, in: count('CustomResourceDefinition'), is: 0, given: withCrds },
   'crds.keep': {
     to: false,
     in: of('CustomResourceDefinition', 'gatewaysyncs.sync.io', ({ metadata }) => metadata.annotations),
     is: undefined,
+    given: withCrds,
   },
   ...podEffects(controller, 'ghcr.io/stoker-operator/controller'),
   namespaceOverride: {

@@ -25,7 +25,7 @@ const done = (changes: Change[], more: Partial<Extract<Happening, { kind: 'done'
   problem: undefined,
   ...more,
 });
-const failed = (error: unknown): Happening => ({ kind: 'failed', intent, error, durationMs: 10 });
+const failed = (error: unknown, of = intent): Happening => ({ kind: 'failed', intent: of, error, durationMs: 10 });
 const problem = { message: 'it is down', isWaiting: true, error: new Error('down') };
 
 /** What is said of one happening after the other. */
@@ -203,5 +203,145 @@ suite('news', () => {
     assert.equal(only?.report?.state, 'DryRun');
     assert.deepEqual(only?.report?.changes, ['add a (New)']);
     assert.equal(only?.figures.inLine, undefined);
+  });
+});
+
+suite('all that is said of', () => {
+  const { commit, ref, profile } = intent;
+  const what = { ref, commit, profile: profile.name };
+  const counts = { added: 1, modified: 0, deleted: 0, unchanged: 2 };
+  const drift: Drift[] = [
+    { path: 'b', reason: 'Drifted', isRepaired: true },
+    { path: 'c', reason: 'Missing', isRepaired: false },
+  ];
+  const terminal = new TerminalError('no', { code: 'x.y', reason: 'X' });
+  const waiting = new WaitingError('later', { code: 'x.z', reason: 'X', retryAfterMs: 1 });
+  const inRollout = { ...intent, rollout: 7 };
+
+  const cases: [what: string, happening: Happening, expected: Omit<News, 'said'>][] = [
+    [
+      'a sync',
+      done([added], { outcome: { kind: 'synced', plan: planOf([added]), author: 'ann' } }),
+      {
+        report: { state: 'Synced', files: counts, durationMs: 10, generation: 1 },
+        log: {
+          ...{ level: 'info', message: 'sync finished' },
+          fields: { ...what, author: 'ann', files: counts, durationMs: 10, result: 'synced' },
+        },
+        figures: {
+          sync: { result: 'success', seconds: 0.01 },
+          ...{ inLine: { files: counts, repaired: 0, drifted: 0 }, syncPeriod: 30 },
+        },
+      },
+    ],
+    [
+      'a sync with drift',
+      done([], { outcome: { kind: 'synced', plan: planOf([added], drift) } }),
+      {
+        report: {
+          ...{ state: 'Synced', files: counts, durationMs: 10, generation: 1, changes: ['differs c (Missing)'] },
+          message:
+            'the gateway rewrites c: repaired 3 times in a row, and left as it is until the commit or the spec changes',
+        },
+        log: {
+          ...{ level: 'info', message: 'sync finished' },
+          fields: { ...what, author: undefined, files: counts, durationMs: 10, result: 'synced' },
+        },
+        figures: {
+          sync: { result: 'success', seconds: 0.01 },
+          ...{ inLine: { files: counts, repaired: 1, drifted: 1 }, syncPeriod: 30 },
+        },
+      },
+    ],
+    [
+      'a dry run',
+      done([], { outcome: { kind: 'planned', plan: planOf([added]) }, intent: inRollout }),
+      {
+        report: {
+          ...{ state: 'DryRun', files: counts, durationMs: 10, generation: 1, rollout: 7, changes: ['add a (New)'] },
+          message: `dry run: 1 changes would bring commit ${commit} (${ref}) in place`,
+        },
+        log: {
+          ...{ level: 'info', message: 'sync finished' },
+          fields: { ...what, author: undefined, files: counts, durationMs: 10, result: 'planned' },
+        },
+        figures: { sync: { result: 'dry_run', seconds: 0.01 }, syncPeriod: 30 },
+      },
+    ],
+    [
+      'a failure',
+      failed(terminal, inRollout),
+      {
+        report: { state: 'Error', message: 'no', generation: 1, rollout: 7, hasFailed: true },
+        log: {
+          ...{ level: 'warn', message: 'sync failed' },
+          fields: { ...what, durationMs: 10, code: 'x.y', err: terminal, result: 'error' },
+        },
+        figures: { sync: { result: 'error', seconds: 0.01 }, syncPeriod: 30 },
+      },
+    ],
+    [
+      'a wait',
+      failed(waiting),
+      {
+        report: { state: 'Pending', message: 'later', generation: 1 },
+        log: {
+          ...{ level: 'info', message: 'sync held back' },
+          fields: { ...what, durationMs: 10, code: 'x.z', err: waiting, result: 'waiting' },
+        },
+        figures: { syncPeriod: 0 },
+      },
+    ],
+    [
+      'an agent with nothing to sync',
+      { kind: 'idle', finding: { state: 'Pending', message: 'nothing yet', generation: 4 } },
+      { report: { state: 'Pending', message: 'nothing yet', generation: 4 }, log: undefined, figures: {} },
+    ],
+    [
+      'an agent that is paused',
+      { kind: 'idle', finding: { state: 'Paused', message: 'paused' } },
+      { report: { state: 'Paused', message: 'paused' }, log: undefined, figures: { syncPeriod: 0 } },
+    ],
+  ];
+  for (const [name, happening, expected] of cases) {
+    test(`${name}, and nothing of it twice unless it is counted`, () => {
+      const [first, second] = tell(happening, happening) as [News, News];
+      const { said: _, ...told } = first;
+      assert.deepEqual(told, expected);
+      const isDone = happening.kind === 'done' && happening.outcome.kind === 'synced';
+      assert.deepEqual(second.report, isDone ? first.report : undefined);
+    });
+  }
+
+  test('a gateway that has to be notified still, next to what differs and to commits that would not fit', () => {
+    const lost = [...'bcdefg'].map((letter) => letter.repeat(40));
+    const [some, many] = [5, 6].map((count) => {
+      const outcome = { kind: 'synced' as const, plan: planOf([], drift.slice(1)), lost: lost.slice(0, count) };
+      const [only] = tell(done([], { outcome, problem: { ...problem, isWaiting: false } }));
+      return only?.report;
+    });
+    assert.equal(some?.state, 'Error');
+    const [untold, differing, noRoom, ...others] = some?.message?.split('; ') ?? [];
+    assert.equal(
+      untold,
+      `the files of commit ${commit} (${ref}) are in place, and the gateway is still to be told: it is down`,
+    );
+    assert.match(differing ?? '', /^the gateway rewrites c: /);
+    assert.ok(noRoom?.endsWith(`going back to them needs the git host: ${lost.slice(0, 5).join(', ')}`), `${noRoom}`);
+    assert.deepEqual(others, []);
+    assert.ok(many?.message?.endsWith(`${lost[4]} and 1 more`), `${many?.message}`);
+  });
+
+  test('what differs: five paths by their names, and the end of a path that is too long', () => {
+    const differing = (count: number) =>
+      Array.from({ length: count }, (_, n): Drift => ({ path: `${n}`, reason: 'Missing', isRepaired: false }));
+    const said = (found: Drift[]) =>
+      tell(done([], { outcome: { kind: 'synced', plan: planOf([], found) } }))[0]?.report;
+    assert.match(said(differing(5))?.message ?? '', /^the gateway rewrites 0, 1, 2, 3, 4: /);
+    assert.match(said(differing(6))?.message ?? '', /^the gateway rewrites 0, 1, 2, 3, 4 and 1 more: /);
+    const [long = ''] =
+      said([{ path: `${'x'.repeat(2000)}/end`, reason: 'Missing', isRepaired: false }])?.changes ?? [];
+    assert.equal(long.length, 1024);
+    assert.ok(long.endsWith('x/end (Missing)'), long.slice(-20));
   });
 });

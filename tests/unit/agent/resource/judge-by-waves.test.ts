@@ -112,6 +112,22 @@ suite('where changes go by waves', () => {
     test(`and ${name}`, () => assert.deepEqual(summaryOf(intentOf({ status })), expected));
   }
 
+  test('and something is missing: a wait is about the generation that was read, and nobody can say the policy', () => {
+    const status = statusOf();
+    const common = { kind: 'unsettled', startPolicy: undefined };
+    const words = 'waiting for the controller to look at the latest change of the GatewaySync';
+    assert.deepEqual(judge({ status, changes: { generation: 4 } }), { ...common, generation: 4, message: words });
+    const message = `waiting for revision ${BEFORE} of spec.sync: not at hand`;
+    assert.deepEqual(judge({ status }), { ...common, generation: 3, message });
+    const begin = 'waiting for the controller to begin a rollout (status.rollout)';
+    assert.deepEqual(judge({ status: undefined }), { ...common, generation: 3, message: begin });
+    const profiles = { other: { mappings: [mapping('old')] } };
+    assert.deepEqual(judge({ status, before: found({ defaults: {}, profiles }) }), {
+      ...{ kind: 'refused', generation: 3, startPolicy: 'requireSync' },
+      message: `the GatewaySync has no profile named default, only other: change the pod's annotation sync.io/profile (in revision ${BEFORE} of spec.sync, which this gateway is to have)`,
+    });
+  });
+
   test('a label beyond those that the controller keeps does not count', () => {
     const many = (count: number) => Array.from({ length: count }, (_, n): [string, string] => [`a${n}`, 'x']);
     const status = statusOf({ admission: admission('all') });

@@ -71,6 +71,69 @@ suite('judgeResource', () => {
     });
   }
 
+  test('an intent has all that the resource asks for, and only that', () => {
+    const profile = resolveProfile({ defaults: {}, profiles: { default: { mappings: [mapping] } } }, 'default');
+    const common = { generation: 3, repo: 'https://git.test/x', ref: 'main', commit, profile, ignoresHostKey: false };
+    assert.deepEqual(judgeResource(resource(), 'default', unasked), {
+      kind: 'act',
+      intent: {
+        ...{ ...common, verify: 'none', submodules: false },
+        reload: { preset: 'none', requests: [], readyPath: undefined, touchFile: undefined, timeoutMs: 10_000 },
+      },
+    });
+    const reload = {
+      preset: 'ignition',
+      readyPath: '/ready',
+      touchFile: 'x',
+      requests: [{ method: 'POST', path: '/a' }],
+    };
+    const git = { repo: 'https://git.test/x', ref: 'x', verify: { mode: 'tag' }, submodules: true, timeout: '2m' };
+    const full = resource(
+      { ref: undefined },
+      { git: git as Spec['git'], gateway: { port: 1, tls: false, reload, verify: {} } as unknown as Spec['gateway'] },
+    );
+    assert.deepEqual(judgeResource(full, 'default', unasked), {
+      kind: 'act',
+      intent: {
+        ...{ ...common, ref: commit, verify: 'tag', submodules: true, fetchTimeoutMs: 120_000 },
+        reload: { ...reload, requests: [{ method: 'POST', path: '/a', timeoutMs: 10_000 }], timeoutMs: 10_000 },
+        verification: { requests: [], forMs: 60_000, intervalMs: 5_000, failureThreshold: 3 },
+      },
+    });
+  });
+
+  test('what holds it up is said with the generation that it is about, and how gateways may start', () => {
+    const unresolved = { status: 'False', message: 'no such ref' };
+    const about = { generation: 3, startPolicy: 'requireSync' };
+    const rows: [given: WatchedResource, verdict: object][] = [
+      [resource({ refResolved: unresolved }), { ...about, message: 'waiting for the ref to be resolved: no such ref' }],
+      [resource({ refResolved: undefined }), { ...about, message: 'waiting for the ref to be resolved' }],
+      [resource({ commit: 'x' }), { ...about, message: 'waiting for the commit in status.lastSyncCommit' }],
+      [
+        resource({ generation: 4 }),
+        {
+          ...about,
+          generation: 4,
+          message: 'waiting for the controller to look at the latest change of the GatewaySync',
+        },
+      ],
+    ];
+    for (const [given, verdict] of rows)
+      assert.deepEqual(judgeResource(given, 'default', unasked), { kind: 'unsettled', ...verdict });
+    assert.deepEqual(judgeResource(withProfile({ paused: true }), 'default', unasked), {
+      ...{ kind: 'paused', generation: 3, message: 'the profile default is paused' },
+    });
+    assert.deepEqual(judgeResource(resource({}, { paused: true }), 'default', unasked), {
+      ...{ kind: 'paused', generation: 3, message: 'the GatewaySync is paused (spec.paused)' },
+    });
+    const profiles = { b: { mappings: [mapping] }, a: { mappings: [mapping] } };
+    const sync = { defaults: {}, profiles } as unknown as Spec['sync'];
+    assert.deepEqual(judgeResource(resource({}, { sync }), 'default', unasked), {
+      ...{ kind: 'refused', ...about },
+      message: "the GatewaySync has no profile named default, only a, b: change the pod's annotation sync.io/profile",
+    });
+  });
+
   test('the key of an ssh host is checked unless the spec says otherwise', () => {
     const secretRef = { name: 'ssh', key: 'key' };
     for (const [auth, expected] of [

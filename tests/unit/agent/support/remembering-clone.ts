@@ -1,5 +1,6 @@
 import type { BlobReader } from '../../../../agent/git/blob-reader.ts';
 import { Clone, type CloneOptions } from '../../../../agent/git/clone.ts';
+import type { Pins } from '../../../../agent/git/pins.ts';
 import type { Content } from '../../../../agent/lfs/lfs-store.ts';
 
 /**
@@ -10,6 +11,8 @@ export class GitMemory {
   /** The one folder of all clones; the first sandbox gives it, whose test all others are part of. */
   folder: string | undefined;
   readonly commits = new Set<string>();
+  /** What all clones keep: only they write it. */
+  pins: Pins | undefined;
   readonly blobs = new Map<string, Buffer>();
   readonly #answers = new Map<string, Promise<unknown>>();
 
@@ -41,6 +44,12 @@ export class RememberingClone extends Clone {
   override async fetch(...given: Parameters<Clone['fetch']>): Promise<void> {
     await super.fetch(...given);
     this.#memory.commits.add(given[0].commit);
+    this.pins.forget();
+  }
+
+  override get pins(): Pins {
+    this.#memory.pins ??= super.pins;
+    return this.#memory.pins;
   }
 
   override missing(blobs: string[]) {

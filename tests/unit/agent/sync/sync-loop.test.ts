@@ -221,3 +221,58 @@ suite('a question about the files', () => {
     assert.deepEqual(story, [...oneSync, 'look', 'cut off', ...oneSync, 'look']);
   });
 });
+
+suite('a gateway', () => {
+  /** A resource whose profile allows so many failed syncs, by its generation. */
+  const allowing = (maxFailures: number, generation = 1): WatchedResource => {
+    const resource = resourceOf({ port: 1 }, generation, generation);
+    const profiles = { default: { mappings: [mapping], maxFailures } };
+    return { ...resource, spec: { ...resource.spec, sync: { profiles } } as unknown as GatewaySyncSpec };
+  };
+
+  test('may serve no more after as many failed syncs in a row as its profile allows, and again after a good one', async (t) => {
+    const stop = new AbortController();
+    const began = performance.now();
+    const story: [mayServe: boolean, mayStart: boolean, state: string][] = [];
+    const fails = [true, true, true, false, true];
+    const sync = async (loop: SyncLoop) => {
+      if (fails.shift()) throw new Error('no');
+      return loop && synced;
+    };
+    const loop = await loopOf(t, sync, ({ state, durationMs = -1 }) => {
+      if (state === 'Synced') assert.ok(durationMs >= 0 && durationMs <= performance.now() - began, `${durationMs}`);
+      story.push([loop.mayServe, loop.mayStart, state]);
+      // What is asked for does not matter to how many syncs failed; a new spec is tried at once.
+      if (fails.length === 0) stop.abort();
+      else loop.onResource(allowing(2, story.length + 1));
+    });
+    assert.equal(loop.mayServe, true);
+    loop.onResource(allowing(2));
+    await loop.run(AbortSignal.any([stop.signal, t.signal]));
+    // A good sync is reported before it counts.
+    assert.deepEqual(story, [
+      [true, false, 'Error'],
+      [false, false, 'Error'],
+      [false, false, 'Error'],
+      [false, true, 'Synced'],
+      [true, true, 'Error'],
+    ]);
+  });
+
+  test('may always serve where its profile sets no limit', async (t) => {
+    const stop = new AbortController();
+    let syncs = 0;
+    const sync = async () => {
+      syncs += 1;
+      throw new Error('no');
+    };
+    const loop = await loopOf(t, sync, () => {
+      assert.equal(loop.mayServe, true);
+      if (syncs === 3) stop.abort();
+      else loop.onResource(allowing(0, syncs + 1));
+    });
+    loop.onResource(allowing(0));
+    await loop.run(AbortSignal.any([stop.signal, t.signal]));
+    assert.equal(loop.mayServe, true);
+  });
+});

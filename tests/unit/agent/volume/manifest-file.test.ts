@@ -79,10 +79,16 @@ suite('the manifest on disk', () => {
   test('a folder in its place, and a file in that of its folder, are named with what to do', async (t) => {
     const { file, root, reread } = await createManifest(t);
     await mkdir(file);
-    await assert.rejects(reread(), { name: 'TerminalError', message: new RegExp(`^${file} must be .*: remove it`) });
+    const conflict = { name: 'TerminalError', reason: 'PathConflict' };
+    const isFolder = { ...conflict, code: 'manifest.folder', message: new RegExp(`^${file} must be .*: remove it`) };
+    await assert.rejects(reread(), isFolder);
     await rm(root.agentFolder, { recursive: true });
     await writeFile(root.agentFolder, '');
-    await assert.rejects(reread(), { message: new RegExp(`^${root.agentFolder} must be .*: remove what is there`) });
+    const isFile = {
+      code: 'data.agentFolder',
+      message: new RegExp(`^${root.agentFolder} must be .*: remove what is there`),
+    };
+    await assert.rejects(reread(), { ...conflict, ...isFile });
   });
 
   const vandalism: [name: string, act: (file: string) => Promise<void>][] = [
@@ -146,6 +152,16 @@ suite('the manifest on disk', () => {
     await open().append(update({ files: [owned('b')], applied }));
     assert.ok((await readFile(file)).length < 1_000, 'it is as long as what it says');
     assert.deepEqual(await reread(), ['c', ['a', 'b'], []]);
+  });
+
+  test('one of a newer agent is left alone', async (t) => {
+    const { file, open } = await createManifest(t);
+    await open().append(update({ files: [owned('a')], applied }));
+    await writeFile(file, '{"version":2}\nanything');
+    await assert.rejects(open().append(update({ applied })), {
+      ...{ name: 'TerminalError', code: 'manifest.newer', reason: 'AgentTooOld', message: /has version 2, of a newer/ },
+    });
+    assert.equal(await readFile(file, 'utf8'), '{"version":2}\nanything');
   });
 
   test('a pipe in its place is none', async (t) => {

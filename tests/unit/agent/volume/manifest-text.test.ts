@@ -48,6 +48,47 @@ suite('parseManifest', () => {
     assert.deepEqual([length, lines], [Buffer.byteLength(text), text.split('\n').length - 2]);
   });
 
+  test('reads all that may be known of a file, and of a sync', () => {
+    const kept = { name: 'a-1.b_2', size: 7 };
+    const full: OwnedFile = { ...file, groupWrite: true, found: true, kept, earlier: 'e', wasOurs: true };
+    const bare: OwnedFile = {
+      ...file,
+      path: 'c',
+      source: 'c',
+      inputs: undefined,
+      patches: undefined,
+      executable: false,
+    };
+    for (const one of [full, bare, ...Object.keys(full).map((key) => ({ ...bare, path: key, ...pick(full, key) }))]) {
+      const { manifest } = read(textOf(update({ files: [one], pending: new Set([one.path]) })));
+      assert.deepEqual([...manifest.files.values()], [one]);
+    }
+    for (const startPolicy of ['requireSync', 'useLastGood'] as const)
+      assert.deepEqual(read(textOf(update({ applied: { ...applied, startPolicy } }))).manifest.applied, {
+        ...applied,
+        startPolicy,
+      });
+  });
+
+  test('forgets with the end of a write what was there until then', () => {
+    const writing = { ...file, earlier: 'e', wasOurs: true };
+    assert.deepEqual([...read(textOf(update({ files: [writing] }))).manifest.files.values()], [file]);
+  });
+
+  for (const name of ['../x', 'a/b', '', '.hidden', 'x'.repeat(201)]) {
+    test(`a kept file called ${JSON.stringify(name.slice(0, 9))} leads elsewhere: nothing of the update counts`, () => {
+      const { manifest } = read(textOf(update({ files: [{ ...file, kept: { name, size: 1 } }] })));
+      assert.equal(manifest.files.size, 0);
+    });
+  }
+
+  test('a large update comes in pieces', () => {
+    const files = Array.from({ length: 1_000 }, (_, n) => ({ ...file, path: `f${n}` }));
+    const pieces = [...updateText(update({ files }))];
+    assert.ok(pieces.length > 1 && pieces.every(({ length }) => length < 66 * 1024), `${pieces.length}`);
+    assert.equal(read(MANIFEST_HEADER + pieces.join('')).manifest.files.size, 1_000);
+  });
+
   test('an update that ends a sync leaves nothing pending', () => {
     const { manifest } = read(textOf(update({ files: [file], pending: new Set([file.path]) }), update({ applied })));
     assert.deepEqual([[...manifest.pending], manifest.applied], [[], applied]);
@@ -120,6 +161,9 @@ suite('parseManifest', () => {
     assert.deepEqual(parse('{"version":2}\n'), { kind: 'newer', version: 2 });
   });
 });
+
+/** One of the fields, but the path. */
+const pick = (of: OwnedFile, key: string) => (key === 'path' ? {} : { [key]: of[key as keyof OwnedFile] });
 
 function constants({ path: _, source: __, executable: ___, ...rest }: OwnedFile) {
   return {

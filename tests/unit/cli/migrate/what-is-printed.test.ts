@@ -24,6 +24,53 @@ suite('what kubectl gs migrate prints', () => {
     }
   });
 
+  test('prints nothing of a pod of which another container has the password of the repository', async () => {
+    const url = 'https://bot:hunter2@git.example.com/acme/site.git';
+    const init = { name: 'first', image: 'alpine/git', command: ['git', 'clone', url, '/html'] };
+    const pods = [
+      podWith({ args: [REPO] }, { app: { env: [variable('SOURCE', url)] } }),
+      podWith(
+        { args: [REPO] },
+        { app: { args: [`--from=${url.replace('bot:hunter2', `ghp_${'hunter2'.repeat(5)}`)}`] } },
+      ),
+      podWith({ args: [REPO] }, { spec: { initContainers: [init] } }),
+      podWith({ args: [REPO] }, { app: { env: [variable('GITSYNC_PASSWORD', 'hunter2')] } }),
+    ];
+    for (const pod of pods) {
+      const { status, output, notes } = await migrateText(pod);
+      assert.deepEqual([status, output], [1, ''], notes);
+      assert.match(notes, /^error: nothing was printed: Pod site: container (app|first): .* password .*Secret/);
+      assert.ok(!notes.includes('hunter2'), notes);
+    }
+    const others = [
+      variable('DB', 'postgres://app:pass@db/x'),
+      variable('SOURCE', 'https://bot:$(PASS)@git.example.com'),
+    ];
+    const { status, notes } = await migrateText(podWith({ args: [REPO] }, { app: { env: others } }));
+    assert.equal(status, 0, notes);
+  });
+
+  test('names the program of a hook without what it is called with', async () => {
+    const hook = '--exechook-command=/hooks/reload.sh --token hunter2';
+    const { status, output, notes } = await migrateText(podWith({ args: [REPO, hook] }));
+    assert.equal(status, 0, notes);
+    assert.match(output, /^# TODO: --exechook-command \/hooks\/reload\.sh has no counterpart/m);
+    assert.ok(!output.includes('hunter2'), output);
+  });
+
+  test('says of what is no YAML that it is none, also where only its aliases are wrong', async () => {
+    const lists = Array.from(
+      { length: 12 },
+      (_, index) => `l${index + 1}: &l${index + 1} [${Array(9).fill(`*l${index}`)}]`,
+    );
+    const manifests = ['a: [', 'a: *nobody', `l0: &l0 [x]\n${lists.join('\n')}`, 'kind: List\nitems: &all [*all]'];
+    for (const manifest of [...manifests, '['.repeat(100_000)]) {
+      const { status, output, notes } = await migrateText(manifest);
+      assert.deepEqual([status, output], [2, ''], notes);
+      assert.match(notes, /^error: the manifest is no YAML: .+\n$/);
+    }
+  });
+
   test('takes a token in the place of a user name for what it is', async () => {
     const token = `ghp_${'a1'.repeat(18)}`;
     const { status, output, notes } = await migrateText(

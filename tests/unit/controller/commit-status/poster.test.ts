@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { Wanted } from '../../../../controller/commit-status/next-post.ts';
-import { StatusPoster } from '../../../../controller/commit-status/poster.ts';
+import { retryMs, StatusPoster } from '../../../../controller/commit-status/poster.ts';
 import { UnclearError } from '../../../../controller/commit-status/requests.ts';
 import type { SendStatus } from '../../../../controller/commit-status/send-status.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
@@ -207,5 +207,29 @@ suite('the poster', { concurrency: 4 }, () => {
     await promise;
     poster.want('ns/one', resource(), wantOf('b', 'pending'));
     assert.deepEqual([sent, news], [['a pending'], []]);
+  });
+});
+
+suite('an attempt that failed is repeated after', () => {
+  const words = { code: 'x', reason: 'X' };
+  const cases: [what: string, failure: Error, seconds: number[]][] = [
+    ['what passes', new TransientError('no', words), [5, 10, 20, 40]],
+    ['what a person has to change', new TerminalError('no', words), [60, 120, 240, 480]],
+    ['what is not expected', new Error('no'), [5, 10, 20, 40]],
+    ['what the host may have stored', new UnclearError('no', words), [5, 30, 300, 3_600]],
+    ['a pause that the host asks for', new TransientError('no', { ...words, retryAfterMs: 15_000 }), [15, 15, 20, 40]],
+  ];
+  for (const [what, failure, seconds] of cases)
+    test(what, () => {
+      assert.deepEqual(
+        seconds.map((_, index) => retryMs(failure, index + 1, 1) / 1_000),
+        seconds,
+      );
+      assert.ok(retryMs(failure, 100, 1) === 3_600_000, 'an hour at most');
+    });
+
+  test('up to a quarter less, so that not all come at once, but never sooner than the host asks for', () => {
+    assert.equal(retryMs(new TransientError('no', words), 2, 0), 7_500);
+    assert.equal(retryMs(new TransientError('no', { ...words, retryAfterMs: 9_000 }), 2, 0), 9_000);
   });
 });

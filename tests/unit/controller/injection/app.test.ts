@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { suite, type TestContext, test } from 'node:test';
 import { createApp } from '../../../../controller/injection/app.ts';
 import type { CandidateSource } from '../../../../controller/injection/candidates.ts';
+import { readReview } from '../../../../controller/injection/review.ts';
 import { createReadBody } from '../../../../shared/io/http/read-body.ts';
 import { createLogger } from '../../../../shared/log.ts';
 import { gatewaySpec } from '../support/gateway-specs.ts';
@@ -42,17 +43,29 @@ async function start(t: TestContext, source: Partial<CandidateSource> = {}) {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => new Promise((resolve) => server.close(resolve).closeAllConnections()));
   const { port } = server.address() as AddressInfo;
-  return { outcomes, post: (body: unknown, headers?: Record<string, string>) => post(port, body, headers) };
+  return { outcomes, post: (...given: Given) => post(port, ...given) };
 }
 
 interface Answer {
   status: number;
-  response?: { uid: string; allowed: boolean; patch?: string; warnings?: string[]; status?: { message: string } };
+  apiVersion?: string;
+  kind?: string;
+  error?: string;
+  response?: {
+    uid: string;
+    allowed: boolean;
+    patchType?: string;
+    patch?: string;
+    warnings?: string[];
+    status?: { code: number; reason: string; message: string };
+  };
 }
 
-function post(port: number, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+type Given = [body: unknown, headers?: Record<string, string>, path?: string];
+
+function post(port: number, ...[body, headers = {}, path = '/mutate-v1-pod']: Given): Promise<Answer> {
   const payload = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
-  const options = { port, path: '/mutate-v1-pod', method: 'POST', agent: false };
+  const options = { port, path, method: 'POST', agent: false };
   return new Promise((resolve, reject) => {
     const sent = request({ ...options, headers: { 'Content-Type': 'application/json', ...headers } }, (response) => {
       const answerOf = (received: string) => {
@@ -70,7 +83,9 @@ suite('a review', () => {
     const { post, outcomes } = await start(t);
     const { status, response } = await post(review(pod), { 'Content-Type': 'application/json; charset=utf-8' });
     assert.equal(status, 200);
-    assert.deepEqual([response?.uid, response?.allowed, response?.warnings?.length], ['u-1', true, 1]);
+    const { uid, allowed, patchType, warnings } = response ?? {};
+    assert.deepEqual({ uid, allowed, patchType }, { uid: 'u-1', allowed: true, patchType: 'JSONPatch' });
+    assert.match(warnings?.join('|') ?? '', /^sync agent: container gateway has no securityContext\.runAsUser[^|]*$/);
     const patch = JSON.parse(Buffer.from(response?.patch ?? '', 'base64').toString()) as { path: string }[];
     assert.ok(patch.some(({ path }) => path === '/spec/initContainers'));
     assert.deepEqual(outcomes, ['patched']);
@@ -121,9 +136,14 @@ suite('what the cache says', () => {
   test('is enough where the pod itself is at fault', async (t) => {
     const { post } = await start(t);
     const rootPod = { ...pod, spec: { ...pod.spec, securityContext: { runAsUser: 0 } } };
-    const { response } = await post(review(rootPod));
-    assert.equal(response?.allowed, false);
-    assert.match(response?.status?.message ?? '', /^sync agent: container gateway runs as user 0/);
+    const { apiVersion, kind, response } = await post(review(rootPod));
+    assert.deepEqual([apiVersion, kind], ['admission.k8s.io/v1', 'AdmissionReview']);
+    const { message = '', ...status } = response?.status ?? {};
+    assert.deepEqual(
+      { ...response, status },
+      { uid: 'u-1', allowed: false, status: { code: 403, reason: 'Forbidden' } },
+    );
+    assert.match(message, /^sync agent: container gateway runs as user 0/);
   });
 
   test('and an API server that is away make no denial: the failure policy decides', async (t) => {
@@ -131,6 +151,31 @@ suite('what the cache says', () => {
     assert.equal((await post(review(pod))).status, 500);
     assert.deepEqual(outcomes, ['failed']);
   });
+});
+
+test('of a pod, all that injection looks at is read, and nothing else', () => {
+  const securityContext = { runAsUser: 1, runAsGroup: 2, seLinuxOptions: { level: 's0' } };
+  const container = {
+    ...{ name: 'c', restartPolicy: 'Always', env: [{ name: 'A', value: 'b' }], ports: [{ containerPort: 1 }] },
+    volumeMounts: [{ name: 'v', mountPath: '/v', subPath: 's', subPathExpr: '$(A)', readOnly: true }],
+    securityContext,
+  };
+  const whole = {
+    metadata: { name: 'p', generateName: 'p-', annotations: { a: 'b' }, labels: { c: 'd' } },
+    spec: {
+      ...{
+        containers: [container],
+        initContainers: [container],
+        volumes: [{ name: 'v', emptyDir: {} }],
+        securityContext,
+      },
+      ...{ os: { name: 'linux' }, nodeSelector: { e: 'f' }, resources: { limits: { cpu: '1' } } },
+    },
+  };
+  const given = review({ ...whole, metadata: { ...whole.metadata, uid: 'x' }, spec: { ...whole.spec, hostname: 'h' } });
+  assert.deepEqual(readReview(given), { uid: 'u-1', namespace: 'plant', pod: whole });
+  const least = { metadata: {}, spec: { containers: [] } };
+  assert.deepEqual(readReview(review(least, { namespace: undefined })), { uid: 'u-1', namespace: '', pod: least });
 });
 
 suite('hostile input', () => {
@@ -144,7 +189,9 @@ suite('hostile input', () => {
     ['another version', { ...review(pod), apiVersion: 'admission.k8s.io/v1beta1' }, 400],
     ['no request', { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' }, 400],
     ['no UID', review(pod, { uid: '' }), 400],
-    ['a long UID', review(pod, { uid: 'x'.repeat(1000) }), 400],
+    ['the longest UID', review(pod, { uid: 'x'.repeat(128) }), 200],
+    ['a longer UID', review(pod, { uid: 'x'.repeat(129) }), 400],
+    ['another kind', { ...review(pod), kind: 'ConversionReview' }, 400],
     ['no pod', review(null), 400],
     ['annotations of another kind', review({ ...pod, metadata: { annotations: 'sync.io/inject' } }), 400],
     ['annotations of other values', review({ ...pod, metadata: { annotations: { 'sync.io/inject': true } } }), 400],
@@ -172,6 +219,7 @@ suite('hostile input', () => {
     const { post } = await start(t);
     for (const type of ['', 'text/plain', 'application/yaml', 'application/json-patch+json'])
       assert.equal((await post(review(pod), { 'Content-Type': type })).status, 415, type);
+    assert.deepEqual(await post(review(pod), {}, '/other'), { status: 404, error: 'no such path' });
   });
 
   test('of a pod with a name of a megabyte and many mounts is answered', async (t) => {

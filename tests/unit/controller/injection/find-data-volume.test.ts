@@ -36,6 +36,12 @@ suite('the data volume is', () => {
     ['mounted read-only by all', pod([data], [[{ readOnly: true }]]), 'c0', {}],
     ['mounted in part', pod([data], [[{ subPath: 'a' }]]), 'c0', { subPath: 'a' }],
     ['mounted whole and in part', pod([data], [[{ subPath: 'a' }, { mountPath: '/w' }]]), 'c0', { mountPath: '/w' }],
+    ['mounted in the same part twice', pod([data], [[{ subPath: 'a' }, { subPath: 'a' }]]), 'c0', { subPath: 'a' }],
+    ['mounted by the second container only', pod([data], [[{ name: 'x' }], [{}]]), 'c1', { name: 'data' }],
+    ['the named one, which nobody else would take', pod([data, other], [[{}], [{ name: 'x' }]], 'data'), 'c0', {}],
+    ['called ignition-data', pod([{ name: 'ignition-data' }], [[{ name: 'ignition-data' }]]), 'c0', {}],
+    ['of a driver that says nothing about writing', pod([{ name: 'data', csi: { driver: 'x' } }], [[{}]]), 'c0', {}],
+    ['of a source without fields', pod([{ name: 'data', emptyDir: null }], [[{}]]), 'c0', {}],
     ['a claim', pod([{ name: 'data', persistentVolumeClaim: { claimName: 'x' } }], [[{}]]), 'c0', {}],
   ];
   for (const [what, given, container, mount] of cases)
@@ -50,12 +56,22 @@ suite('the data volume is', () => {
 
 suite('there is no data volume, in words, where', () => {
   const cases: [what: string, given: AdmittedPod, words: RegExp][] = [
-    ['none has a usual name', pod([{ name: 'x' }], [[]]), /no volume is named data, .*sync\.io\/data-volume/],
+    [
+      'none has a usual name',
+      pod([{ name: 'x' }], [[]]),
+      /no volume is named data, gateway-data, ignition-data: .* sync\.io\/data-volume$/,
+    ],
     ['two look like it', pod([data, other], [[{}, { name: 'gateway-data' }]]), /data and gateway-data both .*name one/],
     ['the named one is not there', pod([data], [[{}]], 'nope'), /names volume nope, and the pod has data/],
-    ['the pod has none at all', pod([], [[]], 'nope'), /no volumes/],
+    ['the pod has none at all', pod([], [[]], 'nope'), /names volume nope, and the pod has no volumes$/],
     ['nobody mounts it', pod([data], [[]]), /no container mounts volume data/],
-    ['it is a ConfigMap', pod([{ name: 'data', configMap: { name: 'x' } }], [[{}]]), /read-only by its kind/],
+    ...['configMap', 'secret', 'downwardAPI', 'projected', 'image'].map((kind): [string, AdmittedPod, RegExp] => [
+      `it is of the kind ${kind}`,
+      pod([{ name: 'data', [kind]: {} }], [[{}]]),
+      /^volume data is read-only by its kind: /,
+    ]),
+    ['nobody mounts the named one', pod([{ name: 'x' }], [[]], 'x'), /^no container mounts volume x, so/],
+    ['the named one is one of several', pod([other, data], [[{}]], 'nope'), /the pod has data, gateway-data$/],
     ['its claim is read-only', pod([{ name: 'data', persistentVolumeClaim: { readOnly: true } }], [[{}]]), /read-only/],
     ['its path is computed', pod([data], [[{ subPathExpr: '$(POD_NAME)' }]]), /subPathExpr.*use subPath/],
     ['several parts are mounted', pod([data], [[{ subPath: 'a' }, { subPath: 'b' }]]), /several parts/],

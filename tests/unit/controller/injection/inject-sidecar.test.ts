@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { AdmittedPod } from '../../../../controller/injection/admitted-pod.ts';
-import { type Injection, injectSidecar, type PatchOperation } from '../../../../controller/injection/inject-sidecar.ts';
+import {
+  type Injection,
+  type InjectionInput,
+  injectSidecar,
+  type PatchOperation,
+} from '../../../../controller/injection/inject-sidecar.ts';
 import type { SidecarDefaults } from '../../../../controller/injection/sidecar.ts';
 import { type ObservedSpec, projectSpec } from '../../../../controller/watch/observed-gateway-sync.ts';
 import { gatewaySpec } from '../support/gateway-specs.ts';
+
+type Injected = Extract<Injection, { kind: 'patched' }>;
 
 interface Sidecar {
   image: string;
@@ -83,6 +90,15 @@ suite('an injected pod', () => {
     assert.equal(variable(sidecarOf(inject(pod({}, { annotations }))), 'GATEWAY_NAME')?.value, '$$(POD_UID)');
   });
 
+  test('may have an annotation as long as any text', () => {
+    const annotations = { 'sync.io/gateway-name': 'x'.repeat(512) };
+    assert.equal(variable(sidecarOf(inject(pod({}, { annotations }))), 'GATEWAY_NAME')?.value?.length, 512);
+  });
+
+  test('may choose nodes with Linux', () => {
+    patchOf(inject(pod({ os: { name: 'linux' }, nodeSelector: { 'kubernetes.io/os': 'linux', zone: 'windows' } })));
+  });
+
   test('is denied where it has more parts than any pod that runs', () => {
     const many = (length: number) => Array.from({ length }, (_, index) => ({ name: `part-${index}` }));
     const volumes = inject(pod({ volumes: [...many(1_000), { name: 'data' }] }));
@@ -108,6 +124,14 @@ suite('an injected pod', () => {
       ],
     );
     assert.ok(sidecarOf(inject(pod({}, { labels, annotations: injected }))), 'metadata alone is no sidecar');
+    const copied = { ...sidecar, env: [...sidecar.env, { name: 'PROFILE', value: 'blue' }] };
+    const [byVariables, byAnnotation] = [{}, { 'sync.io/cr-name': 'named' }].map((annotations) => {
+      const { patch: _, ...injection } = inject(pod({ containers: [gateway, copied] }, { annotations })) as Injected;
+      return injection;
+    });
+    assert.deepEqual(byVariables, { kind: 'patched', crName: 'app', profile: 'blue', warnings: [] });
+    assert.equal(byAnnotation?.crName, 'named');
+    assert.equal((inject(pod({ initContainers: [sidecar] })) as Injected).profile, 'default');
   });
 
   test('keeps volumes that have the names of the sidecar', () => {
@@ -117,29 +141,6 @@ suite('an injected pod', () => {
     assert.ok(added.some((volume) => (volume as { name: string }).name === 'sync-agent-tmp-3'));
     const mount = sidecarOf(injection).volumeMounts.find(({ mountPath }) => mountPath === '/tmp');
     assert.equal(mount?.name, 'sync-agent-tmp-3');
-  });
-
-  test('keeps its ports; the sidecar takes the next ones', () => {
-    const ports = [{ containerPort: 8082 }, { containerPort: 8084 }];
-    const sidecar = sidecarOf(
-      inject(pod({ containers: [{ ...gateway, ports }] }), gatewaySpec({ gateway: { port: 8083 } })),
-    );
-    assert.deepEqual(sidecar.ports, [
-      { name: 'sync-health', containerPort: 8085 },
-      { name: 'sync-metrics', containerPort: 8086 },
-    ]);
-    assert.equal(variable(sidecar, 'HEALTH_PORT')?.value, '8085');
-    assert.equal(variable(sidecar, 'METRICS_PORT')?.value, '8086');
-  });
-
-  test('shares its user with the sidecar, that of the container before that of the pod', () => {
-    const identity = (container: object, whole: object) =>
-      sidecarOf(inject(pod({ containers: [{ ...gateway, securityContext: container }], securityContext: whole })))
-        .securityContext;
-    const seLinuxOptions = { level: 's0:c1,c2' };
-    const both = identity({ runAsUser: 1, seLinuxOptions }, { runAsUser: 0, runAsGroup: 7 });
-    assert.deepEqual([both.runAsUser, both.runAsGroup, both.seLinuxOptions], [1, 7, seLinuxOptions]);
-    assert.equal(both.runAsNonRoot, true);
   });
 
   test('is warned where the user is not known', () => {
@@ -233,26 +234,59 @@ suite('a pod that is not injected', () => {
       pod({ nodeSelector: { 'beta.kubernetes.io/os': 'windows' } }),
       /Linux only/,
     ],
-    ['has an empty annotation', pod({}, { annotations: { 'sync.io/profile': ' ' } }), /sync\.io\/profile is empty/],
-    ['has a long one', pod({}, { annotations: { 'sync.io/gateway-name': 'x'.repeat(513) } }), /longer than 512/],
-    ['has a line break in one', pod({}, { annotations: { 'sync.io/cr-name': 'a\nb' } }), /control characters/],
+    ...['profile', 'gateway-name', 'cr-name', 'data-volume'].flatMap((key): [string, AdmittedPod, RegExp][] => {
+      const having = (value: string) => pod({}, { annotations: { [`sync.io/${key}`]: value } });
+      return [
+        [`has an empty ${key}`, having(' '), new RegExp(`sync\\.io/${key} is empty`)],
+        [`has a ${key} that is too long`, having('x'.repeat(513)), /longer than 512/],
+        [`has a line break in its ${key}`, having('a\nb'), /control characters/],
+      ];
+    }),
     ['names another profile', pod({}, { annotations: { 'sync.io/profile': 'blue' } }), /\(default\)/],
   ];
   for (const [what, given, words] of denials)
     test(what, () => {
       const injection = inject(given);
-      assert.match(injection.kind === 'denied' ? injection.message : JSON.stringify(injection), words);
+      assert.equal(injection.kind, 'denied', JSON.stringify(injection));
+      if (injection.kind !== 'denied') return;
+      assert.match(injection.message, words);
+      assert.equal(injection.because, what === 'names another profile' ? 'resource' : 'pod');
     });
 
-  test('has a hundred resources to choose from', () => {
-    const spec = gatewaySpec();
-    const candidates = Array.from({ length: 100 }, (_, index) => ({
-      name: `app-${index}`,
-      profiles: ['default'],
-      spec,
-    }));
-    const injection = injectSidecar({ pod: pod(), namespace: 'plant', candidates, images });
-    assert.match(injection.kind === 'denied' ? injection.message : '', /app-0, app-1, .* and 80 more\)/);
+  const choices: [what: string, resources: number, more: Partial<InjectionInput>, words: RegExp][] = [
+    ['no resource', 0, {}, /^there is no GatewaySync in namespace plant: create one, or remove .* sync\.io\/inject$/],
+    ['as many as a message can name', 20, {}, /^several .*: name one of them \(app-01, app-02, [^)]* app-20\) in /],
+    ['more of them', 21, {}, /\(app-01, [^)]* app-20 and 1 more\) in the annotation sync\.io\/cr-name$/],
+    ['others that it cannot mean', 1, { others: ['b'] }, /^several .*\(app-01, b\)/],
+    [
+      'an image that is not allowed',
+      1,
+      { images: { ...images, allowedRepositories: ['x.test/y'] } },
+      /the operator allows/,
+    ],
+  ];
+  for (const [what, resources, more, words] of choices)
+    test(`has ${what} to choose from`, () => {
+      const spec = gatewaySpec({ agent: { image: { repository: 'evil.test/agent' } } });
+      const names = Array.from({ length: resources }, (_, index) => `app-${String(index + 1).padStart(2, '0')}`);
+      const candidates = names.reverse().map((name) => ({ name, profiles: ['default'], spec }));
+      const injection = injectSidecar({ pod: pod(), namespace: 'plant', candidates, images, ...more });
+      assert.match(injection.kind === 'denied' ? injection.message : JSON.stringify(injection), words);
+      assert.equal(injection.kind === 'denied' && injection.because, 'resource');
+    });
+
+  test('names a resource that is not there', () => {
+    const named = pod({}, { annotations: { 'sync.io/cr-name': 'gone' } });
+    assert.deepEqual(inject(named), {
+      ...{ kind: 'denied', because: 'resource' },
+      message: 'the annotation sync.io/cr-name names no GatewaySync of namespace plant: there are app',
+    });
+  });
+
+  test('has its sidecar already, wherever, and says nothing about a resource', () => {
+    const sidecar = { name: 'sync-agent' };
+    assert.deepEqual(inject(pod({ initContainers: [sidecar] })), { kind: 'unchanged' });
+    assert.deepEqual(inject(pod({ containers: [gateway, sidecar] })), { kind: 'unchanged' });
   });
 });
 
@@ -263,27 +297,4 @@ test('a readiness probe is there only where the profile allows a number of failu
   };
   assert.equal(withFailures(0).readinessProbe, undefined);
   assert.deepEqual(withFailures(3).readinessProbe?.httpGet, { path: '/servingz', port: 'sync-health' });
-});
-
-suite('what a resource names', () => {
-  test('is mounted: the values of headers by Secret and key, and the keys to trust', () => {
-    const requests = [
-      { method: 'POST' as const, path: '/a', headersFrom: [{ name: 'X-A', secretRef: { name: 'api', key: 'one' } }] },
-      { method: 'POST' as const, path: '/b', headersFrom: [{ name: 'X-B', secretRef: { name: 'api', key: 'two' } }] },
-    ];
-    const spec = gatewaySpec();
-    spec.gateway = { ...spec.gateway, reload: { preset: 'none', timeout: '10s', requests } };
-    spec.git = { ...spec.git, verify: { mode: 'head', keysSecretRef: { name: 'trusted' } } };
-    const text = JSON.stringify(patchOf(inject(pod(), spec)));
-    for (const part of [
-      '{"name":"RELOAD_HEADERS_DIR","value":"/etc/sync-agent/credentials/headers"}',
-      '{"key":"one","path":"headers/api/one"},{"key":"two","path":"headers/api/two"}',
-      '{"name":"GIT_VERIFY_KEYS_DIR","value":"/etc/sync-agent/verify-keys"}',
-      '"secret":{"secretName":"trusted"}',
-      '"mountPath":"/etc/sync-agent/verify-keys","readOnly":true',
-    ]) {
-      assert.ok(text.includes(part), part);
-    }
-    assert.doesNotMatch(JSON.stringify(patchOf(inject(pod()))), /RELOAD_HEADERS_DIR|verify-keys/);
-  });
 });

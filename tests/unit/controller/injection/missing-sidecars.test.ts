@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { groupByResource } from '../../../../controller/injection/missing-sidecars.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { groupByResource, MissingSidecars } from '../../../../controller/injection/missing-sidecars.ts';
+import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../../../../controller/watch/observed-pod.ts';
+import type { ApiRequest, KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
+import type { Logger } from '../../../../shared/log.ts';
 import { assertLinear } from '../../../support/assert-linear.ts';
 
 const podOf = (name: string, crName?: string) => ({ namespace: 'ns', name, uid: name, crName }) as ObservedPod;
@@ -16,6 +20,28 @@ suite('pods without their sidecar', () => {
       ['app', 'a'],
       ['other', ''],
     ]);
+  });
+
+  test('are not looked for any longer by one that is told to stop, though the API server is silent', async () => {
+    const [asked, warnings] = [Promise.withResolvers<void>(), [] as string[]];
+    const stream = ({ signal }: ApiRequest) => {
+      asked.resolve();
+      return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+    };
+    const sweep = new MissingSidecars({
+      client: { stream } as unknown as KubernetesClient,
+      gatewaySyncs: () => [{ namespace: 'ns', name: 'app' } as ObservedGatewaySync],
+      labelledPods: () => [],
+      labelledPod: () => undefined,
+      onChange: () => {},
+      log: { warn: (_: object, message: string) => warnings.push(message) } as unknown as Logger,
+    });
+    const stopping = new AbortController();
+    const running = sweep.run(stopping.signal).then(() => 'ended');
+    await asked.promise;
+    stopping.abort();
+    assert.equal(await Promise.race([running, sleep(5_000, 'goes on', { ref: false })]), 'ended');
+    assert.deepEqual(warnings, []);
   });
 
   test('find it in time in proportion to their number and that of the resources', () => {

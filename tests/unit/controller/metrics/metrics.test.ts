@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { createMetrics } from '../../../../controller/metrics/metrics.ts';
 import { renderResources, type SampledResource } from '../../../../controller/metrics/resource-metrics.ts';
 import { projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
@@ -27,6 +28,19 @@ const seriesOf = async (resources: SampledResource[]) =>
     .toString()
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'));
+
+test('the series of outcomes are there before the first event, since Prometheus sees no increase in what begins with it', async () => {
+  const page = (await createMetrics().registry.metrics()).split('\n');
+  const of = (name: string, ...outcomes: string[]) => outcomes.map((outcome) => `${name}{outcome="${outcome}"} 0`);
+  for (const line of [
+    ...of('sync_controller_reconciles_total', 'success', 'failure'),
+    ...of('sync_controller_git_queries_total', 'success', 'failure'),
+    ...of('sync_controller_commit_statuses_total', 'success', 'failure', 'refused'),
+    ...of('sync_controller_admission_reviews_total', 'failed'),
+  ])
+    assert.ok(page.includes(line), line);
+  assert.ok(page.some((line) => line.startsWith('process_')));
+});
 
 suite('the series of resources', () => {
   test('count them by condition, and say of each whether it is ready, and what its gateways do', async () => {

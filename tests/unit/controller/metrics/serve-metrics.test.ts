@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:https';
 import { suite, type TestContext, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import { renewSelfSigned } from '../../../../controller/certificates/renew-certificates.ts';
 import { ScrapeAuthorizer, serveMetrics } from '../../../../controller/metrics/serve-metrics.ts';
@@ -78,5 +79,39 @@ suite('the metrics endpoint', { concurrency: true }, () => {
     });
     assert.ok(Date.parse(next.certificate.validTo) > Date.now() + 89 * DAY);
     assert.equal((await scrape(port, next.certificate.toString())).status, 401);
+  });
+});
+
+/** An API server that knows one token, and how much it is asked. */
+function reviewer() {
+  const asked = { tokens: [] as string[], underWay: 0, most: 0 };
+  const client = {
+    create: async (path: string, { spec }: { spec: { token?: string } }) => {
+      if (path.endsWith('subjectaccessreviews')) return { status: { allowed: true } };
+      asked.tokens.push(spec.token ?? '');
+      asked.underWay += 1;
+      asked.most = Math.max(asked.most, asked.underWay);
+      await nextTurn();
+      asked.underWay -= 1;
+      return { status: { authenticated: spec.token === 'prometheus', user: { username: 'prometheus' } } };
+    },
+  } as unknown as KubernetesClient;
+  return { authorizer: new ScrapeAuthorizer(client), asked };
+}
+
+suite('callers with made-up tokens', () => {
+  test('do not have the one forgotten who may read', async () => {
+    const { authorizer, asked } = reviewer();
+    assert.equal(await authorizer.authorize('Bearer prometheus'), 'allowed');
+    for (let n = 0; n < 200; n += 1) assert.equal(await authorizer.authorize(`Bearer made-up-${n}`), 'unauthenticated');
+    assert.equal(await authorizer.authorize('Bearer prometheus'), 'allowed');
+    assert.equal(asked.tokens.filter((token) => token === 'prometheus').length, 1);
+  });
+
+  test('have the API server asked by few calls at a time: the lease goes over the same connections', async () => {
+    const { authorizer, asked } = reviewer();
+    await Promise.all(Array.from({ length: 200 }, (_, n) => authorizer.authorize(`Bearer made-up-${n}`)));
+    assert.equal(asked.tokens.length, 200);
+    assert.ok(asked.most <= 4, String(asked.most));
   });
 });

@@ -116,6 +116,15 @@ suite('a denied address is not connected to', { concurrency: 4 }, () => {
   });
 });
 
+suite('a name without an address is a host that cannot be reached, and ends nothing else', () => {
+  for (const transport of ['http', 'https', 'ssh', 'git']) {
+    test(`by ${transport}`, async (t) => {
+      const { client } = arrange(t, `${transport}://git.test/app.git`, { 'git.test': [[]] });
+      await assert.rejects(client.query(main), { name: 'TransientError', code: 'git.unknownName' });
+    });
+  }
+});
+
 suite('a name is looked up once for each connection, and that address is connected to', { concurrency: 4 }, () => {
   const moving = () => ({ 'git.test': [['127.0.0.1'], ['127.0.0.2']] });
 

@@ -6,9 +6,11 @@ import { GitTokenKeeper } from '../../../../controller/polling/git-token-keeper.
 import { GithubApps } from '../../../../controller/polling/github-app.ts';
 import { HostLimiter } from '../../../../controller/polling/host-limiter.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
+import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 import { createLogger } from '../../../../shared/log.ts';
 import { until } from '../../../support/until.ts';
+import { DEFAULT_LIMITS } from '../support/default-limits.ts';
 import { queryTools, startHost } from './query-world.ts';
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -23,18 +25,28 @@ async function arrange(t: TestContext, api: RequestListener) {
   });
   const secrets: string[] = [];
   const told: string[] = [];
+  const there = new Map<string, string>();
   const client = {
-    get: async () => ({ data: { key } }),
-    create: async (_: string, { metadata: { namespace, name } }: { metadata: Record<string, string> }) =>
-      secrets.push(`${namespace}/${name}`),
+    get: async (path: string) => {
+      if (path.endsWith('/app')) return { data: { key } };
+      const uid = there.get(path);
+      if (uid === undefined) throw new ApiError(404, '{}');
+      return { metadata: { uid } };
+    },
+    create: async (path: string, { metadata: { namespace, name } }: { metadata: Record<string, string> }) => {
+      const uid = String(secrets.push(`${namespace}/${name}`));
+      there.set(`${path}/${name}`, uid);
+      return { metadata: { uid } };
+    },
   } as unknown as KubernetesClient;
   const http = queryTools().http;
   t.after(() => http.close());
   const keeper = new GitTokenKeeper({
     client,
     apps: new GithubApps(client, http),
-    limiter: new HostLimiter(),
+    limiter: new HostLimiter(DEFAULT_LIMITS),
     onToken: (resource) => told.push(resource),
+    lookMs: 0,
     log: createLogger('test', { level: 'silent' }),
   });
   const githubApp = {
@@ -48,7 +60,7 @@ async function arrange(t: TestContext, api: RequestListener) {
     const resource = { namespace: 'default', name, uid: name, spec: { git } } as unknown as ObservedGatewaySync;
     return keeper.supply(`default/${name}`, resource);
   };
-  return { keeper, supply, secrets, told, calls: () => calls };
+  return { keeper, supply, secrets, there, told, calls: () => calls };
 }
 
 const answerWithToken: RequestListener = (_, response) => {
@@ -65,6 +77,22 @@ suite('the keeper of tokens', () => {
     await supply('a');
     assert.deepEqual(secrets, ['default/sync-git-token-a', 'default/sync-git-token-b']);
     assert.equal(calls(), 1);
+  });
+
+  test('hands a token over again where somebody deleted the Secret, or made another one of its name', async (t) => {
+    const { supply, secrets, there, told, calls } = await arrange(t, answerWithToken);
+    await supply('a');
+    await until(() => told.length === 1, { describe: 'told of the token' });
+    await supply('a');
+    await supply('a');
+    assert.equal(secrets.length, 1);
+    there.clear();
+    await supply('a');
+    assert.equal(secrets.length, 2);
+    for (const path of there.keys()) there.set(path, 'another');
+    await supply('a');
+    assert.equal(secrets.length, 3);
+    assert.equal(calls(), 1, 'the token is the same');
   });
 
   test('asks an API that never answers once, however often a resource is looked at', async (t) => {

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync } from 'node:crypto';
+import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { suite, test } from 'node:test';
+import { jwtVerify } from 'jose';
 import type { GitHttp } from '../../../../controller/polling/git-http.ts';
-import { GithubApps } from '../../../../controller/polling/github-app.ts';
+import { GithubApps, tokenHostOf } from '../../../../controller/polling/github-app.ts';
+import { TerminalError, TransientError } from '../../../../shared/errors.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 
 const HOUR_MS = 3_600_000;
@@ -16,9 +18,15 @@ async function lifetimeOf(expiresAt: string): Promise<number> {
 
 /** The key is what the Secret holds, in base64. */
 function tokenWith(secret: string, expiresAt = '2126-01-01T00:00:00Z') {
+  return tokenOf(secret, { status: 201, body: { token: 'token', expires_at: expiresAt } });
+}
+
+/** A token, or what becomes of the answer of the API. */
+function tokenOf(secret: string, answer: { status: number; headers?: Record<string, string>; body?: object }) {
   const client = { get: async () => ({ data: { key: secret } }) } as unknown as KubernetesClient;
-  const body = Buffer.from(JSON.stringify({ token: 'token', expires_at: expiresAt }));
-  const http = { postJson: async () => ({ status: 201, body }) } as unknown as GitHttp;
+  const { status, headers = {}, body = {} } = answer;
+  const postJson = async () => ({ status, headers, body: Buffer.from(JSON.stringify(body)) });
+  const http = { postJson } as unknown as GitHttp;
   const githubApp = { appId: 1, installationId: 2, privateKeySecretRef: { name: 'app', key: 'key' } };
   const git = { repo: 'https://github.com/plant/config.git', auth: { githubApp } };
   return new GithubApps(client, http).token({ namespace: 'default', git });
@@ -38,13 +46,44 @@ suite('a token of a GitHub App', () => {
   }
 });
 
+suite('GitHub, asked for a token,', () => {
+  const inAMinute = String(Math.floor(Date.now() / 1000) + 60);
+  const usedUp = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': inAMinute };
+  const cases = [
+    { status: 429, headers: { 'retry-after': '90' }, reason: 'GitRateLimited', waitMs: 90_000 },
+    { status: 403, headers: { 'retry-after': '90' }, reason: 'GitRateLimited', waitMs: 90_000 },
+    { status: 403, headers: usedUp, reason: 'GitRateLimited', waitMs: 60_000 },
+    { status: 503, headers: { 'retry-after': '90' }, reason: 'GitUnreachable', waitMs: 90_000 },
+    { status: 429, headers: {}, reason: 'GitRateLimited', waitMs: undefined },
+  ];
+  for (const { status, headers, reason, waitMs } of cases) {
+    test(`is left alone for as long as it says: ${status} ${JSON.stringify(Object.keys(headers))}`, async () => {
+      await assert.rejects(tokenOf(key, { status, headers }), (error) => {
+        assert.ok(error instanceof TransientError, String(error));
+        assert.equal(error.reason, reason);
+        if (waitMs === undefined) assert.equal(error.retryAfterMs, undefined);
+        else {
+          const asked = error.retryAfterMs ?? 0;
+          assert.ok(asked > waitMs - 30_000 && asked <= waitMs + 1_000, String(asked));
+        }
+        return true;
+      });
+    });
+  }
+
+  test('has refused it where it says nothing of a limit', async () => {
+    const headers = { 'x-ratelimit-remaining': '4999', 'x-ratelimit-reset': inAMinute };
+    await assert.rejects(tokenOf(key, { status: 403, headers }), TerminalError);
+  });
+});
+
 test('a token for commit statuses may do nothing else, and is not the one that agents have', async () => {
   const asked: object[] = [];
   const client = { get: async () => ({ data: { key } }) } as unknown as KubernetesClient;
   const postJson = async (_: URL, body: { permissions: object }) => {
     asked.push(body.permissions);
     const answer = { token: `token-${asked.length}`, expires_at: '2126-01-01T00:00:00Z' };
-    return { status: 201, body: Buffer.from(JSON.stringify(answer)) };
+    return { status: 201, headers: {}, body: Buffer.from(JSON.stringify(answer)) };
   };
   const apps = new GithubApps(client, { postJson } as unknown as GitHttp);
   const githubApp = { appId: 1, installationId: 2, privateKeySecretRef: { name: 'app', key: 'key' } };
@@ -109,4 +148,119 @@ suite('the key of a GitHub App', () => {
       assert.ok(user + system < 500_000, `${user + system} µs`);
     });
   }
+});
+
+suite('what GitHub is asked', () => {
+  const githubApp = { appId: 17, installationId: 23, privateKeySecretRef: { name: 'app', key: 'key' } };
+  const gitOf = (repo: string, more: object = {}) => ({ repo, auth: { githubApp: { ...githubApp, ...more } } });
+  const client = {
+    get: async (path: string) => ({
+      data: path.endsWith('/app') ? { key } : { ca: Buffer.from('a CA').toString('base64') },
+    }),
+  } as unknown as KubernetesClient;
+
+  /** Apps whose host answers each time what `answer` says; the token has the number of the call. */
+  function appsWith(answer: (call: number) => { status: number; body?: object | string }) {
+    const calls: { url: string; body: object; options: Parameters<GitHttp['postJson']>[2] }[] = [];
+    const postJson: GitHttp['postJson'] = async (url, body, options) => {
+      calls.push({ url: url.href, body, options });
+      const given = answer(calls.length);
+      const text = typeof given.body === 'string' ? given.body : JSON.stringify(given.body ?? {});
+      return { status: given.status, body: Buffer.from(text), headers: {} };
+    };
+    return { apps: new GithubApps(client, { postJson } as unknown as GitHttp), calls };
+  }
+  const good = (call: number, minutes = 60) => {
+    const expires = new Date(Date.now() + minutes * 60_000).toISOString();
+    return { status: 201, body: { token: `t${call}`, expires_at: expires } };
+  };
+
+  test('names the installation and the repository, and is signed with the key of the App', async () => {
+    const { apps, calls } = appsWith(good);
+    const began = Math.floor(Date.now() / 1000);
+    const git = { ...gitOf('https://github.com/plant/config.git'), caSecretRef: { name: 'ca', key: 'ca' } };
+    await apps.token({ namespace: 'ns', git });
+    const [{ url, body, options } = assert.fail('nobody was asked')] = calls;
+    assert.equal(url, 'https://api.github.com/app/installations/23/access_tokens');
+    assert.deepEqual(body, { repositories: ['config'], permissions: { contents: 'read' } });
+    assert.equal(options.ca, 'a CA');
+    assert.ok(options.signal);
+    const [kind, jwt = ''] = (options.authorization ?? '').split(' ');
+    assert.equal(kind, 'Bearer');
+    const { payload, protectedHeader } = await jwtVerify(jwt, createPublicKey(privateKey));
+    assert.deepEqual(protectedHeader, { alg: 'RS256', typ: 'JWT' });
+    const { iss, iat = 0, exp = 0, ...others } = payload;
+    assert.deepEqual([iss, exp - iat, others], ['17', 540, {}]);
+    assert.ok(iat >= began - 60 && iat <= began - 59 + 30, `${iat}`);
+  });
+
+  test('goes to the server that the resource names, for its repository', async () => {
+    const { apps, calls } = appsWith(good);
+    const git = gitOf('https://ghe.test/plant/config', { apiBaseURL: 'https://ghe.test/api/v3/' });
+    await apps.token({ namespace: 'ns', git });
+    assert.equal(calls[0]?.url, 'https://ghe.test/api/v3/app/installations/23/access_tokens');
+    assert.deepEqual(calls[0]?.body, { repositories: ['config'], permissions: { contents: 'read' } });
+    assert.equal(tokenHostOf({ namespace: 'ns', git }), 'ghe.test');
+    assert.equal(tokenHostOf({ namespace: 'ns', git: gitOf('https://github.com/a/b') }), 'api.github.com');
+    assert.equal(tokenHostOf({ namespace: 'ns', git: gitOf('https://x.test/a/b', { apiBaseURL: 'no URL' }) }), '');
+  });
+
+  test('is asked once by all who need the same token, until ten minutes before it ends', async () => {
+    const { apps, calls } = appsWith((call) => good(call, call === 1 ? 10 : 11));
+    const request = { namespace: 'ns', git: gitOf('https://github.com/a/b') };
+    assert.equal(apps.known(request), undefined);
+    const tokens = await Promise.all([apps.token(request), apps.token(request)]);
+    assert.deepEqual(
+      tokens.map(({ token }) => token),
+      ['t1', 't1'],
+    );
+    assert.equal(apps.known(request), undefined, 'it ends too soon');
+    assert.equal((await apps.token(request)).token, 't2');
+    assert.equal((await apps.token(request)).token, 't2');
+    assert.equal(apps.known(request)?.token, 't2');
+    assert.equal(calls.length, 2);
+    apps.forget(request);
+    assert.equal(apps.known(request), undefined);
+    const others = [
+      { ...request, namespace: 'other' },
+      { ...request, git: gitOf('https://github.com/a/c') },
+      { ...request, git: { ...request.git, caSecretRef: { name: 'ca', key: 'ca' } } },
+      { ...request, git: gitOf('https://github.com/a/b', { installationId: 24 }) },
+    ];
+    for (const other of [request, ...others]) await apps.token(other);
+    assert.equal(calls.length, 7, 'nobody else has it');
+  });
+
+  test('again after a failure, which nobody keeps, and not for one that was dropped meanwhile', async () => {
+    const { apps } = appsWith((call) => (call === 1 ? { status: 503 } : good(call)));
+    const request = { namespace: 'ns', git: gitOf('https://github.com/a/b') };
+    await assert.rejects(apps.token(request));
+    const asked = apps.token(request);
+    apps.forget(request);
+    assert.equal((await asked).token, 't2');
+    assert.equal(apps.known(request), undefined);
+  });
+
+  const unavailable = { code: 'githubApp.unavailable', reason: 'GitUnreachable' };
+  const refused = { code: 'githubApp.refused', reason: 'AuthenticationFailed' };
+  const expires_at = '2126-01-01T00:00:00Z';
+  const answers: [what: string, answer: { status: number; body?: object | string }, error: object | undefined][] = [
+    ['too many', { status: 429 }, unavailable],
+    ['out of order', { status: 500 }, unavailable],
+    ['not found', { status: 404 }, { ...refused, message: /GitHub answered 404; check appId,.* with contents: read$/ }],
+    ['the longest below that', { status: 499 }, refused],
+    ['another success', { status: 200, body: { token: 't', expires_at } }, refused],
+    ['no JSON', { status: 201, body: 'hello' }, { ...refused, message: /the answer holds no token/ }],
+    ['no token', { status: 201, body: { expires_at } }, refused],
+    ['an empty one', { status: 201, body: { token: '', expires_at } }, refused],
+    ['the longest', { status: 201, body: { token: 't'.repeat(4_096), expires_at } }, undefined],
+    ['a longer one', { status: 201, body: { token: 't'.repeat(4_097), expires_at } }, refused],
+    ['no time', { status: 201, body: { token: 't', expires_at: 'soon' } }, refused],
+  ];
+  for (const [what, answer, error] of answers)
+    test(`and answers: ${what}`, async () => {
+      const asked = appsWith(() => answer).apps.token({ namespace: 'ns', git: gitOf('https://github.com/a/b') });
+      if (error) await assert.rejects(asked, error);
+      else await asked;
+    });
 });

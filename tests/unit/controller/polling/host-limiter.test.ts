@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { DEFAULT_LIMITS, HostLimiter, type Question } from '../../../../controller/polling/host-limiter.ts';
+import { HostLimiter, type Question } from '../../../../controller/polling/host-limiter.ts';
 import { until } from '../../../support/until.ts';
+import { DEFAULT_LIMITS } from '../support/default-limits.ts';
 
 /** Questions that end when they are told to, in the order in which they began. */
 function makeQuestions() {

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { networkInterfaces } from 'node:os';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { HostResolver } from '../../../../controller/polling/host-resolver.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 
-type Answer = { a?: string; aaaa?: string } | 'silent';
+type Answer = { a?: string; aaaa?: string } | 'dangling' | 'silent';
 
 const TYPE_A = 1;
 const TYPE_AAAA = 28;
@@ -34,7 +35,7 @@ async function arrange(t: TestContext, names: Record<string, Answer>, { hosts = 
   const servers = [`127.0.0.1:${server.address().port}`];
   const resolver = new HostResolver({ hostsFile, resolvConf: resolvConfFile, servers });
   const resolve = async (name: string) => (await resolver.resolve(name)).map(({ address }) => address);
-  return { resolve, asked };
+  return { resolver, resolve, asked };
 }
 
 /** https://www.rfc-editor.org/rfc/rfc1035#section-4.1.2 */
@@ -49,6 +50,7 @@ function questionOf(query: Buffer): { name: string; type: number; end: number } 
 }
 
 function reply(question: Buffer, answer: Exclude<Answer, 'silent'> | undefined, type: number): Buffer {
+  if (answer === 'dangling') return aliasOf(question);
   const text = type === TYPE_A ? answer?.a : type === TYPE_AAAA ? answer?.aaaa : undefined;
   const header = Buffer.from(question.subarray(0, 12));
   header.writeUInt16BE(answer ? 0x8180 : 0x8183, 2);
@@ -59,6 +61,17 @@ function reply(question: Buffer, answer: Exclude<Answer, 'silent'> | undefined, 
     type === TYPE_A ? Buffer.from(text.split('.').map(Number)) : Buffer.from(text.replaceAll(':', ''), 'hex');
   const record = Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 60, 0, address.length]);
   return Buffer.concat([header, question.subarray(12), record, address]);
+}
+
+/** An alias (CNAME) of a name that has no address. */
+function aliasOf(question: Buffer): Buffer {
+  const header = Buffer.from(question.subarray(0, 12));
+  header.writeUInt16BE(0x8180, 2);
+  header.writeUInt16BE(1, 6);
+  header.fill(0, 8, 12);
+  const target = Buffer.from('\x05other\x04test\x00', 'latin1');
+  const record = Buffer.from([0xc0, 12, 0, 5, 0, 1, 0, 0, 0, 60, 0, target.length]);
+  return Buffer.concat([header, question.subarray(12), record, target]);
 }
 
 suite('the resolver', { concurrency: 4 }, () => {
@@ -120,11 +133,66 @@ suite('the resolver', { concurrency: 4 }, () => {
     assert.deepEqual(asked, []);
   });
 
+  const configurations: [what: string, resolvConf: string, name: string, asked: string[]][] = [
+    ['nothing', '', 'git', ['git']],
+    ['search domains', 'search a.test. .b.test .\n', 'git', ['git.a.test', 'git.b.test', 'git']],
+    ['one domain', '  domain\ta.test\n', 'git', ['git.a.test', 'git']],
+    ['two lists, of which the last counts', 'search a.test\nsearch b.test\n', 'git', ['git.b.test', 'git']],
+    ['a name with as many dots', 'search a.test\noptions ndots:2\n', 'git.x.y', ['git.x.y', 'git.x.y.a.test']],
+    ['a name with fewer dots', 'search a.test\noptions ndots:2\n', 'git.x', ['git.x.a.test', 'git.x']],
+    ['options among others', 'search a.test\noptions ndots:0 timeout:1 ndots:2\n', 'git', ['git.a.test', 'git']],
+    ['no dots needed', 'search a.test\noptions ndots:0\n', 'git', ['git', 'git.a.test']],
+  ];
+  for (const [what, resolvConf, name, expected] of configurations)
+    test(`reads resolv.conf: ${what}`, async (t) => {
+      const { resolve, asked } = await arrange(t, {}, { resolvConf });
+      await assert.rejects(resolve(name), { code: 'ENOTFOUND' });
+      assert.deepEqual(
+        asked.flatMap((question) => (question.endsWith(' A') ? [question.slice(0, -2)] : [])),
+        expected,
+      );
+    });
+
+  test('reads 32 search domains and no more', async (t) => {
+    const search = Array.from({ length: 34 }, (_, index) => `d${index}`).join(' ');
+    const { resolve, asked } = await arrange(t, {}, { resolvConf: `search ${search}\n` });
+    await assert.rejects(resolve('git'), { code: 'ENOTFOUND' });
+    assert.equal(asked.filter((question) => question.endsWith(' A')).length, 33);
+    assert.ok(asked.includes('git.d31 A') && !asked.includes('git.d32 A'));
+  });
+
+  test('says of which family an address is, and puts those first that this machine can reach', async (t) => {
+    const aaaa = '2001:0db8:0000:0000:0000:0000:0000:0001';
+    const hosts = '2001:db8::7 alias\n192.0.2.7 alias # and more\n';
+    const { resolver } = await arrange(t, { 'git.test': { a: '192.0.2.1', aaaa } }, { hosts });
+    const [v4, v6] = ['192.0.2', '2001:db8:'];
+    for (const [name, end] of [
+      ['git.test', ':1'],
+      ['alias', ':7'],
+    ] as const) {
+      const found = await resolver.resolve(name);
+      const expected = [
+        { address: `${v4}.${end.slice(1)}`, family: 4 },
+        { address: `${v6}${end}`, family: 6 },
+      ];
+      const own = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+      const has = (family: string) => own.some((each) => !each.internal && each.family === family);
+      assert.deepEqual(found, has('IPv6') && !has('IPv4') ? expected.reverse() : expected);
+    }
+  });
+
   test('gives the addresses of both families', async (t) => {
     const aaaa = '2001:0db8:0000:0000:0000:0000:0000:0001';
     const { resolve } = await arrange(t, { 'git.test': { a: '192.0.2.1', aaaa }, 'six.test': { aaaa } });
     assert.deepEqual((await resolve('git.test')).toSorted(), ['192.0.2.1', '2001:db8::1']);
     assert.deepEqual(await resolve('six.test'), ['2001:db8::1']);
     await assert.rejects(resolve('nothing.test'), { code: 'ENOTFOUND' });
+  });
+
+  test('knows no address of an alias that leads nowhere, and asks on for its other names', async (t) => {
+    const names = { 'git.test': 'dangling', 'git.test.lan': { a: '192.0.2.1' }, 'app.test': 'dangling' } as const;
+    const { resolve } = await arrange(t, names, { resolvConf: 'search lan\n' });
+    assert.deepEqual(await resolve('git.test'), ['192.0.2.1']);
+    await assert.rejects(resolve('app.test'), { code: 'ENODATA' });
   });
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { suite, type TestContext, test } from 'node:test';
 import { packet } from '../../../../controller/polling/pkt-line.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
@@ -90,6 +91,60 @@ suite('a host', () => {
   test('that has no such ref is believed once it has said everything', async (t) => {
     const refs = await clientFor(t, await startLyingHost(t, '0000')).query(main);
     assert.equal(refs.size, 0);
+  });
+
+  test('is asked in the words of the protocol, at the place that it redirects to', async (t) => {
+    const asked: string[] = [];
+    const url = await startHost(t, async (request, response) => {
+      const body = await text(request);
+      asked.push(`${request.method} ${request.url} ${request.headers['git-protocol']} ${body}`);
+      if (request.url === '/app.git/info/refs?service=git-upload-pack')
+        return response.writeHead(302, { Location: '/moved.git/info/refs?service=git-upload-pack' }).end();
+      if (request.method === 'GET') {
+        response.writeHead(200, { 'Content-Type': ADVERTISEMENT });
+        return response.end(
+          VERSION_2.replace(packet('ls-refs\n'), packet('ls-refs\n') + packet('object-format=sha256\n')),
+        );
+      }
+      response.writeHead(200, { 'Content-Type': 'application/x-git-upload-pack-result' });
+      return response.end(body.includes('ls-refs') ? '0000' : packet('packfile\n'));
+    });
+    const commit = 'a'.repeat(64);
+    const refs = await clientFor(t, url).query({ prefixes: ['refs/heads/main', 'refs/tags/'], commits: [commit] });
+    assert.equal(refs.get(commit), commit);
+    const upload = (command: string, ...lines: string[]) => {
+      const head = ['agent=git/2-stoker-operator\n', 'object-format=sha256'].map(packet).join('');
+      return `POST /moved.git/git-upload-pack version=2 ${packet(command)}${head}0001${lines.map(packet).join('')}0000`;
+    };
+    assert.deepEqual(asked, [
+      'GET /app.git/info/refs?service=git-upload-pack version=2 ',
+      'GET /moved.git/info/refs?service=git-upload-pack version=2 ',
+      upload('command=ls-refs\n', 'peel\n', 'ref-prefix refs/heads/main\n', 'ref-prefix refs/tags/\n'),
+      upload('command=fetch\n', 'no-progress\n', `want ${commit}\n`, 'deepen 1\n', 'done\n'),
+    ]);
+  });
+
+  for (const [what, line, refs] of [
+    ['of a branch', `${first} refs/heads/main`, { 'refs/heads/main': first }],
+    ['of an annotated tag', `${first} refs/heads/main peeled:${second}`, { 'refs/heads/main': second }],
+    ['with something else', `${first} refs/heads/main symref-target:x peeled:${second}`, { 'refs/heads/main': second }],
+    ['that only points elsewhere', `${first} refs/heads/main symref-target:refs/heads/x`, { 'refs/heads/main': first }],
+    ['of SHA-256', `${'a'.repeat(64)} refs/heads/main`, { 'refs/heads/main': 'a'.repeat(64) }],
+    ['of a branch without commits', 'unborn refs/heads/main symref-target:refs/heads/x', {}],
+  ] as const)
+    test(`is understood in a line ${what}`, async (t) => {
+      const answer = await clientFor(t, await startLyingHost(t, `${packet(`${line}\n`)}0000`)).query(main);
+      assert.deepEqual(Object.fromEntries(answer), refs);
+    });
+
+  test('that begins to send a commit in any way serves it', async (t) => {
+    for (const section of ['packfile', 'shallow-info', 'acknowledgments', 'wanted-refs']) {
+      const client = clientFor(t, await startLyingHost(t, packet(`${section}\n`)));
+      assert.equal((await client.query({ prefixes: [], commits: [first] })).get(first), first, section);
+    }
+    const unadvertised = packet(`ERR upload-pack: Server does not allow request for unadvertised object ${first}`);
+    const client = clientFor(t, await startLyingHost(t, unadvertised));
+    assert.equal((await client.query({ prefixes: [], commits: [first] })).size, 0);
   });
 
   test('that goes on after the end of its answer is not listened to any more', { timeout: 30_000 }, async (t) => {

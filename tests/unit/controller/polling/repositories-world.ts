@@ -1,12 +1,13 @@
 import type { TestContext } from 'node:test';
 import type { Answer } from '../../../../controller/intent/resolution.ts';
 import { refPrefixes } from '../../../../controller/intent/resolve-ref.ts';
-import { DEFAULT_LIMITS, gitLimitsOf, HostLimiter } from '../../../../controller/polling/host-limiter.ts';
+import { gitLimitsOf, HostLimiter } from '../../../../controller/polling/host-limiter.ts';
 import { RepositoryClient } from '../../../../controller/polling/query-repository.ts';
 import { Repositories } from '../../../../controller/polling/repositories.ts';
 import type { RefQuery } from '../../../../controller/polling/wanted-refs.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { until } from '../../../support/until.ts';
+import { DEFAULT_LIMITS } from '../support/default-limits.ts';
 import { queryTools } from './query-world.ts';
 
 export const HOUR_MS = 3_600_000;
@@ -30,7 +31,7 @@ export async function arrange(t: TestContext, deadlineMs?: number) {
   const told: string[] = [];
   const repositories = new Repositories({
     connect: (source) => new RepositoryClient(tools, source),
-    limiter: new HostLimiter(),
+    limiter: new HostLimiter(DEFAULT_LIMITS),
     gitLimiter: new HostLimiter(gitLimitsOf(DEFAULT_LIMITS)),
     onAnswer: (key) => told.push(key),
   });

@@ -245,6 +245,53 @@ test('a fleet that is scaled to zero is ready, while a rollout waits for a gatew
   assert.match(stateOf('RolledOut')?.message ?? '', /waits for a gateway/);
 });
 
+suite('while the revision of spec.sync cannot be kept, so that no rollout begins', () => {
+  const pod = {
+    ...{ namespace: 'ns', name: 'gateway-0', uid: 'pod', crName: 'app', gatewayName: 'edge', profile: 'default' },
+    ...{ serviceAccountName: 'default', sidecar: 'present' as const, live: true },
+  };
+  const spec = { ...gatewaySpec({}), rollout: {}, revision: 'r' };
+  const newer: Answer = { kind: 'refs', refs: new Map([['refs/heads/main', 'b'.repeat(40)]]) };
+  const problem = { reason: 'RevisionNotWritten', message: 'the ControllerRevision cannot be written' };
+  /** All gateways have the commit and the revision of the status, and a look comes to these conditions. */
+  const conditionsAt = (looked: Partial<ObservedGatewaySync>, answer: Answer, rest: Partial<Observation>) => {
+    const before = { ...observed(), spec };
+    const begun = decideFor(before, refs, { pods: [pod] }).status;
+    const { number } = begun.rollout ?? {};
+    const said = { state: 'Synced' as const, commit, revision: 'r', agentVersion: '9.9.9', generation: 1 };
+    const report = { namespace: 'ns', name: 'gateway-0', podUID: 'pod', status: { ...said, rollout: number } };
+    const fleet = { pods: [pod], reportOf: () => report } as Partial<Observation>;
+    const complete = decideFor({ ...before, status: begun }, refs, fleet).status;
+    assert.equal(complete.rollout?.phase, 'Complete');
+    const { status } = decideFor({ ...before, status: complete, ...looked }, answer, { ...fleet, ...rest });
+    return (['RolledOut', 'Ready'] as const).map((type) => {
+      const found = status.conditions?.find((condition) => condition.type === type);
+      return `${found?.status} ${found?.reason}: ${found?.message}`;
+    });
+  };
+  const isRevisionKept = false;
+
+  for (const [what, looked, answer] of [
+    ['a newer commit', {}, newer],
+    ['an edit of spec.sync', { spec: { ...spec, revision: 's' }, generation: 2 }, refs],
+  ] as const) {
+    test(`nothing claims that gateways have ${what}`, () => {
+      assert.deepEqual(conditionsAt(looked, answer, { isRevisionKept, accessProblems: [problem] }), [
+        `Unknown Waiting: ${problem.message}`,
+        `False RevisionNotWritten: ${problem.message}`,
+      ]);
+      const [, unexplained = ''] = conditionsAt(looked, answer, { isRevisionKept });
+      assert.match(unexplained, /^Unknown RolloutWaiting: .*spec\.sync/);
+    });
+  }
+
+  test('gateways that have all that is wanted are ready', () => {
+    const [rolledOut = '', ready = ''] = conditionsAt({}, refs, { isRevisionKept, accessProblems: [problem] });
+    assert.match(rolledOut, /^True Complete/);
+    assert.match(ready, /^True Synced/);
+  });
+});
+
 suite('an ssh host whose key is not checked', () => {
   const sshKey = { secretRef: { name: 'ssh', key: 'key' }, insecureIgnoreHostKey: true };
   const spec = gatewaySpec({ git: { repo: 'git@git.test:app', ref: 'main', auth: { sshKey } } });
@@ -262,5 +309,101 @@ suite('an ssh host whose key is not checked', () => {
       ['Warning InsecureIgnoreHostKey'],
     );
     assert.deepEqual(decideFor({ ...observed(), spec, status: first.status }, refs).transitions, []);
+  });
+});
+
+suite('the status', () => {
+  const seenAt = '2026-01-01T00:00:05.000Z';
+  const followed = { lastSyncRef: 'main', lastSyncCommit: commit, lastSyncCommitShort: commit.slice(0, 8) };
+  const target = { ref: 'main', source: 'Spec' as const };
+  const plain = (status: GatewaySyncStatus) => {
+    const { conditions: _, discoveredGateways: __, gateways: ___, ...rest } = status;
+    return rest;
+  };
+  const seen = { observedRef: 'main', observedRepo: 'https://git.test/app.git' };
+  const decided = (status: GatewaySyncStatus, answer: Answer | Asking | undefined, fields: object = {}) =>
+    decideFor({ ...observed(), generation: 4, status, ...fields }, answer as Answer).status;
+
+  test('of a new resource says what is followed, and since when', () => {
+    assert.deepEqual(plain(decided({}, refs)), {
+      ...{ observedGeneration: 4, profileCount: 1, refResolutionStatus: 'Resolved', target },
+      ...{ ...seen, ...followed, lastSyncTime: new Date(now).toISOString().replace(/\.\d+Z/, 'Z') },
+    });
+  });
+
+  test('keeps the time while the commit stays, and moves it with the commit', () => {
+    const before = { ...followed, lastSyncTime: 'then' };
+    assert.equal(decided(before, refs).lastSyncTime, 'then');
+    assert.notEqual(decided({ ...before, lastSyncCommit: 'b'.repeat(40) }, refs).lastSyncTime, 'then');
+  });
+
+  test('of a resource whose host was never reached says what is wanted', () => {
+    assert.deepEqual(plain(decided({}, unreachable)), {
+      ...{ observedGeneration: 4, profileCount: 1, refResolutionStatus: 'Error', pendingRef: 'main' },
+    });
+    const asked = plain(decided({}, { kind: 'asking', forMs: 0 }));
+    assert.deepEqual(asked, { profileCount: 1, refResolutionStatus: 'Resolving', pendingRef: 'main' });
+    const paused = plain(decided({}, undefined));
+    assert.deepEqual(paused, {
+      ...{ observedGeneration: 4, profileCount: 1, refResolutionStatus: 'NotResolved', pendingRef: 'main' },
+    });
+    const known = { ...seen, target, ...followed, refResolutionStatus: 'Resolved' as const };
+    assert.equal(decided(known, undefined).refResolutionStatus, 'Resolved');
+    assert.equal(decided(known, undefined).pendingRef, undefined);
+  });
+
+  test('follows what a host said before it was unavailable', () => {
+    const lastGood = 'refs' in refs ? refs.refs : undefined;
+    assert.deepEqual(plain(decided({}, { ...unreachable, lastGood } as Answer)), {
+      ...{ observedGeneration: 4, profileCount: 1, refResolutionStatus: 'Error', target },
+      ...{ ...seen, ...followed, lastSyncTime: new Date(now).toISOString().replace(/\.\d+Z/, 'Z') },
+    });
+  });
+
+  test('keeps the times of an edit and of a request', () => {
+    const edited = decided({ ...seen, observedRefTime: seenAt, target, ...followed }, refs);
+    assert.equal(edited.observedRefTime, seenAt);
+    const asked = { ref: 'main', source: 'Request' as const, requestId: '1' };
+    const requested = decided({ ...seen, target: asked, targetTime: seenAt, ...followed }, refs);
+    assert.deepEqual([requested.target, requested.targetTime], [asked, seenAt]);
+    assert.equal(decided({ ...seen, target, targetTime: seenAt, ...followed }, refs).targetTime, undefined);
+  });
+
+  test('names the first three gateways that failed, and pods that wait', () => {
+    const pods = ['d', 'c', 'b', 'a'].map((name) => ({
+      ...{ namespace: 'ns', name, uid: name, crName: 'app', gatewayName: name, profile: 'default' },
+      ...{ serviceAccountName: 'default', sidecar: 'present' as const, live: true, waiting: 'no node' },
+    }));
+    const messageOf = (state: 'Error' | 'Pending', message?: string) =>
+      decideFor(observed(), refs, {
+        pods: [...pods, { ...pods[0]!, name: '0', live: false }],
+        reportOf: ({ name, uid }) => ({
+          namespace: 'ns',
+          name,
+          podUID: uid,
+          status: { state, ...(message && { message }) },
+        }),
+      }).status.conditions?.find(({ type }) => type === 'AllGatewaysSynced')?.message;
+    assert.equal(messageOf('Error', 'full'), '0/4 synced; a: full; no node; b: full; no node; c: full; no node');
+    assert.equal(messageOf('Pending'), '0/4 synced; a: no node; b: no node; c: no node');
+    for (const pod of pods) pod.waiting = '';
+    assert.equal(messageOf('Error'), '0/4 synced; a: failed; b: failed; c: failed');
+  });
+
+  test('names who gave an order only as far as that can be believed', () => {
+    const { rollout } = decideFor(
+      { ...observed(), spec: { ...gatewaySpec({}), rollout: {}, revision: 'r' } },
+      refs,
+    ).status;
+    assert.ok(rollout);
+    const orders = { approve: commit };
+    const orderedBy = { approve: { user: 'anna', manager: 'kubectl' } };
+    const spec = { ...gatewaySpec({}), rollout: {}, revision: 'r' };
+    const told = (areAuthorsChecked: boolean) =>
+      decideFor({ ...observed(), spec, orders, orderedBy, status: { ...observed().status, rollout } }, refs, {
+        areAuthorsChecked,
+      }).transitions.find(({ reason }) => reason === 'RolloutApproved')?.message;
+    assert.match(told(true) ?? '', / by anna$/);
+    assert.match(told(false) ?? '', / \(by the client kubectl\)$/);
   });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { discoverGateways } from '../../../../controller/reconcile/discover-gateways.ts';
+import { discoverGateways, listed } from '../../../../controller/reconcile/discover-gateways.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../../../../controller/watch/observed-pod.ts';
 import type { SyncReportStatus } from '../../../../shared/api/sync-report.ts';
@@ -129,5 +129,79 @@ suite('a gateway is shown as what it is:', () => {
       fleetOf({ state: 'Synced', commit: wanted }, { podUID: 'another' }).gateways[0]?.syncStatus,
       'Pending',
     );
+  });
+});
+
+suite('the fleet', () => {
+  const gatewaySync = { spec: { sync: { profiles: {} } }, generation: 3 } as unknown as ObservedGatewaySync;
+  const shown = { name: 'edge', namespace: 'ns', serviceAccountName: 'gateway', profile: 'default' };
+  const files = { added: 1, modified: 2, deleted: 4, unchanged: 8 };
+  const reported = {
+    state: 'Synced' as const,
+    commit: wanted,
+    ref: 'main',
+    time: 'then',
+    duration: '1s',
+    agentVersion: '1',
+    files,
+  };
+  const discover = (
+    pods: ObservedPod[],
+    missing: ObservedPod[] = [],
+    status: SyncReportStatus | undefined = reported,
+  ) =>
+    discoverGateways({
+      ...{ gatewaySync, pods, missing },
+      reportOf: ({ name }) => ({ namespace: 'ns', name, podUID: 'uid', status }),
+      wantedOf: () => ({ commit: wanted }),
+    });
+
+  test('is of all pods that live, by name, with what their agents say', () => {
+    const ended = { ...pod, name: 'gateway-9', live: false };
+    const { gateways, counts } = discover([{ ...pod, name: 'gateway-1' }, ended, pod], [{ ...pod, name: 'a' }, ended]);
+    const said = {
+      ...{ syncStatus: 'Synced', syncedCommit: wanted, syncedRef: 'main', lastSyncTime: 'then' },
+      ...{ lastSyncDuration: '1s', agentVersion: '1', filesChanged: 7 },
+    };
+    const message =
+      'the pod was created while injection was not available: delete it, so that it comes back with the sidecar';
+    assert.deepEqual(gateways, [
+      { ...shown, podName: 'a', syncStatus: 'MissingSidecar', message },
+      { ...shown, podName: 'gateway-0', ...said },
+      { ...shown, podName: 'gateway-1', ...said },
+    ]);
+    assert.deepEqual(counts, {
+      ...{ summary: '2/3 synced', total: 3, synced: 2, pending: 0, error: 0 },
+      ...{ missingSidecar: 1, paused: 0, dryRun: 0, skewed: 0 },
+    });
+  });
+
+  test('says of a gateway no more than its agent does', () => {
+    assert.deepEqual(discover([pod], [], { state: 'Pending' }).gateways, [
+      { ...shown, podName: 'gateway-0', syncStatus: 'Pending' },
+    ]);
+    const status = { state: 'Synced' as const, commit: wanted, files: {} as typeof files };
+    assert.equal(discover([pod], [], status).gateways[0]?.filesChanged, 0);
+  });
+
+  test('is listed up to 200', () => {
+    const { gateways } = discover(Array.from({ length: 201 }, (_, index) => ({ ...pod, name: `${index}` })));
+    assert.equal(gateways.length, 201);
+    assert.equal(listed(gateways).length, 200);
+  });
+
+  test('is held against the revision, where there is one', () => {
+    const stateFor = (revision: string | undefined) =>
+      discoverGateways({
+        ...{ gatewaySync, pods: [pod], missing: [] },
+        reportOf: () => ({
+          namespace: 'ns',
+          name: 'x',
+          podUID: 'uid',
+          status: { ...reported, ...(revision && { revision }) },
+        }),
+        wantedOf: () => ({ commit: wanted, revision: 'r' }),
+      }).gateways[0]?.syncStatus;
+    assert.deepEqual([stateFor('r'), stateFor('q'), stateFor(undefined)], ['Synced', 'Skewed', 'Skewed']);
   });
 });

@@ -237,6 +237,26 @@ suite('a keyed queue', () => {
     assert.deepEqual(handled, ['stays/a']);
   });
 
+  test('handles a key once more that is forgotten while its handler runs: what it kept meanwhile has to go', async () => {
+    const kept: string[] = [];
+    const [begun, gone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const queue = makeQueue(async (key) => {
+      if (kept.length > 0) return void kept.pop();
+      begun.resolve();
+      await gone.promise;
+      kept.push(key);
+      return undefined;
+    });
+    queue.start();
+    queue.add('gone/a');
+    await begun.promise;
+    queue.forget('gone/a');
+    gone.resolve();
+    await setImmediate();
+    await queue.stop();
+    assert.deepEqual(kept, []);
+  });
+
   test('waits at its end for what runs, and begins nothing more', async () => {
     const handled: string[] = [];
     const queue = makeQueue(async (key) => {

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { Observation } from '../../../../controller/reconcile/observation.ts';
+import { approvedRevision, rolloutInput } from '../../../../controller/reconcile/observe-rollout.ts';
 import { rollOut } from '../../../../controller/reconcile/roll-out.ts';
 import { projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
-import { projectPod } from '../../../../controller/watch/observed-pod.ts';
+import { type ObservedPod, projectPod } from '../../../../controller/watch/observed-pod.ts';
 import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
+import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
+import type { SyncReportStatus } from '../../../../shared/api/sync-report.ts';
+import { planOf, rolloutKey } from '../../../../shared/domain/waves.ts';
 import { gatewaySpec } from '../support/gateway-specs.ts';
 
 const now = Date.parse('2026-11-22T12:00:00Z');
@@ -137,5 +141,227 @@ suite('while the revision of spec.sync is not kept', () => {
     const ordered = { isRevisionKept, annotations: { 'sync.io/rollback': 'previous' } };
     const { rollout } = next(before, ordered).fields;
     assert.deepEqual([rollout?.phase, rollout?.stableCommit], ['RollingBack', stable]);
+  });
+});
+
+suite('a step of a rollout is made from', () => {
+  interface World {
+    rollout?: object;
+    status?: GatewaySyncStatus;
+    sync?: GatewaySyncStatus;
+    pod?: Partial<ObservedPod>;
+    report?: Partial<SyncReportStatus>;
+    podUID?: string;
+    rest?: string;
+    verify?: object;
+  }
+  const inputOf = ({ rollout = {}, status = {}, sync = {}, verify, rest, ...said }: World) => {
+    const gatewaySync = projectGatewaySync({
+      metadata: {
+        ...{ namespace: 'ns', name: 'app', uid: 'app', resourceVersion: '1', generation: 1 },
+        annotations: { 'sync.io/approve': 'c', 'sync.io/rollback': 'previous', 'sync.io/retry-rollout': 'd' },
+      },
+      spec: gatewaySpec({ rollout, ...(verify && { gateway: { verify } }) }),
+      status,
+    } as unknown as GatewaySync);
+    const { report, podUID = 'pod' } = said;
+    const observation = {
+      ...{
+        gatewaySync,
+        pods: [
+          { ...pod, ...said.pod },
+          { ...pod, name: 'ended', live: false },
+        ],
+      },
+      reportOf: () => report && { namespace: 'ns', name: 'gateway-0', podUID, status: { state: 'Synced', ...report } },
+    } as unknown as Observation;
+    const restOf = (profile: string) => (profile === rest ? 'Paused' : undefined);
+    return { input: rolloutInput({ sync, observation, restOf, now }), revision: gatewaySync.spec.revision };
+  };
+  const began = Date.parse('2026-11-22T11:00:00Z');
+  const unknown = { report: undefined, isOutdated: false };
+
+  test('the gateways that live, what people want, and the rules', () => {
+    const rules = {
+      waves: [
+        { name: 'a', soak: '10m' },
+        { name: 'b', selector: { matchLabels: { x: 'y' } } },
+      ],
+    };
+    const before = { lastSyncCommit: stable, lastSyncRef: 'v1' };
+    const { input, revision } = inputOf({
+      rollout: rules,
+      status: before,
+      sync: { lastSyncCommit: newest, lastSyncRef: 'v2' },
+    });
+    const { window, spec, ...rest } = input;
+    assert.deepEqual(
+      spec.waves?.map(({ name }) => name),
+      ['a', 'b'],
+    );
+    assert.equal(window.isOpen, true);
+    assert.deepEqual(rest, {
+      plan: planOf(rules.waves),
+      gateways: [
+        {
+          ...{ name: 'gateway-0', key: rolloutKey('gateway-0', 'gateway-0'), fits: [true, false], createdAt: began },
+          ...{ notReadySince: undefined, readySince: began, crashedAt: undefined, runsSince: undefined },
+          ...{ ...unknown, isUnstarted: false, isResting: false },
+        },
+      ],
+      wanted: { commit: newest, ref: 'v2', revision },
+      inPlace: { commit: stable, ref: 'v1', revision },
+      ...{ approved: 'c', approvedRevision: revision, rollback: 'previous', retry: 'd' },
+      ...{ historyLength: 10, deadlineMs: 900_000, soakMs: [600_000, 0], now },
+    });
+  });
+
+  test('its own times and lengths, and what is followed without a ref', () => {
+    const { input } = inputOf({ rollout: { progressDeadline: '5m' }, sync: { lastSyncCommit: newest } });
+    assert.equal(input.deadlineMs, 300_000);
+    assert.equal(input.wanted?.ref, newest);
+    assert.equal(input.inPlace, undefined);
+  });
+
+  const states: [name: string, World, expected: object][] = [
+    ['rests', { rest: 'default' }, { isResting: true }],
+    [
+      'has the labels of a wave',
+      { rollout: { waves: [{ name: 'a', selector: { matchLabels: { x: 'y' } } }] }, pod: { labels: { x: 'y' } } },
+      { fits: [true] },
+    ],
+    ['has not started', { pod: { isUnstarted: true } }, { isUnstarted: true }],
+    [
+      'waits for its agent, which has not reported',
+      { pod: { isUnstarted: true, hasAgentRun: true } },
+      { isUnstarted: false },
+    ],
+    [
+      'does not start, though its agent has done its part',
+      { pod: { isUnstarted: true, hasAgentRun: true }, report: { agentVersion: '9.9.9' } },
+      { isUnstarted: true, report: 'well' },
+    ],
+    ['is synced', { report: { agentVersion: '9.9.9' } }, { report: 'well' }],
+    [
+      'is synced by an agent that does not know rollouts',
+      { report: { agentVersion: '0.0.9' } },
+      { report: 'well', isOutdated: true },
+    ],
+    ['is synced by an agent that does not name its version', { report: {} }, { report: 'well', isOutdated: true }],
+    ['is a pod of which only an earlier one reported', { report: {}, podUID: 'other' }, {}],
+    ['waits', { report: { state: 'Pending', agentVersion: '9.9.9' } }, { report: 'busy' }],
+    ['has failed', { report: { hasFailed: true, agentVersion: '9.9.9' } }, { report: 'failed' }],
+    ['did not pass', { report: { verification: 'Failed', agentVersion: '9.9.9' } }, { report: 'failed' }],
+    ['is being verified', { report: { verification: 'Running', agentVersion: '9.9.9' } }, { report: 'busy' }],
+    ['was verified', { report: { verification: 'Passed', agentVersion: '9.9.9' } }, { report: 'well' }],
+    [
+      'was not verified, and has to be',
+      { verify: { requests: [{ path: '/' }] }, report: { agentVersion: '9.9.9' } },
+      { report: 'busy' },
+    ],
+    [
+      'was verified, and had to be',
+      { verify: { requests: [{ path: '/' }] }, report: { verification: 'Passed', agentVersion: '9.9.9' } },
+      { report: 'well' },
+    ],
+  ];
+  for (const [name, world, expected] of states) {
+    test(`a gateway that ${name}`, () => {
+      const [gateway] = inputOf(world).input.gateways;
+      const { fits, isUnstarted, isResting, isOutdated, report } = gateway ?? {};
+      const plain = { fits: [], isUnstarted: false, isResting: false, isOutdated: false, report: undefined };
+      assert.deepEqual({ fits, isUnstarted, isResting, isOutdated, report: report?.state }, { ...plain, ...expected });
+    });
+  }
+
+  test('what a report says of rollouts', () => {
+    const said = { rollout: 3, commit: newest, revision: 'r', agentVersion: '9.9.9' };
+    const { rollout, commit, revision } = said;
+    assert.deepEqual(inputOf({ report: said }).input.gateways[0]?.report, { rollout, commit, revision, state: 'well' });
+  });
+
+  test('the revision that an approval is about', () => {
+    const rollout = {
+      commit: 'now',
+      revision: 'r1',
+      nextCommit: 'next',
+      nextRevision: 'r2',
+      handled: { approve: 'old', approvedRevision: 'r0' },
+    };
+    const approved = (approve: string | undefined, changes: object = {}) =>
+      approvedRevision({
+        ...(approve !== undefined && { orders: { approve } }),
+        ...{ spec: { revision: 'r9' }, status: { rollout: { ...rollout, ...changes } as unknown as RolloutStatus } },
+      } as unknown as Parameters<typeof approvedRevision>[0]);
+    assert.equal(approved(undefined), 'r0');
+    assert.equal(approved('old'), 'r0');
+    assert.equal(approved('next'), 'r2');
+    assert.equal(approved('next', { nextRevision: undefined }), 'r9');
+    assert.equal(approved('now'), 'r1');
+    assert.equal(approved('other'), 'r9');
+  });
+});
+
+suite('what becomes of a rollout', () => {
+  test('is nothing where there are none: all are to have the newest commit', () => {
+    const gatewaySync = projectGatewaySync({
+      metadata: { namespace: 'ns', name: 'app', uid: 'app', resourceVersion: '1', generation: 1 },
+      ...{ spec: gatewaySpec({}), status: complete({}) },
+    } as unknown as GatewaySync);
+    const rolled = rollOut({ lastSyncCommit: newest }, { gatewaySync } as Observation, { now, isResolved: true });
+    assert.deepEqual(
+      { ...rolled, wantedOf: rolled.wantedOf(pod) },
+      { fields: {}, wakeInMs: undefined, wantedOf: { commit: newest } },
+    );
+  });
+
+  test('is told to who asked for the commit', () => {
+    const failed = next(complete({}), {}).fields;
+    const stopped = {
+      ...failed,
+      rollout: { ...failed.rollout, failures: ['gateway-0'], maxFailures: 0 },
+    } as GatewaySyncStatus;
+    const told = (lastRequest: object | undefined, target: object) => {
+      const gatewaySync = projectGatewaySync({
+        metadata: { namespace: 'ns', name: 'app', uid: 'app', resourceVersion: '1', generation: 1 },
+        ...{ spec: gatewaySpec({ rollout: {} }), status: stopped },
+      } as unknown as GatewaySync);
+      const observation = {
+        ...{ gatewaySync, pods: [pod], isRevisionKept: true },
+        reportOf: () => undefined,
+      } as unknown as Observation;
+      const sync = {
+        observedGeneration: 1,
+        lastSyncCommit: newest,
+        lastSyncRef: 'v2',
+        lastRequest,
+        target,
+      } as GatewaySyncStatus;
+      const { rollout, lastRequest: said } = rollOut(sync, observation, { now, isResolved: true }).fields;
+      assert.equal(rollout?.phase, 'Stopped');
+      return said && { ...said, message: said.message === rollout.message };
+    };
+    const request = { ref: 'v2', outcome: 'Applied', id: '1' };
+    const target = { ref: 'v2', source: 'Request' };
+    assert.deepEqual(told(request, target), { ref: 'v2', outcome: 'Failed', id: '1', message: true });
+    assert.equal(told(request, { ref: 'v2', source: 'Push' }), undefined);
+    assert.equal(told(request, { ref: 'v3', source: 'Request' }), undefined);
+    assert.equal(told({ ...request, outcome: 'Superseded' }, target), undefined);
+    assert.equal(told(undefined, target), undefined);
+  });
+
+  test('is looked at again when its clock says so', () => {
+    const rollout = { waves: [{ name: 'all', selector: { matchLabels: { a: 'b' } } }] };
+    const begun = next(complete({ rollout }), { rollout });
+    assert.ok(begun.wakeInMs !== undefined && begun.wakeInMs > 0 && begun.wakeInMs <= 900_000, `${begun.wakeInMs}`);
+  });
+
+  test('keeps a revision of the spec that is ahead of both', () => {
+    const begun = next(complete({ rollout: { waves } }), { rollout: { waves } }).fields;
+    const { revision } =
+      next(complete({ rollout: { waves } }), { rollout: { waves }, destination: 'x' }).fields.rollout ?? {};
+    assert.equal(begun.rollout?.nextRevision, undefined);
+    const edited = next(begun, { rollout: { waves }, destination: 'x' }).fields.rollout;
+    assert.ok(edited?.nextRevision && edited.nextRevision !== revision);
   });
 });

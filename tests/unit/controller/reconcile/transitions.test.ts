@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { appliedDelays, orderTransitions } from '../../../../controller/reconcile/transitions.ts';
+import { suite, test } from 'node:test';
+import {
+  appliedDelays,
+  orderTransitions,
+  podTransitions,
+  transitionsOf,
+} from '../../../../controller/reconcile/transitions.ts';
+import type { ObservedPod } from '../../../../controller/watch/observed-pod.ts';
+import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 
 const now = Date.parse('2026-11-21T12:00:10.000Z');
@@ -58,4 +65,156 @@ test('an order that means nothing is told as a warning', () => {
 
 test('orders that were there before the rollout are no news', () => {
   assert.deepEqual(orderTransitions({}, withOrders({ approve: 'abc' }), {}), []);
+});
+
+suite('events tell', () => {
+  const conditions = (...given: [type: string, status: 'True' | 'False' | 'Unknown', reason: string][]) => ({
+    conditions: given.map(([type, status, reason]) => ({
+      ...{ type, status, reason, message: `of ${reason}`, lastTransitionTime: '2026-01-01T00:00:00Z' },
+    })),
+  });
+  const rollout = (fields: Partial<RolloutStatus>): GatewaySyncStatus => ({
+    rollout: { number: 1, phase: 'Progressing', wave: 'a', summary: 's', message: 'm', ...fields } as RolloutStatus,
+  });
+  const moved = { lastSyncCommit: 'b', lastSyncCommitShort: 'b', lastSyncRef: 'main' };
+  const applied = { ...request, outcome: 'Applied' as const };
+  const secretMissing = ['AgentAccess', 'False', 'SecretNotFound'] as const;
+
+  const cases: [name: string, before: GatewaySyncStatus, after: GatewaySyncStatus, events: string[]][] = [
+    ['nothing where nothing is new', { ...moved, lastRequest: applied }, { ...moved, lastRequest: { ...applied } }, []],
+    ['of the first commit', {}, moved, ['Normal RefResolved main is b']],
+    [
+      'of the next commit',
+      { ...moved, lastSyncCommit: 'a', lastSyncCommitShort: 'a' },
+      moved,
+      ['Normal RefResolved main is b, was a'],
+    ],
+    ['nothing of a commit that is gone', moved, {}, []],
+    ['of a request that is applied', {}, { lastRequest: applied }, ['Normal RequestApplied v1']],
+    [
+      'of another request',
+      { lastRequest: { ...applied, id: 'b' } },
+      { lastRequest: applied },
+      ['Normal RequestApplied v1'],
+    ],
+    ['nothing of one that waits', {}, { lastRequest: { ...request, outcome: 'Pending' } }, []],
+    [
+      'of a push, and why it failed',
+      {},
+      { lastPush: { ...push, outcome: 'Failed', message: 'why' } },
+      ['Warning PushFailed refs/heads/main: why'],
+    ],
+    [
+      'of what was ignored, as a warning',
+      {},
+      { lastRequest: { ...request, outcome: 'Ignored', message: 'why' }, lastPush: { ...push, outcome: 'Superseded' } },
+      ['Warning RequestIgnored v1: why', 'Normal PushSuperseded refs/heads/main'],
+    ],
+    ['nothing of a rollout that is there for the first time', {}, rollout({}), []],
+    ['nothing of a rollout that goes on', rollout({}), rollout({ message: 'other', verified: 3 }), []],
+    ['of a rollout in its next wave', rollout({}), rollout({ wave: 'b' }), ['Normal RolloutProgressing m']],
+    ['of a rollout in its next phase', rollout({}), rollout({ phase: 'Soaking' }), ['Normal RolloutSoaking m']],
+    ['of the next rollout', rollout({}), rollout({ number: 2 }), ['Normal RolloutProgressing m']],
+    ['of a commit that waits', rollout({}), rollout({ nextCommit: 'c' }), ['Normal RolloutProgressing m']],
+    [
+      'of a rollout without words, by its summary',
+      rollout({}),
+      rollout({ phase: 'Complete', message: undefined as never }),
+      ['Normal RolloutComplete s'],
+    ],
+    ...(['Stopped', 'RollingBack', 'RolledBack'] as const).map((phase): (typeof cases)[number] => [
+      `of a rollout that is ${phase}, as a warning`,
+      rollout({}),
+      rollout({ phase }),
+      [`Warning Rollout${phase} m`],
+    ]),
+    [
+      'of a rollout once, where Ready says the same',
+      { ...rollout({}), ...conditions(['Ready', 'True', 'Synced']) },
+      { ...rollout({ phase: 'Stopped' }), ...conditions(['Ready', 'False', 'RolloutStopped']) },
+      ['Warning RolloutStopped m'],
+    ],
+    ...['SidecarInjected', 'AgentAccess', 'SSHHostKeyVerification', 'CommitStatus'].map(
+      (type): (typeof cases)[number] => [
+        `of a problem of ${type}`,
+        conditions([type, 'True', 'Fine']),
+        conditions([type, 'False', 'Bad']),
+        ['Warning Bad of Bad'],
+      ],
+    ),
+    [
+      'of another problem',
+      conditions(['CommitStatus', 'False', 'A']),
+      conditions(['CommitStatus', 'False', 'B']),
+      ['Warning B of B'],
+    ],
+    ['nothing of a problem that stays', conditions([...secretMissing]), conditions([...secretMissing]), []],
+    [
+      'nothing of a problem that is gone',
+      conditions([...secretMissing]),
+      conditions(['AgentAccess', 'True', 'Fine']),
+      [],
+    ],
+    [
+      'of a problem once, where Ready says the same',
+      {},
+      conditions([...secretMissing], ['Ready', 'False', 'SecretNotFound']),
+      ['Warning SecretNotFound of SecretNotFound'],
+    ],
+    [
+      'of what is not ready',
+      {},
+      conditions(['Ready', 'False', 'GatewaysFailed']),
+      ['Warning GatewaysFailed of GatewaysFailed'],
+    ],
+    [
+      'of what is not ready for another reason',
+      conditions(['Ready', 'False', 'InvalidProfile']),
+      conditions(['Ready', 'False', 'GatewaysFailed']),
+      ['Warning GatewaysFailed of GatewaysFailed'],
+    ],
+    [
+      'of what is not ready any more, for the same reason',
+      conditions(['Ready', 'Unknown', 'Syncing']),
+      conditions(['Ready', 'False', 'Syncing']),
+      ['Warning Syncing of Syncing'],
+    ],
+    ['nothing while that stays', conditions(['Ready', 'False', 'X']), conditions(['Ready', 'False', 'X']), []],
+    ['nothing while nobody knows', {}, conditions(['Ready', 'Unknown', 'Syncing']), []],
+    [
+      'of what is synced',
+      conditions(['Ready', 'Unknown', 'Syncing']),
+      conditions(['Ready', 'True', 'Synced']),
+      ['Normal Synced of Synced'],
+    ],
+    ['nothing of what is ready without gateways', {}, conditions(['Ready', 'True', 'NoGateways']), []],
+  ];
+  for (const [name, before, after, events] of cases) {
+    test(name, () => {
+      const told = transitionsOf(before, after).map(({ type, reason, message }) => `${type} ${reason} ${message}`);
+      assert.deepEqual(told, events);
+    });
+  }
+
+  test('the owner of a pod that it runs as the user of its image, once, of ten pods at most', () => {
+    const named = (name: string, fields: Partial<ObservedPod> = {}) =>
+      ({ name, uid: `uid of ${name}`, live: true, userUnset: true, ...fields }) as ObservedPod;
+    const listing = (...names: string[]) =>
+      ({ discoveredGateways: names.map((podName) => ({ podName })) }) as GatewaySyncStatus;
+    const pods = [
+      named('new'),
+      named('old'),
+      named('set', { userUnset: false }),
+      named('ended', { live: false }),
+      named('other'),
+    ];
+    const told = podTransitions(listing('old'), listing('old', 'new', 'set', 'ended'), pods);
+    assert.deepEqual(
+      told.map(({ type, reason, pod }) => ({ type, reason, pod })),
+      [{ type: 'Warning', reason: 'RunAsUserNotSet', pod: { name: 'new', uid: 'uid of new' } }],
+    );
+    assert.match(told[0]?.message ?? '', /has no securityContext\.runAsUser/);
+    const many = Array.from({ length: 11 }, (_, index) => named(`pod-${index}`));
+    assert.equal(podTransitions({}, listing(...many.map(({ name }) => name)), many).length, 10);
+  });
 });

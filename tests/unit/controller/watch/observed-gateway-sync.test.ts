@@ -3,6 +3,7 @@ import { suite, test } from 'node:test';
 import { readIntents } from '../../../../controller/intent/intents.ts';
 import { isApplied, ownerOfField, projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
+import { setByAnnotation } from '../../../../shared/api/names.ts';
 import { processorMs } from '../../../support/processor-time.ts';
 import { decideFor } from '../support/asked-resource.ts';
 import { gatewaySpec } from '../support/gateway-specs.ts';
@@ -149,5 +150,134 @@ suite('what is kept of a resource', () => {
     assert.equal(projectGatewaySync(stored(), first).spec, first.spec);
     assert.notEqual(projectGatewaySync(stored({ generation: 2 }), first).spec, first.spec);
     assert.notEqual(projectGatewaySync(stored(), { ...first, uid: 'another' }).spec, first.spec);
+  });
+});
+
+suite('everything that is used of a resource', () => {
+  const secretRef = { name: 'secret', key: 'key' };
+  const metadata = {
+    ...{ namespace: 'ns', name: 'app', uid: 'uid', resourceVersion: '7', generation: 3 },
+    creationTimestamp: '2026-01-01T00:00:00Z',
+  };
+  const project = (spec: object, more: object = {}, status?: object) =>
+    projectGatewaySync({
+      metadata: { ...metadata, ...more },
+      spec: gatewaySpec(spec),
+      status,
+    } as unknown as GatewaySync);
+  const polling = { enabled: true, interval: '60s' };
+  const defaults = { polling, webhook: { allowedRefs: [] }, paused: false };
+  const small = gatewaySpec({});
+
+  test('is kept of a small one', () => {
+    const { sync: _, gateway, git, ...rest } = project({}).spec;
+    const { port, tls } = small.gateway;
+    assert.deepEqual(rest, defaults);
+    assert.deepEqual(
+      [git, gateway],
+      [
+        { repo: 'https://git.test/app.git', ref: 'main' },
+        { port, tls },
+      ],
+    );
+    const { spec: __, ...fields } = project({}, { deletionTimestamp: '2026-01-02T00:00:00Z' }, { lastSyncRef: 'x' });
+    assert.deepEqual(fields, {
+      ...{ namespace: 'ns', name: 'app', uid: 'uid', resourceVersion: '7', generation: 3 },
+      ...{ createdAt: Date.parse('2026-01-01T00:00:00Z'), deleting: true, status: { lastSyncRef: 'x' } },
+    });
+    const { deleting, status, generation } = project({}, { generation: undefined });
+    assert.deepEqual({ deleting, status, generation }, { deleting: false, status: {}, generation: 0 });
+  });
+
+  test('is kept of a large one', () => {
+    const git = {
+      ...{ repo: 'https://git.test/app.git', ref: 'main', auth: { token: { secretRef } }, caSecretRef: secretRef },
+      ...{ verify: { mode: 'head', keysSecretRef: { name: 'keys' } }, commitStatus: { context: 'c' } },
+    };
+    const api = { secretName: 'api', secretKey: 'key' };
+    const requests = [{ path: '/a', headersFrom: [{ name: 'X', secretRef }] }, { path: '/b' }];
+    const spec = {
+      ...{ git, agent: { image: { tag: '1' } }, history: 5, rollout: { waves: [{ name: 'a' }] } },
+      gateway: { api, reload: { requests }, verify: { timeout: '1m', requests: [{ path: '/ok' }] } },
+    };
+    const given = gatewaySpec(spec);
+    const { sync: _, revision, ...kept } = project(spec).spec;
+    assert.match(revision ?? '', /^[0-9a-f]{32}$/);
+    const { auth, caSecretRef, verify, commitStatus } = given.git;
+    assert.deepEqual(kept, {
+      ...{ ...defaults, agent: given.agent, history: 5, rollout: given.rollout },
+      git: { repo: git.repo, ref: 'main', auth, caSecretRef, verify, commitStatus },
+      gateway: {
+        ...{ port: given.gateway.port, tls: given.gateway.tls, api: given.gateway.api, verifies: true },
+        reload: { requests: [{ headersFrom: [{ secretRef }] }] },
+      },
+    });
+    const { rollout, history, revision: none } = project({ history: 5 }).spec;
+    assert.deepEqual([rollout, history, none], [undefined, undefined, undefined], 'of use for rollouts alone');
+  });
+
+  const orders = { 'sync.io/approve': 'c'.repeat(65), 'sync.io/rollback': 'previous', 'sync.io/retry-rollout': '' };
+  const owned = (manager: string, ...annotations: string[]) => ({
+    ...{ manager, operation: 'Update', time: '2026-01-01T00:00:09Z' },
+    fieldsV1: { 'f:metadata': { 'f:annotations': Object.fromEntries(annotations.map((name) => [`f:${name}`, {}])) } },
+  });
+
+  test('is what people order, and who did, where there are rollouts', () => {
+    const annotations = { ...orders, [setByAnnotation('sync.io/approve')]: 'anna' };
+    const managedFields = [owned('kubectl-annotate', 'sync.io/approve')];
+    const observed = project({ rollout: {} }, { annotations, managedFields });
+    assert.deepEqual(observed.orders, { approve: 'c'.repeat(64), rollback: 'previous' });
+    assert.deepEqual(observed.orderedBy, { approve: { user: 'anna', manager: 'kubectl-annotate' }, rollback: {} });
+    assert.equal(project({}, { annotations }).orders, undefined);
+    assert.equal(project({ rollout: {} }).orders, undefined);
+  });
+
+  const annotations = {
+    ...{
+      'sync.io/requested-ref': 'v1',
+      'sync.io/requested-at': 'a'.repeat(65),
+      'sync.io/requested-by': 'b'.repeat(65),
+    },
+    ...{
+      'sync.io/request-id': 'i'.repeat(129),
+      'sync.io/pushed-ref': 'p'.repeat(600),
+      'sync.io/pushed-at': 'a'.repeat(65),
+    },
+  };
+
+  test('is a request and a push, cut to what fits into status', () => {
+    const { request, push } = project({}, { annotations });
+    assert.deepEqual(request, {
+      ...{ ref: 'v1', at: 'a'.repeat(64), by: 'b'.repeat(64), id: 'i'.repeat(128), applied: false },
+    });
+    assert.deepEqual(push, { ref: 'p'.repeat(512), at: 'a'.repeat(64), applied: false });
+  });
+
+  test('is who asked, unless somebody else changed the ref since', () => {
+    const names = ['sync.io/requested-at', 'sync.io/requested-by', 'sync.io/request-id'];
+    const receiver = owned('sync-receiver', ...names);
+    const byHand = { ...owned('kubectl-annotate', 'sync.io/requested-ref'), time: '2026-01-01T00:00:10Z' };
+    const asked = { annotations: { ...annotations, 'sync.io/requested-by': 'github' } };
+    const edited = project({}, { ...asked, managedFields: [receiver, byHand] }).request;
+    assert.deepEqual([edited?.by, edited?.id], ['manual', undefined]);
+    const together = project(
+      {},
+      { ...asked, managedFields: [owned('sync-receiver', 'sync.io/requested-ref', ...names)] },
+    );
+    assert.deepEqual([together.request?.by, together.request?.id?.length], ['github', 128]);
+    const later = { ...receiver, time: '2026-01-01T00:00:11Z' };
+    assert.equal(project({}, { ...asked, managedFields: [later, byHand] }).request?.by, 'github');
+  });
+
+  test('is when its repository and ref were written', () => {
+    const written = (field: string, time: string) => ({
+      ...{ manager: field, operation: 'Update', time, fieldsV1: { 'f:spec': { 'f:git': { [`f:${field}`]: {} } } } },
+    });
+    const managedFields = [written('ref', '2026-01-01T00:00:03Z'), written('repo', '2026-01-01T00:00:04Z')];
+    const { refWrittenAt, repoWrittenAt } = project({}, { managedFields });
+    assert.deepEqual(
+      [refWrittenAt, repoWrittenAt],
+      [Date.parse('2026-01-01T00:00:03Z'), Date.parse('2026-01-01T00:00:04Z')],
+    );
   });
 });

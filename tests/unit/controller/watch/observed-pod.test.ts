@@ -3,7 +3,10 @@ import { suite, test } from 'node:test';
 import { gatewayNameOf } from '../../../../agent/plan/template-values.ts';
 import type { AdmittedPod } from '../../../../controller/injection/admitted-pod.ts';
 import { injectSidecar } from '../../../../controller/injection/inject-sidecar.ts';
-import { type Pod, projectPod } from '../../../../controller/watch/observed-pod.ts';
+import { type Pod, projectPod, projectReport } from '../../../../controller/watch/observed-pod.ts';
+import { fingerprintOf, projectRoleBinding } from '../../../../controller/watch/observed-role-binding.ts';
+import { clip } from '../../../../controller/watch/observed-text.ts';
+import type { SyncReport } from '../../../../shared/api/sync-report.ts';
 import { rolloutKey } from '../../../../shared/domain/waves.ts';
 import { gatewaySpec } from '../support/gateway-specs.ts';
 
@@ -149,4 +152,159 @@ suite('what a pod shows of itself', () => {
   ] as const satisfies [string, object, object][]) {
     test(what, () => assert.deepEqual(shown(status as unknown as Status), { ...nothing, ...expected }));
   }
+});
+
+suite('everything that is used', () => {
+  const createdAt = Date.parse(created.creationTimestamp);
+  const sidecar = { name: 'sync-agent', env: [{ name: 'PROFILE', value: 'line' }] };
+  const kept = { namespace: 'plant', name: 'gateway-0', uid: 'u' };
+
+  test('of a pod', () => {
+    const annotations = { 'sync.io/inject': 'true', 'sync.io/cr-name': 'app' };
+    const metadata = { ...created, annotations, labels: { b: '2', a: '1' } };
+    const status = {
+      phase: 'Running',
+      conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: '2026-01-01T00:01:00Z' }],
+      initContainerStatuses: [{ name: 'sync-agent', state: { running: { startedAt: '2026-01-01T00:00:10Z' } } }],
+      containerStatuses: [
+        { name: 'gateway', state: { running: { startedAt: '2026-01-01T00:00:20Z' } } },
+        {
+          name: 'other',
+          lastState: {
+            terminated: { exitCode: 2, startedAt: '2026-01-01T00:00:30Z', finishedAt: '2026-01-01T00:00:40Z' },
+          },
+        },
+      ],
+    };
+    assert.deepEqual(
+      projectPod({ metadata, spec: { serviceAccountName: 'runner', initContainers: [sidecar] }, status }),
+      {
+        ...{ ...kept, crName: 'app', gatewayName: 'gateway-0', profile: 'line', serviceAccountName: 'runner' },
+        ...{ sidecar: 'present', live: true, createdAt, hasAgentRun: true, labels: { a: '1', b: '2' } },
+        ...{ readySince: createdAt + 60_000, notReadySince: undefined, isUnstarted: false },
+        ...{ crashedAt: createdAt + 40_000, runsSince: createdAt + 30_000, waiting: undefined, userUnset: true },
+      },
+    );
+  });
+
+  test('of a pod of which nobody has said anything yet', () => {
+    assert.deepEqual(projectPod({ metadata: created, spec: {} }), {
+      ...{ ...kept, crName: undefined, gatewayName: 'gateway-0', profile: 'default', serviceAccountName: 'default' },
+      ...{ sidecar: 'unasked', live: true, createdAt, hasAgentRun: false, labels: {} },
+      ...{ readySince: undefined, notReadySince: createdAt, isUnstarted: true },
+      ...{ crashedAt: undefined, runsSince: undefined, waiting: undefined, userUnset: false },
+    });
+  });
+
+  test('of a pod that waits', () => {
+    const status = { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] };
+    assert.equal(projectPod({ metadata: created, spec: {}, status }).waiting, 'not scheduled: Unschedulable');
+  });
+
+  test('of a pod that ends, or has ended, is that it is no gateway', () => {
+    const live = (phase: string, more: object = {}) =>
+      projectPod({ metadata: { ...created, ...more }, spec: {}, status: { phase } }).live;
+    assert.deepEqual(
+      ['Pending', 'Running', 'Unknown'].map((phase) => live(phase)),
+      [true, true, true],
+    );
+    assert.deepEqual(
+      ['Succeeded', 'Failed'].map((phase) => live(phase)),
+      [false, false],
+    );
+    assert.equal(live('Running', { deletionTimestamp: '2026-01-02T00:00:00Z' }), false);
+  });
+
+  test('of a pod is whether it has the sidecar, and as which user that runs', () => {
+    const metadata = { ...created, annotations: { 'sync.io/inject': 'true' } };
+    const shown = (spec: Pod['spec'], of = metadata) => {
+      const { sidecar: state, userUnset } = projectPod({ metadata: of, spec });
+      return [state, userUnset];
+    };
+    const user = { securityContext: { runAsUser: 0 } };
+    assert.deepEqual(shown({}), ['missing', false]);
+    assert.deepEqual(shown({}, { ...created, annotations: { 'sync.io/inject': 'True' } }), ['unasked', false]);
+    assert.deepEqual(shown({ containers: [sidecar] }), ['present', true]);
+    assert.deepEqual(shown({ containers: [{ name: 'gateway' }], initContainers: [{ name: 'x' }, sidecar] }), [
+      'present',
+      true,
+    ]);
+    assert.deepEqual(shown({ containers: [{ ...sidecar, ...user }] }), ['present', false]);
+    assert.deepEqual(shown({ containers: [sidecar], ...user }), ['present', false]);
+  });
+
+  test('of a report is all but the paths, and whose it is by its owner', () => {
+    const ownerReferences = [
+      { apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'n' },
+      { apiVersion: 'v1', kind: 'Pod', name: 'gateway-0', uid: 'x'.repeat(65) },
+    ];
+    const report = {
+      metadata: { ...created, ownerReferences },
+      status: { state: 'Synced', changes: ['a'], commit: 'c' },
+    };
+    assert.deepEqual(projectReport(report as unknown as SyncReport), {
+      ...{ namespace: 'plant', name: 'gateway-0', podUID: 'x'.repeat(64), status: { state: 'Synced', commit: 'c' } },
+    });
+    const empty = { namespace: 'plant', name: 'gateway-0', podUID: undefined, status: undefined };
+    assert.deepEqual(projectReport({ metadata: created } as SyncReport), empty);
+    assert.deepEqual(projectReport({ metadata: created, status: { commit: 'c' } } as unknown as SyncReport), empty);
+  });
+
+  const resource = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', name: 'app', uid: 'app' };
+  const podOwner = (uid: string) => ({ apiVersion: 'v1', kind: 'Pod', name: uid, uid });
+  const binding = {
+    metadata: {
+      ...{ ...created, name: 'sync-agent-app', labels: { 'app.kubernetes.io/managed-by': 'sync-controller' } },
+      ownerReferences: [resource, podOwner('p')],
+    },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'sync-agent' },
+    subjects: [
+      { kind: 'ServiceAccount', name: 'runner', namespace: 'plant' },
+      { kind: 'ServiceAccount', name: 'default', namespace: 'plant' },
+    ],
+  };
+
+  test('of a RoleBinding', () => {
+    assert.deepEqual(projectRoleBinding(binding), {
+      ...{ namespace: 'plant', name: 'sync-agent-app', roleRef: 'ClusterRole/sync-agent', ownerUID: 'app' },
+      ...{ subjects: fingerprintOf(['default', 'runner']), podUIDs: ['p'], isOurs: true },
+    });
+    const many = {
+      ...binding.metadata,
+      ownerReferences: Array.from({ length: 9 }, (_, index) => podOwner(`${index}`)),
+    };
+    const { podUIDs, ownerUID } = projectRoleBinding({ ...binding, metadata: many });
+    assert.deepEqual([podUIDs.length, ownerUID], [8, undefined]);
+    assert.equal(projectRoleBinding({ metadata: created, roleRef: binding.roleRef }).subjects, fingerprintOf([]));
+  });
+
+  test('of a RoleBinding is that somebody else may be in it', () => {
+    const elsewhere = [{ kind: 'ServiceAccount', name: 'default', namespace: 'other' }];
+    for (const subjects of [
+      elsewhere,
+      [{ kind: 'User', name: 'default' }],
+      [{ kind: 'Group', name: 'default', namespace: 'plant' }],
+    ])
+      assert.notEqual(projectRoleBinding({ ...binding, subjects }).subjects, fingerprintOf(['default']));
+    assert.notEqual(fingerprintOf(['a']), fingerprintOf(['a', 'b']));
+  });
+
+  test('of a RoleBinding is whether it is ours', () => {
+    const isOurs = (metadata: object) =>
+      projectRoleBinding({ ...binding, metadata: { ...binding.metadata, ...metadata } }).isOurs;
+    assert.equal(isOurs({ ownerReferences: [] }), true, 'where all owners are gone');
+    assert.equal(isOurs({ ownerReferences: [podOwner('p')] }), true, 'where only pods are left');
+    assert.equal(isOurs({ labels: {} }), false);
+    assert.equal(isOurs({ labels: { 'app.kubernetes.io/managed-by': 'helm' } }), false);
+    assert.equal(isOurs({ name: 'sync-agent-other' }), false);
+    for (const changed of [{ kind: 'Deployment' }, { apiVersion: 'apps/v1' }, { name: 'other' }])
+      assert.equal(isOurs({ ownerReferences: [{ ...resource, ...changed }] }), false);
+    assert.equal(isOurs({ ownerReferences: [{ ...podOwner('p'), apiVersion: 'v2' }] }), false);
+  });
+
+  test('of a text is its beginning, with whole characters', () => {
+    assert.deepEqual([clip('abc', 3), clip('abcd', 3), clip(undefined, 3), clip('', 0)], ['abc', 'abc', undefined, '']);
+    assert.equal(clip('ab\u{1f600}', 3), 'ab\ufffd');
+    assert.equal(clip('\ud800', 3), '\ufffd');
+  });
 });

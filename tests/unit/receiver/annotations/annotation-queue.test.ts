@@ -186,9 +186,12 @@ suite('a failed write', () => {
 
   test('that nobody foresaw leaves nobody waiting, and does not end the process', async () => {
     const clock = { observe: () => {}, offsetMs: 0, at: () => new Date(Number.NaN) } as unknown as ServerClock;
-    const queue = new AnnotationQueue({ annotate: async () => {}, log, clock });
+    const deadlineMs = 5_000;
+    const queue = new AnnotationQueue({ annotate: async () => {}, log, clock, deadlineMs });
+    const began = performance.now();
     const result = await queue.store(demo, (at) => ({ 'sync.io/requested-at': at.toISOString() }));
     assert.equal(result.kind === 'failed' && result.reason, 'ApiServerUnavailable');
+    assert.ok(performance.now() - began < deadlineMs, 'it was left to the deadline');
     assert.equal(queue.waiting, 0);
   });
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { suite, test } from 'node:test';
+import { type Failure, judgeFailure } from '../../../../receiver/annotations/judge-failure.ts';
 import { isPossibleTarget } from '../../../../receiver/annotations/target.ts';
+import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
 
 test('names that Kubernetes accepts are possible', () => {
   for (const [namespace, name] of [
@@ -40,4 +42,44 @@ test('names that Kubernetes refuses, or that would lead elsewhere in a path, are
     assert.equal(isPossibleTarget({ namespace: text, name: 'demo' }), false, text);
   }
   assert.equal(isPossibleTarget({ namespace: 'a.b', name: 'demo' }), false);
+});
+
+suite('a patch that failed', () => {
+  const status = (code: number, fields: object = {}, retryAfter?: string) =>
+    new ApiError(code, JSON.stringify(fields), retryAfter);
+  const notFound = (name: string) => ({ reason: 'NotFound', details: { name } });
+  const superseded = (annotation: string) => ({
+    details: { causes: [{ message: `superseded: ${annotation} is older` }] },
+  });
+  const broken = (code: string) => Object.assign(new Error('x'), { code });
+  const later: Failure = { kind: 'retry', afterMs: 0 };
+  const refused: Failure = { kind: 'refused' };
+  const cases: [what: string, error: unknown, failure: Failure][] = [
+    ['an object that is not there', status(404, notFound('demo')), { kind: 'missing' }],
+    ['another object that is not there', status(404, notFound('other')), refused],
+    ['a path that is not there', status(404), refused],
+    ['another error about the object', status(410, notFound('demo')), refused],
+    ['a newer request', status(422, superseded('sync.io/requested-at')), { kind: 'superseded', part: 'request' }],
+    ['a newer push', status(422, superseded('sync.io/pushed-at')), { kind: 'superseded', part: 'push' }],
+    ['another policy', status(422, superseded('x')), refused],
+    ['a policy with another status', status(403, superseded('sync.io/pushed-at')), refused],
+    ['a right that is missing', status(403, { message: 'x cannot patch resource y' }), { kind: 'forbidden' }],
+    ['the same words with another status', status(400, { message: 'x cannot patch resource y' }), refused],
+    ['a conflict', status(409), later],
+    ['too many requests', status(429, {}, '3'), { kind: 'retry', afterMs: 3_000 }],
+    ['an API server in trouble', status(500), later],
+    ['an invalid patch', status(400), refused],
+    ['something that is no HTTP', broken('HPE_INVALID_CONSTANT'), later],
+    ['a certificate', broken('CERT_HAS_EXPIRED'), refused],
+    ['credentials that cannot be read', broken('ENOENT'), refused],
+    ['no error at all', undefined, refused],
+    ...[
+      ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'],
+      ...['ENETDOWN', 'EAI_AGAIN', 'ENOTFOUND', 'EADDRNOTAVAIL', 'EMFILE', 'ENFILE', 'EPROTO'],
+    ].map((code): [string, unknown, Failure] => [code, broken(code), later]),
+  ];
+  for (const [what, error, failure] of cases)
+    test(`by ${what}: ${failure.kind}`, () => {
+      assert.deepEqual(judgeFailure(error, { namespace: 'team', name: 'demo' }), failure);
+    });
 });

@@ -23,6 +23,31 @@ test('of too many the oldest is forgotten, and none of another resource', () => 
   assert.equal(replays.has('team/demo', 'x'), true);
 });
 
+test('what is too old is forgotten with the next delivery, and what is younger is not', () => {
+  let now = 0;
+  const replays = new Replays(() => now);
+  for (const key of ['a', 'b']) {
+    replays.remember('team/demo', key);
+    now += 300_000;
+  }
+  replays.remember('team/demo', 'c');
+  now = 300_000;
+  assert.deepEqual(
+    ['a', 'b', 'c'].map((key) => replays.has('team/demo', key)),
+    [false, true, true],
+  );
+});
+
+test('of too many resources the one is forgotten that was quiet for longest', () => {
+  const replays = new Replays(() => 0);
+  for (let i = 0; i < 1000; i++) replays.remember(`team/${i}`, 'x');
+  replays.remember('team/0', 'y');
+  assert.equal(replays.has('team/1', 'x'), true);
+  replays.remember('team/1000', 'x');
+  assert.equal(replays.has('team/1', 'x'), false);
+  assert.deepEqual([replays.has('team/0', 'x'), replays.has('team/2', 'x')], [true, true]);
+});
+
 test('the id, the time and the body tell deliveries apart, in a key of one length', () => {
   const key = (id: string, time: string, body = '{}') =>
     replayKeyOf({ headers: { 'webhook-id': id, 'webhook-timestamp': time }, body: Buffer.from(body) });

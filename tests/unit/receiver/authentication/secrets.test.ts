@@ -60,6 +60,43 @@ suite('secrets of a file', { concurrency: true }, () => {
     assert.deepEqual((await readSecrets(other)).bearer, ['two']);
   });
 
+  test('of a mounted Secret are all known from the moment its data change, before each file has its link', async (t) => {
+    const first = await folderOf(t, { token: 'one' });
+    const second = await folderOf(t, { token: 'two', 'team.demo': 'own' });
+    const volume = await folderOf(t, {});
+    await symlink(first, join(volume, '..data'));
+    await symlink('..data/token', join(volume, 'token'));
+    const readSecrets = createReadSecrets({ bearer: { file: join(volume, 'token') } });
+    assert.deepEqual((await readSecrets(demo)).bearer, ['one']);
+    await symlink(second, join(volume, '..data_tmp'));
+    await rename(join(volume, '..data_tmp'), join(volume, '..data'));
+    await untilRead();
+    assert.deepEqual((await readSecrets(demo)).bearer, ['own']);
+    await symlink('..data/team.demo', join(volume, 'team.demo'));
+    await untilRead();
+    assert.deepEqual((await readSecrets(demo)).bearer, ['own']);
+  });
+
+  test('of a mounted Secret are read again where they could not be read at once', async (t) => {
+    const first = await folderOf(t, { token: 'one' });
+    const second = await folderOf(t, {});
+    const volume = await folderOf(t, {});
+    await symlink(first, join(volume, '..data'));
+    await symlink('..data/token', join(volume, 'token'));
+    const readSecrets = createReadSecrets({ bearer: { file: join(volume, 'token') } });
+    assert.deepEqual((await readSecrets(demo)).bearer, ['one']);
+    // A link to itself stands for a file that cannot be opened just now, which as root no mode brings about.
+    await symlink('token', join(second, 'token'));
+    await symlink(second, join(volume, '..data_tmp'));
+    await rename(join(volume, '..data_tmp'), join(volume, '..data'));
+    await untilRead();
+    assert.deepEqual((await readSecrets(demo)).bearer, ['one']);
+    await rm(join(second, 'token'));
+    await writeFile(join(second, 'token'), 'two');
+    await untilRead();
+    assert.deepEqual((await readSecrets(demo)).bearer, ['two']);
+  });
+
   test('stay while the file is away', async (t) => {
     const folder = await folderOf(t, { key: 'good', 'team.demo': 'own' });
     const readSecrets = createReadSecrets({ hmac: { file: join(folder, 'key') } });
@@ -94,6 +131,17 @@ suite('a resource with a file of its own', { concurrency: true }, () => {
     const readSecrets = createReadSecrets({ hmac: { file: join(hmac, 'key') }, bearer: { value: 'global-token' } });
     assert.deepEqual(await readSecrets(demo), { hmac: ['own', 'older'], bearer: [] });
     assert.deepEqual(await readSecrets(other), { hmac: ['global'], bearer: ['global-token'] });
+  });
+
+  test('accepts that alone also while the folder, in which no global file is, cannot be listed', async (t) => {
+    const folder = await folderOf(t, { 'team.demo': 'own' });
+    const file = join(folder, 'key');
+    const readSecrets = createReadSecrets({ hmac: { file }, bearer: { value: 'global-token' } });
+    assert.deepEqual(await readSecrets(demo), { hmac: ['own'], bearer: [] });
+    await rename(folder, `${folder}-away`);
+    t.after(() => rm(`${folder}-away`, { recursive: true, force: true }));
+    await untilRead();
+    assert.deepEqual(await readSecrets(demo), { hmac: ['own'], bearer: [] });
   });
 
   test('accepts nothing while that file is empty', async (t) => {

@@ -47,6 +47,16 @@ test('a line holds what became of the delivery, and of its headers those that ar
   });
 });
 
+test('a line names the event and the delivery of every sender', () => {
+  const ofSenders = [
+    ...['github', 'gitea', 'forgejo', 'gogs'].flatMap((sender) => [`x-${sender}-event`, `x-${sender}-delivery`]),
+    ...['x-gitlab-event', 'x-gitlab-event-uuid', 'x-event-key', 'x-request-uuid', 'webhook-id'],
+    ...['user-agent', 'x-request-id'],
+  ];
+  const headers = Object.fromEntries(ofSenders.map((name) => [name, `of ${name}`]));
+  assert.deepEqual(linesOf([{ ...record, headers: { ...secrets, ...headers } }])[0]?.headers, headers);
+});
+
 test('no line holds what authenticates a delivery, nor a path that names nothing', () => {
   const odd = { ...record, target: { namespace: 's3cret path', name: '' } };
   assert.ok(!JSON.stringify(linesOf([record, odd, stranger])).includes('s3cret'));

@@ -110,6 +110,58 @@ const cases: [string, string, JsonObject, unknown][] = [
     dataCenter(refChange('refs/pull-requests/1/from')),
     nothing('NotABranchOrTag'),
   ],
+  [
+    'several tags there: the newest',
+    'repo:refs_changed',
+    dataCenter(
+      ...[1, 3, 2].map((time) => ({ ...refChange(`refs/tags/v${time}`), toCommit: { committerTimestamp: time } })),
+    ),
+    request('refs/tags/v3'),
+  ],
+  [
+    'several tags there, one of a time that is no number: the first of the others',
+    'repo:refs_changed',
+    dataCenter(
+      { ...refChange('refs/tags/v1'), toCommit: { committerTimestamp: 'never' } },
+      { ...refChange('refs/tags/v2'), toCommit: { committerTimestamp: 1 } },
+    ),
+    request('refs/tags/v2'),
+  ],
+  [
+    'a change there that names its ref in one place',
+    'repo:refs_changed',
+    dataCenter({ refId: 'refs/heads/old', type: 'UPDATE' }),
+    push('refs/heads/old'),
+  ],
+  [
+    'a change there that names its ref in the other place',
+    'repo:refs_changed',
+    dataCenter({ ref: { id: 'refs/heads/new' }, type: 'UPDATE' }),
+    push('refs/heads/new'),
+  ],
+  [
+    'a change there whose places do not agree: the newer field',
+    'repo:refs_changed',
+    dataCenter({ ref: { id: 'refs/heads/new' }, refId: 'refs/heads/old', type: 'UPDATE' }),
+    push('refs/heads/new'),
+  ],
+  ['a change there without a ref', 'repo:refs_changed', dataCenter({ type: 'UPDATE' }), nothing('NoRef')],
+  ['a branch without a name', 'repo:push', cloud(changed('branch', null)), nothing('NoRef')],
+  [
+    'annotated tags: by their own time, not by that of their commits',
+    'repo:push',
+    cloud(
+      { ...changed('tag', 'v1'), new: { ...changed('tag', 'v1', newer).new, date: older } },
+      { ...changed('tag', 'v2'), new: { ...changed('tag', 'v2', older).new, date: newer } },
+    ),
+    request('refs/tags/v2'),
+  ],
+  [
+    'a tag of a time that is none, and another',
+    'repo:push',
+    cloud(changed('tag', 'v1', 'yesterday'), changed('tag', 'v2', older)),
+    request('refs/tags/v2'),
+  ],
   ['a connection test', 'diagnostics:ping', { test: true }, nothing('Ping')],
   ['a comment', 'repo:comment:added', { comment: {} }, nothing('EventIgnored')],
 ];

@@ -61,6 +61,17 @@ test('names that git refuses, or could take for an option, are invalid', () => {
   for (const ref of hostile) assert.equal(readGeneric({}, { ref })?.kind, 'invalid', JSON.stringify(ref));
 });
 
+test('why a name is invalid is said without the name', () => {
+  const expected = {
+    kind: 'invalid',
+    reason: 'InvalidRef',
+    error: 'the ref is not a valid git ref name',
+    source: 'generic',
+  };
+  assert.deepEqual(readGeneric({}, { ref: '-c' }), expected);
+  assert.deepEqual(readGeneric({}, { ref: '-c', reason: 'hello' }), expected);
+});
+
 test('a ref that is no string is invalid', () => {
   for (const ref of [0, 42, true, false, [], ['main'], {}, { ref: 'main' }]) {
     assert.equal(readGeneric({}, { ref })?.kind, 'invalid', JSON.stringify(ref));
@@ -79,6 +90,12 @@ test('a reason is kept for the log, in a bounded length, and nothing else counts
     ref: 'v1',
     source: 'generic',
     senderReason: 'x'.repeat(200),
+  });
+  assert.deepEqual(readGeneric({}, { ref: 'refs/heads/main', reason: 'nightly' }), {
+    kind: 'push',
+    ref: 'refs/heads/main',
+    source: 'generic',
+    senderReason: 'nightly',
   });
   for (const reason of ['', null, 1, {}, ['x']]) {
     assert.deepEqual(readGeneric({}, { ref: 'v1', reason }), { kind: 'request', ref: 'v1', source: 'generic' });

@@ -88,6 +88,12 @@ const events: [string, string, JsonObject, unknown][] = [
     nothing('NotPublished'),
   ],
   ['a package of a release', 'package', { action: 'published', package: npmPackage }, request('v2.0.0')],
+  [
+    'a package of a release, by its earlier event',
+    'registry_package',
+    { action: 'published', registry_package: npmPackage },
+    request('v2.0.0'),
+  ],
   ['a package without a tag', 'package', { action: 'published', package: { package_version: {} } }, nothing('NoRef')],
   ['an event of the future', 'telepathy', { ref: 'main' }, nothing('EventIgnored')],
   ['an event named like a property of every object', 'constructor', { ref: 'main' }, nothing('EventIgnored')],

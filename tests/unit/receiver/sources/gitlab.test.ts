@@ -44,6 +44,24 @@ const cases: [string, string, JsonObject, unknown][] = [
     nothing('NotPublished'),
   ],
   [
+    'a release dated a minute after it was created',
+    'Release Hook',
+    { ...release, released_at: '2020-11-02 12:56:12 UTC' },
+    { kind: 'request', ref: 'v1.1', source },
+  ],
+  [
+    'a release dated more than a minute after it was created',
+    'Release Hook',
+    { ...release, released_at: '2020-11-02 12:56:13 UTC' },
+    nothing('NotPublished'),
+  ],
+  [
+    'a pushed tag whose kind is named by its older field',
+    'System Hook',
+    { ...tagPush, object_kind: undefined },
+    { kind: 'request', ref: 'refs/tags/v1.0.0', source },
+  ],
+  [
     'a release of the past',
     'Release Hook',
     { ...release, released_at: '2019-01-01 00:00:00 UTC' },

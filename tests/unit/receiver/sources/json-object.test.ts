@@ -40,6 +40,16 @@ test('three megabytes of nesting neither overflow nor take long', () => {
   assert.ok(processorMs() - started < 5000);
 });
 
+test('an object may be as deep, and have as many parts, as a host can mean', () => {
+  const nested = (depth: number) => Buffer.from(`{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`);
+  assert.ok(parseJsonObject(nested(100)));
+  assert.equal(parseJsonObject(nested(101)), undefined);
+  // The object, its colon, the list, and a comma before each item but the first.
+  const wide = (parts: number) => Buffer.from(`{"a":[0${',0'.repeat(parts - 3)}]}`);
+  assert.ok(parseJsonObject(wide(300_000)));
+  assert.equal(parseJsonObject(wide(300_001)), undefined);
+});
+
 test('a path of fields is followed through own fields of objects only', () => {
   const value = { a: { b: { 'c.d': 1, none: null } }, list: [{ b: 1 }], text: 'abc' };
   assert.equal(fieldOf(value, 'a', 'b', 'c.d'), 1);

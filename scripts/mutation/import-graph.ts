@@ -22,8 +22,8 @@ function importsOf(file: string, source: string): string[] {
     .map((specifier) => path.posix.join(path.posix.dirname(file), specifier));
 }
 
-/** The test files that import a file, straight or by way of others; those with the shortest way first. */
-export function testsOf(file: string, graph: ImportGraph): string[] {
+/** The files that import a file, straight or by way of others; those with the shortest way first. */
+export function importersOf(file: string, graph: ImportGraph): string[] {
   const importers = new Map<string, string[]>();
   for (const [importer, imported] of graph) {
     for (const each of imported) importers.set(each, [...(importers.get(each) ?? []), importer]);
@@ -31,5 +31,12 @@ export function testsOf(file: string, graph: ImportGraph): string[] {
   const reached = new Set([file]);
   // A set gives what is added while it is gone through.
   for (const each of reached) for (const importer of importers.get(each) ?? []) reached.add(importer);
-  return [...reached].filter((each) => each.endsWith('.test.ts'));
+  return [...reached].slice(1);
+}
+
+/** A file and all that it imports, straight or by way of others. */
+export function importedBy(file: string, graph: ImportGraph): string[] {
+  const reached = new Set([file]);
+  for (const each of reached) for (const imported of graph.get(each) ?? []) reached.add(imported);
+  return [...reached].sort();
 }

@@ -1,0 +1,63 @@
+import { cp, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { gatewaySyncPath, syncReportPath } from '../shared/io/kubernetes/resource-path.ts';
+import { buildBundles } from './demo/build-bundles.ts';
+import { runFaults } from './faults/run.ts';
+import type { World } from './faults/world/world.ts';
+
+// Breaks the programs, the API server, the git hosts and the disks by a plan that a seed makes, and holds what the
+// product promises against what is: `npm run test:faults -- --seed 7 --faults 500`
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e6)) },
+    faults: { type: 'string', default: '500' },
+    /** Ends before the next piece once so many minutes are over. */
+    minutes: { type: 'string' },
+    /** Where logs go that explain a failure. */
+    keep: { type: 'string' },
+  },
+});
+
+/** The plan of a piece is that of its own seed: a failure is replayed with its piece alone. */
+const PIECE = 100;
+const deadline = values.minutes === undefined ? Number.POSITIVE_INFINITY : Date.now() + Number(values.minutes) * 60_000;
+const say = (line: string) => console.log(`${new Date().toISOString().slice(11, 19)}  ${line}`);
+
+async function keepLogs({ folder, plane }: World): Promise<void> {
+  if (!values.keep) return;
+  await rm(values.keep, { recursive: true, force: true });
+  await cp(path.join(folder, 'logs'), path.resolve(values.keep), { recursive: true });
+  await cp(path.join(folder, 'audit.log'), path.resolve(values.keep, 'audit.log')).catch(() => {});
+  for (const [name, at] of [
+    ['resources', gatewaySyncPath()],
+    ['reports', syncReportPath()],
+  ] as const) {
+    const objects = await plane.ask<object>({ path: at }).catch(String);
+    await writeFile(path.resolve(values.keep, `${name}.json`), JSON.stringify(objects, null, 2));
+  }
+}
+
+// What was started ends with this process; disks are given back as it exits.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
+await buildBundles('receiver', 'controller', 'agent');
+let left = Number(values.faults);
+for (let seed = Number(values.seed); left > 0 && Date.now() < deadline; seed += 1) {
+  const faults = Math.min(left, PIECE);
+  say(`seed ${seed}, ${faults} faults`);
+  try {
+    const { peaksKb, samples } = await runFaults({ seed, faults, say, onFailure: keepLogs });
+    const most = Object.entries(peaksKb).sort(([, a], [, b]) => b - a)[0];
+    say(
+      `seed ${seed}: all is well after ${faults} faults; ${samples} samples; most memory: ${most?.[0]} ${Math.round((most?.[1] ?? 0) / 1024)} MiB`,
+    );
+  } catch (error) {
+    say(`seed ${seed}: ${(error as Error).message}`);
+    say(`to replay: npm run test:faults -- --seed ${seed} --faults ${faults}`);
+    process.exitCode = 1;
+    break;
+  }
+  left -= faults;
+}

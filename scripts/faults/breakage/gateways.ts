@@ -1,0 +1,62 @@
+import { chmod, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { blobOf } from '../world/files.ts';
+import type { Gateway } from '../world/gateway.ts';
+import { TOO_MUCH } from '../world/small-folder.ts';
+import { type Breakages, pick } from './breakage.ts';
+
+let files = 0;
+
+/** What happens on the disks of gateways: somebody changes delivered files, adds others, or fills the disk. */
+export const gateways: Breakages<'change a file' | 'delete a file' | 'add a foreign file' | 'fill the disk'> = {
+  'change a file': async (world, { target, choice }) => {
+    const gateway = pick(world.gateways, target);
+    const name = deliveredFile(gateway, choice);
+    if (!name) return { what: `${gateway.name}: nothing there` };
+    const content = Buffer.from(`changed by hand: ${choice}\n`);
+    gateway.isDisturbed = true;
+    gateway.drifted.add(`${name} ${blobOf(content)}`);
+    await replace(path.join(gateway.data, name), content);
+    return { what: `${gateway.name}: ${name}` };
+  },
+  'delete a file': async (world, { target, choice }) => {
+    const gateway = pick(world.gateways, target);
+    const name = deliveredFile(gateway, choice);
+    if (!name) return { what: `${gateway.name}: nothing there` };
+    gateway.isDisturbed = true;
+    await rm(path.join(gateway.data, name), { force: true, recursive: true });
+    return { what: `${gateway.name}: ${name}` };
+  },
+  'add a foreign file': async (world, { target, choice }) => {
+    const gateway = pick(world.gateways, target);
+    files += 1;
+    const name = pick([`config/theirs-${files}`, `theirs/${files}`, `config/d1/theirs-${files}`], choice);
+    await gateway.addForeign(name, `of the gateway: ${choice}`).catch(() => {});
+    return { what: `${gateway.name}: ${name}` };
+  },
+  'fill the disk': async (world, { target }) => {
+    const small = world.gateways.filter(({ isSmall }) => isSmall);
+    if (small.length === 0) return { what: 'left out: no small disk can be made here' };
+    const gateway = pick(small, target);
+    const file = path.join(gateway.data, 'filling');
+    await writeFile(file, TOO_MUCH).catch(() => {});
+    return { what: gateway.name, heal: () => rm(file, { force: true }) };
+  },
+};
+
+function deliveredFile(gateway: Gateway, choice: number): string | undefined {
+  const names = [...gateway.look().keys()].filter((name) => !gateway.isForeign(name)).sort();
+  return names.length > 0 ? pick(names, choice) : undefined;
+}
+
+/** In one step, as editors do; not where there is nothing to replace. */
+async function replace(file: string, content: Buffer): Promise<void> {
+  try {
+    const unfinished = `${file}.by-hand`;
+    await writeFile(unfinished, content);
+    await chmod(unfinished, 0o644);
+    await rename(unfinished, file);
+  } catch {
+    // Its folder went meanwhile, or the disk is full.
+  }
+}

@@ -1,0 +1,55 @@
+import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import type { ControlPlane } from '../world/control-plane.ts';
+import { givePod } from '../world/give-pod.ts';
+import { podPath } from '../world/make-fleet.ts';
+import type { ManagedProgram } from '../world/managed-program.ts';
+import { OPERATOR } from '../world/rights.ts';
+import { type Breakages, type Broken, pick } from './breakage.ts';
+
+/** Programs that end or stand still, and pods that are replaced while the agent of the old one may live on. */
+export const programs: Breakages<
+  'kill' | 'terminate' | 'stop' | 'stop for long' | 'kill the leader' | 'stop the leader' | 'replace a pod'
+> = {
+  kill: (world, { target }) => kill(pick(world.programs(), target)),
+  terminate: async (world, { target }) => {
+    const program = pick(world.programs(), target);
+    const ended = program.terminate();
+    return { what: program.name, heal: () => ended.then(() => program.start()) };
+  },
+  stop: async (world, { target }) => stop(pick(world.programs(), target)),
+  'stop for long': async (world, { target }) => stop(pick(world.programs(), target)),
+  'kill the leader': async ({ plane, controllers }) => kill(await leader(plane, controllers)),
+  'stop the leader': async ({ plane, controllers }) => stop(await leader(plane, controllers)),
+  'replace a pod': async (world, { target, choice }) => {
+    const gateway = pick(world.gateways, target);
+    const before = gateway.agent;
+    gateway.isDisturbed = true;
+    // A node that is cut off: the agent of the old pod goes on, until somebody ends it.
+    const livesOn = choice % 2 === 0;
+    if (!livesOn) await before?.kill();
+    await world.plane
+      .ask({ method: 'DELETE', path: podPath(gateway), query: { gracePeriodSeconds: '0' } })
+      .catch(() => {});
+    await givePod(world, gateway);
+    gateway.agent?.start();
+    const what = `${gateway.name}${livesOn ? ', and the old agent lives on' : ''}`;
+    return { what, heal: () => before?.kill() };
+  },
+};
+
+async function kill(program: ManagedProgram): Promise<Broken> {
+  await program.kill();
+  return { what: program.name, heal: () => program.start() };
+}
+
+function stop(program: ManagedProgram): Broken {
+  return { what: program.name, heal: program.pause() };
+}
+
+/** The controller that the Lease names, or the first one. */
+async function leader(plane: ControlPlane, controllers: ManagedProgram[]): Promise<ManagedProgram> {
+  const path = groupPath('coordination.k8s.io/v1', 'leases', OPERATOR, 'stoker-operator-controller');
+  const lease = await plane.ask<{ spec?: { holderIdentity?: string } }>({ path }).catch(() => undefined);
+  const holder = lease?.spec?.holderIdentity ?? '';
+  return controllers.find(({ name }) => holder.startsWith(`${name}_`)) ?? pick(controllers, 0);
+}

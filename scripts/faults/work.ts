@@ -1,0 +1,133 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import { REQUEST_ANNOTATIONS, ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
+import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
+import { APART_MS } from './intents.ts';
+import { gatewaysOf } from './invariants/sample.ts';
+import type { PlannedWork, WorkKind } from './plan.ts';
+import { syncSpecOf } from './world/files.ts';
+import { GIT_SECRET } from './world/make-fleet.ts';
+import type { Resource } from './world/resource.ts';
+import type { World } from './world/world.ts';
+
+let names = 0;
+
+/** Does a piece of planned work to the end, however long faults hold it up. */
+export async function doWork(world: World, { kind, target, choice }: PlannedWork): Promise<void> {
+  const resource = world.resources[target % world.resources.length] as Resource;
+  await work[kind](world, resource, choice);
+}
+
+type Work = (world: World, resource: Resource, choice: number) => Promise<void>;
+
+const work: Record<WorkKind, Work> = {
+  push: (world, resource, choice) => push(world, resource, choice),
+  'force-push': (world, resource, choice) => push(world, resource, choice, { isForced: true }),
+  'push what breaks gateways': (world, resource, choice) =>
+    push(world, resource, choice, { isBad: gatewaysOf(world, resource).some(({ port }) => port !== undefined) }),
+  release: async (world, resource, choice) => {
+    const ref = await newTag(resource);
+    const intent = resource.intents.begin(ref, Date.now());
+    const tip = resource.known.tips.length - 1;
+    const payload = { action: 'published', release: { tag_name: ref, draft: false, prerelease: false } };
+    const answer = await post(world, resource, choice, 'release', payload);
+    if (answer === 'stored') {
+      intent.stored(Date.now());
+      resource.mainWasAskedFor(tip);
+    } else if (answer === 'unknown') intent.unknown(Date.now());
+    else if (answer === 'refused') intent.refused();
+  },
+  'request by hand': async (world, resource) => {
+    const ref = await newTag(resource);
+    await edit(world, resource, ref, {
+      fieldManager: 'kubectl-annotate',
+      body: { metadata: { annotations: { [REQUEST_ANNOTATIONS.requestedRef]: ref } } },
+    });
+  },
+  'edit the ref': async (world, resource) => {
+    const { tags } = resource.known;
+    const ref = resource.ref === 'main' ? ([...tags.keys()].at(-1) ?? (await newTag(resource))) : 'main';
+    resource.ref = ref;
+    const tip = resource.known.tips.length - 1;
+    await edit(world, resource, ref, { fieldManager: 'kubectl-edit', body: { spec: { git: { ref } } } });
+    resource.mainWasAskedFor(tip);
+  },
+  'edit the mappings': async ({ plane }, resource, choice) => {
+    resource.mapping = { hasExtra: choice % 2 === 0, excludes: choice % 3 === 0 };
+    const body = [{ op: 'replace', path: '/spec/sync', value: syncSpecOf(resource.mapping) }];
+    await plane.ask({
+      method: 'PATCH',
+      path: resource.path,
+      query: { fieldManager: 'mappings' },
+      body,
+      contentType: 'application/json-patch+json',
+    });
+  },
+  pause: ({ plane }, { path }) => plane.merge(path, { spec: { paused: true } }),
+  resume: ({ plane }, { path }) => plane.merge(path, { spec: { paused: false } }),
+  'approve or retry': (world, resource) => letRolloutGoOn(world, resource),
+  'rotate the webhook secret': ({ senders }) => senders.rotate(),
+  'rotate the git token': async ({ plane, hosts, gateways }) => {
+    hosts.rotateToken();
+    await plane.merge(corePath('secrets', GIT_SECRET.namespace, GIT_SECRET.name), {
+      stringData: { token: hosts.token },
+    });
+    for (const gateway of gateways) await gateway.updateToken?.();
+  },
+};
+
+/** What breaks gateways never gets to all of them: people ask for something else. */
+export async function replaceBadCommit(world: World, resource: Resource): Promise<void> {
+  if (!resource.possibleCommits().some((commit) => resource.known.bad.has(commit))) return;
+  await resource.known.commit();
+  // So much later that nobody can take it for an older request.
+  await sleep(APART_MS + 500);
+  await work['request by hand'](world, resource, 0);
+}
+
+/** Whoever looks after rollouts approves what waits for it, and has what was given up tried again. */
+export async function letRolloutGoOn({ plane }: World, { path }: Resource): Promise<void> {
+  const { status } = await plane.ask<GatewaySync>({ path });
+  const { phase, commit = null, waitsFor, handled = {} } = status?.rollout ?? {};
+  // One that counted for something else has to be removed before it is set again.
+  const order = (annotation: string, done: string | undefined) =>
+    plane.merge(path, { metadata: { annotations: { [annotation]: done === commit ? null : commit } } });
+  if (phase === 'AwaitingApproval') await order(ROLLOUT_ANNOTATIONS.approve, handled.approve);
+  const isGivenUp = phase === 'Stopped' || phase === 'RolledBack' || waitsFor === 'Retry';
+  if (isGivenUp) await order(ROLLOUT_ANNOTATIONS.retry, handled.retry);
+}
+
+async function push(
+  world: World,
+  resource: Resource,
+  choice: number,
+  how: { isForced?: boolean; isBad?: boolean } = {},
+): Promise<void> {
+  const after = await resource.known.commit(how);
+  const tip = resource.known.tips.length - 1;
+  const answer = await post(world, resource, choice, 'push', { ref: 'refs/heads/main', after });
+  if (answer === 'stored') resource.mainWasAskedFor(tip);
+}
+
+const post = ({ senders }: World, { namespace, name }: Resource, choice: number, event: string, payload: object) =>
+  senders.post(choice, `${namespace}/${name}`, event, payload);
+
+/** A new name each time: the same one again would be no change. */
+async function newTag({ known }: Resource): Promise<string> {
+  names += 1;
+  const name = `v1.0.${names}`;
+  await known.tag(name);
+  return name;
+}
+
+interface Edit {
+  fieldManager: string;
+  body: object;
+}
+
+/** People try again until they see that it is done. */
+async function edit({ plane }: World, resource: Resource, ref: string, { fieldManager, body }: Edit): Promise<void> {
+  const intent = resource.intents.begin(ref, Date.now());
+  await plane.merge(resource.path, body, fieldManager);
+  intent.stored(Date.now());
+}

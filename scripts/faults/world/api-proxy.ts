@@ -1,0 +1,145 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Agent, createServer, type Server, request as send } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Certificates } from '../../testbed/certificates.ts';
+
+/** How the way to the API server misbehaves. */
+export type ProxyFault =
+  /** Every call waits, in milliseconds. */
+  | { delayMs: number }
+  /** Every other call is answered with this status. */
+  | { status: 429 | 500 | 503 }
+  /** Connections are closed as they come. */
+  | { isUnreachable: true }
+  /** Nothing gets through in either direction: calls wait, and watches that are under way are silent. */
+  | { isFrozen: true }
+  /** Writes are carried out, but nobody hears of it. */
+  | { losesAnswers: true };
+
+interface Upstream {
+  url: string;
+  caFile: string;
+}
+
+/** Stands between one program and the API server: a network that can be broken. */
+export class ApiProxy {
+  readonly #server: Server;
+  readonly #upstream: string;
+  readonly #agent: Agent;
+  readonly #streams = new Map<ServerResponse, IncomingMessage>();
+  #fault: ProxyFault | undefined;
+  #calls = 0;
+  #thaw: () => void = () => {};
+  #thawed: Promise<void> = Promise.resolve();
+
+  private constructor(server: Server, upstream: string, agent: Agent) {
+    this.#server = server;
+    this.#upstream = upstream;
+    this.#agent = agent;
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      void this.#answer(request, response).catch(() => response.destroy());
+    });
+  }
+
+  static async start({ url, caFile }: Upstream, { certFile, keyFile }: Certificates): Promise<ApiProxy> {
+    const [cert, key, ca] = await Promise.all([certFile, keyFile, caFile].map((file) => readFile(file)));
+    const server = createServer({ cert, key });
+    // As patient as an API server: a connection closed in the moment of its use would be one more fault.
+    Object.assign(server, { keepAliveTimeout: 180_000, requestTimeout: 0 });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return new ApiProxy(server, url, new Agent({ ca: [ca as Buffer], keepAlive: true }));
+  }
+
+  get url(): string {
+    return `https://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Misbehaves from now on; gives what ends that, unless something else has begun meanwhile. */
+  breakBy(fault: ProxyFault): () => void {
+    this.#heal();
+    this.#fault = fault;
+    if ('isFrozen' in fault) this.#freeze();
+    if ('isUnreachable' in fault) this.cut();
+    return () => {
+      if (this.#fault === fault) this.#heal();
+    };
+  }
+
+  /** Closes all connections. */
+  cut(): void {
+    this.#server.closeAllConnections();
+  }
+
+  stop(): void {
+    this.#heal();
+    this.#server.close();
+    this.cut();
+    this.#agent.destroy();
+  }
+
+  #freeze(): void {
+    this.#thawed = new Promise((resolve) => {
+      this.#thaw = resolve;
+    });
+    for (const [response, answer] of this.#streams) {
+      answer.unpipe(response);
+      answer.pause();
+    }
+  }
+
+  #heal(): void {
+    const wasFrozen = this.#fault !== undefined && 'isFrozen' in this.#fault;
+    this.#fault = undefined;
+    this.#thaw();
+    if (wasFrozen) for (const [response, answer] of this.#streams) answer.pipe(response);
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const fault = this.#fault;
+    this.#calls += 1;
+    if (fault && 'isUnreachable' in fault) return void request.socket.destroy();
+    if (fault && 'status' in fault && this.#calls % 2 === 0) return refuse(response, fault.status);
+    if (fault && 'delayMs' in fault) await sleep(fault.delayMs);
+    await this.#thawed;
+    if (response.destroyed) return;
+    const losesAnswer = fault !== undefined && 'losesAnswers' in fault && request.method !== 'GET';
+    this.#forward(request, response, losesAnswer);
+  }
+
+  #forward(request: IncomingMessage, response: ServerResponse, losesAnswer: boolean): void {
+    const { method, url = '/', headers } = request;
+    const target = new URL(url, this.#upstream);
+    const outgoing = send(target, { method, headers: { ...headers, host: target.host }, agent: this.#agent });
+    outgoing.on('error', () => response.destroy());
+    outgoing.on('response', (answer) => {
+      if (losesAnswer) {
+        answer.resume();
+        return void response.destroy();
+      }
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      response.flushHeaders();
+      answer.on('error', () => response.destroy());
+      this.#streams.set(response, answer);
+      if (this.#fault && 'isFrozen' in this.#fault) answer.pause();
+      else answer.pipe(response);
+    });
+    response.on('close', () => {
+      this.#streams.delete(response);
+      if (!response.writableFinished) outgoing.destroy();
+    });
+    request.pipe(outgoing);
+  }
+}
+
+/** As the API server refuses a call that it has not looked at. */
+function refuse(response: ServerResponse, code: number): void {
+  const reason = code === 429 ? 'TooManyRequests' : 'InternalError';
+  const body = JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', reason, code, message: reason });
+  response
+    .writeHead(code, { 'content-type': 'application/json', ...(code === 429 && { 'retry-after': '1' }) })
+    .end(body);
+}

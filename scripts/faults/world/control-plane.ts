@@ -1,0 +1,103 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
+import { type ApiCall, CallError, callApi } from '../../testbed/call-api.ts';
+import { clientOf } from '../../testbed/client-of.ts';
+import type { ServerAccess } from '../../testbed/cluster-access.ts';
+import { type ApiServer, startApiServer } from '../../testbed/control-plane.ts';
+import { installCrds } from '../../testbed/install-crds.ts';
+import type { ApiProxy } from './api-proxy.ts';
+
+/** Who wrote a status, a Lease or a RoleBinding, and when. */
+const auditPolicy = {
+  apiVersion: 'audit.k8s.io/v1',
+  kind: 'Policy',
+  omitStages: ['RequestReceived', 'ResponseStarted', 'Panic'],
+  rules: [
+    {
+      level: 'Request',
+      verbs: ['create', 'update'],
+      resources: [{ group: 'coordination.k8s.io', resources: ['leases'] }],
+    },
+    { level: 'Metadata', verbs: ['patch'], resources: [{ group: 'sync.io', resources: ['gatewaysyncs/status'] }] },
+    { level: 'None' },
+  ],
+};
+
+/** The API server and etcd, and what an administrator does there. */
+export class ControlPlane {
+  readonly server: ApiServer;
+  readonly client: KubernetesClient;
+  readonly auditLog: string;
+  #isRestarting = false;
+
+  private constructor(server: ApiServer, auditLog: string) {
+    this.server = server;
+    this.auditLog = auditLog;
+    this.client = clientOf(server.kubeconfig, { userAgent: 'faults' });
+  }
+
+  static async start(folder: string): Promise<ControlPlane> {
+    const [policy, auditLog] = [path.join(folder, 'audit-policy.json'), path.join(folder, 'audit.log')];
+    await writeFile(policy, JSON.stringify(auditPolicy));
+    const server = await startApiServer({
+      apiServerArgs: [`--audit-policy-file=${policy}`, `--audit-log-path=${auditLog}`],
+    });
+    await installCrds(server);
+    return new ControlPlane(server, auditLog);
+  }
+
+  /** Asks as administrator, past all proxies, again and again while the API server is unavailable. Throws `CallError`. */
+  async ask<T>(call: ApiCall): Promise<T> {
+    for (const deadline = Date.now() + 120_000; ; await sleep(200)) {
+      try {
+        return await callApi<T>(this.server, call);
+      } catch (error) {
+        const isAnswer = error instanceof CallError && error.status < 500 && error.status !== 429;
+        if (isAnswer || Date.now() > deadline) throw error;
+      }
+    }
+  }
+
+  /**
+   * Changes fields as one of several tools: the API server keeps one time for all that a field manager wrote, so that
+   * nobody can tell an edit from a later one of the same tool once the status is wiped.
+   */
+  async merge(path: string, body: object, fieldManager = 'kubectl-patch'): Promise<void> {
+    const query = { fieldManager };
+    await this.ask({ method: 'PATCH', path, query, body, contentType: 'application/merge-patch+json' });
+  }
+
+  /** Deletes an object, if it is there. */
+  async delete(path: string): Promise<void> {
+    await this.ask({ method: 'DELETE', path }).catch((error) => {
+      if (!(error instanceof CallError && error.status === 404)) throw error;
+    });
+  }
+
+  /** The same server, whose kubeconfigs lead through a proxy. */
+  through(proxy: ApiProxy, caFile: string): ServerAccess {
+    const { server } = this;
+    return {
+      ...server,
+      kubeconfigFor: async (account) => {
+        const file = await server.kubeconfigFor(account);
+        const config = JSON.parse(await readFile(file, 'utf8'));
+        config.clusters[0].cluster = { server: proxy.url, 'certificate-authority': caFile };
+        await writeFile(file, JSON.stringify(config), { mode: 0o600 });
+        return file;
+      },
+    };
+  }
+
+  /** Kills the API server and starts it again after a while. */
+  async restart(downMs: number): Promise<void> {
+    if (this.#isRestarting) return;
+    this.#isRestarting = true;
+    await this.server.stopApiServer();
+    await sleep(downMs);
+    await this.server.startApiServer();
+    this.#isRestarting = false;
+  }
+}

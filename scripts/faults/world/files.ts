@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto';
+import type { GitRepository } from '../../testbed/git-repository.ts';
+import type { Random } from '../random.ts';
+
+/** What a file is: the hash that git knows its content by, and whether it can be run. */
+export interface FileState {
+  blob: string;
+  isExecutable: boolean;
+}
+
+/** Files by their paths. */
+export type Tree = Map<string, FileState>;
+
+/** Hash of a file's content, as git makes it. */
+export function blobOf(content: Buffer): string {
+  return createHash('sha1').update(`blob ${content.length}\0`).update(content).digest('hex');
+}
+
+/** What `config/health` holds where a gateway is not well with its files. */
+export const BAD = 'bad';
+
+/** Which parts of a repository go where; `edit the mappings` changes it. */
+export interface Mapping {
+  hasExtra: boolean;
+  excludes: boolean;
+}
+
+/** `spec.sync` for a mapping. */
+export function syncSpecOf({ hasExtra, excludes }: Mapping): object {
+  const mappings = [
+    { source: 'site', destination: 'config' },
+    ...(hasExtra ? [{ source: 'extra', destination: 'extra' }] : []),
+  ];
+  const profile = { mappings, ...(excludes && { excludePatterns: ['*.skip'] }) };
+  return { defaults: { syncPeriod: 5 }, profiles: { default: profile } };
+}
+
+/** What must be on the disk of a gateway that has a commit, by `git ls-tree` and the mapping. */
+export function deliveredOf(commit: Tree, { hasExtra, excludes }: Mapping): Tree {
+  const delivered: Tree = new Map();
+  for (const [name, state] of commit) {
+    if (excludes && name.endsWith('.skip')) continue;
+    if (name.startsWith('site/')) delivered.set(`config/${name.slice('site/'.length)}`, state);
+    if (hasExtra && name.startsWith('extra/')) delivered.set(name, state);
+  }
+  return delivered;
+}
+
+/** A repository whose every commit is known by its files. */
+export class KnownRepository {
+  readonly repository: GitRepository;
+  readonly #random: Random;
+  readonly #trees = new Map<string, Promise<Tree>>();
+  /** `destination blob` of everything that a commit ever had there. */
+  readonly known = new Set<string>();
+  /** Tips that the branch main had, oldest first. */
+  readonly tips: string[] = [];
+  readonly tags = new Map<string, string>();
+  /** Commits with which a gateway is not well. */
+  readonly bad = new Set<string>();
+  #commits = 0;
+
+  constructor(repository: GitRepository, random: Random) {
+    this.repository = repository;
+    this.#random = random;
+  }
+
+  /** Changes some files on main: they come, go, change, and turn into folders and back. */
+  async commit({ isForced = false, isBad = false } = {}): Promise<string> {
+    this.#commits += 1;
+    const files = this.#changes(this.#commits, isBad ? BAD : 'fine');
+    for (const [name, content] of Object.entries(files)) if (content !== null) this.#know(name, content);
+    const { repository } = this;
+    const commit = await (isForced ? repository.forcePush({ files }) : repository.commit({ files }));
+    this.tips.push(commit);
+    if (isBad) this.bad.add(commit);
+    return commit;
+  }
+
+  /** Names the tip of main. */
+  async tag(name: string): Promise<string> {
+    const commit = await this.repository.tag(name);
+    this.tags.set(name, commit);
+    return commit;
+  }
+
+  /** The files of a commit, as git lists them. */
+  treeOf(commit: string): Promise<Tree> {
+    const tree = this.#trees.get(commit) ?? this.#readTree(commit);
+    this.#trees.set(commit, tree);
+    return tree;
+  }
+
+  async #readTree(commit: string): Promise<Tree> {
+    const list = await this.repository.git('ls-tree', '-r', '-z', commit);
+    const entries = list.split('\0').filter(Boolean);
+    return new Map(
+      entries.map((entry) => {
+        const [, mode, blob = '', name = ''] = /^(\d+) blob (\w+)\t(.*)$/s.exec(entry) ?? [];
+        return [name, { blob, isExecutable: mode === '100755' }];
+      }),
+    );
+  }
+
+  #know(name: string, content: string): void {
+    const destination = name.replace(/^site\//, 'config/');
+    this.known.add(`${destination} ${blobOf(Buffer.from(content))}`);
+  }
+
+  #changes(number: number, health: string): Record<string, string | null> {
+    const random = this.#random;
+    const content = (size: number) => {
+      const body = `commit ${number}\n${String(random.next())}\n${'x'.repeat(size)}\n`;
+      return `sha256 ${createHash('sha256').update(body).digest('hex')}\n${body}`;
+    };
+    const files: Record<string, string | null> = { 'site/version': content(10), 'site/health': health };
+    files['other/notes'] = content(10);
+    const isFirst = number === 1;
+    for (let index = 0; index < 8; index += 1) {
+      const name = index % 2 ? `site/f${index}` : `site/d${index % 3}/f${index}`;
+      if (isFirst || random.next() < 0.3) files[name] = content(random.below(4_000));
+      else if (random.next() < 0.1) files[name] = null;
+    }
+    if (isFirst || random.next() < 0.2) files['site/large'] = content(300_000);
+    if (isFirst || random.next() < 0.4) files['extra/more'] = content(100);
+    if (isFirst || random.next() < 0.4) files['site/left-out.skip'] = content(100);
+    files['site/turn'] = number % 2 ? content(20) : null;
+    files['site/turn/inner'] = number % 2 ? null : content(20);
+    return files;
+  }
+}

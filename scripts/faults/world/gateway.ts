@@ -1,0 +1,129 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { AGENT_FOLDER } from '../../../shared/api/names.ts';
+import { rolloutKey } from '../../../shared/domain/waves.ts';
+import { BAD, blobOf, type FileState } from './files.ts';
+import type { ManagedProgram } from './managed-program.ts';
+
+/** A file as it lies on a disk. */
+interface DiskFile extends FileState {
+  /** Changes with anything that somebody does to the file. */
+  stamp: string;
+}
+
+/** A gateway: its volume, the pod that it has now, and the agent in it. */
+export class Gateway {
+  readonly name: string;
+  readonly namespace: string;
+  readonly resource: string;
+  /** The gateway's data volume, which outlives pods. */
+  readonly data: string;
+  agent: ManagedProgram | undefined;
+  /** Brings the git host's token to the agent, as a kubelet does some time after a Secret has changed. */
+  updateToken: (() => Promise<void>) | undefined;
+  /** Files of the gateway itself, by their paths: nobody may touch them. */
+  readonly foreign = new Map<string, string>();
+  /** `destination blob` of what somebody wrote over delivered files. */
+  readonly drifted = new Set<string>();
+  /** Port at which the gateway itself answers whether it is well; for those that are verified. */
+  port: number | undefined;
+  /** Somebody changed its disk, or gave it a new pod: until all has settled, what it had may be missing. */
+  isDisturbed = false;
+  /** Whether its disk is so small that it can be filled. */
+  readonly isSmall: boolean;
+  readonly #seen = new Map<string, DiskFile>();
+
+  constructor(given: { name: string; namespace: string; resource: string; data: string; isSmall: boolean }) {
+    this.name = given.name;
+    this.namespace = given.namespace;
+    this.resource = given.resource;
+    this.data = given.data;
+    this.isSmall = given.isSmall;
+  }
+
+  /** Its place in a rollout: the name that the agent has is the pod's. */
+  get key(): string {
+    return rolloutKey(this.name, this.name);
+  }
+
+  async addForeign(name: string, content: string): Promise<void> {
+    const file = path.join(this.data, name);
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(file, content);
+    this.foreign.set(name, stampOf(file));
+  }
+
+  /** Whether a file is the gateway's, also one that is being written. */
+  isForeign(name: string): boolean {
+    return this.foreign.has(name) || name === 'filling' || name.endsWith('.by-hand') || name.includes('theirs');
+  }
+
+  /** Whether its files are such that it is not well. */
+  isBad(): boolean {
+    try {
+      return readFileSync(path.join(this.data, 'config/health'), 'utf8') === BAD;
+    } catch {
+      return false;
+    }
+  }
+
+  /** What a file is like now; nothing where it is gone. */
+  stampOf(name: string): string | undefined {
+    try {
+      return stampOf(path.join(this.data, name));
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** All files but the agent's own; those that go while it looks are left out. Files that are as before are not read again. */
+  look(): Map<string, DiskFile> {
+    const found = new Map<string, DiskFile>();
+    this.#walk('', found);
+    return found;
+  }
+
+  #walk(folder: string, found: Map<string, DiskFile>): void {
+    for (const entry of list(path.join(this.data, folder))) {
+      const name = folder ? `${folder}/${entry.name}` : entry.name;
+      if (name === AGENT_FOLDER) continue;
+      if (entry.isDirectory()) this.#walk(name, found);
+      else if (entry.isFile()) {
+        const file = this.#read(name);
+        if (file) found.set(name, file);
+      }
+    }
+  }
+
+  #read(name: string): DiskFile | undefined {
+    const file = path.join(this.data, name);
+    try {
+      const stamp = stampOf(file);
+      const before = this.#seen.get(name);
+      if (before?.stamp === stamp) return before;
+      const content = readFileSync(file);
+      // Replaced meanwhile: the next look sees what it is.
+      if (stampOf(file) !== stamp) return undefined;
+      const isExecutable = (statSync(file).mode & 0o100) !== 0;
+      const seen = { stamp, blob: blobOf(content), isExecutable };
+      this.#seen.set(name, seen);
+      return seen;
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+function list(folder: string) {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+}
+
+function stampOf(file: string): string {
+  const { ino, size, mode, mtimeNs, ctimeNs, uid } = statSync(file, { bigint: true });
+  return [ino, size, mode, mtimeNs, ctimeNs, uid].join();
+}

@@ -1,0 +1,109 @@
+import { readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import type { Program } from '../../images/programs.ts';
+import { readNodeFlags } from '../../images/read-entry-point.ts';
+import { type GuardedProcess, startGuarded } from '../../testbed/guarded-process.ts';
+import type { ApiProxy } from './api-proxy.ts';
+
+const root = path.join(import.meta.dirname, '../../..');
+
+/** Shorter than that of a kubelet: what hangs hangs. */
+const GRACE_MS = 10_000;
+
+/** What a program is started with, each time. */
+interface ProgramOptions {
+  /** Name in what is printed, and of its log. */
+  name: string;
+  program: Program;
+  environment: Record<string, string>;
+  proxy: ApiProxy;
+  logs: string;
+}
+
+/** One of the product's programs: its bundle with the flags of its image, which is killed, stopped and started at will. */
+export class ManagedProgram {
+  readonly name: string;
+  readonly proxy: ApiProxy;
+  readonly log: string;
+  readonly #options: ProgramOptions;
+  readonly #flags: string[];
+  #process: GuardedProcess | undefined;
+  /** Most memory that one of its processes has held, in kB. */
+  peakKb = 0;
+  /** Ends of processes that nobody asked for, which are faults of the product. */
+  readonly crashes: string[] = [];
+  #isWanted = false;
+
+  private constructor(options: ProgramOptions, flags: string[]) {
+    this.name = options.name;
+    this.proxy = options.proxy;
+    this.log = path.join(options.logs, `${options.name}.log`);
+    this.#options = options;
+    this.#flags = flags;
+  }
+
+  static async make(options: ProgramOptions): Promise<ManagedProgram> {
+    await mkdir(options.logs, { recursive: true });
+    return new ManagedProgram(options, await readNodeFlags(options.program));
+  }
+
+  get pid(): number | undefined {
+    return this.#process?.hasExited() === false ? this.#process.pid : undefined;
+  }
+
+  /** Starts it, if it does not run. */
+  start(): void {
+    if (this.pid !== undefined) return;
+    const { program, environment } = this.#options;
+    const { PATH = '', HOME = '' } = process.env;
+    const NODE_COMPILE_CACHE = path.join(root, 'node_modules/.cache/compiled');
+    const env = { PATH, HOME, MALLOC_ARENA_MAX: '1', NODE_COMPILE_CACHE, ...environment };
+    const command = [...this.#flags, path.join(root, 'dist', `${program}.mjs`)];
+    const started = startGuarded(process.execPath, command, { env, output: { log: this.log } });
+    this.#isWanted = true;
+    this.#process = started;
+    void started.exited.then((end) => {
+      if (this.#isWanted && this.#process === started) this.#end(end);
+    });
+  }
+
+  /** As a kubelet would, it starts what has ended by itself again. A controller ends itself when it lost its lease. */
+  #end({ code, signal }: { code: number | null; signal: string | null }): void {
+    this.crashes.push(`${this.name} ended with ${signal ?? `status ${code}`}`);
+    setTimeout(() => this.#isWanted && this.start(), 500).unref();
+  }
+
+  /** Ends it at once, whatever it does. */
+  async kill(): Promise<void> {
+    this.#isWanted = false;
+    this.measure();
+    this.#process?.child.kill('SIGKILL');
+    await this.#process?.exited;
+  }
+
+  /** Lets it end by itself, as a kubelet does at first. */
+  async terminate(): Promise<void> {
+    this.#isWanted = false;
+    this.measure();
+    await this.#process?.stop(GRACE_MS);
+  }
+
+  /** Stops it in whatever it does; gives what lets it go on. */
+  pause(): () => void {
+    const stopped = this.#process;
+    stopped?.child.kill('SIGSTOP');
+    return () => void stopped?.child.kill('SIGCONT');
+  }
+
+  /** Looks at the memory that the kernel gave it so far. */
+  measure(): void {
+    if (this.pid === undefined) return;
+    try {
+      const status = readFileSync(`/proc/${this.pid}/status`, 'utf8');
+      this.peakKb = Math.max(this.peakKb, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0));
+    } catch {
+      // It has just ended, or this is no Linux.
+    }
+  }
+}

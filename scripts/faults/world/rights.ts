@@ -1,0 +1,50 @@
+import path from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
+import { corePath, groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { findBinaries } from '../../testbed/find-binaries.ts';
+import { runCommand } from '../../testbed/run-command.ts';
+import { serverSideApply } from '../../testbed/server-side-apply.ts';
+
+const chart = path.join(import.meta.dirname, '../../../chart');
+const wanted = /Account$|Role$|Binding$|Policy$|^MutatingWebhookConfiguration$|^Secret$/;
+
+/** The namespace of the release, and the prefix of what the chart installs. */
+export const OPERATOR = 'stoker';
+
+interface Manifest {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string; namespace?: string };
+  webhooks?: { clientConfig: object }[];
+}
+
+/** Applies an object as an administrator would. Throws `ApiError`. */
+export async function applyManifest(client: KubernetesClient, object: Manifest): Promise<void> {
+  const { apiVersion, kind, metadata } = object;
+  const plural = kind.toLowerCase().replace(/y$/, 'ie').concat('s');
+  const at = apiVersion.includes('/')
+    ? groupPath(apiVersion, plural, metadata.namespace, metadata.name)
+    : corePath(plural, metadata.namespace, metadata.name);
+  await serverSideApply(client, at, object, { fieldManager: 'faults', force: true });
+}
+
+/** Installs what the chart has of accounts, roles, policies and the webhook, which is called at a port of this machine. */
+export async function installRights(client: KubernetesClient, webhookPort: number): Promise<void> {
+  const { helm } = await findBinaries('helm');
+  const values = {
+    fullnameOverride: OPERATOR,
+    certManager: { enabled: false },
+    webhook: { failurePolicy: 'Fail' },
+    webhookReceiver: { enabled: true },
+  };
+  const flags = Object.entries(values).map(([key, value]) => `--set-json=${key}=${JSON.stringify(value)}`);
+  const text = await runCommand(helm, ['template', 'faults', chart, '--namespace', OPERATOR, ...flags]);
+  const objects = parseAllDocuments(text).map((document) => document.toJS() as Manifest | null);
+  for (const object of objects) {
+    if (!object || !wanted.test(object.kind)) continue;
+    const url = `https://127.0.0.1:${webhookPort}/mutate-v1-pod`;
+    for (const webhook of object.webhooks ?? []) webhook.clientConfig = { url };
+    await applyManifest(client, object);
+  }
+}

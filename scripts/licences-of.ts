@@ -1,0 +1,24 @@
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+
+/** The folder of the package that a file belongs to, the innermost one. */
+const PACKAGE = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/;
+const LICENCE = /^(?:licen[cs]e|copying|notice)/i;
+
+/**
+ * The licences of the packages that files of a bundle come from, as most of them ask to be told: a text for whoever gets
+ * the bundle. Paths are relative to the root.
+ */
+export async function licencesOf(files: Iterable<string>, root: string): Promise<string> {
+  const folders = new Set([...files].flatMap((file) => PACKAGE.exec(file)?.[0] ?? []));
+  const licences = await Promise.all([...folders].map((folder) => licenceOf(path.join(root, folder))));
+  return [...new Set(licences)].sort().join(`\n${'-'.repeat(80)}\n\n`);
+}
+
+async function licenceOf(folder: string): Promise<string> {
+  const manifest = JSON.parse(await readFile(path.join(folder, 'package.json'), 'utf8'));
+  const names = (await readdir(folder)).filter((name) => LICENCE.test(name)).sort();
+  const texts = await Promise.all(names.map((name) => readFile(path.join(folder, name), 'utf8')));
+  const head = `${manifest.name} ${manifest.version} (${manifest.license})`;
+  return `${[head, ...texts.map((text) => text.trim())].join('\n\n')}\n`;
+}

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { freePort } from '../../../scripts/testbed/free-port.ts';
+import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { startProgram } from '../../support/program.ts';
+
+/** A controller whose API server is unavailable, which it does not need to start. */
+async function start(t: TestContext, folder: string) {
+  const kubeconfig = path.join(folder, 'kubeconfig');
+  const server = `http://127.0.0.1:${await freePort()}`;
+  await writeFile(
+    kubeconfig,
+    JSON.stringify({
+      clusters: [{ name: 'none', cluster: { server } }],
+      users: [{ name: 'nobody', user: {} }],
+      contexts: [{ name: 'none', context: { cluster: 'none', user: 'nobody' } }],
+      'current-context': 'none',
+    }),
+  );
+  const program = startProgram(t, 'dist/controller.mjs', {
+    env: {
+      KUBECONFIG: kubeconfig,
+      TMPDIR: path.join(folder, 'tmp'),
+      LEADER_ELECTION: 'false',
+      WEBHOOK_PORT: '0',
+      METRICS_PORT: '0',
+      HEALTH_PORT: String(await freePort()),
+    },
+  });
+  await program.waitForLog(/controller started/);
+  return program;
+}
+
+test('a controller removes what one that was killed left, and nothing of one that runs', async (t) => {
+  const folder = await makeTemporaryFolder('left-');
+  t.after(() => folder.remove());
+  const tmp = path.join(folder.path, 'tmp');
+  await mkdir(path.join(tmp, 'somebody-else'), { recursive: true });
+  const killed = await start(t, folder.path);
+  await killed.kill();
+  const left = await readdir(tmp);
+  assert.ok(left.length > 1, 'it was killed before it could remove anything');
+
+  const first = await start(t, folder.path);
+  const own = await readdir(tmp);
+  assert.deepEqual(
+    own.filter((name) => left.includes(name)),
+    ['somebody-else'],
+  );
+  const second = await start(t, folder.path);
+  const both = await readdir(tmp);
+  assert.deepEqual(
+    own.filter((name) => !both.includes(name)),
+    [],
+  );
+  await Promise.all([first.stop(), second.stop()]);
+  assert.deepEqual(await readdir(tmp), ['somebody-else']);
+});

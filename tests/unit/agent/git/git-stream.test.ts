@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import fc from 'fast-check';
+import { DamagedCloneError, recordsOf, startGitStream } from '../../../../agent/git/git-stream.ts';
+import { Git } from '../../../../shared/io/git/git.ts';
+
+const git = new Git({ PATH: '/usr/local/bin:/usr/bin:/bin' });
+
+suite('a stream of git', () => {
+  test('is cut at each NUL, in whatever pieces it arrives, and what has no end is no record', async () => {
+    const bytes = fc.uint8Array({ max: 3, maxLength: 40 });
+    await fc.assert(
+      fc.asyncProperty(bytes, fc.integer({ min: 1, max: 12 }), async (given, pieceSize) => {
+        const data = Buffer.from(given);
+        async function* pieces() {
+          for (let at = 0; at < data.length; at += pieceSize) yield data.subarray(at, at + pieceSize);
+        }
+        const records: string[] = [];
+        for await (const batch of recordsOf(pieces())) records.push(...batch.map((each) => each.toString('hex')));
+        const expected = data.toString('latin1').split('\0').slice(0, -1);
+        assert.deepEqual(
+          records,
+          expected.map((text) => Buffer.from(text, 'latin1').toString('hex')),
+        );
+      }),
+    );
+  });
+
+  test('that failed says what git complained of, which no report repeats', async () => {
+    const stream = startGitStream(git, '/nowhere', ['cat-file', '--batch']);
+    stream.child.stdin?.end();
+    await assert.rejects(stream.finish(), (error: DamagedCloneError) => {
+      assert.ok(error instanceof DamagedCloneError);
+      assert.deepEqual([error.code, error.reason], ['clone.damaged', 'CloneDamaged']);
+      assert.match((error.cause as Error).message, /not a git repository: '\/nowhere'/);
+      return !error.message.includes('/nowhere');
+    });
+    assert.equal((new DamagedCloneError('x'.repeat(600)).cause as Error).message.length, 500);
+  });
+
+  test('ends with its signal, and with its reason', async () => {
+    const ending = new AbortController();
+    const stream = startGitStream(git, '/nowhere', ['cat-file', '--batch'], ending.signal);
+    const read = assert.rejects(stream.output.toArray(), { message: 'enough' });
+    ending.abort(new Error('enough'));
+    await read;
+    await assert.rejects(stream.finish(), { message: 'enough' });
+    assert.throws(() => startGitStream(git, '/nowhere', ['cat-file', '--batch'], ending.signal), { message: 'enough' });
+  });
+});

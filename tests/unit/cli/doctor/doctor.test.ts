@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { suite, test } from 'node:test';
+import { diagnose, unreachable } from '../../../../cli/checks/diagnose.ts';
+import type { Finding } from '../../../../cli/checks/finding.ts';
+import { CHANGES, type Change } from './changes.ts';
+import { inOrder, type Loose, partsOf } from './in-order.ts';
+
+const DOCS = 'https://github.com/stoker-operator/stoker-operator/blob/main/docs/';
+const line = ({ level, check, says, todo, page }: Finding) =>
+  [`${level} ${check}: ${says}`, ...(todo ? [todo] : []), ...(page ? [page.replace(DOCS, '')] : [])].join(' | ');
+const linesOf = (survey: Loose) => diagnose(survey).sections.flatMap(({ findings }) => findings.map(line));
+
+/** What is said otherwise than of an installation in order: what is said in addition, else what is not said any more. */
+function newsOf(change: Change): string[] {
+  const survey = inOrder();
+  change(partsOf(survey));
+  const before = linesOf(inOrder());
+  const after = linesOf(survey);
+  const added = after.filter((each) => !before.includes(each));
+  return added.length > 0 ? added : before.filter((each) => !after.includes(each)).map((each) => `no more ${each}`);
+}
+
+/** What is said of each change, by its name. */
+const expected = new Map(
+  readFileSync(path.join(import.meta.dirname, 'doctor.txt'), 'utf8')
+    .trimEnd()
+    .split('\n\n')
+    .map((block): [string, string[]] => {
+      const [title = '', ...said] = block.split('\n');
+      return [title.slice('# '.length), said];
+    }),
+);
+
+suite('doctor says', () => {
+  test('of an installation in order that all is well', () => {
+    const said = linesOf(inOrder());
+    assert.deepEqual(said, expected.get('an installation in order'));
+    const { totals, sections } = diagnose(inOrder() as Loose);
+    assert.deepEqual(totals, { ok: said.length, warning: 0, failed: 0 });
+    const titles = ['Cluster', 'Operator', 'Injection', 'Rights', 'Namespace plant', 'GatewaySync plant/line'];
+    assert.deepEqual(
+      sections.map(({ title }) => title),
+      [...titles, 'Pod plant/till'],
+    );
+  });
+
+  for (const [what, change] of Object.entries(CHANGES))
+    test(`of ${what}`, () => assert.deepEqual(newsOf(change), expected.get(what)));
+
+  test('nothing that is not expected', () => {
+    assert.deepEqual([...expected.keys()].slice(1), Object.keys(CHANGES));
+  });
+
+  test('of a cluster that cannot be asked only that', () => {
+    const { sections, totals } = unreachable('no route');
+    const says =
+      'failed cluster/reachable: no route | check the kubeconfig: kubectl cluster-info | how-to/find-out-what-is-wrong.md';
+    assert.deepEqual(
+      sections.map(({ title, findings }) => [title, ...findings.map(line)]),
+      [['Cluster', says]],
+    );
+    assert.deepEqual(totals, { ok: 0, warning: 0, failed: 1 });
+  });
+});

@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { planApproval } from '../../../cli/orders/approve.ts';
+import { planPause, planResume } from '../../../cli/orders/pause.ts';
+import { agreementOf, type Plan, type PlannedChange } from '../../../cli/orders/plan.ts';
+import { planRetry } from '../../../cli/orders/retry.ts';
+import { planRollback } from '../../../cli/orders/rollback.ts';
+import { planSync } from '../../../cli/orders/sync.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+
+const [NEW, OLD, OLDER] = ['b'.repeat(40), 'a'.repeat(40), 'c'.repeat(40)];
+const revision = '1'.repeat(32);
+const rollout = {
+  ...{ number: 7, phase: 'Progressing', summary: 'canary 0/1', commit: NEW, ref: 'v2', revision },
+  ...{ stableCommit: OLD, stableRef: 'v1', stableRevision: revision },
+};
+const done = { ...rollout, phase: 'Complete', summary: 'complete', stableCommit: NEW, stableRef: 'v2' };
+const entry = (commit: string, ref: string) => ({ commit, ref, revision, time: '2026-01-01T00:00:00Z' });
+const waves = [{ name: 'canary' }, { name: 'east', approval: true }, { name: 'west', approval: true }];
+
+interface Given {
+  rollout?: object | undefined;
+  annotations?: Record<string, string>;
+  labels?: Record<string, string>;
+  spec?: object;
+  status?: object | undefined;
+  total?: number;
+}
+
+const resource = ({ rollout: of = rollout, annotations = {}, labels = {}, spec, status, total = 2 }: Given = {}) =>
+  ({
+    metadata: { namespace: 'gateways', name: 'plant', annotations, labels },
+    spec: { git: { repo: 'https://git.test/x', ref: 'main' }, rollout: { waves }, ...spec },
+    status: { rollout: of, gateways: { total }, ...status },
+  }) as unknown as GatewaySync;
+
+/** A plan without what cannot be compared. */
+const shown = (plan: Plan) => {
+  if (plan.kind === 'done') return plan;
+  const { before, ...rest } = plan;
+  return { ...rest, ...(before && { removesFirst: before.annotation }) };
+};
+const change = (says: string, annotations: Record<string, string>, about: string[]) => ({
+  ...{ kind: 'change', says: `gateways/plant: ${says}`, change: { annotations }, about },
+});
+const isWrong = (plan: () => Plan, message: RegExp, status = 1) =>
+  assert.throws(plan, { name: 'Problem', message, status });
+
+suite('an approval', () => {
+  const approve = { 'sync.io/approve': NEW };
+
+  test('lets what is on its way into the waves that wait for it', () => {
+    const plural = `${NEW} (v2) may have the waves east, west as soon as the ones before are done.`;
+    for (const phase of ['Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow'])
+      assert.deepEqual(
+        shown(planApproval(resource({ rollout: { ...rollout, phase } }), NEW)),
+        change(plural, approve, ['east', 'west']),
+      );
+    const one = { spec: { rollout: { waves: waves.slice(0, 2) } }, rollout: { ...rollout, ref: NEW } };
+    assert.deepEqual(
+      shown(planApproval(resource(one), undefined)),
+      change(`${NEW} may have the wave east as soon as the ones before are done.`, approve, ['east']),
+    );
+    const next = planApproval(resource({ rollout: { ...rollout, phase: 'Stopped', nextCommit: OLDER } }), undefined);
+    assert.match(next.says, new RegExp(`^gateways/plant: ${OLDER} may have`));
+  });
+
+  test('is done once, unless spec.sync was edited since', () => {
+    const approved = { annotations: approve };
+    const says = `${NEW} is approved already for gateways/plant.`;
+    assert.deepEqual(planApproval(resource(approved), undefined), { kind: 'done', says });
+    const handled = { ...rollout, handled: { approve: NEW } };
+    assert.equal(planApproval(resource({ ...approved, rollout: handled }), undefined).kind, 'done');
+    const waiting = { ...handled, waitsFor: 'Approval' };
+    isWrong(() => planApproval(resource({ ...approved, rollout: waiting }), undefined), /before spec\.sync was edited/);
+    const other = { 'sync.io/approve': OLDER };
+    assert.equal(planApproval(resource({ annotations: other, rollout: waiting }), undefined).kind, 'change');
+  });
+
+  test('is refused where there is nothing to approve', () => {
+    isWrong(
+      () => planApproval(resource({ rollout: done }), undefined),
+      /^nothing of gateways\/plant .*: it is complete$/,
+    );
+    isWrong(() => planApproval(resource(), OLD), new RegExp(`^nothing was approved: not ${OLD} .*, but ${NEW}$`));
+    const free = { spec: { rollout: { waves: [{ name: 'canary' }] } } };
+    isWrong(() => planApproval(resource(free), undefined), /^no wave of gateways\/plant waits for approval$/);
+    isWrong(() => planApproval(resource({ spec: { rollout: undefined } }), undefined), /has no spec\.rollout/);
+    isWrong(() => planApproval(resource({ status: { rollout: undefined } }), undefined), /not been rolled out yet/);
+  });
+});
+
+suite('a retry', () => {
+  const retry = { 'sync.io/retry-rollout': NEW };
+  const stopped = { ...rollout, phase: 'Stopped' };
+
+  test('takes what was stopped or taken back, with the ref that it had', () => {
+    const says = 'bbbbbbbb (v2) starts again at the first wave.';
+    assert.deepEqual(shown(planRetry(resource({ rollout: stopped }))), change(says, retry, []));
+    const { says: earlier } = planRetry(resource({ rollout: { ...done, givenUp: [`${OLDER} ${revision}`] } }));
+    assert.equal(earlier, 'gateways/plant: cccccccc starts again at the first wave.');
+  });
+
+  test('counts once: what was carried out before is removed first', () => {
+    const told = planRetry(resource({ rollout: stopped, annotations: retry }));
+    const says = 'gateways/plant was told so already: the controller has not got to it yet.';
+    assert.deepEqual(told, { kind: 'done', says });
+    const handled = { ...stopped, handled: { retry: NEW } };
+    const again = planRetry(resource({ rollout: handled, annotations: retry })) as PlannedChange;
+    assert.equal(again.before?.annotation, 'sync.io/retry-rollout');
+    assert.equal(again.before.isGone(resource({ rollout: handled })), false);
+    assert.equal(again.before.isGone(resource({ rollout: stopped })), true);
+    assert.equal(again.before.isGone(resource({ status: undefined })), true);
+  });
+
+  test('is refused where nothing went wrong', () => {
+    isWrong(() => planRetry(resource()), /^nothing of gateways\/plant was stopped or taken back: it is canary 0\/1$/);
+  });
+});
+
+suite('a rollback', () => {
+  const history = [entry(NEW, 'v2'), entry(OLD, 'v1'), entry(`${'c'.repeat(39)}d`, 'v0'), entry(OLDER, OLDER)];
+  const complete = { rollout: done, status: { rollout: done, history } };
+  const end = '. Waves, soak, approval and windows do not count.';
+
+  test('goes to the commit before, or to the one that begins so', () => {
+    const { says, about } = planRollback(resource({ ...complete }), 'previous') as PlannedChange;
+    assert.equal(says, `gateways/plant: its 2 gateways go back from bbbbbbbb (v2) to aaaaaaaa (v1), all at once${end}`);
+    assert.deepEqual(about, [NEW, OLD]);
+    const one = resource({ status: { ...complete.status, gateways: { total: 1 } } });
+    assert.deepEqual(
+      shown(planRollback(one, OLDER)),
+      change(`its one gateway goes back from bbbbbbbb (v2) to cccccccc, at once${end}`, { 'sync.io/rollback': OLDER }, [
+        NEW,
+        OLDER,
+      ]),
+    );
+    const none = resource({ status: { ...complete.status, gateways: undefined } });
+    assert.match(planRollback(none, 'a').says, /plant: it has no gateways to take back from b+ \(v2\) to a+ \(v1\)\./);
+  });
+
+  test('leaves what is stable where another commit was taken back already', () => {
+    const back = { ...rollout, phase: 'RolledBack' };
+    const { says, about } = planRollback(resource({ status: { rollout: back, history } }), OLDER) as PlannedChange;
+    assert.match(says, /^gateways\/plant: its 2 gateways go back from aaaaaaaa to cccccccc, all at once\./);
+    assert.deepEqual(about, [OLD, OLDER]);
+  });
+
+  const usage = 2;
+  const others = 'choose one of aaaaaaaa (v1), cccccccc (v0), cccccccc';
+  const refusals: [to: string, message: string, status: number, given: Given][] = [
+    [NEW, `bbbbbbbb is what the gateways have, or go back to: ${others}`, usage, complete],
+    ['c', `several commits begin with c: ${others}`, usage, complete],
+    ['v1', `v1 is no commit of the history: ${others}`, usage, complete],
+    ['previous', 'there is nothing to go back to: no other commit was complete yet', 1, { rollout: done }],
+  ];
+  for (const [to, message, status, given] of refusals)
+    test(`is refused: ${message.slice(0, 40)}`, () => {
+      assert.throws(() => planRollback(resource(given), to), { name: 'Problem', message, status });
+    });
+});
+
+suite('a pause', () => {
+  test('keeps the files as they are, and ends with what the ref is then', () => {
+    const pauses = 'gateways/plant pauses: its 2 gateways keep the files that they have, and requests wait.';
+    assert.deepEqual(planPause(resource()), {
+      kind: 'change',
+      says: pauses,
+      change: { spec: { paused: true } },
+      about: [],
+    });
+    assert.match(planPause(resource({ total: 1 })).says, /: its one gateway keeps the files that it has, and/);
+    assert.match(planPause(resource({ total: 0 })).says, /: it has no gateways, and requests wait\.$/);
+    const paused = { spec: { paused: true } };
+    assert.deepEqual(planPause(resource(paused)), { kind: 'done', says: 'gateways/plant is paused already.' });
+    assert.deepEqual(planResume(resource(paused)), {
+      ...{ kind: 'change', says: 'gateways/plant goes on: its 2 gateways get what main is now.' },
+      ...{ change: { spec: { paused: false } }, about: ['main'] },
+    });
+    const target = { target: { ref: 'v2' }, gateways: { total: 1 } };
+    assert.match(planResume(resource({ ...paused, status: target })).says, /: its one gateway gets what v2 is now\.$/);
+    assert.match(planResume(resource({ ...paused, total: 0 })).says, /: it has no gateways yet, and follows main\.$/);
+    assert.deepEqual(planResume(resource()), { kind: 'done', says: 'gateways/plant is not paused.' });
+  });
+
+  test('warns of a tool that sets the spec back', () => {
+    const keepers: [given: Given, keeper: string][] = [
+      [{ labels: { 'kustomize.toolkit.fluxcd.io/name': 'x' } }, 'Flux'],
+      [{ labels: { 'helm.toolkit.fluxcd.io/name': 'x' } }, 'Flux'],
+      [{ labels: { 'argocd.argoproj.io/instance': 'x' } }, 'Argo CD'],
+      [{ annotations: { 'argocd.argoproj.io/tracking-id': 'x' } }, 'Argo CD'],
+    ];
+    for (const [given, keeper] of keepers) {
+      const words = ` ${keeper} keeps this resource, and may set spec.paused back: change it in git to make it last.`;
+      assert.ok(planPause(resource(given)).says.endsWith(words));
+      assert.ok(planResume(resource({ ...given, spec: { paused: true } })).says.endsWith(words));
+    }
+  });
+});
+
+suite('a sync', () => {
+  const open = {
+    'sync.io/requested-ref': 'v9',
+    'sync.io/requested-at': '2026-01-01T00:00:00Z',
+    'sync.io/requested-by': 'ci',
+    'sync.io/request-id': 'r1',
+  };
+
+  test('asks for what is followed, as a webhook would', () => {
+    const { says, change: asked, about } = planSync(resource());
+    assert.equal(says, 'gateways/plant: main is looked up again, now, and its gateways get what it is.');
+    assert.deepEqual(about, ['main', 'null']);
+    assert.ok(typeof asked === 'function');
+    const { annotations = {} } = asked(0);
+    const { 'sync.io/request-id': id, ...others } = annotations;
+    assert.match(String(id), /^[0-9a-f-]{36}$/);
+    assert.deepEqual(others, {
+      'sync.io/requested-ref': 'main',
+      'sync.io/requested-at': '1970-01-01T00:00:00.000Z',
+      'sync.io/requested-by': 'kubectl-gs',
+    });
+  });
+
+  test('says whose request it takes the place of', () => {
+    const { says, about } = planSync(resource({ annotations: open }));
+    const who =
+      'gateways/plant: ci asked for v9 at 2026-01-01T00:00:00Z, which waits: a request for main takes its place.';
+    assert.equal(says, who);
+    assert.equal(about[1], JSON.stringify({ ref: 'v9', by: 'ci', at: '2026-01-01T00:00:00Z', id: 'r1' }));
+    const bare = resource({ annotations: { 'sync.io/requested-ref': 'v9' } });
+    assert.match(planSync(bare).says, /: somebody asked for v9, which waits/);
+    assert.match(
+      planSync(resource({ annotations: { ...open, 'sync.io/requested-ref': 'main' } })).says,
+      /looked up again/,
+    );
+  });
+
+  test('is the same order whenever it is made, and another one where it would take the place of another request', () => {
+    assert.equal(agreementOf(planSync(resource())), agreementOf(planSync(resource({ total: 9 }))));
+    assert.notEqual(agreementOf(planSync(resource())), agreementOf(planSync(resource({ annotations: open }))));
+    const [pause, resume] = [planPause(resource()), planResume(resource({ spec: { paused: true } }))];
+    assert.notEqual(agreementOf(pause as PlannedChange), agreementOf(resume as PlannedChange));
+  });
+});

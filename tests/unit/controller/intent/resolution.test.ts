@@ -1,0 +1,286 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { neededRefs, readIntents } from '../../../../controller/intent/intents.ts';
+import { nextLookInMs } from '../../../../controller/intent/look-again.ts';
+import { type Answer, type Asking, resolve } from '../../../../controller/intent/resolution.ts';
+import { LAST_TIME, readStatedTime } from '../../../../controller/intent/stated-time.ts';
+import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
+import { TerminalError, TransientError } from '../../../../shared/errors.ts';
+import { type Asked, at, refs, resourceOf, second } from '../support/asked-resource.ts';
+
+const followsMain: GatewaySyncStatus = {
+  observedGeneration: 1,
+  observedRef: 'main',
+  observedRepo: 'https://git.test/app.git',
+  target: { ref: 'main', source: 'Spec' },
+};
+const now = second(12);
+const request = { ref: 'v1', at: at(10), by: 'github', id: '1' };
+const push = { ref: 'refs/heads/dev', at: at(11) };
+
+function resolveFor(given: Asked, answer: Answer | Asking | undefined = { kind: 'refs', refs }) {
+  const gatewaySync = resourceOf({ status: followsMain, ...given });
+  return resolve(gatewaySync, readIntents(gatewaySync), { answer, now });
+}
+
+const echoOf = (given: Asked) => {
+  const { echo, ...rest } = resolveFor(given);
+  return { ...echo, ...('lookAgainInMs' in rest && { lookAgainInMs: rest.lookAgainInMs }) };
+};
+
+suite('a request or a push is answered in status', () => {
+  const notAllowed = 'is not allowed: see spec.webhook.allowedRefs';
+  const waits = 'yet: it is asked again for up to a minute, since some hosts send webhooks before they show a ref';
+  const cases: [name: string, Asked, ReturnType<typeof echoOf>][] = [
+    ['that is applied', { request }, { lastRequest: { ...request, outcome: 'Applied' } }],
+    [
+      'that says nothing but the ref',
+      { request: { ref: 'v1' }, push: { ref: 'refs/heads/main' } },
+      { lastRequest: { ref: 'v1', outcome: 'Applied' }, lastPush: { ref: 'refs/heads/main', outcome: 'Applied' } },
+    ],
+    [
+      'that is no ref',
+      {
+        request: { ...request, ref: '--upload-pack=x' },
+        push: { ...push, ref: 'refs/heads/a..b' },
+        allowedRefs: ['**'],
+      },
+      {
+        lastRequest: { ...request, ref: '--upload-pack=x', outcome: 'Failed', message: 'this is no valid git ref' },
+        lastPush: { ...push, ref: 'refs/heads/a..b', outcome: 'Failed', message: 'this is no valid git ref' },
+      },
+    ],
+    [
+      'for a branch that is not allowed',
+      { request: { ...request, ref: 'other' }, push },
+      {
+        lastRequest: { ...request, ref: 'other', outcome: 'Ignored', message: `refs/heads/other ${notAllowed}` },
+        lastPush: {
+          ...push,
+          outcome: 'Ignored',
+          message: 'this branch is not followed: it is neither spec.git.ref nor in spec.webhook.allowedRefs',
+        },
+      },
+    ],
+    [
+      'that a manifest holds',
+      { request: { ...request, applied: true }, push: { ...push, applied: true } },
+      {
+        lastRequest: {
+          ...request,
+          outcome: 'Ignored',
+          message: 'the annotation comes from a manifest: remove it there, and set spec.git.ref instead',
+        },
+        lastPush: {
+          ...push,
+          outcome: 'Ignored',
+          message: 'the annotation comes from a manifest: remove it there, and set spec.git.ref instead',
+        },
+      },
+    ],
+    [
+      'that came with a restored resource',
+      { status: {}, request: { ...request, at: at(-1) } },
+      {
+        lastRequest: {
+          ...{ ...request, at: at(-1), outcome: 'Ignored' },
+          message: 'it is older than this resource, which was restored or cloned with it',
+        },
+      },
+    ],
+    [
+      'for what the host does not show yet',
+      { request: { ...request, ref: 'v9' }, push: { ...push, ref: 'refs/heads/new' }, allowedRefs: ['new', 'v9'] },
+      {
+        lastRequest: { ...request, ref: 'v9', outcome: 'Pending', message: `the repository has no ref v9 ${waits}` },
+        lastPush: {
+          ...{ ...push, ref: 'refs/heads/new', outcome: 'Pending' },
+          message: `the repository has no such branch ${waits}`,
+        },
+        lookAgainInMs: 1_000,
+      },
+    ],
+    [
+      'for what the host does not show after a minute',
+      { request: { ...request, ref: 'v9', at: at(-50) } },
+      {
+        lastRequest: {
+          ...{ ...request, ref: 'v9', at: at(-50), outcome: 'Failed' },
+          message: 'the repository has no ref v9; the last good commit stays',
+        },
+      },
+    ],
+    [
+      'for what the host does not show, and is older than an edit',
+      { request: { ...request, ref: 'v9' }, ref: 'next', refWritten: 11 },
+      {
+        lastRequest: {
+          ...{ ...request, ref: 'v9', outcome: 'Superseded' },
+          message: 'spec.git.ref was edited after this was asked for',
+        },
+      },
+    ],
+    [
+      'that is older than an edit of the repository',
+      { request, repo: 'https://git.test/other.git', repoWritten: 11 },
+      {
+        lastRequest: {
+          ...request,
+          outcome: 'Superseded',
+          message: 'spec.git.repo was edited after this was asked for',
+        },
+      },
+    ],
+    [
+      'that is older than a push, which holds',
+      { request, push, allowedRefs: ['dev', 'v*'] },
+      {
+        lastRequest: { ...request, outcome: 'Superseded', message: 'a newer push to refs/heads/dev is followed' },
+        lastPush: { ...push, outcome: 'Applied' },
+      },
+    ],
+  ];
+  for (const [name, given, expected] of cases) {
+    test(name, () => {
+      const { lookAgainInMs, ...echo } = echoOf(given);
+      assert.deepEqual({ ...echo, ...(lookAgainInMs !== undefined && { lookAgainInMs }) }, expected);
+    });
+  }
+
+  test('where nothing is asked of the host, that it waits', () => {
+    const lastRequest = { ...request, outcome: 'Pending' };
+    const lastPush = { ...push, outcome: 'Pending' };
+    const asked = { request, push, allowedRefs: ['dev'] };
+    const gatewaySync = resourceOf({ ...asked, status: followsMain });
+    assert.deepEqual(resolve(gatewaySync, readIntents(gatewaySync), { answer: undefined, now }), {
+      kind: 'paused',
+      echo: {
+        lastRequest: { ...lastRequest, message: 'the resource is paused' },
+        lastPush: { ...lastPush, message: 'the resource is paused' },
+      },
+    });
+    const message = 'the repository is being asked';
+    assert.deepEqual(resolveFor(asked, { kind: 'asking', forMs: 5 }), {
+      ...{ kind: 'asking', forMs: 5, isNews: true },
+      echo: { lastRequest: { ...lastRequest, message }, lastPush: { ...lastPush, message } },
+    });
+    const status = { ...followsMain, lastRequest, lastPush } as GatewaySyncStatus;
+    assert.deepEqual(resolveFor({ ...asked, status }, { kind: 'asking', forMs: 5 }), {
+      ...{ kind: 'asking', forMs: 5, isNews: false, echo: {} },
+    });
+    const { echo } = resolveFor({ request: { ...request, applied: true } }, { kind: 'asking', forMs: 5 });
+    assert.equal(echo.lastRequest?.outcome, 'Ignored');
+  });
+});
+
+suite('what is followed', () => {
+  test('is the commit of the ref', () => {
+    assert.deepEqual(resolveFor({ request }), {
+      kind: 'resolved',
+      followed: {
+        winner: { target: { ref: 'v1', source: 'Request', requestId: '1' }, at: second(10) },
+        resolved: { commit: '1'.repeat(40), qualifiedRef: 'refs/tags/v1', ambiguous: false },
+      },
+      echo: { lastRequest: { ...request, outcome: 'Applied' } },
+      lookAgainInMs: undefined,
+    });
+  });
+
+  test('may not be there', () => {
+    const failure = { kind: 'failed', reason: 'RefNotFound', transient: false, retryAfterMs: undefined };
+    const rest = { lookAgainInMs: undefined, isJudged: true, known: undefined };
+    assert.deepEqual(resolveFor({ ref: 'gone' }), {
+      ...{ ...failure, ...rest, echo: {} },
+      message: 'the repository has no branch, tag or commit gone: check spec.git.ref',
+    });
+    const target = { ref: 'v8', source: 'Request' } as const;
+    const asked = resolveFor({ status: { ...followsMain, target, targetTime: at(5) } });
+    assert.deepEqual(asked, {
+      ...{ ...failure, ...rest, echo: {} },
+      message:
+        'the repository has no branch, tag or commit v8: it was asked for by a webhook and is gone: edit spec.git.ref, or send another request',
+    });
+    const waiting = resolveFor({ ref: 'gone', request: { ...request, ref: 'v9' } });
+    assert.equal('lookAgainInMs' in waiting && waiting.lookAgainInMs, 2_000, 'the request may still bring one');
+  });
+
+  const error = new TransientError('the host is unreachable', { code: 'git.unreachable', reason: 'GitUnreachable' });
+  const denied = new TerminalError('the host refuses', { code: 'git.denied', reason: 'GitDenied' });
+  const resolved = { commit: 'a'.repeat(40), qualifiedRef: 'refs/heads/main', ambiguous: false };
+  const known = {
+    winner: { of: 'spec.git.ref', target: { ref: 'main', source: 'Spec' }, at: Number.NEGATIVE_INFINITY },
+    resolved,
+  };
+  const pending = { ...request, outcome: 'Pending' };
+
+  test('is what the host said before, while it is unavailable', () => {
+    const failure = { kind: 'failed', retryAfterMs: 5_000, lookAgainInMs: undefined };
+    const why = { reason: 'GitUnreachable', message: 'the host is unreachable', transient: true };
+    const echo = { lastRequest: { ...pending, message: 'the host is unreachable' } };
+    assert.deepEqual(resolveFor({ request }, { kind: 'error', error, lastGood: refs, retryAfterMs: 5_000 }), {
+      ...{ ...failure, ...why, echo, isJudged: true, known },
+    });
+    assert.deepEqual(resolveFor({ request }, { kind: 'error', error, lastGood: undefined, retryAfterMs: 5_000 }), {
+      ...{ ...failure, ...why, echo, isJudged: false, known: undefined },
+    });
+    const refusal = { reason: 'GitDenied', message: 'the host refuses', transient: false };
+    assert.deepEqual(resolveFor({}, { kind: 'error', error: denied, lastGood: refs, retryAfterMs: 5_000 }), {
+      ...{ ...failure, ...refusal, echo: {}, isJudged: false, known: undefined },
+    });
+  });
+});
+
+test('a host is asked for what was named, and for all tips where that is a commit', () => {
+  const needed = (given: Asked) => neededRefs(readIntents(resourceOf({ status: followsMain, ...given })));
+  const ofMain = [
+    'refs/tags/main',
+    'refs/heads/main',
+    'refs/main',
+    'refs/tags/vmain',
+    'refs/heads/vmain',
+    'refs/vmain',
+  ];
+  assert.deepEqual(needed({}), { prefixes: ofMain, commits: [] });
+  assert.deepEqual(needed({ request: { ref: '-x' }, push: { ref: 'refs/heads/main' } }), {
+    ...{
+      prefixes: [...ofMain, 'refs/heads/main'].filter((ref, index, all) => all.indexOf(ref) === index),
+      commits: [],
+    },
+  });
+  const commit = '9'.repeat(40);
+  assert.deepEqual(needed({ ref: commit, status: {} }), { prefixes: [], commits: [commit] });
+  assert.deepEqual(needed({ request: { ref: commit } }), {
+    ...{ prefixes: [...ofMain, 'refs/heads/', 'refs/tags/'], commits: [commit] },
+  });
+});
+
+test('a host that does not show a ref is asked eight times in a minute, less and less often', () => {
+  const looks: number[] = [];
+  for (let sinceMs = 0, next = nextLookInMs(0, 0); next !== undefined; next = nextLookInMs(0, sinceMs)) {
+    sinceMs += next;
+    looks.push(sinceMs);
+  }
+  assert.equal(looks.length, 8);
+  assert.ok(looks.every((look, index) => look <= 60_000 && (index === 0 || look > (looks[index - 1] ?? 0) * 1.3)));
+  assert.equal(nextLookInMs(10_000, 0), looks[0], 'also where the webhook is ahead of us');
+  assert.equal(nextLookInMs(0, (looks[0] ?? 0) - 1), 1);
+});
+
+test('a time is read as RFC 3339 has it, of the years 1 to 9999', () => {
+  for (const [text, time] of [
+    ['1970-01-01T00:00:01Z', 1_000],
+    ['1970-01-01t00:00:01.5z', 1_500],
+    ['1970-01-01T01:00:00+01:00', 0],
+    ['0001-01-01T00:00:00Z', Date.parse('0001-01-01T00:00:00Z')],
+    ['9999-12-31T23:59:59.999Z', LAST_TIME],
+    ['9999-12-31T23:59:59.999-00:01', undefined],
+    ['0001-01-01T00:00:00+00:01', undefined],
+    ['1970-01-01', undefined],
+    ['1970-01-01T00:00:01', undefined],
+    ['1', undefined],
+    ['Thu, 01 Jan 1970 00:00:00 GMT', undefined],
+    ['1970-13-01T00:00:00Z', undefined],
+    ['', undefined],
+  ] as const)
+    assert.equal(readStatedTime(text), time, text);
+});

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { mkdir, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { admittedWaves, oneBadGateway } from '../../../../scripts/faults/invariants/admitted-waves.ts';
+import { strangeWrites, writeOf } from '../../../../scripts/faults/invariants/one-writer.ts';
+import { differenceOf } from '../../../../scripts/faults/invariants/true-claims.ts';
+import { foreignFiles, wholeFiles } from '../../../../scripts/faults/invariants/whole-files.ts';
+import { BAD, blobOf, deliveredOf, type Tree } from '../../../../scripts/faults/world/files.ts';
+import { Gateway } from '../../../../scripts/faults/world/gateway.ts';
+import type { Resource } from '../../../../scripts/faults/world/resource.ts';
+import type { World } from '../../../../scripts/faults/world/world.ts';
+import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
+
+async function makeGateway(t: TestContext): Promise<Gateway> {
+  const folder = await makeTemporaryFolder('gateway-');
+  t.after(() => folder.remove());
+  const data = folder.path;
+  await mkdir(path.join(data, 'config'));
+  return new Gateway({ name: 'a', namespace: 'n', resource: 'r', data, isSmall: false });
+}
+
+const fileOf = (content: string) => ({ blob: blobOf(Buffer.from(content)), isExecutable: false });
+
+suite('what is on a disk is compared with a commit:', () => {
+  const commit: Tree = new Map([
+    ['site/a', fileOf('a')],
+    ['site/b.skip', fileOf('b')],
+    ['extra/c', fileOf('c')],
+    ['other/d', fileOf('d')],
+  ]);
+
+  test('only what is mapped and not left out is to be there', () => {
+    assert.deepEqual([...deliveredOf(commit, { hasExtra: false, excludes: true }).keys()], ['config/a']);
+    assert.deepEqual([...deliveredOf(commit, { hasExtra: true, excludes: false }).keys()].sort(), [
+      'config/a',
+      'config/b.skip',
+      'extra/c',
+    ]);
+  });
+
+  test('a missing, another and an additional file are found', async (t) => {
+    const gateway = await makeGateway(t);
+    const wanted = deliveredOf(commit, { hasExtra: false, excludes: true });
+    assert.equal(differenceOf(gateway, wanted, gateway.look()), 'config/a is missing');
+    await writeFile(path.join(gateway.data, 'config/a'), 'A');
+    assert.match(differenceOf(gateway, wanted, gateway.look()) ?? '', /^config\/a is [0-9a-f]{40}, not/);
+    await writeFile(path.join(gateway.data, 'config/a'), 'a');
+    assert.equal(differenceOf(gateway, wanted, gateway.look()), undefined);
+    await writeFile(path.join(gateway.data, 'config/b'), 'b');
+    assert.equal(differenceOf(gateway, wanted, gateway.look()), 'config/b is too much');
+  });
+});
+
+suite('a foreign file may not be', () => {
+  const look = (gateway: Gateway) =>
+    foreignFiles({} as World, { files: new Map([[gateway, gateway.look()]]), unchanged: new Map() });
+  const changes: Record<string, (file: string) => Promise<unknown>> = {
+    touched: (file) => utimes(file, 0, 0),
+    'replaced by a copy': (file) => writeFile(`${file}.new`, 'mine').then(() => rename(`${file}.new`, file)),
+    removed: (file) => rm(file),
+  };
+  for (const [name, change] of Object.entries(changes)) {
+    test(name, async (t) => {
+      const gateway = await makeGateway(t);
+      await gateway.addForeign('config/own', 'mine');
+      assert.deepEqual(await look(gateway), []);
+      await change(path.join(gateway.data, 'config/own'));
+      assert.equal((await look(gateway)).length, 1);
+    });
+  }
+});
+
+test('a file that is of no commit is found, and one that somebody changed by hand is not', async (t) => {
+  const gateway = await makeGateway(t);
+  const known = new Set([`config/a ${fileOf('a').blob}`]);
+  const world = { resources: [{ name: 'r', known: { known } }] } as unknown as World;
+  const look = () => wholeFiles(world, { files: new Map([[gateway, gateway.look()]]), unchanged: new Map() });
+  await writeFile(path.join(gateway.data, 'config/a'), 'a');
+  assert.deepEqual(await look(), []);
+  await writeFile(path.join(gateway.data, 'config/a'), 'half');
+  assert.equal((await look()).length, 1);
+  gateway.drifted.add(`config/a ${fileOf('half').blob}`);
+  assert.deepEqual(await look(), []);
+});
+
+test('a commit that breaks gateways may be on one of them', async (t) => {
+  const gateways = [await makeGateway(t), await makeGateway(t)];
+  const look = () => oneBadGateway({ gateways } as World, { files: new Map(), unchanged: new Map() });
+  for (const [index, gateway] of gateways.entries()) {
+    await writeFile(path.join(gateway.data, 'config/health'), BAD);
+    assert.equal((await look()).length, index);
+  }
+});
+
+test('a commit on a gateway whose wave is not admitted is found', async (t) => {
+  const gateway = await makeGateway(t);
+  const treeOf = async (commit: string): Promise<Tree> => new Map([['site/version', fileOf(commit)]]);
+  const resource = { name: 'r', known: { treeOf } } as unknown as Resource;
+  const world = { gateways: [gateway] } as World;
+  const objectOf = (admitted: string) => {
+    const rollout = { commit: 'new', stableCommit: 'old', admission: [{ members: 'all', admitted }] };
+    return { spec: { rollout: {} }, status: { rollout } } as unknown as GatewaySync;
+  };
+  for (const [admitted, count] of [
+    ['', 1],
+    ['all', 0],
+  ] as const) {
+    const invariant = admittedWaves();
+    const look = () => {
+      const files = new Map([[gateway, gateway.look()]]);
+      return invariant(world, { files, unchanged: new Map([[resource, objectOf(admitted)]]) });
+    };
+    await writeFile(path.join(gateway.data, 'config/version'), 'old');
+    assert.deepEqual(await look(), []);
+    await writeFile(path.join(gateway.data, 'config/version'), 'new');
+    assert.equal((await look()).length, count);
+  }
+});
+
+suite('statuses are written by', () => {
+  const event = (given: { pod: string; resource: string; second: number; holder?: string; code?: number }) =>
+    JSON.stringify({
+      user: { extra: { 'authentication.kubernetes.io/pod-name': [given.pod] } },
+      objectRef: { resource: given.resource, name: 'lines' },
+      requestReceivedTimestamp: `2026-01-01T00:00:0${given.second}.000000Z`,
+      stageTimestamp: `2026-01-01T00:00:0${given.second}.100000Z`,
+      responseStatus: { code: given.code ?? 200 },
+      ...(given.holder && { requestObject: { spec: { holderIdentity: `${given.holder}_1` } } }),
+    });
+  const lease = (pod: string, second: number, code?: number) =>
+    event({ pod, resource: 'leases', second, holder: pod, ...(code && { code }) });
+  const status = (pod: string, second: number) => event({ pod, resource: 'gatewaysyncs', second });
+  const judge = (...lines: string[]) => strangeWrites(lines.flatMap(writeOf));
+
+  test('who holds the Lease', () => {
+    assert.deepEqual(judge(lease('a', 1), status('a', 2), lease('b', 3), status('b', 4)), []);
+  });
+
+  test('nobody else', () => {
+    assert.equal(judge(lease('a', 1), lease('b', 3), status('a', 4)).length, 1);
+  });
+
+  test('the holder also after another one failed to take the Lease', () => {
+    assert.deepEqual(judge(lease('a', 1), lease('b', 3, 409), status('a', 4)), []);
+  });
+});

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import fc from 'fast-check';
+import * as v from 'valibot';
+import { isBoundedJson } from '../../../shared/domain/is-bounded-json.ts';
+import { editTree, jsonOf, parseJsonPath } from '../../../shared/domain/json-edits.ts';
+import { networkOf } from '../../../shared/domain/network-of.ts';
+import { isNamespaceName, isObjectName } from '../../../shared/domain/object-name.ts';
+import { readJson } from '../../../shared/domain/read-json.ts';
+
+suite('the name of an object', () => {
+  const cases: [text: string, isNamespace: boolean, isObject: boolean][] = [
+    ['a', true, true],
+    ['a-1', true, true],
+    ['1a', true, true],
+    ['a'.repeat(63), true, true],
+    ['a'.repeat(64), false, false],
+    ['a.b', false, true],
+    [`${'a'.repeat(63)}.${'b'.repeat(63)}`, false, true],
+    [`a.${'b'.repeat(64)}`, false, false],
+    [`${'a.'.repeat(126)}a`, false, true],
+    [`${'a.'.repeat(126)}ab`, false, false],
+    ['', false, false],
+    ['-a', false, false],
+    ['a-', false, false],
+    ['A', false, false],
+    ['a_b', false, false],
+    ['a/b', false, false],
+    ['a b', false, false],
+    ['a\n', false, false],
+    ['ä', false, false],
+    ['.', false, false],
+    ['..', false, false],
+    ['.a', false, false],
+    ['a.', false, false],
+    ['a..b', false, false],
+    ['a.-b', false, false],
+  ];
+  for (const [text, isNamespace, isObject] of cases) {
+    test(JSON.stringify(text.slice(0, 20)), () => {
+      assert.deepEqual([isNamespaceName(text), isObjectName(text)], [isNamespace, isObject]);
+    });
+  }
+});
+
+suite('what counts as one client', () => {
+  for (const [address, network] of [
+    ['192.0.2.1', '192.0.2.1'],
+    ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['::FFFF:192.0.2.1', '192.0.2.1'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:DB8:1:2::6', '2001:db8:1:2::/64'],
+    ['2001:db8::6', '2001:db8:0:0::/64'],
+    ['2001:db8::3:4:5:6', '2001:db8:0:0::/64'],
+    ['2001:db8::2:3:4:5:6', '2001:db8:0:2::/64'],
+    ['2001::1:2:3:4:5:6:7', '2001:1:2:3::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['::', '0:0:0:0::/64'],
+    ['2001:db8::', '2001:db8:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['unknown', 'unknown'],
+    ['', ''],
+    ['x'.repeat(100), 'x'.repeat(64)],
+  ] as const) {
+    test(`${address.slice(0, 30)} is ${network.slice(0, 30)}`, () => assert.equal(networkOf(address), network));
+  }
+
+  test('never has a long name', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(...':.f0%x'), maxLength: 300 }), (address) => {
+        assert.ok(networkOf(address).length <= 64 + '::/64'.length);
+      }),
+    );
+  });
+});
+
+suite('JSON is parsed', () => {
+  const bytes = (text: string) => new TextEncoder().encode(text);
+
+  test('as deep and with as many parts as the bounds allow', () => {
+    const cases: [text: string, depth: number, parts: number][] = [
+      ['1', 0, 0],
+      ['"a,b:[{"', 0, 0],
+      ['"\\"[["', 0, 0],
+      ['"\\\\",1', 0, 1],
+      ['[]', 1, 1],
+      ['{}', 1, 1],
+      ['[1,2,3]', 1, 3],
+      ['{"a":1,"b":2}', 1, 4],
+      ['[[],[]]', 2, 4],
+      ['[{"a":[]}]', 3, 4],
+      ['{"a":{}} {"b":{}}', 2, 6],
+      ['[][][]', 1, 3],
+      ['{}{}', 1, 2],
+    ];
+    for (const [text, depth, parts] of cases) {
+      assert.equal(isBoundedJson(bytes(text), { depth, parts }), true, text);
+      if (depth > 0) assert.equal(isBoundedJson(bytes(text), { depth: depth - 1, parts }), false, text);
+      if (parts > 0) assert.equal(isBoundedJson(bytes(text), { depth, parts: parts - 1 }), false, text);
+    }
+  });
+
+  test('where it is some, fits the schema, and is within the bounds', () => {
+    const schema = v.object({ a: v.number() });
+    const read = (text: string, parts = 10) => readJson(schema, bytes(text), { depth: 1, parts });
+    assert.deepEqual(read('{"a":1,"b":2}'), { a: 1 });
+    for (const text of ['{"a":"1"}', '{"a":1', '', 'null', '{"a":[]}']) assert.equal(read(text), undefined, text);
+    assert.deepEqual(read('{"a":1}', 2), { a: 1 });
+    assert.equal(read('{"a":1}', 1), undefined);
+  });
+});
+
+suite('a path inside a JSON file', () => {
+  for (const [text, keys] of [
+    ['a', ['a']],
+    ['a.b.0', ['a', 'b', '0']],
+    ['a\\.b.c', ['a.b', 'c']],
+    ['a\\\\.b', ['a\\', 'b']],
+    ['a\\b', ['a\\b']],
+    ['a\\', ['a\\']],
+    ['\\..\\\\', ['.', '\\']],
+    ['', undefined],
+    ['.', undefined],
+    ['a.', undefined],
+    ['a..b', undefined],
+    ['a\\\\..b', undefined],
+    ['a'.repeat(512), ['a'.repeat(512)]],
+    ['a'.repeat(513), undefined],
+    [Array(64).fill('a').join('.'), Array(64).fill('a')],
+    [Array(65).fill('a').join('.'), undefined],
+  ] as const) {
+    test(JSON.stringify(text.slice(0, 30)), () => assert.deepEqual(parseJsonPath(text), keys));
+  }
+
+  const edit = (path: string, json: string) => ({ path: path.split('.'), json });
+  test('leads to one place of a tree, whatever the order', () => {
+    const edits = [edit('b', '1'), edit('a.c', '[2]'), edit('a.b."', '"x"'), edit('a-.b', 'null')];
+    for (const given of [edits, [...edits].reverse()]) {
+      const result = editTree(given);
+      assert.equal(
+        result.kind === 'tree' && jsonOf(result.tree),
+        '{"a": {"b": {"\\"": "x"}, "c": [2]}, "a-": {"b": null}, "b": 1}',
+      );
+    }
+  });
+
+  test('does not lead into or over the place of another', () => {
+    for (const [one, other] of [
+      ['a.b', 'a.b'],
+      ['a', 'a.b'],
+      ['a.b.c', 'a.b'],
+    ] as const) {
+      for (const paths of [
+        [one, other],
+        [other, one],
+      ]) {
+        const result = editTree(paths.map((path) => edit(path, '1')));
+        assert.match(result.kind === 'problem' ? result.message : '', /are the same place, or one lies in the other/);
+      }
+    }
+  });
+});

@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { HistoryEntry, LabelSelector, RolloutStatus } from '../../../shared/api/rollout.ts';
+import { boundedLabels } from '../../../shared/domain/bounded-labels.ts';
+import { canRetry, isSame, releaseOf, rollbackTarget, stableOf } from '../../../shared/domain/releases.ts';
+import { isAtLeast } from '../../../shared/domain/version.ts';
+import {
+  ALL,
+  fittingWaves,
+  isWithin,
+  NOBODY,
+  planOf,
+  rolloutKey,
+  waveNames,
+  waveOf,
+} from '../../../shared/domain/waves.ts';
+
+suite('a pod fits a wave', () => {
+  const labels = new Map([
+    ['tier', 'canary'],
+    ['site', 'a'],
+    ['empty', ''],
+  ]);
+  const condition = (key: string, operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist', values?: string[]) => ({
+    matchExpressions: [{ key, operator, ...(values && { values }) }],
+  });
+  // As https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/ has it.
+  const cases: [string, LabelSelector | undefined, boolean][] = [
+    ['without a selector', undefined, true],
+    ['with an empty selector', {}, true],
+    ['with a label that it has', { matchLabels: { tier: 'canary' } }, true],
+    ['with a label of another value', { matchLabels: { tier: 'rest' } }, false],
+    ['with a label that it does not have', { matchLabels: { other: '' } }, false],
+    ['with a label whose value is empty', { matchLabels: { empty: '' } }, true],
+    ['with two labels, one of them of another value', { matchLabels: { tier: 'canary', site: 'b' } }, false],
+    ['In with its value', condition('site', 'In', ['b', 'a']), true],
+    ['In without its value', condition('site', 'In', ['b']), false],
+    ['In of a label that it does not have', condition('other', 'In', ['']), false],
+    ['In of nothing', condition('site', 'In'), false],
+    ['NotIn with its value', condition('site', 'NotIn', ['b', 'a']), false],
+    ['NotIn without its value', condition('site', 'NotIn', ['b']), true],
+    ['NotIn of a label that it does not have', condition('other', 'NotIn', ['b']), true],
+    ['NotIn of nothing', condition('site', 'NotIn'), true],
+    ['Exists of a label', condition('empty', 'Exists'), true],
+    ['Exists of another', condition('other', 'Exists'), false],
+    ['DoesNotExist of a label', condition('empty', 'DoesNotExist'), false],
+    ['DoesNotExist of another', condition('other', 'DoesNotExist'), true],
+    [
+      'with two conditions, one of them not met',
+      { matchExpressions: [...condition('site', 'Exists').matchExpressions, { key: 'other', operator: 'Exists' }] },
+      false,
+    ],
+    [
+      'with a label and a condition that is not met',
+      { matchLabels: { site: 'a' }, ...condition('x', 'Exists') },
+      false,
+    ],
+  ];
+  for (const [name, selector, expected] of cases) {
+    test(`${name}: ${expected}`, () => {
+      assert.deepEqual(fittingWaves([{ name: 'w', ...(selector && { selector }) }], labels), [expected]);
+    });
+  }
+});
+
+suite('the wave of a gateway', () => {
+  const key = rolloutKey('gw', 'gw-0');
+
+  test('is the first one that fits and has room for its key, and else the rest', () => {
+    const cases: [fits: boolean[], members: string[], wave: number][] = [
+      [[true, true], [ALL, ALL], 0],
+      [[false, true], [ALL, ALL], 1],
+      [[false, false], [ALL, ALL], 2],
+      [[true, true], [NOBODY, ALL], 1],
+      [[true, true], [NOBODY, NOBODY], 2],
+      [[true], [key], 0],
+      [[true], [`${key.slice(0, -1)} `], 1],
+      [[true, true], [], 2],
+      [[], [], 0],
+    ];
+    for (const [fits, members, wave] of cases) {
+      const admission = members.map((each) => ({ members: each }));
+      assert.equal(waveOf(fits, key, admission), wave, JSON.stringify({ fits, members }));
+    }
+  });
+
+  test('goes by a key of both names, of which the gateway comes first', () => {
+    assert.match(key, /^[0-9a-f]{24}$/);
+    assert.equal(rolloutKey('gw', 'gw-1').slice(0, 12), key.slice(0, 12));
+    assert.equal(rolloutKey('other', 'gw-0').slice(12), key.slice(12));
+    assert.notEqual(rolloutKey('gw', 'gw-1'), key);
+    assert.notEqual(rolloutKey('other', 'gw-0'), key);
+  });
+
+  test('a boundary holds its own key and those before it', () => {
+    assert.deepEqual(
+      [isWithin('b', 'b'), isWithin('a', 'b'), isWithin('c', 'b'), isWithin('z', ALL), isWithin('a', NOBODY)],
+      [true, true, false, true, false],
+    );
+  });
+
+  test('has a name', () => {
+    assert.deepEqual(waveNames([{ name: 'a' }, { name: 'b' }]), ['a', 'b', 'rest']);
+  });
+});
+
+suite('the plan of waves', () => {
+  const wave = {
+    name: 'canary',
+    gateways: '10%',
+    selector: {
+      matchLabels: { tier: 'canary', site: 'a' },
+      matchExpressions: [{ key: 'x', operator: 'In' as const, values: ['1', '2'] }],
+    },
+  };
+  const plan = planOf([wave, { name: 'more' }]);
+
+  test('is another one when anything changes that decides on who belongs where', () => {
+    const others = [
+      [wave],
+      [{ name: 'more' }, wave],
+      [{ ...wave, name: 'other' }, { name: 'more' }],
+      [{ ...wave, gateways: 10 }, { name: 'more' }],
+      [{ name: 'canary', selector: wave.selector }, { name: 'more' }],
+      [{ name: 'canary', gateways: '10%' }, { name: 'more' }],
+      [{ ...wave, selector: { ...wave.selector, matchLabels: { tier: 'canary' } } }, { name: 'more' }],
+      [{ ...wave, selector: { matchLabels: wave.selector.matchLabels } }, { name: 'more' }],
+      ...[{ key: 'y' }, { operator: 'NotIn' as const }, { values: ['1'] }].map((change) => [
+        {
+          ...wave,
+          selector: {
+            ...wave.selector,
+            matchExpressions: [{ key: 'x', operator: 'In' as const, values: ['1', '2'], ...change }],
+          },
+        },
+        { name: 'more' },
+      ]),
+    ];
+    const plans = others.map(planOf);
+    assert.equal(new Set([plan, ...plans]).size, others.length + 1);
+    for (const each of plans) assert.match(each, /^[0-9a-f]{32}$/);
+  });
+
+  test('stays the same when nothing of that changes', () => {
+    const matchLabels = { site: 'a', tier: 'canary' };
+    assert.equal(planOf([{ ...wave, selector: { ...wave.selector, matchLabels } }, { name: 'more' }]), plan);
+    assert.equal(planOf([{ ...wave, soak: '10m', approval: true, maxConcurrent: 1 }, { name: 'more' }]), plan);
+    assert.equal(planOf([wave, { name: 'more', selector: {} }]), plan);
+  });
+});
+
+suite('the labels by which waves choose', () => {
+  const many = (count: number, value = ''): [string, string][] =>
+    Array.from({ length: count }, (_, index) => [String(index).padStart(4, '0'), value]);
+
+  test('are all of them, by name', () => {
+    const a: [string, string] = ['a', '1'];
+    const b: [string, string] = ['b', '2'];
+    assert.deepEqual(boundedLabels(new Map([b, a])), [a, b]);
+    assert.deepEqual(boundedLabels([]), []);
+  });
+
+  test('are the first 256', () => {
+    assert.deepEqual(boundedLabels(many(256)), many(256));
+    assert.deepEqual(boundedLabels(many(257).reverse()), many(256));
+  });
+
+  test('have 16,384 characters together', () => {
+    const fitting = many(128, 'x'.repeat(124));
+    assert.deepEqual(boundedLabels(fitting), fitting);
+    assert.deepEqual(boundedLabels([...fitting, ['9', '']]), fitting);
+    assert.deepEqual(boundedLabels(many(128, 'x'.repeat(125))).length, 127);
+  });
+});
+
+const stable = { commit: 's'.repeat(40), ref: 'v1', revision: 'r1' };
+const next = { commit: 'n'.repeat(40), ref: 'v2', revision: 'r2' };
+const early = { commit: 'e'.repeat(40), ref: 'v0', revision: 'r0' };
+const rolloutOf = (release: typeof stable, more: Partial<RolloutStatus> = {}): RolloutStatus =>
+  ({
+    ...{ ...release, phase: 'Progressing' },
+    ...{ stableCommit: stable.commit, stableRef: stable.ref, stableRevision: stable.revision },
+    ...more,
+  }) as RolloutStatus;
+const entry = (release: typeof stable): HistoryEntry => ({ ...release, time: '2026-01-01T00:00:00Z' });
+
+suite('a release', () => {
+  test('is the same whatever ref led to it', () => {
+    assert.equal(isSame(stable, { ...stable, ref: 'other' }), true);
+    assert.equal(isSame(stable, { ...stable, commit: next.commit }), false);
+    assert.equal(isSame(stable, { ...stable, revision: 'other' }), false);
+  });
+
+  test('is the one under way, or the stable one, of a rollout', () => {
+    assert.deepEqual(releaseOf(rolloutOf(next)), next);
+    assert.deepEqual(stableOf(rolloutOf(next)), stable);
+  });
+
+  const history = [entry(stable), entry(early), entry({ ...early, commit: 'f'.repeat(40) })];
+  const found = (value: string, rollout: RolloutStatus, entries = history) => {
+    const target = rollbackTarget(value, { rollout, history: entries });
+    return target && releaseOf(target);
+  };
+  test('to go back to is the stable one while another is under way', () => {
+    assert.deepEqual(found('previous', rolloutOf(next)), stable);
+    assert.deepEqual(found(stable.commit, rolloutOf(next)), stable);
+    assert.deepEqual(found(stable.commit, rolloutOf({ ...stable, revision: 'other' })), stable);
+  });
+
+  test('to go back to is else the one before, or one of the history', () => {
+    assert.deepEqual(found('previous', rolloutOf(stable)), early);
+    assert.deepEqual(found(early.commit, rolloutOf(stable)), early);
+    assert.deepEqual(found(early.commit, rolloutOf(next)), early);
+    assert.deepEqual(found('f'.repeat(40), rolloutOf(next))?.commit, 'f'.repeat(40));
+    assert.deepEqual(found('previous', rolloutOf(next, { phase: 'RolledBack' })), early);
+  });
+
+  test('to go back to is not there where nothing fits', () => {
+    assert.equal(found(stable.commit, rolloutOf(stable)), undefined);
+    assert.equal(found(stable.commit, rolloutOf(next, { phase: 'RolledBack' })), undefined);
+    assert.equal(found(next.commit, rolloutOf(next)), undefined);
+    assert.equal(found('previous', rolloutOf(stable), [entry(stable)]), undefined);
+  });
+
+  test('can be tried again where it was given up', () => {
+    for (const phase of ['Stopped', 'RollingBack', 'RolledBack'] as const)
+      assert.equal(canRetry(next.commit, rolloutOf(next, { phase })), true, phase);
+    for (const phase of ['Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow', 'Complete'] as const)
+      assert.equal(canRetry(next.commit, rolloutOf(next, { phase })), false, phase);
+    assert.equal(canRetry(stable.commit, rolloutOf(next, { phase: 'Stopped' })), false);
+    const givenUp = [`${early.commit} r0`, `${next.commit} r2`];
+    assert.equal(canRetry(next.commit, rolloutOf(stable, { givenUp })), true);
+    assert.equal(canRetry(stable.commit, rolloutOf(stable, { givenUp })), false);
+    assert.equal(canRetry(next.commit.slice(0, 7), rolloutOf(stable, { givenUp })), false);
+  });
+});
+
+suite('a version', () => {
+  for (const [version, expected] of [
+    ['1.2.3', true],
+    ['v1.2.3', true],
+    ['1.2.4', true],
+    ['1.3.0', true],
+    ['2.0.0', true],
+    ['1.10.0', true],
+    ['1.2.3-rc.1', true],
+    ['1.2.3+build', true],
+    ['1.2.2', false],
+    ['1.1.9', false],
+    ['0.9.9', false],
+    ['1.2', false],
+    ['1.2.30x', false],
+    ['x1.2.3', false],
+    ['dev', false],
+    ['', false],
+    [undefined, false],
+  ] as const) {
+    test(`${version} is ${expected ? 'at least' : 'not known to be at least'} 1.2.3`, () => {
+      assert.equal(isAtLeast(version, '1.2.3'), expected);
+    });
+  }
+
+  test('is not compared with what is none', () => assert.equal(isAtLeast('1.2.3', 'latest'), false));
+});
