@@ -6,11 +6,11 @@ import { step } from '../testbed/step.ts';
 import { type ApiMetrics, readApiMetrics } from './scale/api-calls.ts';
 import { Deliveries } from './scale/deliveries.ts';
 import { type FetchFleet, prepareFetchFleet } from './scale/fetch-fleet.ts';
-import { Gateways } from './scale/gateways.ts';
+import { Gateways, podsOfEach } from './scale/gateways.ts';
 import { type Mirror, mirrorResources, openWatches, untilSettled } from './scale/mirror.ts';
 import { applyMix, type MixCounts } from './scale/mix.ts';
 import { type Program, startController, startReceiver, untilLeader } from './scale/programs.ts';
-import { printReport } from './scale/report.ts';
+import { printMix, printStart, printTakeOvers } from './scale/report.ts';
 import { type TakeOver, takeOver, untilHandled } from './scale/take-over.ts';
 import { apiServerMemory, type CpuTimes, MemoryWatch, type Peak, readCpuTimes } from './scale/usage.ts';
 import { installWebhook, makeWorld, type Resource, type Size, type World } from './scale/world.ts';
@@ -22,6 +22,7 @@ const defaults = {
 
 /** What is still under way after the mix has so long to end, in milliseconds. */
 const SETTLE_MS = 120_000;
+const START_MS = 600_000;
 
 /** What happened from one moment to another. */
 export interface Span {
@@ -38,19 +39,31 @@ export interface Burst {
   fetchedAfter: number[];
 }
 
-/** All that was measured. */
-export interface Results {
+/** What was measured before the mix; seconds. */
+export interface StartResults {
   world: World;
-  deliveries: Deliveries;
-  start: { ready: number; leads: number; settled: number; standbyReady: number };
+  programs: Program[];
+  start: { ready: number; leads: number; askedAll: number; standbyReady: number };
   watchesMb: number;
   quiet: Span;
+  peaks: Map<string, Peak>;
+}
+
+/** All that was measured with one leader. */
+export interface Results extends StartResults {
+  deliveries: Deliveries;
   mix: Span & { counts: MixCounts; from: number; to: number; reports: number };
   burst: Burst | undefined;
-  peaks: Map<string, Peak>;
   lost: number;
-  takeOvers: { killed: TakeOver; told: TakeOver; readyAgain: number };
-  isLimited: boolean;
+}
+
+/** Two changes of the leader; seconds. */
+export interface TakeOvers {
+  killed: TakeOver;
+  told: TakeOver;
+  /** Until a spare was ready that started when all was there. */
+  readyAgain: number;
+  lost: number;
 }
 
 /**
@@ -67,7 +80,7 @@ export async function run(args: string[]): Promise<void> {
   const world = await makeWorld(size);
   const running: Running = { programs: [], ending: new AbortController(), fleet: undefined };
   try {
-    printReport(await measure(world, running));
+    await measure(world, running);
   } finally {
     running.ending.abort();
     await Promise.all(running.programs.map((program) => program.stop()));
@@ -82,11 +95,11 @@ interface Running {
   fleet: FetchFleet | undefined;
 }
 
-async function measure(world: World, running: Running): Promise<Results> {
+async function measure(world: World, running: Running): Promise<void> {
   const { size, cluster } = world;
   const { programs, ending } = running;
   const gateways = new Gateways(world);
-  await step(`Creating ${size.pods} pods and their reports`, () => gateways.createAll());
+  await gateways.createFirst();
   for (let n = 0; n < size.receivers; n += 1) programs.push(await startReceiver(world, `receiver-${n}`));
   const deliveries = new Deliveries([...programs]);
   const mirror = await mirrorResources(
@@ -98,12 +111,19 @@ async function measure(world: World, running: Running): Promise<Results> {
     ending.signal,
   );
   gateways.play((key) => mirror.store.get(key as `${string}/${string}`), ending.signal);
-  const { leader, spare, start } = await startControllers(world, mirror, programs);
+  await step('Reconciling the first resource', () => reconcileFirst(world, mirror));
+  await step(`Copying it ${size.resources} times`, async () => {
+    await gateways.replicate();
+    await untilSettled(size, mirror, START_MS);
+  });
   const memory = new MemoryWatch(programs);
+  const { pair, start } = await startControllers(world, programs);
   const quiet = await step('A quiet poll cycle', () => measureSpan(world, programs, () => sleep(size.interval * 1000)));
   const before = await apiServerMemory(cluster);
   await step(`Opening ${size.watches} watches`, () => openWatches(world, ending.signal));
   const watchesMb = (await apiServerMemory(cluster)) - before;
+  const calm = { world, programs, start, watchesMb, quiet, peaks: memory.peaks };
+  printStart(calm);
   const shared = world.resources.filter(({ repository }) => repository === world.repositories[0]);
   if (size.agents > 0) {
     running.fleet = await step(`Preparing clones of ${size.agents} agents`, () =>
@@ -111,7 +131,7 @@ async function measure(world: World, running: Running): Promise<Results> {
     );
     await step('Settling', async () => {
       for (const resource of shared) await deliveries.push(resource);
-      await untilSettled(world, mirror);
+      await untilSettled(size, mirror, SETTLE_MS);
     });
   }
   const seconds = size.minutes * 60;
@@ -128,36 +148,43 @@ async function measure(world: World, running: Running): Promise<Results> {
   );
   const to = Date.now();
   await step('Waiting for what is not handled yet', () => untilHandled(deliveries, SETTLE_MS));
-  const peaks = memory.stop();
-  const gone = programs.filter((program) => program.hasExited()).map(({ name }) => name);
-  if (gone.length > 0) throw new Error(`ended by themselves: ${gone.join(', ')}`);
-  await step('Settling', () => untilSettled(world, mirror));
-  const takeOvers = await step('Two changes of the leader', () =>
-    changeLeaders(world, programs, { deliveries, leader, spare }),
-  );
-  return {
-    ...{ world, deliveries, start, watchesMb, quiet, burst, peaks, takeOvers },
+  memory.stop();
+  printMix({
+    ...calm,
+    ...{ deliveries, burst },
     mix: { ...mix, counts: counts as MixCounts, from, to, reports: gateways.written - reports },
     lost: deliveries.unhandled.length,
-    isLimited: leader.isLimited,
-  };
+  });
+  await step('Settling', () => untilSettled(size, mirror, SETTLE_MS));
+  printTakeOvers(await step('Two changes of the leader', () => changeLeaders(world, deliveries, { programs, pair })));
 }
 
-async function startControllers(world: World, mirror: Mirror, programs: Program[]) {
-  const port = await freePort();
-  await installWebhook(world, port);
+/** The first resource goes the whole way by the API server, so that the others can be copies of it. */
+async function reconcileFirst(world: World, mirror: Mirror): Promise<void> {
+  await installWebhook(world);
+  const controller = await startController(world, 'controller', world.admissionPort);
+  await untilSettled({ resources: 1, pods: podsOfEach(world.size) }, mirror, START_MS);
+  await controller.stop();
+}
+
+async function startControllers(world: World, programs: Program[]) {
+  const { server, repositories } = world;
+  server.requests.length = 0;
   const started = performance.now();
   const seconds = () => (performance.now() - started) / 1000;
-  const leader = await step('Starting a controller', () => startController(world, 'controller-0', port));
+  const leader = await step('Starting a controller', () => startController(world, 'controller-0', world.admissionPort));
   programs.push(leader);
   const ready = leader.readyAfterMs / 1000;
   await untilLeader([leader]);
   const leads = seconds();
-  await step('Waiting until all is resolved', () => untilSettled(world, mirror));
-  const settled = seconds();
+  const asked = () => new Set(server.requests.map(({ repository }) => repository)).size;
+  await step('Waiting until all repositories are asked', async () => {
+    while (asked() < repositories.length && seconds() < START_MS / 1000) await sleep(50);
+  });
+  const askedAll = seconds();
   const spare = await startController(world, 'controller-1', await freePort());
   programs.push(spare);
-  return { leader, spare, start: { ready, leads, settled, standbyReady: spare.readyAfterMs / 1000 } };
+  return { pair: [leader, spare], start: { ready, leads, askedAll, standbyReady: spare.readyAfterMs / 1000 } };
 }
 
 async function measureSpan({ cluster }: World, programs: Program[], work: () => Promise<void>): Promise<Span> {
@@ -187,7 +214,8 @@ async function fetchInMany(
   const from = performance.now();
   for (const resource of shared) void deliveries.push(resource);
   const key = first.key as `${string}/${string}`;
-  while (mirror.store.get(key)?.status?.lastSyncCommit !== commit) await sleep(5);
+  const deadline = from + SETTLE_MS;
+  while (mirror.store.get(key)?.status?.lastSyncCommit !== commit && performance.now() < deadline) await sleep(5);
   const resolvedAfter = (performance.now() - from) / 1000;
   const taken = await fleet.fetch(commit ?? '');
   return { from, to: performance.now(), resolvedAfter, fetchedAfter: taken.map((each) => each + resolvedAfter) };
@@ -196,12 +224,14 @@ async function fetchInMany(
 /** The leader is killed, and the one that takes over is told to stop, with a spare that has just started. */
 async function changeLeaders(
   world: World,
-  programs: Program[],
-  { deliveries, leader, spare }: { deliveries: Deliveries; leader: Program; spare: Program },
-): Promise<Results['takeOvers']> {
+  deliveries: Deliveries,
+  { programs, pair }: { programs: Program[]; pair: Program[] },
+): Promise<TakeOvers> {
+  const leader = await untilLeader(pair);
+  const spare = pair.find((program) => program !== leader) as Program;
   const killed = await takeOver(world, deliveries, { end: () => leader.kill(), spares: [spare] });
   const another = await startController(world, 'controller-2', await freePort());
   programs.push(another);
   const told = await takeOver(world, deliveries, { end: () => spare.stop(), spares: [another] });
-  return { killed, told, readyAgain: another.readyAfterMs / 1000 };
+  return { killed, told, readyAgain: another.readyAfterMs / 1000, lost: deliveries.unhandled.length };
 }

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { cp } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Clone } from '../../../agent/git/clone.ts';
@@ -8,8 +9,8 @@ import { createLogger } from '../../../shared/log.ts';
 import { inParallel } from '../controller/world.ts';
 
 /**
- * Many agents' fetches in one process, by the agent's own code: each has its own clone of a first commit, and fetches
- * another one when that is told on stdin. `node fetch-many.ts FOLDER URL COMMIT COUNT AGENTS`; writes `ready`, and then
+ * Many agents' fetches in one process, by the agent's own code: each has its own clone of a first commit (copies of one),
+ * and fetches another one when that is told on stdin. `node fetch-many.ts FOLDER URL COMMIT COUNT AGENTS`; writes `ready`, and then
  * the seconds that each fetch took since it was told, as JSON. `AGENTS` is how many there are in all processes.
  */
 const [folder = '', repo = '', first = '', count = '0', agents = '0'] = process.argv.slice(2);
@@ -21,7 +22,10 @@ const clones = Array.from(
 );
 const fetch = (clone: Clone, commit: string) => clone.fetch({ repo, ref: 'main', commit, isWhole: true }, {});
 
-await inParallel(clones.length, 4, (index) => fetch(clones[index] as Clone, first));
+await fetch(clones[0] as Clone, first);
+for (const n of clones.keys())
+  if (n > 0) await cp(path.join(folder, '0'), path.join(folder, `${n}`), { recursive: true });
+await inParallel(clones.length, 4, (index) => (clones[index] as Clone).has(first));
 process.stdout.write('ready\n');
 const [told] = await once(process.stdin, 'data');
 const started = performance.now();

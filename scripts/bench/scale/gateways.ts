@@ -4,11 +4,12 @@ import { API_VERSION, SYNC_REPORT } from '../../../shared/api/group.ts';
 import { AGENT_CONTAINER, AGENT_KNOWS_ROLLOUTS, AGENT_LABEL, POD_ANNOTATIONS } from '../../../shared/api/names.ts';
 import { isApiError } from '../../../shared/io/kubernetes/api-error.ts';
 import { corePath, syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { inParallel } from '../controller/world.ts';
 import { markReady } from '../rollout/play-fleet.ts';
-import type { Resource, World } from './world.ts';
+import { type Replacements, readStored, replaceAll, replicate } from './replicate.ts';
+import type { Resource, Size, World } from './world.ts';
 
-const LANES = 32;
+/** What there is of a resource, as etcd has it. */
+const KINDS = ['pods', 'rolebindings', 'sync.io/gatewaysyncs', 'sync.io/syncreports'];
 /** Reports that are written at once. */
 const WRITERS = 8;
 /** Milliseconds that an agent takes at most until it reports. */
@@ -22,6 +23,11 @@ interface Gateway {
   /** What it reported, or is about to. */
   reported: string;
 }
+
+const gatewayName = (number: number): string => `gateway-${number}`;
+
+/** Pods of each resource. */
+export const podsOfEach = ({ pods, resources }: Size): number => Math.round(pods / resources);
 
 interface Due {
   gateway: Gateway;
@@ -52,18 +58,45 @@ export class Gateways {
     return this.#due.length;
   }
 
-  /** Creates all pods, each ready and with the report of an agent that has the commit already. */
-  async createAll(): Promise<void> {
-    const { resources, repositories, size } = this.#world;
-    const commits = new Map<unknown, string | undefined>();
-    for (const repository of repositories) commits.set(repository, await repository.resolve('main'));
-    await inParallel(size.pods, LANES, async (index) => {
-      const resource = resources[index % resources.length] as Resource;
-      const gateway = await this.#create(resource, injectedSpec());
-      const report = reportOf(gateway, { commit: commits.get(resource.repository), generation: 1 });
-      await this.#write(gateway, report);
-      gateway.reported = JSON.stringify(report);
-    });
+  /** Creates the pods of the first resource, each ready. */
+  async createFirst(): Promise<void> {
+    const { resources, size } = this.#world;
+    for (let n = 0; n < podsOfEach(size); n += 1) await this.#create(resources[0] as Resource, injectedSpec());
+  }
+
+  /** Copies everything of the first resource for all others; returns when it is stored. */
+  async replicate(): Promise<void> {
+    const world = this.#world;
+    const { resources, size } = world;
+    const [first] = resources;
+    const gateways = [...(this.#gateways.get(first?.key ?? '') ?? [])];
+    if (!first) return;
+    const stored = await readStored(
+      world,
+      KINDS.map((kind) => `/registry/${kind}/${first.namespace}/`),
+    );
+    const own = { ...stored, objects: stored.objects.filter(([key]) => /(resource|gateway)-\d+$/.test(key)) };
+    const replacementsOf = (number: number): Replacements => {
+      const { namespace, name, repository } = resources[number] as Resource;
+      return new Map([
+        [`"${first.namespace}"`, `"${namespace}"`],
+        [`/${first.namespace}/`, `/${namespace}/`],
+        [first.name, name],
+        [first.repository.url, repository.url],
+        ...gateways.map((gateway, n): [string, string] => [gateway.name, gatewayName(number * gateways.length + n)]),
+      ]);
+    };
+    const made = await replicate(world, own, { from: 1, to: size.resources, replacementsOf });
+    for (const [number, replacements] of made.entries()) {
+      const resource = resources[number];
+      if (!replacements || !resource || number === 0) continue;
+      const copies = gateways.map(({ name, uid, reported }) => ({
+        ...{ resource, name: replaceAll(name, replacements), uid: replaceAll(uid, replacements) },
+        reported: replaceAll(reported, replacements),
+      }));
+      this.#gateways.set(resource.key, copies);
+    }
+    this.#made = size.pods;
   }
 
   /** Plays all agents until the signal aborts; `latest` gives a resource as a watch brought it last. */
@@ -92,7 +125,7 @@ export class Gateways {
 
   async #create(resource: Resource, { isInjected, spec }: NewPod): Promise<Gateway> {
     const { client } = this.#world;
-    const name = `gateway-${this.#made++}`;
+    const name = gatewayName(this.#made++);
     const { metadata } = await client.create<{ metadata: { uid: string; labels?: Record<string, string> } }>(
       corePath('pods', resource.namespace),
       {
@@ -137,8 +170,6 @@ export class Gateways {
     const ownerReferences = [{ apiVersion: 'v1', kind: 'Pod', name, uid }];
     const body = { apiVersion: API_VERSION, kind: SYNC_REPORT.kind, metadata: { name, ownerReferences }, status };
     this.#written += 1;
-    const isFirst = gateway.reported === '';
-    if (isFirst) return void (await client.create(syncReportPath(resource.namespace), body));
     try {
       await client.mergePatch(syncReportPath(resource.namespace, name), body);
     } catch (error) {

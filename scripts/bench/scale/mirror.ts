@@ -5,7 +5,7 @@ import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts'
 import { watch } from '../../../shared/io/kubernetes/watch.ts';
 import { createLogger } from '../../../shared/log.ts';
 import { clientOf } from '../../testbed/client-of.ts';
-import type { World } from './world.ts';
+import type { Size, World } from './world.ts';
 
 /** Watches idle for as long as nobody touches their resource. */
 const IDLE_MS = 3_600_000;
@@ -32,10 +32,13 @@ export async function mirrorResources(
   return mirror;
 }
 
-/** Seconds until every resource has its commit and all its gateways are in line with it. */
-export async function untilSettled({ size }: World, { store }: Mirror): Promise<number> {
-  const started = performance.now();
-  for (;;) {
+/** Waits until every resource has its commit and all its gateways are in line with it, or the time is over. */
+export async function untilSettled(
+  size: Pick<Size, 'resources' | 'pods'>,
+  { store }: Mirror,
+  withinMs: number,
+): Promise<void> {
+  for (const deadline = performance.now() + withinMs; performance.now() < deadline; await sleep(100)) {
     let [resolved, synced, gateways] = [0, 0, 0];
     for (const { metadata, status } of store.values()) {
       const isCurrent = status?.observedGeneration === metadata.generation;
@@ -43,10 +46,9 @@ export async function untilSettled({ size }: World, { store }: Mirror): Promise<
       synced += status?.gateways?.synced ?? 0;
       gateways += status?.gateways?.total ?? 0;
     }
-    if (resolved === size.resources && synced === size.pods && gateways === size.pods) break;
-    await sleep(100);
+    if (resolved === size.resources && synced === size.pods && gateways === size.pods) return;
   }
-  return (performance.now() - started) / 1000;
+  console.error(`not settled within ${withinMs / 1000} s`);
 }
 
 /** Opens watches of one resource each, as agents hold them; resolves when all are open. */

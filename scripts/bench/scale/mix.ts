@@ -5,8 +5,11 @@ import type { Deliveries } from './deliveries.ts';
 import type { Gateways } from './gateways.ts';
 import type { Resource, World } from './world.ts';
 
-/** What changes: releases and edits are of a tenth of the resources each, so that most go on following their branch. */
-const SHARES = { releases: 0, edits: 1 };
+/**
+ * Releases and edits are of a tenth of the resources each, so that most go on following their branch; none of them has
+ * the first repository, which is left to the agents that fetch.
+ */
+const SHARES = { releases: 3, edits: 1 };
 
 export interface MixParts {
   world: World;
@@ -26,7 +29,8 @@ export interface MixCounts {
 
 /** Changes everything at constant rates, whether or not the answers come, until the time is over. */
 export async function applyMix({ world, deliveries, gateways }: MixParts, seconds: number): Promise<MixCounts> {
-  const { size, resources, repositories, client } = world;
+  const { size, resources, client } = world;
+  const repositories = world.repositories.slice(1);
   const counts: MixCounts = { pushes: 0, commits: 0, releases: 0, edits: 0, churn: 0, errors: [] };
   const until = performance.now() + seconds * 1000;
   const sharing = new Map<GitRepository, Resource[]>();

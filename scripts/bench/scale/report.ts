@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import type { Results, Span } from '../scale.ts';
+import type { Results, Span, StartResults, TakeOvers } from '../scale.ts';
 import { printTable, quantile } from '../table.ts';
 import { callsPerSecond } from './api-calls.ts';
 import type { Delivery } from './deliveries.ts';
@@ -8,35 +8,55 @@ import { pollGaps } from './poll-gaps.ts';
 /** Kinds of calls that are listed each; the rest is summed up. */
 const LISTED_CALLS = 14;
 
-/** Prints what was measured: the figures, who used the processor, and the calls of the API server. */
-export function printReport(results: Results): void {
+/** Prints what is known before the mix begins. */
+export function printStart(results: StartResults): void {
   const { size } = results.world;
-  const limit = results.isLimited ? 'each program in a cgroup of 128 MiB' : 'without cgroups';
-  console.log(
-    `${size.resources} resources, ${size.pods} pods, ${size.repositories} repositories, ${size.minutes} minutes, ${limit}\n`,
-  );
-  printTable(['what', 'measured'], [...startRows(results), ...mixRows(results), ...memoryRows(results)]);
+  const limit = results.programs.every(({ isLimited }) => isLimited)
+    ? 'each program in a cgroup of 128 MiB'
+    : 'without cgroups';
+  console.log(`\n${size.resources} resources, ${size.pods} pods, ${size.repositories} repositories, ${limit}\n`);
+  printTable(['at rest', 'measured'], [...startRows(results), ...memoryRows(results)]);
+}
+
+/** Prints what the mix led to, who used the processor, and the calls of the API server. */
+export function printMix(results: Results): void {
+  const { quiet, mix } = results;
   console.log();
   printTable(
-    [`percent of one of ${availableParallelism()} cores`, 'quiet', 'mix'],
-    cpuRows(results.quiet, results.mix),
+    [`${results.world.size.minutes} minutes of everything`, 'measured'],
+    [...mixRows(results), ...memoryRows(results)],
   );
   console.log();
-  printTable(['API calls a second', 'quiet', 'mix'], callRows(results.quiet, results.mix));
+  printTable([`percent of one of ${availableParallelism()} cores`, 'quiet', 'mix'], cpuRows(quiet, mix));
+  console.log();
+  printTable(['API calls a second', 'quiet', 'mix'], callRows(quiet, mix));
+}
+
+/** Prints what happened when leaders changed. */
+export function printTakeOvers({ killed, told, readyAgain, lost }: TakeOvers): void {
+  console.log();
+  printTable(
+    ['a change of the leader', 'measured'],
+    [
+      ['killed: another leads; handles the first delivery', seconds(killed.ledAfter, killed.firstHandledAfter)],
+      [`all ${killed.deliveries} deliveries of that time are handled`, seconds(killed.lastHandledAfter)],
+      ['a spare starts: ready', seconds(readyAgain)],
+      ['told to stop: another leads; handles the first delivery', seconds(told.ledAfter, told.firstHandledAfter)],
+      [`all ${told.deliveries} deliveries of that time are handled`, seconds(told.lastHandledAfter)],
+      ['202 that no status answered', String(lost)],
+    ],
+  );
 }
 
 type Row = [what: string, measured: string];
 
-function startRows({ start, takeOvers: { killed, told, readyAgain }, watchesMb, world }: Results): Row[] {
+function startRows({ start, watchesMb, world }: StartResults): Row[] {
   return [
-    ['cold start: ready; leads; all resolved and bound', seconds(start.ready, start.leads, start.settled)],
-    ['a spare starts: ready; again, at the end', seconds(start.standbyReady, readyAgain)],
     [
-      'the leader is killed: another leads; handles the first delivery',
-      seconds(killed.ledAfter, killed.firstHandledAfter),
+      'a controller starts: ready; leads; has asked all repositories',
+      seconds(start.ready, start.leads, start.askedAll),
     ],
-    [`the same: all ${killed.deliveries} deliveries of that time are handled`, seconds(killed.lastHandledAfter)],
-    ['the leader is told to stop: another leads; handles', seconds(told.ledAfter, told.firstHandledAfter)],
+    ['a spare starts: ready', seconds(start.standbyReady)],
     ['memory of the API server for each watch', `${((watchesMb * 1000) / world.size.watches).toFixed(0)} KB`],
   ];
 }
@@ -88,11 +108,16 @@ function latencyRows(what: string, deliveries: Delivery[]): Row[] {
   return [row('answered', since('answeredAt')), row('handled', since('handledAt'))];
 }
 
-function memoryRows({ peaks }: Results): Row[] {
-  return Array.from(peaks, ([name, { anonymousMib, heapMb }]) => [
-    `${name}: memory of its own, heap, at most`,
-    `${anonymousMib.toFixed(0)} MiB, ${heapMb.toFixed(0)} MB`,
-  ]);
+function memoryRows({ peaks, programs }: StartResults): Row[] {
+  const restarts = programs.flatMap(({ name, restarts }) => restarts.map((why) => `${name}: ${why}`));
+  const taken = Array.from(
+    peaks,
+    ([name, { anonymousMib, heapMb }]): Row => [
+      `${name}: memory of its own, heap, at most`,
+      `${anonymousMib.toFixed(0)} MiB, ${heapMb.toFixed(0)} MB`,
+    ],
+  );
+  return [...taken, ['programs that ended by themselves', restarts.join('; ') || '0']];
 }
 
 function cpuRows(...spans: Span[]): string[][] {

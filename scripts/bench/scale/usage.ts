@@ -6,7 +6,7 @@ import { readCpuSeconds, readMemory } from '../process-usage.ts';
 import type { Program } from './programs.ts';
 
 /** Between two looks at the memory, and between two scrapes, in milliseconds: a scrape costs the program something. */
-const LOOK_MS = { memory: 100, heap: 15_000 };
+const LOOK_MS = { memory: 250, heap: 15_000 };
 
 /** What a program took at most. */
 export interface Peak {
@@ -16,13 +16,12 @@ export interface Peak {
   heapMb: number;
 }
 
-/** Notes what programs take at most until it is stopped. */
+/** Notes what programs take at most until it is stopped; more may join the list meanwhile. */
 export class MemoryWatch {
   readonly peaks = new Map<string, Peak>();
   readonly #timers: NodeJS.Timeout[];
 
-  constructor(programs: Program[]) {
-    for (const { name } of programs) this.peaks.set(name, { anonymousMib: 0, heapMb: 0 });
+  constructor(programs: readonly Program[]) {
     const every = (ms: number, look: (program: Program) => unknown) =>
       setInterval(() => programs.forEach(look), ms).unref();
     this.#timers = [
@@ -31,9 +30,8 @@ export class MemoryWatch {
     ];
   }
 
-  stop(): Map<string, Peak> {
+  stop(): void {
     for (const timer of this.#timers) clearInterval(timer);
-    return this.peaks;
   }
 
   async #scrape(program: Program): Promise<void> {
@@ -50,9 +48,12 @@ export class MemoryWatch {
   }
 }
 
+/** Now, or before anybody looked: the peak of all resident memory, without the files that are in it now. */
 function anonymousMibOf(pid: number): number {
   try {
-    return Number(/RssAnon:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const field = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? 0) / 1024;
+    return Math.max(field('RssAnon'), field('VmHWM') - field('RssFile'));
   } catch {
     return 0; // it has just ended
   }
@@ -80,7 +81,7 @@ export async function apiServerMemory(cluster: ControlPlane): Promise<number> {
 }
 
 /** Process ids of a control plane's programs by their names; their arguments name its folder. */
-async function findControlPlane({ dir }: ControlPlane): Promise<Map<string, number>> {
+export async function findControlPlane({ dir }: ControlPlane): Promise<Map<string, number>> {
   const found = new Map<string, number>();
   for (const entry of await readdir('/proc')) {
     if (!/^\d+$/.test(entry)) continue;

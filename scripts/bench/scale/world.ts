@@ -1,3 +1,4 @@
+import { cp } from 'node:fs/promises';
 import { API_VERSION, GATEWAY_SYNC } from '../../../shared/api/group.ts';
 import { AGENT_CLUSTER_ROLE } from '../../../shared/api/names.ts';
 import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
@@ -5,18 +6,19 @@ import { corePath, gatewaySyncPath, groupPath } from '../../../shared/io/kuberne
 import { agentClusterRole } from '../../testbed/agent-role.ts';
 import { clientOf } from '../../testbed/client-of.ts';
 import { type ControlPlane, startControlPlane } from '../../testbed/control-plane.ts';
+import { freePort } from '../../testbed/free-port.ts';
 import type { GitRepository } from '../../testbed/git-repository.ts';
 import { type GitServer, startGitServer } from '../../testbed/git-server.ts';
 import { installCrds } from '../../testbed/install-crds.ts';
 import { step } from '../../testbed/step.ts';
 import { webhookConfiguration } from '../../testbed/webhook-configuration.ts';
-import { inParallel } from '../controller/world.ts';
 
 /** Where the programs themselves are. */
 export const SYSTEM = 'stoker-system';
 /** Name of the admission webhook's configuration. */
 export const WEBHOOK = 'stoker-scale';
-const LANES = 32;
+/** Copies are made of what is stored. */
+const apiServerArgs = ['--storage-media-type=application/json'];
 const RBAC = 'rbac.authorization.k8s.io/v1';
 
 /** What is created, and for how long and how often it changes. */
@@ -62,11 +64,13 @@ export interface World {
   server: GitServer;
   repositories: GitRepository[];
   resources: Resource[];
+  /** Where the first controller takes reviews of pods. */
+  admissionPort: number;
 }
 
-/** A control plane, a git server, repositories and resources; no pods yet, and no program runs. */
+/** A control plane, a git server, repositories and the first resource; no pods yet, and no program runs. */
 export async function makeWorld(size: Size): Promise<World> {
-  const cluster = await step('Starting a control plane', () => startControlPlane());
+  const cluster = await step('Starting a control plane', () => startControlPlane({ apiServerArgs }));
   await installCrds(cluster);
   const client = clientOf(cluster.kubeconfig, { userAgent: 'bench', maxSockets: 64 });
   await client.create(groupPath(RBAC, 'clusterroles'), { ...agentClusterRole, metadata: { name: AGENT_CLUSTER_ROLE } });
@@ -78,14 +82,12 @@ export async function makeWorld(size: Size): Promise<World> {
     const repository = repositories[index % repositories.length] as GitRepository;
     return { key: `${namespace}/resource-${index}`, namespace, name: `resource-${index}`, repository };
   });
-  await step(`Creating ${size.resources} resources`, () =>
-    inParallel(resources.length, LANES, (index) => createResource(client, resources[index] as Resource, index, size)),
-  );
-  return { size, cluster, client, server, repositories, resources };
+  await createResource(client, resources[0] as Resource, size);
+  return { size, cluster, client, server, repositories, resources, admissionPort: await freePort() };
 }
 
 /** Lets the API server call an admission endpoint on this machine for all pods of the benchmark. */
-export async function installWebhook({ client }: World, port: number): Promise<void> {
+export async function installWebhook({ client, admissionPort: port }: World): Promise<void> {
   const configuration = webhookConfiguration({ name: WEBHOOK, namespace: '', port });
   const webhooks = configuration.webhooks.map((webhook) => ({
     ...webhook,
@@ -115,21 +117,23 @@ async function createNamespaces(client: KubernetesClient, { namespaces }: Size):
   });
 }
 
+/** Copies of one repository: git would start six times for each. */
 async function createRepositories(server: GitServer, { repositories, hosts }: Size): Promise<GitRepository[]> {
+  const first = await server.createRepository('repository-0');
+  await first.commit({ files: { 'config/a': '1' } });
+  for (const tag of ['v1', 'v2']) await first.tag(tag);
   const made: GitRepository[] = [];
-  await inParallel(repositories, 4, async (index) => {
-    const repository = await server.createRepository(`repository-${index}`);
-    await repository.commit({ files: { 'config/a': '1' } });
-    for (const tag of ['v1', 'v2']) await repository.tag(tag);
-    made[index] = { ...repository, url: repository.url.replace('127.0.0.1', `127.0.0.${1 + (index % hosts)}`) };
-  });
+  for (let index = 0; index < repositories; index += 1) {
+    const repository = index === 0 ? first : await server.createRepository(`repository-${index}`);
+    if (index > 0) await cp(first.path, repository.path, { recursive: true });
+    made.push({ ...repository, url: repository.url.replace('127.0.0.1', `127.0.0.${1 + (index % hosts)}`) });
+  }
   return made;
 }
 
 function createResource(
   client: KubernetesClient,
   { namespace, name, repository }: Resource,
-  index: number,
   { interval }: Size,
 ): Promise<unknown> {
   const mappings = [
@@ -139,7 +143,7 @@ function createResource(
   return client.create(gatewaySyncPath(namespace), {
     apiVersion: API_VERSION,
     kind: GATEWAY_SYNC.kind,
-    metadata: { name, namespace, labels: { 'bench/number': String(index) } },
+    metadata: { name, namespace },
     spec: {
       git: { repo: repository.url, ref: 'main' },
       polling: { interval: `${interval}s` },
