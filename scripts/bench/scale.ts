@@ -76,6 +76,9 @@ export async function run(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options });
   const size: Size = { ...defaults };
   for (const name of names) size[name] = Number(values[name] ?? size[name]);
+  if (size.repositories < 2)
+    throw new Error('--repositories must be 2 or more: the first is for the agents that fetch');
+  if (size.pods % size.resources !== 0) throw new Error('--pods must be a multiple of --resources');
   await buildBundles();
   const world = await makeWorld(size);
   const running: Running = { programs: [], ending: new AbortController(), fleet: undefined };

@@ -6,9 +6,7 @@ import { inParallel } from '../controller/world.ts';
 import { findControlPlane } from './usage.ts';
 import type { World } from './world.ts';
 
-/** Keys that one transaction writes: etcd takes 128 at most. */
-const BATCH = 60;
-const LANES = 4;
+const LANES = 16;
 
 /** What differs between a copy and what it is a copy of: texts by the texts in their place, UIDs included. */
 export type Replacements = Map<string, string>;
@@ -48,15 +46,13 @@ export async function replicate(
   for (let number = from; number < to; number += 1) {
     all[number] = new Map([...replacementsOf(number), ...uids.map((uid): [string, string] => [uid, randomUUID()])]);
   }
-  const perBatch = Math.max(1, Math.floor(BATCH / objects.length));
-  await inParallel(Math.ceil((to - from) / perBatch), LANES, async (batch) => {
-    const first = from + batch * perBatch;
-    const success = all.slice(first, Math.min(to, first + perBatch)).flatMap((replacements) =>
-      objects.map(([key, json]) => ({
-        requestPut: { key: encode(replaceAll(key, replacements)), value: encode(replaceAll(json, replacements)) },
-      })),
-    );
-    await call(etcd, 'txn', { success });
+  await inParallel(to - from, LANES, async (index) => {
+    const replacements = all[from + index] as Replacements;
+    // One by one: the API server takes objects of the same revision, as of a transaction, for one.
+    for (const [key, json] of objects) {
+      const copy = { key: encode(replaceAll(key, replacements)), value: encode(replaceAll(json, replacements)) };
+      await call(etcd, 'put', copy);
+    }
   });
   return all;
 }
@@ -74,7 +70,7 @@ async function etcdOf({ cluster }: World): Promise<string> {
 }
 
 /** By etcd's HTTP gateway; https://etcd.io/docs/v3.6/dev-guide/api_grpc_gateway/. */
-function call<T>(etcd: string, what: 'range' | 'txn', body: object): Promise<T> {
+function call<T>(etcd: string, what: 'range' | 'put', body: object): Promise<T> {
   return new Promise((resolve, reject) => {
     request(new URL(`/v3/kv/${what}`, etcd), { method: 'POST' }, (response) => {
       text(response).then((answer) => {
