@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 
 /** Benchmarks by name, each in its own file, which exports `run`. */
-const benchmarks = ['receiver', 'controller', 'admission', 'agent', 'path', 'pod-start', 'rollout'];
+const benchmarks = ['receiver', 'controller', 'admission', 'agent', 'path', 'pod-start', 'rollout', 'scale'];
 const usage = `usage: npm run bench -- NAME [options]   (${benchmarks.join(', ')})`;
 
 const [name = '', ...options] = process.argv.slice(2);

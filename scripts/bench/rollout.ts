@@ -218,7 +218,7 @@ async function startSome(world: World, name: string, { from, count, first }: Som
   const agents = await Promise.all(
     numbers.map(async (n) => {
       const agent = await startAgent(world, name, `${name}-${n}`);
-      await markReady(world, `${name}-${n}`);
+      await markReady(world, NAMESPACE, `${name}-${n}`);
       return agent;
     }),
   );

@@ -112,14 +112,14 @@ async function createReadyPod({ client }: World, { name, labels, resource }: New
       initContainers: [{ name: AGENT_CONTAINER, image: 'agent:1', restartPolicy: 'Always' }],
     },
   });
-  await markReady({ client }, name);
+  await markReady({ client }, NAMESPACE, name);
   return metadata.uid;
 }
 
 /** Says of a pod what its kubelet would. */
-export async function markReady({ client }: Pick<World, 'client'>, name: string): Promise<void> {
+export async function markReady({ client }: Pick<World, 'client'>, namespace: string, name: string): Promise<void> {
   const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
-  await client.mergePatch(`${corePath('pods', NAMESPACE, name)}/status`, { status });
+  await client.mergePatch(`${corePath('pods', namespace, name)}/status`, { status });
 }
 
 /** What an agent says of the release that it may have; undefined where it has said so. */
