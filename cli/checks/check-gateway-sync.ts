@@ -94,11 +94,11 @@ function outcome(
 ): Finding[] {
   if (!echo) return [];
   const check = `gatewaysync/${kind}`;
-  const says = `the last ${kind}, for ${echo.ref}, was`;
+  const says = `the last ${kind}, for ${echo.ref},`;
   if (echo.outcome === 'Applied' || echo.outcome === 'Superseded')
-    return [ok(check, `${says} ${echo.outcome.toLowerCase()}`)];
+    return [ok(check, `${says} was ${echo.outcome.toLowerCase()}`)];
   const { todo, isFault } = WORDS[echo.outcome];
-  const words = echo.outcome === 'Pending' ? 'stored, and waits' : echo.outcome.toLowerCase();
+  const words = { Pending: 'was stored, and waits', Failed: 'failed', Ignored: 'was ignored' }[echo.outcome];
   const make = isFault ? failed : warning;
   return [make(check, `${says} ${words}${echo.message ? `: ${echo.message}` : ''}`, { todo, page: REQUESTS })];
 }

@@ -88,7 +88,7 @@ function checkSelector({ name, namespace, pods }: NamespaceSurvey, survey: Surve
     ? `kubectl label namespace ${name} sync.io/injection=enabled, then delete the pods`
     : 'see webhook.namespaceSelector and controller.watchNamespaces of the chart';
   return [
-    make('namespace/injection', `injection leaves ${name} out${asks > 0 ? `, and ${asks} pods ask for it` : ''}`, {
+    make('namespace/injection', `injection leaves ${name} out${asks > 0 ? `, and pods ask for it: ${asks}` : ''}`, {
       ...{ todo, page: INJECTION },
     }),
   ];

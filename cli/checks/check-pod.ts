@@ -90,7 +90,7 @@ function checkAnnotations(
     return fail(
       'pod/cr-name',
       `there is no GatewaySync ${named}`,
-      `name one of ${names.join(', ') || 'none'}, or create it`,
+      names.length > 0 ? `name one of ${names.join(', ')}, or create it` : 'create it',
     );
   const profile = annotations[POD_ANNOTATIONS.profile] ?? 'default';
   const profiles = Object.keys(gatewaySync?.spec.sync.profiles ?? {});

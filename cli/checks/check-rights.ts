@@ -85,7 +85,7 @@ function wantedPolicies({ operator }: Survey): string[] {
       ...[`${name}-agent`, `${name}-revisions`],
       ...(isSet('AUTO_BIND_AGENT') ? [`${name}-controller`] : []),
       ...(isSet('APPROVER_ROLE') ? [`${name}-approvers`] : []),
-      ...(isSet('GITHUB_APP') ? [`${name}-git-tokens`] : []),
+      ...(isSet('GITHUB_APP') || selfSigned ? [`${name}-secrets`] : []),
       ...(selfSigned ? [selfSigned] : []),
     ];
   });

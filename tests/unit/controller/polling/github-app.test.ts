@@ -245,7 +245,7 @@ suite('what GitHub is asked', () => {
   const refused = { code: 'githubApp.refused', reason: 'AuthenticationFailed' };
   const expires_at = '2126-01-01T00:00:00Z';
   const answers: [what: string, answer: { status: number; body?: object | string }, error: object | undefined][] = [
-    ['too many', { status: 429 }, unavailable],
+    ['too many', { status: 429 }, { code: 'githubApp.rateLimited', reason: 'GitRateLimited' }],
     ['out of order', { status: 500 }, unavailable],
     ['not found', { status: 404 }, { ...refused, message: /GitHub answered 404; check appId,.* with contents: read$/ }],
     ['the longest below that', { status: 499 }, refused],

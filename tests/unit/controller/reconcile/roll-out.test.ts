@@ -311,7 +311,7 @@ suite('what becomes of a rollout', () => {
     const rolled = rollOut({ lastSyncCommit: newest }, { gatewaySync } as Observation, { now, isResolved: true });
     assert.deepEqual(
       { ...rolled, wantedOf: rolled.wantedOf(pod) },
-      { fields: {}, wakeInMs: undefined, wantedOf: { commit: newest } },
+      { fields: {}, wakeInMs: undefined, isHeldBack: false, wantedOf: { commit: newest } },
     );
   });
 
