@@ -62,7 +62,6 @@ const IDLE = [
   'persistentvolume-expander-controller',
   'persistentvolume-protection-controller',
   'persistentvolumeclaim-protection-controller',
-  'volumeattributesclass-protection-controller',
   'ephemeral-volume-controller',
   'resourceclaim-controller',
   'certificatesigningrequest-approving-controller',
