@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { test } from 'node:test';
 import { connectCluster, createNamespace } from '../support/cluster.ts';
+import { until } from '../support/until.ts';
 import { listValuesFiles, renderFile } from './support/render.ts';
 
 /** Kinds of operators that the test's API server does not know. */
@@ -18,7 +19,7 @@ for (const file of await listValuesFiles()) {
     const { kubectl, kubectlWith } = await connectCluster();
     // A control plane that has just started makes its own namespaces a moment later.
     const places = new Set(objects.flatMap(({ metadata }) => metadata.namespace ?? []));
-    await kubectl('wait', '--for=create', '--timeout=30s', ...[...places].map((place) => `namespace/${place}`));
+    await until(() => kubectl('get', 'namespace', ...places), { describe: 'the namespaces' });
     const list = { apiVersion: 'v1', kind: 'List', items: objects };
     // Other tests have put the ClusterRole of the agents there already: it has one name in every installation.
     const flags = ['--server-side', '--force-conflicts', '--dry-run=server', '--validate=strict'];
