@@ -34,6 +34,8 @@ export function apiServerArguments(options: { dir: string; port: number; etcdPor
   return [
     `--etcd-servers=http://127.0.0.1:${options.etcdPort}`,
     '--bind-address=127.0.0.1',
+    // Nobody reaches it by the Service `kubernetes`, and from 1.37 on an address of this machine is none for it.
+    '--endpoint-reconciler-type=none',
     '--advertise-address=127.0.0.1',
     `--secure-port=${options.port}`,
     `--cert-dir=${files.certificates}`,
