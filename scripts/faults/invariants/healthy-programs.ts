@@ -13,7 +13,7 @@ export function healthyPrograms(world: World): string[] {
     const isTooLarge = peakKb > LIMIT_KB;
     const strange = world.controllers.includes(program) ? ends.filter((end) => !hasLostLease(end)) : ends;
     return [
-      ...strange.map(({ what, log }) => `${what}:\n${log}`),
+      ...strange.map(({ what, log }) => `${what}:\n${cut(log)}`),
       ...(isTooLarge ? [`${name} held ${Math.round(peakKb / 1024)} MiB`] : []),
     ];
   });
@@ -24,3 +24,6 @@ function hasLostLease({ what, log }: ProgramEnd): boolean {
   const last = log.trimEnd().split('\n').at(-1) ?? '';
   return what.endsWith(' with status 1') && last.includes(LOST_LEASE);
 }
+
+/** A bundle has few lines, and Node prints the one that threw. */
+const cut = (log: string) => log.replace(/^(.{300}).+$/gm, '$1…');
