@@ -5,6 +5,7 @@ import { healthyPrograms } from './invariants/healthy-programs.ts';
 import { noSecrets } from './invariants/no-secrets.ts';
 import { oneWriter } from './invariants/one-writer.ts';
 import { type Invariant, takeSample } from './invariants/sample.ts';
+import { storedDeliveries, takenDeliveries } from './invariants/stored-deliveries.ts';
 import { trueClaims } from './invariants/true-claims.ts';
 import { foreignFiles, wholeFiles } from './invariants/whole-files.ts';
 import { planOf, type Step } from './plan.ts';
@@ -49,7 +50,8 @@ export async function runFaults({ seed, faults, say, onFailure }: RunOptions): P
       await settle(world);
       await sampler.stop();
       await checkHistory(world);
-      say(`settled after ${((Date.now() - started) / 1000).toFixed(1)} s`);
+      const answers = Object.entries(world.senders.answers).map(([answer, count]) => `${count} ${answer}`);
+      say(`settled after ${((Date.now() - started) / 1000).toFixed(1)} s; deliveries: ${answers.join(', ')}`);
     }
     const peaksKb = Object.fromEntries(world.programs().map(({ name, peakKb }) => [name, peakKb]));
     return { peaksKb, samples: sampler.samples };
@@ -95,7 +97,13 @@ async function breakThings(world: World, { steps, say, sampler }: Round): Promis
 
 /** What can be seen only afterwards. */
 async function checkHistory(world: World): Promise<void> {
-  throwIf([...(await oneWriter(world.plane.auditLog)), ...(await noSecrets(world)), ...healthyPrograms(world)]);
+  throwIf([
+    ...(await oneWriter(world.plane.auditLog)),
+    ...(await noSecrets(world)),
+    ...healthyPrograms(world),
+    ...takenDeliveries(world),
+    ...(await storedDeliveries(world)),
+  ]);
 }
 
 function throwIf(wrong: string[]): void {
@@ -112,6 +120,7 @@ class Sampler {
     admittedWaves(),
     oneBadGateway,
     healthyPrograms,
+    takenDeliveries,
   ];
   #running: Promise<void> | undefined;
   #isOn = false;

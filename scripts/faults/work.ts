@@ -110,7 +110,7 @@ async function push(
 }
 
 const post = ({ senders }: World, { namespace, name }: Resource, choice: number, event: string, payload: object) =>
-  senders.post(choice, `${namespace}/${name}`, event, payload);
+  senders.post(choice, { target: `${namespace}/${name}`, event, payload });
 
 /** A new name each time: the same one again would be no change. */
 async function newTag({ known }: Resource): Promise<string> {

@@ -7,17 +7,32 @@ interface AuditEvent {
   requestReceivedTimestamp: string;
   stageTimestamp: string;
   responseStatus?: { code: number };
-  requestObject?: { spec?: { holderIdentity?: string } };
+  requestObject?: { spec?: { holderIdentity?: string; renewTime?: string; leaseDurationSeconds?: number } };
 }
 
-/** What one controller wrote, with the times of the API server, which sort as text. */
-interface Write {
-  kind: 'lease' | 'status';
+/** A status or a Lease that a controller wrote, with the times of the API server, which sort as text. */
+type Write = StatusWrite | LeaseWrite;
+
+interface StatusWrite {
+  kind: 'status';
   pod: string;
   name: string;
   from: string;
   to: string;
 }
+
+interface LeaseWrite {
+  kind: 'lease';
+  /** Nobody, where it is handed back. */
+  holder: string | undefined;
+  /** When it ends unless it is renewed, with what a clock may be off. */
+  validTo: string;
+  from: string;
+  to: string;
+}
+
+/** By how much the clocks of a controller and of the audit log may differ, with the way between them, in milliseconds. */
+const SKEW_MS = 2_000;
 
 /** Only who holds the Lease writes statuses: reads what was written from the audit log. */
 export async function oneWriter(auditLog: string): Promise<string[]> {
@@ -28,21 +43,29 @@ export async function oneWriter(auditLog: string): Promise<string[]> {
   return strangeWrites(writes);
 }
 
-/** The status writes that began when another controller already had the Lease. */
+/** The status writes that began when their controller did not hold the Lease: another one did, or nobody. */
 export function strangeWrites(writes: Write[]): string[] {
-  const leases = writes.filter(({ kind }) => kind === 'lease').sort(byEnd);
-  const statuses = writes.filter(({ kind }) => kind === 'status').sort((a, b) => (a.from < b.from ? -1 : 1));
+  const leases = writes.filter((write) => write.kind === 'lease').sort((a, b) => (a.to < b.to ? -1 : 1));
+  const statuses = writes.filter((write) => write.kind === 'status').sort((a, b) => (a.from < b.from ? -1 : 1));
   const wrong: string[] = [];
-  let [index, holder] = [0, undefined as string | undefined];
+  let index = 0;
   for (const { pod, name, from } of statuses) {
-    for (; (leases[index]?.to ?? '~') < from; index += 1) holder = leases[index]?.pod;
-    if (holder !== undefined && holder !== pod)
-      wrong.push(`${pod} wrote the status of ${name} at ${from}, while ${holder} led`);
+    while ((leases[index]?.to ?? '~') < from) index += 1;
+    const reason = whyNot(pod, from, leases[index - 1]);
+    // The answer to a write of the Lease may come before its end in the audit log.
+    const isTaking = () => leases.slice(index).some((lease) => lease.from < from && lease.holder === pod);
+    if (reason && !isTaking()) wrong.push(`${pod} wrote the status of ${name} at ${from}, ${reason}`);
   }
   return wrong;
 }
 
-const byEnd = (a: Write, b: Write) => (a.to < b.to ? -1 : 1);
+/** Why a controller may not write at this time, after the last write of the Lease. */
+function whyNot(pod: string, at: string, last: LeaseWrite | undefined): string | undefined {
+  if (!last) return 'before anybody led';
+  if (!last.holder) return `after the Lease was handed back at ${last.to}`;
+  if (last.holder !== pod) return `while ${last.holder} led`;
+  return at > last.validTo ? `though its Lease had run out: it was valid to ${last.validTo}` : undefined;
+}
 
 /** What a line of the audit log says that a controller wrote, if anything. */
 export function writeOf(line: string): Write[] {
@@ -50,13 +73,10 @@ export function writeOf(line: string): Write[] {
   const pod = event?.user.extra?.['authentication.kubernetes.io/pod-name']?.[0];
   if (!event || !pod || (event.responseStatus?.code ?? 500) >= 300) return [];
   const { objectRef, requestReceivedTimestamp: from, stageTimestamp: to, requestObject } = event;
-  const isLease = objectRef?.resource === 'leases';
-  const holder = requestObject?.spec?.holderIdentity?.split('_')[0];
-  // A Lease that is handed back has no holder.
-  if (isLease && !holder) return [];
-  return [
-    { kind: isLease ? 'lease' : 'status', pod: isLease ? (holder ?? pod) : pod, name: objectRef?.name ?? '', from, to },
-  ];
+  if (objectRef?.resource !== 'leases') return [{ kind: 'status', pod, name: objectRef?.name ?? '', from, to }];
+  const { holderIdentity = '', renewTime = to, leaseDurationSeconds = 0 } = requestObject?.spec ?? {};
+  const validTo = new Date(Date.parse(renewTime) + leaseDurationSeconds * 1000 + SKEW_MS).toISOString();
+  return [{ kind: 'lease', holder: holderIdentity.split('_')[0] || undefined, validTo, from, to }];
 }
 
 /** The last line may be half written. */

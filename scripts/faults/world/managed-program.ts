@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Program } from '../../images/programs.ts';
 import { readNodeFlags } from '../../images/read-entry-point.ts';
-import { type GuardedProcess, startGuarded } from '../../testbed/guarded-process.ts';
+import { type GuardedProcess, startGuarded, tailOf } from '../../testbed/guarded-process.ts';
 import type { ApiProxy } from './api-proxy.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
@@ -21,6 +21,13 @@ interface ProgramOptions {
   logs: string;
 }
 
+/** An end of a process that nobody asked for. */
+export interface ProgramEnd {
+  what: string;
+  /** The last lines of its log. */
+  log: string;
+}
+
 /** One of the product's programs: its bundle with the flags of its image, which is killed, stopped and started at will. */
 export class ManagedProgram {
   readonly name: string;
@@ -31,8 +38,7 @@ export class ManagedProgram {
   #process: GuardedProcess | undefined;
   /** Most memory that one of its processes has held, in kB. */
   peakKb = 0;
-  /** Ends of processes that nobody asked for, which are faults of the product. */
-  readonly crashes: string[] = [];
+  readonly ends: ProgramEnd[] = [];
   #isWanted = false;
 
   private constructor(options: ProgramOptions, flags: string[]) {
@@ -64,13 +70,13 @@ export class ManagedProgram {
     this.#isWanted = true;
     this.#process = started;
     void started.exited.then((end) => {
-      if (this.#isWanted && this.#process === started) this.#end(end);
+      if (this.#isWanted && this.#process === started) void this.#end(end);
     });
   }
 
   /** As a kubelet would, it starts what has ended by itself again. A controller ends itself when it lost its lease. */
-  #end({ code, signal }: { code: number | null; signal: string | null }): void {
-    this.crashes.push(`${this.name} ended with ${signal ?? `status ${code}`}`);
+  async #end({ code, signal }: { code: number | null; signal: string | null }): Promise<void> {
+    this.ends.push({ what: `${this.name} ended with ${signal ?? `status ${code}`}`, log: await tailOf(this.log) });
     setTimeout(() => this.#isWanted && this.start(), 500).unref();
   }
 

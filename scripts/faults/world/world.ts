@@ -111,7 +111,8 @@ async function startOperator(ground: Ground): Promise<Pick<World, 'receivers' | 
   const frontDoor = startFrontDoor(door as number, webhookPorts);
   closers.push(() => frontDoor.close());
   await installRights(plane.client, door as number);
-  const secretFile = path.join(folder, 'webhook-secret');
+  const secretFile = path.join(folder, 'webhook', 'secret');
+  await mkdir(path.dirname(secretFile));
   const senders = new Senders(
     secretFile,
     receiverPorts.map((port) => `http://127.0.0.1:${port}`),

@@ -120,17 +120,25 @@ test('a commit on a gateway whose wave is not admitted is found', async (t) => {
 });
 
 suite('statuses are written by', () => {
+  const at = (second: number) => `2026-01-01T00:00:${String(second).padStart(2, '0')}`;
   const event = (given: { pod: string; resource: string; second: number; holder?: string; code?: number }) =>
     JSON.stringify({
       user: { extra: { 'authentication.kubernetes.io/pod-name': [given.pod] } },
       objectRef: { resource: given.resource, name: 'lines' },
-      requestReceivedTimestamp: `2026-01-01T00:00:0${given.second}.000000Z`,
-      stageTimestamp: `2026-01-01T00:00:0${given.second}.100000Z`,
+      requestReceivedTimestamp: `${at(given.second)}.000000Z`,
+      stageTimestamp: `${at(given.second)}.100000Z`,
       responseStatus: { code: given.code ?? 200 },
-      ...(given.holder && { requestObject: { spec: { holderIdentity: `${given.holder}_1` } } }),
+      requestObject: {
+        spec: {
+          holderIdentity: given.holder && `${given.holder}_1`,
+          renewTime: `${at(given.second)}.000000Z`,
+          leaseDurationSeconds: given.holder ? 15 : 1,
+        },
+      },
     });
   const lease = (pod: string, second: number, code?: number) =>
     event({ pod, resource: 'leases', second, holder: pod, ...(code && { code }) });
+  const handBack = (pod: string, second: number) => event({ pod, resource: 'leases', second, holder: '' });
   const status = (pod: string, second: number) => event({ pod, resource: 'gatewaysyncs', second });
   const judge = (...lines: string[]) => strangeWrites(lines.flatMap(writeOf));
 
@@ -140,6 +148,23 @@ suite('statuses are written by', () => {
 
   test('nobody else', () => {
     assert.equal(judge(lease('a', 1), lease('b', 3), status('a', 4)).length, 1);
+  });
+
+  test('nobody before there is a Lease', () => {
+    assert.equal(judge(status('a', 1), lease('a', 2)).length, 1);
+  });
+
+  test('nobody after the Lease was handed back, until somebody takes it', () => {
+    const [taken, returned] = [lease('a', 1), handBack('a', 3)];
+    assert.match(judge(taken, returned, status('a', 4)).join(), /handed back/);
+    assert.deepEqual(judge(taken, status('a', 2), returned, lease('b', 5), status('b', 6)), []);
+  });
+
+  test('nobody after the Lease has run out, and for longer where it was renewed', () => {
+    const taken = lease('a', 1);
+    assert.match(judge(taken, status('a', 19)).join(), /run out/);
+    assert.deepEqual(judge(taken, status('a', 17)), []);
+    assert.deepEqual(judge(taken, lease('a', 10), status('a', 19)), []);
   });
 
   test('the holder also after another one failed to take the Lease', () => {

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { healthyPrograms } from '../../../../scripts/faults/invariants/healthy-programs.ts';
+import type { ManagedProgram, ProgramEnd } from '../../../../scripts/faults/world/managed-program.ts';
+import type { World } from '../../../../scripts/faults/world/world.ts';
+import { LIMIT_KB } from '../../../../scripts/testbed/memory-limit.ts';
+
+const lost = '{"level":"error","program":"controller","msg":"the lease was lost: starting over"}';
+const thrown = `TypeError: Cannot read properties of undefined (reading 'address')
+    at handle (file:///app/dist/controller.mjs:1:2)
+
+Node.js v26.0.0`;
+
+function worldOf(kind: 'controller' | 'receiver', { ends = [], peakKb = 0 }: { ends?: ProgramEnd[]; peakKb?: number }) {
+  const program = { name: `${kind}-0`, ends, peakKb, measure: () => {} } as unknown as ManagedProgram;
+  return { controllers: kind === 'controller' ? [program] : [], programs: () => [program] } as unknown as World;
+}
+
+const endOf = (status: number, log: string) => ({ ends: [{ what: `it ended with status ${status}`, log }] });
+
+suite('a program may', () => {
+  test('not hold more memory than its limit', () => {
+    assert.deepEqual(healthyPrograms(worldOf('receiver', { peakKb: LIMIT_KB })), []);
+    assert.equal(healthyPrograms(worldOf('receiver', { peakKb: LIMIT_KB + 1 })).length, 1);
+  });
+
+  test('end by itself if it is a controller that lost its Lease', () => {
+    assert.deepEqual(healthyPrograms(worldOf('controller', endOf(1, lost))), []);
+    assert.equal(healthyPrograms(worldOf('receiver', endOf(1, lost))).length, 1);
+  });
+
+  test('not end by an exception, which has the same status, also if it lost a Lease in an earlier life', () => {
+    assert.match(healthyPrograms(worldOf('controller', endOf(1, thrown))).join(), /TypeError/);
+    assert.equal(healthyPrograms(worldOf('controller', endOf(1, `${lost}\n${thrown}`))).length, 1);
+  });
+
+  test('not end with another status, whatever it logged', () => {
+    assert.equal(healthyPrograms(worldOf('controller', endOf(134, lost))).length, 1);
+    assert.equal(healthyPrograms(worldOf('controller', endOf(11, lost))).length, 1);
+  });
+});

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { noSecrets } from '../../../../scripts/faults/invariants/no-secrets.ts';
+import type { World } from '../../../../scripts/faults/world/world.ts';
+import type { ApiCall } from '../../../../scripts/testbed/call-api.ts';
+import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+
+const hook = 'hook-0123456789ab';
+const gitToken = 'token-0123456789';
+const signature = 'c2lnbmF0dXJl';
+
+/** A world with one log, one credential, and objects whose text is the same at each path. */
+async function search(t: TestContext, { log = '', objects = {} }: { log?: string; objects?: Record<string, string> }) {
+  const { path: folder, remove } = await makeTemporaryFolder('secrets-');
+  t.after(remove);
+  await mkdir(path.join(folder, 'logs'));
+  await mkdir(path.join(folder, 'server'));
+  await writeFile(path.join(folder, 'logs/controller-0.log'), log);
+  await writeFile(path.join(folder, 'server/a.kubeconfig'), `{"token": "header.claims.${signature}"}`);
+  const ask = async ({ path: at }: ApiCall) => ({ text: objects[at.split('/').at(-1) ?? ''] });
+  const plane = { ask, server: { dir: path.join(folder, 'server') } };
+  return await noSecrets({
+    folder,
+    plane,
+    senders: { secrets: [hook] },
+    hosts: { tokens: [gitToken] },
+  } as never as World);
+}
+
+suite('a secret is found', () => {
+  const base64 = Buffer.from(gitToken).toString('base64');
+  for (const [what, secret] of Object.entries({
+    'webhook secret': hook,
+    'git token': gitToken,
+    'git token in base64': base64,
+  }))
+    test(`in a log: a ${what}`, async (t) => {
+      assert.match((await search(t, { log: `x ${secret} y` })).join(), /^controller-0\.log holds a (webhook|git)/);
+    });
+
+  test('in a log: a token of Kubernetes, by its signature', async (t) => {
+    assert.deepEqual(await search(t, { log: `Bearer x.y.${signature}` }), [
+      'controller-0.log holds a token of Kubernetes',
+    ]);
+  });
+
+  for (const kind of ['gatewaysyncs', 'syncreports', 'events', 'rolebindings', 'controllerrevisions', 'leases'])
+    test(`in ${kind}`, async (t) => {
+      assert.match(
+        (await search(t, { objects: { [kind]: hook } })).join(),
+        new RegExp(`${kind} holds a webhook secret`),
+      );
+    });
+});
+
+test('nothing is found where no secret is', async (t) => {
+  assert.deepEqual(await search(t, { log: 'header.claims', objects: { leases: 'hook-' } }), []);
+});

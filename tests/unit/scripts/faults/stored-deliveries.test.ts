@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { storedDeliveries, takenDeliveries } from '../../../../scripts/faults/invariants/stored-deliveries.ts';
+import type { Resource } from '../../../../scripts/faults/world/resource.ts';
+import { judgeAnswer, Senders } from '../../../../scripts/faults/world/senders.ts';
+import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+
+const delivery = { target: 'n/r', event: 'push', payload: {} };
+
+/** Senders whose receiver answers each delivery like this. */
+async function sendersTo(t: TestContext, listener: RequestListener): Promise<Senders> {
+  const receiver = createServer(listener).listen(0, '127.0.0.1');
+  t.after(() => receiver.close());
+  await new Promise((resolve) => receiver.once('listening', resolve));
+  const folder = await makeTemporaryFolder('senders-');
+  t.after(() => folder.remove());
+  const { port } = receiver.address() as AddressInfo;
+  const senders = new Senders(path.join(folder.path, 'secret'), [`http://127.0.0.1:${port}`]);
+  await senders.writeSecret();
+  return senders;
+}
+
+const answering =
+  (status: number): RequestListener =>
+  (_, response) =>
+    void response.writeHead(status).end();
+
+suite('receivers may', () => {
+  test('not refuse a delivery', async (t) => {
+    for (const status of [400, 401, 404, 408, 429, 200, 500]) {
+      const senders = await sendersTo(t, answering(status));
+      await senders.post(0, delivery);
+      assert.match(takenDeliveries({ senders }).join(), new RegExp(`answered ${status}`));
+    }
+  });
+
+  test('refuse one whose secret was rotated away while they stood still', () => {
+    assert.deepEqual(judgeAnswer(401, { isSecretAccepted: false }), { answer: 'refused', isStrange: false });
+    assert.equal(judgeAnswer(404, { isSecretAccepted: false }).isStrange, true);
+  });
+
+  test('be unavailable, but not for each of many deliveries', async (t) => {
+    const senders = await sendersTo(t, answering(503));
+    for (let count = 1; count < 10; count += 1) await senders.post(0, delivery);
+    assert.deepEqual(takenDeliveries({ senders }), []);
+    await senders.post(0, delivery);
+    assert.equal(takenDeliveries({ senders }).length, 1);
+  });
+});
+
+suite('once nothing is broken,', () => {
+  const resourcesOf = (...names: string[]) =>
+    names.map((name) => ({
+      ...{ namespace: 'n', name, known: { tips: ['a', 'b'] } },
+      mainWasAskedFor: () => {},
+    })) as unknown as Resource[];
+
+  test('each resource must get a delivery, at once or a little later', async (t) => {
+    const asked: (string | undefined)[] = [];
+    const senders = await sendersTo(t, (request, response) => {
+      asked.push(request.url);
+      answering(asked.length === 1 ? 503 : 202)(request, response);
+    });
+    assert.deepEqual(await storedDeliveries({ senders, resources: resourcesOf('r', 's') }), []);
+    assert.deepEqual(asked, ['/webhook/n/r', '/webhook/n/r', '/webhook/n/s']);
+  });
+
+  test('a receiver that refuses them is found', async (t) => {
+    const senders = await sendersTo(t, answering(401));
+    assert.match(
+      (await storedDeliveries({ senders, resources: resourcesOf('r') })).join(),
+      /answered 401.*no delivery/,
+    );
+  });
+});
