@@ -68,6 +68,6 @@ export function errorOfStatus({ statusCode = 0, headers }: IncomingMessage, what
     code: 'lfs.unreachable',
     reason,
     cause,
-    retryAfterMs: retryAfterMs(headers['retry-after']),
+    retryAfterMs: retryAfterMs(headers['retry-after'], Date.now()),
   });
 }

@@ -60,6 +60,7 @@ const podSchema = v.looseObject({
   spec: v.looseObject({
     containers: v.array(containerSchema),
     initContainers: list(containerSchema),
+    ephemeralContainers: list(containerSchema),
     volumes: list(volumeSchema),
     securityContext: v.optional(v.nullable(v.looseObject({ runAsUser: v.optional(v.number()) }))),
   }),

@@ -130,7 +130,7 @@ function checkStatus(response: IncomingMessage): void {
   throw new TransientError(`the git host answered ${status}: it is tried again`, {
     code: `git.http${status}`,
     reason: status === 429 ? 'GitRateLimited' : 'GitUnreachable',
-    retryAfterMs: retryAfterMs(response.headers['retry-after']),
+    retryAfterMs: retryAfterMs(response.headers['retry-after'], Date.now()),
   });
 }
 

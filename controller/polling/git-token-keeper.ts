@@ -69,8 +69,8 @@ export class GitTokenKeeper {
   }
 
   /**
-   * Writes the current token where it is new, or its Secret is gone; gives the milliseconds until this is due again, or undefined where there
-   * is nothing to do before `onToken`. Throws errors of the API server.
+   * Writes the current token where it is new, or its Secret is gone; gives the milliseconds until this is due again, or
+   * undefined where there is nothing to do before `onToken`. Throws errors of the API server.
    */
   async supply(key: ObjectKey, gatewaySync: ObservedGatewaySync): Promise<number | undefined> {
     const { namespace, uid, spec } = gatewaySync;
@@ -106,17 +106,19 @@ export class GitTokenKeeper {
     this.#options.apps.forget(before.request);
   }
 
-  /** Without its Secret no pod of the resource starts. */
+  /** Without its Secret no pod of the resource starts. A look that fails tells nothing, and is repeated the next time. */
   async #isInPlace({ namespace, name }: ObservedGatewaySync, supplied: Supplied, state: string): Promise<boolean> {
     const { client, lookMs = LOOK_MS } = this.#options;
     const { handedOver } = supplied;
     if (handedOver?.state !== state) return false;
     if (performance.now() - handedOver.lookedAt < lookMs) return true;
     const path = corePath('secrets', namespace, gitTokenSecretName(name));
-    const found = await client.get<{ metadata: ObjectMeta }>(path, { accept: METADATA_ONLY }).catch((error) => {
-      if (!isApiError(error, 404)) throw error;
-    });
-    if (found?.metadata.uid !== handedOver.secret) return false;
+    const uid = await client.get<{ metadata: ObjectMeta }>(path, { accept: METADATA_ONLY }).then(
+      ({ metadata }) => metadata.uid,
+      (error: unknown) => (isApiError(error, 404) ? undefined : 'unknown'),
+    );
+    if (uid === 'unknown') return true;
+    if (uid !== handedOver.secret) return false;
     handedOver.lookedAt = performance.now();
     return true;
   }

@@ -1,4 +1,4 @@
-import { createPrivateKey, type KeyObject } from 'node:crypto';
+import { createHash, createPrivateKey, type KeyObject } from 'node:crypto';
 import { importPKCS8, SignJWT } from 'jose';
 import * as v from 'valibot';
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
@@ -8,6 +8,7 @@ import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
 import { messageOf, TerminalError, TransientError } from '../../shared/errors.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { GitHttp, JsonAnswer } from './git-http.ts';
+import { Pauses } from './pauses.ts';
 import { readSecret } from './read-secret.ts';
 
 /** A token for one repository, good until `expiresAt` (milliseconds since the epoch). */
@@ -52,6 +53,8 @@ export class GithubApps {
   readonly #client: KubernetesClient;
   readonly #http: GitHttp;
   readonly #entries = new Map<string, Entry>();
+  /** Installations that asked too often, by who can ask for them, and when they may ask again. */
+  readonly #pauses = new Pauses();
 
   constructor(client: KubernetesClient, http: GitHttp) {
     this.#client = client;
@@ -101,15 +104,36 @@ export class GithubApps {
     if (!app) throw new Error('the resource names no GitHub App');
     const pem = await readSecret(this.#client, namespace, app.privateKeySecretRef);
     const ca = git.caSecretRef && (await readSecret(this.#client, namespace, git.caSecretRef));
+    const asker = askerOf(app, pem);
+    const pausedMs = this.#pauses.endOf(asker, performance.now()) - performance.now();
+    if (pausedMs > 0) throw tooOften('GitHub wants to be left alone for a while: it is asked later', pausedMs);
     const permissions = mayWrite ? { [mayWrite]: 'write' } : { contents: 'read' };
     const answer = await this.#http.postJson(
       new URL(`${apiOf(app)}/app/installations/${app.installationId}/access_tokens`),
       { repositories: [repositoryNameOf(git.repo)], permissions },
       { authorization: `Bearer ${await signJwt(app.appId, pem)}`, ca, signal: AbortSignal.timeout(TIMEOUT_MS) },
     );
+    const waitMs = pauseMs(answer.headers, Date.now());
+    if (isTooOften(answer, waitMs)) {
+      if (waitMs !== undefined) this.#pauses.set(asker, performance.now() + waitMs);
+      throw tooOften(`GitHub answered ${answer.status} when asked for a token: it is tried again`, waitMs);
+    }
     return readToken(answer, mayWrite ? `${mayWrite}: write` : 'contents: read');
   }
 }
+
+/** GitHub says by either that it was asked too often. */
+const isTooOften = ({ status }: JsonAnswer, waitMs: number | undefined): boolean =>
+  status === 429 || (status === 403 && waitMs !== undefined);
+
+const tooOften = (message: string, retryAfterMs: number | undefined) =>
+  new TransientError(message, { code: 'githubApp.rateLimited', reason: 'GitRateLimited', retryAfterMs });
+
+type App = NonNullable<NonNullable<TokenRequest['git']['auth']>['githubApp']>;
+
+/** GitHub counts by installation. The key belongs to the name: nobody without it can have the others wait. */
+const askerOf = (app: App, pem: string): string =>
+  JSON.stringify([apiOf(app), app.appId, app.installationId, createHash('sha256').update(pem).digest('base64')]);
 
 const isGood = ({ expiresAt }: InstallationToken) => Date.now() < expiresAt - RENEW_BEFORE_MS;
 
@@ -128,14 +152,11 @@ export function tokenKeyOf({ namespace, git: { repo, auth, caSecretRef }, mayWri
 }
 
 function readToken({ status, headers, body }: JsonAnswer, rights: string): InstallationToken {
-  const retryAfterMs = pauseMs(headers, Date.now());
-  // GitHub says by either that it was asked too often.
-  const isTooOften = status === 429 || (status === 403 && retryAfterMs !== undefined);
-  if (isTooOften || status >= 500)
+  if (status >= 500)
     throw new TransientError(`GitHub answered ${status} when asked for a token: it is tried again`, {
-      code: isTooOften ? 'githubApp.rateLimited' : 'githubApp.unavailable',
-      reason: isTooOften ? 'GitRateLimited' : 'GitUnreachable',
-      retryAfterMs,
+      code: 'githubApp.unavailable',
+      reason: 'GitUnreachable',
+      retryAfterMs: pauseMs(headers, Date.now()),
     });
   if (status !== 201) throw refused(`GitHub answered ${status}`, rights);
   const answer = readJson(tokenAnswer, body, ANSWER_BOUNDS);

@@ -25,6 +25,8 @@ function knownOf(global: readonly string[], own: Known['own'] = new Map()): Know
 
 /** How old what was read from the files may be, in milliseconds. */
 const REFRESH_MS = 1000;
+/** The link changes about once a minute: more than a second look is hardly needed. */
+const MAX_TRIES = 3;
 
 /** The file is there, and says that nothing is accepted: a person's doing, unlike a missing file. */
 const refusals = new Set(['EACCES', 'EPERM', 'EISDIR']);
@@ -86,25 +88,42 @@ class SecretFolder {
     return this.#known;
   }
 
+  /** What was read while the link was changed may be a part of what was there: it does not count. */
   async #refresh(): Promise<void> {
-    const version = await readlink(join(this.#folder, '..data')).catch(() => undefined);
-    if (version !== undefined && version === this.#version) return;
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const version = await this.#linked();
+      if (version !== undefined && version === this.#version) return;
+      const found = await this.#readAll(version);
+      if ((await this.#linked()) !== version) continue;
+      if (!found) return;
+      this.#wasThere = found.isThere;
+      this.#known = found.known;
+      this.#version = found.isRead ? version : undefined;
+      return;
+    }
+  }
+
+  #linked(): Promise<string | undefined> {
+    return readlink(join(this.#folder, '..data')).catch(() => undefined);
+  }
+
+  /** Undefined where the folder is being replaced. */
+  async #readAll(version: string | undefined) {
     // Behind the link all files change at once; the links to them come and go one by one.
     const folder = resolve(this.#folder, version ?? '.');
     const names = await readdir(folder).catch(() => undefined);
     const isThere = names?.includes(this.#file) ?? false;
     const { global, own } = this.#known;
     // A folder without the file is one that is being replaced: its other files did not go by intent either.
-    if (!isThere && (this.#wasThere || (!names && own.size > 0))) return;
-    this.#wasThere = isThere;
+    if (!isThere && (this.#wasThere || (!names && own.size > 0))) return undefined;
     const ownNames = (names ?? []).filter((name) => ownName.test(name) && name !== this.#file);
     const [file, ...files] = await Promise.all([
       readSecretFile(join(folder, this.#file), global),
       ...ownNames.map((name) => readSecretFile(join(folder, name), own.get(name))),
     ]);
     const ownSecrets = files.map(({ secrets }, index) => [ownNames[index] ?? '', secrets] as const);
-    this.#known = knownOf(file.secrets, new Map(ownSecrets));
-    this.#version = [file, ...files].every(({ isRead }) => isRead) ? version : undefined;
+    const isRead = [file, ...files].every((each) => each.isRead);
+    return { isThere, isRead, known: knownOf(file.secrets, new Map(ownSecrets)) };
   }
 }
 

@@ -13,13 +13,18 @@ export function parseDuration(text: string): number | undefined {
 /** The longest time that a remote may have us wait, in milliseconds. */
 const MOST_PATIENCE_MS = 3_600_000;
 
+/** A date as HTTP writes it (RFC 9110, 5.6.7). */
+const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+
 /**
- * Milliseconds of a `Retry-After` in seconds (RFC 9110, 10.2.3), an hour at most: whoever answers us must not be able to
- * stop us for weeks. Undefined for anything else, a date included.
+ * Milliseconds of a `Retry-After`, seconds or a date (RFC 9110, 10.2.3), an hour at most: whoever answers us must not be
+ * able to stop us for weeks. Undefined for anything else. `now` is in milliseconds since the epoch.
  */
-export function retryAfterMs(seconds: string | number | undefined): number | undefined {
-  if (seconds === undefined || !/^\d+$/.test(String(seconds).trim())) return undefined;
-  return boundedWaitMs(Number(seconds) * 1000);
+export function retryAfterMs(value: string | number | undefined, now: number): number | undefined {
+  const text = String(value ?? '').trim();
+  if (/^\d+$/.test(text)) return boundedWaitMs(Number(text) * 1000);
+  const date = HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(date) ? undefined : boundedWaitMs(Math.max(0, date - now));
 }
 
 /**
@@ -28,11 +33,11 @@ export function retryAfterMs(seconds: string | number | undefined): number | und
  */
 export function pauseMs(headers: Record<string, string | string[] | undefined>, now: number): number | undefined {
   const text = (name: string) => [headers[name]].flat()[0];
-  const asked = retryAfterMs(text('retry-after'));
+  const asked = retryAfterMs(text('retry-after'), now);
   if (asked !== undefined) return asked;
   if ((text('x-ratelimit-remaining') ?? text('ratelimit-remaining')) !== '0') return undefined;
   const reset = Number(text('x-ratelimit-reset') ?? text('ratelimit-reset'));
-  return Number.isFinite(reset) ? retryAfterMs(Math.max(1, Math.ceil(reset - now / 1000))) : undefined;
+  return Number.isFinite(reset) ? boundedWaitMs(Math.max(1, Math.ceil(reset - now / 1000)) * 1000) : undefined;
 }
 
 /** A wait that a remote asked for, an hour at most. */

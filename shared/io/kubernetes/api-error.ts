@@ -28,7 +28,8 @@ export class ApiError extends Error {
     this.reason = parsed.reason ?? '';
     this.objectName = parsed.details?.name;
     this.causes = (parsed.details?.causes ?? []).map(({ message }) => String(message ?? ''));
-    this.retryAfterMs = retryAfterMs(retryAfter) ?? retryAfterMs(parsed.details?.retryAfterSeconds);
+    const now = Date.now();
+    this.retryAfterMs = retryAfterMs(retryAfter, now) ?? retryAfterMs(parsed.details?.retryAfterSeconds, now);
     this.code = `api.${status}`;
   }
 }

@@ -54,11 +54,17 @@ suite('a duration', () => {
     ['1e12', undefined],
     ['-1', undefined],
     ['', undefined],
-    ['Fri, 31 Dec 1999 23:59:59 GMT', undefined],
+    ['Fri, 31 Dec 1999 23:59:59 GMT', 0],
+    ['Sun, 22 Nov 2026 10:01:30 GMT', 90_000],
+    [' Sun, 22 Nov 2026 10:01:30 GMT ', 90_000],
+    ['Fri, 31 Dec 9999 23:59:59 GMT', 3_600_000],
+    ['Sun, 22 Xxx 2026 10:01:30 GMT', undefined],
+    ['2026-11-22T10:01:30Z', undefined],
+    ['soon', undefined],
     [undefined, undefined],
   ] as const) {
     test(`Retry-After: ${String(seconds).slice(0, 30)} is ${milliseconds} ms`, () => {
-      assert.equal(retryAfterMs(seconds), milliseconds);
+      assert.equal(retryAfterMs(seconds, Date.UTC(2026, 10, 22, 10)), milliseconds);
     });
   }
 

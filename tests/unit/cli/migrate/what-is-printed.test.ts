@@ -50,6 +50,53 @@ suite('what kubectl gs migrate prints', () => {
     assert.equal(status, 0, notes);
   });
 
+  test('looks for that password in all that a container has', async () => {
+    const url = 'https://bob:hunter2@git.example.com/acme/site.git';
+    const exec = { exec: { command: ['git', 'pull', url] } };
+    const header = 'Authorization: Bearer hunter2';
+    const apps: object[] = [
+      { lifecycle: { postStart: exec } },
+      { livenessProbe: exec },
+      { startupProbe: { httpGet: { path: '/', httpHeaders: [{ name: 'X-From', value: url }] } } },
+      { command: ['git', '-c', `http.extraHeader=${header}`, 'pull'] },
+      { command: ['sh', '-c', `git -c http.https://git.example.com/.extraheader="${header}" pull`] },
+      { env: [variable('GIT_CONFIG_KEY_0', 'http.extraHeader'), variable('GIT_CONFIG_VALUE_0', header)] },
+      { env: [variable('GIT_PASSWORD', 'hunter2')] },
+      { env: [variable('GITHUB_TOKEN', 'hunter2')] },
+    ];
+    const debug = { name: 'app', image: 'alpine/git', command: ['git', 'pull', url] };
+    const pods = [
+      ...apps.map((app) => podWith({ args: [REPO] }, { app })),
+      podWith({ args: [REPO] }, { spec: { ephemeralContainers: [debug] } }),
+    ];
+    for (const pod of pods) {
+      const { status, output, notes } = await migrateText(pod);
+      assert.deepEqual([status, output], [1, ''], pod);
+      assert.match(notes, /^error: nothing was printed: Pod site: container app: .* password .*Secret/);
+      assert.ok(!notes.includes('hunter2'), notes);
+    }
+    const env = [fromSecret('GIT_PASSWORD'), variable('GIT_ASKPASS', '/bin/ask')];
+    const command = ['sh', '-c', 'git -c http.extraHeader="Authorization: Bearer $TOKEN" pull'];
+    const { status, notes } = await migrateText(podWith({ args: [REPO] }, { app: { env, command } }));
+    assert.equal(status, 0, notes);
+  });
+
+  test('prints nothing of a git-sync that stays with a password next to what starts it', async () => {
+    const containers: object[] = [
+      { env: [fromSecret('GITSYNC_REF'), variable('GIT_TOKEN', 'hunter2')] },
+      { env: [fromSecret('GITSYNC_REF')], args: ['--git-config=http.extraHeader:Authorization: Basic hunter2'] },
+      { lifecycle: { preStop: { exec: { command: ['git', 'push', 'https://bob:hunter2@git.example.com/x'] } } } },
+    ];
+    for (const container of containers) {
+      const pod = JSON.parse(podWith({ args: [REPO] }));
+      const other = '--repo=https://git.example.com/acme/theme.git';
+      pod.spec.containers.push({ ...pod.spec.containers[1], args: [other], name: 'theme', ...container });
+      const { status, output, notes } = await migrateText(JSON.stringify(pod));
+      assert.deepEqual([status, output], [1, ''], JSON.stringify(container));
+      assert.match(notes, /^error: nothing was printed: Pod site: container theme: .* password/);
+    }
+  });
+
   test('names the program of a hook without what it is called with', async () => {
     const hook = '--exechook-command=/hooks/reload.sh --token hunter2';
     const { status, output, notes } = await migrateText(podWith({ args: [REPO, hook] }));

@@ -26,9 +26,11 @@ async function arrange(t: TestContext, api: RequestListener) {
   const secrets: string[] = [];
   const told: string[] = [];
   const there = new Map<string, string>();
+  const apiServer = { isFailing: false };
   const client = {
     get: async (path: string) => {
       if (path.endsWith('/app')) return { data: { key } };
+      if (apiServer.isFailing) throw new ApiError(500, '{}');
       const uid = there.get(path);
       if (uid === undefined) throw new ApiError(404, '{}');
       return { metadata: { uid } };
@@ -60,7 +62,7 @@ async function arrange(t: TestContext, api: RequestListener) {
     const resource = { namespace: 'default', name, uid: name, spec: { git } } as unknown as ObservedGatewaySync;
     return keeper.supply(`default/${name}`, resource);
   };
-  return { keeper, supply, secrets, there, told, calls: () => calls };
+  return { keeper, supply, secrets, there, apiServer, told, calls: () => calls };
 }
 
 const answerWithToken: RequestListener = (_, response) => {
@@ -93,6 +95,20 @@ suite('the keeper of tokens', () => {
     await supply('a');
     assert.equal(secrets.length, 3);
     assert.equal(calls(), 1, 'the token is the same');
+  });
+
+  test('takes a Secret for one that is there while the API server does not say', async (t) => {
+    const { supply, secrets, there, apiServer, told } = await arrange(t, answerWithToken);
+    await supply('a');
+    await until(() => told.length === 1, { describe: 'told of the token' });
+    await supply('a');
+    apiServer.isFailing = true;
+    there.clear();
+    assert.ok(((await supply('a')) ?? 0) > 0);
+    assert.equal(secrets.length, 1);
+    apiServer.isFailing = false;
+    await supply('a');
+    assert.equal(secrets.length, 2, 'it looks again');
   });
 
   test('asks an API that never answers once, however often a resource is looked at', async (t) => {

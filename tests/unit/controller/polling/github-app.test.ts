@@ -52,6 +52,10 @@ suite('GitHub, asked for a token,', () => {
   const cases = [
     { status: 429, headers: { 'retry-after': '90' }, reason: 'GitRateLimited', waitMs: 90_000 },
     { status: 403, headers: { 'retry-after': '90' }, reason: 'GitRateLimited', waitMs: 90_000 },
+    {
+      ...{ status: 403, headers: { 'retry-after': new Date(Date.now() + 90_000).toUTCString() } },
+      ...{ reason: 'GitRateLimited', waitMs: 90_000 },
+    },
     { status: 403, headers: usedUp, reason: 'GitRateLimited', waitMs: 60_000 },
     { status: 503, headers: { 'retry-after': '90' }, reason: 'GitUnreachable', waitMs: 90_000 },
     { status: 429, headers: {}, reason: 'GitRateLimited', waitMs: undefined },
@@ -70,6 +74,38 @@ suite('GitHub, asked for a token,', () => {
       });
     });
   }
+
+  test('is left alone by all who ask for the same installation with the same key, and by nobody else', async () => {
+    const { privateKey: otherKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const pem = Buffer.from(otherKey.export({ type: 'pkcs8', format: 'pem' })).toString('base64');
+    const client = {
+      get: async (path: string) => ({ data: { key: path.includes('stranger') ? pem : key } }),
+    } as unknown as KubernetesClient;
+    let calls = 0;
+    const postJson = async () => {
+      calls += 1;
+      return { status: 403, headers: { 'retry-after': '600' }, body: Buffer.from('{}') };
+    };
+    const apps = new GithubApps(client, { postJson } as unknown as GitHttp);
+    const ask = (namespace: string, repo: string, installationId = 2) => {
+      const githubApp = { appId: 1, installationId, privateKeySecretRef: { name: 'app', key: 'key' } };
+      return apps.token({ namespace, git: { repo: `https://github.com/plant/${repo}.git`, auth: { githubApp } } }).then(
+        () => assert.fail('it has a token'),
+        (error) => error,
+      );
+    };
+    for (const namespace of ['stranger', 'default', 'another'])
+      for (let n = 0; n < 10; n += 1) {
+        const error = await ask(namespace, `repository-${n}`);
+        assert.ok(error instanceof TransientError, String(error));
+        assert.equal(error.reason, 'GitRateLimited');
+        const asked = error.retryAfterMs ?? 0;
+        assert.ok(asked > 570_000 && asked <= 600_000, String(asked));
+      }
+    assert.equal(calls, 2, 'once for each key');
+    await ask('default', 'repository-1', 3);
+    assert.equal(calls, 3, 'another installation');
+  });
 
   test('has refused it where it says nothing of a limit', async () => {
     const headers = { 'x-ratelimit-remaining': '4999', 'x-ratelimit-reset': inAMinute };

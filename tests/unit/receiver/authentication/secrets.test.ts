@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdtemp, open, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { createReadSecrets as createReader } from '../../../../receiver/authentication/secrets.ts';
 
 /** The secrets alone: how many are tried is another matter. */
@@ -95,6 +97,22 @@ suite('secrets of a file', { concurrency: true }, () => {
     await writeFile(join(second, 'token'), 'two');
     await untilRead();
     assert.deepEqual((await readSecrets(demo)).bearer, ['two']);
+  });
+
+  test('of a mounted Secret do not count that were read of a folder that was being removed', async (t) => {
+    const next = await folderOf(t, { token: 'two', 'team.demo': 'own' });
+    // Its own file of the resource has gone already, and reading the other one takes until there is a writer.
+    const former = await folderOf(t, {});
+    await promisify(execFile)('mkfifo', [join(former, 'token')]);
+    const volume = await folderOf(t, {});
+    await symlink(former, join(volume, '..data'));
+    const reading = createReadSecrets({ bearer: { file: join(volume, 'token') } })(demo);
+    const writer = await open(join(former, 'token'), 'w');
+    await symlink(next, join(volume, '..data_tmp'));
+    await rename(join(volume, '..data_tmp'), join(volume, '..data'));
+    await writer.writeFile('one');
+    await writer.close();
+    assert.deepEqual((await reading).bearer, ['own']);
   });
 
   test('stay while the file is away', async (t) => {

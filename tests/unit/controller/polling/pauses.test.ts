@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { Pauses } from '../../../../controller/commit-status/pauses.ts';
+import { Pauses } from '../../../../controller/polling/pauses.ts';
 
 suite('pauses', () => {
   test('end by themselves, and are forgotten then', () => {

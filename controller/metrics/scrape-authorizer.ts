@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto';
+import { Slots } from '../../shared/domain/slots.ts';
+import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
+import { type Caller, ReviewQueue } from './review-queue.ts';
+
+/** Whether somebody may read; `busy`: too many others ask, and he may come back in a second. */
+export type Access = 'allowed' | 'unauthenticated' | 'forbidden' | 'busy';
+
+interface TokenReview {
+  status?: { authenticated?: boolean; user?: { username?: string; uid?: string; groups?: string[] } };
+}
+
+interface SubjectAccessReview {
+  status?: { allowed?: boolean };
+}
+
+const REMEMBER_MS = 60_000;
+const REMEMBERED = 64;
+/** Reviews under way at a time: anybody can ask for them, and the lease is renewed over the same connections. */
+const AT_ONCE = { unknown: 3, remembered: 1 };
+
+/** A token whose bearer may read, or might lately. */
+interface Remembered {
+  /** By the monotonic clock, in milliseconds; then he is asked about again. */
+  until: number;
+  renewal: Promise<Access> | undefined;
+}
+
+/**
+ * Decides as kube-rbac-proxy does who may read `/metrics`: whom the API server knows by the bearer token
+ * (TokenReview), and whom it lets `get` that path (SubjectAccessReview). Who may is remembered for a minute, and nobody
+ * else, so that made-up tokens take no place. After that he does not wait behind those who are not known.
+ */
+export class ScrapeAuthorizer {
+  readonly #client: KubernetesClient;
+  readonly #rememberMs: number;
+  /** By the hash of a token, the one that was allowed last at the end. */
+  readonly #remembered = new Map<string, Remembered>();
+  readonly #unknown = new ReviewQueue(AT_ONCE.unknown);
+  readonly #renewals = new Slots(AT_ONCE.remembered);
+
+  constructor(client: KubernetesClient, { rememberMs = REMEMBER_MS } = {}) {
+    this.#client = client;
+    this.#rememberMs = rememberMs;
+  }
+
+  /** Throws errors of the API server. */
+  async authorize(authorization: string | undefined, caller: Caller): Promise<Access> {
+    const token = /^Bearer ([^\s]+)$/.exec(authorization ?? '')?.[1];
+    if (!token) return 'unauthenticated';
+    const key = createHash('sha256').update(token).digest('base64');
+    const remembered = this.#remembered.get(key);
+    if (!remembered) return (await this.#unknown.run(caller, () => this.#review(key, token))) ?? 'busy';
+    if (performance.now() < remembered.until) return 'allowed';
+    remembered.renewal ??= this.#renewals
+      .run(() => this.#review(key, token))
+      .finally(() => {
+        remembered.renewal = undefined;
+      });
+    return remembered.renewal;
+  }
+
+  async #review(key: string, token: string): Promise<Access> {
+    const access = await this.#ask(token);
+    this.#remembered.delete(key);
+    if (access !== 'allowed') return access;
+    const [oldest] = this.#remembered.keys();
+    if (oldest !== undefined && this.#remembered.size >= REMEMBERED) this.#remembered.delete(oldest);
+    this.#remembered.set(key, { until: performance.now() + this.#rememberMs, renewal: undefined });
+    return access;
+  }
+
+  async #ask(token: string): Promise<Access> {
+    const { status } = await this.#client.create<TokenReview>(groupPath('authentication.k8s.io/v1', 'tokenreviews'), {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenReview',
+      spec: { token },
+    });
+    if (!status?.authenticated) return 'unauthenticated';
+    const { username, uid, groups } = status.user ?? {};
+    const review = await this.#client.create<SubjectAccessReview>(
+      groupPath('authorization.k8s.io/v1', 'subjectaccessreviews'),
+      {
+        apiVersion: 'authorization.k8s.io/v1',
+        kind: 'SubjectAccessReview',
+        spec: { user: username, uid, groups, nonResourceAttributes: { path: '/metrics', verb: 'get' } },
+      },
+    );
+    return review.status?.allowed ? 'allowed' : 'forbidden';
+  }
+}
