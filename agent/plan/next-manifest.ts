@@ -10,7 +10,7 @@ import type { Change, Plan } from './plan-changes.ts';
  * place is somebody else's.
  */
 export function updateBefore(plan: Plan, staged: OwnedFile[], { files }: Manifest): ManifestUpdate {
-  const changes = new Map(plan.changes.flatMap((change) => (isPlainAdd(change) ? [] : [[change.path, change]])));
+  const changes = new Map(plan.changes.map((change) => [change.path, change]));
   const leaving = plan.changes.flatMap((change) => ('file' in change ? [] : (files.get(change.path) ?? [])));
   const announced = [...staged, ...leaving].map((record) => announce(record, changes.get(record.path)));
   return {
@@ -27,13 +27,11 @@ function announce(given: OwnedFile, change: Change | undefined): OwnedFile {
   const earlier = change && ownContent(change);
   const wasOurs = change !== undefined && 'file' in change && !COMING.has(change.reason);
   const isPlain = earlier === undefined && !wasOurs && given.earlier === undefined && given.wasOurs === undefined;
+  // Of a first sync, all are.
   if (isPlain) return given;
   const { earlier: _, wasOurs: __, ...record } = given;
   return { ...record, ...(earlier !== undefined && { earlier }), ...(wasOurs && { wasOurs }) };
 }
-
-/** Whether there is nothing to announce but the file: of a first sync, that are all. */
-const isPlainAdd = (change: Change): boolean => change.kind === 'add' && COMING.has(change.reason);
 
 /** Reasons to write where nothing of the agent's is. */
 const COMING = new Set<Change['reason']>(['New', 'TakenOver']);

@@ -10,7 +10,6 @@ import type { DataRoot } from './data-root.ts';
 import type { ManifestFile } from './manifest-file.ts';
 import { FileMover, type Placement } from './move-files.ts';
 import { stageFiles } from './stage-files.ts';
-import { StagedPlaces } from './staged-places.ts';
 import { type Move, undoMoves } from './undo-moves.ts';
 import type { VolumeLock } from './volume-lock.ts';
 
@@ -38,34 +37,16 @@ export async function applyChanges(plan: Plan, target: Target, applied: Applied)
     await manifestFile.append(updateRecords(plan, applied));
     return dropKept(plan, root);
   }
-  const places = new StagedPlaces(root.staging, plan, permissionsOf(target));
-  try {
-    await moveStaged(plan, { placements: await stageAll(plan, places, target), places, applied }, target);
-  } finally {
-    places.close();
-  }
-  // What was replaced lies there still; the next sync would find it, too.
-  dropKept(plan, root);
-  await root.staging.empty().catch((error) => target.log.warn({ err: error }, 'staging folder not emptied'));
-}
-
-interface Moved {
-  placements: Placement[];
-  places: StagedPlaces;
-  applied: Applied;
-}
-
-async function moveStaged(plan: Plan, { placements, places, applied }: Moved, target: Target): Promise<void> {
-  const { root, lock, manifestFile } = target;
+  const placements = await stageAll(plan, target);
   const records = placements.map(({ record }) => record);
   const moves: Move[] = [];
-  const mover = new FileMover(root, moves, { permissions: permissionsOf(target), lock, places });
+  const mover = new FileMover(root, moves, target);
   try {
     target.signal?.throwIfAborted();
     lock.check();
     await manifestFile.append(updateBefore(plan, records, await manifestFile.read()));
     lock.check();
-    await moveFiles(plan, placements, { mover, places });
+    await moveFiles(plan, placements, mover);
     lock.check();
     await manifestFile.append(updateAfter(plan, applied));
   } catch (error) {
@@ -74,10 +55,10 @@ async function moveStaged(plan: Plan, { placements, places, applied }: Moved, ta
   } finally {
     mover.close();
   }
+  // What was replaced lies there still; the next sync would find it, too.
+  dropKept(plan, root);
+  await root.staging.empty().catch((error) => target.log.warn({ err: error }, 'staging folder not emptied'));
 }
-
-/** Those of new folders; undefined for the usual ones. */
-const permissionsOf = ({ groupWrite }: Target): number | undefined => (groupWrite ? 0o775 : undefined);
 
 /** Throws, instead of the error that led here, that the volume is another agent's where that is so. */
 async function takeBack(moves: Move[], { root, lock, manifestFile, log }: Target): Promise<void> {
@@ -94,18 +75,12 @@ async function takeBack(moves: Move[], { root, lock, manifestFile, log }: Target
 
 type Delete = Extract<Change, { kind: 'delete' }>;
 
-interface Means {
-  mover: FileMover;
-  places: StagedPlaces;
-}
-
-async function moveFiles({ changes, folders }: Plan, placements: Placement[], { mover, places }: Means): Promise<void> {
-  const [inside, others] = places.divide(placements, ({ record }) => record.path);
+async function moveFiles({ changes, folders }: Plan, placements: Placement[], mover: FileMover): Promise<void> {
   const deletes = changes.filter((change): change is Delete => change.kind === 'delete');
   await mover.remove(deletes.filter(({ inTheWay }) => inTheWay));
   await mover.removeFolders(folders.clear);
-  await mover.makeFolders(folders.create, inside);
-  await mover.place(others);
+  await mover.makeFolders(folders.create);
+  await mover.place(placements);
   for (const change of changes) if (change.kind === 'restore') await mover.giveBack(change);
   await mover.remove(deletes.filter(({ inTheWay }) => !inTheWay));
   await mover.removeFolders(folders.prune);
@@ -131,20 +106,22 @@ function dropKept({ dropped }: Plan, root: DataRoot): void {
   folder.close();
 }
 
-async function stageAll(plan: Plan, places: StagedPlaces, target: Target): Promise<Placement[]> {
+async function stageAll(plan: Plan, target: Target): Promise<Placement[]> {
   const { root, openContents } = target;
   const writes = plan.changes.flatMap((change) => ('file' in change ? [change] : []));
   await root.staging.empty();
   if (writes.length === 0) return [];
   const contents = openContents();
   try {
-    const options = { ...target, places, fileSystem: root.agentFolder, contents };
+    const options = { ...target, folder: root.staging.path, fileSystem: root.agentFolder, contents };
     const records = await stageFiles(
       writes.map(({ file }) => file),
       options,
     );
     const manifest = await target.manifestFile.read();
-    return records.map((record, index) => placement(record, { change: writes[index], index, manifest, root }));
+    return records.map((record, index) =>
+      placement(record, { change: writes[index], staged: `${index}`, manifest, root }),
+    );
   } catch (error) {
     // A full disk is not to stay full because of what was not delivered.
     await root.staging.empty().catch(() => {});
@@ -157,20 +134,20 @@ async function stageAll(plan: Plan, places: StagedPlaces, target: Target): Promi
 
 interface Staged {
   change: Change | undefined;
-  index: number;
+  staged: string;
   manifest: Manifest;
   root: DataRoot;
 }
 
 /** A file that is taken over is kept under a name that the record tells; so is what an earlier sync kept. */
-function placement(record: OwnedFile, { change, index, manifest, root }: Staged): Placement {
+function placement(record: OwnedFile, { change, staged, manifest, root }: Staged): Placement {
   const was = change?.kind === 'modify' ? change.was : undefined;
   const known = manifest.files.get(record.path)?.kept;
   if (change?.reason !== 'TakenOver' || was?.kind !== 'file') {
-    return { index, record: known ? { ...record, kept: known } : record, was, keepAs: undefined };
+    return { staged, record: known ? { ...record, kept: known } : record, was, keepAs: undefined };
   }
   const kept = { name: freeName(record.path, was, root), size: was.fingerprint.size };
-  return { index, record: { ...record, kept }, was, keepAs: kept.name };
+  return { staged, record: { ...record, kept }, was, keepAs: kept.name };
 }
 
 /** A name that nothing has, or that the very file has already since a kill came between: nothing that is kept is replaced. */

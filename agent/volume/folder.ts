@@ -10,7 +10,6 @@ import {
   openSync,
   readdirSync,
   realpathSync,
-  renameSync,
   rmdirSync,
   unlinkSync,
 } from 'node:fs';
@@ -99,16 +98,6 @@ export class Folder {
     return succeeds(() => unlinkSync(this.at(name)), ['ENOENT']);
   }
 
-  /** The same by a name with a character for each byte. */
-  unlinkRaw(rawName: string): boolean {
-    return succeeds(() => unlinkSync(this.rawPath(rawName)), ['ENOENT', 'EISDIR', 'EPERM']);
-  }
-
-  /** Gives an entry another name in this folder; gives whether it was there. */
-  rename(from: string, to: string): boolean {
-    return succeeds(() => renameSync(this.at(from), this.at(to)), ['ENOENT']);
-  }
-
   /** The same without a look before; gives false where a folder is there. */
   unlinkUnlessFolder(name: string): boolean {
     try {
@@ -125,9 +114,12 @@ export class Folder {
     return succeeds(() => rmdirSync(this.at(name)), ['ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR']);
   }
 
-  /** Sets the permissions for owner, group and others. The group that a volume gives to new folders (setgid) stays. */
-  permit(permissions: number): void {
-    fchmodSync(this.#descriptor, (fstatSync(this.#descriptor).mode & 0o7000) | permissions);
+  get mode(): number {
+    return fstatSync(this.#descriptor).mode & 0o7777;
+  }
+
+  chmod(mode: number): void {
+    fchmodSync(this.#descriptor, mode);
   }
 
   /** Whether the folder still has a name; in one that has not nothing can be made. */

@@ -22,7 +22,8 @@ export function makeFolder(parent: Folder, name: string, { root, lock, permissio
   }
   if (permissions === undefined) return true;
   const folder = parent.open(name);
-  folder.permit(permissions);
+  // The group that a volume gives to new folders (setgid) stays.
+  folder.chmod((folder.mode & 0o7000) | permissions);
   folder.close();
   return true;
 }

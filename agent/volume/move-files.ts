@@ -1,23 +1,22 @@
 import { lstatSync, renameSync } from 'node:fs';
+import { TransientError } from '../../shared/errors.ts';
 import { type Fingerprint, isSameFingerprint, type KeptFile, type OwnedFile } from '../plan/manifest.ts';
 import type { LiveEntry, LiveFile } from '../plan/plan-input.ts';
 import type { DataRoot } from './data-root.ts';
 import type { Folder } from './folder.ts';
 import { makeFolder } from './make-folder.ts';
-import { changed, meanwhile } from './meanwhile.ts';
 import { Pacer } from './pacer.ts';
 import { putNew, tryLink } from './put-new.ts';
 import { fingerprintOf } from './scan-tree.ts';
 import { isAsSeen, isSameFile, isUnchanged, printOf } from './seen-file.ts';
 import { keepName, replacedName } from './set-aside.ts';
-import type { StagedPlaces } from './staged-places.ts';
-import { added, type Move, type Saved, split } from './undo-moves.ts';
+import { type Move, type Saved, split } from './undo-moves.ts';
 import type { VolumeLock } from './volume-lock.ts';
 
 /** A staged file that comes to its path. */
 export interface Placement {
-  /** Its number among the staged files. */
-  index: number;
+  /** Its name in the staging folder. */
+  staged: string;
   record: OwnedFile;
   /** What was there when the plan was made. */
   was: LiveEntry | undefined;
@@ -34,24 +33,22 @@ export class FileMover {
   readonly #moves: Move[];
   readonly #lock: VolumeLock;
   readonly #permissions: number | undefined;
-  readonly #places: StagedPlaces;
   readonly #pacer = new Pacer();
   #open: { path: string; folder: Folder } | undefined;
   #saved = 0;
 
-  /** `permissions` are those of new folders. `lock` is looked at where the staging folder stops nobody. */
-  constructor(root: DataRoot, moves: Move[], { permissions, lock, places }: MoverOptions) {
+  /** `groupWrite`: whether the group may write to new folders. `lock` is looked at where the staging folder stops nobody. */
+  constructor(root: DataRoot, moves: Move[], { groupWrite, lock }: { groupWrite: boolean; lock: VolumeLock }) {
     this.#lock = lock;
     this.#root = root;
     this.#moves = moves;
-    this.#permissions = permissions;
-    this.#places = places;
+    this.#permissions = groupWrite ? 0o775 : undefined;
   }
 
   /** Puts staged files into their places; what was there is replaced in one step. */
   async place(placements: Placement[]): Promise<void> {
-    for (const { index, record, was, keepAs } of placements) {
-      const source = this.#places.at(record.path, index);
+    for (const { staged, record, was, keepAs } of placements) {
+      const source = this.#root.staging.at(staged);
       if (was) await this.#put(source, { path: record.path, was, keepAs });
       else this.#add(source, record.path, { print: record.fingerprint });
       if (this.#pacer.isDue) await this.#pacer.rest();
@@ -91,15 +88,14 @@ export class FileMover {
     }
   }
 
-  /** Makes folders, with the files that come into place with them; the outer ones come first in the list. */
-  async makeFolders(folders: string[], inside: ReadonlyMap<string, Placement[]>): Promise<void> {
+  /** Makes folders; the outer ones come first in the list. */
+  async makeFolders(folders: string[]): Promise<void> {
     const options = { root: this.#root, lock: this.#lock, permissions: this.#permissions };
     for (const path of folders) {
       const [parent, name] = split(path);
       const isMade = meanwhile(path, () => makeFolder(this.#folder(parent), name, options));
-      if (isMade) this.#moves.push({ kind: 'folderMade', path });
-      const files = inside.get(path) ?? [];
-      if (!isMade || !this.#fill(path, files)) await this.place(files);
+      if (!isMade) continue;
+      this.#moves.push({ kind: 'folderMade', path });
       if (this.#pacer.isDue) await this.#pacer.rest();
     }
   }
@@ -124,20 +120,10 @@ export class FileMover {
     this.#open = undefined;
   }
 
-  /** Puts the files that lie in a new folder into it, all in one step; gives false where that is not possible. */
-  #fill(path: string, files: Placement[]): boolean {
-    if (files.length === 0) return true;
-    const start = this.#moves.length;
-    for (const { record } of files) this.#moves.push(added(record.path, record.fingerprint));
-    const isFilled = meanwhile(path, () => this.#places.moveWhole(path, this.#targetOf(path)));
-    if (!isFilled) this.#moves.length = start;
-    return isFilled;
-  }
-
   /** Puts a file where nothing is. */
   #add(source: string, path: string, { print, backTo }: { print: Fingerprint; backTo?: string | undefined }): void {
     const target = this.#targetOf(path);
-    this.#moves.push(added(path, print, backTo));
+    this.#moves.push({ kind: 'placed', path, print, saved: undefined, backTo });
     meanwhile(path, () => putNew(source, target));
   }
 
@@ -236,14 +222,28 @@ export class FileMover {
   }
 }
 
-interface MoverOptions {
-  permissions: number | undefined;
-  lock: VolumeLock;
-  places: StagedPlaces;
-}
-
 interface Put extends Pick<Placement, 'was' | 'keepAs'> {
   path: string;
   /** The name in the staging folder that it has to have when it is taken back, if it is no second name of it. */
   backTo?: string | undefined;
+}
+
+const changed = (path: string) =>
+  new TransientError(
+    `${path} was changed by somebody else during the sync: nothing is overwritten, and looked at again`,
+    {
+      code: 'data.changed',
+      reason: 'PathConflict',
+    },
+  );
+
+/** Runs a call, in which something may come to a path where nothing was, or its folder may go. */
+function meanwhile<T>(path: string, call: () => T): T {
+  try {
+    return call();
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (['EEXIST', 'EISDIR', 'ENOENT'].includes(code)) throw changed(path);
+    throw error;
+  }
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { lstatSync, readdirSync, renameSync, type Stats, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Fingerprint } from '../plan/manifest.ts';
@@ -11,8 +10,6 @@ import type { Folder } from './folder.ts';
 const OWN = /^(?:\d+|manifest\.jsonl|(?:back|dropped)-\d+)$/;
 const REPLACED = /^saved-\d+\.(.+)$/;
 const KEPT = /^keep\.(.+)$/;
-/** Folders with files that the agent wrote, which come into place as a whole, and such that are about to be removed. */
-const NEW_FOLDER = /^(?:new-\d+|gone-[\da-f-]{36})$/;
 
 /** For what makes room and may go: the name holds what was seen there (of a file), so that anything else is told from it. */
 export function replacedName(number: number, seen: Fingerprint | undefined): string {
@@ -21,15 +18,6 @@ export function replacedName(number: number, seen: Fingerprint | undefined): str
 
 /** For what makes room, and has to come to this name in `.sync-agent/taken-over`. */
 export const keepName = (name: string): string => `keep.${name}`;
-
-/** The name of a folder that is to come into place as a whole. */
-export const newFolderName = (number: number): string => `new-${number}`;
-
-/** A name for such a folder that is to be removed: nobody else moves what has it. */
-export const capturedName = (): string => `gone-${randomUUID()}`;
-
-/** Whether all files in a folder of this name are the agent's. */
-export const isNewFolder = (name: string): boolean => NEW_FOLDER.test(name);
 
 const print = ({ size, mtimeMs, ino }: Fingerprint): string => `${size}-${mtimeMs}-${ino}`;
 

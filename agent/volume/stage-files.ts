@@ -1,17 +1,19 @@
 import { spawn } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, fchmodSync, fstatSync, fsync, openSync, writeFile, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, fchmodSync, fstatSync, openSync, writeFile, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type ContentSource, contentAtHand, deliverContent } from '../content/deliver-content.ts';
 import type { OwnedFile } from '../plan/manifest.ts';
 import type { DesiredFile, PreviewedContent } from '../plan/plan-input.ts';
 import { forEachLimited, Pacer } from './pacer.ts';
 import { fingerprintOf } from './scan-tree.ts';
-import type { StagedPlaces } from './staged-places.ts';
 
 export interface StagingOptions extends ContentSource {
-  places: StagedPlaces;
+  /** The folder as a path of this process. */
+  folder: string;
   /** A path of the same file system that other processes know. */
   fileSystem: string;
   groupWrite: boolean;
@@ -21,18 +23,20 @@ export interface StagingOptions extends ContentSource {
 const SYNCHRONOUS_BYTES = 256 * 1024;
 
 const writeLater = promisify(writeFile);
-const flush = promisify(fsync);
+
+/** The place of a staged file: its content, mode and time are final, and it lies on the data volume's file system. */
+const stagedPath = (folder: string, index: number): string => `${folder}/${index}`;
 
 /**
- * Writes the content of every file to its place in the staging folder and flushes it; gives what the manifest will say
- * of each. Content, mode and time are final then. Nothing is in its place when this throws.
+ * Writes the content of every file to a temporary one and flushes it; gives what the manifest will say of each. Nothing
+ * is in its place when this throws.
  */
 export async function stageFiles(files: DesiredFile[], options: StagingOptions): Promise<OwnedFile[]> {
   const pacer = new Pacer();
   const records: OwnedFile[] = [];
   options.contents.announce(files);
   for (const file of files) {
-    const temporary = options.places.at(file.path, records.length);
+    const temporary = stagedPath(options.folder, records.length);
     const content = contentAtHand(file, options);
     const isAtHand = content !== undefined;
     records.push(
@@ -40,7 +44,7 @@ export async function stageFiles(files: DesiredFile[], options: StagingOptions):
     );
     if (pacer.isDue) await pacer.rest();
   }
-  await flushFiles(records, options);
+  await flushFiles(records.length, options);
   return records;
 }
 
@@ -52,7 +56,7 @@ function stageContent(
   const mode = modeOf(file, groupWrite);
   const handle = openSync(temporary, 'wx', mode);
   try {
-    for (let at = 0; at < content.length; ) at += writeSync(handle, content, at);
+    if (content.length > 0) writeFileSync(handle, content);
     return recordOf(file, { sha256: hash('sha256', content), inputs: undefined }, { handle, mode, groupWrite });
   } finally {
     closeSync(handle);
@@ -102,15 +106,15 @@ const CONCURRENCY = 16;
 /** From so many files on, flushing the file system at once is faster than flushing each. */
 const MANY = 64;
 
-/** Makes sure that the files are on the disk, and not in the system's memory alone. */
-async function flushFiles(records: OwnedFile[], { places, fileSystem }: StagingOptions): Promise<void> {
-  if (records.length >= MANY && (await flushFileSystem(fileSystem))) return;
-  await forEachLimited(records.entries(), CONCURRENCY, async ([index, { path }]) => {
-    const handle = openSync(places.at(path, index), 'r+');
+/** Makes sure that the files `0`, `1` … of a folder are on the disk, and not in the system's memory alone. */
+async function flushFiles(count: number, { folder, fileSystem }: StagingOptions): Promise<void> {
+  if (count >= MANY && (await flushFileSystem(fileSystem))) return;
+  await forEachLimited(Array(count).keys(), CONCURRENCY, async (index) => {
+    const handle = await open(join(folder, String(index)), 'r+');
     try {
-      await flush(handle);
+      await handle.sync();
     } finally {
-      closeSync(handle);
+      await handle.close();
     }
   });
 }

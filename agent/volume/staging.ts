@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs';
 import { TransientError } from '../../shared/errors.ts';
 import type { Folder } from './folder.ts';
 import { Pacer } from './pacer.ts';
-import { capturedName, isExpendable, isNewFolder, isOwn, putAside } from './set-aside.ts';
+import { isExpendable, isOwn, putAside } from './set-aside.ts';
 
 /** Opens a folder with the agent's own files. */
 interface AgentFolders {
@@ -51,17 +51,13 @@ export class Staging {
     }
   }
 
-  /** The path of an entry, valid in this process. */
-  at(name: string): string {
-    return this.#folder.at(name);
+  /** The folder as a path of this process. */
+  get path(): string {
+    return this.#folder.at('.');
   }
 
-  /** Opens a folder in it, to be closed, and makes it if need be; `permissions` as of {@link Folder.permit}. */
-  openFolder(name: string, permissions: number | undefined): Folder {
-    const isNew = this.#folder.make(name);
-    const folder = this.#folder.open(name);
-    if (isNew && permissions !== undefined) folder.permit(permissions);
-    return folder;
+  at(name: string): string {
+    return this.#folder.at(name);
   }
 
   /** Whether nobody removed it, or moved it to where the next owner of the lock would not find it. */
@@ -124,7 +120,7 @@ export async function removeEarlierStaging(root: AgentFolders, generation: numbe
 
 async function removeFolder(root: AgentFolders, all: Folder, name: string): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    if (!isFolder(all.at(name))) {
+    if (!lstatSync(all.at(name), { throwIfNoEntry: false })?.isDirectory()) {
       all.unlink(name);
       return;
     }
@@ -146,42 +142,12 @@ async function removeFolder(root: AgentFolders, all: Folder, name: string): Prom
 async function emptyFolder(root: AgentFolders, name: string, folder: Folder): Promise<void> {
   const pacer = new Pacer();
   for (const entry of folder.isAlive ? folder.rawNames() : []) {
-    if (isNewFolder(entry) && isFolder(folder.at(entry))) await removeNewFolder(entry, { root, name, folder });
-    else if (!isOwn(entry) || !folder.unlinkUnlessFolder(entry)) takeOut(entry, { root, name, folder });
+    if (!isOwn(entry) || !folder.unlinkUnlessFolder(entry)) takeOut(entry, { root, name, folder });
     if (pacer.isDue) await pacer.rest();
   }
 }
 
-/**
- * Removes a folder that was to come into place as a whole. It first gets a name by which no earlier owner can move it
- * there: what is in it must not be removed from the place to which that moved it in between.
- */
-async function removeNewFolder(entry: string, { root, name, folder }: Emptied): Promise<void> {
-  const captured = capturedName();
-  if (!folder.rename(entry, captured)) return;
-  const pacer = new Pacer();
-  const inside = folder.open(captured);
-  try {
-    for (const file of inside.rawNames()) {
-      if (!inside.unlinkRaw(file)) takeOut(file, { root, name, folder: inside });
-      if (pacer.isDue) await pacer.rest();
-    }
-  } finally {
-    inside.close();
-  }
-  folder.removeFolder(captured);
-}
-
-const isFolder = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-
-interface Emptied {
-  root: AgentFolders;
-  /** The name of the staging folder. */
-  name: string;
-  folder: Folder;
-}
-
-function takeOut(entry: string, { root, name, folder }: Emptied): void {
+function takeOut(entry: string, { root, name, folder }: { root: AgentFolders; name: string; folder: Folder }): void {
   const path = folder.rawPath(entry);
   const stats = lstatSync(path, { throwIfNoEntry: false });
   const text = path.toString().slice(folder.at('').length);

@@ -22,15 +22,6 @@ export type Move =
   | { kind: 'folderMade'; path: string }
   | { kind: 'folderRemoved'; path: string; mode: number };
 
-/** That of a file that comes to where nothing is. */
-export const added = (path: string, print: Fingerprint, backTo?: string): Move => ({
-  kind: 'placed',
-  path,
-  print,
-  saved: undefined,
-  backTo,
-});
-
 /** Takes all steps back, the last one first; gives the errors of those that could not be. Throws if the lock is lost. */
 export async function undoMoves(moves: Move[], root: DataRoot, lock: VolumeLock): Promise<unknown[]> {
   const pacer = new Pacer();

@@ -5,8 +5,8 @@ import { cel, durationBetween, integer, name, text, timestamp } from './fields.t
 const count = (description: string) => integer(0, BOUNDS.count, description);
 
 /**
- * A number of at least 1, or a share of those that it is about, rounded up. By no rule in CEL: Kubernetes 1.30 reckons
- * that one may cost too much, since it does not see how long the text can be, and refuses the whole CRD.
+ * A number of at least 1, or a share of those that it is about, rounded up. Not by a rule in CEL:
+ * Kubernetes 1.30 does not see how long the text can be, takes the rule for too costly, and refuses the whole CRD.
  */
 const amount = (description: string) =>
   v.pipe(

@@ -151,13 +151,11 @@ const refused: [what: string, changes: Record<string, unknown>, words: RegExp][]
     },
     /at most 1024 characters in all keys and values together/,
   ],
-  ...[0, -1, '0%', '101%', '10', '%', '5 %', true].map(
-    (amount): [string, object, RegExp] => [
-      `${JSON.stringify(amount)} gateways of a wave`,
-      { rollout: { waves: [{ name: 'a', gateways: amount, maxConcurrent: amount }] } },
-      /waves\[0\]\.gateways: Invalid value.*(?:should match|should be greater than or equal to 1|must be of type)/,
-    ],
-  ),
+  ...[0, -1, '0%', '101%', '10', '%', '5 %', true].map((amount): [string, Record<string, unknown>, RegExp] => [
+    `${JSON.stringify(amount)} gateways of a wave`,
+    { rollout: { waves: [{ name: 'a', gateways: amount, maxConcurrent: amount }] } },
+    /waves\[0\]\.gateways: Invalid value.*(?:should match|should be greater than or equal to 1|must be of type)/,
+  ]),
   ['no mappings', { 'sync.profiles.default.mappings': [] }, /at least 1 items/],
   [
     'too many mappings',
@@ -212,7 +210,7 @@ const accepted: [what: string, changes: Record<string, unknown>][] = [
   ],
   ['git://', { 'git.repo': 'git://git.test/app.git' }],
   ['globs', { 'webhook.allowedRefs': ['v*', 'release/**', 'v[!0-9]?', '{a,b}', '1.0.0+b', 'a\\(b', 'a)', 'a|b'] }],
-  ...[1, 10_000, '1%', '99%', '100%'].map((amount): [string, object] => [
+  ...[1, 10_000, '1%', '99%', '100%'].map((amount): [string, Record<string, unknown>] => [
     `${JSON.stringify(amount)} gateways of a wave`,
     { rollout: { waves: [{ name: 'a', gateways: amount, maxConcurrent: amount }] } },
   ]),

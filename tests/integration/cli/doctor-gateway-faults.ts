@@ -184,7 +184,7 @@ const ofResources: readonly Fault[] = [
   {
     name: 'a request that failed',
     change: [status(PLANT, { lastRequest: { ref: 'v9', outcome: 'Failed', message: 'there is no v9' } })],
-    ...{ check: 'gatewaysync/request', says: /for v9, was failed: there is no v9/ },
+    ...{ check: 'gatewaysync/request', says: /for v9, failed: there is no v9/ },
   },
   {
     name: 'a push that was ignored',

@@ -51,7 +51,6 @@ async function prepare(name: string) {
       'to-file': '2',
       'goes/deep/z': null,
       'new/er/c': '2',
-      ...Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [`many/${name}`, '2'])),
     },
   });
   return { repo: repository.url, first, second };
