@@ -18,6 +18,7 @@ import { installWebhook, makeWorld, type Resource, type Size, type World } from 
 const defaults = {
   ...{ resources: 10_000, pods: 20_000, repositories: 500, namespaces: 50, hosts: 10, minutes: 10, interval: 60 },
   ...{ pushes: 12, commits: 4, releases: 60, edits: 30, churn: 60, receivers: 3, agents: 300, watches: 1_000 },
+  memory: 256,
 } satisfies Size;
 
 /** What is still under way after the mix has so long to end, in milliseconds. */

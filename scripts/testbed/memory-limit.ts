@@ -23,8 +23,10 @@ export function watchMemory(pid: number): { stop: () => number } {
 
 let cgroups = 0;
 
-/** Makes a cgroup of 128 MiB where this machine lets us, and gives the flags that bring Node into it at its start. */
-export async function makeCgroup(): Promise<{ flags: string[]; remove: () => Promise<void> } | undefined> {
+/** Makes a cgroup with a limit in kB where this machine lets us, and gives the flags that bring Node into it at its start. */
+export async function makeCgroup(
+  limitKb = LIMIT_KB,
+): Promise<{ flags: string[]; remove: () => Promise<void> } | undefined> {
   for (const [root, limit] of [
     ['/sys/fs/cgroup/memory', 'memory.limit_in_bytes'],
     ['/sys/fs/cgroup', 'memory.max'],
@@ -32,7 +34,7 @@ export async function makeCgroup(): Promise<{ flags: string[]; remove: () => Pro
     const group = `${root}/stoker-test-${process.pid}-${cgroups++}`;
     try {
       await mkdir(group);
-      await writeFile(`${group}/${limit}`, String(LIMIT_KB * 1024));
+      await writeFile(`${group}/${limit}`, String(limitKb * 1024));
       await access(`${group}/cgroup.procs`, constants.W_OK);
       const join = `import {writeFileSync} from 'node:fs'; writeFileSync('${group}/cgroup.procs', String(process.pid))`;
       const flags = ['--import', `data:text/javascript,${encodeURIComponent(join)}`];

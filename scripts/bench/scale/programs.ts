@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type RunningProgram, startProgram } from '../../demo/programs.ts';
 import { freePort } from '../../testbed/free-port.ts';
 import { tailOf } from '../../testbed/guarded-process.ts';
-import { makeCgroup } from '../../testbed/memory-limit.ts';
+import { LIMIT_KB, makeCgroup } from '../../testbed/memory-limit.ts';
 import { readMetric } from '../controller/start-controller.ts';
 import { kubeconfigOf, SYSTEM, WEBHOOK, type World } from './world.ts';
 
@@ -68,11 +68,14 @@ interface Start {
 }
 
 async function start(world: World, { kind, name, environment, port, metricsPort }: Start): Promise<Program> {
-  const cgroup = await makeCgroup();
+  const limit = kind === 'controller' ? world.size.memory : LIMIT_KB / 1024;
+  const cgroup = await makeCgroup(limit * 1024);
+  // As the image's flag, by which V8 gets half of the limit for its heap.
+  const heap = `--max-old-space-size=${limit / 2}`;
   const logs = path.join(world.cluster.dir, name);
   await mkdir(logs, { recursive: true });
   const variables = { KUBECONFIG: await kubeconfigOf(world, kind), ...environment };
-  const launch = () => startProgram(kind, variables, logs, cgroup?.flags);
+  const launch = () => startProgram(kind, variables, logs, [heap, ...(cgroup?.flags ?? [])]);
   const started = performance.now();
   let running: RunningProgram = await launch();
   const readyAfterMs = performance.now() - started;

@@ -12,7 +12,7 @@ const LISTED_CALLS = 14;
 export function printStart(results: StartResults): void {
   const { size } = results.world;
   const limit = results.programs.every(({ isLimited }) => isLimited)
-    ? 'each program in a cgroup of 128 MiB'
+    ? `controllers in cgroups of ${size.memory} MiB, receivers of 128 MiB`
     : 'without cgroups';
   console.log(`\n${size.resources} resources, ${size.pods} pods, ${size.repositories} repositories, ${limit}\n`);
   printTable(['at rest', 'measured'], [...startRows(results), ...memoryRows(results)]);

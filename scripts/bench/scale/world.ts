@@ -47,6 +47,8 @@ export interface Size {
   agents: number;
   /** Watches of one resource each, as agents hold them. */
   watches: number;
+  /** Limit of each controller, in MiB. */
+  memory: number;
 }
 
 /** A GatewaySync of the benchmark. */
