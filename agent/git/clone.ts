@@ -81,7 +81,7 @@ export class Clone {
       await attempt();
     } catch (error) {
       await repository.onFetchFailed();
-      if (!(await repository.isToBlame(error, access))) throw error;
+      if (!(await repository.isToBlame(error))) throw error;
       await repository.recreate(request.commit);
       await attempt();
     }

@@ -2,10 +2,9 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
-import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { CLONE_VOLUME, onVolume } from '../../shared/io/volume-error.ts';
 import type { Logger } from '../../shared/log.ts';
-import { FETCHED_REF, fetchedCommit, OFFLINE_PROMISOR } from './fetch-commit.ts';
+import { fetchedCommit, OFFLINE_PROMISOR } from './fetch-commit.ts';
 import { Pins } from './pins.ts';
 import { emptyFolder, healClone } from './tidy-clone.ts';
 
@@ -143,12 +142,12 @@ export class Repository {
 
   /**
    * Whether a fetch failed because of what is on disk: git says so, or it failed for a reason that nobody knows, for
-   * the second time in a row, and something turns out to be missing. By ssh, a host can say so as well.
+   * the second time in a row, and something turns out to be missing. A host can say so as well: only the look counts.
    */
-  async isToBlame(error: unknown, { sshHost }: GitAccess): Promise<boolean> {
+  async isToBlame(error: unknown): Promise<boolean> {
     if (!(error instanceof TransientError) || error.code !== 'git.unreachable') return false;
-    if (!sshHost && damage.test(String(error.cause))) return true;
-    if (this.#record === 'unknown' && !(await this.#isSound())) return true;
+    const isSuspect = this.#record === 'unknown' || damage.test(String(error.cause));
+    if (isSuspect && !(await this.#isSound())) return true;
     this.#record = this.#record === 'working' ? 'unknown' : 'working';
     return false;
   }
@@ -157,7 +156,7 @@ export class Repository {
     if (!(await fetchedCommit(this.#git, this.path))) return false;
     const bearing = this.contents.isPartial ? ['--missing=allow-promisor'] : [];
     const args = [...OFFLINE_PROMISOR, `--git-dir=${this.path}`, 'rev-list', '--objects', '--quiet', ...bearing];
-    return await this.#git.run([...args, FETCHED_REF], { timeoutMs: CHECK_TIMEOUT_MS }).then(
+    return await this.#git.run([...args, '--all'], { timeoutMs: CHECK_TIMEOUT_MS }).then(
       () => true,
       () => false,
     );

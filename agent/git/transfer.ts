@@ -130,7 +130,7 @@ export async function transfer(git: Git, args: string[], options: Transfer): Pro
       signal: AbortSignal.any([stopping.signal, ...(signal ? [signal] : [])]),
     });
   } catch (error) {
-    const isFull = isNoSpace(error) && !(access.sshHost && (await hasRoom(gitDir)));
+    const isFull = mayBeFull(error) && !(await hasRoom(gitDir));
     throw isFull ? noSpace(error) : explain(error, { timeoutMs, memoryBytes: limits.memoryBytes });
   } finally {
     clearInterval(timer);
@@ -167,10 +167,14 @@ function explain(error: unknown, { timeoutMs, memoryBytes }: { timeoutMs: number
 const isNoSpace = (error: unknown): error is TerminalError =>
   error instanceof TerminalError && error.code === 'git.noSpace';
 
+/** Whether no room may be the reason: of git's words those of a host cannot always be told apart. */
+const mayBeFull = (error: unknown): error is Error =>
+  isNoSpace(error) || (error instanceof TransientError && ['git.unreachable', 'git.brokeOff'].includes(error.code));
+
 const noSpace = (cause: Error) =>
   new TransientError(`${CLONE_VOLUME} is full`, { code: 'git.noSpace', reason: 'CloneUnusable', cause });
 
-/** By ssh a host whose own disk is full says so in the words of git; what git wrote before it failed is there still. */
+/** A host can say that there is none; what git wrote before it failed is there still. */
 async function hasRoom(gitDir: string): Promise<boolean> {
   const file = join(gitDir, 'tmp_room');
   try {

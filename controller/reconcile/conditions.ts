@@ -26,7 +26,7 @@ export interface Facts {
   accessProblems: AccessProblem[];
   commitStatusProblem: StatusNews['problem'];
   rollout: RolloutStatus | undefined;
-  /** Whether what is followed is in no rollout yet, since its `spec.sync` is not kept. */
+  /** Whether what is followed is in no rollout yet. */
   isHeldBack: boolean;
 }
 
@@ -161,12 +161,16 @@ function judgeRollout({ phase, nextCommit, message = '' }: RolloutStatus, facts:
   if (phase === 'Stopped' || phase === 'RolledBack') return { status: 'False', reason: phase, message };
   if (nextCommit !== undefined) return { status: 'Unknown', reason: 'Waiting', message };
   // What is complete is the release before.
-  if (phase === 'Complete' && isHeldBack)
-    return { status: 'Unknown', reason: 'Waiting', message: judgeAccess(facts)?.message ?? notKeptYet };
+  if (phase === 'Complete' && isHeldBack) return { status: 'Unknown', reason: 'Waiting', message: whyHeldBack(facts) };
   return { status: phase === 'Complete' ? 'True' : 'Unknown', reason: phase, message };
 }
 
-const notKeptYet = 'the newest release begins when the ControllerRevision of its spec.sync is written';
+function whyHeldBack(facts: Facts): string {
+  if (facts.resolution.kind !== 'resolved') return 'the newest edit of spec.sync is in no rollout yet';
+  return (
+    judgeAccess(facts)?.message ?? 'the newest release begins when the ControllerRevision of its spec.sync is written'
+  );
+}
 
 /** There only for ssh. */
 function judgeHostKey({ gatewaySync, resolution }: Facts): Verdict | undefined {
@@ -215,8 +219,9 @@ function judgeReady(
   const rollout = facts.rollout && judgeRollout(facts.rollout, facts);
   const gateways = judgeGateways(facts);
   // Who waits for a gateway to show that all is well waits for RolledOut: a fleet that is scaled to zero is ready.
-  const isEmpty = gateways.reason === 'NoGateways' && rollout?.status === 'Unknown';
-  if (access && facts.isHeldBack && rollout?.reason === 'Waiting') return access;
+  const isEmpty = gateways.reason === 'NoGateways' && rollout?.status === 'Unknown' && !facts.isHeldBack;
+  if (access && facts.isHeldBack && (!rollout || rollout.reason === 'Waiting')) return access;
+  if (facts.isHeldBack && !rollout) return { status: 'Unknown', reason: 'RolloutWaiting', message: whyHeldBack(facts) };
   if (rollout && rollout.status !== 'True' && !isEmpty)
     return { ...rollout, reason: rollout.reason.replace(/^(?!Invalid)/, 'Rollout') };
   if (gateways.reason !== 'Syncing') return gateways;

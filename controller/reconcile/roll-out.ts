@@ -15,7 +15,10 @@ export interface RolledOut {
   wantedOf: (pod: ObservedPod) => WantedFiles;
   /** Milliseconds until the clock alone may change something. */
   wakeInMs: number | undefined;
-  /** Whether what is followed is in no rollout yet, since the revision of `spec.sync` that belongs to it is not kept. */
+  /**
+   * Whether what is followed is in no rollout yet: its `spec.sync` is not kept as a revision, or which commit belongs to
+   * it is not known.
+   */
   isHeldBack: boolean;
 }
 
@@ -36,17 +39,16 @@ export function rollOut(sync: GatewaySyncStatus, observation: Observation, { now
   const next = mayMove && (state || mayBegin) ? step(state, input) : undefined;
   const held = spec.paused && state ? { ...state, rollout: withHeldOrders(state.rollout, input) } : state;
   const kept = next ? noted(next, observation) : held;
-  if (!kept) return { fields: {}, wantedOf: () => ({ commit: undefined }), wakeInMs: undefined, isHeldBack: false };
+  if (!kept) return { fields: {}, wantedOf: () => ({ commit: undefined }), wakeInMs: undefined, isHeldBack: true };
   return {
     fields: { ...kept, ...requestOf(sync, kept) },
     wantedOf: wantedBy(kept, input.gateways),
     wakeInMs: next?.wakeInMs,
-    isHeldBack: isResolved && !isRevisionKept && !isAbout(kept.rollout, sync.lastSyncCommit, spec.revision),
+    isHeldBack:
+      kept.rollout.revision !== spec.revision ||
+      (isResolved && !isRevisionKept && kept.rollout.commit !== sync.lastSyncCommit),
   };
 }
-
-const isAbout = (rollout: RolloutState['rollout'], commit: string | undefined, revision: string | undefined): boolean =>
-  rollout.commit === commit && rollout.revision === revision;
 
 interface Moment {
   /** Milliseconds since the epoch. */

@@ -2,22 +2,31 @@ import { type ErrorDetails, isTyped, TerminalError, type TransientError } from '
 import { unreachable, unreachableBy } from './unreachable.ts';
 
 interface Symptom {
-  /** Whether the host may say it, too. */
-  isSaidByHosts?: true;
+  /** Where it counts: in all that was printed, since a host may say it, or in what only git and ssh can have printed. */
+  within: (stderr: string) => string;
   pattern: RegExp;
   details: ErrorDetails;
   message: string;
 }
 
+const certificate = {
+  details: { code: 'git.certificate', reason: 'CertificateNotTrusted' },
+  message: 'the certificate of the git host is not trusted: name its CA in spec.git.caSecretRef',
+};
+
+const everything = (stderr: string): string => stderr;
+
 /** What git or a host says, and what it means. The first that fits counts; the texts of the host go no further. */
 const symptoms: Symptom[] = [
   {
-    pattern: /\b(?:No space left on device|Disk quota exceeded)\)?\s*$/im,
+    within: firstWords,
+    pattern:
+      /^(?:error|fatal): (?:(?:sha1 )?(?:file )?(?:'[^'\n]*' )?write error|(?:cannot|could not|couldn't|failed to|unable to) (?:append|close|create|lock|mkdir|open|write)\b[^\n]*?)(?:: | \()?(?:No space left on device|Disk quota exceeded)\)?\.?$/im,
     details: { code: 'git.noSpace', reason: 'CloneUnusable' },
     message: 'the volume that git writes to is full',
   },
   {
-    isSaidByHosts: true,
+    within: everything,
     pattern:
       /Authentication failed|could not read (Username|Password)|HTTP Basic: Access denied|error: (401|403)|Permission denied \(|invalid credentials/i,
     details: { code: 'git.authentication', reason: 'AuthenticationFailed' },
@@ -25,19 +34,20 @@ const symptoms: Symptom[] = [
       'the git host refused the credentials: check the Secret named in spec.git.auth, and that it may read the repository',
   },
   {
-    pattern: /Host key verification failed|REMOTE HOST IDENTIFICATION HAS CHANGED/i,
+    within: firstWords,
+    pattern: /^(?:Host key verification failed\.|@ +WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! +@)\r?$/m,
     details: { code: 'git.hostKey', reason: 'HostKeyVerificationFailed' },
     message:
       'the host key of the git host is not the one in known_hosts: check the Secret named in spec.git.auth.sshKey.knownHosts',
   },
   {
-    isSaidByHosts: true,
+    within: everything,
     pattern: /not our ref|couldn't find remote ref|unadvertised object|Server does not allow request/i,
     details: { code: 'git.refNotFound', reason: 'RefNotFound' },
     message: 'the repository has no such commit or ref, or the host does not serve it',
   },
   {
-    isSaidByHosts: true,
+    within: everything,
     pattern:
       /repository .{0,2000}not found|does not appear to be a git repository|error: 404|not exported|access denied or repository/i,
     details: { code: 'git.repositoryNotFound', reason: 'RepositoryNotFound' },
@@ -45,22 +55,28 @@ const symptoms: Symptom[] = [
       'the git host knows no such repository, or hides it: check spec.git.repo, and spec.git.auth if it is private',
   },
   {
-    pattern: /error: 30\d/,
+    within: ownWords,
+    pattern:
+      /^(?:fatal: unable to access '[^'\n]*': |error: RPC failed; [^\n]{0,40}|error: )The requested URL returned error: 30\d$|^error: 30\d$/m,
     details: { code: 'git.redirect', reason: 'UnexpectedRedirect' },
     message: 'the git host sends this URL elsewhere: set spec.git.repo to the address that it redirects to',
   },
   {
-    pattern: /fsck error|: object [0-9a-f]{40,64}: [a-zA-Z0-9]+: |error in object/,
+    within: withoutRemarks,
+    pattern:
+      /^(?:(?:error|warning): object [0-9a-f]{40,64}: [a-zA-Z0-9]+: [^\n]*\n)*fatal: fsck error in pack(?:ed)? objects?(?:\nfatal: fetch-pack: invalid index-pack output)?\s*$/,
     details: { code: 'git.unsafeObject', reason: 'UnsafeContent' },
     message: "an object of the commit does not pass git's own check, and nothing of it is used: look at it by git fsck",
   },
   {
-    pattern: /certificate|SSL|TLS/,
-    details: { code: 'git.certificate', reason: 'CertificateNotTrusted' },
-    message: 'the certificate of the git host is not trusted: name its CA in spec.git.caSecretRef',
+    within: firstWords,
+    pattern:
+      /^(?:fatal: unable to access '[^'\n]*': |error: RPC failed; curl \d+ )(?:error setting certificate|GnuTLS|gnutls_|OpenSSL|Problem with the|server certificate|SSL|TLS)\b[^\n]*$/m,
+    ...certificate,
   },
   {
-    pattern: /transport '[^'\n]*' not allowed|protocol '[^'\n]*' is not supported/i,
+    within: ownWords,
+    pattern: /^fatal: (?:transport '[^'\n]*' not allowed|protocol '[^'\n]*' is not supported)/m,
     details: { code: 'git.transport', reason: 'TransportNotAllowed' },
     message: 'the repository URL leads to a transport that is not allowed: use https, ssh, http or git',
   },
@@ -69,20 +85,47 @@ const symptoms: Symptom[] = [
 /** Turns what git printed into an error with stable words; what is unknown counts as passing. */
 export function gitErrorOf(stderr: string, cause?: unknown): TransientError | TerminalError {
   const own = ownWords(stderr);
-  const symptom = symptoms.find(({ pattern, isSaidByHosts }) => pattern.test(isSaidByHosts ? stderr : own));
+  const symptom = symptoms.find(({ pattern, within }) => pattern.test(within(stderr)));
   if (!symptom) return unreachableBy(own, cause ?? new Error(own.slice(0, 500)));
-  const problem = /: object [0-9a-f]{40,64}: ([a-zA-Z0-9]{1,40}): /.exec(own)?.[1];
+  const problem = /^error: object [0-9a-f]{40,64}: ([a-zA-Z0-9]{1,40}): /m.exec(own)?.[1];
   const details = { ...symptom.details, cause: cause ?? new Error(own.slice(0, 500)) };
   return new TerminalError(problem ? `${symptom.message} (${problem})` : symptom.message, details);
 }
 
 /**
- * What git printed without the words of a host, which may be anything: what is wrong here is not for a host to say.
- * Behind `remote error`, `got` and `received` they may have several lines. By ssh, a host's words look like those of git.
+ * What git printed without the words of a host, as far as they can be told apart: none of the lines that are marked as
+ * the host's, and nothing behind the first error that ends git, since a host's words may have several lines there.
+ * By ssh they look like those of git.
  */
 export function ownWords(stderr: string): string {
+  return withoutRemarks(stderr)
+    .replace(/^(fatal: [^\n]*)[\s\S]*/m, '$1')
+    .replace(quoting, '$1…');
+}
+
+/** Behind these git prints what a host sent. */
+const quoting =
+  /^(fatal: (?:remote error: |[^\n]{0,200}?\b(?:got|received) |[^\n]{0,200}?(?:line|response|response in ref list|specified by server): |protocol error: unexpected ))[^\n]*/m;
+
+/**
+ * What was printed before a host could have a word: by ssh all up to git's own first line, and this line. Of a host's
+ * words git marks only the first line, so what comes behind a mark may be the host's as well.
+ */
+function firstWords(stderr: string): string {
+  const lines = stderr.split('\n');
+  const end = lines.findIndex((line) => /^(?:error|fatal|remote|warning): ?/.test(line) && !harmless.has(line));
+  return (end < 0 ? lines : lines.slice(0, end + 1)).join('\n');
+}
+
+const harmless = new Set(['warning: filtering not recognized by server, ignoring']);
+
+/**
+ * Only the lines that are marked as the host's are left out. What has to be all of the rest cannot be a host's: git says
+ * itself why it ended.
+ */
+function withoutRemarks(stderr: string): string {
   const lines = stderr.split('\n').filter((line) => !line.startsWith('remote:'));
-  return lines.join('\n').replace(/^(fatal: (?:remote error: |[^\n]{0,200}?\b(?:got|received) '))[\s\S]*/m, '$1…');
+  return lines.join('\n');
 }
 
 /** The text without an `Authorization` header, and without the credentials in it: a host may say back what it was sent. */
@@ -100,5 +143,6 @@ const ABOUT_CERTIFICATES = /CERT|SELF_SIGNED|UNABLE_TO|OSSL/;
 export function connectionErrorOf(error: unknown): TransientError | TerminalError {
   if (isTyped(error)) return error;
   const { code = '' } = error as NodeJS.ErrnoException;
-  return ABOUT_CERTIFICATES.test(String(code)) ? gitErrorOf('certificate', error) : unreachable(error);
+  if (!ABOUT_CERTIFICATES.test(String(code))) return unreachable(error);
+  return new TerminalError(certificate.message, { ...certificate.details, cause: error });
 }

@@ -126,13 +126,20 @@ function collectOutput(
     else output.stdout.push(chunk);
   });
   let rest = '';
+  let hasHostSpoken = false;
   child.stderr?.on('data', (chunk: Buffer) => {
     if (!onProgress) return keep(chunk.toString('utf8'));
     const lines = `${rest}${chunk.toString('utf8')}`.split(/(?<=\n|\r(?!\n))/);
     rest = (lines.pop() ?? '').slice(-MAX_STDERR);
     for (const line of lines) {
-      if (progress.test(line)) onProgress(line.trimEnd());
-      else keep(line);
+      if (!progress.test(line)) {
+        keep(line);
+        continue;
+      }
+      onProgress(line.trimEnd());
+      // Lines behind it may be the host's, too.
+      if (!hasHostSpoken && line.startsWith('remote:')) keep('remote: …\n');
+      hasHostSpoken ||= line.startsWith('remote:');
     }
   });
   child.stderr?.on('end', () => keep(rest));

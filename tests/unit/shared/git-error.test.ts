@@ -6,7 +6,7 @@ import { connectionErrorOf, gitErrorOf, withoutCredentials } from '../../../shar
 import { assertLinear } from '../../support/assert-linear.ts';
 
 suite('an error of git', () => {
-  const cases: [stderr: string, code: string, reason?: string][] = [
+  const cases: [stderr: string, ...meaning: string[]][] = [
     ['fatal: cannot write: No space left on device', 'git.noSpace', 'CloneUnusable'],
     ['fatal: write error (Disk quota exceeded)', 'git.noSpace', 'CloneUnusable'],
     ["fatal: Authentication failed for 'https://git.test/a.git/'", 'git.authentication', 'AuthenticationFailed'],
@@ -20,7 +20,26 @@ suite('an error of git', () => {
     ['remote: ERROR: access denied or repository not exported: /x', 'git.repositoryNotFound', 'RepositoryNotFound'],
     ['error: The requested URL returned error: 301', 'git.redirect', 'UnexpectedRedirect'],
     ['fatal: fsck error in packed object', 'git.unsafeObject', 'UnsafeContent'],
-    ['server certificate verification failed. CAfile: none', 'git.certificate', 'CertificateNotTrusted'],
+    [
+      "fatal: unable to access 'https://git.test/': server certificate verification failed. CAfile: none",
+      ...['git.certificate', 'CertificateNotTrusted'],
+    ],
+    [
+      "warning: filtering not recognized by server, ignoring\nfatal: unable to access 'https://git.test/': SSL: no match",
+      ...['git.certificate', 'CertificateNotTrusted'],
+    ],
+    [
+      'No ED25519 host key is known\r\nHost key verification failed.\r\nfatal: x',
+      'git.hostKey',
+      'HostKeyVerificationFailed',
+    ],
+    ['error: unable to create temporary file: No space left on device\nfatal: x', 'git.noSpace', 'CloneUnusable'],
+    [
+      "fatal: unable to access 'https://git.test/': The requested URL returned error: 301",
+      'git.redirect',
+      'UnexpectedRedirect',
+    ],
+    ['error: RPC failed; HTTP 302 curl 22 The requested URL returned error: 302', 'git.redirect', 'UnexpectedRedirect'],
     ["fatal: transport 'file' not allowed", 'git.transport', 'TransportNotAllowed'],
     ["fatal: protocol 'foo' is not supported", 'git.transport', 'TransportNotAllowed'],
     ['remote: whatever', 'git.unreachable'],
@@ -31,7 +50,10 @@ suite('an error of git', () => {
     ['ssh: connect to host git.test port 22: Connection refused', 'git.refused'],
     ['ssh: connect to host git.test port 22: Connection timed out', 'git.noConnection'],
     ['ssh: connect to host git.test port 22: No route to host', 'git.noRoute'],
-    ['TLS connect error: wrong version number', 'git.certificate', 'CertificateNotTrusted'],
+    [
+      "fatal: unable to access 'https://git.test/': TLS connect error: wrong version number",
+      ...['git.certificate', 'CertificateNotTrusted'],
+    ],
     ['fatal: the remote end hung up unexpectedly', 'git.brokeOff'],
     ['fatal: early EOF', 'git.brokeOff'],
     ['Connection closed by 192.0.2.1 port 22', 'git.brokeOff'],
@@ -54,6 +76,12 @@ suite('an error of git', () => {
     ["fatal: protocol error: expected sha/ref, got 'x\nNo space left on device\n'", 'git.unreachable'],
     ["fatal: git fetch-pack: expected ACK/NAK, got 'x\nfsck error'", 'git.unreachable'],
     ["fatal: expected 'packfile', received 'x\nHost key verification failed'", 'git.unreachable'],
+    ['fatal: malformed response in ref list: x: No space left on device', 'git.unreachable'],
+    ['fatal: invalid ls-refs response: x\nHost key verification failed.', 'git.unreachable'],
+    ['remote: x\nHost key verification failed.', 'git.unreachable'],
+    ["remote: x\nfatal: unable to access 'x': SSL", 'git.unreachable'],
+    ['remote: x\nfatal: write error: No space left on device', 'git.unreachable'],
+    ['remote: x\nfatal: fsck error in packed object\nfatal: early EOF', 'git.unreachable'],
     ['remote: invalid credentials', 'git.authentication'],
   ];
   for (const [words, code] of ofHosts) {
@@ -61,7 +89,9 @@ suite('an error of git', () => {
   }
 
   test('of an object says which check it does not pass, and no more of its words', () => {
-    const { message } = gitErrorOf(`error: object: object ${'a'.repeat(40)}: zeroPaddedFilemode: contains words`);
+    const { message } = gitErrorOf(
+      `error: object ${'a'.repeat(40)}: zeroPaddedFilemode: contains words\nfatal: fsck error in packed object\n`,
+    );
     assert.match(message, /^an object of the commit .* by git fsck \(zeroPaddedFilemode\)$/);
   });
 
@@ -82,6 +112,11 @@ suite('an error of git', () => {
     'could not read ',
     'fatal: ',
     "fatal: x got '",
+    "fatal: unable to access '",
+    'fatal: unable to write: ',
+    'fatal: unable to write\n',
+    `error: object ${'a'.repeat(40)}: a: \n`,
+    'remote: x\n',
   ]) {
     test(`is told in time in proportion to what a host says: ${words}…`, () => {
       assertLinear(20_000, (size) => words.repeat(size / words.length), gitErrorOf);

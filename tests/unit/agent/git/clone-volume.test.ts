@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
@@ -37,7 +37,11 @@ class FullGit extends Git {
     this.fetches += 1;
     const gitDir = args.find((arg) => arg.startsWith('--git-dir='))?.slice('--git-dir='.length) ?? '';
     const packs = readdirSync(path.join(gitDir, 'objects/pack')).filter((name) => name.endsWith('.pack'));
-    if (packs.length < this.#room) return super.spawn(args, options);
+    const isFull = packs.length >= this.#room;
+    const room = path.join(gitDir, 'tmp_room'); // where the agent looks whether it can write: not to a folder
+    rmSync(room, { recursive: true, force: true });
+    if (!isFull) return super.spawn(args, options);
+    mkdirSync(room);
     const full = '!echo "fatal: write error: No space left on device" >&2; exit 128';
     return super.spawn(['-c', `alias.full=${full}`, 'full'], options);
   }

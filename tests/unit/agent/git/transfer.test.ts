@@ -167,10 +167,12 @@ suite('a fetch', { concurrency: 2 }, () => {
     const script = '#!/bin/sh\necho "fatal: write error: No space left on device" >&2\nexit 128\n';
     await writeFile(path.join(folder.path, 'git'), script, { mode: 0o755 });
     const git = new Git({ PATH: `${folder.path}:${process.env.PATH}` });
-    await assert.rejects(transfer(git, ['fetch'], { gitDir: folder.path, access: {}, signal: undefined }), {
+    const fetchTo = (gitDir: string) => transfer(git, ['fetch'], { gitDir, access: {}, signal: undefined });
+    await assert.rejects(fetchTo(path.join(folder.path, 'nowhere')), {
       code: 'git.noSpace',
       message: 'the volume of the clone (REPO_PATH) is full',
     });
+    await assert.rejects(fetchTo(folder.path), { code: 'git.unreachable' }, 'there is room');
   });
 
   test('takes no more memory than it may, however large an object is; files pass through', async (t) => {

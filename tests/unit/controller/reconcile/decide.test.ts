@@ -254,7 +254,7 @@ suite('while the revision of spec.sync cannot be kept, so that no rollout begins
   const newer: Answer = { kind: 'refs', refs: new Map([['refs/heads/main', 'b'.repeat(40)]]) };
   const problem = { reason: 'RevisionNotWritten', message: 'the ControllerRevision cannot be written' };
   /** All gateways have the commit and the revision of the status, and a look comes to these conditions. */
-  const conditionsAt = (looked: Partial<ObservedGatewaySync>, answer: Answer, rest: Partial<Observation>) => {
+  const conditionsAt = (looked: Partial<ObservedGatewaySync>, answer: Answer | Asking, rest: Partial<Observation>) => {
     const before = { ...observed(), spec };
     const begun = decideFor(before, refs, { pods: [pod] }).status;
     const { number } = begun.rollout ?? {};
@@ -284,6 +284,35 @@ suite('while the revision of spec.sync cannot be kept, so that no rollout begins
       assert.match(unexplained, /^Unknown RolloutWaiting: .*spec\.sync/);
     });
   }
+
+  const edited = { spec: { ...spec, revision: 's' }, generation: 2 };
+  for (const [what, looked, answer] of [
+    ['the git host is unavailable', edited, unreachable],
+    ['the git host is asked', edited, { kind: 'asking', forMs: 60_000 }],
+    ['the resource is paused', { ...edited, spec: { ...edited.spec, paused: true } }, refs],
+  ] as const) {
+    for (const isKept of [true, false]) {
+      test(`no edit is rolled out that is in no rollout: ${what}, its revision is ${isKept ? 'kept' : 'not kept'}`, () => {
+        const [rolledOut = '', ready = ''] = conditionsAt(looked, answer, { isRevisionKept: isKept });
+        assert.match(rolledOut, /^Unknown Waiting: .*spec\.sync/);
+        assert.doesNotMatch(ready, /^True/);
+      });
+    }
+  }
+
+  test('a resource without gateways is not ready before its first rollout, nor before the next one', () => {
+    const first = { ...observed(), spec };
+    for (const [accessProblems, words] of [
+      [[problem], /^False RevisionNotWritten/],
+      [[], /^Unknown RolloutWaiting: .*spec\.sync/],
+    ] as const) {
+      const rest = { isRevisionKept, accessProblems: [...accessProblems] };
+      const { conditions = [] } = decideFor(first, refs, rest).status;
+      const { status, reason, message } = conditions.find(({ type }) => type === 'Ready') ?? {};
+      assert.match(`${status} ${reason}: ${message}`, words);
+      assert.match(conditionsAt({}, newer, { ...rest, pods: [] })[1] ?? '', words);
+    }
+  });
 
   test('gateways that have all that is wanted are ready', () => {
     const [rolledOut = '', ready = ''] = conditionsAt({}, refs, { isRevisionKept, accessProblems: [problem] });

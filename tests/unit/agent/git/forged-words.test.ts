@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { suite, type TestContext, test } from 'node:test';
+import { transfer } from '../../../../agent/git/transfer.ts';
+import { packet } from '../../../../controller/polling/pkt-line.ts';
+import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { Git } from '../../../../shared/io/git/git.ts';
+import { createSandbox } from '../support/sandbox.ts';
+
+const OID = 'a'.repeat(40);
+const FLUSH = '0000';
+const SERVICE = `${packet('# service=git-upload-pack\n')}${FLUSH}`;
+const V0 = `${SERVICE}${packet(`${OID} HEAD\0side-band-64k shallow\n`)}${packet(`${OID} refs/heads/main\n`)}${FLUSH}`;
+const V2 = `${SERVICE}${packet('version 2\n')}${packet('ls-refs\n')}${packet('fetch=shallow\n')}${packet('object-format=sha1\n')}${FLUSH}`;
+const REFS = `${packet(`${OID} refs/heads/main\n`)}${FLUSH}`;
+
+interface Host {
+  refs: string;
+  /** The answer to a fetch, and to what asks for refs where that is another one. */
+  fetched: string;
+  listed?: string;
+}
+
+/** The ways in which git prints what a host sends. */
+const waysOf = (words: string): Record<string, Host> => ({
+  'an error by protocol 0': { refs: V0, fetched: `${packet('NAK\n')}${packet(`\x03${words}`)}${FLUSH}` },
+  'an error by protocol 2': { refs: V2, fetched: `${packet('packfile\n')}${packet(`\x03${words}`)}${FLUSH}` },
+  'an error that looks like progress': {
+    refs: V2,
+    fetched: `${packet('packfile\n')}${packet(`\x03Total 3 (delta 0)        \n${words}`)}${FLUSH}`,
+  },
+  'words next to a bad pack': {
+    refs: V2,
+    fetched: `${packet('packfile\n')}${packet(`\x01${'bad!'.repeat(20)}`)}${packet(`\x03${words}`)}${FLUSH}`,
+  },
+  'a shallow line': { refs: V0, fetched: `${packet(`shallow ${words}`)}${FLUSH}` },
+  'something else than a shallow line': { refs: V0, fetched: `${packet(words)}${FLUSH}` },
+  'shallow-info': { refs: V2, fetched: `${packet('shallow-info\n')}${packet(words)}0001` },
+  'a section': { refs: V2, fetched: `${packet(words)}${FLUSH}` },
+  refs: { refs: V2, fetched: FLUSH, listed: `${packet(words)}${FLUSH}` },
+  'refs by protocol 0': { refs: `${SERVICE}${packet(words)}${FLUSH}`, fetched: FLUSH },
+  ERR: { refs: V2, fetched: `${packet(`ERR ${words}`)}${FLUSH}` },
+});
+
+async function startHost(t: TestContext, { refs, fetched, listed = REFS }: Host, port = 0): Promise<string> {
+  const server = createServer(async (request, response) => {
+    const body = (await request.setEncoding('utf8').toArray()).join('');
+    const type = request.method === 'GET' ? 'advertisement' : 'result';
+    response.writeHead(200, { 'content-type': `application/x-git-upload-pack-${type}` });
+    if (request.method === 'GET') response.end(refs);
+    else response.end(body.includes('command=ls-refs') ? listed : fetched);
+  });
+  await once(server.listen(port, '127.0.0.1'), 'listening');
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/a.git`;
+}
+
+suite('the words of git, said by a host', () => {
+  const forged = [
+    'No space left on device',
+    'fatal: write error: No space left on device',
+    'Host key verification failed.',
+    "fatal: unable to access 'https://git.test/': SSL certificate problem",
+    `error: object ${OID}: zeroPaddedFilemode: x\nfatal: fsck error in packed object`,
+  ];
+  for (const words of forged) {
+    test(`are not taken for git's: ${words.slice(0, 60)}`, { timeout: 60_000 }, async (t) => {
+      for (const [way, host] of Object.entries(waysOf(`x\n${words}\n`))) {
+        const url = await startHost(t, host);
+        const folder = await makeTemporaryFolder('forged-');
+        t.after(() => folder.remove());
+        const git = new Git(process.env);
+        await git.run(['init', '--quiet', '--bare', folder.path]);
+        const args = ['fetch', '--no-tags', '--depth=1'];
+        const fetches = [
+          transfer(git, ['-c', 'fetch.fsckObjects=true', ...args, '--progress', url, 'refs/heads/main'], {
+            ...{ gitDir: folder.path, access: {}, signal: undefined },
+          }),
+          git.run([`--git-dir=${folder.path}`, ...args, url, 'refs/heads/main']),
+        ];
+        const errors = (await Promise.allSettled(fetches)).map((one) => one.status === 'rejected' && one.reason.name);
+        assert.deepEqual(errors, ['TransientError', 'TransientError'], way);
+      }
+    });
+  }
+
+  for (const words of ['No space left on device', 'fatal: write error: No space left on device', 'bad object HEAD']) {
+    test(`do not cost the agent what it keeps to go back to: ${words}`, { timeout: 60_000 }, async (t) => {
+      const server = await startGitServer();
+      const sandbox = await createSandbox(t);
+      const { url: repo, commit } = await server.createRepository('x');
+      const earlier: string[] = [];
+      for (let n = 0; n < 3; n += 1) {
+        const id = await commit({ files: { a: randomBytes(100).toString('hex') } });
+        await sandbox.sync({ repo, commit: id, earlier: [...earlier] });
+        earlier.unshift(id);
+      }
+      await server.stop();
+      const agreed = `${packet('acknowledgments\n')}${packet('ready\n')}0001`;
+      const fetched = `${agreed}${packet('packfile\n')}${packet(`\x03x\n${words}\n`)}${FLUSH}`;
+      await startHost(t, { refs: V2, fetched }, Number(new URL(repo).port));
+      await assert.rejects(sandbox.sync({ repo, commit: OID, earlier }), { name: 'TransientError' });
+      for (const id of earlier) await sandbox.sync({ repo, commit: id, earlier });
+    });
+  }
+});
