@@ -86,7 +86,7 @@ const symptoms: Symptom[] = [
 export function gitErrorOf(stderr: string, cause?: unknown): TransientError | TerminalError {
   const own = ownWords(stderr);
   const symptom = symptoms.find(({ pattern, within }) => pattern.test(within(stderr)));
-  if (!symptom) return unreachableBy(own, cause ?? new Error(own.slice(0, 500)));
+  if (!symptom) return unreachableBy(own + connecting(stderr), cause ?? new Error(own.slice(0, 500)));
   const problem = /^error: object [0-9a-f]{40,64}: ([a-zA-Z0-9]{1,40}): /m.exec(own)?.[1];
   const details = { ...symptom.details, cause: cause ?? new Error(own.slice(0, 500)) };
   return new TerminalError(problem ? `${symptom.message} (${problem})` : symptom.message, details);
@@ -102,6 +102,9 @@ export function ownWords(stderr: string): string {
     .replace(/^(fatal: [^\n]*)[\s\S]*/m, '$1')
     .replace(quoting, '$1…');
 }
+
+/** Why git could not connect, which it says on the next line: nobody else has had a word by then, and it is no verdict. */
+const connecting = (stderr: string): string => /^fatal: unable to connect to [^\n]*(\n[^\n]*)/m.exec(stderr)?.[1] ?? '';
 
 /** Behind these git prints what a host sent. */
 const quoting =

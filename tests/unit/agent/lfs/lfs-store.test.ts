@@ -285,9 +285,11 @@ suite('files in Git LFS', () => {
     lfs.cutOffAt = 1_500_000;
     await assert.rejects(sandbox.sync({ repo, commit: first }), { code: 'lfs.cutOff' });
     assert.equal((await readdir(incomplete)).length, 1);
+    const room = path.join(sandbox.repo, 'tmp_room'); // where the agent looks whether it can write: not to a folder
     const script = `#!/bin/sh
 PATH=\${PATH#*:}
-case " $* " in *" fetch "*) [ -z "$(ls ${incomplete})" ] || { echo "fatal: write error: No space left on device" >&2; exit 128; } ;; esac
+rm -rf ${room}
+case " $* " in *" fetch "*) [ -z "$(ls ${incomplete})" ] || { mkdir ${room}; echo "fatal: write error: No space left on device" >&2; exit 128; } ;; esac
 exec git "$@"
 `;
     await writeFile(path.join(folder, 'git'), script, { mode: 0o755 });
