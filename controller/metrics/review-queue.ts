@@ -16,8 +16,8 @@ interface Waiting {
 const MOST_WAITING = { all: 64, address: 16 };
 
 /**
- * Lets a number of callers in at a time. Few others wait, and their addresses take turns: whoever floods waits for
- * himself, and takes no memory.
+ * Lets a number of callers in at a time. Few others wait, and their addresses take turns: who floods waits for
+ * their own turn, and takes no memory.
  */
 export class ReviewQueue {
   /** By address, in the order of their turns; none is empty. */

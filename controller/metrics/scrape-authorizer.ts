@@ -4,7 +4,7 @@ import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { type Caller, ReviewQueue } from './review-queue.ts';
 
-/** Whether somebody may read; `busy`: too many others ask, and he may come back in a second. */
+/** Whether somebody may read; `busy`: too many others ask; to be tried again in a second. */
 export type Access = 'allowed' | 'unauthenticated' | 'forbidden' | 'busy';
 
 interface TokenReview {
@@ -22,7 +22,7 @@ const AT_ONCE = { unknown: 3, remembered: 1 };
 
 /** A token whose bearer may read, or might lately. */
 interface Remembered {
-  /** By the monotonic clock, in milliseconds; then he is asked about again. */
+  /** By the monotonic clock, in milliseconds; then the API server is asked again. */
   until: number;
   renewal: Promise<Access> | undefined;
 }
@@ -30,7 +30,7 @@ interface Remembered {
 /**
  * Decides as kube-rbac-proxy does who may read `/metrics`: whom the API server knows by the bearer token
  * (TokenReview), and whom it lets `get` that path (SubjectAccessReview). Who may is remembered for a minute, and nobody
- * else, so that made-up tokens take no place. After that he does not wait behind those who are not known.
+ * else, so that made-up tokens take no place. After that they do not wait behind those who are not known.
  */
 export class ScrapeAuthorizer {
   readonly #client: KubernetesClient;
