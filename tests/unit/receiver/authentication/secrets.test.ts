@@ -23,6 +23,12 @@ const other = { namespace: 'team', name: 'other' };
 /** Longer than what was read may be kept. */
 const untilRead = () => sleep(1050);
 
+/** Changes all files of a mounted Secret at once, as the kubelet does. */
+async function changeData(volume: string, folder: string): Promise<void> {
+  await symlink(folder, join(volume, '..data_tmp'));
+  await rename(join(volume, '..data_tmp'), join(volume, '..data'));
+}
+
 async function folderOf(t: TestContext, files: Record<string, string>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'receiver-secrets-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
@@ -54,8 +60,7 @@ suite('secrets of a file', { concurrency: true }, () => {
     await symlink('..data/token', join(volume, 'token'));
     const readSecrets = createReadSecrets({ bearer: { file: join(volume, 'token') } });
     assert.deepEqual((await readSecrets(demo)).bearer, ['one']);
-    await symlink(second, join(volume, '..data_tmp'));
-    await rename(join(volume, '..data_tmp'), join(volume, '..data'));
+    await changeData(volume, second);
     await symlink('..data/team.demo', join(volume, 'team.demo'));
     await untilRead();
     assert.deepEqual((await readSecrets(demo)).bearer, ['own']);
@@ -70,8 +75,7 @@ suite('secrets of a file', { concurrency: true }, () => {
     await symlink('..data/token', join(volume, 'token'));
     const readSecrets = createReadSecrets({ bearer: { file: join(volume, 'token') } });
     assert.deepEqual((await readSecrets(demo)).bearer, ['one']);
-    await symlink(second, join(volume, '..data_tmp'));
-    await rename(join(volume, '..data_tmp'), join(volume, '..data'));
+    await changeData(volume, second);
     await untilRead();
     assert.deepEqual((await readSecrets(demo)).bearer, ['own']);
     await symlink('..data/team.demo', join(volume, 'team.demo'));
@@ -89,8 +93,7 @@ suite('secrets of a file', { concurrency: true }, () => {
     assert.deepEqual((await readSecrets(demo)).bearer, ['one']);
     // A link to itself stands for a file that cannot be opened just now, which as root no mode brings about.
     await symlink('token', join(second, 'token'));
-    await symlink(second, join(volume, '..data_tmp'));
-    await rename(join(volume, '..data_tmp'), join(volume, '..data'));
+    await changeData(volume, second);
     await untilRead();
     assert.deepEqual((await readSecrets(demo)).bearer, ['one']);
     await rm(join(second, 'token'));
@@ -108,8 +111,7 @@ suite('secrets of a file', { concurrency: true }, () => {
     await symlink(former, join(volume, '..data'));
     const reading = createReadSecrets({ bearer: { file: join(volume, 'token') } })(demo);
     const writer = await open(join(former, 'token'), 'w');
-    await symlink(next, join(volume, '..data_tmp'));
-    await rename(join(volume, '..data_tmp'), join(volume, '..data'));
+    await changeData(volume, next);
     await writer.writeFile('one');
     await writer.close();
     assert.deepEqual((await reading).bearer, ['own']);
