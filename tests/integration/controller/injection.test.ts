@@ -4,7 +4,7 @@ import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { DENIED_NETWORKS } from '../../../shared/io/local-address.ts';
 import { kubectl } from '../../support/cluster.ts';
 import { gatewayPod } from '../../support/gateway-pods.ts';
-import { applyGatewaySync } from '../../support/gateway-syncs.ts';
+import { applyGatewaySync, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 import { startInjection as arrange, createPod as create, sidecarOf } from './injection-world.ts';
@@ -88,6 +88,8 @@ suite('a pod that asks for the sidecar', { concurrency: 4 }, () => {
       /names no GatewaySync .*: there are one/,
     );
     await applyGatewaySync({ namespace, name: 'two' }, { ...git });
+    // A pod that names no resource gets the only one that the controller has seen so far.
+    await untilGatewaySync({ namespace, name: 'two' }, 'a first status', ({ status }) => status !== undefined);
     await assert.rejects(
       create(gatewayPod(namespace, 'several')),
       /several GatewaySyncs .*: name one of them \(one, two\)/,
