@@ -84,7 +84,7 @@ class SharedCluster {
 
 /**
  * The unit tests compute, most others wait for half of their time: they run at the same time, each in its own lane, with
- * so many files at a time that neither leaves a processor idle.
+ * so many files at a time that no processor is ever idle: more than two files for each, since all of them wait now and then.
  */
 function lanesOf(selected: Map<string, string[]>): { groups: [string, string[]][]; concurrency: number }[] {
   const processors = Math.max(2, availableParallelism());
@@ -97,7 +97,7 @@ function lanesOf(selected: Map<string, string[]>): { groups: [string, string[]][
     return [{ groups: first, concurrency: isWaiting ? 2 * processors : processors }];
   }
   return [
-    { groups: first, concurrency: Math.ceil(processors / 2) },
+    { groups: first, concurrency: processors },
     { groups: second, concurrency: Math.ceil(processors * 1.5) },
   ];
 }
