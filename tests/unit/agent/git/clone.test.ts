@@ -15,6 +15,16 @@ class OldProtocolGit extends Git {
   }
 }
 
+/** Cannot be started for one command, as where the node has no more processes. */
+class TiredGit extends Git {
+  refused = '';
+
+  override spawn(args: string[], options: GitOptions): ChildProcess {
+    const isRefused = args.includes(this.refused);
+    return super.spawn(args, isRefused ? { ...options, environment: { PATH: '/nowhere' } } : options);
+  }
+}
+
 async function filesBelow(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries.flatMap((entry) => (entry.isFile() ? path.join(entry.parentPath, entry.name) : []));
@@ -70,6 +80,31 @@ suite('the clone', () => {
     await rm(path.join(sandbox.data, 'a'));
     await sandbox.sync(target);
     assert.deepEqual(await sandbox.files(), { a: '1' });
+  });
+
+  test('stays, with all that it keeps, where git cannot be started', async (t) => {
+    const server = await startGitServer();
+    t.after(() => server.stop());
+    const { url: repo, commit } = await server.createRepository('tired');
+    const git = new TiredGit(process.env);
+    const sandbox = await createSandbox(t, { git });
+    const earlier = [await commit({ files: { a: '1' } })];
+    await sandbox.sync({ repo, commit: earlier[0] ?? '', earlier });
+    const target = { repo, commit: await commit({ files: { a: '2' } }), earlier };
+    await sandbox.sync(target);
+    const { fetches } = sandbox;
+    for (const command of ['init', 'rev-parse', 'ls-tree', 'cat-file', 'for-each-ref']) {
+      await sandbox.restart();
+      await rm(path.join(sandbox.data, 'a'));
+      git.refused = command;
+      const isForTidying = command === 'for-each-ref';
+      const run = isForTidying ? sandbox.tidy() : sandbox.sync(target);
+      await assert.rejects(run, { name: 'TransientError', code: 'git.notStarted' }, command);
+      git.refused = '';
+      await sandbox.sync(target);
+      assert.deepEqual([await sandbox.files(), sandbox.fetches], [{ a: '2' }, fetches], command);
+      assert.deepEqual(new Set(await sandbox.clone.pins.commits()), new Set([target.commit, ...earlier]), command);
+    }
   });
 
   test('fetches a commit that no branch leads to any more', async (t) => {
