@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { tmpdir, userInfo } from 'node:os';
 import process from 'node:process';
 import { ConfigError, readConfig } from '../shared/config.ts';
+import { WaitingError } from '../shared/errors.ts';
 import { AddressGuard } from '../shared/io/address-guard.ts';
 import { Git } from '../shared/io/git/git.ts';
 import { GuardedHttp } from '../shared/io/http/guarded-http.ts';
@@ -91,11 +92,19 @@ function stopOnSignals(log: Logger): { stopping: AbortSignal; fetchStopping: Abo
     process.once(signal, () => {
       log.info({ signal }, 'stopping');
       stopping.abort();
-      setTimeout(() => fetchStopping.abort(), FETCH_GRACE_MS).unref();
+      setTimeout(() => fetchStopping.abort(cutOff()), FETCH_GRACE_MS).unref();
     });
   }
   return { stopping: stopping.signal, fetchStopping: fetchStopping.signal };
 }
+
+/** No failure of the sync: nobody has to look into it. */
+const cutOff = () =>
+  new WaitingError('the pod ends, and a fetch was cut off: the next agent fetches again', {
+    code: 'agent.ends',
+    reason: 'AgentEnds',
+    retryAfterMs: 0,
+  });
 
 function currentUser(): User {
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
