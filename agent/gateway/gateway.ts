@@ -88,7 +88,7 @@ export interface ReloadProblem {
   error: unknown;
 }
 
-/** Puts an error of {@link Gateway.catchUp} into words; what is none of ours is thrown on. */
+/** Puts an error of {@link Gateway.catchUp} into words; any other is thrown again. */
 export function reloadProblem(error: unknown): ReloadProblem {
   if (error instanceof WaitingError) return { message: error.message, isWaiting: true, error };
   if (isTyped(error)) {
