@@ -136,7 +136,7 @@ suite('an agent', () => {
     assert.deepEqual(await agent.stop(), { code: 0, signal: null });
     const { state, message, commit } = (await pod.report()).status ?? {};
     assert.deepEqual([state, commit], ['Pending', first]);
-    assert.match(message ?? '', /the pod ends, and a fetch was cut off/);
+    assert.match(message ?? '', /the pod ends before the git host or the gateway answered/);
   });
 
   test('killed at any moment, leads to exactly the wanted tree at its next start', async (t) => {

@@ -56,7 +56,7 @@ export interface Sandbox {
   /** What the agent does after the sync of another commit. */
   tidy(): Promise<void>;
   /** Tells the gateway of what it does not know yet. */
-  reload(target: Target): Promise<boolean>;
+  reload(target: Target, signal?: AbortSignal): Promise<boolean>;
   /** What the agent takes to be completely in the data volume. */
   applied(): Promise<Applied | undefined>;
   /** Lets go of the data volume, as an agent does that ends. */
@@ -167,7 +167,7 @@ export async function createSandbox(
     },
     applied: async () => (await dependencies.manifestFile.read()).applied,
     release: () => dependencies.lock.release(),
-    reload: (target) => dependencies.gateway.catchUp(intentOf(target)),
+    reload: (target, signal) => dependencies.gateway.catchUp(intentOf(target), signal),
     restart: async () => {
       dependencies = await start();
     },
