@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { tmpdir, userInfo } from 'node:os';
 import process from 'node:process';
 import { ConfigError, readConfig } from '../shared/config.ts';
+import { WaitingError } from '../shared/errors.ts';
 import { AddressGuard } from '../shared/io/address-guard.ts';
 import { Git } from '../shared/io/git/git.ts';
 import { GuardedHttp } from '../shared/io/http/guarded-http.ts';
@@ -29,13 +30,13 @@ import type { SyncDependencies } from './sync/sync-aim.ts';
 import { SyncLoop } from './sync/sync-loop.ts';
 import { wireSync } from './wire-sync.ts';
 
-/** A pod has 30 s to end by default: a fetch that takes longer is cut off, since nothing was applied yet. */
-const FETCH_GRACE_MS = 20_000;
+/** A pod has 30 s to end by default: waiting for a git host or a gateway ends then, and the next agent begins again. */
+const WAITING_GRACE_MS = 20_000;
 
 async function main(): Promise<void> {
   const config = readConfig(agentConfigSchema, process.env);
   const log = createLogger('agent', { level: config.LOG_LEVEL });
-  const { stopping, fetchStopping } = stopOnSignals(log);
+  const { stopping, waitingEnds } = stopOnSignals(log);
   const metrics = new AgentMetrics(version);
   const user = currentUser();
   const git = new Git({ ...process.env, ...(await nameUser(user)) });
@@ -64,9 +65,9 @@ async function main(): Promise<void> {
       self: () => ({ identity, labels: labelsNow(labelsFile) }),
       findRevision: revisions.find.bind(revisions),
     },
-    sync: (intent, signal) => sync(intent, dependencies, AbortSignal.any([fetchStopping, signal])),
+    sync: (intent, signal) => sync(intent, dependencies, AbortSignal.any([waitingEnds, signal])),
     isAtHand: (commit) => clone.has(commit).catch(() => false), // the sync says what is wrong
-    reload: (intent) => gateway.catchUp(intent),
+    reload: (intent) => gateway.catchUp(intent, waitingEnds),
     verifier,
     tidy: (signal) => tidy(dependencies, signal),
     lastGood: async () => (await manifestFile.read()).applied,
@@ -85,17 +86,25 @@ async function main(): Promise<void> {
   await lock.release();
 }
 
-function stopOnSignals(log: Logger): { stopping: AbortSignal; fetchStopping: AbortSignal } {
-  const [stopping, fetchStopping] = [new AbortController(), new AbortController()];
+function stopOnSignals(log: Logger): { stopping: AbortSignal; waitingEnds: AbortSignal } {
+  const [stopping, waiting] = [new AbortController(), new AbortController()];
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.once(signal, () => {
       log.info({ signal }, 'stopping');
       stopping.abort();
-      setTimeout(() => fetchStopping.abort(), FETCH_GRACE_MS).unref();
+      setTimeout(() => waiting.abort(cutOff()), WAITING_GRACE_MS).unref();
     });
   }
-  return { stopping: stopping.signal, fetchStopping: fetchStopping.signal };
+  return { stopping: stopping.signal, waitingEnds: waiting.signal };
 }
+
+/** No failure: nobody has to look into it. */
+const cutOff = () =>
+  new WaitingError('the pod ends before the git host or the gateway answered: the next agent asks again', {
+    code: 'agent.ends',
+    reason: 'AgentEnds',
+    retryAfterMs: 0,
+  });
 
 function currentUser(): User {
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];

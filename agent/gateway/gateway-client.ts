@@ -15,11 +15,14 @@ export interface GatewayRequest {
   expectStatus?: number | undefined;
   /** Time for the whole exchange, in milliseconds. */
   timeoutMs?: number;
-  /** Ends the exchange early. */
-  signal?: AbortSignal;
+  /** Ends the exchange early, with its reason. */
+  signal?: AbortSignal | undefined;
   /** Whether the status is all that matters: the connection is then closed instead of reading the body. */
   ignoresBody?: boolean;
 }
+
+/** What ends a call. */
+export type CallLimits = Pick<GatewayRequest, 'timeoutMs' | 'signal'>;
 
 export interface GatewayAddress {
   port: number;
@@ -93,6 +96,7 @@ export class GatewayClient {
       if (ignoresBody) response.destroy();
       return { status: response.statusCode ?? 0, body: ignoresBody ? '' : await readBody(response) };
     } catch (error) {
+      request.signal?.throwIfAborted();
       throw explain(error as NodeJS.ErrnoException, { port, method, path, timeoutMs });
     }
   }

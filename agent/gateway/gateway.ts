@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, openSync } from 'node:fs';
 import type { ResolvedProfile } from '../../shared/domain/resolve-profile.ts';
 import { isTyped, TerminalError, WaitingError } from '../../shared/errors.ts';
 import type { Intent, ReloadSettings } from '../resource/judge-resource.ts';
-import type { GatewayClient } from './gateway-client.ts';
+import type { CallLimits, GatewayClient } from './gateway-client.ts';
 import { inFolder, type OwnFolder, removeOwn, statOf } from './own-folder.ts';
 import { findPreset } from './presets/preset.ts';
 import { readHeaders } from './read-secrets.ts';
@@ -36,25 +36,26 @@ export class Gateway {
 
   /**
    * Notifies the gateway of changes that it does not know of yet, and gives whether there were any. Throws what the
-   * client throws; everything is then sent again at the next call, also after a restart.
+   * client throws; everything is then sent again at the next call, also after a restart. The signal ends a call early.
    */
-  async catchUp({ reload, commit }: Intent): Promise<boolean> {
+  async catchUp({ reload, commit }: Intent, signal?: AbortSignal): Promise<boolean> {
     const { client, pending, headersFolder, touch } = this.#options;
     if (!pending.isPending()) return false;
     if (reload.touchFile !== undefined) await touch(reload.touchFile, `${commit} ${new Date().toISOString()}\n`);
-    if (reload.readyPath) await this.#checkReady(reload.readyPath, reload.timeoutMs);
-    await findPreset(reload.preset).reload(client, reload.timeoutMs);
+    const call = { timeoutMs: reload.timeoutMs, signal };
+    if (reload.readyPath) await this.#checkReady(reload.readyPath, call);
+    await findPreset(reload.preset).reload(client, call);
     for (const request of reload.requests) {
       const { method, path, expectStatus, timeoutMs } = request;
       const headers = await readHeaders(request, headersFolder);
-      await client.send({ method, path, expectStatus, headers, timeoutMs });
+      await client.send({ method, path, expectStatus, headers, timeoutMs, signal });
     }
     pending.clear();
     return true;
   }
 
-  async #checkReady(path: string, timeoutMs: number): Promise<void> {
-    await this.#options.client.send({ method: 'GET', path, timeoutMs }).catch((cause) => {
+  async #checkReady(path: string, call: CallLimits): Promise<void> {
+    await this.#options.client.send({ method: 'GET', path, ...call }).catch((cause) => {
       if (cause instanceof WaitingError) throw cause;
       throw new WaitingError(`the gateway is not ready yet: ${(cause as Error).message}`, {
         code: 'gateway.notReady',
@@ -88,7 +89,7 @@ export interface ReloadProblem {
   error: unknown;
 }
 
-/** Puts an error of {@link Gateway.catchUp} into words; what is none of ours is thrown on. */
+/** Puts an error of {@link Gateway.catchUp} into words; any other is thrown again. */
 export function reloadProblem(error: unknown): ReloadProblem {
   if (error instanceof WaitingError) return { message: error.message, isWaiting: true, error };
   if (isTyped(error)) {

@@ -127,8 +127,9 @@ export class BlobReader {
     this.#at = 0;
     if (this.#rest.length > 0) return this.#rest;
     const { value, done } = await this.#chunks.next();
-    if (done) throw new DamagedCloneError('cat-file ended early');
-    return value as Buffer;
+    if (!done) return value as Buffer;
+    await this.#stream.finish();
+    throw new DamagedCloneError('cat-file ended early');
   }
 }
 

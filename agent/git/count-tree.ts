@@ -12,7 +12,7 @@ export interface TreeSize {
   isComplete: boolean;
 }
 
-/** Of the mode that stands before each path. */
+/** Of the mode in front of each path. */
 const MODE_BYTES = 6;
 const ZERO = 0x30;
 

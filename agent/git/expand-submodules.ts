@@ -31,7 +31,7 @@ export interface ExpansionTools {
   accessFiles: AccessFiles;
 }
 
-/** What a host of its own gets to see. */
+/** What any other host than that of `spec.git.repo` gets to see. */
 const NO_CREDENTIALS = { tokenFile: undefined, sshKeyFile: undefined, knownHostsFile: undefined, caFile: undefined };
 
 const MAX_DEPTH = 4;

@@ -2,6 +2,7 @@ import { isCommitHash, isValidRefName } from '../../shared/domain/check-ref-name
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
+import { saidNothing } from '../../shared/io/git/git-process.ts';
 import { type TransferLimits, transfer } from './transfer.ts';
 
 /** Name of the remote that objects may be missing from the clone for; https://git-scm.com/docs/partial-clone. */
@@ -109,12 +110,15 @@ export async function fetchCommit(git: Git, source: CommitSource, options: Fetch
   );
 }
 
-/** The commit that is completely there, if any. */
+/** The commit that is completely there, if any. Throws {@link TransientError} where git cannot say. */
 export async function fetchedCommit(git: Git, gitDir: string, ref = FETCHED_REF): Promise<string | undefined> {
   const args = [`--git-dir=${gitDir}`, 'rev-parse', '--verify', '--quiet', `${ref}^{commit}`];
   return await git.run(args).then(
     (output) => output.toString('utf8').trim(),
-    () => undefined,
+    (error) => {
+      if (saidNothing(error)) throw error;
+      return undefined;
+    },
   );
 }
 

@@ -1,8 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { TransientError } from '../../shared/errors.ts';
 import { type Git, killGroup } from '../../shared/io/git/git.ts';
+import { endOf } from '../../shared/io/git/git-process.ts';
 
 /** The repository on disk cannot be read: it is deleted and fetched again. */
 export class DamagedCloneError extends TransientError {
@@ -22,7 +22,10 @@ export class MissingBlobError extends DamagedCloneError {}
 export interface GitStream {
   child: ChildProcess;
   output: Readable;
-  /** Waits for its end. Throws {@link DamagedCloneError} where git failed: it only reads what was fetched. */
+  /**
+   * Waits for its end. Throws {@link DamagedCloneError} where git failed, since it only reads what was fetched, and
+   * another {@link TransientError} where it did not start, or was killed.
+   */
   finish(): Promise<void>;
   /** Ends it now. */
   kill(): void;
@@ -39,20 +42,21 @@ export function startGitStream(git: Git, gitDir: string, args: string[], signal?
     if (complaint.length < 2_000) complaint += chunk.toString('utf8');
   });
   stdin.on('error', () => {}); // git ended early: its exit status tells
-  const closed = once(child, 'close') as Promise<[number | null]>;
+  const ended = endOf(child);
   const onAbort = () => {
     stdout.destroy(signal?.reason instanceof Error ? signal.reason : new Error('aborted'));
     killGroup(child);
   };
   signal?.addEventListener('abort', onAbort, { once: true });
   const forget = () => signal?.removeEventListener('abort', onAbort);
-  closed.then(forget, forget);
+  void ended.then(forget);
   return {
     child,
     output: stdout,
     finish: async () => {
-      const [code] = await closed;
+      const { code, problem } = await ended;
       signal?.throwIfAborted();
+      if (problem) throw problem;
       if (code !== 0) throw new DamagedCloneError(complaint);
     },
     kill: () => {

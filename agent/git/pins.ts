@@ -1,4 +1,5 @@
 import type { Git } from '../../shared/io/git/git.ts';
+import { saidNothing } from '../../shared/io/git/git-process.ts';
 import { FETCHED_REF } from './fetch-commit.ts';
 
 /** Each commit has a folder of refs below it, for itself and for what else going back to it needs. */
@@ -127,8 +128,11 @@ export class Pins {
   async #read(): Promise<Map<string, string>> {
     if (this.#refs) return this.#refs;
     const asking = this.#run(['for-each-ref', '--format=%(refname) %(objectname)', ROOT]);
-    const output = await asking.catch(() => undefined);
-    if (output === undefined) return new Map(); // a damaged clone keeps nothing
+    const output = await asking.catch((error) => {
+      if (saidNothing(error)) throw error;
+      return undefined; // a damaged clone keeps nothing
+    });
+    if (output === undefined) return new Map();
     const lines = output.split('\n').filter((line) => line !== '');
     this.#refs = new Map(lines.map((line) => line.split(' ') as [string, string]));
     return this.#refs;

@@ -2,6 +2,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
+import { saidNothing } from '../../shared/io/git/git-process.ts';
 import { CLONE_VOLUME, onVolume } from '../../shared/io/volume-error.ts';
 import type { Logger } from '../../shared/log.ts';
 import { fetchedCommit, OFFLINE_PROMISOR } from './fetch-commit.ts';
@@ -27,6 +28,8 @@ export interface Contents {
 
 const NOTHING: Contents = { commit: undefined, isPartial: false, hasFiles: false };
 const CHECK_TIMEOUT_MS = 300_000;
+/** From one look at all objects to the next: so long at least, and so many times what it took. */
+const BETWEEN_CHECKS = { ms: 60_000, times: 100 };
 
 /** What git says of a repository in which something is missing, for example because a killed git still wrote to it. */
 const damage =
@@ -46,6 +49,8 @@ export class Repository {
   #roomFor: string | undefined;
   /** `working` since it was found sound, or a fetch succeeded, until one fails. */
   #record: 'working' | 'unknown' = 'unknown';
+  /** When all objects may be looked at again. */
+  #checkAt = Number.NEGATIVE_INFINITY;
 
   constructor({ git, path, log }: RepositoryOptions) {
     this.#git = git;
@@ -60,7 +65,10 @@ export class Repository {
     if (this.#contents) return this.#contents;
     await onVolume(CLONE_VOLUME, () => mkdir(this.path, { recursive: true }));
     await this.heal();
-    await this.#init(commit).catch(() => this.recreate(commit));
+    await this.#init(commit).catch(async (error) => {
+      if (saidNothing(error)) throw error;
+      await this.recreate(commit);
+    });
     const packs = await readdir(join(this.path, 'objects/pack')).catch(() => []);
     this.#contents = {
       commit: await fetchedCommit(this.#git, this.path),
@@ -99,6 +107,7 @@ export class Repository {
     await this.#init(commit);
     this.#contents = NOTHING;
     this.#record = 'working';
+    this.#checkAt = Number.NEGATIVE_INFINITY;
   }
 
   /**
@@ -142,24 +151,30 @@ export class Repository {
 
   /**
    * Whether a fetch failed because of what is on disk: git says so, or it failed for a reason that nobody knows, for
-   * the second time in a row, and something turns out to be missing. A host can say so as well: only the look counts.
+   * the second time in a row, and something turns out to be missing. A host can say so as well: only the look counts,
+   * and comes so seldom that a host cannot keep the agent busy with it.
    */
   async isToBlame(error: unknown): Promise<boolean> {
     if (!(error instanceof TransientError) || error.code !== 'git.unreachable') return false;
     const isSuspect = this.#record === 'unknown' || damage.test(String(error.cause));
-    if (isSuspect && !(await this.#isSound())) return true;
+    if (isSuspect && performance.now() >= this.#checkAt && !(await this.#isSound())) return true;
     this.#record = this.#record === 'working' ? 'unknown' : 'working';
     return false;
   }
 
+  /** What git cannot find out in time does not count as damage: all that is kept would go. */
   async #isSound(): Promise<boolean> {
     if (!(await fetchedCommit(this.#git, this.path))) return false;
     const bearing = this.contents.isPartial ? ['--missing=allow-promisor'] : [];
     const args = [...OFFLINE_PROMISOR, `--git-dir=${this.path}`, 'rev-list', '--objects', '--quiet', ...bearing];
-    return await this.#git.run([...args, '--all'], { timeoutMs: CHECK_TIMEOUT_MS }).then(
+    const began = performance.now();
+    const isSound = await this.#git.run([...args, '--all'], { timeoutMs: CHECK_TIMEOUT_MS }).then(
       () => true,
-      () => false,
+      (error) => saidNothing(error),
     );
+    const ended = performance.now();
+    this.#checkAt = ended + Math.max(BETWEEN_CHECKS.ms, BETWEEN_CHECKS.times * (ended - began));
+    return isSound;
   }
 
   /** Does no harm where there is a repository already. */
@@ -167,6 +182,7 @@ export class Repository {
     const format = commit.length === 64 ? 'sha256' : 'sha1';
     const args = ['init', '--quiet', '--bare', '--template=', `--object-format=${format}`, this.path];
     await this.#git.run(args).catch((cause) => {
+      if (saidNothing(cause)) throw cause;
       const details = { code: 'clone.unusable', reason: 'CloneUnusable', cause };
       throw new TransientError(
         `no repository can be made in ${this.path} (REPO_PATH): is it full or read-only?`,

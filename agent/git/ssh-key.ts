@@ -41,7 +41,10 @@ export async function removeKeyCopies(folders: string[]): Promise<void> {
   }
 }
 
-/** Ssh refuses a key of its own user that others may read (a mounted Secret is root's), and one without a last line feed. */
+/**
+ * Ssh refuses a key that belongs to its user and that others may read (a mounted Secret is root's), and one without a
+ * last line feed.
+ */
 async function isTakenBySsh(key: string, { file, uid }: MountedKey): Promise<boolean> {
   const { mode, uid: owner } = await stat(file);
   return ((mode & 0o077) === 0 || owner !== uid) && key.endsWith('\n') && !key.includes('\r');

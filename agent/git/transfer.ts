@@ -126,7 +126,10 @@ export async function transfer(git: Git, args: string[], options: Transfer): Pro
   try {
     await git.run([`--git-dir=${gitDir}`, ...args], {
       limits: { memoryBytes: limits.memoryBytes },
-      ...{ access, timeoutMs, onProgress, ...(input === undefined ? {} : { input }) },
+      access,
+      timeoutMs,
+      onProgress,
+      ...(input !== undefined && { input }),
       signal: AbortSignal.any([stopping.signal, ...(signal ? [signal] : [])]),
     });
   } catch (error) {

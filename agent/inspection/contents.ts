@@ -38,9 +38,9 @@ export async function addContents(
       const why = leftOut ?? (isSecret(change) ? 'secret' : undefined) ?? (wanted.has(candidate) ? undefined : 'limit');
       const filled = why ? { ...change, leftOut: why } : await fill(candidate, { root, sizes, reader });
       const bytes = bytesOf(filled);
-      if (bytes > left) left = 0;
-      else left -= bytes;
-      changes.push(left > 0 || bytes === 0 ? filled : { ...change, leftOut: 'limit' });
+      const fits = bytes <= left;
+      changes.push(fits ? filled : { ...change, leftOut: 'limit' });
+      left = fits ? left - bytes : 0;
     }
     return changes;
   } finally {

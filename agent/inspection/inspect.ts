@@ -1,12 +1,12 @@
 import type { Answer, Question } from '../../shared/api/inspection.ts';
 import { tidyLfs } from '../sync/provide-content.ts';
-import type { SyncDependencies } from '../sync/sync-aim.ts';
+import { readAgain } from '../sync/sync.ts';
 import { inspectDiff, type Look } from './inspect-diff.ts';
 import { inspectDrift } from './inspect-drift.ts';
 
 /** Looks at the files for somebody who asks. Changes neither them nor what a sync remembers. Throws what a sync throws. */
 export async function inspect(question: Question, look: Look): Promise<Answer> {
-  await readAgain(look.dependencies);
+  if (!look.dependencies.lock.isHeld) readAgain(look.dependencies);
   return question.kind === 'diff' ? await inspectDiff(question, look) : await inspectDrift(look);
 }
 
@@ -15,11 +15,4 @@ export async function tidyAfterLook({ dependencies, resource }: Omit<Look, 'sign
   const { applied } = await dependencies.manifestFile.read();
   // What a sync that still fails has downloaded stays.
   if (applied !== undefined && applied.commit === resource.commit) await tidyLfs(dependencies);
-}
-
-/** Another agent may have the volume by now. */
-async function readAgain({ lock, manifestFile, baseline }: SyncDependencies): Promise<void> {
-  if (lock.isHeld) return;
-  manifestFile.forget();
-  baseline.forget();
 }

@@ -25,7 +25,7 @@ export interface LfsServer {
   isSecure: boolean;
 }
 
-/** Where an object is to be had. */
+/** Where to get an object. */
 export interface LfsDownload {
   url: URL;
   headers: Record<string, string>;

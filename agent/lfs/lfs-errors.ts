@@ -28,7 +28,7 @@ const terminal = {
   },
   transport: {
     reason: 'LfsUnavailable',
-    message: 'mapped files are kept in Git LFS, which is not to be had by git://: use https or ssh, or exclude them',
+    message: 'mapped files are kept in Git LFS, which git:// does not have: use https or ssh, or exclude them',
   },
 };
 

@@ -51,10 +51,12 @@ export class LfsStore {
     return { size: pointer.size, chunks: this.#stream(pointer) };
   }
 
-  /** Those whose content is not there. */
+  /** Those whose content is not there, one for each content. */
   async missing(pointers: LfsPointer[]): Promise<LfsPointer[]> {
-    const found = await Promise.all(pointers.map(async (pointer) => ((await this.#has(pointer)) ? [] : [pointer])));
-    return found.flat();
+    const missing = new Map<string, LfsPointer>();
+    // One after the other: all at once would take more memory than there is for so many files.
+    for (const pointer of pointers) if (!(await this.#has(pointer))) missing.set(pointer.oid, pointer);
+    return [...missing.values()];
   }
 
   /** Fetches content, all of it at once. Throws {@link TerminalError} where the server does not have it. */

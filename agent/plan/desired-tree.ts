@@ -45,7 +45,7 @@ function layMapping(mapping: RenderedMapping, input: DesiredTreeInput, tree: Des
   return [...problems, ...unusedPatches(mapping, below)];
 }
 
-/** A patch that fits no file is a slip of the pen, and not to be passed over. */
+/** A patch that fits no file is a mistake. */
 function unusedPatches(mapping: RenderedMapping, entries: TreeEntry[]): string[] {
   const { source, patches } = mapping;
   if (patches.length === 0) return [];

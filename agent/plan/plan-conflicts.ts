@@ -1,7 +1,7 @@
 import type { LiveEntry, LiveFile, PlanInput } from './plan-input.ts';
 import { isHeld, isOurs, traceOf } from './trace-file.ts';
 
-/** Everything in the data volume that is not the agent's to remove and stands where it must write. */
+/** Everything in the data volume that is not the agent's to remove, where it must write. */
 export function findConflicts(input: PlanInput): string[] {
   const { desired, live } = input;
   const claims = new Claims(input);

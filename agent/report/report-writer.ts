@@ -67,7 +67,9 @@ export class ReportWriter {
       const refusedMs = isApiError(error, 403) ? this.#refusals.next() : undefined;
       const level = refusedMs === undefined || this.#refusals.isNews ? 'warn' : 'debug';
       this.#options.log[level]({ err: error }, 'report not written');
-      return refusedMs ?? Math.random() * Math.min(BACKOFF_MS.max, BACKOFF_MS.base * 2 ** this.#failures);
+      const askedMs = isApiError(error) ? (error.retryAfterMs ?? 0) : 0;
+      const backoffMs = Math.random() * Math.min(BACKOFF_MS.max, BACKOFF_MS.base * 2 ** this.#failures);
+      return refusedMs ?? Math.max(askedMs, backoffMs);
     }
     this.#failures = 0;
     this.#refusals.end();

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
+import { saidNothing } from '../../shared/io/git/git-process.ts';
 import { onVolume, TEMPORARY_VOLUME } from '../../shared/io/volume-error.ts';
 
 export interface SignatureOptions {
@@ -76,15 +77,15 @@ async function readKeys(folder: string | undefined): Promise<Map<string, string>
   );
 }
 
-function explain(what: string, cause: unknown): Error {
-  if (cause instanceof TransientError && cause.code === 'git.timeout') return cause;
+function explain(what: string, cause: unknown): unknown {
+  if (saidNothing(cause)) return cause;
   const complaint = String((cause as Error).cause ?? cause);
   if (/cannot run|No user exists|command not found|No such file/i.test(complaint)) {
     const message = `the signature of ${what} cannot be checked: the agent's image lacks ssh-keygen or gpg, or a user name`;
     return new TransientError(message, { code: 'git.signatureTool', reason: 'SignatureInvalid', cause });
   }
   if (/\bEXPKEYSIG\b/.test(complaint)) {
-    const message = `${what} is signed by a key that has expired: put the prolonged key, or another one, into the Secret of spec.git.verify.keysSecretRef`;
+    const message = `${what} is signed by a key that has expired: put the extended key, or another one, into the Secret of spec.git.verify.keysSecretRef`;
     return new TerminalError(message, { code: 'git.signature', reason: 'SignatureInvalid', cause });
   }
   return new TerminalError(`${what} has no signature by a key of spec.git.verify.keysSecretRef: nothing is applied`, {

@@ -54,9 +54,15 @@ async function attempt(intent: Intent, dependencies: SyncDependencies, signal: A
   return { kind: 'synced', plan, lost, author: await authorOf(intent, dependencies) };
 }
 
-/** A dry run leaves the volume alone, whoever's it is. What another agent did there meanwhile is read again. */
-async function holdVolume({ profile }: Intent, { lock, manifestFile, baseline }: SyncDependencies): Promise<void> {
-  if (profile.dryRun || !(await lock.hold())) return;
+/** A dry run leaves the volume alone, whoever's it is. */
+async function holdVolume({ profile }: Intent, dependencies: SyncDependencies): Promise<void> {
+  const { lock } = dependencies;
+  if (!lock.isHeld) readAgain(dependencies);
+  if (!profile.dryRun && (await lock.hold())) readAgain(dependencies);
+}
+
+/** Another agent may have changed what is in the volume. */
+export function readAgain({ manifestFile, baseline }: SyncDependencies): void {
   manifestFile.forget();
   baseline.forget();
 }

@@ -98,12 +98,16 @@ function isBookkeeping({ changes, folders }: Plan): boolean {
 function dropKept({ dropped }: Plan, root: DataRoot): void {
   if (dropped.length === 0) return;
   const folder = root.openAgentFolder('taken-over');
-  for (const [index, { path, name }] of dropped.entries()) {
-    const copy = lstatSync(folder.at(name), { throwIfNoEntry: false });
-    const live = root.lookInside(path, (file) => lstatSync(file, { throwIfNoEntry: false }));
-    if (copy && live && isSameFingerprint(copy, live)) renameSync(folder.at(name), root.staging.at(`dropped-${index}`));
+  try {
+    for (const [index, { path, name }] of dropped.entries()) {
+      const copy = lstatSync(folder.at(name), { throwIfNoEntry: false });
+      const live = root.lookInside(path, (file) => lstatSync(file, { throwIfNoEntry: false }));
+      if (copy && live && isSameFingerprint(copy, live))
+        renameSync(folder.at(name), root.staging.at(`dropped-${index}`));
+    }
+  } finally {
+    folder.close();
   }
-  folder.close();
 }
 
 async function stageAll(plan: Plan, target: Target): Promise<Placement[]> {

@@ -22,8 +22,11 @@ export function makeFolder(parent: Folder, name: string, { root, lock, permissio
   }
   if (permissions === undefined) return true;
   const folder = parent.open(name);
-  // The group that a volume gives to new folders (setgid) stays.
-  folder.chmod((folder.mode & 0o7000) | permissions);
-  folder.close();
+  try {
+    // The group that a volume gives to new folders (setgid) stays.
+    folder.chmod((folder.mode & 0o7000) | permissions);
+  } finally {
+    folder.close();
+  }
   return true;
 }

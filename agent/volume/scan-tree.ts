@@ -165,6 +165,7 @@ export async function isUntouched(root: DataRoot, { files, folders }: Manifest):
   const pacer = new Pacer();
   for (const folder of new Set([...allFolders(files.keys()), ...folders])) {
     if (!root.look(folder, lstat)?.isDirectory()) return false;
+    if (pacer.isDue) await pacer.rest();
   }
   for (const { path, executable, fingerprint } of files.values()) {
     const stats = root.look(path, lstat);

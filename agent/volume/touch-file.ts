@@ -12,8 +12,8 @@ const MAX_MARKER_BYTES = 128;
 
 /**
  * Touches a file of the data volume, so that a gateway that watches it sees that the others changed. A file that the
- * agent made holds the text, a commit and a time; one of somebody else keeps its content, also if it has none. Throws {@link TerminalError} where
- * the path is no place for a file.
+ * agent made holds the text, a commit and a time; one of somebody else keeps its content, also if it has none. Throws
+ * {@link TerminalError} where the path is no place for a file.
  */
 export async function touchFile(root: DataRoot, path: string, text: string): Promise<void> {
   if (!isFilePath(path) || isAgentPath(path) || isTooLong(path)) throw unusable(path, 'it is no path of a file');

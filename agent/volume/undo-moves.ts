@@ -75,7 +75,7 @@ function giveBack(target: string, saved: Saved, root: DataRoot): void {
   else putNew(source, target);
 }
 
-/** The path of what is saved: in the staging folder, whence one who lost the volume can move nothing. */
+/** The path of what is saved: in the staging folder, from which one who lost the volume can move nothing. */
 function staged({ name, keptAs }: Saved, root: DataRoot): string {
   const path = root.staging.at(name);
   if (keptAs === undefined) return path;

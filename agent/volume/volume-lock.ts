@@ -122,8 +122,11 @@ export class VolumeLock {
     await eachInTurn(folder.list(), (name) => {
       if (lstatSync(folder.at(name), { throwIfNoEntry: false })?.isDirectory()) {
         const kept = this.#root.openAgentFolder(KEPT);
-        putAside(Buffer.from(folder.at(name)), { staging: LOCK, name, kept });
-        kept.close();
+        try {
+          putAside(Buffer.from(folder.at(name)), { staging: LOCK, name, kept });
+        } finally {
+          kept.close();
+        }
       } else if (numberOf(name) > LAST_GENERATION) folder.unlink(name);
     });
   }
@@ -139,7 +142,7 @@ export class VolumeLock {
     const owner = parseOwner(latest.text);
     if (owner?.isReleased || owner?.podUid === this.#identity.podUid || this.#standsStill(latest)) return;
     const who = owner ? `the agent of pod ${owner.pod}` : 'another agent';
-    const message = `the data volume is in use by ${who}: each gateway needs a volume, or a subPath, of its own`;
+    const message = `the data volume is in use by ${who}: each gateway needs its own volume or subPath`;
     throw this.#inUse(message, 'data.inUse');
   }
 

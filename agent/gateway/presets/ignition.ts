@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { ANSWER_BOUNDS, readJson } from '../../../shared/domain/read-json.ts';
 import { TransientError } from '../../../shared/errors.ts';
-import type { GatewayClient, GatewayRequest } from '../gateway-client.ts';
+import type { CallLimits, GatewayClient, GatewayRequest } from '../gateway-client.ts';
 
 const withKey = (request: GatewayRequest): GatewayRequest => ({ ...request, apiKeyHeader: 'X-Ignition-API-Token' });
 
@@ -11,9 +11,9 @@ const withKey = (request: GatewayRequest): GatewayRequest => ({ ...request, apiK
  */
 export const ignition = {
   /** Projects before configuration: what the configuration names has to be there. */
-  reload: async (client: GatewayClient, timeoutMs: number) => {
-    await client.send(withKey({ method: 'POST', path: '/data/api/v1/scan/projects', timeoutMs }));
-    await client.send(withKey({ method: 'POST', path: '/data/api/v1/scan/config', timeoutMs }));
+  reload: async (client: GatewayClient, limits: CallLimits) => {
+    await client.send(withKey({ method: 'POST', path: '/data/api/v1/scan/projects', ...limits }));
+    await client.send(withKey({ method: 'POST', path: '/data/api/v1/scan/config', ...limits }));
   },
   listEditors: async (client: GatewayClient) => {
     const { body } = await client.send(withKey({ method: 'GET', path: '/data/api/v1/designers' }));

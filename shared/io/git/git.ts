@@ -1,7 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { TransientError } from '../../errors.ts';
 import { type GitAccess, gitEnvironment, sshCommand } from './git-environment.ts';
 import { gitErrorOf, ownWords, withoutCredentials } from './git-error.ts';
+import { endOf, startProcess } from './git-process.ts';
 
 export interface GitOptions {
   cwd?: string;
@@ -77,8 +78,8 @@ export class Git {
       const output = collectOutput(child, { maxBytes: maxOutputBytes, onProgress: options.onProgress }, fail);
       child.stdin?.on('error', () => {});
       child.stdin?.end(options.input);
-      const code = await exitOf(child);
-      if (failure) throw failure;
+      const { code, problem } = await endOf(child);
+      if (failure ?? problem) throw failure ?? problem;
       if (code !== 0) throw errorOf(output.stderr, options);
       return Buffer.concat(output.stdout);
     } finally {
@@ -87,19 +88,15 @@ export class Git {
     }
   }
 
-  /** Starts git in its own process group, so that its helpers end with it. */
+  /** Starts git in its own process group, so that its helpers end with it. Throws what {@link startProcess} throws. */
   spawn(args: string[], options: Pick<GitOptions, 'cwd' | 'access' | 'environment' | 'limits'>): ChildProcess {
     return this.#start(['git', '-c', 'core.hooksPath=/dev/null', '-c', 'gc.auto=0', ...args], options);
   }
 
   #start(command: string[], { cwd, access = {}, environment, limits }: GitOptions): ChildProcess {
     const [program = '', ...rest] = limits ? ['sh', '-c', limitScript(limits), 'sh', ...command] : command;
-    return spawn(program, rest, {
-      cwd,
-      env: { ...this.#inherited, ...gitEnvironment(access), ...environment },
-      detached: true,
-      stdio: ['pipe', 'pipe', 'pipe'],
-    });
+    const env = { ...this.#inherited, ...gitEnvironment(access), ...environment };
+    return startProcess(program, rest, { cwd, env, detached: true });
   }
 }
 
@@ -166,13 +163,6 @@ function killProcesses(child: ChildProcess): void {
   } catch {
     child.kill('SIGKILL'); // the group is gone already
   }
-}
-
-function exitOf(child: ChildProcess): Promise<number | null> {
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', resolve);
-  });
 }
 
 /** The shell takes kibibytes for memory and blocks of 512 bytes for files; a limit that is lower already stays. */

@@ -123,6 +123,22 @@ suite('an agent', () => {
     assert.equal((await pod.report()).status?.commit, second);
   });
 
+  test('ends on SIGTERM also where a fetch goes on, which counts as no failure', async (t) => {
+    const repository = await server.createRepository('cut-off');
+    const first = await repository.commit({ files: { 'config/a': '1' } });
+    const { pod, agent } = await startSyncedPod(t, { repo: repository.url, commit: first });
+    const never = Promise.withResolvers<void>();
+    t.after(() => never.resolve());
+    server.fault = { delay: never.promise, times: 1 };
+    const requests = server.requests.length;
+    await pod.settle(await repository.commit({ files: { 'config/a': '2' } }));
+    await until(() => server.requests.length > requests, { describe: 'a fetch' });
+    assert.deepEqual(await agent.stop(), { code: 0, signal: null });
+    const { state, message, commit } = (await pod.report()).status ?? {};
+    assert.deepEqual([state, commit], ['Pending', first]);
+    assert.match(message ?? '', /the pod ends before the git host or the gateway answered/);
+  });
+
   test('killed at any moment, leads to exactly the wanted tree at its next start', async (t) => {
     const repository = await server.createRepository('killed');
     const pod = await createGatewayPod(t);

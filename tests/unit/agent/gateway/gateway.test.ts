@@ -177,6 +177,21 @@ suite('reload requests', () => {
     await assert.rejects(sandbox.reload(scanning), { code: 'gateway.silent', message: /scan\/projects within 150ms/ });
   });
 
+  test('end when the agent has to, and are sent again by the next one', async (t) => {
+    const reload = { ...none, readyPath: '/ready', requests: [request({})] };
+    const { gateway, sandbox, target } = await prepare(t, reload);
+    await sandbox.sync(target);
+    for (const path of ['/ready', '/reload']) {
+      gateway.faults = { [path]: 'hang' };
+      const ending = new AbortController();
+      setTimeout(() => ending.abort(new Error('it ends')), 100);
+      await assert.rejects(sandbox.reload(target, ending.signal), { message: /it ends$/ });
+    }
+    gateway.faults = {};
+    await sandbox.restart();
+    assert.equal(await sandbox.reload(target), true);
+  });
+
   test('a file is touched once for each change, before the calls', async (t) => {
     const reload = { ...none, touchFile: 'synced', requests: [request({})] };
     const { gateway, sandbox, repository, target } = await prepare(t, reload);

@@ -15,6 +15,27 @@ class OldProtocolGit extends Git {
   }
 }
 
+/** Cannot be started for one command, as where the node has no more processes. */
+class TiredGit extends Git {
+  refused = '';
+
+  override spawn(args: string[], options: GitOptions): ChildProcess {
+    const isRefused = args.includes(this.refused);
+    return super.spawn(args, isRefused ? { ...options, environment: { PATH: '/nowhere' } } : options);
+  }
+}
+
+/** Notes which commands may take any amount of memory. */
+class WatchedGit extends Git {
+  readonly unbounded = new Set<string>();
+
+  override run(args: string[], options: GitOptions = {}): Promise<Buffer> {
+    const command = args.find((arg) => ['repack', 'rev-list', 'pack-objects', 'prune'].includes(arg));
+    if (command && !options.limits) this.unbounded.add(command);
+    return super.run(args, options);
+  }
+}
+
 async function filesBelow(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries.flatMap((entry) => (entry.isFile() ? path.join(entry.parentPath, entry.name) : []));
@@ -70,6 +91,31 @@ suite('the clone', () => {
     await rm(path.join(sandbox.data, 'a'));
     await sandbox.sync(target);
     assert.deepEqual(await sandbox.files(), { a: '1' });
+  });
+
+  test('stays, with all that it keeps, where git cannot be started', async (t) => {
+    const server = await startGitServer();
+    t.after(() => server.stop());
+    const { url: repo, commit } = await server.createRepository('tired');
+    const git = new TiredGit(process.env);
+    const sandbox = await createSandbox(t, { git });
+    const earlier = [await commit({ files: { a: '1' } })];
+    await sandbox.sync({ repo, commit: earlier[0] ?? '', earlier });
+    const target = { repo, commit: await commit({ files: { a: '2' } }), earlier };
+    await sandbox.sync(target);
+    const { fetches } = sandbox;
+    for (const command of ['init', 'rev-parse', 'ls-tree', 'cat-file', 'for-each-ref']) {
+      await sandbox.restart();
+      await rm(path.join(sandbox.data, 'a'));
+      git.refused = command;
+      const isForTidying = command === 'for-each-ref';
+      const run = isForTidying ? sandbox.tidy() : sandbox.sync(target);
+      await assert.rejects(run, { name: 'TransientError', code: 'git.notStarted' }, command);
+      git.refused = '';
+      await sandbox.sync(target);
+      assert.deepEqual([await sandbox.files(), sandbox.fetches], [{ a: '2' }, fetches], command);
+      assert.deepEqual(new Set(await sandbox.clone.pins.commits()), new Set([target.commit, ...earlier]), command);
+    }
   });
 
   test('fetches a commit that no branch leads to any more', async (t) => {
@@ -147,17 +193,19 @@ suite('the clone', () => {
     }
   });
 
-  test('stays small over many commits', async (t) => {
+  test('stays small over many commits, in no more memory than a fetch may take', async (t) => {
     const daemon = await startGitDaemon();
     t.after(() => daemon.stop());
     const { url: repo, commit } = await daemon.createRepository('many');
-    const sandbox = await createSandbox(t);
+    const git = new WatchedGit(process.env);
+    const sandbox = await createSandbox(t, { git });
     for (let n = 0; n < 32; n += 1) {
       await sandbox.sync({ repo, commit: await commit({ files: { a: `${n} ${Math.random()}` } }) });
       await sandbox.clone.tidy();
     }
     const packs = (await readdir(path.join(sandbox.repo, 'objects/pack'))).filter((name) => name.endsWith('.pack'));
     assert.ok(packs.length < 5, `${packs.length} packs`);
+    assert.deepEqual([...git.unbounded], []);
     const shallow = (await readFile(path.join(sandbox.repo, 'shallow'), 'utf8')).trim().split('\n');
     assert.ok(shallow.length < 5, `${shallow.length} shallow commits`);
     await sandbox.sync({ repo, commit: await commit({ files: { a: 'last' } }) });

@@ -8,7 +8,7 @@ import { transfer } from '../../../../agent/git/transfer.ts';
 import { packet } from '../../../../controller/polling/pkt-line.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
-import { Git } from '../../../../shared/io/git/git.ts';
+import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
 const OID = 'a'.repeat(40);
@@ -45,6 +45,22 @@ const waysOf = (words: string): Record<string, Host> => ({
   'refs by protocol 0': { refs: `${SERVICE}${packet(words)}${FLUSH}`, fetched: FLUSH },
   ERR: { refs: V2, fetched: `${packet(`ERR ${words}`)}${FLUSH}` },
 });
+
+/** Counts how often all objects are looked at. */
+class CountingGit extends Git {
+  looks = 0;
+
+  override async run(args: string[], options?: GitOptions): Promise<Buffer> {
+    if (args.includes('rev-list')) this.looks += 1;
+    return await super.run(args, options);
+  }
+}
+
+/** The answer of a host to a fetch, with these words in it. */
+function hostThatSays(words: string): Host {
+  const agreed = `${packet('acknowledgments\n')}${packet('ready\n')}0001`;
+  return { refs: V2, fetched: `${agreed}${packet('packfile\n')}${packet(`\x03x\n${words}\n`)}${FLUSH}` };
+}
 
 async function startHost(t: TestContext, { refs, fetched, listed = REFS }: Host, port = 0): Promise<string> {
   const server = createServer(async (request, response) => {
@@ -103,11 +119,25 @@ suite('the words of git, said by a host', () => {
         earlier.unshift(id);
       }
       await server.stop();
-      const agreed = `${packet('acknowledgments\n')}${packet('ready\n')}0001`;
-      const fetched = `${agreed}${packet('packfile\n')}${packet(`\x03x\n${words}\n`)}${FLUSH}`;
-      await startHost(t, { refs: V2, fetched }, Number(new URL(repo).port));
+      await startHost(t, hostThatSays(words), Number(new URL(repo).port));
       await assert.rejects(sandbox.sync({ repo, commit: OID, earlier }), { name: 'TransientError' });
       for (const id of earlier) await sandbox.sync({ repo, commit: id, earlier });
     });
   }
+
+  test('have it look at all objects once, however often they are said', { timeout: 60_000 }, async (t) => {
+    const server = await startGitServer();
+    const git = new CountingGit(process.env);
+    const sandbox = await createSandbox(t, { git });
+    const { url: repo, commit } = await server.createRepository('x');
+    const id = await commit({ files: { a: '1' } });
+    await sandbox.sync({ repo, commit: id });
+    await server.stop();
+    await startHost(t, hostThatSays('bad object HEAD'), Number(new URL(repo).port));
+    for (let n = 0; n < 4; n += 1) {
+      await assert.rejects(sandbox.sync({ repo, commit: OID }), { code: 'git.unreachable' });
+    }
+    assert.equal(git.looks, 1);
+    await sandbox.sync({ repo, commit: id });
+  });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
+import { BlobReader } from '../../../../agent/git/blob-reader.ts';
 import { DamagedCloneError, recordsOf, startGitStream } from '../../../../agent/git/git-stream.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 
@@ -36,6 +37,19 @@ suite('a stream of git', () => {
       return !error.message.includes('/nowhere');
     });
     assert.equal((new DamagedCloneError('x'.repeat(600)).cause as Error).message.length, 500);
+  });
+
+  test('that did not start, or was killed, says nothing of the clone', async () => {
+    const missing = new Git({ PATH: '/nowhere' });
+    const stream = startGitStream(missing, '/nowhere', ['cat-file', '--batch']);
+    assert.deepEqual(await stream.output.toArray(), []);
+    await assert.rejects(stream.finish(), { name: 'TransientError', code: 'git.notStarted' });
+    const reader = new BlobReader(missing, '/nowhere');
+    await assert.rejects(reader.open('a'.repeat(40)), { name: 'TransientError', code: 'git.notStarted' });
+    await reader.close();
+    const waiting = startGitStream(git, '/nowhere', ['hash-object', '--stdin']);
+    waiting.child.kill('SIGKILL');
+    await assert.rejects(waiting.finish(), { name: 'TransientError', code: 'git.killed' });
   });
 
   test('ends with its signal, and with its reason', async () => {

@@ -207,6 +207,19 @@ suite('a look at another commit', () => {
   });
 });
 
+test('a look shows as much as an answer can hold, to the last byte', async (t) => {
+  const text = 'x'.repeat(INSPECTION.fileBytes);
+  const numbers = Array.from({ length: INSPECTION.bytes / INSPECTION.fileBytes + 1 }, (_, number) => 10 + number);
+  const other = Object.fromEntries(numbers.map((number) => [`config/${number}`, text]));
+  const { sandbox, target } = await arrange(t, { files: { 'config/a': '1' }, other, sources: ['.'] });
+  const answer = await sandbox.inspect({ kind: 'diff', ref: 'other' }, target);
+  const last = numbers.at(-1);
+  assert.deepEqual(
+    say(answer),
+    numbers.map((number) => [`config/${number}`, number === last ? 'limit' : undefined]),
+  );
+});
+
 suite('a look at what was delivered', () => {
   test('follows no link, waits for no pipe, and shows nothing of others', async (t) => {
     const names = ['link', 'folder', 'above/a', 'big', 'changed'];

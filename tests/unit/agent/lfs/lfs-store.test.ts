@@ -11,6 +11,7 @@ import { Git } from '../../../../shared/io/git/git.ts';
 import { createLfsHost, type LfsHost } from '../../../support/lfs-host.ts';
 import { localHttp } from '../../../support/local-http.ts';
 import { createSandbox } from '../support/sandbox.ts';
+import { importable, runInSmallHeap } from '../support/small-heap.ts';
 
 interface World {
   server: GitServer;
@@ -56,6 +57,18 @@ suite('files in Git LFS', () => {
     await sandbox.sync(target);
     assert.equal((await sandbox.files())['config/many/7'], 'content 7');
     assert.equal(server.requests.length, requests);
+  });
+
+  test('come once where several pointers name them', async (t) => {
+    const { server, lfs } = await startWorld(t);
+    const { url: repo, commit } = await server.createRepository('x');
+    const sandbox = await createSandbox(t);
+    const content = randomBytes(512 * 1024).toString('hex');
+    const pointer = lfs.add(content);
+    const files = { a: pointer, b: `${pointer}\n`, c: `${pointer}\n\n` };
+    await sandbox.sync({ repo, commit: await commit({ files }) });
+    assert.ok(Object.values(await sandbox.files()).every((delivered) => delivered === content));
+    assert.equal(lfs.requests.filter(({ path: file }) => !file.endsWith('/batch')).length, 1);
   });
 
   test('take the place of pointers that somebody put there', async (t) => {
@@ -313,6 +326,16 @@ exec git "$@"
     for (const content of contents) {
       assert.deepEqual(await fail(content), [createHash('sha256').update(content).digest('hex')]);
     }
+  });
+
+  test('are looked for in the heap of a small container, as many as fit into it', async () => {
+    const script = `
+      import { LfsStore } from ${importable('agent/lfs/lfs-store.ts')};
+      const oid = (number) => String(number).padStart(64, '0');
+      const pointers = Array.from({ length: 50_000 }, (_, number) => ({ oid: oid(number), size: 1 }));
+      const store = new LfsStore({ path: '/a/folder/that/is/not/there' });
+      console.log((await store.missing(pointers)).length);`;
+    assert.equal(await runInSmallHeap(script), '50000');
   });
 
   test('of a repository behind ssh are asked for by ssh, and fetched with what that gives', async (t) => {

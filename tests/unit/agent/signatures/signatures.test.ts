@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { type ChildProcess, spawnSync } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
@@ -8,6 +8,7 @@ import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-
 import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
 import { runCommand } from '../../../../scripts/testbed/run-command.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 
 const has = (program: string) => spawnSync(program, ['--help'], { stdio: 'ignore' }).error === undefined;
@@ -246,4 +247,23 @@ suite('a key that has expired', () => {
     });
     assert.deepEqual(await sandbox.files(), {});
   });
+});
+
+/** Cannot be started to check signatures, as where the node has no more processes. */
+class TiredGit extends Git {
+  override spawn(args: string[], options: GitOptions): ChildProcess {
+    const isRefused = args.includes('verify-commit');
+    return super.spawn(args, isRefused ? { ...options, environment: { PATH: '/nowhere' } } : options);
+  }
+}
+
+test('a signature that nobody could check is not a bad one', { skip: skipSsh }, async (t) => {
+  const { repository, repo } = await prepare(t);
+  const sandbox = await createSandbox(t, { git: new TiredGit(process.env) });
+  const ann = await sshSigner(t);
+  await trust(sandbox, { ann: ann.publicKey });
+  const commit = await signedCommit(repository, ann);
+  const sync = sandbox.sync({ repo, commit, verify: 'head' });
+  await assert.rejects(sync, { name: 'TransientError', code: 'git.notStarted' });
+  assert.deepEqual(await sandbox.files(), {});
 });

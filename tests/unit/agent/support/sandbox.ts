@@ -6,6 +6,7 @@ import * as v from 'valibot';
 import { agentConfigSchema } from '../../../../agent/config.ts';
 import type { Clone } from '../../../../agent/git/clone.ts';
 import { inspect, tidyAfterLook } from '../../../../agent/inspection/inspect.ts';
+import type { Applied } from '../../../../agent/plan/manifest.ts';
 import type { SyncOutcome } from '../../../../agent/report/news.ts';
 import { type Intent, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
@@ -55,7 +56,11 @@ export interface Sandbox {
   /** What the agent does after the sync of another commit. */
   tidy(): Promise<void>;
   /** Tells the gateway of what it does not know yet. */
-  reload(target: Target): Promise<boolean>;
+  reload(target: Target, signal?: AbortSignal): Promise<boolean>;
+  /** What the agent takes to be completely in the data volume. */
+  applied(): Promise<Applied | undefined>;
+  /** Lets go of the data volume, as an agent does that ends. */
+  release(): Promise<void>;
   /** Forgets what is in memory, as a restart does. */
   restart(): Promise<void>;
   /** Everything in the data volume but the agent's own: content by path, links as `-> target`. */
@@ -65,6 +70,8 @@ export interface Sandbox {
 interface SandboxOptions {
   git?: Git;
   http?: GuardedHttp;
+  /** The data volume of another sandbox, and the pod that has it as well. */
+  shared?: { data: string; podUid: string };
   /** Where credentials are mounted. */
   files?: {
     tokenFile?: string;
@@ -89,6 +96,7 @@ export async function createSandbox(
   {
     git = new Git(process.env),
     http = localHttp(),
+    shared,
     files = {},
     mounts = [],
     port = 9,
@@ -99,14 +107,14 @@ export async function createSandbox(
   const { path: folder, remove } = await makeTemporaryFolder('agent-');
   t.after(remove);
   t.after(() => http.close());
-  const [data, repo] = [path.join(folder, 'data'), memory?.folder ?? path.join(folder, 'repo')];
+  const [data, repo] = [shared?.data ?? path.join(folder, 'data'), memory?.folder ?? path.join(folder, 'repo')];
   if (memory) memory.folder = repo;
-  await mkdir(data);
+  await mkdir(data, { recursive: true });
   let fetches = 0;
   const config = v.parse(agentConfigSchema, {
     POD_NAME: 'gateway-0',
     POD_NAMESPACE: 'ns',
-    POD_UID: 'uid',
+    POD_UID: shared?.podUid ?? 'uid',
     CR_NAME: 'gw',
     GATEWAY_NAME: 'edge',
     GATEWAY_PORT: String(port),
@@ -157,7 +165,9 @@ export async function createSandbox(
       await dependencies.clone.tidy();
       await tidyLfs(dependencies);
     },
-    reload: (target) => dependencies.gateway.catchUp(intentOf(target)),
+    applied: async () => (await dependencies.manifestFile.read()).applied,
+    release: () => dependencies.lock.release(),
+    reload: (target, signal) => dependencies.gateway.catchUp(intentOf(target), signal),
     restart: async () => {
       dependencies = await start();
     },

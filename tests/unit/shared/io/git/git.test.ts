@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { packet } from '../../../../../controller/polling/pkt-line.ts';
 import { makeTemporaryFolder } from '../../../../../scripts/testbed/temporary-folder.ts';
 import { Git } from '../../../../../shared/io/git/git.ts';
@@ -58,6 +60,34 @@ suite('git', () => {
       reason: 'GitAnswerTooLarge',
       message: /more than git may keep/,
     });
+  });
+
+  test('that cannot be started says why, and is tried again', async () => {
+    const missing = { name: 'TransientError', code: 'git.notStarted', message: /not in the image \(ENOENT\)/ };
+    await assert.rejects(new Git({ PATH: '/nowhere' }).run(['version']), missing);
+    await assert.rejects(new Git({ PATH }).run(['x'.repeat(4_000_000)]), { code: 'git.notStarted', message: /E2BIG/ });
+  });
+
+  test('that is killed by the system, for want of memory, says nothing of a host', async (t) => {
+    const git = await playGit(t, 'kill -9 $$');
+    await assert.rejects(git.run(['fetch']), { name: 'TransientError', code: 'git.killed' });
+  });
+
+  test('that cannot be started since too many files are open does not end the program', () => {
+    const file = fileURLToPath(new URL('../../../../../shared/io/git/git.ts', import.meta.url));
+    const script = `
+      import { openSync } from 'node:fs';
+      import { setTimeout as sleep } from 'node:timers/promises';
+      import { Git } from ${JSON.stringify(file)};
+      const git = new Git({ PATH: ${JSON.stringify(PATH)} });
+      try { for (;;) openSync('/dev/null'); } catch {}
+      const error = await git.run(['version']).catch((error) => error);
+      await sleep(10);
+      console.log(error.name, error.code);
+    `;
+    const node = [process.execPath, '--input-type=module', '--eval', script];
+    const { stdout, status } = spawnSync('sh', ['-c', 'ulimit -n 100 && exec "$@"', 'sh', ...node]);
+    assert.deepEqual([`${stdout}`, status], ['TransientError git.notStarted\n', 0]);
   });
 
   test('writes no file that is larger than it may be', async (t) => {

@@ -1,0 +1,67 @@
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { TransientError } from '../../errors.ts';
+
+/** Starts a process with pipes to it. Throws {@link TransientError}, or lets {@link endOf} say that it did not start. */
+export function startProcess(program: string, args: string[], options: SpawnOptions): ChildProcess {
+  const child = spawned(program, args, { ...options, stdio: ['pipe', 'pipe', 'pipe'] });
+  if (child.stdin && child.stdout && child.stderr) return child;
+  child.on('error', () => {}); // says the same in a moment
+  throw notStarted({ code: 'EMFILE' });
+}
+
+function spawned(program: string, args: string[], options: SpawnOptions): ChildProcess {
+  try {
+    return spawn(program, args, options);
+  } catch (cause) {
+    throw notStarted(cause);
+  }
+}
+
+/** How a process ended: by its exit status, or before it could have one. */
+interface End {
+  code: number | null;
+  /** It did not start, or was killed. */
+  problem: TransientError | undefined;
+}
+
+/** Waits for the end of a process; never throws. */
+export async function endOf(child: ChildProcess): Promise<End> {
+  try {
+    const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+    return { code, problem: signal === 'SIGKILL' ? killed() : undefined };
+  } catch (cause) {
+    return { code: null, problem: notStarted(cause) };
+  }
+}
+
+/** Whether git did not get to say anything: what it was asked is as unknown as before. */
+export function saidNothing(error: unknown): boolean {
+  return error instanceof TransientError && ['git.notStarted', 'git.killed', 'git.timeout'].includes(error.code);
+}
+
+/** Why a process cannot be started, by the codes of Node. */
+const obstacles: Record<string, string> = {
+  ENOENT: 'it is not in the image',
+  EACCES: 'it may not be executed',
+  EAGAIN: 'the container, or its node, may not have more processes',
+  ENOMEM: 'there is not enough memory',
+  EMFILE: 'too many files are open',
+  ENFILE: 'too many files are open on the node',
+};
+
+function notStarted(cause: unknown): TransientError {
+  const { code = 'unknown error' } = cause as NodeJS.ErrnoException;
+  const why = obstacles[code] ?? 'the system refuses';
+  return new TransientError(`git cannot be started: ${why} (${code}); it is tried again`, {
+    code: 'git.notStarted',
+    reason: 'GitUnreachable',
+    cause,
+  });
+}
+
+const killed = () =>
+  new TransientError(
+    'git was killed, as happens where memory runs out: look at the memory limit of the container; it is tried again',
+    { code: 'git.killed', reason: 'GitUnreachable' },
+  );
