@@ -9,7 +9,7 @@ import { serveOperations } from '../shared/io/http/serve-operations.ts';
 import { KubernetesClient } from '../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../shared/io/kubernetes/credentials.ts';
 import { deniedAddresses } from '../shared/io/local-address.ts';
-import { createLogger, type Logger } from '../shared/log.ts';
+import { createLogger, endOnUncaught, type Logger } from '../shared/log.ts';
 import { version } from '../shared/version.ts';
 import { type AgentConfig, agentConfigSchema } from './config.ts';
 import { labelsNow } from './content/read-labels.ts';
@@ -33,8 +33,9 @@ import { wireSync } from './wire-sync.ts';
 const FETCH_GRACE_MS = 20_000;
 
 async function main(): Promise<void> {
-  const config = readConfig(agentConfigSchema, process.env);
+  const config = readConfigOrExit();
   const log = createLogger('agent', { level: config.LOG_LEVEL });
+  endOnUncaught(process, log);
   const { stopping, fetchStopping } = stopOnSignals(log);
   const metrics = new AgentMetrics(version);
   const user = currentUser();
@@ -83,6 +84,16 @@ async function main(): Promise<void> {
   log.info({ version, crName: identity.crName, profile: identity.profile }, 'agent started');
   await runAgent({ reports, reflector, loop }, stopping);
   await lock.release();
+}
+
+function readConfigOrExit(): AgentConfig {
+  try {
+    return readConfig(agentConfigSchema, process.env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return process.exit(1);
+  }
 }
 
 function stopOnSignals(log: Logger): { stopping: AbortSignal; fetchStopping: AbortSignal } {
@@ -136,11 +147,5 @@ async function serve(config: AgentConfig, { metrics: { registry }, loop, stoppin
   await serveOperations({ port: config.METRICS_PORT, metrics: page });
 }
 
-try {
-  await main();
-  process.exit(0);
-} catch (error) {
-  const text = error instanceof ConfigError ? error.message : error instanceof Error ? error.stack : String(error);
-  process.stderr.write(`agent: ${text}\n`);
-  process.exit(1);
-}
+await main();
+process.exit(0);

@@ -6,10 +6,11 @@ import { AddressGuard } from '../shared/io/address-guard.ts';
 import { Git } from '../shared/io/git/git.ts';
 import { createReadBody } from '../shared/io/http/read-body.ts';
 import { serveOperations } from '../shared/io/http/serve-operations.ts';
+import { isRunning } from '../shared/io/is-running.ts';
 import { KubernetesClient } from '../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../shared/io/kubernetes/credentials.ts';
 import { deniedAddresses } from '../shared/io/local-address.ts';
-import { createLogger } from '../shared/log.ts';
+import { createLogger, endOnUncaught } from '../shared/log.ts';
 import { version } from '../shared/version.ts';
 import { renewSelfSigned } from './certificates/renew-certificates.ts';
 import { serveAdmission } from './certificates/serve-admission.ts';
@@ -42,6 +43,7 @@ const HAND_OVER_MS = 500;
 
 const config = configure();
 const log = createLogger('controller', { level: config.LOG_LEVEL, devMode: config.LOG_DEV_MODE });
+endOnUncaught(process, log);
 const processes = { own: process.pid, isRunning };
 removeLeft(tmpdir(), processes);
 const scratch = makeFolder(tmpdir(), processes);
@@ -223,15 +225,6 @@ function exitUnlessStopping(error: unknown): undefined {
   if (stopping.signal.aborted) return undefined;
   log.fatal({ err: error }, 'controller cannot start');
   process.exit(1);
-}
-
-/** Also true of a process that is somebody else's. */
-function isRunning(id: number): boolean {
-  try {
-    return process.kill(id, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
-  }
 }
 
 function configure(): Config {

@@ -6,7 +6,7 @@ import { createReadBody } from '../shared/io/http/read-body.ts';
 import { serveOperations } from '../shared/io/http/serve-operations.ts';
 import { KubernetesClient } from '../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../shared/io/kubernetes/credentials.ts';
-import { createLogger, type Logger } from '../shared/log.ts';
+import { createLogger, endOnUncaught, type Logger } from '../shared/log.ts';
 import { version } from '../shared/version.ts';
 import { createAnnotate } from './annotations/annotate.ts';
 import { AnnotationQueue } from './annotations/annotation-queue.ts';
@@ -42,6 +42,7 @@ await main();
 async function main(): Promise<void> {
   const config = readConfigOrExit();
   const log = createLogger('receiver', config.log);
+  endOnUncaught(process, log);
   try {
     await run(config, log);
   } catch (error) {
