@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { tmpdir, userInfo } from 'node:os';
 import process from 'node:process';
-import { ConfigError, readConfig } from '../shared/config.ts';
+import { readConfig, readOrExit } from '../shared/config.ts';
 import { AddressGuard } from '../shared/io/address-guard.ts';
 import { Git } from '../shared/io/git/git.ts';
 import { GuardedHttp } from '../shared/io/http/guarded-http.ts';
@@ -33,7 +33,7 @@ import { wireSync } from './wire-sync.ts';
 const FETCH_GRACE_MS = 20_000;
 
 async function main(): Promise<void> {
-  const config = readConfigOrExit();
+  const config = readOrExit(() => readConfig(agentConfigSchema, process.env), process);
   const log = createLogger('agent', { level: config.LOG_LEVEL });
   endOnUncaught(process, log);
   const { stopping, fetchStopping } = stopOnSignals(log);
@@ -84,16 +84,6 @@ async function main(): Promise<void> {
   log.info({ version, crName: identity.crName, profile: identity.profile }, 'agent started');
   await runAgent({ reports, reflector, loop }, stopping);
   await lock.release();
-}
-
-function readConfigOrExit(): AgentConfig {
-  try {
-    return readConfig(agentConfigSchema, process.env);
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    return process.exit(1);
-  }
 }
 
 function stopOnSignals(log: Logger): { stopping: AbortSignal; fetchStopping: AbortSignal } {

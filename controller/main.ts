@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readConfig } from '../shared/config.ts';
+import { readConfig, readOrExit } from '../shared/config.ts';
 import { AddressGuard } from '../shared/io/address-guard.ts';
 import { Git } from '../shared/io/git/git.ts';
 import { createReadBody } from '../shared/io/http/read-body.ts';
@@ -15,7 +15,7 @@ import { version } from '../shared/version.ts';
 import { renewSelfSigned } from './certificates/renew-certificates.ts';
 import { serveAdmission } from './certificates/serve-admission.ts';
 import { statusSender } from './commit-status/send-status.ts';
-import { type Config, configSchema } from './config.ts';
+import { configSchema } from './config.ts';
 import { Controller } from './controller.ts';
 import { createApp } from './injection/app.ts';
 import { candidateSource } from './injection/candidates.ts';
@@ -41,7 +41,7 @@ const DRAIN_MS = 5_000;
 /** What is under way when the program is told to stop may end within so many milliseconds; nothing is written later. */
 const HAND_OVER_MS = 500;
 
-const config = configure();
+const config = readOrExit(() => readConfig(configSchema, process.env), process);
 const log = createLogger('controller', { level: config.LOG_LEVEL, devMode: config.LOG_DEV_MODE });
 endOnUncaught(process, log);
 const processes = { own: process.pid, isRunning };
@@ -225,13 +225,4 @@ function exitUnlessStopping(error: unknown): undefined {
   if (stopping.signal.aborted) return undefined;
   log.fatal({ err: error }, 'controller cannot start');
   process.exit(1);
-}
-
-function configure(): Config {
-  try {
-    return readConfig(configSchema, process.env);
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    process.exit(1);
-  }
 }
