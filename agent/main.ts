@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { tmpdir, userInfo } from 'node:os';
 import process from 'node:process';
-import { ConfigError, readConfig } from '../shared/config.ts';
+import { readConfig, readOrExit } from '../shared/config.ts';
 import { WaitingError } from '../shared/errors.ts';
 import { AddressGuard } from '../shared/io/address-guard.ts';
 import { Git } from '../shared/io/git/git.ts';
@@ -10,7 +10,7 @@ import { serveOperations } from '../shared/io/http/serve-operations.ts';
 import { KubernetesClient } from '../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../shared/io/kubernetes/credentials.ts';
 import { deniedAddresses } from '../shared/io/local-address.ts';
-import { createLogger, type Logger } from '../shared/log.ts';
+import { createLogger, endOnUncaught, type Logger } from '../shared/log.ts';
 import { version } from '../shared/version.ts';
 import { type AgentConfig, agentConfigSchema } from './config.ts';
 import { labelsNow } from './content/read-labels.ts';
@@ -34,8 +34,9 @@ import { wireSync } from './wire-sync.ts';
 const WAITING_GRACE_MS = 20_000;
 
 async function main(): Promise<void> {
-  const config = readConfig(agentConfigSchema, process.env);
+  const config = readOrExit(() => readConfig(agentConfigSchema, process.env), process);
   const log = createLogger('agent', { level: config.LOG_LEVEL });
+  endOnUncaught(process, log);
   const { stopping, waitingEnds } = stopOnSignals(log);
   const metrics = new AgentMetrics(version);
   const user = currentUser();
@@ -145,11 +146,5 @@ async function serve(config: AgentConfig, { metrics: { registry }, loop, stoppin
   await serveOperations({ port: config.METRICS_PORT, metrics: page });
 }
 
-try {
-  await main();
-  process.exit(0);
-} catch (error) {
-  const text = error instanceof ConfigError ? error.message : error instanceof Error ? error.stack : String(error);
-  process.stderr.write(`agent: ${text}\n`);
-  process.exit(1);
-}
+await main();
+process.exit(0);

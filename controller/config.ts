@@ -69,5 +69,3 @@ export const configSchema = v.pipe(
     ['WEBHOOK_CERT_DIR'],
   ),
 );
-
-export type Config = v.InferOutput<typeof configSchema>;

@@ -1,20 +1,21 @@
 import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readConfig } from '../shared/config.ts';
+import { readConfig, readOrExit } from '../shared/config.ts';
 import { AddressGuard } from '../shared/io/address-guard.ts';
 import { Git } from '../shared/io/git/git.ts';
 import { createReadBody } from '../shared/io/http/read-body.ts';
 import { serveOperations } from '../shared/io/http/serve-operations.ts';
+import { isRunning } from '../shared/io/is-running.ts';
 import { KubernetesClient } from '../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../shared/io/kubernetes/credentials.ts';
 import { deniedAddresses } from '../shared/io/local-address.ts';
-import { createLogger } from '../shared/log.ts';
+import { createLogger, endOnUncaught } from '../shared/log.ts';
 import { version } from '../shared/version.ts';
 import { renewSelfSigned } from './certificates/renew-certificates.ts';
 import { serveAdmission } from './certificates/serve-admission.ts';
 import { statusSender } from './commit-status/send-status.ts';
-import { type Config, configSchema } from './config.ts';
+import { configSchema } from './config.ts';
 import { Controller } from './controller.ts';
 import { createApp } from './injection/app.ts';
 import { candidateSource } from './injection/candidates.ts';
@@ -40,8 +41,9 @@ const DRAIN_MS = 5_000;
 /** What is under way when the program is told to stop may end within so many milliseconds; nothing is written later. */
 const HAND_OVER_MS = 500;
 
-const config = configure();
+const config = readOrExit(() => readConfig(configSchema, process.env), process);
 const log = createLogger('controller', { level: config.LOG_LEVEL, devMode: config.LOG_DEV_MODE });
+endOnUncaught(process, log);
 const processes = { own: process.pid, isRunning };
 removeLeft(tmpdir(), processes);
 const scratch = makeFolder(tmpdir(), processes);
@@ -223,22 +225,4 @@ function exitUnlessStopping(error: unknown): undefined {
   if (stopping.signal.aborted) return undefined;
   log.fatal({ err: error }, 'controller cannot start');
   process.exit(1);
-}
-
-/** Also true of a process that is somebody else's. */
-function isRunning(id: number): boolean {
-  try {
-    return process.kill(id, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
-  }
-}
-
-function configure(): Config {
-  try {
-    return readConfig(configSchema, process.env);
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    process.exit(1);
-  }
 }

@@ -1,12 +1,12 @@
 import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ConfigError } from '../shared/config.ts';
+import { readOrExit } from '../shared/config.ts';
 import { listen } from '../shared/io/http/listen.ts';
 import { createReadBody } from '../shared/io/http/read-body.ts';
 import { serveOperations } from '../shared/io/http/serve-operations.ts';
 import { KubernetesClient } from '../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../shared/io/kubernetes/credentials.ts';
-import { createLogger, type Logger } from '../shared/log.ts';
+import { createLogger, endOnUncaught, type Logger } from '../shared/log.ts';
 import { version } from '../shared/version.ts';
 import { createAnnotate } from './annotations/annotate.ts';
 import { AnnotationQueue } from './annotations/annotation-queue.ts';
@@ -40,23 +40,14 @@ const MAX_ADDRESSES = 10_000;
 await main();
 
 async function main(): Promise<void> {
-  const config = readConfigOrExit();
+  const config = readOrExit(() => readReceiverConfig(process.env), process);
   const log = createLogger('receiver', config.log);
+  endOnUncaught(process, log);
   try {
     await run(config, log);
   } catch (error) {
     log.fatal({ err: error }, 'the receiver cannot start');
     process.exit(1);
-  }
-}
-
-function readConfigOrExit(): Config {
-  try {
-    return readReceiverConfig(process.env);
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    return process.exit(1);
   }
 }
 

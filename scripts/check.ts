@@ -23,6 +23,8 @@ const checks: { name: string; command: string; args: string[] }[] = [
       'controller',
       'agent',
       'cli',
+      'scripts',
+      'tests',
       '--config',
       '.dependency-cruiser.cjs',
       '--output-type',

@@ -22,6 +22,17 @@ export function readConfig<TSchema extends v.GenericSchema>(
   throw new ConfigError(result.issues.map((issue) => `${v.getDotPath(issue) ?? 'environment'}: ${describe(issue)}`));
 }
 
+/** Gives what `read` gives. Where that throws {@link ConfigError}, the program prints it on stderr and ends with status 1. */
+export function readOrExit<T>(read: () => T, program: Pick<NodeJS.Process, 'stderr' | 'exit'>): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    program.stderr.write(`${error.message}\n`);
+    return program.exit(1);
+  }
+}
+
 function describe(issue: v.BaseIssue<unknown>): string {
   return issue.received === 'undefined' ? 'must be set' : issue.message;
 }

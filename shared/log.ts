@@ -67,6 +67,15 @@ function consoleStream(): { write(line: string): void } {
   };
 }
 
+/** Logs what nobody catches, a rejected promise as well, as the last line of a program, which then ends with status 1. */
+export function endOnUncaught(program: Pick<NodeJS.Process, 'on' | 'exit'>, log: Logger): void {
+  program.on('uncaughtException', (error: unknown) => {
+    const stack = error instanceof Error ? error.stack : undefined;
+    log.fatal({ err: error, stack }, 'ended by an error that nobody caught');
+    program.exit(1);
+  });
+}
+
 /** Makes a function that says yes so many times a second, for lines that strangers or outages bring about. */
 export function atMost(perSecond: number, now: () => number = () => performance.now()): () => boolean {
   let second = Number.NEGATIVE_INFINITY;

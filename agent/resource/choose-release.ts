@@ -1,5 +1,6 @@
 import * as v from 'valibot';
-import { rolloutStatusSchema, type Wave } from '../../shared/api/rollout.ts';
+import { rolloutStatusSchema } from '../../shared/api/rollout.ts';
+import type { Wave } from '../../shared/api/wave.ts';
 import { boundedLabels } from '../../shared/domain/bounded-labels.ts';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import { ALL, fittingWaves, isWithin, NOBODY, planOf, rolloutKey, waveOf } from '../../shared/domain/waves.ts';

@@ -38,8 +38,8 @@ Metadata of an object in the namespace of the release. Takes {context, component
 `labels`, `annotations` and another `namespace`.
 */}}
 {{- define "stoker-operator.metadata" -}}
-name: {{ .name }}
-namespace: {{ default (include "stoker-operator.namespace" .context) .namespace }}
+name: {{ .name | quote }}
+namespace: {{ default (include "stoker-operator.namespace" .context) .namespace | quote }}
 labels:
   {{- include "stoker-operator.labels" . | nindent 2 }}
 {{- with .annotations }}

@@ -76,7 +76,7 @@ What the pods of a component have, besides their containers. Takes {context, com
 the chart's own volumes as YAML.
 */}}
 {{- define "stoker-operator.podSpec" -}}
-serviceAccountName: {{ .serviceAccount }}
+serviceAccountName: {{ .serviceAccount | quote }}
 automountServiceAccountToken: true
 enableServiceLinks: false
 {{- with .context.Values.imagePullSecrets }}
@@ -110,7 +110,7 @@ counts counts those of the component.
 */}}
 {{- define "stoker-operator.scheduling" }}
 {{- with .values.priorityClassName }}
-priorityClassName: {{ . }}
+priorityClassName: {{ . | quote }}
 {{- end }}
 {{- with .values.nodeSelector }}
 nodeSelector:

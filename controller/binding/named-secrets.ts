@@ -7,7 +7,8 @@ import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
 import { type NamedSecret, secretsOf } from '../injection/sidecar-volumes.ts';
-import { type ObservedGatewaySync, ownerOfField } from '../watch/observed-gateway-sync.ts';
+import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+import { ownerOfField } from '../watch/observed-owner.ts';
 import type { Access } from './agent-binder.ts';
 
 /** What came of a look at the Secrets of a resource. Times are in milliseconds of the monotonic clock. */

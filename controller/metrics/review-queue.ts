@@ -1,3 +1,5 @@
+import { Turns } from '../../shared/domain/turns.ts';
+
 /** Who waits for a review. */
 export interface Caller {
   /** The network that the request comes from. */
@@ -20,9 +22,7 @@ const MOST_WAITING = { all: 64, address: 16 };
  * their own turn, and takes no memory.
  */
 export class ReviewQueue {
-  /** By address, in the order of their turns; none is empty. */
-  readonly #lanes = new Map<string, Waiting[]>();
-  #waiting = 0;
+  readonly #turns = new Turns<Waiting>();
   #free: number;
 
   constructor(slots: number) {
@@ -42,39 +42,20 @@ export class ReviewQueue {
 
   /** With one too many, the last of the address with the most has to go. */
   #add(address: string, waiting: Waiting): void {
-    const own = this.#lanes.get(address) ?? [];
-    if (own.length >= MOST_WAITING.address) {
+    if (this.#turns.sizeOf(address) >= MOST_WAITING.address) {
       waiting.settle(false);
       return;
     }
-    own.push(waiting);
-    this.#lanes.set(address, own);
-    this.#waiting += 1;
-    if (this.#waiting <= MOST_WAITING.all) return;
-    let [fullest, most] = [address, own];
-    for (const [other, lane] of this.#lanes) if (lane.length > most.length) [fullest, most] = [other, lane];
-    most.pop()?.settle(false);
-    this.#waiting -= 1;
-    if (most.length === 0) this.#lanes.delete(fullest);
+    this.#turns.add(address, waiting);
+    if (this.#turns.size > MOST_WAITING.all) this.#turns.takeFromFullest()?.settle(false);
   }
 
   #admitNext(): void {
-    for (let next = this.#take(); next; next = this.#take()) {
-      const isAdmitted = !next.isGone();
-      next.settle(isAdmitted);
+    for (let next = this.#turns.take(); next; next = this.#turns.take()) {
+      const isAdmitted = !next.item.isGone();
+      next.item.settle(isAdmitted);
       if (isAdmitted) return;
     }
     this.#free += 1;
-  }
-
-  #take(): Waiting | undefined {
-    const [first] = this.#lanes;
-    if (!first) return undefined;
-    const [address, lane] = first;
-    const next = lane.shift();
-    this.#waiting -= 1;
-    this.#lanes.delete(address);
-    if (lane.length > 0) this.#lanes.set(address, lane);
-    return next;
   }
 }

@@ -1,5 +1,5 @@
+import { Turns } from '../../shared/domain/turns.ts';
 import { Places } from './places.ts';
-import { Turns } from './turns.ts';
 
 /** How much git hosts are asked at most. */
 export interface QuestionLimits {
@@ -119,10 +119,11 @@ export class HostLimiter {
     for (; host.tokens >= 1; begun += 1) {
       const next = this.#take(host);
       if (!next) break;
-      host.tokens -= next.item.requests;
-      host.places.take(next.namespace);
-      this.#places.take(next.namespace);
-      void next.item.ask().finally(() => this.#end(host, next.namespace));
+      const { party: namespace, item: question } = next;
+      host.tokens -= question.requests;
+      host.places.take(namespace);
+      this.#places.take(namespace);
+      void question.ask().finally(() => this.#end(host, namespace));
     }
     this.#lookAgain(host);
     return begun;
@@ -139,7 +140,7 @@ export class HostLimiter {
     this.#dispatch(host);
   }
 
-  #take(host: Host): { namespace: string; item: Question } | undefined {
+  #take(host: Host): { party: string; item: Question } | undefined {
     const admits = (namespace: string) => {
       if (!host.places.hasFor(namespace)) return false;
       const isFree = this.#places.hasFor(namespace);

@@ -216,16 +216,25 @@ function judgeReady(
   const access = judgeAccess(facts);
   // No pod can start without its Secrets, also where there is none yet.
   if (access?.reason === 'SecretNotFound') return access;
-  const rollout = facts.rollout && judgeRollout(facts.rollout, facts);
   const gateways = judgeGateways(facts);
-  // Who waits for a gateway to show that all is well waits for RolledOut: a fleet that is scaled to zero is ready.
-  const isEmpty = gateways.reason === 'NoGateways' && rollout?.status === 'Unknown' && !facts.isHeldBack;
-  if (access && facts.isHeldBack && (!rollout || rollout.reason === 'Waiting')) return access;
-  if (facts.isHeldBack && !rollout) return { status: 'Unknown', reason: 'RolloutWaiting', message: whyHeldBack(facts) };
-  if (rollout && rollout.status !== 'True' && !isEmpty)
-    return { ...rollout, reason: rollout.reason.replace(/^(?!Invalid)/, 'Rollout') };
+  const rollout = judgeReadyByWaves(facts, gateways);
+  if (rollout) return rollout;
   if (gateways.reason !== 'Syncing') return gateways;
   return access ?? { ...gateways, status: 'Unknown' };
+}
+
+/** Where changes go by waves: what is in the way of them. Undefined where it is up to the gateways alone. */
+function judgeReadyByWaves(facts: Facts, gateways: Verdict): Verdict | undefined {
+  const { isHeldBack } = facts;
+  const rollout = facts.rollout && judgeRollout(facts.rollout, facts);
+  if (isHeldBack && (!rollout || rollout.reason === 'Waiting')) {
+    const message = rollout?.message ?? whyHeldBack(facts);
+    return judgeAccess(facts) ?? { status: 'Unknown', reason: 'RolloutWaiting', message };
+  }
+  if (!rollout || rollout.status === 'True') return undefined;
+  // Who waits for a gateway to show that all is well waits for RolledOut: a fleet that is scaled to zero is ready.
+  if (rollout.status === 'Unknown' && gateways.reason === 'NoGateways' && !isHeldBack) return undefined;
+  return { ...rollout, reason: rollout.reason.replace(/^(?!Invalid)/, 'Rollout') };
 }
 
 /** True where only a person can help; https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md. */

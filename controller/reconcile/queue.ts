@@ -1,6 +1,6 @@
 import { timerMs } from '../../shared/domain/duration.ts';
+import { Turns } from '../../shared/domain/turns.ts';
 import type { Logger } from '../../shared/log.ts';
-import { Turns } from '../polling/turns.ts';
 
 /** Requests go before polls. */
 export type Priority = 'high' | 'low';
@@ -144,7 +144,7 @@ export class KeyedQueue {
     const { high, low } = this.#waiting;
     const isTurnOfHigh = low.size === 0 || this.#highInARow < HIGH_IN_A_ROW;
     const priority = high.size > 0 && isTurnOfHigh ? 'high' : 'low';
-    const key = this.#turns[priority].take(() => true)?.item;
+    const key = this.#turns[priority].take()?.item;
     if (key === undefined) return undefined;
     const since = this.#waiting[priority].get(key) ?? this.#now();
     this.#waiting[priority].delete(key);

@@ -10,6 +10,7 @@ import type { Transition } from './transitions.ts';
 
 const COMPONENT = `sync.io/${FIELD_MANAGERS.controller}`;
 const MAX_MESSAGE = 1024;
+const MAX_NAME = 253;
 
 /**
  * Writes an event about a resource, or about the pod that a transition names. Of v1 and not of events.k8s.io/v1, which
@@ -27,7 +28,7 @@ export async function recordEvent(
     {
       apiVersion: 'v1',
       kind: 'Event',
-      metadata: { name: `${pod?.name ?? name}.${nextSuffix(now)}`, namespace },
+      metadata: { name: eventName(pod?.name ?? name, now), namespace },
       involvedObject: pod
         ? { apiVersion: 'v1', kind: 'Pod', namespace, ...pod }
         : { apiVersion: API_VERSION, kind: GATEWAY_SYNC.kind, namespace, name, uid, resourceVersion },
@@ -38,6 +39,14 @@ export async function recordEvent(
     },
     { timeoutMs: 5_000 },
   );
+}
+
+/** The name of what it is about, as much as fits, and a suffix. */
+function eventName(about: string, now: number): string {
+  const suffix = nextSuffix(now);
+  // No part of a name ends with a dot or a hyphen.
+  const beginning = about.slice(0, MAX_NAME - suffix.length - 1).replace(/[-.]+$/, '');
+  return `${beginning}.${suffix}`;
 }
 
 let lastTime = 0;

@@ -7,6 +7,7 @@ import type { Profile } from '../../shared/api/sync.ts';
 import { resolveProfile } from '../../shared/domain/resolve-profile.ts';
 import { syncRevision } from '../../shared/domain/sync-revision.ts';
 import { validateProfiles } from '../../shared/domain/validate-profiles.ts';
+import { isApplied, ownerOfField, timeOf } from './observed-owner.ts';
 import { clip } from './observed-text.ts';
 
 /** A request to move, as its annotations say it. */
@@ -236,10 +237,6 @@ function originOf({ managedFields }: GatewaySync['metadata'], ref: string, time:
 const ownerOfAnnotation = (entries: ManagedFieldsEntry[] | undefined, annotation: string) =>
   ownerOfField(entries, ['f:metadata', 'f:annotations', `f:${annotation}`]);
 
-function timeOf(entry: ManagedFieldsEntry | undefined): number | undefined {
-  return entry?.time === undefined ? undefined : Date.parse(entry.time);
-}
-
 type Defined<T> = { [Key in keyof T]?: Exclude<T[Key], undefined> };
 
 function withoutUndefined<T extends object>(fields: T): Defined<T> {
@@ -248,38 +245,3 @@ function withoutUndefined<T extends object>(fields: T): Defined<T> {
 
 /** More do not fit into the message of a condition. */
 const SHOWN_PROBLEMS = 8;
-
-/** Manager that `kubectl apply` uses without --server-side; its writes are kept in a file, like those of an Apply. */
-const CLIENT_SIDE_APPLY = 'kubectl-client-side-apply';
-
-/** The entry that owns the field at the path (`['f:spec', 'f:git', 'f:ref']`), the latest if several do. */
-export function ownerOfField(
-  entries: ManagedFieldsEntry[] | undefined,
-  path: string[],
-): ManagedFieldsEntry | undefined {
-  let owner: ManagedFieldsEntry | undefined;
-  let latest = Number.NEGATIVE_INFINITY;
-  // One pass: each of ten thousand managers may have applied the field.
-  for (const entry of entries ?? []) {
-    if (entry.subresource || !owns(entry.fieldsV1, path)) continue;
-    const time = timeOf(entry) ?? Number.NEGATIVE_INFINITY;
-    if (owner && time <= latest) continue;
-    owner = entry;
-    latest = time;
-  }
-  return owner;
-}
-
-function owns(fields: unknown, path: string[]): boolean {
-  let node = fields;
-  for (const key of path) {
-    if (typeof node !== 'object' || node === null || !Object.hasOwn(node, key)) return false;
-    node = (node as Record<string, unknown>)[key];
-  }
-  return true;
-}
-
-/** Whether the field was applied from a manifest, and so is kept in a file somewhere. */
-export function isApplied(entry: ManagedFieldsEntry | undefined): boolean {
-  return entry?.operation === 'Apply' || entry?.manager === CLIENT_SIDE_APPLY;
-}

@@ -1,18 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { REQUEST_ANNOTATIONS, ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
+import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { buildBundles } from '../demo/build-bundles.ts';
-import { type RunningProgram, startProgram } from '../demo/programs.ts';
 import { step } from '../testbed/step.ts';
 import { filesOf } from './agent/sample-files.ts';
 import { untilApplied } from './agent/until-applied.ts';
 import {
+  annotate,
   type BenchAgent,
   createResource,
   NAMESPACE,
+  push,
   startAgent,
+  startController,
   startWorld,
   stopWorld,
   type World,
@@ -69,29 +71,9 @@ export async function run(options: string[]): Promise<void> {
   printTable(['what', 'measured', 'aim'], rows);
 }
 
-const startController = ({ cluster, folder }: World): Promise<RunningProgram> =>
-  startProgram(
-    'controller',
-    {
-      ...{ KUBECONFIG: cluster.kubeconfig, POD_NAMESPACE: NAMESPACE, WEBHOOK_PORT: '0', METRICS_PORT: '0' },
-      ...{ LEADER_ELECTION: 'false', DEFAULT_AGENT_IMAGE: 'agent:bench', GIT_ALLOW_LOCAL: 'true', LOG_LEVEL: 'warn' },
-    },
-    folder.path,
-  );
-
 async function until(fleet: PlayedFleet, accept: (status: NonNullable<GatewaySync['status']>) => boolean) {
   while (!accept(fleet.latest()?.status ?? {})) await sleep(5);
 }
-
-const annotate = ({ client }: World, name: string, annotations: Record<string, string>) =>
-  client.mergePatch(gatewaySyncPath(NAMESPACE, name), { metadata: { annotations } });
-
-/** Asks for another look at the branch, as a delivery does. */
-const push = (world: World, name: string) =>
-  annotate(world, name, {
-    [REQUEST_ANNOTATIONS.pushedRef]: 'refs/heads/main',
-    [REQUEST_ANNOTATIONS.pushedAt]: new Date().toISOString(),
-  });
 
 /** Five waves, each a fifth of the gateways by their labels, a quarter of the wave at once, and a short soak. */
 async function measureWaves(world: World, { gateways }: Counts): Promise<Row[]> {

@@ -1,5 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubernetesClient, Query } from '../../shared/io/kubernetes/client.ts';
 import { watch } from '../../shared/io/kubernetes/watch.ts';
+
+/** A server that ends watches at once, or refuses them, is left alone for so long. */
+const PAUSE_MS = 250;
 
 /** Hands over each object of a collection as it is now, and whenever it changes, until the signal aborts. */
 export async function follow<T>(
@@ -14,7 +18,8 @@ export async function follow<T>(
         if (event.type === 'ADDED' || event.type === 'MODIFIED') take(event.object);
       }
     } catch {
-      // the watch ended: the next round begins it again
+      // the next round begins it again
     }
+    await sleep(PAUSE_MS, undefined, { signal }).catch(() => {});
   }
 }

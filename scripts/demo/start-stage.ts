@@ -67,9 +67,9 @@ export async function startStage({ files, gatewaySync }: Play): Promise<Stage> {
 }
 
 /** What to try with kubectl, where there is one: the demo itself needs none. */
-export async function sayKubectl({ cluster: { kubeconfig } }: Stage, ...commands: string[]): Promise<void> {
-  const kubectl = await lookForBinary('kubectl');
-  if (!kubectl) return say(`for kubectl           KUBECONFIG=${kubeconfig}   ${dim('(there is none here)')}`);
+export function sayKubectl({ cluster: { kubeconfig } }: Stage, ...commands: string[]): void {
+  const kubectl = lookForBinary('kubectl');
+  if (!kubectl) return void say(`for kubectl           KUBECONFIG=${kubeconfig}   ${dim('(there is none here)')}`);
   say('with kubectl');
   const lines = commands.map((command) => `    ${kubectl} -n ${NAMESPACE} ${command}`);
   console.log(`\n    export KUBECONFIG=${kubeconfig}\n${lines.join('\n')}\n`);

@@ -79,20 +79,23 @@ async function breakThings(world: World, { steps, say, sampler }: Round): Promis
     sampler.check();
     for (const piece of work) {
       const lane = piece.target % world.resources.length;
-      lanes.set(
-        lane,
-        (lanes.get(lane) ?? Promise.resolve()).then(() => doWork(world, piece)),
-      );
+      lanes.set(lane, later((lanes.get(lane) ?? Promise.resolve()).then(() => doWork(world, piece))));
     }
     const { what, heal } = await breakages[fault.kind](world, fault);
     say(
       `${number}. ${fault.kind} ${what}${heal ? ` (${(fault.holdMs / 1000).toFixed(1)} s)` : ''}; ${work.map(({ kind }) => kind).join(', ')}`,
     );
-    healing.push(sleep(heal ? fault.holdMs : 0).then(async () => void (await heal?.())));
+    healing.push(later(sleep(heal ? fault.holdMs : 0).then(async () => void (await heal?.()))));
   }
   await Promise.all([...healing, ...lanes.values()]);
   // A program that was killed twice was started once.
   for (const program of world.programs()) program.start();
+}
+
+/** What is waited for later: if it fails until then, Node would end the run, without the logs that say why. */
+function later(work: Promise<void>): Promise<void> {
+  work.catch(() => {});
+  return work;
 }
 
 /** What can be seen only afterwards. */
@@ -133,9 +136,11 @@ class Sampler {
 
   start(): void {
     this.#isOn = true;
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined;
-    });
+    this.#running ??= later(
+      this.#run().finally(() => {
+        this.#running = undefined;
+      }),
+    );
   }
 
   /** Throws with what was wrong in a sample so far. */

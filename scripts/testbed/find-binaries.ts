@@ -1,9 +1,9 @@
-import { access, constants } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { buildBinary, estimateBuilds, hasGo } from './build-binaries.ts';
 import { withCacheLock } from './cache-lock.ts';
 import { downloadBinaries } from './download-binaries.ts';
+import { isExecutable } from './is-executable.ts';
 import { type BinaryName, cacheKey, kubernetesVersion } from './versions.ts';
 
 /** Paths of the binaries that were asked for. */
@@ -17,23 +17,23 @@ export class MissingBinaries extends Error {}
  * downloaded into the cache, or built with Go. Throws {@link MissingBinaries} when neither works.
  */
 export async function findBinaries<Name extends BinaryName>(...names: Name[]): Promise<Binaries<Name>> {
-  if ((await locate(names)).missing.length > 0) {
+  if (locate(names).missing.length > 0) {
     await withCacheLock(path.join(cacheFolder(), 'lock'), async () => {
-      const { missing } = await locate(names);
+      const { missing } = locate(names);
       if (missing.length > 0) await provide(missing);
     });
   }
-  const { found, missing } = await locate(names);
+  const { found, missing } = locate(names);
   if (missing.length > 0) throw new Error(`${missing.join(', ')}: not in ${cacheFolder()} after it was filled.`);
   return found as Binaries<Name>;
 }
 
 /** Looks for a binary without bringing one; gives the mere name where it is on the PATH. */
-export async function lookForBinary(name: BinaryName): Promise<string | undefined> {
+export function lookForBinary(name: BinaryName): string | undefined {
   for (const folder of (process.env.PATH ?? '').split(path.delimiter)) {
-    if (await isExecutable(path.join(folder, name))) return name;
+    if (isExecutable(path.join(folder, name))) return name;
   }
-  return (await locate([name])).found[name];
+  return locate([name]).found[name];
 }
 
 function cacheFolder(): string {
@@ -43,27 +43,20 @@ function cacheFolder(): string {
 /** A separate folder for each binary: it can stand on the PATH without bringing others along. */
 const cachedFile = (name: BinaryName) => path.join(cacheFolder(), cacheKey(name), name);
 
-async function locate(names: BinaryName[]) {
+function locate(names: BinaryName[]) {
   const assets = process.env.KUBEBUILDER_ASSETS;
   const found: Partial<Binaries> = {};
   for (const name of names) {
     for (const file of [...(assets ? [path.join(assets, name)] : []), cachedFile(name)]) {
-      if (!found[name] && (await isExecutable(file))) found[name] = file;
+      if (!found[name] && isExecutable(file)) found[name] = file;
     }
   }
   return { found, missing: names.filter((name) => !found[name]) };
 }
 
-async function isExecutable(file: string): Promise<boolean> {
-  return await access(file, constants.X_OK).then(
-    () => true,
-    () => false,
-  );
-}
-
 async function provide(names: BinaryName[]): Promise<void> {
   const problems = await downloadBinaries(names, cachedFile);
-  const missing = (await locate(names)).missing;
+  const missing = locate(names).missing;
   if (missing.length === 0) return;
   if (!(await hasGo()))
     throw new MissingBinaries(advice(missing, [...problems, 'There is no Go on the PATH to build them with.']));
@@ -74,7 +67,7 @@ async function provide(names: BinaryName[]): Promise<void> {
     for (const name of missing) await buildBinary(name, path.join(cacheFolder(), 'build'), cachedFile(name));
   } catch (error) {
     problems.push(`The build with Go failed: ${(error as Error).message}`);
-    throw new MissingBinaries(advice((await locate(names)).missing, problems), { cause: error });
+    throw new MissingBinaries(advice(locate(names).missing, problems), { cause: error });
   }
 }
 

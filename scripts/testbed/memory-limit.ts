@@ -23,10 +23,17 @@ export function watchMemory(pid: number): { stop: () => number } {
 
 let cgroups = 0;
 
-/** Makes a cgroup with a limit in kB where this machine lets us, and gives the flags that bring Node into it at its start. */
-export async function makeCgroup(
-  limitKb = LIMIT_KB,
-): Promise<{ flags: string[]; remove: () => Promise<void> } | undefined> {
+/** A group of processes whose memory is limited. */
+interface Cgroup {
+  /** Flags that bring Node into it, soon after its start. */
+  flags: string[];
+  /** Its file `cgroup.procs`, by which a process enters it. */
+  procs: string;
+  remove: () => Promise<void>;
+}
+
+/** Makes a cgroup with a limit in kB where this machine lets us. */
+export async function makeCgroup(limitKb = LIMIT_KB): Promise<Cgroup | undefined> {
   for (const [root, limit] of [
     ['/sys/fs/cgroup/memory', 'memory.limit_in_bytes'],
     ['/sys/fs/cgroup', 'memory.max'],
@@ -35,11 +42,12 @@ export async function makeCgroup(
     try {
       await mkdir(group);
       await writeFile(`${group}/${limit}`, String(limitKb * 1024));
-      await access(`${group}/cgroup.procs`, constants.W_OK);
-      const join = `import {writeFileSync} from 'node:fs'; writeFileSync('${group}/cgroup.procs', String(process.pid))`;
+      const procs = `${group}/cgroup.procs`;
+      await access(procs, constants.W_OK);
+      const join = `import {writeFileSync} from 'node:fs'; writeFileSync('${procs}', String(process.pid))`;
       const flags = ['--import', `data:text/javascript,${encodeURIComponent(join)}`];
       // What the program started may still be ending.
-      return { flags, remove: () => rmdir(group).catch(() => {}) };
+      return { flags, procs, remove: () => rmdir(group).catch(() => {}) };
     } catch {
       // not mounted, or not ours to change
     }

@@ -1,14 +1,13 @@
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { userInfo } from 'node:os';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './free-port.ts';
 import { createBareRepository, type GitRepository } from './git-repository.ts';
-import { startGuarded, tailOf } from './guarded-process.ts';
+import { startGuarded } from './guarded-process.ts';
 import { isExecutable } from './is-executable.ts';
 import { runCommand } from './run-command.ts';
 import { makeTemporaryFolder } from './temporary-folder.ts';
+import { untilListening } from './until-listening.ts';
 
 /** Where distributions put the server of OpenSSH. */
 const SSHD = '/usr/sbin/sshd';
@@ -45,10 +44,7 @@ export async function startSshServer(): Promise<SshServer> {
   await writeFile(file('sshd_config'), `${lines.join('\n')}\n`);
   const log = file('sshd.log');
   const daemon = startGuarded(SSHD, ['-D', '-e', '-f', file('sshd_config')], { output: { log } });
-  while (!(await accepts(port))) {
-    if (daemon.hasExited()) throw new Error(`sshd ended:\n${await tailOf(log)}`);
-    await sleep(20);
-  }
+  await untilListening(daemon, { name: 'sshd', port, log });
   const base = `ssh://${userInfo().username}@127.0.0.1:${port}${folder.path}`;
   const hostKey = (await readFile(file('host.pub'), 'utf8')).trim();
   return {
@@ -60,16 +56,4 @@ export async function startSshServer(): Promise<SshServer> {
       await folder.remove();
     },
   };
-}
-
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    const end = (result: boolean) => {
-      socket.destroy();
-      resolve(result);
-    };
-    socket.once('connect', () => end(true));
-    socket.once('error', () => end(false));
-  });
 }

@@ -104,29 +104,20 @@ export const destinationPath = (description: string) =>
     v.description(description),
   );
 
-/** A Go duration string between 5s and 24h. */
-export const duration = (description: string) =>
-  v.pipe(
-    v.string(),
-    v.maxLength(32),
-    cel({
-      rule: "self.matches('^([0-9]+(\\\\.[0-9]+)?(ms|s|m|h))+$') && duration(self) >= duration('5s') && duration(self) <= duration('24h')",
-      message: 'must be a duration between 5s and 24h, such as 30s, 5m or 1h30m',
-    }),
-    v.description(description),
-  );
-
-/** A Go duration string within bounds, which are such strings themselves. */
+/** A Go duration string within bounds, which are such strings themselves; 90s is within all that there are. */
 export const durationBetween = (min: string, max: string, description: string) =>
   v.pipe(
     v.string(),
     v.maxLength(32),
     cel({
       rule: `self.matches('^([0-9]+(\\\\.[0-9]+)?(ms|s|m|h))+$') && duration(self) >= duration('${min}') && duration(self) <= duration('${max}')`,
-      message: `must be a duration between ${min} and ${max}, such as 1.5s or 1m30s`,
+      message: `must be a duration between ${min} and ${max}, such as 90s or 1m30s`,
     }),
     v.description(description),
   );
+
+/** A Go duration string between 5s and 24h. */
+export const duration = (description: string) => durationBetween('5s', '24h', description);
 
 /** An integer within bounds. */
 export const integer = (min: number, max: number, description: string) =>

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { LabelSelector, Wave } from '../api/rollout.ts';
+import type { LabelSelector, Wave } from '../api/wave.ts';
 
 /** As a boundary: every key is within it. */
 export const ALL = 'all';

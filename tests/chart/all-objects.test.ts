@@ -38,6 +38,41 @@ test('another namespace than that of the release is meant everywhere', async () 
   }
 });
 
+/** Fields that hold names, wherever they are in an object. */
+function* namesIn(value: unknown, place = ''): Generator<[place: string, name: unknown]> {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, child] of Object.entries(value)) {
+    const isName = /^((ingress|priority)Class|serviceAccount|secret)?[nN]ame$|^(namespace|key)$/.test(key);
+    if (isName && typeof child !== 'object') yield [`${place}.${key}`, child];
+    else yield* namesIn(child, `${place}.${key}`);
+  }
+}
+
+test('names that YAML takes for numbers stay names', async () => {
+  const objects = await render({
+    ...everything,
+    namespaceOverride: '0042',
+    controller: { watchNamespaces: ['1e3', '4711'] },
+    priorityClassName: '10',
+    serviceAccount: { name: '11' },
+    serviceMonitor: { enabled: true, namespace: '12', tokenSecret: { create: true, name: '13', key: '21' } },
+    grafanaDashboard: { enabled: true, namespace: '14' },
+    webhookReceiver: {
+      ...everything.webhookReceiver,
+      serviceAccount: { name: '15' },
+      hmac: { secretRef: { name: '16', key: '17' } },
+      token: { secret: 'x', secretRef: { key: '18' } },
+      tls: { secretName: '19' },
+      ingress: { enabled: true, ingressClassName: '20' },
+    },
+  });
+  for (const object of objects.filter(({ kind }) => kind !== 'CustomResourceDefinition')) {
+    for (const [place, name] of namesIn(object)) assert.equal(typeof name, 'string', `${object.kind}${place}: ${name}`);
+  }
+  const places = new Set(objects.flatMap(({ metadata }) => metadata.namespace ?? []));
+  assert.deepEqual([...places].sort(), ['0042', '12', '14', '1e3', '4711']);
+});
+
 test('common labels are on every object and every pod, and in no selector', async () => {
   const label = { 'cost-centre': 'plant' };
   const objects = await render({ ...everything, commonLabels: label });

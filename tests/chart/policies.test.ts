@@ -116,11 +116,16 @@ test('an older request does not overwrite a newer one', async (t) => {
     await annotate({ [key]: at(-1_000) });
     await annotate({ [key]: at(0) });
     // Written by hand: no time, and a time ahead of the server's.
-    for (const value of ['yesterday', '2026-02-31T00:00:00Z', at(3_600_000)]) {
+    for (const value of ['yesterday', '2026-02-31T00:00:00Z', '0000-01-01T00:00:00Z', at(3_600_000)]) {
       await store(key, value);
       await annotate({ [key]: at(0) });
     }
   }
+  // On 29 February as well.
+  for (const value of ['2028-02-29T00:00:00Z', '2400-02-29T23:59:59.999Z'])
+    await probe({ [REQUEST_ANNOTATIONS.requestedAt]: value });
+  for (const value of ['2027-02-29T00:00:00Z', '2100-02-29T00:00:00Z', '2028-02-30T00:00:00Z'])
+    await refused(probe({ [REQUEST_ANNOTATIONS.requestedAt]: value }), /times in UTC/);
   // A push may be newer while the stored request stays as it is.
   await annotate({ [REQUEST_ANNOTATIONS.pushedAt]: at(0), [REQUEST_ANNOTATIONS.pushedRef]: 'refs/heads/main' });
 });

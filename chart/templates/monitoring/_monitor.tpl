@@ -29,7 +29,7 @@ metadata:
 spec:
   namespaceSelector:
     matchNames:
-      - {{ include "stoker-operator.namespace" .context }}
+      - {{ include "stoker-operator.namespace" .context | quote }}
   selector:
     matchLabels:
       {{- include "stoker-operator.selectorLabels" . | nindent 6 }}
@@ -56,8 +56,8 @@ scheme: https
 {{- with include "stoker-operator.metricsTokenName" . }}
 authorization:
   credentials:
-    name: {{ . }}
-    key: {{ $.Values.serviceMonitor.tokenSecret.key }}
+    name: {{ . | quote }}
+    key: {{ $.Values.serviceMonitor.tokenSecret.key | quote }}
 {{- else }}
 bearerTokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token
 {{- end }}

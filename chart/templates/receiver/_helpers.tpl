@@ -22,11 +22,11 @@
 {{- define "stoker-operator.receiverFolders" -}}
 {{- range $method := list "hmac" "token" }}
 {{- with include "stoker-operator.receiverSecretName" (dict "context" $ "method" $method) }}
-{{ $method }}: {{ . }}
+{{ $method }}: {{ . | quote }}
 {{- end }}
 {{- end }}
 {{- with .Values.webhookReceiver.tls.secretName }}
-tls: {{ . }}
+tls: {{ . | quote }}
 {{- end }}
 {{- end -}}
 
@@ -35,7 +35,7 @@ tls: {{ . }}
 {{- range $folder, $secret := include "stoker-operator.receiverFolders" . | fromYaml }}
 - name: {{ $folder }}
   secret:
-    secretName: {{ $secret }}
+    secretName: {{ $secret | quote }}
 {{- end }}
 {{- end -}}
 

@@ -1,14 +1,11 @@
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
-import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { startProgram } from '../../demo/programs.ts';
 import type { GitRepository } from '../../testbed/git-repository.ts';
 import { runCommand } from '../../testbed/run-command.ts';
 import { StatusWrites } from '../status-writes.ts';
 import { filesOf } from './sample-files.ts';
 import { untilApplied } from './until-applied.ts';
-import { type BenchAgent, createResource, NAMESPACE, startAgent, type World } from './world.ts';
+import { type BenchAgent, createResource, NAMESPACE, push, startAgent, startController, type World } from './world.ts';
 
 const NAME = 'fleet';
 const FILES = 200;
@@ -22,14 +19,7 @@ export async function measureFleet(world: World, count: number): Promise<[string
   const repository = await world.server.createRepository(NAME);
   const first = await repository.commit({ files: filesOf(FILES) });
   await createResource(world, NAME, repository.url);
-  const controller = await startProgram(
-    'controller',
-    {
-      ...{ KUBECONFIG: world.cluster.kubeconfig, POD_NAMESPACE: NAMESPACE, WEBHOOK_PORT: '0', METRICS_PORT: '0' },
-      ...{ LEADER_ELECTION: 'false', DEFAULT_AGENT_IMAGE: 'agent:bench', GIT_ALLOW_LOCAL: 'true', LOG_LEVEL: 'warn' },
-    },
-    world.folder.path,
-  );
+  const controller = await startController(world);
   const agents: BenchAgent[] = [];
   try {
     while (agents.length < count) agents.push(...(await startSome(world, agents.length, count, first)));
@@ -37,7 +27,7 @@ export async function measureFleet(world: World, count: number): Promise<[string
     const bare = await bareFetches(world, repository, { count, first, commit });
     const writes = new StatusWrites(world.client, { namespace: NAMESPACE, name: NAME });
     const started = performance.now();
-    await request(world);
+    await push(world, NAME);
     await Promise.all(agents.map((agent) => untilApplied(agent, commit)));
     const took = performance.now() - started;
     await sleep(SETTLE_MS);
@@ -60,15 +50,6 @@ async function startSome(world: World, from: number, count: number, commit: stri
   const agents = await Promise.all(numbers.map((n) => startAgent(world, NAME, `${NAME}-${n}`)));
   await Promise.all(agents.map((agent) => untilApplied(agent, commit)));
   return agents;
-}
-
-/** Asks for another look at the branch, as a delivery does. */
-async function request({ client }: World): Promise<void> {
-  const annotations = {
-    [REQUEST_ANNOTATIONS.pushedRef]: 'refs/heads/main',
-    [REQUEST_ANNOTATIONS.pushedAt]: new Date().toISOString(),
-  };
-  await client.mergePatch(gatewaySyncPath(NAMESPACE, NAME), { metadata: { annotations } });
 }
 
 interface BareFetches {

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { API_VERSION, GATEWAY_SYNC } from '../../../shared/api/group.ts';
-import { AGENT_CONTAINER, AGENT_LABEL, POD_ANNOTATIONS } from '../../../shared/api/names.ts';
+import { AGENT_CONTAINER, AGENT_LABEL, POD_ANNOTATIONS, REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
 import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { type RunningProgram, startProgram } from '../../demo/programs.ts';
@@ -64,6 +64,29 @@ export async function createResource({ client }: World, name: string, repo: stri
     },
   });
 }
+
+/** Starts a real controller, without admission, metrics and leader election. */
+export const startController = ({ cluster, folder }: World): Promise<RunningProgram> =>
+  startProgram(
+    'controller',
+    {
+      ...{ KUBECONFIG: cluster.kubeconfig, POD_NAMESPACE: NAMESPACE, WEBHOOK_PORT: '0', METRICS_PORT: '0' },
+      ...{ LEADER_ELECTION: 'false', DEFAULT_AGENT_IMAGE: 'agent:bench', GIT_ALLOW_LOCAL: 'true', LOG_LEVEL: 'warn' },
+    },
+    folder.path,
+  );
+
+/** Sets annotations of a resource. */
+export async function annotate({ client }: World, name: string, annotations: Record<string, string>): Promise<void> {
+  await client.mergePatch(gatewaySyncPath(NAMESPACE, name), { metadata: { annotations } });
+}
+
+/** Asks for another look at the branch, as a delivery does. */
+export const push = (world: World, name: string): Promise<void> =>
+  annotate(world, name, {
+    [REQUEST_ANNOTATIONS.pushedRef]: 'refs/heads/main',
+    [REQUEST_ANNOTATIONS.pushedAt]: new Date().toISOString(),
+  });
 
 /** Plays the controller: the ref leads to this commit, and so many gateways follow. */
 export async function settle({ client }: World, name: string, commit: string, gateways = 1): Promise<void> {

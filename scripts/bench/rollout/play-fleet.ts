@@ -90,7 +90,7 @@ async function writeAll(world: World, due: Due[], signal: AbortSignal): Promise<
     const [next] = index === -1 ? [] : due.splice(index, 1);
     if (!next) await sleep(10);
     else if (next.gateway.reported === JSON.stringify(next.status))
-      await write(world, next).catch(() => due.push(next));
+      await write(world, next).catch(() => sleep(10).then(() => due.push(next)));
   }
 }
 

@@ -159,7 +159,7 @@ export class Gateways {
       const next = this.#due.shift();
       if (!next) await sleep(20);
       else if (next.gateway.reported === next.text) {
-        await this.#write(next.gateway, next.report).catch(() => this.#due.push(next));
+        await this.#write(next.gateway, next.report).catch(() => sleep(20).then(() => this.#due.push(next)));
       }
     }
   }

@@ -113,7 +113,7 @@ function memoryRows({ peaks, programs }: StartResults): Row[] {
   const taken = Array.from(
     peaks,
     ([name, { anonymousMib, heapMb }]): Row => [
-      `${name}: memory of its own, heap, at most`,
+      `${name}: its own memory, heap, at most`,
       `${anonymousMib.toFixed(0)} MiB, ${heapMb.toFixed(0)} MB`,
     ],
   );

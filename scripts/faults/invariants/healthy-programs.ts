@@ -25,5 +25,5 @@ function hasLostLease({ what, log }: ProgramEnd): boolean {
   return what.endsWith(' with status 1') && last.includes(LOST_LEASE);
 }
 
-/** A bundle has few lines, and Node prints the one that threw. */
-const cut = (log: string) => log.replace(/^(.{300}).+$/gm, '$1…');
+/** A bundle has few lines, and Node may print one of them; those of the log stay as they are. */
+const cut = (log: string) => log.replace(/^([^{].{299}).+$/gm, '$1…');

@@ -44,6 +44,8 @@ const DEFAULT_PAGE = 250;
 const IDLE_TIMEOUT_MS = 90_000;
 const WATCH_SECONDS = { min: 240, spread: 60 };
 const BACKOFF_MS = { base: 250, max: 30_000 };
+/** The longest pause that a server may ask for: after it, what it said may no longer be so. */
+const MOST_PATIENCE_MS = 60_000;
 /** A watch that lived so long was healthy: the next failure starts from the shortest back-off. */
 const HEALTHY_AFTER_MS = 10_000;
 
@@ -85,7 +87,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
     while (!signal.aborted) {
       const started = performance.now();
       this.#progressAt = started;
-      let pauseMs: number | undefined;
+      let pauseMs = backoff(0);
       try {
         if (this.#version === '') await this.#list(signal);
         await this.#watch(signal);
@@ -95,10 +97,10 @@ export class Reflector<TRaw extends KubernetesObject, T> {
         if (signal.aborted) break;
         if (performance.now() - started > HEALTHY_AFTER_MS) failures = 0;
         failures += 1;
-        pauseMs = this.#options.retryAfterMs?.(error);
+        pauseMs = this.#options.retryAfterMs?.(error) ?? pauseAfter(error, failures);
         this.#onFailure(error);
       }
-      await sleep(pauseMs ?? backoff(failures), undefined, { signal }).catch(() => {});
+      await sleep(pauseMs, undefined, { signal }).catch(() => {});
     }
     this.#progressAt = undefined;
   }
@@ -177,6 +179,12 @@ export class Reflector<TRaw extends KubernetesObject, T> {
       this.#options.log.error({ err: error, key: change.key }, 'change handler failed');
     }
   }
+}
+
+/** Milliseconds until the next try: as long as a server asks for that has too much to do, and back-off on top. */
+export function pauseAfter(error: unknown, failures: number): number {
+  const askedMs = isApiError(error) ? (error.retryAfterMs ?? 0) : 0;
+  return Math.min(askedMs, MOST_PATIENCE_MS) + backoff(failures);
 }
 
 /** Full jitter; https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/. */

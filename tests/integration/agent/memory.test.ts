@@ -5,12 +5,12 @@ import path from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import { readEntryPoint } from '../../../scripts/images/read-entry-point.ts';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { makeCgroup } from '../../../scripts/testbed/memory-limit.ts';
 import { sealedAbout } from '../../../shared/api/inspection.ts';
 import { INSPECT_ANNOTATION } from '../../../shared/api/names.ts';
 import { drawKeys } from '../../../shared/domain/sealed-box.ts';
 import { openAnswer } from '../../../shared/io/inspection-answer.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { makeCgroup } from '../../support/cgroup.ts';
 import { createGatewayPod } from './support/gateway-pod.ts';
 
 /** With paths that are so long they take as much memory as three times as many, and a third of the time to write. */
@@ -27,7 +27,9 @@ after(() => server.stop());
 async function inContainer(t: TestContext, mib: number) {
   const entryPoint = await readEntryPoint('agent');
   const nodeArgs = entryPoint.slice(entryPoint.indexOf('node')).filter((argument) => argument.startsWith('--'));
-  return { nodeArgs, cgroup: await makeCgroup(t, mib) };
+  const cgroup = await makeCgroup(mib * 1024);
+  t.after(() => cgroup?.remove());
+  return { nodeArgs, cgroup: cgroup?.procs };
 }
 
 test('too many files for the memory are an error that names the limit to set, which then suffices', async (t) => {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { glob, readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import path from 'node:path';
 import { test } from 'node:test';
 
@@ -23,4 +25,20 @@ test('the check of imports sees libraries: rules about those that it does not se
   ]) {
     assert.ok(seen.includes(library), `${library}… is not in\n${seen}`);
   }
+});
+
+test('what is pure to the check of imports is pure to the linter, which sees clocks and chance', async () => {
+  const { forbidden } = createRequire(import.meta.url)('../../../.dependency-cruiser.cjs');
+  const rule = forbidden.find(({ name }: { name: string }) => name === 'pure-rooms-are-pure');
+  const { overrides } = JSON.parse(await readFile(path.join(checkout, 'biome.json'), 'utf8'));
+  const { includes } = overrides.find(({ plugins = [] }: { plugins?: string[] }) =>
+    plugins.includes('./pure-rooms.grit'),
+  );
+  const imports = new RegExp(rule.from.path);
+  const differing: string[] = [];
+  for await (const file of glob('{agent,cli,controller,receiver,shared}/**/*.ts', { cwd: checkout })) {
+    const isLinted = includes.some((pattern: string) => path.matchesGlob(file, pattern));
+    if (isLinted !== imports.test(file)) differing.push(file);
+  }
+  assert.deepEqual(differing, []);
 });

@@ -6,14 +6,25 @@ import { test } from 'node:test';
 const root = path.join(import.meta.dirname, '../../..');
 const logModule = path.join(root, 'shared/log.ts');
 
+interface Ended {
+  status: unknown;
+  stdout: string;
+  stderr: string;
+}
+
+async function run(statements: string): Promise<Ended> {
+  const script = `import { createLogger, endOnUncaught } from ${JSON.stringify(logModule)};
+    ${statements}`;
+  return await new Promise((resolve) => {
+    execFile(process.execPath, ['--input-type=module', '--eval', script], (error, stdout, stderr) =>
+      resolve({ status: error ? error.code : 0, stdout, stderr }),
+    );
+  });
+}
+
 /** What a program has written that is killed in the moment in which it has logged. */
 async function killedAfter(statement: string): Promise<string> {
-  const script = `import { createLogger } from ${JSON.stringify(logModule)};
-    ${statement}
-    process.kill(process.pid, 'SIGKILL');`;
-  return await new Promise((resolve) => {
-    execFile(process.execPath, ['--input-type=module', '--eval', script], (_error, stdout) => resolve(stdout));
-  });
+  return (await run(`${statement} process.kill(process.pid, 'SIGKILL');`)).stdout;
 }
 
 test('a line is out before the program goes on', async () => {
@@ -43,4 +54,30 @@ test('what authenticates is not in a line, and of an error only what is known of
   assert.equal(JSON.parse(line).headers['user-agent'], 'curl');
   assert.deepEqual([err.type, err.message, err.code, err.stack], ['Error', 'no', 'EACCES', undefined]);
   assert.deepEqual([err.cause.type, err.cause.message, err.cause.cause.message], ['TypeError', 'why', 'odd']);
+});
+
+const uncaught = {
+  'a promise that nobody waits for': `Promise.reject(error); setTimeout(() => log.info('later'), 60_000);`,
+  'a callback': `setTimeout(() => { throw error; });`,
+  'the program itself': `await Promise.reject(error);`,
+};
+
+for (const [where, statement] of Object.entries(uncaught)) {
+  test(`an error that nobody catches, from ${where}, is the last line and ends the program`, async () => {
+    const { status, stdout, stderr } = await run(`const log = createLogger('demo', { level: 'info' });
+      endOnUncaught(process, log);
+      const error = Object.assign(new TypeError('boom'), { code: 'ERR_DEMO' });
+      ${statement}`);
+    assert.deepEqual([status, stderr], [1, '']);
+    const { level, program, err, stack } = JSON.parse(stdout);
+    assert.deepEqual([level, program, err.message, err.code], ['fatal', 'demo', 'boom', 'ERR_DEMO']);
+    assert.match(stack, /TypeError: boom\n +at /);
+  });
+}
+
+test('something that is no error is the last line as well', async () => {
+  const { status, stdout } = await run(
+    `endOnUncaught(process, createLogger('demo', { level: 'info' })); setTimeout(() => { throw 'boom'; });`,
+  );
+  assert.deepEqual([status, JSON.parse(stdout).err], [1, { message: 'boom' }]);
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { HistoryEntry, LabelSelector, RolloutStatus } from '../../../shared/api/rollout.ts';
+import type { HistoryEntry, RolloutStatus } from '../../../shared/api/rollout.ts';
+import type { LabelSelector } from '../../../shared/api/wave.ts';
 import { boundedLabels } from '../../../shared/domain/bounded-labels.ts';
 import { canRetry, isSame, releaseOf, rollbackTarget, stableOf } from '../../../shared/domain/releases.ts';
 import { isAtLeast } from '../../../shared/domain/version.ts';

@@ -3,7 +3,8 @@ import { suite, test } from 'node:test';
 import { type Intent, judgeResource, type Verdict } from '../../../../agent/resource/judge-resource.ts';
 import { type Found, viewProfile } from '../../../../agent/resource/revisions.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
-import type { RolloutStatus, Wave } from '../../../../shared/api/rollout.ts';
+import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
+import type { Wave } from '../../../../shared/api/wave.ts';
 import type { ProfileSource } from '../../../../shared/domain/resolve-profile.ts';
 import { planOf, rolloutKey } from '../../../../shared/domain/waves.ts';
 

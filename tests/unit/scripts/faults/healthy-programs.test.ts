@@ -34,6 +34,16 @@ suite('a program may', () => {
     assert.equal(healthyPrograms(worldOf('controller', endOf(1, `${lost}\n${thrown}`))).length, 1);
   });
 
+  test('say at any length what nobody caught, but not show a line of its bundle', () => {
+    const stack = `TypeError: ${'x'.repeat(1_000)}\\n    at the end`;
+    const log = `${'y'.repeat(1_000)}\n{"level":"fatal","stack":"${stack}"}`;
+    const [words = ''] = healthyPrograms(worldOf('receiver', endOf(1, log)));
+    assert.ok(
+      words.includes(stack) && words.includes(`${'y'.repeat(300)}…`) && !words.includes('y'.repeat(301)),
+      words,
+    );
+  });
+
   test('not end with another status, whatever it logged', () => {
     assert.equal(healthyPrograms(worldOf('controller', endOf(134, lost))).length, 1);
     assert.equal(healthyPrograms(worldOf('controller', endOf(11, lost))).length, 1);

@@ -1,26 +1,11 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { suite, type TestContext, test } from 'node:test';
-import { KubeConfig } from '@kubernetes/client-node';
-import { KubernetesClient } from '../../../../../shared/io/kubernetes/client.ts';
-import { ApiCredentials } from '../../../../../shared/io/kubernetes/credentials.ts';
+import { clientOfServer } from '../../../../support/client-of-server.ts';
 
-/** A client of a server that is no API server, and what it says of its calls. */
 async function arrange(t: TestContext, listener: RequestListener) {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const config = new KubeConfig();
-  config.loadFromClusterAndUser({ name: 'c', server: `http://127.0.0.1:${port}`, skipTLSVerify: true }, { name: 'u' });
   const codes: number[] = [];
-  const onCall = (_: string, code: number) => void codes.push(code);
-  const client = new KubernetesClient(new ApiCredentials(config), { userAgent: 'test', onCall });
-  t.after(() => {
-    client.close();
-    server.close().closeAllConnections();
-  });
+  const client = await clientOfServer(t, listener, { onCall: (_, code) => void codes.push(code) });
   return { client, codes };
 }
 

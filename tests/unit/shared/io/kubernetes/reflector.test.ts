@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { pino } from 'pino';
+import { ApiError } from '../../../../../shared/io/kubernetes/api-error.ts';
+import { pauseAfter, Reflector } from '../../../../../shared/io/kubernetes/reflector.ts';
+import { clientOfServer } from '../../../../support/client-of-server.ts';
+
+suite('a server that has too much to do', () => {
+  const cases: [name: string, error: unknown, failures: number, fromMs: number, toMs: number][] = [
+    ['is left alone for as long as it asks', new ApiError(429, '', '2'), 1, 2_000, 2_500],
+    ['may ask for it in a status', new ApiError(503, '{"details":{"retryAfterSeconds":3}}'), 1, 3_000, 3_500],
+    ['is asked again within a minute and a half, whatever it asks', new ApiError(429, '', '86400'), 9, 60_000, 90_000],
+    ['may leave it to us', new ApiError(429, ''), 2, 0, 1_000],
+    ['may be unavailable', new Error('ECONNREFUSED'), 30, 0, 30_000],
+  ];
+  for (const [name, error, failures, fromMs, toMs] of cases) {
+    test(name, () => {
+      for (let look = 0; look < 100; look += 1) {
+        const pauseMs = pauseAfter(error, failures);
+        assert.ok(pauseMs >= fromMs && pauseMs <= toMs, String(pauseMs));
+      }
+    });
+  }
+
+  test('hears nothing from a watch before its time', async (t) => {
+    const askedAt: number[] = [];
+    const again = Promise.withResolvers<void>();
+    const client = await clientOfServer(t, (_, response) => {
+      askedAt.push(performance.now());
+      if (askedAt.length === 2) again.resolve();
+      response.writeHead(429, { 'Retry-After': '1' }).end();
+    });
+    const log = pino({ level: 'silent' });
+    const reflector = new Reflector({ client, path: '/api/v1/pods', project: () => '', onChange: () => {}, log });
+    const stopping = new AbortController();
+    const running = reflector.run(stopping.signal);
+    t.after(async () => {
+      stopping.abort();
+      await running;
+    });
+    await again.promise;
+    const [first = 0, second = 0] = askedAt;
+    assert.ok(second - first >= 990, `${second - first} ms`);
+  });
+});
