@@ -3,6 +3,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { gatewaySyncPath, syncReportPath } from '../shared/io/kubernetes/resource-path.ts';
 import { buildBundles } from './demo/build-bundles.ts';
+import { piecesOf } from './faults/pieces.ts';
 import { runFaults } from './faults/run.ts';
 import type { World } from './faults/world/world.ts';
 
@@ -11,7 +12,7 @@ import type { World } from './faults/world/world.ts';
 
 const { values } = parseArgs({
   options: {
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e6)) },
+    seed: { type: 'string' },
     faults: { type: 'string', default: '500' },
     /** Ends before the next piece once so many minutes are over. */
     minutes: { type: 'string' },
@@ -20,8 +21,6 @@ const { values } = parseArgs({
   },
 });
 
-/** The plan of a piece is that of its own seed: a failure is replayed with its piece alone. */
-const PIECE = 100;
 const deadline = values.minutes === undefined ? Number.POSITIVE_INFINITY : Date.now() + Number(values.minutes) * 60_000;
 const say = (line: string) => console.log(`${new Date().toISOString().slice(11, 19)}  ${line}`);
 
@@ -43,9 +42,9 @@ async function keepLogs({ folder, plane }: World): Promise<void> {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 await buildBundles('receiver', 'controller', 'agent');
-let left = Number(values.faults);
-for (let seed = Number(values.seed); left > 0 && Date.now() < deadline; seed += 1) {
-  const faults = Math.min(left, PIECE);
+const given = values.seed === undefined ? undefined : Number(values.seed);
+for (const { seed, faults } of piecesOf({ seed: given, faults: Number(values.faults) })) {
+  if (Date.now() >= deadline) break;
   say(`seed ${seed}, ${faults} faults`);
   try {
     const { peaksKb, samples } = await runFaults({ seed, faults, say, onFailure: keepLogs });
@@ -59,5 +58,4 @@ for (let seed = Number(values.seed); left > 0 && Date.now() < deadline; seed += 
     process.exitCode = 1;
     break;
   }
-  left -= faults;
 }
