@@ -62,10 +62,15 @@ export class Repository {
     await this.heal();
     await this.#init(commit).catch(() => this.recreate(commit));
     const packs = await readdir(join(this.path, 'objects/pack')).catch(() => []);
+    if (packs.length === 0) {
+      this.pins.begin();
+      this.#contents = NOTHING;
+      return NOTHING;
+    }
     this.#contents = {
       commit: await fetchedCommit(this.#git, this.path),
       isPartial: packs.some((name) => name.endsWith('.promisor')),
-      hasFiles: packs.length > 0,
+      hasFiles: true,
     };
     return this.#contents;
   }
