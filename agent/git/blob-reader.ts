@@ -133,51 +133,49 @@ export class BlobReader {
   }
 }
 
-/** Of a line for each id, which has a size or a word next to it. */
-const maxBytes = (ids: string): number => 1024 + 2 * ids.length;
+/** What a look at blobs tells, each of them once. */
+export interface BlobSurvey {
+  /** Those that the repository does not have. */
+  missing: string[];
+  /** Those that have the size of a pointer of Git LFS. */
+  small: string[];
+}
 
-const MISSING = ' missing\n';
-
-/** Which of the blobs the repository does not have, each once; asks nobody else. */
-export async function missingBlobs(git: Git, gitDir: string, blobs: string[]): Promise<string[]> {
-  if (blobs.length === 0) return [];
-  const input = [...new Set(blobs)].join('\n');
-  const args = [`--git-dir=${gitDir}`, 'cat-file', '--buffer', '--batch-check=%(objectname)'];
-  const output = (await git.run(args, { input, maxOutputBytes: maxBytes(input) })).toString('latin1');
-  const missing: string[] = [];
-  for (let at = output.indexOf(MISSING); at !== -1; at = output.indexOf(MISSING, at + 1)) {
-    missing.push(output.slice(output.lastIndexOf('\n', at) + 1, at));
+/** Looks which blobs are there, and which may be pointers; asks nobody else for those that are not. */
+export async function surveyBlobs(git: Git, gitDir: string, blobs: string[]): Promise<BlobSurvey> {
+  const output = await listSizes(git, gitDir, blobs);
+  const survey: BlobSurvey = { missing: [], small: [] };
+  for (let start = 0, end = output.indexOf('\n'); end !== -1; start = end + 1, end = output.indexOf('\n', start)) {
+    const space = output.indexOf(' ', start);
+    const size = Number(output.slice(space + 1, end));
+    if (Number.isNaN(size)) survey.missing.push(output.slice(start, space));
+    else if (size >= MIN_POINTER_BYTES && size < MAX_POINTER_BYTES) survey.small.push(output.slice(start, space));
   }
-  return missing;
+  return survey;
 }
 
 /** Sizes of blobs in bytes; those that are not in the repository are passed over. */
 export async function blobSizes(git: Git, gitDir: string, blobs: string[]): Promise<ReadonlyMap<string, number>> {
-  return new Map(parseSizes(await listSizes(git, gitDir, blobs)));
+  const lines = (await listSizes(git, gitDir, blobs)).split('\n').slice(0, -1);
+  return new Map(
+    lines.flatMap((line): [blob: string, size: number][] => {
+      const [blob = '', size] = line.split(' ');
+      return size === 'missing' ? [] : [[blob, Number(size)]];
+    }),
+  );
 }
 
+/** A line `<blob> <size>` for each, or `<blob> missing`. */
 async function listSizes(git: Git, gitDir: string, blobs: string[]): Promise<string> {
   if (blobs.length === 0) return '';
   const input = [...new Set(blobs)].join('\n');
-  const args = [`--git-dir=${gitDir}`, 'cat-file', '--buffer', '--batch-check=%(objectsize) %(objectname)'];
-  return (await git.run(args, { input, maxOutputBytes: maxBytes(input) })).toString('latin1');
+  const args = [`--git-dir=${gitDir}`, 'cat-file', '--buffer', '--batch-check=%(objectname) %(objectsize)'];
+  return (await git.run(args, { input, maxOutputBytes: 1024 + 2 * input.length })).toString('latin1');
 }
 
-function* parseSizes(output: string): Generator<[blob: string, size: number]> {
-  for (let start = 0, end = output.indexOf('\n'); end !== -1; start = end + 1, end = output.indexOf('\n', start)) {
-    const space = output.indexOf(' ', start);
-    const [size, blob] = [Number(output.slice(start, space)), output.slice(space + 1, end)];
-    if (blob !== 'missing') yield [blob, size];
-  }
-}
-
-/** The pointers of Git LFS among blobs; those that are not in the repository are passed over. */
-export async function findPointers(git: Git, gitDir: string, blobs: string[]): Promise<LfsPointer[]> {
-  if (blobs.length === 0) return [];
-  const small: string[] = [];
-  for (const [blob, size] of parseSizes(await listSizes(git, gitDir, blobs))) {
-    if (size >= MIN_POINTER_BYTES && size < MAX_POINTER_BYTES) small.push(blob);
-  }
+/** The pointers of Git LFS among small blobs, which are all there. */
+export async function readPointers(git: Git, gitDir: string, small: string[]): Promise<LfsPointer[]> {
+  if (small.length === 0) return [];
   const reader = new BlobReader(git, gitDir);
   try {
     reader.announce(small);

@@ -4,13 +4,13 @@ import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import type { LfsPointer } from '../lfs/lfs-pointer.ts';
 import type { TreeChange, TreeEntry } from '../plan/plan-input.ts';
 import { Aside } from './aside.ts';
-import { BlobReader, findPointers, missingBlobs } from './blob-reader.ts';
-import { countTree, type TreeSize } from './count-tree.ts';
+import { BlobReader, type BlobSurvey, readPointers, surveyBlobs } from './blob-reader.ts';
+import { countTree, type TreeRequest, type TreeSize } from './count-tree.ts';
 import { type CommitSource, type FetchOptions, fetchBlobs, fetchCommit, fetchTag } from './fetch-commit.ts';
 import { filterFor, type Host, isMostOf, LIMIT_FILTER, MANY_BLOBS } from './fetch-policy.ts';
 import { MadeRoom } from './made-room.ts';
 import { type Pins, tagRef } from './pins.ts';
-import { diffTrees, readTree, type TreePair, type TreeRequest } from './read-tree.ts';
+import { diffTrees, listTree, readTree, type TreeBounds, type TreeListing, type TreePair } from './read-tree.ts';
 import { Repository, type RepositoryOptions } from './repository.ts';
 import { tidyClone } from './tidy-clone.ts';
 import type { TransferLimits } from './transfer.ts';
@@ -90,31 +90,40 @@ export class Clone {
 
   /** Which of these blobs were left out. */
   async missing(blobs: string[]): Promise<string[]> {
+    return this.#repository.contents.isPartial ? (await this.survey(blobs)).missing : [];
+  }
+
+  /** Which of these blobs were left out, and which of the others may be pointers of Git LFS. */
+  async survey(blobs: string[]): Promise<BlobSurvey> {
     const { contents, path } = this.#repository;
-    if (!contents.isPartial) return [];
+    const isPartial = contents.isPartial;
     // For each that is missing git looks through its folders once more: one tells whether the host left them all out.
-    const isSample = blobs.length > MANY_BLOBS && !contents.hasFiles;
-    const isNoneThere = isSample && (await missingBlobs(this.#git, path, blobs.slice(0, 1))).length > 0;
-    return isNoneThere ? [...new Set(blobs)] : await missingBlobs(this.#git, path, blobs);
+    const isSample = isPartial && blobs.length > MANY_BLOBS && !contents.hasFiles;
+    const isNoneThere = isSample && (await surveyBlobs(this.#git, path, blobs.slice(0, 1))).missing.length > 0;
+    if (isNoneThere) return { missing: [...new Set(blobs)], small: [] };
+    const { missing, small } = await surveyBlobs(this.#git, path, blobs);
+    return { missing: isPartial ? missing : [], small };
   }
 
   /**
-   * Fetches blobs that were left out. It is the whole commit that comes where they are many of its files, or where the
-   * host does not give them by their ids.
+   * Fetches blobs that were left out, and gives which of them may be pointers of Git LFS. It is the whole commit that
+   * comes where they are many of its files, or where the host does not give them by their ids.
    */
-  async fetchBlobs(source: CommitSource, blobs: string[], way: Way): Promise<void> {
+  async fetchBlobs(source: CommitSource, blobs: string[], way: Way): Promise<string[]> {
     await this.#repository.heal();
     this.#repository.onFetchFiles();
     const isMost = blobs.length > MANY_BLOBS && (await this.#areMost(blobs.length, source.commit, way.signal));
     if (isMost) await this.#refetch(source, { ...way, filter: LIMIT_FILTER });
-    const left = isMost ? await this.missing(blobs) : blobs;
+    const look = (some: string[]) => surveyBlobs(this.#git, this.#repository.path, some);
+    const { missing, small } = isMost ? await look(blobs) : { missing: blobs, small: [] };
     try {
-      await fetchBlobs(this.#git, { ...source, blobs: left }, this.#optionsOf(way));
+      await fetchBlobs(this.#git, { ...source, blobs: missing }, this.#optionsOf(way));
     } catch (error) {
       if (!(error instanceof TerminalError && error.code === 'git.refNotFound')) throw error;
       this.#host = 'commitsOnly';
       await this.#refetch(source, { ...way, filter: undefined });
     }
+    return [...small, ...(await look(missing)).small];
   }
 
   /** Fetches the object of the tag that the source's ref names. */
@@ -144,9 +153,9 @@ export class Clone {
     return await readTree(this.#git, { gitDir: this.#repository.path, commit, sources, signal });
   }
 
-  /** How many files there are below the sources, and how long their paths are; counted until it is enough. */
-  async size(request: Omit<TreeRequest, 'gitDir'>, isEnough: (size: TreeSize) => boolean): Promise<TreeSize> {
-    return await countTree(this.#git, { gitDir: this.#repository.path, ...request }, isEnough);
+  /** The same as far as there is memory, and their number. */
+  async list(request: Omit<TreeRequest, 'gitDir'>, bounds: TreeBounds): Promise<TreeListing> {
+    return await listTree(this.#git, { gitDir: this.#repository.path, ...request }, bounds);
   }
 
   /** The files below the sources that differ between two commits; undefined where the earlier one is gone. */
@@ -154,9 +163,14 @@ export class Clone {
     return from === to ? [] : await diffTrees(this.#git, { gitDir: this.#repository.path, from, to, ...rest });
   }
 
-  /** The pointers of Git LFS among blobs. */
+  /** The pointers of Git LFS among blobs; those that are not there are passed over. */
   async pointers(blobs: string[]): Promise<LfsPointer[]> {
-    return await findPointers(this.#git, this.#repository.path, blobs);
+    return await this.pointersAmong((await this.survey(blobs)).small);
+  }
+
+  /** The same for blobs that may be pointers. */
+  async pointersAmong(small: string[]): Promise<LfsPointer[]> {
+    return await readPointers(this.#git, this.#repository.path, small);
   }
 
   /** Deletes what takes the room of a commit, a little more each time, and gives whether there was anything to delete. */
@@ -199,7 +213,8 @@ export class Clone {
   /** Whether so many files are most of a commit's. */
   async #areMost(wanted: number, commit: string, signal: AbortSignal | undefined): Promise<boolean> {
     const isEnough = ({ files, folders }: TreeSize) => !isMostOf(files + folders, wanted);
-    return (await this.size({ commit, sources: [''], signal }, isEnough)).isComplete;
+    const request = { gitDir: this.#repository.path, commit, sources: [''], signal };
+    return (await countTree(this.#git, request, isEnough)).isComplete;
   }
 
   async #read(args: string[]): Promise<string> {

@@ -1,6 +1,13 @@
 import type { Git } from '../../shared/io/git/git.ts';
 import { startGitStream } from './git-stream.ts';
-import type { TreeRequest } from './read-tree.ts';
+
+export interface TreeRequest {
+  gitDir: string;
+  commit: string;
+  /** Paths to list with everything below; `''` is the whole tree. */
+  sources: string[];
+  signal?: AbortSignal | undefined;
+}
 
 /** How large a listing would be. */
 export interface TreeSize {
@@ -14,6 +21,7 @@ export interface TreeSize {
 
 /** Of the mode in front of each path. */
 const MODE_BYTES = 6;
+/** The mode of a folder is the only one that begins with it. */
 const ZERO = 0x30;
 
 /**
@@ -30,31 +38,56 @@ export async function countTree(
   const args = ['ls-tree', '-z', '-r', '-t', '--format=%(objectmode)%(path)', '--full-tree', commit, '--', ...paths];
   const stream = startGitStream(git, gitDir, args, signal);
   stream.child.stdin?.end();
-  const size: TreeSize = { files: 0, folders: 0, bytes: 0, isComplete: false };
-  const count = counterOf(size);
+  const counter = new TreeCounter(MODE_BYTES);
   for await (const data of stream.output) {
-    count(data as Buffer);
-    if (!isEnough(size)) continue;
+    counter.take(data as Buffer);
+    if (!isEnough(counter.size)) continue;
     stream.kill();
-    return size;
+    return counter.size;
   }
   await stream.finish();
-  return { ...size, isComplete: true };
+  return { ...counter.size, isComplete: true };
 }
 
-/** Takes records in pieces: `<mode><path>NUL`, where the mode of a folder is the only one that begins with a zero. */
-function counterOf(size: TreeSize): (chunk: Buffer) => void {
-  let isStart = true;
-  let isFolder = false;
-  return (chunk) => {
+/** Counts the records of a listing, which come in pieces: the mode, more up to so many bytes, the path, NUL. */
+export class TreeCounter {
+  readonly size: TreeSize = { files: 0, folders: 0, bytes: 0, isComplete: false };
+  readonly #prefix: number;
+  #isStart = true;
+  #isFolder = false;
+  /** Of a record that is kept and has not ended yet. */
+  #pieces: Buffer[] = [];
+
+  constructor(prefix: number) {
+    this.#prefix = prefix;
+  }
+
+  /** Nothing is kept but what `onFile` is called for: the records of files, without the NUL. */
+  take(chunk: Buffer, onFile?: (record: Buffer) => void): void {
+    const { size } = this;
     for (let at = 0; at < chunk.length; ) {
-      if (isStart) isFolder = chunk[at] === ZERO;
+      if (this.#isStart) this.#isFolder = chunk[at] === ZERO;
+      if (this.#isStart && !this.#isFolder) size.bytes -= this.#prefix;
       const nul = chunk.indexOf(0, at);
       const end = nul === -1 ? chunk.length : nul;
-      isStart = nul !== -1;
-      if (!isFolder) size.bytes += end - at - (isStart ? MODE_BYTES : 0);
-      if (isStart) size[isFolder ? 'folders' : 'files'] += 1;
+      this.#isStart = nul !== -1;
+      if (!this.#isFolder) {
+        size.bytes += end - at;
+        if (onFile) this.#keep(chunk.subarray(at, end), onFile);
+      }
+      if (this.#isStart) size[this.#isFolder ? 'folders' : 'files'] += 1;
       at = end + 1;
     }
-  };
+  }
+
+  #keep(piece: Buffer, onFile: (record: Buffer) => void): void {
+    if (this.#isStart && this.#pieces.length === 0) {
+      onFile(piece);
+      return;
+    }
+    this.#pieces.push(piece);
+    if (!this.#isStart) return;
+    onFile(Buffer.concat(this.#pieces));
+    this.#pieces = [];
+  }
 }

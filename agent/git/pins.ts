@@ -99,6 +99,11 @@ export class Pins {
     return this.#wanted.filter((commit) => this.#lost.has(commit));
   }
 
+  /** The repository is empty: git does not have to be asked. */
+  begin(): void {
+    this.#refs = new Map();
+  }
+
   /** Git wrote refs, or the repository is another one. */
   forget(): void {
     this.#refs = undefined;

@@ -3,15 +3,8 @@ import type { Readable } from 'node:stream';
 import { foldersOf } from '../../shared/domain/relative-path.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { TreeChange, TreeEntry } from '../plan/plan-input.ts';
-import { DamagedCloneError, type GitStream, recordsOf, startGitStream } from './git-stream.ts';
-
-export interface TreeRequest {
-  gitDir: string;
-  commit: string;
-  /** Paths to list with everything below; `''` is the whole tree. */
-  sources: string[];
-  signal?: AbortSignal | undefined;
-}
+import { TreeCounter, type TreeRequest, type TreeSize } from './count-tree.ts';
+import { DamagedCloneError, recordsOf, startGitStream } from './git-stream.ts';
 
 const kinds: Record<string, TreeEntry['kind'] | undefined> = {
   '100644': 'file',
@@ -20,51 +13,94 @@ const kinds: Record<string, TreeEntry['kind'] | undefined> = {
   '120000': 'link',
   '160000': 'submodule',
 };
-const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** How much of a commit is listed. */
+export interface TreeBounds {
+  /** Whether there is memory for a listing of that size. */
+  fits: (size: TreeSize) => boolean;
+  /** Whether the rest of what does not fit does not have to be counted. */
+  isEnough: (size: TreeSize) => boolean;
+}
+
+export type TreeListing =
+  | { kind: 'listed'; entries: TreeEntry[]; size: TreeSize }
+  /** It does not fit. */
+  | { kind: 'counted'; size: TreeSize };
 
 /**
- * Lists the files of a commit below the sources, by git ls-tree(1). Where a source is not there, links and submodules
- * on the way to it are listed too: they may be the reason.
+ * Lists the files of a commit below the sources, by git ls-tree(1), and counts them as they come: a commit of a few
+ * objects can list more files than there are bytes in the world. What does not fit is counted on until it is enough.
+ * Where a source is not there, links and submodules on the way to it are listed too: they may be the reason.
  */
-export async function readTree(git: Git, { gitDir, commit, sources, signal }: TreeRequest): Promise<TreeEntry[]> {
-  const list = (args: string[]) => listEntries(startGitStream(git, gitDir, ['ls-tree', '-z', ...args], signal));
-  const paths = sources.includes('') ? [] : sources;
-  const entries = await list(['-r', '--full-tree', commit, '--', ...paths]);
+export async function listTree(git: Git, request: TreeRequest, bounds: TreeBounds): Promise<TreeListing> {
+  const paths = request.sources.includes('') ? [] : request.sources;
+  // Folders count, too: git may go through any number of them and find no file.
+  const listing = await list(git, { ...request, args: ['-r', '-t'], paths }, bounds);
+  if (listing.kind === 'counted') return listing;
+  const { entries, size } = listing;
   const missing = paths.filter(
     (path) => !entries.some((entry) => entry.path === path || entry.path.startsWith(`${path}/`)),
   );
   const above = [...new Set(missing.flatMap(foldersOf))];
-  if (above.length === 0) return entries;
-  const obstacles = await list(['--full-tree', commit, '--', ...above]);
-  return [...entries, ...obstacles.filter(({ kind }) => kind !== 'file')];
+  if (above.length === 0) return listing;
+  const found = await list(git, { ...request, args: [], paths: above }, UNBOUNDED);
+  const obstacles = found.kind === 'listed' ? found.entries.filter(({ kind }) => kind !== 'file') : [];
+  return { kind: 'listed', entries: [...entries, ...obstacles], size };
 }
 
-async function listEntries(stream: GitStream): Promise<TreeEntry[]> {
+const UNBOUNDED: TreeBounds = { fits: () => true, isEnough: () => false };
+
+/** The same for what is known to be little. */
+export async function readTree(git: Git, request: TreeRequest): Promise<TreeEntry[]> {
+  const listing = await listTree(git, request, UNBOUNDED);
+  return listing.kind === 'listed' ? listing.entries : [];
+}
+
+interface Listed extends Omit<TreeRequest, 'sources'> {
+  args: string[];
+  paths: string[];
+}
+
+async function list(
+  git: Git,
+  { gitDir, commit, signal, args, paths }: Listed,
+  { fits, isEnough }: TreeBounds,
+): Promise<TreeListing> {
+  // Without --format, by which git puts some paths in quotes.
+  const command = ['ls-tree', '-z', '--full-tree', ...args, commit, '--', ...paths];
+  const stream = startGitStream(git, gitDir, command, signal);
   stream.child.stdin?.end();
-  const entries: TreeEntry[] = [];
-  for await (const records of recordsOf(stream.output)) {
-    for (const record of records) {
-      const entry = parseRecord(record);
-      if (entry) entries.push(entry);
-    }
+  const counter = new TreeCounter('100644 blob '.length + commit.length + 1);
+  const { size } = counter;
+  let entries: TreeEntry[] | undefined = [];
+  for await (const data of stream.output) {
+    const kept: TreeEntry[] | undefined = entries;
+    counter.take(data as Buffer, kept && ((record) => kept.push(parseRecord(record))));
+    if (!fits(size)) entries = undefined;
+    if (!isEnough(size)) continue;
+    stream.kill();
+    return { kind: 'counted', size };
   }
   await stream.finish();
-  return entries;
+  size.isComplete = true;
+  return entries ? { kind: 'listed', entries, size } : { kind: 'counted', size };
 }
 
-/** `<mode> SP <type> SP <object> TAB <path>`; folders are left out. */
-function parseRecord(record: Buffer): TreeEntry | undefined {
-  const tab = record.indexOf(9);
-  const fields = record.toString('latin1', 0, tab);
-  if (fields.startsWith('tree', 7)) return undefined;
-  return entryOf(record.subarray(tab + 1), fields.slice(0, 6), fields.slice(fields.lastIndexOf(' ') + 1));
+const TAB = 0x09;
+const SPACE = 0x20;
+
+/** `<mode> SP <type> SP <object> TAB <path>`. */
+function parseRecord(record: Buffer): TreeEntry {
+  const tab = record.indexOf(TAB);
+  const mode = record.toString('latin1', 0, record.indexOf(SPACE));
+  return entryOf(record.subarray(tab + 1), mode, record.toString('latin1', record.lastIndexOf(SPACE, tab) + 1, tab));
 }
 
 /** An entry by what git says of it. */
 function entryOf(name: Buffer, mode: string, blob: string | undefined): TreeEntry {
   const kind = kinds[mode];
   if (!kind || !blob) throw new DamagedCloneError(`an entry of mode ${mode} in the tree`);
-  const path = utf8.decode(name);
+  const path = name.toString('utf8');
   // Where it is excluded, or not mapped, its name does not matter.
   return { path, kind: isUtf8(name) ? kind : 'unreadable', blob, executable: mode === '100755' };
 }
@@ -156,7 +192,7 @@ function changesOf(
   [, before = '', after = '', oldBlob = '', newBlob = '']: RegExpExecArray,
 ): TreeChange[] {
   const [was, is] = [sideOf(name, before, oldBlob), sideOf(name, after, newBlob)];
-  return was || is ? [{ path: utf8.decode(name), before: was, after: is }] : [];
+  return was || is ? [{ path: name.toString('utf8'), before: was, after: is }] : [];
 }
 
 function sideOf(name: Buffer, mode: string, blob: string): TreeEntry | undefined {

@@ -70,10 +70,15 @@ export class Repository {
       await this.recreate(commit);
     });
     const packs = await readdir(join(this.path, 'objects/pack')).catch(() => []);
+    if (packs.length === 0) {
+      this.pins.begin();
+      this.#contents = NOTHING;
+      return NOTHING;
+    }
     this.#contents = {
       commit: await fetchedCommit(this.#git, this.path),
       isPartial: packs.some((name) => name.endsWith('.promisor')),
-      hasFiles: packs.length > 0,
+      hasFiles: true,
     };
     return this.#contents;
   }

@@ -36,13 +36,12 @@ function layMapping(mapping: RenderedMapping, input: DesiredTreeInput, tree: Des
   const single = input.entries.find(({ path }) => path === source);
   if (single) {
     if (type === 'dir' && single.kind === 'file') return [`${source} is a file, and type says dir`];
-    return [...layEntry(single, { mapping, input, tree }), ...unusedPatches(mapping, [single])];
+    return [...layEntries([single], { mapping, input, tree }), ...unusedPatches(mapping, [single])];
   }
   const below = input.entries.filter(({ path }) => source === '' || path.startsWith(`${source}/`));
   if (below.length === 0 && source !== '') return layMissing(mapping, input, tree);
   if (type === 'file') return [`${source || '.'} is a folder, and type says file`];
-  const problems = below.flatMap((entry) => layEntry(entry, { mapping, input, tree }));
-  return [...problems, ...unusedPatches(mapping, below)];
+  return [...layEntries(below, { mapping, input, tree }), ...unusedPatches(mapping, below)];
 }
 
 /** A patch that fits no file is a mistake. */
@@ -61,18 +60,27 @@ interface Layer {
   tree: DesiredTree;
 }
 
-function layEntry(entry: TreeEntry, { mapping, input, tree }: Layer): string[] {
+function layEntries(entries: TreeEntry[], layer: Layer): string[] {
+  const problems: string[] = [];
+  for (const entry of entries) {
+    const problem = layEntry(entry, layer);
+    if (problem !== undefined) problems.push(problem);
+  }
+  return problems;
+}
+
+function layEntry(entry: TreeEntry, { mapping, input, tree }: Layer): string | undefined {
   const place = placeOf(entry.path, mapping);
   const { destination } = place;
-  if (place.inside === '' && isAgentPath(destination)) return [agentPath(destination)];
-  if (input.isExcluded(entry.path)) return [];
-  if (entry.kind !== 'file') return [notAFile(entry)];
-  if (!isFilePath(destination)) return [`${JSON.stringify(entry.path)} is no name for a file`];
-  if (isAgentPath(destination)) return [agentPath(destination)];
-  if (isTooLong(destination)) return [tooLong(destination)];
+  if (place.inside === '' && isAgentPath(destination)) return agentPath(destination);
+  if (input.isExcluded(entry.path)) return undefined;
+  if (entry.kind !== 'file') return notAFile(entry);
+  if (!isFilePath(destination)) return `${JSON.stringify(entry.path)} is no name for a file`;
+  if (isAgentPath(destination)) return agentPath(destination);
+  if (isTooLong(destination)) return tooLong(destination);
   tree.files.set(destination, desiredFile(entry, place));
   tree.kept.delete(destination);
-  return [];
+  return undefined;
 }
 
 function layMissing(mapping: RenderedMapping, { entries, owned }: DesiredTreeInput, tree: DesiredTree): string[] {
@@ -101,11 +109,13 @@ const tooLong = (path: string) =>
   `${path.slice(0, 100)}… is too long: a path may have 3,072 bytes, and each name in it 255. Shorten it, or exclude it`;
 
 /** A file cannot lie where another file needs a folder. */
-function overlaps({ files, kept }: DesiredTree): string[] {
+function overlaps({ files, folders, kept }: DesiredTree): string[] {
+  const isFile = (path: string) => files.has(path) || kept.has(path);
+  if (![...folders, ...allFolders(kept)].some(isFile)) return [];
   const inside = new Map<string, string>();
   for (const path of [...files.keys(), ...kept]) {
     for (const folder of foldersOf(path)) {
-      if ((files.has(folder) || kept.has(folder)) && !inside.has(folder)) inside.set(folder, path);
+      if (isFile(folder) && !inside.has(folder)) inside.set(folder, path);
     }
   }
   return [...inside].map(([folder, path]) => `${folder} would have to be a file and, for ${path}, a folder`);

@@ -44,9 +44,12 @@ export const farTooMuch = ({ files, folders }: Count, heapBytes: number): string
 
 /** Says what has to be done where a sync would not fit into a heap of so many bytes; undefined where it does. */
 export function memoryProblem(load: Load, heapBytes: number): string | undefined {
-  const needed = heapFor(load);
-  if (needed <= heapBytes) return undefined;
-  const mib = Math.ceil(needed / HEAP_SHARE / MIB);
+  return heapFor(load) <= heapBytes ? undefined : tooMuch(load);
+}
+
+/** Says what has to be done for a sync that does not fit. */
+export function tooMuch(load: Load): string {
+  const mib = Math.ceil(heapFor(load) / HEAP_SHARE / MIB);
   const limit = Math.max(LEAST_MIB, Math.ceil(mib / STEP_MIB) * STEP_MIB);
   const leaving = load.leaving > 0 ? `, and removes ${load.leaving}` : '';
   return `the profile maps ${load.files} files${leaving}, for which the agent needs about ${mib} MiB: set spec.agent.resources.limits.memory to ${limit}Mi and recreate the pod, or map fewer files`;

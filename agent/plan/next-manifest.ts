@@ -10,7 +10,7 @@ import type { Change, Plan } from './plan-changes.ts';
  * place is somebody else's.
  */
 export function updateBefore(plan: Plan, staged: OwnedFile[], { files }: Manifest): ManifestUpdate {
-  const changes = new Map(plan.changes.map((change) => [change.path, change]));
+  const changes = new Map(plan.changes.filter(concernsEarlier).map((change) => [change.path, change]));
   const leaving = plan.changes.flatMap((change) => ('file' in change ? [] : (files.get(change.path) ?? [])));
   const announced = [...staged, ...leaving].map((record) => announce(record, changes.get(record.path)));
   return {
@@ -22,6 +22,9 @@ export function updateBefore(plan: Plan, staged: OwnedFile[], { files }: Manifes
     applied: undefined,
   };
 }
+
+/** Whether something of the agent's may be there before: not so where a file comes to where none was. */
+const concernsEarlier = ({ kind, reason }: Change): boolean => kind !== 'add' || !COMING.has(reason);
 
 function announce(given: OwnedFile, change: Change | undefined): OwnedFile {
   const earlier = change && ownContent(change);

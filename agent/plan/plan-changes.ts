@@ -216,9 +216,11 @@ const guesses = new Set(['TakenOver', 'ContentChanged', 'ValuesChanged', 'Patche
  * rendered, and of which only the recipe is known to differ.
  */
 export function filesToPreview({ changes }: Plan, isDryRun: boolean): DesiredFile[] {
-  return changes.flatMap((change) => {
-    if (!('file' in change)) return [];
+  const files: DesiredFile[] = [];
+  for (const change of changes) {
+    if (!('file' in change)) continue;
     const isRendered = change.file.template || change.file.patches !== undefined;
-    return isDryRun || (isRendered && guesses.has(change.reason)) ? [change.file] : [];
-  });
+    if (isDryRun || (isRendered && guesses.has(change.reason))) files.push(change.file);
+  }
+  return files;
 }

@@ -2,7 +2,7 @@ import type { TreeSize } from '../git/count-tree.ts';
 import { expandSubmodules } from '../git/expand-submodules.ts';
 import { desiredTree } from '../plan/desired-tree.ts';
 import { excludeFilter } from '../plan/exclude-filter.ts';
-import { farTooMuch, isFarTooMuch, type Load, memoryProblem } from '../plan/memory-need.ts';
+import { farTooMuch, heapFor, isFarTooMuch, type Load, memoryProblem, tooMuch } from '../plan/memory-need.ts';
 import { MountedPaths } from '../plan/mounted-paths.ts';
 import { type NarrowedInput, narrowChange } from '../plan/narrow-change.ts';
 import { filesToPreview, type Plan, type PlanResult, planChanges } from '../plan/plan-changes.ts';
@@ -41,16 +41,25 @@ const USUAL_PATH_BYTES = 60;
 async function layOut({ intent, mappings, manifest, signal }: SyncAim, dependencies: SyncDependencies) {
   const sources = mappings.map(({ source }) => source);
   const { commit } = intent;
-  const isEnough = (size: TreeSize) => isFarTooMuch(size, dependencies.heapBytes);
-  const load = { files: 0, pathBytes: 0, leaving: 0 };
+  const { clone, heapBytes } = dependencies;
+  let load = { files: 0, pathBytes: 0, leaving: 0 };
+  const withMore = ({ files, bytes }: TreeSize) => ({
+    files: load.files + files,
+    pathBytes: load.pathBytes + bytes,
+    leaving: 0,
+  });
+  const fits = (size: TreeSize) => heapFor(withMore(size)) <= heapBytes;
+  const isEnough = (size: TreeSize) => isFarTooMuch(size, heapBytes);
+  const refused = (size: TreeSize) =>
+    syncProblems('TooManyFiles', [size.isComplete ? tooMuch(withMore(size)) : farTooMuch(size, heapBytes)]);
   const onSize = (size: TreeSize) => {
-    if (!size.isComplete) throw syncProblems('TooManyFiles', [farTooMuch(size, dependencies.heapBytes)]);
-    load.files += size.files;
-    load.pathBytes += size.bytes;
-    checkMemory(load, dependencies);
+    if (!size.isComplete || !fits(size)) throw refused(size);
+    load = withMore(size);
   };
-  onSize(await dependencies.clone.size({ commit, sources, signal }, isEnough));
-  const tree = await dependencies.clone.tree(commit, sources, signal);
+  const listing = await clone.list({ commit, sources, signal }, { fits, isEnough });
+  if (listing.kind === 'counted') throw refused(listing.size);
+  load = withMore(listing.size);
+  const tree = listing.entries;
   const isExcluded = excludeFilter(intent.profile.excludePatterns);
   const expansion = { intent, sources, isExcluded, signal, isEnough, onSize };
   const entries = intent.submodules ? await expandSubmodules(tree, expansion, dependencies) : tree;

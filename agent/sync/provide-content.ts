@@ -1,4 +1,5 @@
 import { TerminalError, TransientError } from '../../shared/errors.ts';
+import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { ContentReader } from '../content/content-reader.ts';
 import type { Clone } from '../git/clone.ts';
 import { tagNameOf } from '../git/fetch-commit.ts';
@@ -93,12 +94,10 @@ export async function provideFiles(
   { clone, lfs, accessFiles }: SyncDependencies,
 ): Promise<void> {
   if (files.length === 0) return;
-  const blobs = files.map(({ blob }) => blob);
-  const missing = await clone.missing(blobs);
-  if (missing.length > 0) {
-    await withGitAccess(intent, accessFiles, (access) => clone.fetchBlobs(intent, missing, { access, signal }));
-  }
-  const pointers = await lfs.missing(await clone.pointers(blobs));
+  const { missing, small } = await clone.survey(files.map(({ blob }) => blob));
+  const fetch = (access: GitAccess) => clone.fetchBlobs(intent, missing, { access, signal });
+  const fetched = missing.length > 0 ? await withGitAccess(intent, accessFiles, fetch) : [];
+  const pointers = await lfs.missing(await clone.pointersAmong([...small, ...fetched]));
   if (pointers.length === 0) return;
   await withGitAccess(intent, accessFiles, async (access) => {
     await lfs.fetch(pointers, { ...intent, access, signal }).catch((error) => {

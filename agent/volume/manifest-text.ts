@@ -106,6 +106,7 @@ const checkOf = (hash: Hash): string => hash.digest('hex').slice(0, 16);
 function* linesOf({ files, pending, ...other }: ManifestUpdate): Generator<string> {
   for (const file of files) {
     const { path, source, blob, inputs, patches, sha256, executable, groupWrite, fingerprint, found, kept } = file;
+    const isPending = pending.has(path);
     yield JSON.stringify({
       path,
       source: source === path ? undefined : source,
@@ -118,7 +119,9 @@ function* linesOf({ files, pending, ...other }: ManifestUpdate): Generator<strin
       found: found || undefined,
       kept: kept && [kept.name, kept.size],
       print: [fingerprint.size, fingerprint.mtimeMs, fingerprint.ino],
-      ...(pending.has(path) && { pending: true, earlier: file.earlier, wasOurs: file.wasOurs || undefined }),
+      pending: isPending || undefined,
+      earlier: isPending ? file.earlier : undefined,
+      wasOurs: (isPending && file.wasOurs) || undefined,
     });
   }
   for (const folder of other.folders) yield JSON.stringify({ folder });

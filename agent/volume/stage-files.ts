@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, fchmodSync, fstatSync, openSync, writeFile, writeFileSync } from 'node:fs';
+import { closeSync, fchmodSync, fstatSync, openSync, writeFile, writeFileSync, writeSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -56,7 +56,7 @@ function stageContent(
   const mode = modeOf(file, groupWrite);
   const handle = openSync(temporary, 'wx', mode);
   try {
-    if (content.length > 0) writeFileSync(handle, content);
+    for (let from = 0; from < content.length; ) from += writeSync(handle, content, from);
     return recordOf(file, { sha256: hash('sha256', content), inputs: undefined }, { handle, mode, groupWrite });
   } finally {
     closeSync(handle);

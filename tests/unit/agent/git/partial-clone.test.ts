@@ -85,6 +85,24 @@ suite('only what is mapped is fetched', () => {
     assert.ok(git.askedBeforeFiles < 10, `git was asked for ${git.askedBeforeFiles} files`);
   });
 
+  test('with no more git processes than one for each question', async (t) => {
+    const { url: repo, commit } = await createRepository();
+    const git = new WatchedGit(process.env);
+    const sandbox = await createSandbox(t, { git });
+    const many = Object.fromEntries(Array.from({ length: 1_500 }, (_, n) => [`config/${n}`, `${n}`]));
+    await sandbox.sync({ repo, commit: await commit({ files: many }), profile: mapped('config') });
+    assert.deepEqual(git.commands, [
+      ...['init', 'fetch', 'ls-tree'],
+      // Whether the host left files out, whether all had better come, and all of them.
+      ...['cat-file', 'ls-tree', 'fetch'],
+      // Which of them are there, or may be in Git LFS, and their content.
+      ...['cat-file', 'cat-file', 'log'],
+    ]);
+    git.commands.length = 0;
+    await sandbox.sync({ repo, commit: await commit({ files: { 'config/1': 'x' } }), profile: mapped('config') });
+    assert.deepEqual(git.commands, ['fetch', 'diff-tree', 'cat-file', 'cat-file', 'log']);
+  });
+
   test('a mapping that is added later brings what was left out', async (t) => {
     const repository = await createRepository();
     const { url: repo, commit } = repository;
@@ -163,8 +181,9 @@ class DyingGit extends Git {
   }
 }
 
-/** Counts files that it is asked for until it fetches for the second time. */
+/** Takes note of its commands, and counts files that it is asked for until it fetches for the second time. */
 class WatchedGit extends Git {
+  readonly commands: string[] = [];
   askedBeforeFiles = 0;
   #fetches = 0;
 
@@ -173,6 +192,11 @@ class WatchedGit extends Git {
     const isQuestion = args.some((arg) => arg.startsWith('--batch-check'));
     if (isQuestion && this.#fetches < 2) this.askedBeforeFiles += String(options.input).split('\n').length;
     return super.run(args, options);
+  }
+
+  override spawn(args: string[], options: GitOptions): ChildProcess {
+    this.commands.push(args.find((arg, index) => !arg.startsWith('-') && args[index - 1] !== '-c') ?? '');
+    return super.spawn(args, options);
   }
 }
 

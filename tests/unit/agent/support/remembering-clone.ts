@@ -52,28 +52,24 @@ export class RememberingClone extends Clone {
     return this.#memory.pins;
   }
 
-  override missing(blobs: string[]) {
-    return this.#memory.recall(['missing', blobs], () => super.missing(blobs));
+  override survey(blobs: string[]) {
+    return this.#memory.recall(['survey', blobs], () => super.survey(blobs));
   }
 
   override author(commit: string) {
     return this.#memory.recall(['author', commit], () => super.author(commit));
   }
 
-  override tree(...[commit, sources, signal]: Parameters<Clone['tree']>) {
-    return this.#memory.recall(['tree', commit, sources], () => super.tree(commit, sources, signal));
-  }
-
-  override size(...[{ signal, ...request }, isEnough]: Parameters<Clone['size']>) {
-    return this.#memory.recall(['size', request], () => super.size({ ...request, signal }, isEnough));
+  override list(...[{ signal, ...request }, bounds]: Parameters<Clone['list']>) {
+    return this.#memory.recall(['list', request], () => super.list({ ...request, signal }, bounds));
   }
 
   override changes({ signal, ...pair }: Parameters<Clone['changes']>[0]) {
     return this.#memory.recall(['changes', pair], () => super.changes({ ...pair, signal }));
   }
 
-  override pointers(blobs: string[]) {
-    return this.#memory.recall(['pointers', blobs], () => super.pointers(blobs));
+  override pointersAmong(small: string[]) {
+    return this.#memory.recall(['pointers', small], () => super.pointersAmong(small));
   }
 
   override blobs(): BlobReader {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-const FLAGS = ['--max-old-space-size=64', '--max-semi-space-size=1', '--input-type=module'];
+const FLAGS = ['--max-old-space-size=64', '--max-semi-space-size=2', '--input-type=module'];
 
 /** Runs a script in a process with the heap of a container of 128 MiB, and gives what it prints. */
 export async function runInSmallHeap(script: string): Promise<string> {
