@@ -2,8 +2,12 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { type Drift, RepairCounts } from '../../../../agent/plan/drift.ts';
-import type { Plan } from '../../../../agent/plan/plan-changes.ts';
-import type { PlanInput, PlanSettings } from '../../../../agent/plan/plan-input.ts';
+import { driftOf } from '../../../../agent/plan/drift-of.ts';
+import { emptyManifest, type OwnedFile } from '../../../../agent/plan/manifest.ts';
+import { keptName } from '../../../../agent/plan/next-manifest.ts';
+import { filesToPreview, type Plan } from '../../../../agent/plan/plan-changes.ts';
+import type { LiveEntry, PlanInput, PlanSettings } from '../../../../agent/plan/plan-input.ts';
+import { countDrift, countFiles, describeChanges } from '../../../../agent/plan/summarize-plan.ts';
 import { isHeld } from '../../../../agent/plan/trace-file.ts';
 import { desiredFiles, Killed, MemoryVolume, SETTINGS } from '../support/memory-volume.ts';
 
@@ -276,6 +280,85 @@ suite('drift', () => {
     assert.deepEqual(volume.contents(), { a: 'x' });
     volume.write('a', '1');
     assert.deepEqual([look(false), look(true)], [[], [true]]);
+  });
+});
+
+suite('what differs from what was delivered', () => {
+  const record: OwnedFile = {
+    ...{ path: 'a', source: 'a', blob: '1', sha256: 's', executable: true },
+    fingerprint: { size: 1, mtimeMs: 1, ino: 1 },
+  };
+  const file = (sha256: string, executable: boolean): LiveEntry => ({
+    ...{ kind: 'file', sha256, executable, blob: undefined, fingerprint: { size: 2, mtimeMs: 2, ino: 2 } },
+  });
+  for (const [what, entry, reason] of [
+    ['nothing where it is there as it was', file('s', true), undefined],
+    ['one that is gone', undefined, 'Missing'],
+    ['one with other content', file('t', true), 'Drifted'],
+    ['one with another mode', file('s', false), 'ModeChanged'],
+    ['one with other content and another mode', file('t', false), 'Drifted'],
+    ['a folder in its place', { kind: 'folder' }, 'Drifted'],
+    ['a link in its place', { kind: 'link' }, 'Drifted'],
+  ] as const) {
+    test(`is ${what}, with what is there now`, () => {
+      const manifest = { ...emptyManifest(), files: new Map([['a', record]]) };
+      const live = new Map(entry ? [['a', entry]] : []);
+      assert.deepEqual(driftOf(manifest, live), reason ? [{ record, reason, live: entry }] : []);
+      assert.deepEqual(driftOf({ ...manifest, pending: new Set(['a']) }, live), [], 'the next sync judges it');
+    });
+  }
+});
+
+suite('a plan in short', () => {
+  const { changes, ...rest } = plan(new MemoryVolume(), { a: '1', b: '2' });
+  const [add] = changes;
+  const kinds = ['add', 'add', 'modify', 'delete', 'restore', 'delete', 'delete'] as const;
+  const many = { ...rest, changes: kinds.map((kind, index) => ({ ...add, kind, path: `p${index}` })), unchanged: 5 };
+
+  test('counts files, those that come back as modified', () => {
+    assert.deepEqual(countFiles(many as Plan), { added: 2, modified: 2, deleted: 3, unchanged: 5 });
+    const drift = [true, false, true].map((isRepaired) => ({ path: 'a', reason: 'Drifted' as const, isRepaired }));
+    assert.equal(countDrift({ ...rest, changes, drift }), 2);
+  });
+
+  test('names the first changes, the end of a long path', () => {
+    assert.deepEqual(describeChanges(many as Plan, 3), ['add p0 (New)', 'add p1 (New)', 'modify p2 (New)']);
+    const [long = ''] = describeChanges(plan(new MemoryVolume(), { ['x/'.repeat(2_000).concat('end')]: '1' }), 1);
+    assert.deepEqual([long.length, long.slice(-9)], [1024, 'end (New)']);
+  });
+
+  test('names for a dry run all files that would be written, else those that may be right already', () => {
+    const written = { path: 'p', source: 'p', blob: '1', executable: false, template: false };
+    const template = { ...written, template: true };
+    const patched = { ...written, patches: { steps: [], hash: 'h' } };
+    const all = [written, template, patched].flatMap((file) =>
+      (
+        ['New', 'TakenOver', 'ContentChanged', 'ValuesChanged', 'PatchesChanged', 'Drifted', 'ModeChanged'] as const
+      ).map((reason) => ({
+        ...{ kind: 'modify' as const, path: `${reason}`, reason, file },
+        was: { kind: 'link' as const },
+      })),
+    );
+    const gone = { ...add, kind: 'delete', file: undefined };
+    const { file: _, ...deleted } = gone;
+    const given = { ...rest, changes: [...all, deleted] } as Plan;
+    assert.equal(filesToPreview(given, true).length, all.length);
+    const guessed = all.filter(
+      ({ file, reason }) => file !== written && !['New', 'Drifted', 'ModeChanged'].includes(reason),
+    );
+    assert.deepEqual(
+      filesToPreview(given, false),
+      guessed.map(({ file }) => file),
+    );
+  });
+
+  test('has names for what was there that tell paths and numbers apart, and that any volume takes', () => {
+    const name = keptName('d/sub dir/a b.json', 1);
+    assert.match(name, /^[0-9a-f]{16}-a_b\.json$/);
+    assert.equal(keptName('d/sub dir/a b.json', 2), name.replace('-', '-2-'));
+    assert.notEqual(keptName('e/a b.json', 1), name);
+    assert.match(keptName('x'.repeat(300), 1), /^[0-9a-f]{16}-x{100}$/);
+    assert.match(keptName('é', 1), /^[0-9a-f]{16}-_$/);
   });
 });
 
