@@ -56,6 +56,16 @@ export const EQUIVALENTS: readonly Equivalent[] = [
     ...{ ...mutant, what: '1 → 2' },
     why: 'there is no wave of that number either',
   })),
+  {
+    ...{ file: 'controller/rollout/words.ts', what: '0 → 1' },
+    line: 'if (areUnderWay || (holders.length > 0 && skipped.length === 0))',
+    why: 'one alone that nobody waits for keeps no wave from ending',
+  },
+  {
+    ...{ file: 'controller/rollout/transitions.ts', what: '0 → 1' },
+    line: "const noCounts = { admitted: 0, verified: 0, failed: 0, total: 0, summary: '' };",
+    why: 'all is counted before anybody reads it',
+  },
   ...NONE.flatMap(([file, line]) =>
     ["'none' → ''", "kind: 'none' left out"].map((what) => ({
       ...{ file, what, line },

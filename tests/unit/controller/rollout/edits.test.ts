@@ -225,6 +225,12 @@ test('what was given up stays so while other commits come and go', () => {
   world = control({ ...world, wanted: 'B' }, setup);
   assert.deepEqual([rolloutOf(world).commit, rolloutOf(world).nextCommit], ['C', undefined]);
   assert.equal(rolloutOf(control({ ...world, retry: 'B' }, setup)).commit, 'B');
+  for (const index of [0, 1, 2]) {
+    assert.equal(rolloutOf(world).nextCommit, undefined);
+    world = control(sync(world, index, setup), setup);
+  }
+  const { phase, nextCommit, waitsFor } = rolloutOf(world);
+  assert.deepEqual([phase, nextCommit, waitsFor], ['Complete', 'B', 'Retry'], 'it waits from now on');
 });
 
 suite('a rollback', () => {

@@ -191,6 +191,33 @@ test('who is not waited for frees its place when it has not been ready for as lo
   assert.equal(fleet.rollout.admission[0]?.admitted, '11');
 });
 
+test('who was not ready before takes no place once that is as long as the deadline, and somebody looks then', () => {
+  const fleet = new Fleet({ waves: [{ name: 'all', maxConcurrent: 1 }] }, [[true], [true]]);
+  fleet.blink(1);
+  fleet.pass(5).look();
+  assert.deepEqual([fleet.letIn, fleet.wakeInMs], [['g0'], 599_000]);
+  fleet.now += 598_000;
+  fleet.look();
+  assert.deepEqual(fleet.letIn, ['g0', 'g1']);
+});
+
+test('a rollout of which nobody knows the wave begins again', () => {
+  const fleet = new Fleet(canary, [[true], [false]]);
+  fleet.look();
+  fleet.well(0);
+  fleet.look();
+  const { number, wave } = fleet.rollout;
+  assert.equal(wave, 'rest');
+  fleet.state = { history: [], rollout: { ...fleet.rollout, wave: 'gone' } };
+  fleet.look();
+  const { number: next, phase, wave: first, admission, commit } = fleet.rollout;
+  assert.deepEqual([next, phase, first, commit], [number + 1, 'Progressing', 'canary', 'B']);
+  assert.deepEqual(
+    admission.map(({ admitted }) => admitted),
+    ['all', ''],
+  );
+});
+
 test('no more are let in at once because they are not ready', () => {
   const setup = setupOf({ waves: [{ name: 'canary', maxConcurrent: 1 }] }, Array(6).fill([true]));
   let world = makeWorld(setup);
