@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { readConfigMapSidecar } from '../../../../cli/migrate/config-map-sidecar.ts';
 import { readGitRepo } from '../../../../cli/migrate/git-repo-volume.ts';
-import type { Pod, PodSpec } from '../../../../cli/migrate/manifest.ts';
+import { type Pod, type PodSpec, readManifest } from '../../../../cli/migrate/manifest.ts';
 import { migratePod } from '../../../../cli/migrate/migrate-pod.ts';
 import { isInside } from '../../../../cli/migrate/pod-paths.ts';
 import { nameFor } from '../../../../cli/migrate/source.ts';
@@ -359,5 +359,144 @@ suite('the pod of an application is left with', () => {
 
   test('all that it had, where nothing brings files of git', () => {
     assert.deepEqual(migrated({ containers: [app] }), { kind: 'unmoved', stays: [] });
+  });
+});
+
+suite('a manifest', () => {
+  const container = {
+    ...{ name: 'a', command: ['x'], args: ['x'], envFrom: [{}] },
+    env: [{ name: 'x', valueFrom: { secretKeyRef: { key: 'k' }, configMapKeyRef: { key: 'k' } } }],
+  };
+  const items = [{ key: 'k', path: 'p' }];
+  const pod = () => ({
+    ...{ apiVersion: 'v1', kind: 'Pod' },
+    metadata: { name: 'site', namespace: 'web', annotations: { a: 'b' } as Record<string, unknown> },
+    spec: {
+      containers: [{ ...container, volumeMounts: [{ name: 'v', mountPath: '/v' }], securityContext: {} }],
+      ...{ initContainers: [container], ephemeralContainers: [container], securityContext: {} },
+      volumes: [
+        { name: 'v', secret: { items }, configMap: { items }, gitRepo: { repository: 'r' } },
+        { name: 'w', projected: { sources: [{ secret: { items }, configMap: { items } }] } },
+      ],
+    },
+  });
+  /** Fields of another type than Kubernetes has for them, each with a value that it could not have. */
+  const wrong: [path: string, value: unknown][] = [
+    ['metadata.annotations', 'x'],
+    ['metadata.annotations.a', 1],
+    ['spec.containers', undefined],
+    ...['name', 'image'].map((key): [string, unknown] => [`spec.containers.0.${key}`, 1]),
+    ...['command', 'args', 'env', 'envFrom', 'volumeMounts'].map((key): [string, unknown] => [
+      `spec.containers.0.${key}`,
+      1,
+    ]),
+    ...['command', 'args', 'env', 'envFrom'].map((key): [string, unknown] => [`spec.containers.0.${key}.0`, 1]),
+    ['spec.containers.0.env.0.name', 1],
+    ['spec.containers.0.env.0.value', 1],
+    ['spec.containers.0.env.0.valueFrom', 1],
+    ...['secretKeyRef', 'configMapKeyRef'].flatMap((key): [string, unknown][] => [
+      [`spec.containers.0.env.0.valueFrom.${key}`, 1],
+      [`spec.containers.0.env.0.valueFrom.${key}.name`, 1],
+      [`spec.containers.0.env.0.valueFrom.${key}.key`, undefined],
+    ]),
+    ...['name', 'mountPath', 'subPath', 'subPathExpr', 'readOnly'].map((key): [string, unknown] => [
+      ...([`spec.containers.0.volumeMounts.0.${key}`, 1] as const),
+    ]),
+    ['spec.containers.0.securityContext', 1],
+    ['spec.containers.0.securityContext.runAsUser', 'x'],
+    ['spec.initContainers.0.name', 1],
+    ['spec.ephemeralContainers.0.name', 1],
+    ['spec.securityContext', 1],
+    ['spec.securityContext.runAsUser', 'x'],
+    ['spec.volumes', 1],
+    ['spec.volumes.0.name', 1],
+    ['spec.volumes.0.secret.secretName', 1],
+    ['spec.volumes.0.secret.items', 1],
+    ['spec.volumes.0.secret.items.0.key', 1],
+    ['spec.volumes.0.secret.items.0.path', 1],
+    ['spec.volumes.0.configMap.name', 1],
+    ['spec.volumes.0.configMap.items.0.key', 1],
+    ['spec.volumes.1.projected.sources', 1],
+    ['spec.volumes.1.projected.sources.0.secret.name', 1],
+    ['spec.volumes.1.projected.sources.0.configMap.items.0.path', 1],
+    ...['repository', 'revision', 'directory'].map((key): [string, unknown] => [`spec.volumes.0.gitRepo.${key}`, 1]),
+  ];
+  for (const [path, value] of wrong) {
+    test(`holds no pod with ${JSON.stringify(value)} as ${path}`, () => {
+      const given: Record<string, unknown> = JSON.parse(JSON.stringify(pod()));
+      const keys = path.split('.');
+      const last = keys.pop() as string;
+      const place = keys.reduce((inner, key) => inner[key] as typeof given, given);
+      place[last] = value;
+      const { workloads, problems } = readManifest([given]);
+      assert.equal(workloads.length, 0);
+      assert.equal(problems[0]?.slice(0, `Pod site holds no pod: ${path}:`.length), `Pod site holds no pod: ${path}:`);
+    });
+  }
+
+  test('holds the pods of whatever makes them, and names the rest', () => {
+    const { apiVersion: _, kind: __, ...template } = pod();
+    const makes = (kind: string, fields: object) => ({ kind, metadata: { name: kind.toLowerCase() }, ...fields });
+    const list = { kind: 'List', items: [makes('Deployment', { spec: { template } }), null] };
+    const found = readManifest([
+      ...[pod(), undefined, null, list, { kind: 'PodList', items: [pod()] }],
+      makes('CronJob', { spec: { jobTemplate: { spec: { template } } } }),
+      makes('PodTemplate', { template }),
+      { kind: 'Job', metadata: { generateName: 'once-' }, spec: { template } },
+      { ...makes('GatewaySync', {}), metadata: { name: 'g', namespace: 'n' } },
+      makes('Service', {}),
+      { kind: 'ListOfTypo', metadata: {}, items: [] },
+      ...['text', 1, ['x'], {}, { kind: 1 }],
+    ]);
+    const names = found.workloads.map(({ kind, name, namespace }) => [kind, name, namespace]);
+    assert.deepEqual(names, [
+      ['Pod', 'site', 'web'],
+      ['Deployment', 'deployment', undefined],
+      ['Pod', 'site', 'web'],
+      ['CronJob', 'cronjob', undefined],
+      ['PodTemplate', 'podtemplate', undefined],
+      ['Job', 'once-', undefined],
+    ]);
+    assert.deepEqual(found.others, ['GatewaySync g', 'Service service', 'ListOfTypo without a name']);
+    assert.deepEqual(found.gatewaySyncs, [{ namespace: 'n', name: 'g' }]);
+    assert.deepEqual(found.problems, Array(5).fill('a document is no Kubernetes object: it has no kind'));
+  });
+
+  test('keeps nothing that only the cluster writes', () => {
+    const state = {
+      managedFields: [],
+      uid: 'u',
+      resourceVersion: '1',
+      generation: 2,
+      creationTimestamp: 't',
+      selfLink: '/',
+    };
+    const written = {
+      'kubectl.kubernetes.io/last-applied-configuration': '{}',
+      'deployment.kubernetes.io/revision': '3',
+    };
+    const withoutState = (annotations: object) => {
+      const { metadata, ...rest } = pod();
+      const object = { ...rest, metadata: { ...metadata, ...state, annotations }, status: { phase: 'Running' } };
+      const [workload] = readManifest([object]).workloads;
+      return workload?.withPod({ ...pod(), metadata: { ...metadata, annotations: {} } } as never);
+    };
+    assert.deepEqual(Object.keys(withoutState(written) ?? {}), ['apiVersion', 'kind', 'metadata', 'spec']);
+    const deployment = {
+      kind: 'Deployment',
+      metadata: { name: 'd', ...state, annotations: written },
+      spec: { template: pod(), x: 1 },
+      status: {},
+    };
+    const [workload] = readManifest([deployment]).workloads;
+    const template = { spec: { containers: [] } };
+    assert.deepEqual(workload?.withPod(template), {
+      kind: 'Deployment',
+      metadata: { name: 'd' },
+      spec: { template, x: 1 },
+    });
+    const noted = { ...deployment, metadata: { name: 'd', annotations: { ...written, team: 'web' } } };
+    const [other] = readManifest([noted]).workloads;
+    assert.deepEqual(other?.withPod(template).metadata, { name: 'd', annotations: { team: 'web' } });
   });
 });
