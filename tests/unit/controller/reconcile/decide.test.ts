@@ -389,6 +389,15 @@ suite('the status', () => {
     });
   });
 
+  test('rolls out what a host said before it was unavailable, also after an edit', () => {
+    const lastGood = 'refs' in refs ? refs.refs : undefined;
+    const spec = { ...gatewaySpec({}), rollout: {}, revision: 'r' };
+    const begun = (answer: Answer) => decided({}, answer, { spec }).rollout;
+    const { phase, commit: of } = begun({ ...unreachable, lastGood } as Answer) ?? {};
+    assert.deepEqual([phase, of], ['Complete', commit]);
+    assert.equal(begun(unreachable), undefined, 'nothing is known');
+  });
+
   test('keeps the times of an edit and of a request', () => {
     const edited = decided({ ...seen, observedRefTime: seenAt, target, ...followed }, refs);
     assert.equal(edited.observedRefTime, seenAt);
