@@ -395,6 +395,58 @@ suite('a volume that does not tell case apart', () => {
   });
 });
 
+suite('what the pod mounts inside of the data volume', () => {
+  const mounts = ['data/cache', 'logs'];
+  const problem = (path: string, point: string) =>
+    `PathConflict: the gateway's pod mounts another volume at ${point} in the data volume, so ${path} cannot be delivered: map it to another place, or exclude it`;
+
+  for (const [path, point] of [
+    ['data/cache', 'data/cache'],
+    ['data/cache/x/y', 'data/cache'],
+    ['data', 'data/cache'],
+    ['logs', 'logs'],
+  ] as const) {
+    test(`takes no file: ${path}`, () => {
+      assert.equal(refusal(new MemoryVolume(), { [path]: '1' }, { mounts }), problem(path, point));
+    });
+  }
+
+  test('is named once, and by its own name also where case does not count', () => {
+    const files = { 'data/cache/x': '1', 'data/cache/y': '1', 'logs/z': '1' };
+    const told = refusal(new MemoryVolume(), files, { mounts });
+    const [first, second] = [problem('data/cache/x', 'data/cache'), problem('logs/z', 'logs')];
+    assert.equal(told, `${first}; ${second.replace('PathConflict: ', '')}`);
+    const other = { mounts: ['Data/Cache'], folding: CASELESS };
+    assert.equal(refusal(new MemoryVolume(), { 'data/cache/x': '1' }, other), problem('data/cache/x', 'Data/Cache'));
+    assert.deepEqual(describe(plan(new MemoryVolume(), { 'data/cache/x': '1' }, { mounts: ['Data/Cache'] })).length, 1);
+  });
+
+  test('does not concern names that only begin so', () => {
+    const next = plan(new MemoryVolume(), { 'data/cached': '1', log: '1', 'x/logs': '1' }, { mounts });
+    assert.equal(next.changes.length, 3);
+  });
+
+  test('is left alone with the folders that it lies in, and what was there before is owned no longer', () => {
+    const volume = volumeWith({ ours: { 'data/cache/x': '1', 'data/own/x': '1', b: '1' } });
+    const next = plan(volume, { b: '1' }, { mounts });
+    assert.deepEqual(describe(next), ['delete data/own/x NoLongerMapped']);
+    assert.deepEqual(next.disowned, ['data/cache/x', 'data/own/x']);
+    assert.deepEqual(next.folders.prune, ['data/own']);
+  });
+});
+
+suite('a takeover that was cut off', () => {
+  test('leaves a copy that goes with the next sync, where the file stays with its owner', () => {
+    const volume = volumeWith({ theirs: { a: 'theirs' } });
+    assert.throws(() => volume.apply(plan(volume, { a: '1' }), 2), Killed);
+    assert.deepEqual([...volume.kept.keys()], ['a']);
+    const next = plan(volume, {});
+    assert.deepEqual([describe(next), next.dropped], [[], [{ path: 'a', name: 'a' }]]);
+    volume.apply(next);
+    assert.deepEqual([volume.contents(), [...volume.kept]], [{ a: 'theirs' }, []]);
+  });
+});
+
 test('files that the group may write are written anew where they were not, and the other way round', () => {
   const volume = volumeWith({ ours: { a: '1' } });
   const wide = plan(volume, { a: '1' }, settings({ groupWrite: true }));
