@@ -118,6 +118,7 @@ suite('a trace', () => {
       { ...resolved, message: 'main is 00000000', eventTime: at('20') },
       { reason: 'RefResolved', eventTime: at('20') },
       { ...resolved, reason: 'Synced', eventTime: at('10.050') },
+      { reason: 'RefResolved', message: 'main is c0ffee11' },
     ]);
     assert.deepEqual(
       view?.moments.map(({ ms, what }) => `${ms} ${what}`),
