@@ -4,9 +4,10 @@ import fc from 'fast-check';
 import { type Drift, RepairCounts } from '../../../../agent/plan/drift.ts';
 import { driftOf } from '../../../../agent/plan/drift-of.ts';
 import { emptyManifest, type OwnedFile } from '../../../../agent/plan/manifest.ts';
-import { keptName } from '../../../../agent/plan/next-manifest.ts';
+import { keptName, updateBefore } from '../../../../agent/plan/next-manifest.ts';
 import { filesToPreview, type Plan } from '../../../../agent/plan/plan-changes.ts';
 import type { LiveEntry, PlanInput, PlanSettings } from '../../../../agent/plan/plan-input.ts';
+import { settleKept } from '../../../../agent/plan/settle-kept.ts';
 import { countDrift, countFiles, describeChanges } from '../../../../agent/plan/summarize-plan.ts';
 import { isHeld } from '../../../../agent/plan/trace-file.ts';
 import { desiredFiles, Killed, MemoryVolume, SETTINGS } from '../support/memory-volume.ts';
@@ -309,6 +310,74 @@ suite('what differs from what was delivered', () => {
   }
 });
 
+suite('what the manifest says before a change', () => {
+  const record: OwnedFile = {
+    ...{ path: 'a', source: 'a', blob: '2', sha256: 'new', executable: false },
+    fingerprint: { size: 1, mtimeMs: 1, ino: 1 },
+  };
+  const file = { path: 'a', source: 'a', blob: '2', executable: false, template: false };
+  const was = (sha256: string): LiveEntry => ({
+    ...{ kind: 'file', sha256, executable: false, blob: undefined },
+    fingerprint: record.fingerprint,
+  });
+  const empty = plan(new MemoryVolume(), {});
+  const said = (change: object, staged: OwnedFile[], files: OwnedFile[] = []) => {
+    const changes = [{ path: 'a', ...change }] as Plan['changes'];
+    const manifest = { ...emptyManifest(), files: new Map(files.map((each) => [each.path, each])) };
+    return updateBefore({ ...empty, changes }, staged, manifest).files;
+  };
+  const before = { earlier: 'e', wasOurs: true };
+  const modify = (reason: string) => ({ kind: 'modify', reason, file, was: was('old') });
+  const cases: [what: string, change: object, given: Partial<OwnedFile>, expected: Partial<OwnedFile>][] = [
+    ['of a new one nothing more', { kind: 'add', reason: 'New', file }, {}, {}],
+    ...[before, { earlier: 'e' }, { wasOurs: true }].map((given): [string, object, object, object] => [
+      ...(['of a new one nothing of an earlier sync', { kind: 'add', reason: 'New', file }, given, {}] as const),
+    ]),
+    ['that one of others comes', modify('TakenOver'), before, {}],
+    [
+      'that its own changes, and what it is until then',
+      modify('ContentChanged'),
+      {},
+      { earlier: 'old', wasOurs: true },
+    ],
+    ['that its own comes back', { kind: 'add', reason: 'Missing', file }, before, { wasOurs: true }],
+    ['that a link is in the place of its own', { ...modify('Drifted'), was: { kind: 'link' } }, {}, { wasOurs: true }],
+  ];
+  for (const [what, change, given, expected] of cases) {
+    test(`is ${what}: ${Object.keys(given)}`, () => {
+      assert.deepEqual(said(change, [{ ...record, ...given }]), [{ ...record, ...expected }]);
+    });
+  }
+
+  test('is of one that goes what it is until then, and that it is not to be there', () => {
+    const change = { kind: 'delete', reason: 'NoLongerMapped', inTheWay: false, was: was('old') };
+    assert.deepEqual(said(change, [], [{ ...record, ...before }]), [{ ...record, earlier: 'old' }]);
+    assert.deepEqual(said(change, []), [], 'it was not owned');
+  });
+
+  test('stays what it was of a file that was to change, did not, and is kept', () => {
+    const fingerprint = { size: 3, mtimeMs: 3, ino: 3 };
+    const live = { kind: 'file' as const, sha256: 'old', executable: true, blob: '1', fingerprint };
+    const kept = { name: 'k', size: 1 };
+    const pending = { ...record, earlier: 'old', groupWrite: true, kept, wasOurs: true };
+    const settle = (given: OwnedFile, entry: LiveEntry | undefined) => {
+      const manifest = { ...emptyManifest(), files: new Map([['a', given]]), pending: new Set(['a']) };
+      const desired = { files: new Map(), folders: new Set<string>(), kept: new Set(['a']) };
+      const input = { desired, manifest, live: new Map(entry ? [['a', entry]] : []), values: new Map() };
+      const settled = settleKept({ ...input, settings: SETTINGS });
+      return [[...settled.desired.kept], settled.corrected];
+    };
+    const asItIs = { path: 'a', source: 'a', blob: '1', sha256: 'old', executable: true, fingerprint };
+    assert.deepEqual(settle(pending, live), [['a'], [{ ...asItIs, groupWrite: true, kept }]]);
+    const { groupWrite: _, kept: __, ...plainly } = pending;
+    assert.deepEqual(settle(plainly, { ...live, blob: undefined }), [['a'], [{ ...asItIs, blob: 'old' }]]);
+    assert.deepEqual(settle(plainly, { ...live, sha256: 'new' }), [['a'], []], 'it did change');
+    assert.deepEqual(settle(plainly, undefined), [[], []], 'it is gone');
+    const empty = { ...live, sha256: 'none', fingerprint: { ...fingerprint, size: 0 } };
+    assert.deepEqual(settle(plainly, empty), [[], []], 'nothing came over it');
+  });
+});
+
 suite('a plan in short', () => {
   const { changes, ...rest } = plan(new MemoryVolume(), { a: '1', b: '2' });
   const [add] = changes;
@@ -319,6 +388,13 @@ suite('a plan in short', () => {
     assert.deepEqual(countFiles(many as Plan), { added: 2, modified: 2, deleted: 3, unchanged: 5 });
     const drift = [true, false, true].map((isRepaired) => ({ path: 'a', reason: 'Drifted' as const, isRepaired }));
     assert.equal(countDrift({ ...rest, changes, drift }), 2);
+  });
+
+  test('counts what stays: what is right, what was not looked at, and what is kept', () => {
+    const volume = volumeWith({ ours: { a: '1', b: '1', c: '1' } });
+    const next = plan(volume, { a: '1', b: '1', d: '1' }, { kept: ['c'], untouched: 5 });
+    assert.deepEqual([next.unchanged, next.isPartial], [8, false]);
+    assert.equal(plan(volume, { a: '1' }, { isPartial: true }).isPartial, true);
   });
 
   test('names the first changes, the end of a long path', () => {
