@@ -306,6 +306,8 @@ suite('the whole view', () => {
       ...{ namespace: 'gateways', name: 'plant', state: 'busy', reason: 'Resolving', says: 'asked' },
       ...{ repo: 'https://git.example/x', ref: 'main', counts: none, gateways: [] },
     });
+    for (const unseen of [gatewaySync(undefined), gatewaySync({ ...status, observedGeneration: 2 })])
+      assert.deepEqual([resourceView(unseen, {}).reason, resourceView(unseen, {}).state], ['NotSeen', 'busy']);
     assert.equal(fleetView([gatewaySync(status)], {}).items[0]?.name, 'plant');
     assert.equal(resourceView(gatewaySync(status, { paused: true }), {}).reason, 'Paused');
   });

@@ -226,6 +226,9 @@ suite('desiredTree', () => {
     ]);
     const left = (name: string) => `the repository has no ${name} (required: false would leave it out)`;
     assert.deepEqual(problems, [`mappings[0]: ${left('none')}`, `mappings[2]: ${left('gone')}`]);
+    const inEachOther = ['top', 'base'].map((source) => ({ source, destination: 'p' }));
+    const first = build(repository, [...inEachOther, { source: 'none', destination: 'x' }]);
+    assert.deepEqual(first.problems, [`mappings[2]: ${left('none')}`], 'what is in the way of what is told next');
   });
 
   test('a file is to be there as the commit and the mapping have it', () => {

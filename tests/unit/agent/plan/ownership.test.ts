@@ -197,6 +197,10 @@ suite('a plan that would leave nothing', () => {
       /^NothingLeft: .* all 2 files .*allowEmpty: true/,
     );
     assert.deepEqual(describe(plan(volume, {})), ['delete a NoLongerMapped', 'delete b NoLongerMapped']);
+    const one = volumeWith({ ours: { a: '1' } });
+    assert.match(refusal(one, {}, settings({ allowEmpty: false })), /^NothingLeft: .* all 1 files/);
+    const last = plan(volume, { a: '1' }, settings({ allowEmpty: false }));
+    assert.deepEqual(describe(last), ['delete b NoLongerMapped'], 'one file is left');
   });
 
   test('is none where an optional source keeps files, where nothing was owned, or where nothing is pruned', () => {

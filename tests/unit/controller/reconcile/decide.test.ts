@@ -77,6 +77,16 @@ suite('a host that is unavailable', () => {
     assert.equal(decideFor(observed(), unreachable).retryAfterMs, undefined);
   });
 
+  test('is asked again where a request or a push waits for it, or the ref was not resolved yet', () => {
+    const asked = { at: '2026-01-01T00:00:00Z', applied: false, writtenAt: now };
+    const request = { ...observed(), request: { ...asked, ref: 'v1', id: '1' } };
+    const push = { ...observed(), push: { ...asked, ref: 'refs/heads/main' } };
+    const unresolved = { ...observed(), status: {} };
+    for (const waiting of [request, push, unresolved])
+      assert.equal(decideFor(waiting, unreachable).retryAfterMs, 5_000);
+    assert.equal(decideFor(request, refs).retryAfterMs, undefined, 'it has answered');
+  });
+
   test('is asked again also where nothing is polled', () => {
     assert.equal(decideFor(observed({ polling: false }), unreachable).retryAfterMs, 5_000);
   });

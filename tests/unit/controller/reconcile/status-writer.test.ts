@@ -283,7 +283,11 @@ suite('what a process knows of a status', () => {
     assert.deepEqual(again.memory.rightful, { uid: 'uid', status: refs('first') });
     const other = see({ ...decided, rightful: { uid: 'gone', status: refs('first') } }, theirs);
     assert.deepEqual(other.memory.rightful, rightful);
-    assert.deepEqual(wrote(again.memory, undefined), { rightful: undefined, sent: undefined, hasDecided: true });
+    const done = { rightful: undefined, sent: undefined, hasDecided: true };
+    assert.deepEqual(wrote(again.memory, undefined), done);
+    const writing = { ...again.memory, isWriting: true, written: previous };
+    assert.deepEqual(wrote(writing, undefined), { ...done, isWriting: true, written: previous });
+    assert.deepEqual(wrote(writing, of(9)).written, of(9));
   });
 
   const isOurs: [

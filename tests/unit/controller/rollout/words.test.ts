@@ -423,6 +423,29 @@ suite('a person reads', () => {
     assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.waitsSince], [undefined, undefined]);
   });
 
+  test('the counts of what is complete, or taken back, whatever pods do then', () => {
+    const countsOf = ({ rollout: { admitted, verified, total } }: Fleet) => [admitted, verified, total];
+    for (const fits of [[[true]], [[true], [true]]]) {
+      const fleet = begin(canary, fits);
+      fleet.well(...fits.keys());
+      fleet.look(B);
+      assert.equal(fleet.rollout.phase, 'Complete');
+      fleet.blink(0);
+      fleet.look(B);
+      assert.deepEqual(countsOf(fleet), [fits.length, fits.length, fits.length]);
+      fleet.gateways = [];
+      fleet.look(B);
+      assert.deepEqual(countsOf(fleet), [fits.length, fits.length, fits.length]);
+      const back = failed(rollback, fits);
+      for (const index of fits.keys()) report(back, index, 'well', { commit: 'A' });
+      back.look(B);
+      assert.equal(back.rollout.phase, 'RolledBack');
+      back.gateways = [];
+      back.look(B);
+      assert.deepEqual(countsOf(back), [0, fits.length, fits.length]);
+    }
+  });
+
   test('no more than fits into a message', () => {
     const fleet = begin(approval, onTwo);
     fleet.look('x'.repeat(BOUNDS.message));
