@@ -87,6 +87,11 @@ export const EQUIVALENTS: readonly Equivalent[] = [
     why: 'it only ends sooner: from no place no other one is reached',
   },
   {
+    ...{ file: 'agent/plan/exclude-filter.ts', what: 'condition → false' },
+    line: "if (glob === '') return undefined;",
+    why: 'an empty pattern fits no path either',
+  },
+  {
     ...{ file: 'shared/domain/is-bounded-json.ts', what: '< → <=' },
     line: 'for (let index = 0; index < bytes.length; index += 1) {',
     why: 'behind the end there is no byte that counts',

@@ -187,6 +187,15 @@ suite('the gateways of a request', () => {
     ]);
   });
 
+  test('are a bar for each wave where there are some', () => {
+    const admission = ['canary', 'rest'].map((wave) => ({ wave, members: 'all', admitted: '' }));
+    const rollout = { phase: 'Progressing', wave: 'rest', commit: COMMIT, plan: 'other', admission };
+    assert.deepEqual(barsOf(gatewaySync({ rollout } as never), {}), [
+      { name: 'canary', mark: 'done' },
+      { name: 'rest', mark: 'underWay' },
+    ]);
+  });
+
   test('are one bar that is done where there is none', () => {
     assert.deepEqual(barsOf(gatewaySync({}), {}), [{ name: 'all', mark: 'done', gateways: [] }]);
   });

@@ -99,12 +99,15 @@ suite('a diff', () => {
     const [before, after] = ['a', 'b'].map((mark) => ({
       text: Array.from({ length: 30_000 }, (_, index) => `${mark}${index % 7}${index}`).join('\n'),
       executable: false,
-    }));
+    })) as [NonNullable<FileChange['before']>, NonNullable<FileChange['after']>];
     const started = performance.now();
     const diff = unifiedDiff({ path: 'x', before, after });
     assert.ok(performance.now() - started < 20_000);
     assert.equal(diff.match(/^@@/gm)?.length, 1);
     assert.deepEqual(applied({ path: 'x', before, after }), after);
+    const ended = { ...after, text: `${after.text}\n` };
+    assert.deepEqual(applied({ path: 'x', before, after: ended }), ended);
+    assert.equal(unifiedDiff({ path: 'x', before, after: ended }).match(/^\\ No newline/gm)?.length, 1);
   });
 
   test('has the ids that git has', () => {
