@@ -57,7 +57,8 @@ function withoutLater(input: RolloutInput, { startedAt }: RolloutStatus): Rollou
 /** A clock that was set back must not make anybody wait for longer than was asked for. */
 function withoutFuture({ rollout, history }: RolloutState, now: number): RolloutState {
   const present = (time: string | undefined) => (time !== undefined && Date.parse(time) > now ? iso(now) : time);
-  const { startedAt, waveStartedAt, admittedAt, underWaySince, soakStartedAt, emptySince, waitsSince } = rollout;
+  const { startedAt, waveStartedAt, admittedAt, underWaySince, soakStartedAt, emptySince, waitsSince, crashing } =
+    rollout;
   const times = {
     startedAt: present(startedAt),
     waveStartedAt: present(waveStartedAt),
@@ -66,6 +67,7 @@ function withoutFuture({ rollout, history }: RolloutState, now: number): Rollout
     emptySince: present(emptySince),
     waitsSince: present(waitsSince),
     soakStartedAt: present(soakStartedAt),
+    crashing: crashing?.map(({ name, since }) => ({ name, since: present(since) ?? since })),
   };
   return { history, rollout: clean({ ...rollout, ...times }) };
 }

@@ -7,7 +7,7 @@ import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { Condition, DiscoveredGateway, GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import type { SyncReport, SyncReportStatus } from '../../../shared/api/sync-report.ts';
-import { planOf } from '../../../shared/domain/waves.ts';
+import { planOf, rolloutKey } from '../../../shared/domain/waves.ts';
 
 const [NEW, OLD] = ['b'.repeat(40), 'a'.repeat(40)];
 const revision = '1'.repeat(32);
@@ -61,6 +61,27 @@ suite('a GatewaySync in words', () => {
       'ready',
       /^1 of 3 gateways have it, 2 paused$/,
     ],
+    [
+      'some would change something',
+      gatewaySync({ conditions: ready('True', 'Synced'), gateways: counts(3, 2, { dryRun: 1 }) }),
+      'ready',
+      /^2 of 3 gateways have it, 1 in a dry run$/,
+    ],
+    [
+      'an older controller counted',
+      gatewaySync({
+        conditions: ready('True', 'Synced'),
+        gateways: { summary: '', total: 2 } as ReturnType<typeof counts>,
+      }),
+      'ready',
+      /^all 2 gateways have it$/,
+    ],
+    [
+      'nobody looked at it since it was made, though it has a status',
+      gatewaySync({ conditions: [] }),
+      'busy',
+      /the controller has not looked at it yet/,
+    ],
     ['there is none', gatewaySync({ conditions: ready('True', 'NoGateways') }), 'ready', /no pod is annotated for it/],
     [
       'something failed',
@@ -91,15 +112,37 @@ suite('a GatewaySync in words', () => {
 });
 
 suite('what a gateway waits for', () => {
-  test('is what its agent says, or what its state means', () => {
-    assert.equal(words(gateway('a')), undefined);
-    assert.equal(words(gateway('a', { syncStatus: 'Error', message: 'the volume is full' })), 'the volume is full');
-    assert.match(words({ ...gateway('a', { syncStatus: 'Pending' }) }) ?? '', /not reported on the latest change/);
-    assert.match(words(gateway('a', { syncStatus: 'Paused' })) ?? '', /somebody has to resume it/);
-    assert.match(
-      words(gateway('a', { syncStatus: 'Skewed' }), { lastSyncCommit: NEW }) ?? '',
-      /on its way to bbbbbbbb/,
-    );
+  const starting = 'its agent has not reported yet: the pod may still be starting';
+  const latest = 'its agent has not reported on the latest change yet';
+  const dryRun = 'a dry run: it reports what it would change, and changes nothing';
+  const states: [syncStatus: DiscoveredGateway['syncStatus'], message: string, fields: object, says?: string][] = [
+    ['Synced', '', {}],
+    ['Synced', 'signed by nobody', {}, 'signed by nobody'],
+    ['Error', 'the volume is full', {}, 'the volume is full'],
+    ['Error', '', {}, 'it says no more'],
+    ['MissingSidecar', '', {}, 'it says no more'],
+    ['Pending', '', {}, latest],
+    ['Pending', '', { syncedCommit: undefined }, starting],
+    ['Pending', 'the volume is locked', {}, 'the volume is locked'],
+    ['Paused', '', {}, 'paused: somebody has to resume it'],
+    ['Paused', 'one file differs', {}, 'paused: somebody has to resume it: one file differs'],
+    ['DryRun', '', {}, dryRun],
+    ['Skewed', '', {}, 'on its way to bbbbbbbb'],
+    ['Skewed', 'the host is slow', {}, 'on its way to bbbbbbbb: the host is slow'],
+  ];
+  for (const [syncStatus, message, fields, says] of states) {
+    test(`is what its agent says, or what its state means: ${syncStatus} ${message}`, () => {
+      const given = gateway('a', { syncStatus, ...(message && { message }), ...fields });
+      assert.equal(words(given, { lastSyncCommit: NEW }), says);
+    });
+  }
+
+  test('is the first report, or the next one', () => {
+    const { syncedCommit: _, ...given } = gateway('a', { syncStatus: 'Pending' });
+    assert.equal(words(given), starting);
+    const reports = [{ metadata: { name: 'a', namespace: 'gateways' }, status: { state: 'Pending' } }] as SyncReport[];
+    assert.equal(words(given, {}, { reports }), latest);
+    assert.equal(words(gateway('a', { syncStatus: 'Skewed' })), 'on its way to its commit');
   });
 
   const rollout: RolloutStatus = {
@@ -128,7 +171,38 @@ suite('what a gateway waits for', () => {
     assert.equal(inRollout({ phase: 'Stopped' }, { pods: pods() }), 'the rollout stopped: it stays on aaaaaaaa');
     const running = report({ commit: NEW, revision, rollout: 7, verification: 'Running' });
     assert.equal(inRollout({}, { pods: pods('canary'), reports: running }), 'it is being verified');
-    assert.equal(inRollout({ phase: 'Complete' }, { pods: pods() }), undefined);
+    for (const phase of ['Complete', 'RollingBack', 'RolledBack'] as const)
+      assert.equal(inRollout({ phase }, { pods: pods() }), undefined);
+    assert.equal(inRollout({}, { pods: pods('canary') }), undefined, 'it is under way');
+  });
+
+  test('is that it failed, unless its agent says more', () => {
+    const failed = { commit: NEW, revision, rollout: 7, verification: 'Failed' as const };
+    const said = (fields: object, changes: Partial<RolloutStatus> = {}) =>
+      inRollout(changes, { pods: pods('canary'), reports: report({ ...failed, ...fields }) });
+    assert.equal(said({}), 'it failed with bbbbbbbb');
+    assert.equal(said({ message: 'no answer' }), undefined);
+    assert.equal(said({}, { phase: 'Stopped' }), 'it failed with bbbbbbbb');
+  });
+
+  test('is the commit before, on its way there, until its wave is let in', () => {
+    const skewed = (tier?: string) =>
+      words(gateway('a', { syncStatus: 'Skewed' }), { lastSyncCommit: NEW, rollout }, { pods: pods(tier) }, spec);
+    assert.equal(skewed('canary'), 'on its way to bbbbbbbb');
+    assert.equal(skewed(), 'on its way to its commit');
+  });
+
+  test('comes with all else that is known of it', () => {
+    const given = gateway('a', { profile: 'line', lastSyncTime: 'then', lastSyncDuration: '2s' });
+    const status = { conditions: ready('True', 'Synced'), discoveredGateways: [given], rollout };
+    const [view] = resourceView(gatewaySync(status, spec), { pods: pods('canary') }).gateways;
+    assert.deepEqual(view, {
+      ...{ name: 'a', pod: 'a', profile: 'line', wave: 'canary', status: 'Synced', commit: OLD },
+      ...{ syncedAt: 'then', took: '2s' },
+    });
+    const { syncedCommit: _, ...bare } = gateway('a');
+    const [plain] = resourceView(gatewaySync({ discoveredGateways: [bare] }), {}).gateways;
+    assert.deepEqual(plain, { name: 'a', pod: 'a', status: 'Synced' });
   });
 
   test('is not known of waves whose labels may not be read, which is no error', () => {
@@ -174,6 +248,8 @@ suite('a rollout in pictures', () => {
       ['has another revision', 'onItsWay', { ...newest, revision: 'r0' }],
       ['counts as failed', 'failed', newest, { failures: ['x'] }],
       ['is one of others that failed', 'new', newest, { failures: ['y'] }],
+      ['has an error, but for a moment', 'onItsWay', { ...newest, state: 'Error' }],
+      ['is not let in, and counts as failed', 'old', newest, { failures: ['x'] }, false],
       ['has to go back', 'onItsWay', newest, { phase: 'RollingBack' }],
       ['is back', 'old', stable, { phase: 'RollingBack' }],
       ['is back on another revision', 'onItsWay', { ...stable, revision }, { phase: 'RolledBack' }],
@@ -230,6 +306,8 @@ suite('the whole view', () => {
       ...{ namespace: 'gateways', name: 'plant', state: 'busy', reason: 'Resolving', says: 'asked' },
       ...{ repo: 'https://git.example/x', ref: 'main', counts: none, gateways: [] },
     });
+    for (const unseen of [gatewaySync(undefined), gatewaySync({ ...status, observedGeneration: 2 })])
+      assert.deepEqual([resourceView(unseen, {}).reason, resourceView(unseen, {}).state], ['NotSeen', 'busy']);
     assert.equal(fleetView([gatewaySync(status)], {}).items[0]?.name, 'plant');
     assert.equal(resourceView(gatewaySync(status, { paused: true }), {}).reason, 'Paused');
   });
@@ -271,6 +349,24 @@ suite('the whole view', () => {
       );
     const shown = [[{ name: 'a', pod: 'a', look: 'old' }], []];
     assert.deepEqual([wavesOf(pods), wavesOf(pods.toReversed())], [shown, shown]);
+  });
+
+  test('of a wave has its gateways in the order in which they are let in', () => {
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    const rollout = {
+      ...{ number: 7, phase: 'Progressing', wave: 'rest', commit: NEW, stableCommit: OLD, plan: planOf([]) },
+      admission: [{ wave: 'rest', members: 'all', admitted: '' }],
+    } as unknown as RolloutStatus;
+    const given = { ...status, rollout, discoveredGateways: names.map((name) => gateway(name)) };
+    const [wave] = resourceView(gatewaySync(given), {}).rollout?.waves ?? [];
+    const inOrder = names.toSorted((a, b) => (rolloutKey(a, a) < rolloutKey(b, b) ? -1 : 1));
+    assert.notDeepEqual(inOrder, names);
+    assert.deepEqual(
+      wave?.gateways?.map(({ name }) => name),
+      inOrder,
+    );
+    const edited = resourceView(gatewaySync(given, { rollout: { waves } }), { pods: [] }).rollout?.waves;
+    assert.deepEqual(edited, [{ name: 'rest', state: 'underWay' }], 'of other waves nobody can say who is in them');
   });
 });
 

@@ -13,7 +13,7 @@ import {
 import type { Host } from '../../../cli/terminal/host.ts';
 import { inkFor } from '../../../cli/terminal/ink.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
-import { type Answer, INSPECTION, type InspectedChange } from '../../../shared/api/inspection.ts';
+import { type Answer, INSPECTION, type InspectedChange, type LeftOut } from '../../../shared/api/inspection.ts';
 import type { SyncReport } from '../../../shared/api/sync-report.ts';
 
 const COMMIT = 'c0ffee11'.repeat(5);
@@ -42,21 +42,35 @@ suite('who is asked', () => {
     const reports = [
       reportOf('a-0'),
       reportOf('d-0', { agentVersion: '0.0.9' }),
-      reportOf('e-0'),
+      reportOf('e-0', { profile: 'line', agentVersion: undefined }),
       reportOf('f-0', { crName: 'other' }),
       reportOf('g-0', {}, 'elsewhere'),
+      reportOf('h-0', { gateway: undefined, state: undefined }),
     ];
-    const found = askableGateways(gatewaySync, { reports });
-    assert.deepEqual(
-      found.map(({ name, unable }) => [name, unable]),
-      [
-        ['a', undefined],
-        ['b', 'it has no sidecar: recreate the pod'],
-        ['c', 'its agent has not reported yet: the pod may still be starting'],
-        ['d', 'its agent is of version 0.0.9, which cannot be asked: recreate the pod'],
-        ['e', undefined],
-      ],
-    );
+    const [synced, old] = [{ status: 'Synced' }, 'which cannot be asked: recreate the pod'];
+    const named = [
+      { name: 'a', pod: 'a-0', profile: 'p', ...synced },
+      {
+        ...{ name: 'b', pod: 'b-0', status: 'MissingSidecar', waitsFor: 'it says no more' },
+        unable: 'it has no sidecar: recreate the pod',
+      },
+      {
+        ...{ name: 'c', pod: 'c-0', status: 'Pending' },
+        waitsFor: 'its agent has not reported yet: the pod may still be starting',
+        unable: 'its agent has not reported yet: the pod may still be starting',
+      },
+      { name: 'd', pod: 'd-0', ...synced, unable: `its agent is of version 0.0.9, ${old}` },
+    ];
+    const e = { name: 'e', pod: 'e-0', profile: 'line', ...synced, unable: `its agent is of version unknown, ${old}` };
+    const h = { name: 'h-0', pod: 'h-0', status: 'Pending' };
+    assert.deepEqual(askableGateways(gatewaySync, { reports }), [...named, e, h]);
+    // A report outlives its pod.
+    const pods = ['a-0', 'e-0'].map((name) => ({ metadata: { name, namespace: 'ns', uid: name } }));
+    const ofPods = reports.map((report) => ({ ...report, status: { ...report.status, podUID: report.metadata.name } }));
+    const there = askableGateways(gatewaySync, { reports: ofPods as SyncReport[], pods });
+    assert.deepEqual(there, [...named, e]);
+    const [unheard] = askableGateways(gatewaySync, {});
+    assert.equal(unheard?.unable, 'its agent has not reported yet');
   });
 
   test('are all of a few, and of many one of each profile in each wave, unless somebody says otherwise', () => {
@@ -67,20 +81,20 @@ suite('who is asked', () => {
         ...(index < 2 && { unable: 'old' }),
       }));
     const nobody = { gateway: undefined, isAll: false };
-    assert.equal(chooseGateways(fleet(INSPECTION.pods), nobody).gateways.length, INSPECTION.pods);
+    const few = fleet(INSPECTION.pods);
+    assert.deepEqual(chooseGateways(few, nobody), { gateways: few, isSample: false });
     const sample = chooseGateways(fleet(1_000), nobody);
     assert.deepEqual(
       sample.gateways.map(({ name }) => name),
       ['g2', 'g3', 'g10', 'g11'],
     );
     assert.ok(sample.isSample);
-    assert.equal(chooseGateways(fleet(1_000), { ...nobody, isAll: true }).gateways.length, 1_000);
+    const all = fleet(1_000);
+    assert.deepEqual(chooseGateways(all, { ...nobody, isAll: true }), { gateways: all, isSample: false });
+    const varied = all.map((gateway, index) => ({ ...gateway, profile: `p${index}` }));
+    assert.equal(chooseGateways(varied, nobody).gateways.length, INSPECTION.pods);
     for (const gateway of ['g7', 'g7-0']) {
-      const { gateways } = chooseGateways(fleet(1_000), { gateway, isAll: false });
-      assert.deepEqual(
-        gateways.map(({ name }) => name),
-        ['g7'],
-      );
+      assert.deepEqual(chooseGateways(all, { gateway, isAll: false }), { gateways: [all[7]], isSample: false });
     }
   });
 });
@@ -133,14 +147,71 @@ suite('a patch for the repository', () => {
 
   test('has no file that nobody delivered', () => {
     const { before: _, ...added } = change({ source: '.github/workflows/x.yml', kind: 'add' });
-    const { text, refused } = patchOf({ a: answer(added) });
-    assert.deepEqual([text, refused[0]?.why], ['', 'was never delivered (a)']);
+    for (const given of [added, change({ kind: 'restore' })]) {
+      const { text, refused } = patchOf({ a: answer(given) }, true);
+      assert.deepEqual([text, refused[0]?.why], ['', 'was never delivered (a)']);
+    }
   });
 
-  test('names what has no content', () => {
-    const { before: _, after: __, ...named } = change({ leftOut: 'template' });
-    assert.deepEqual(patchOf({ a: answer(named) }).refused, [{ path: 'config/a', why: 'made of a template (a)' }]);
+  test('has what gateways agree on next to what they do not, in the order of the answers', () => {
+    const [first, last] = [change({ source: 'b' }), change({ source: 'a' })];
+    const other = change({ after: version('3\n') });
+    const answers = { a: answer(first, change()), b: answer(other, last), c: answer(other) };
+    const { text, refused } = patchOf(answers);
+    assert.deepEqual(text.match(/^\+\+\+ .*$/gm), ['+++ b/b', '+++ b/a']);
+    assert.deepEqual(refused, [
+      { path: 'config/a', why: 'it differs in another way on b, c than on a: choose one with --gateway' },
+    ]);
   });
+
+  test('has what is not from the repository under the path that it has on the gateway', () => {
+    const { source: _, ...own } = change();
+    assert.match(patchOf({ a: answer(own) }).text, /^diff --git a\/etc\/a b\/etc\/a$/m);
+  });
+
+  test('names files by the ids of the repository', () => {
+    const idsIn = (commit: string) => /^index (\w+)/m.exec(patchOf({ a: { ...answer(change()), commit } }).text)?.[1];
+    assert.deepEqual([idsIn(COMMIT)?.length, idsIn('c0ffee11'.repeat(8))?.length], [40, 64]);
+  });
+
+  const { before, after, ...bare } = change();
+  const unknown = { executable: false };
+  const without: [what: string, InspectedChange][] = [
+    ['before', { ...bare, before: unknown, ...(after && { after }) }],
+    ['after', { ...bare, after: unknown, ...(before && { before }) }],
+    ['before, nor that there was one', { ...bare, ...(after && { after }) }],
+    ['after, nor that there is one', { ...bare, ...(before && { before }) }],
+  ];
+  for (const [what, given] of without) {
+    test(`has nothing whose content is not known ${what}`, () => {
+      const why = 'left out, since the answer is full (a)';
+      assert.deepEqual(patchOf({ a: answer(given) }), { text: '', refused: [{ path: 'config/a', why }] });
+      assert.equal(answerView({ name: 'a', pod: 'a' }, answer(given)).changes[0]?.diff, undefined);
+    });
+  }
+
+  const reasons: Record<LeftOut, string> = {
+    binary: 'binary',
+    foreign: 'not written by the agent',
+    large: 'larger than 64 KiB',
+    lfs: 'in Git LFS',
+    limit: 'left out, since the answer is full',
+    noFile: 'no regular file',
+    notFetched: 'larger than 64 KiB, or not fetched',
+    patched: 'made by patches',
+    secret: 'looks like a secret',
+    submodule: 'in a submodule',
+    template: 'made of a template',
+  };
+  for (const [leftOut, why] of Object.entries(reasons) as [LeftOut, string][]) {
+    test(`names what has no content: ${leftOut}`, () => {
+      const given = answer(change({ leftOut }));
+      assert.deepEqual(patchOf({ a: given }), { text: '', refused: [{ path: 'config/a', why: `${why} (a)` }] });
+      const { path, source, kind, reason } = change();
+      const view = answerView({ name: 'a', pod: 'a-0' }, given);
+      assert.deepEqual(view.changes, [{ path, source, kind, reason, leftOut: why }]);
+    });
+  }
 });
 
 const hostOf = (columns: number | undefined): Host => ({
@@ -164,6 +235,20 @@ suite('what a person sees', () => {
     assert.notEqual(c?.answer, a?.answer);
     assert.deepEqual([a?.view.gateway, b?.view.gateway, b?.view.pod], ['g0', 'g1', 'g1-0']);
     assert.deepEqual(b?.view, answerView({ name: 'g1', pod: 'g1-0' }, answer(change())));
+  });
+
+  test('is all of an answer', () => {
+    const { source: _, ...own } = change();
+    const { path, kind, reason } = own;
+    const diff = 'diff --git a/etc/a b/etc/a\n';
+    const { changes, ...view } = answerView({ name: 'a', pod: 'a-0' }, { ...answer(own), problem: 'p', more: 3 });
+    assert.deepEqual(view, { gateway: 'a', pod: 'a-0', ref: 'main', commit: COMMIT, problem: 'p', more: 3 });
+    assert.deepEqual(
+      changes.map((each) => ({ ...each, diff: each.diff?.slice(0, diff.length) })),
+      [{ path, kind, reason, diff }],
+    );
+    const nothing = answerView({ name: 'a', pod: 'a-0' }, { changes: [], more: 0 });
+    assert.deepEqual(nothing, { gateway: 'a', pod: 'a-0', changes: [], more: 0 });
   });
 
   test('says once what is the same on several gateways', () => {

@@ -81,8 +81,41 @@ suite('how far a request is', () => {
     assert.deepEqual(judgeProgress(gatewaySync({ ...status, gateways: counts }), asked).stuck, [
       'x: the volume is full',
     ]);
-    const others = { ...counts, total: 3, pending: 1 };
-    assert.equal(judgeProgress(gatewaySync({ ...status, gateways: others }), asked).stuck, undefined);
+    for (const others of [{ pending: 1 }, { skewed: 1 }]) {
+      const given = { ...status, gateways: { ...counts, total: 3, ...others } };
+      assert.equal(judgeProgress(gatewaySync(given), asked).stuck, undefined);
+    }
+    assert.equal(judgeProgress(gatewaySync(status), asked).stuck, undefined, 'nobody has counted yet');
+    const well = { ...status, gateways: counts, discoveredGateways: [{ ...bad, syncStatus: 'Synced' as const }] };
+    assert.equal(judgeProgress(gatewaySync(well), asked).stuck, undefined);
+    const { message: _, ...silent } = bad;
+    const both = [silent, { ...silent, name: 'y', syncStatus: 'MissingSidecar' as const }];
+    const told = judgeProgress(gatewaySync({ ...status, gateways: counts, discoveredGateways: both }), asked);
+    assert.deepEqual(told, {
+      ...{ kind: 'waiting', says: 'v2 is c0ffee11: ' },
+      stuck: ['x: Error', 'y: MissingSidecar'],
+    });
+  });
+
+  test('waits for the controller as long as the status is about another request, or another generation', () => {
+    const says = 'waiting for the controller';
+    for (const other of [{ at: '2025-01-01T00:00:00.000Z' }, { ref: 'v1' }]) {
+      const { lastRequest } = request('Applied');
+      const status = { ...ready('True', ''), lastRequest: { ...lastRequest, ...other } };
+      assert.deepEqual(judgeProgress(gatewaySync(status), asked), { kind: 'waiting', says });
+    }
+    const earlier = { ...request('Applied'), ...ready('True', 'from before'), observedGeneration: 0 };
+    assert.deepEqual(judgeProgress(gatewaySync(earlier), asked), {
+      ...{ kind: 'waiting', says: 'v2 is c0ffee11: from before' },
+    });
+    assert.equal(judgeProgress(gatewaySync(request('Applied')), asked).says, 'v2 is c0ffee11: ');
+    const bare = { ...request('Pending'), lastRequest: { ...request('Pending').lastRequest, message: '' } };
+    assert.equal(judgeProgress(gatewaySync(bare), asked).says, 'asking the git host');
+    const unnamed = { ...request('Ignored'), ...ready('True', ''), gateways: { ...counts, total: 0 } };
+    assert.equal(
+      judgeProgress(gatewaySync(unnamed), { ...asked, isRefresh: true }).says,
+      'v2 is c0ffee11: there is no gateway',
+    );
   });
 
   test('is over where the commit was stopped or taken back', () => {
@@ -149,6 +182,22 @@ suite('the gateways of a request', () => {
       {},
     );
     assert.deepEqual(missing, ['bad: full']);
+    assert.deepEqual(missingOf(fleet(of('late', 'Pending', { message: '' })), {}), [
+      'late: its agent has not reported yet: the pod may still be starting',
+    ]);
+  });
+
+  test('are a bar for each wave where there are some', () => {
+    const admission = ['canary', 'rest'].map((wave) => ({ wave, members: 'all', admitted: '' }));
+    const rollout = { phase: 'Progressing', wave: 'rest', commit: COMMIT, plan: 'other', admission };
+    assert.deepEqual(barsOf(gatewaySync({ rollout } as never), {}), [
+      { name: 'canary', mark: 'done' },
+      { name: 'rest', mark: 'underWay' },
+    ]);
+  });
+
+  test('are one bar that is done where there is none', () => {
+    assert.deepEqual(barsOf(gatewaySync({}), {}), [{ name: 'all', mark: 'done', gateways: [] }]);
   });
 
   test('are counted when it is done', () => {
@@ -164,6 +213,9 @@ suite('the gateways of a request', () => {
       'v2 is c0ffee11: its 2 gateways have it, but for 3 paused or in a dry run',
     );
     assert.equal(says({ total: 0 }), 'v2 is c0ffee11: there is no gateway');
+    const partly = { summary: '', total: 1 } as typeof counts;
+    const told = judgeProgress(gatewaySync({ ...request('Applied'), ...ready('True', ''), gateways: partly }), asked);
+    assert.equal(told.says, 'v2 is c0ffee11: its one gateway has it', 'of a version that counted less');
   });
 
   test('are spoken for by the rollout', () => {

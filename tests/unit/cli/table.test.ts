@@ -91,6 +91,7 @@ test('colours are for terminals, unless the environment says otherwise', () => {
     [{ TERM: 'dumb' }, true, false],
     [{ FORCE_COLOR: '1', NO_COLOR: '1' }, false, true],
     [{ FORCE_COLOR: '0' }, true, false],
+    [{ FORCE_COLOR: 'false' }, true, false],
   ];
   for (const [environment, isTerminal, expected] of cases)
     assert.equal(wantsColours(environment, isTerminal), expected, JSON.stringify(environment));

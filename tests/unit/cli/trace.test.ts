@@ -85,7 +85,73 @@ suite('a trace', () => {
 
   test('is of the poll that found a newer commit after the last delivery', () => {
     const view = traceView(gatewaySync({ ...pushed, lastSyncTime: at('30') }), [applied]);
-    assert.deepEqual([view?.delivery.kind, view?.delivery.at], ['poll', at('30')]);
+    assert.deepEqual(view?.delivery, { kind: 'poll', ref: 'main', at: at('30') });
+    const target = { ref: 'v9', source: 'Push' as const };
+    const named = traceView(gatewaySync({ ...pushed, lastSyncTime: at('30'), target }), [applied]);
+    assert.equal(named?.delivery.ref, 'v9');
+  });
+
+  test('is of the delivery where the commit is not clearly newer than what came of it', () => {
+    const kindOf = (lastSyncTime: string, events: ObservedEvent[]) =>
+      traceView(gatewaySync({ ...pushed, lastSyncTime }), events)?.delivery.kind;
+    // The status keeps whole seconds.
+    assert.equal(kindOf(at('11.410'), [applied]), 'push');
+    assert.equal(kindOf(at('11.411'), [applied]), 'poll');
+    assert.equal(kindOf(at('30'), []), 'push', 'nobody knows when it was handled');
+    assert.equal(kindOf(at('30'), [{ ...applied, reason: 'PushIgnored' }]), 'push');
+    assert.equal(kindOf(at('30'), [{ ...applied, eventTime: at('10.099') }]), 'push', 'that was an earlier one');
+    assert.equal(kindOf(at('30'), [{ ...applied, eventTime: at('10.100') }]), 'poll');
+    const { eventTime, ...old } = applied;
+    assert.equal(kindOf(at('30'), [{ ...old, lastTimestamp: eventTime ?? null }]), 'poll', 'of an older API server');
+    assert.equal(kindOf(at('30'), [{ ...old, eventTime: null }]), 'push');
+  });
+
+  test('takes of several events the first one after the delivery, and the last look at the commit', () => {
+    const view = traceView(gatewaySync({ ...pushed, lastSyncTime: at('10') }), [
+      { reason: 'Synced', eventTime: at('12') },
+      { reason: 'Synced', eventTime: at('11') },
+      { reason: 'Synced', eventTime: at('09') },
+      { ...applied, eventTime: at('13') },
+      applied,
+      { ...resolved, eventTime: at('10.200000') },
+      resolved,
+      { ...resolved, message: 'main is 00000000', eventTime: at('20') },
+      { reason: 'RefResolved', eventTime: at('20') },
+      { ...resolved, reason: 'Synced', eventTime: at('10.050') },
+      { reason: 'RefResolved', message: 'main is c0ffee11' },
+    ]);
+    assert.deepEqual(
+      view?.moments.map(({ ms, what }) => `${ms} ${what}`),
+      [
+        '0 the receiver took the POST: refs/heads/main',
+        '300 the controller resolved refs/heads/main as c0ffee11',
+        '310 the controller noted it: Applied',
+        '900 Ready: all that are to have it do',
+      ],
+    );
+  });
+
+  test('says nothing of a commit where none is known, nor of a second time that it was found', () => {
+    const { status, ...rest } = gatewaySync({ ...pushed, lastSyncTime: at('10') });
+    const { lastSyncCommit: _, ...without } = status ?? {};
+    const view = traceView({ ...rest, status: without } as GatewaySync, [resolved]);
+    assert.deepEqual(view, {
+      ...{ namespace: 'gateways', name: 'plant', delivery: { kind: 'push', ...pushed.lastPush }, missing: [] },
+      moments: [
+        { what: 'the receiver took the POST: refs/heads/main', at: at('10.100'), ms: 0 },
+        { what: 'the controller resolved refs/heads/main', at: at('10.400000'), ms: 300 },
+      ],
+    });
+  });
+
+  test('says of a commit from the second of the delivery that it came of it', () => {
+    const missing = (lastSyncTime: string) => traceView(gatewaySync({ ...pushed, lastSyncTime }), [])?.missing;
+    const same = ['it brought no other commit: the one from before is still the newest'];
+    assert.deepEqual(missing(at('09.100')), same);
+    assert.deepEqual(missing(at('09.101')), []);
+    const refused = { ...pushed.lastPush, outcome: 'Ignored' as const };
+    const view = traceView(gatewaySync({ lastPush: refused, lastSyncTime: at('05') }), []);
+    assert.deepEqual(view?.missing, ['it was not applied (Ignored)']);
   });
 
   test('says so where events may not be read', () => {

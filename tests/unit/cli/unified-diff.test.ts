@@ -66,6 +66,18 @@ suite('a diff', () => {
     }
   });
 
+  test('of an empty file has no more than git has', () => {
+    const after = { text: '', executable: false };
+    const [none, empty] = ['0'.repeat(40), 'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'];
+    const lines = ['diff --git a/x b/x', 'new file mode 100644', `index ${none}..${empty}`, ''];
+    assert.equal(unifiedDiff({ path: 'x', before: undefined, after }), lines.join('\n'));
+    const gone = ['diff --git a/x b/x', 'deleted file mode 100644', `index ${empty}..${none}`, ''];
+    assert.equal(unifiedDiff({ path: 'x', before: after, after: undefined }), gone.join('\n'));
+    assert.equal(unifiedDiff({ path: 'x', before: after, after }), '');
+    const mode = ['diff --git a/x b/x', 'old mode 100644', 'new mode 100755', ''];
+    assert.equal(unifiedDiff({ path: 'x', before: after, after: { ...after, executable: true } }), mode.join('\n'));
+  });
+
   test('names any file', () => {
     for (const name of [
       'with space',
@@ -87,12 +99,15 @@ suite('a diff', () => {
     const [before, after] = ['a', 'b'].map((mark) => ({
       text: Array.from({ length: 30_000 }, (_, index) => `${mark}${index % 7}${index}`).join('\n'),
       executable: false,
-    }));
+    })) as [NonNullable<FileChange['before']>, NonNullable<FileChange['after']>];
     const started = performance.now();
     const diff = unifiedDiff({ path: 'x', before, after });
     assert.ok(performance.now() - started < 20_000);
     assert.equal(diff.match(/^@@/gm)?.length, 1);
     assert.deepEqual(applied({ path: 'x', before, after }), after);
+    const ended = { ...after, text: `${after.text}\n` };
+    assert.deepEqual(applied({ path: 'x', before, after: ended }), ended);
+    assert.equal(unifiedDiff({ path: 'x', before, after: ended }).match(/^\\ No newline/gm)?.length, 1);
   });
 
   test('has the ids that git has', () => {

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { isCommitHash, isValidRefName } from '../../../shared/domain/check-ref-name.ts';
+import { isNamespaceName, isObjectName } from '../../../shared/domain/object-name.ts';
 
 const valid = [
   'a',
@@ -85,4 +86,27 @@ suite('a ref name', () => {
     ])
       assert.equal(isCommitHash(text), false);
   });
+});
+
+suite('the name of an object of Kubernetes', () => {
+  const label = 'a'.repeat(63);
+  const names: [text: string, isObject: boolean, isNamespace: boolean][] = [
+    ['a', true, true],
+    ['a-1', true, true],
+    [label, true, true],
+    ['1.b', true, false],
+    [`${label}.${label}.${label}.${'a'.repeat(61)}`, true, false],
+    [`${label}.${label}.${label}.${'a'.repeat(62)}`, false, false],
+    [`${label}a`, false, false],
+    ...['', '.', '..', 'a..b', '-a', 'a-', 'A', 'a/b', 'a_b', 'a\n', 'é'].map((text): [string, boolean, boolean] => [
+      text,
+      false,
+      false,
+    ]),
+  ];
+  for (const [text, isObject, isNamespace] of names) {
+    test(`${JSON.stringify(text.slice(0, 20))} of ${text.length}`, () => {
+      assert.deepEqual([isObjectName(text), isNamespaceName(text)], [isObject, isNamespace]);
+    });
+  }
 });

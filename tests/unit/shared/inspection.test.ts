@@ -75,6 +75,16 @@ suite('an answer', () => {
     assert.deepEqual(await openAnswer(await sealAnswer(answer, { to, about }), { keys, about }), answer);
   });
 
+  test('says of any file why its content is not there', async () => {
+    const words = ['binary', 'foreign', 'large', 'lfs', 'limit', 'noFile', 'notFetched', 'patched'] as const;
+    const changes = [...words, ...(['secret', 'submodule', 'template'] as const)].map((leftOut) => ({
+      ...{ path: leftOut, kind: 'add' as const, reason: 'New', leftOut },
+    }));
+    assert.deepEqual(await openAnswer(await sealAnswer({ changes, more: 0 }, { to, about }), { keys, about }), {
+      ...{ changes, more: 0 },
+    });
+  });
+
   test('that is too large loses the content of the last files, and names them', async () => {
     const changes = changesOf(100, () => randomBytes(4_000).toString('base64'));
     const sealed = await sealAnswer({ changes, more: 0 }, { to, about });

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { BOUNDS } from '../../../shared/api/bounds.ts';
+import type { Mapping } from '../../../shared/api/sync.ts';
 import { renderMappings } from '../../../shared/domain/render-mappings.ts';
+import { WorkBudget } from '../../../shared/domain/work-budget.ts';
 
 const values = new Map([
   ['GatewayName', 'edge'],
@@ -37,4 +40,72 @@ suite('renderMappings', () => {
       assert.match(result.problems.join('\n'), problem);
     });
   }
+
+  test('keeps what a mapping says, and fills in what it leaves out', () => {
+    const given = [
+      { source: 'a/', destination: 'b' },
+      {
+        source: '.',
+        destination: 'b/',
+        type: 'dir',
+        required: false,
+        template: true,
+        patches: [{ file: '', set: { k: '1' } }],
+      },
+    ] as unknown as Mapping[];
+    const result = renderMappings(given, values);
+    assert.ok(result.kind === 'mappings');
+    const [first, { patches = [], ...second } = {}] = result.mappings;
+    const plain = { type: undefined, required: true, template: false, patches: [] };
+    assert.deepEqual(first, { source: 'a', destination: 'b', intoFolder: false, ...plain });
+    assert.deepEqual(second, {
+      ...{ source: '', destination: 'b', intoFolder: true, type: 'dir', required: false, template: true },
+    });
+    assert.deepEqual(patches[0]?.edits, [{ path: ['k'], json: '1' }]);
+  });
+
+  test('names all that is wrong, by the number of the mapping and of the patch', () => {
+    const given = [
+      {
+        source: 'a',
+        destination: 'b',
+        patches: [
+          { file: '', set: { k: '1' } },
+          { file: '../x', set: { k: '1' } },
+        ],
+      },
+      { source: '/a', destination: '..' },
+    ] as unknown as Mapping[];
+    const result = renderMappings(given, values);
+    assert.deepEqual(result, {
+      kind: 'problems',
+      problems: [
+        'mappings[0].patches[1].file: ../x: must not leave its root',
+        'mappings[1].source: /a: must be a relative path',
+        'mappings[1].destination: ..: must not leave its root',
+      ],
+    });
+  });
+
+  test('quotes no more than the beginning of a path', () => {
+    const result = render('a', `.sync-agent/${'x'.repeat(200)}`);
+    assert.deepEqual(result, {
+      kind: 'problems',
+      problems: [`mappings[0].destination: .sync-agent/${'x'.repeat(68)} is the folder of the agent's own files`],
+    });
+  });
+
+  test('ends where all paths together are too long, and says so once', () => {
+    const budget = new WorkBudget();
+    assert.equal(budget.take(BOUNDS.rendered - 3), undefined);
+    assert.equal(budget.isSpent, false);
+    const mapping = { source: 'a', destination: 'b', required: true, template: false };
+    const result = renderMappings([mapping, mapping, mapping], values, budget);
+    assert.ok(result.kind === 'problems');
+    assert.deepEqual(
+      result.problems.map((problem) => problem.replace(/: .*/, '')),
+      ['mappings[1].destination'],
+    );
+    assert.match(result.problems[0] ?? '', new RegExp(`longer than ${BOUNDS.rendered} characters together`));
+  });
 });

@@ -108,6 +108,7 @@ suite('renderTemplate', () => {
       vars: {},
     });
     assert.equal(renderTemplate('{{ .PodOrdinal }}', plain).kind, 'problem');
+    assert.equal(plain.has('PodOrdinal'), false);
   });
 
   test('the gateway is named by the injector, its label or its pod, in this order', () => {

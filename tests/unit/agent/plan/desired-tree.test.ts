@@ -13,6 +13,7 @@ type GivenMapping = Pick<Mapping, 'source' | 'destination'> & Partial<Mapping>;
 const file = (path: string): TreeEntry => ({ path, kind: 'file', blob: `blob of ${path}`, executable: false });
 const link = (path: string): TreeEntry => ({ ...file(path), kind: 'link' });
 const submodule = (path: string): TreeEntry => ({ ...file(path), kind: 'submodule' });
+const unreadable = (path: string): TreeEntry => ({ ...file(path), kind: 'unreadable' });
 const owned = (path: string, source: string): OwnedFile => ({
   path,
   source,
@@ -150,6 +151,45 @@ suite('desiredTree', () => {
       problem: /d\/m is a submodule/,
     },
     {
+      name: 'a name that is no UTF-8',
+      entries: [unreadable('d/�')],
+      mapping: { source: 'd', destination: 'x' },
+      problem: /^mappings\[0\]: the name of d\/� in the repository is not UTF-8: rename it, or exclude it$/,
+    },
+    {
+      name: 'a single file that would be the folder of the agent',
+      entries: [file('d/.sync-agent')],
+      mapping: { source: 'd/.sync-agent', destination: '.' },
+      problem: /^mappings\[0\]: \.sync-agent is the place of the agent's own files: exclude it$/,
+    },
+    {
+      name: 'the whole repository as file',
+      mapping: { source: '.', destination: 'x', type: 'file' },
+      problem: /^mappings\[0\]: \. is a folder, and type says file$/,
+    },
+    {
+      name: 'a patch that fits no file of a folder',
+      mapping: { source: 'config', destination: 'x', patches: [{ file: 'sub/a', set: { a: '1' } }] },
+      problem: /^mappings\[0\]: patches\[0\]\.file: config holds no sub\/a$/,
+    },
+    {
+      name: 'a patch of a single file that names another one',
+      mapping: {
+        source: 'top',
+        destination: 'x',
+        patches: [
+          { file: '', set: { a: '1' } },
+          { file: 'top', set: { a: '1' } },
+        ],
+      },
+      problem: /^mappings\[0\]: patches\[1\]\.file: top holds no top$/,
+    },
+    {
+      name: 'a patch of a folder that names no file',
+      mapping: { source: '.', destination: 'x', patches: [{ file: '.', set: { a: '1' } }] },
+      problem: /^mappings\[0\]: patches\[0\]\.file: \. holds no such file$/,
+    },
+    {
       name: 'a name that leads out',
       entries: [file('d/../../x')],
       mapping: { source: 'd', destination: 'x' },
@@ -177,6 +217,63 @@ suite('desiredTree', () => {
   for (const { name, entries = repository, mapping, problem } of refused) {
     test(`refuses ${name}`, () => assert.match(build(entries, [mapping]).problems?.join('\n') ?? '', problem));
   }
+
+  test('what is wrong is told of every mapping, by its number', () => {
+    const { problems } = build(repository, [
+      { source: 'none', destination: 'x' },
+      { source: 'config', destination: 'y' },
+      { source: 'gone', destination: 'z' },
+    ]);
+    const left = (name: string) => `the repository has no ${name} (required: false would leave it out)`;
+    assert.deepEqual(problems, [`mappings[0]: ${left('none')}`, `mappings[2]: ${left('gone')}`]);
+    const inEachOther = ['top', 'base'].map((source) => ({ source, destination: 'p' }));
+    const first = build(repository, [...inEachOther, { source: 'none', destination: 'x' }]);
+    assert.deepEqual(first.problems, [`mappings[2]: ${left('none')}`], 'what is in the way of what is told next');
+  });
+
+  test('a file is to be there as the commit and the mapping have it', () => {
+    const patch = { file: 'a.json', set: { k: '1' } };
+    const mapping = { source: 'd', destination: 'x', required: true, template: true, patches: [patch] };
+    const rendered = renderMappings([mapping], new Map());
+    assert.ok(rendered.kind === 'mappings');
+    const entries = [{ ...file('d/a.json'), executable: true }, file('d/sub/b')];
+    const result = desiredTree({ mappings: rendered.mappings, entries, isExcluded: () => false, owned: [] });
+    assert.ok(result.kind === 'tree');
+    const [first, second] = result.tree.files.values();
+    const { patches, ...recipe } = first ?? {};
+    assert.deepEqual(recipe, {
+      ...{ path: 'x/a.json', source: 'd/a.json', blob: 'blob of d/a.json', executable: true, template: true },
+    });
+    assert.deepEqual(patches?.steps, [[{ path: ['k'], json: '1' }]]);
+    assert.deepEqual(second, {
+      ...{ path: 'x/sub/b', source: 'd/sub/b', blob: 'blob of d/sub/b', executable: false, template: true },
+    });
+    assert.deepEqual([...result.tree.folders], ['x', 'x/sub']);
+  });
+
+  test('a single file that is excluded is neither there nor missing', () => {
+    assert.deepEqual(build(repository, [{ source: 'top', destination: 'x' }], { excludes: ['top'] }), {
+      ...{ files: {}, kept: [] },
+    });
+  });
+
+  test('what an earlier layer kept gives way to a file of a later one', () => {
+    const mappings = [
+      { source: 'gone', destination: '.', required: false },
+      { source: 'base', destination: '.' },
+    ];
+    const files = [owned('x', 'gone/x'), owned('z', 'gone/z')];
+    assert.deepEqual(build(repository, mappings, { files }), { files: { x: 'base/x', y: 'base/y' }, kept: ['z'] });
+  });
+
+  test('what is kept stands in the way of a folder as well', () => {
+    const mappings = [
+      { source: 'gone', destination: 'p', required: false },
+      { source: 'base', destination: 'p/x' },
+    ];
+    const { problems } = build(repository, mappings, { files: [owned('p/x', 'gone/x')] });
+    assert.deepEqual(problems, ['p/x would have to be a file and, for p/x/x, a folder']);
+  });
 
   test('what is excluded is no obstacle', () => {
     const entries = [file('d/a'), link('d/l'), submodule('d/m')];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { patchJson } from '../../../../agent/plan/file-patches.ts';
+import { applyPatches, patchesFor, patchJson } from '../../../../agent/plan/file-patches.ts';
 import { type JsonEdit, parseJsonPath } from '../../../../shared/domain/json-edits.ts';
 
 const edits = (set: Record<string, string>): JsonEdit[] =>
@@ -70,6 +70,49 @@ suite('patchJson', () => {
     const deep = `{"x":${'['.repeat(5_000)}${']'.repeat(5_000)},"a":1}`;
     const result = patchJson(deep, edits({ a: '2' }));
     assert.ok(result.kind === 'patched' && result.text.endsWith(',"a":2}'));
+  });
+});
+
+suite('the patches of a file', () => {
+  const patch = (file: string, set: Record<string, string>) => ({
+    ...{ file, matches: (path: string) => path === file, edits: edits(set) },
+  });
+  const hashOf = (...patches: ReturnType<typeof patch>[]) => patchesFor(patches, 'a')?.hash;
+
+  test('are those that are meant for it, in their order', () => {
+    const [first, other, last] = [patch('a', { x: '1' }), patch('b', { x: '2' }), patch('a', { y: '3' })];
+    assert.deepEqual(patchesFor([first, other, last], 'a')?.steps, [first.edits, last.edits]);
+    assert.equal(patchesFor([first, other], 'c'), undefined);
+    assert.equal(patchesFor([], 'a'), undefined);
+  });
+
+  test('are told apart by all that they put in place, and not by the order in which a patch names it', () => {
+    const hashes = [
+      hashOf(patch('a', { x: '1', y: '2' })),
+      hashOf(patch('a', { x: '2', y: '2' })),
+      hashOf(patch('a', { x: '1', z: '2' })),
+      hashOf(patch('a', { x: '1' }), patch('a', { y: '2' })),
+      hashOf(patch('a', { y: '2' }), patch('a', { x: '1' })),
+    ];
+    assert.equal(new Set(hashes).size, hashes.length);
+    assert.equal(hashOf(patch('a', { y: '2', x: '1' })), hashes[0]);
+    assert.match(hashes[0] ?? '', /^[0-9a-f]{64}$/);
+  });
+
+  const apply = (content: Buffer | string, ...sets: Record<string, string>[]) => {
+    const steps = sets.map(edits);
+    const result = applyPatches(Buffer.from(content), { steps, hash: '' });
+    return result.kind === 'content' ? result.content.toString() : result.message;
+  };
+
+  test('are carried out one after the other, or not at all', () => {
+    assert.equal(apply('{"a":1}', { a: '2', b: '3' }, { b: '4' }), '{"a":2,"b":4}');
+    assert.equal(apply('{"a":1}', { a: '{}' }, { 'a.b': '"é"' }), '{"a":{"b": "é"}}');
+    assert.equal(apply('{"a":1}'), '{"a":1}');
+    assert.equal(apply('{"a":1}', { a: '2' }, { 'a.b': '3' }), 'cannot be patched: it has no object at a');
+    assert.equal(apply(Buffer.from([0x22, 0xff, 0x22]), { a: '1' }), 'cannot be patched: it is no UTF-8');
+    const many = `[${'1,'.repeat(500_000)}1]`;
+    assert.equal(apply(many, { 0: '2' }), 'cannot be patched: it holds more than 500000 keys and values');
   });
 });
 

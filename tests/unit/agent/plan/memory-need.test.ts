@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { heapFor, memoryProblem } from '../../../../agent/plan/memory-need.ts';
+import { farTooMuch, heapFor, isFarTooMuch, memoryProblem } from '../../../../agent/plan/memory-need.ts';
 
 const MIB = 1024 ** 2;
 const load = (files: number, leaving = 0, pathLength = 31) => ({ files, pathBytes: files * pathLength, leaving });
@@ -27,7 +27,37 @@ suite('the memory that a sync needs', () => {
     assert.equal(memoryProblem(load(200_000), (Number(limit) / 2) * MIB), undefined);
   });
 
-  test('is no problem where the heap suffices', () => {
+  test('is no problem where the heap suffices, to the byte', () => {
     assert.equal(memoryProblem(load(100_000), 128 * MIB), undefined);
+    const needed = heapFor(load(100_000, 7));
+    assert.equal(memoryProblem(load(100_000, 7), needed), undefined);
+    assert.notEqual(memoryProblem(load(100_000, 7), needed - 1), undefined);
+  });
+
+  const needs = (files: number, leaving: string, mib: number, limit: number) =>
+    `the profile maps ${files} files${leaving}, for which the agent needs about ${mib} MiB: set spec.agent.resources.limits.memory to ${limit}Mi and recreate the pod, or map fewer files`;
+  const told: [files: number, leaving: number, problem: string][] = [
+    [0, 0, needs(0, '', 32, 128)],
+    [100_000, 0, needs(100_000, '', 190, 192)],
+    [100_000, 10, needs(100_000, ', and removes 10', 190, 192)],
+    [0, 100_000, needs(0, ', and removes 100000', 223, 224)],
+  ];
+  for (const [files, leaving, problem] of told) {
+    test(`is told in steps of 32 MiB, from 128 MiB on: ${files} and ${leaving}`, () => {
+      assert.equal(memoryProblem(load(files, leaving), MIB), problem);
+    });
+  }
+
+  test('is not counted to the end where it is more than eight times what there is', () => {
+    const count = { files: 90_000, folders: 10_000, bytes: 3_100_000 };
+    const heap = heapFor(load(100_000)) / 8;
+    assert.deepEqual(
+      [heap, heap - 1].map((bytes) => isFarTooMuch(count, bytes)),
+      [false, true],
+    );
+    assert.equal(
+      farTooMuch(count, 64 * MIB),
+      'the profile maps more than 90000 files in 10000 folders, for which the agent would need more than 8 times its memory of 128 MiB: map fewer files',
+    );
   });
 });

@@ -2,8 +2,13 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { type Drift, RepairCounts } from '../../../../agent/plan/drift.ts';
-import type { Plan } from '../../../../agent/plan/plan-changes.ts';
-import type { PlanInput, PlanSettings } from '../../../../agent/plan/plan-input.ts';
+import { driftOf } from '../../../../agent/plan/drift-of.ts';
+import { emptyManifest, type OwnedFile } from '../../../../agent/plan/manifest.ts';
+import { keptName, updateBefore } from '../../../../agent/plan/next-manifest.ts';
+import { filesToPreview, type Plan } from '../../../../agent/plan/plan-changes.ts';
+import type { LiveEntry, PlanInput, PlanSettings } from '../../../../agent/plan/plan-input.ts';
+import { settleKept } from '../../../../agent/plan/settle-kept.ts';
+import { countDrift, countFiles, describeChanges } from '../../../../agent/plan/summarize-plan.ts';
 import { isHeld } from '../../../../agent/plan/trace-file.ts';
 import { desiredFiles, Killed, MemoryVolume, SETTINGS } from '../support/memory-volume.ts';
 
@@ -192,6 +197,10 @@ suite('a plan that would leave nothing', () => {
       /^NothingLeft: .* all 2 files .*allowEmpty: true/,
     );
     assert.deepEqual(describe(plan(volume, {})), ['delete a NoLongerMapped', 'delete b NoLongerMapped']);
+    const one = volumeWith({ ours: { a: '1' } });
+    assert.match(refusal(one, {}, settings({ allowEmpty: false })), /^NothingLeft: .* all 1 files/);
+    const last = plan(volume, { a: '1' }, settings({ allowEmpty: false }));
+    assert.deepEqual(describe(last), ['delete b NoLongerMapped'], 'one file is left');
   });
 
   test('is none where an optional source keeps files, where nothing was owned, or where nothing is pruned', () => {
@@ -279,6 +288,160 @@ suite('drift', () => {
   });
 });
 
+suite('what differs from what was delivered', () => {
+  const record: OwnedFile = {
+    ...{ path: 'a', source: 'a', blob: '1', sha256: 's', executable: true },
+    fingerprint: { size: 1, mtimeMs: 1, ino: 1 },
+  };
+  const file = (sha256: string, executable: boolean): LiveEntry => ({
+    ...{ kind: 'file', sha256, executable, blob: undefined, fingerprint: { size: 2, mtimeMs: 2, ino: 2 } },
+  });
+  for (const [what, entry, reason] of [
+    ['nothing where it is there as it was', file('s', true), undefined],
+    ['one that is gone', undefined, 'Missing'],
+    ['one with other content', file('t', true), 'Drifted'],
+    ['one with another mode', file('s', false), 'ModeChanged'],
+    ['one with other content and another mode', file('t', false), 'Drifted'],
+    ['a folder in its place', { kind: 'folder' }, 'Drifted'],
+    ['a link in its place', { kind: 'link' }, 'Drifted'],
+  ] as const) {
+    test(`is ${what}, with what is there now`, () => {
+      const manifest = { ...emptyManifest(), files: new Map([['a', record]]) };
+      const live = new Map(entry ? [['a', entry]] : []);
+      assert.deepEqual(driftOf(manifest, live), reason ? [{ record, reason, live: entry }] : []);
+      assert.deepEqual(driftOf({ ...manifest, pending: new Set(['a']) }, live), [], 'the next sync judges it');
+    });
+  }
+});
+
+suite('what the manifest says before a change', () => {
+  const record: OwnedFile = {
+    ...{ path: 'a', source: 'a', blob: '2', sha256: 'new', executable: false },
+    fingerprint: { size: 1, mtimeMs: 1, ino: 1 },
+  };
+  const file = { path: 'a', source: 'a', blob: '2', executable: false, template: false };
+  const was = (sha256: string): LiveEntry => ({
+    ...{ kind: 'file', sha256, executable: false, blob: undefined },
+    fingerprint: record.fingerprint,
+  });
+  const empty = plan(new MemoryVolume(), {});
+  const said = (change: object, staged: OwnedFile[], files: OwnedFile[] = []) => {
+    const changes = [{ path: 'a', ...change }] as Plan['changes'];
+    const manifest = { ...emptyManifest(), files: new Map(files.map((each) => [each.path, each])) };
+    return updateBefore({ ...empty, changes }, staged, manifest).files;
+  };
+  const before = { earlier: 'e', wasOurs: true };
+  const modify = (reason: string) => ({ kind: 'modify', reason, file, was: was('old') });
+  const cases: [what: string, change: object, given: Partial<OwnedFile>, expected: Partial<OwnedFile>][] = [
+    ['of a new one nothing more', { kind: 'add', reason: 'New', file }, {}, {}],
+    ...[before, { earlier: 'e' }, { wasOurs: true }].map((given): [string, object, object, object] => [
+      ...(['of a new one nothing of an earlier sync', { kind: 'add', reason: 'New', file }, given, {}] as const),
+    ]),
+    ['that one of others comes', modify('TakenOver'), before, {}],
+    [
+      'that its own changes, and what it is until then',
+      modify('ContentChanged'),
+      {},
+      { earlier: 'old', wasOurs: true },
+    ],
+    ['that its own comes back', { kind: 'add', reason: 'Missing', file }, before, { wasOurs: true }],
+    ['that a link is in the place of its own', { ...modify('Drifted'), was: { kind: 'link' } }, {}, { wasOurs: true }],
+  ];
+  for (const [what, change, given, expected] of cases) {
+    test(`is ${what}: ${Object.keys(given)}`, () => {
+      assert.deepEqual(said(change, [{ ...record, ...given }]), [{ ...record, ...expected }]);
+    });
+  }
+
+  test('is of one that goes what it is until then, and that it is not to be there', () => {
+    const change = { kind: 'delete', reason: 'NoLongerMapped', inTheWay: false, was: was('old') };
+    assert.deepEqual(said(change, [], [{ ...record, ...before }]), [{ ...record, earlier: 'old' }]);
+    assert.deepEqual(said(change, []), [], 'it was not owned');
+  });
+
+  test('stays what it was of a file that was to change, did not, and is kept', () => {
+    const fingerprint = { size: 3, mtimeMs: 3, ino: 3 };
+    const live = { kind: 'file' as const, sha256: 'old', executable: true, blob: '1', fingerprint };
+    const kept = { name: 'k', size: 1 };
+    const pending = { ...record, earlier: 'old', groupWrite: true, kept, wasOurs: true };
+    const settle = (given: OwnedFile, entry: LiveEntry | undefined) => {
+      const manifest = { ...emptyManifest(), files: new Map([['a', given]]), pending: new Set(['a']) };
+      const desired = { files: new Map(), folders: new Set<string>(), kept: new Set(['a']) };
+      const input = { desired, manifest, live: new Map(entry ? [['a', entry]] : []), values: new Map() };
+      const settled = settleKept({ ...input, settings: SETTINGS });
+      return [[...settled.desired.kept], settled.corrected];
+    };
+    const asItIs = { path: 'a', source: 'a', blob: '1', sha256: 'old', executable: true, fingerprint };
+    assert.deepEqual(settle(pending, live), [['a'], [{ ...asItIs, groupWrite: true, kept }]]);
+    const { groupWrite: _, kept: __, ...plainly } = pending;
+    assert.deepEqual(settle(plainly, { ...live, blob: undefined }), [['a'], [{ ...asItIs, blob: 'old' }]]);
+    assert.deepEqual(settle(plainly, { ...live, sha256: 'new' }), [['a'], []], 'it did change');
+    assert.deepEqual(settle(plainly, undefined), [[], []], 'it is gone');
+    const empty = { ...live, sha256: 'none', fingerprint: { ...fingerprint, size: 0 } };
+    assert.deepEqual(settle(plainly, empty), [[], []], 'nothing came over it');
+  });
+});
+
+suite('a plan in short', () => {
+  const { changes, ...rest } = plan(new MemoryVolume(), { a: '1', b: '2' });
+  const [add] = changes;
+  const kinds = ['add', 'add', 'modify', 'delete', 'restore', 'delete', 'delete'] as const;
+  const many = { ...rest, changes: kinds.map((kind, index) => ({ ...add, kind, path: `p${index}` })), unchanged: 5 };
+
+  test('counts files, those that come back as modified', () => {
+    assert.deepEqual(countFiles(many as Plan), { added: 2, modified: 2, deleted: 3, unchanged: 5 });
+    const drift = [true, false, true].map((isRepaired) => ({ path: 'a', reason: 'Drifted' as const, isRepaired }));
+    assert.equal(countDrift({ ...rest, changes, drift }), 2);
+  });
+
+  test('counts what stays: what is right, what was not looked at, and what is kept', () => {
+    const volume = volumeWith({ ours: { a: '1', b: '1', c: '1' } });
+    const next = plan(volume, { a: '1', b: '1', d: '1' }, { kept: ['c'], untouched: 5 });
+    assert.deepEqual([next.unchanged, next.isPartial], [8, false]);
+    assert.equal(plan(volume, { a: '1' }, { isPartial: true }).isPartial, true);
+  });
+
+  test('names the first changes, the end of a long path', () => {
+    assert.deepEqual(describeChanges(many as Plan, 3), ['add p0 (New)', 'add p1 (New)', 'modify p2 (New)']);
+    const [long = ''] = describeChanges(plan(new MemoryVolume(), { ['x/'.repeat(2_000).concat('end')]: '1' }), 1);
+    assert.deepEqual([long.length, long.slice(-9)], [1024, 'end (New)']);
+  });
+
+  test('names for a dry run all files that would be written, else those that may be right already', () => {
+    const written = { path: 'p', source: 'p', blob: '1', executable: false, template: false };
+    const template = { ...written, template: true };
+    const patched = { ...written, patches: { steps: [], hash: 'h' } };
+    const all = [written, template, patched].flatMap((file) =>
+      (
+        ['New', 'TakenOver', 'ContentChanged', 'ValuesChanged', 'PatchesChanged', 'Drifted', 'ModeChanged'] as const
+      ).map((reason) => ({
+        ...{ kind: 'modify' as const, path: `${reason}`, reason, file },
+        was: { kind: 'link' as const },
+      })),
+    );
+    const gone = { ...add, kind: 'delete', file: undefined };
+    const { file: _, ...deleted } = gone;
+    const given = { ...rest, changes: [...all, deleted] } as Plan;
+    assert.equal(filesToPreview(given, true).length, all.length);
+    const guessed = all.filter(
+      ({ file, reason }) => file !== written && !['New', 'Drifted', 'ModeChanged'].includes(reason),
+    );
+    assert.deepEqual(
+      filesToPreview(given, false),
+      guessed.map(({ file }) => file),
+    );
+  });
+
+  test('has names for what was there that tell paths and numbers apart, and that any volume takes', () => {
+    const name = keptName('d/sub dir/a b.json', 1);
+    assert.match(name, /^[0-9a-f]{16}-a_b\.json$/);
+    assert.equal(keptName('d/sub dir/a b.json', 2), name.replace('-', '-2-'));
+    assert.notEqual(keptName('e/a b.json', 1), name);
+    assert.match(keptName('x'.repeat(300), 1), /^[0-9a-f]{16}-x{100}$/);
+    assert.match(keptName('é', 1), /^[0-9a-f]{16}-_$/);
+  });
+});
+
 suite('a volume that does not tell case apart', () => {
   test('refuses names that would be one, and the folder of the agent, before anything is written', () => {
     const folding = CASELESS;
@@ -309,6 +472,58 @@ suite('a volume that does not tell case apart', () => {
     const volume = volumeWith({ ours: { name: '1', other: '1' } });
     const next = plan(volume, { Name: '1', other: '1' }, { folding: CASELESS });
     assert.deepEqual(describe(next), ['delete name NoLongerMapped', 'add Name New']);
+  });
+});
+
+suite('what the pod mounts inside of the data volume', () => {
+  const mounts = ['data/cache', 'logs'];
+  const problem = (path: string, point: string) =>
+    `PathConflict: the gateway's pod mounts another volume at ${point} in the data volume, so ${path} cannot be delivered: map it to another place, or exclude it`;
+
+  for (const [path, point] of [
+    ['data/cache', 'data/cache'],
+    ['data/cache/x/y', 'data/cache'],
+    ['data', 'data/cache'],
+    ['logs', 'logs'],
+  ] as const) {
+    test(`takes no file: ${path}`, () => {
+      assert.equal(refusal(new MemoryVolume(), { [path]: '1' }, { mounts }), problem(path, point));
+    });
+  }
+
+  test('is named once, and by its own name also where case does not count', () => {
+    const files = { 'data/cache/x': '1', 'data/cache/y': '1', 'logs/z': '1' };
+    const told = refusal(new MemoryVolume(), files, { mounts });
+    const [first, second] = [problem('data/cache/x', 'data/cache'), problem('logs/z', 'logs')];
+    assert.equal(told, `${first}; ${second.replace('PathConflict: ', '')}`);
+    const other = { mounts: ['Data/Cache'], folding: CASELESS };
+    assert.equal(refusal(new MemoryVolume(), { 'data/cache/x': '1' }, other), problem('data/cache/x', 'Data/Cache'));
+    assert.deepEqual(describe(plan(new MemoryVolume(), { 'data/cache/x': '1' }, { mounts: ['Data/Cache'] })).length, 1);
+  });
+
+  test('does not concern names that only begin so', () => {
+    const next = plan(new MemoryVolume(), { 'data/cached': '1', log: '1', 'x/logs': '1' }, { mounts });
+    assert.equal(next.changes.length, 3);
+  });
+
+  test('is left alone with the folders that it lies in, and what was there before is owned no longer', () => {
+    const volume = volumeWith({ ours: { 'data/cache/x': '1', 'data/own/x': '1', b: '1' } });
+    const next = plan(volume, { b: '1' }, { mounts });
+    assert.deepEqual(describe(next), ['delete data/own/x NoLongerMapped']);
+    assert.deepEqual(next.disowned, ['data/cache/x', 'data/own/x']);
+    assert.deepEqual(next.folders.prune, ['data/own']);
+  });
+});
+
+suite('a takeover that was cut off', () => {
+  test('leaves a copy that goes with the next sync, where the file stays with its owner', () => {
+    const volume = volumeWith({ theirs: { a: 'theirs' } });
+    assert.throws(() => volume.apply(plan(volume, { a: '1' }), 2), Killed);
+    assert.deepEqual([...volume.kept.keys()], ['a']);
+    const next = plan(volume, {});
+    assert.deepEqual([describe(next), next.dropped], [[], [{ path: 'a', name: 'a' }]]);
+    volume.apply(next);
+    assert.deepEqual([volume.contents(), [...volume.kept]], [{ a: 'theirs' }, []]);
   });
 });
 

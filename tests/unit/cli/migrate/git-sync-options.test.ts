@@ -93,6 +93,10 @@ suite('the options of git-sync', () => {
           });
         });
         if (variables.length === 0) assert.equal(read(version, all).settings.get(option), undefined, option);
+        const upper = option.toUpperCase().replaceAll('-', '_');
+        for (const name of [`GITSYNC_${upper}`, `GIT_SYNC_${upper}`]) {
+          if (!variables.includes(name)) assert.equal(read(version, [name]).settings.get(option), undefined, name);
+        }
       }
       const ours = [...all].filter((name) => /^GIT_?SYNC_/.test(name) && !known.has(name));
       assert.deepEqual(read(version, all).unknown.sort(), ours.sort(), 'others are named, since they do nothing');

@@ -1,4 +1,5 @@
 import { parseAllDocuments } from 'yaml';
+import type { Note } from '../../../../cli/migrate/source.ts';
 import { runCli } from '../../../support/run-cli.ts';
 
 /** Runs the command with a manifest on stdin. */
@@ -33,3 +34,6 @@ export const fromSecret = (name: string) => ({ name, valueFrom: { secretKeyRef: 
 /** The spec of the GatewaySync that is printed. */
 export const specOf = (output: string) =>
   (parseAllDocuments(output)[0] as { toJS(): { spec: Record<string, never> } }).toJS().spec;
+
+/** Notes as a person reads them. */
+export const linesOf = (notes: readonly Note[]) => notes.map(({ kind, text }) => `${kind}: ${text}`);

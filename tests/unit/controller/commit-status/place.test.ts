@@ -29,6 +29,12 @@ const app = (apiBaseURL?: string) => ({
 
 const cases: [what: string, git: Git, wish: Wish, expected: string][] = [
   ['GitHub', { repo: 'https://github.com/plant/config.git' }, {}, 'github https://api.github.com plant config'],
+  [
+    'a GitLab of your own, with groups in groups',
+    { repo: 'https://git.test/plant/lines/oslo/config.git' },
+    { provider: 'gitlab' },
+    'gitlab https://git.test/api/v4 plant lines oslo config',
+  ],
   ['GitHub by ssh', { repo: 'git@github.com:plant/config.git' }, {}, 'github https://api.github.com plant config'],
   [
     'GitHub by ssh over 443',

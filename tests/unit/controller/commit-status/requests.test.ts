@@ -69,6 +69,12 @@ suite('the request that posts a status at', () => {
     );
     assert.ok(keys.every((key) => key.length === 40));
     assert.notEqual(keys[0], keys[1]);
+    const context = 'c'.repeat(40);
+    assert.equal(statusRequest({ ...places.bitbucket, context }, failure).body.key, context);
+    const states = (['pending', 'success', 'failure'] as const).map(
+      (state) => statusRequest(places.bitbucket, { ...failure, state }).body.state,
+    );
+    assert.deepEqual(states, ['INPROGRESS', 'SUCCESSFUL', 'FAILED']);
   });
 
   test('any host is one line of what that host takes, without characters that hide something', () => {
@@ -79,6 +85,15 @@ suite('the request that posts a status at', () => {
       assert.ok(description.length <= limit && description.length > limit - 3, `${description.length}`);
       assert.ok(description.startsWith('a b cde \u{1f4a5}') && description.endsWith('\u{1f4a5}…'), description);
       assert.ok(description.isWellFormed());
+    }
+  });
+
+  test('any host is as long as that host takes', () => {
+    for (const [provider, limit] of Object.entries({ github: 140, gitlab: 255, gitea: 255, bitbucket: 255 })) {
+      const lineOf = (description: string) =>
+        statusRequest(places[provider as 'github'], { ...failure, description }).body.description;
+      assert.equal(lineOf(` ${'x'.repeat(limit)} `), 'x'.repeat(limit));
+      assert.equal(lineOf('x'.repeat(limit + 1)), `${'x'.repeat(limit - 1)}…`);
     }
   });
 
@@ -97,6 +112,8 @@ test('a token goes as a bearer token, unless it says itself how', () => {
   assert.equal(authorizationFor('token gitea'), 'token gitea');
   assert.equal(authorizationFor('Bearer x'), 'Bearer x');
   assert.equal(authorizationFor('me:secret'), `Basic ${Buffer.from('me:secret').toString('base64')}`);
+  assert.equal(authorizationFor('x'.repeat(4_096)), `Bearer ${'x'.repeat(4_096)}`);
+  assert.equal(authorizationFor('x'.repeat(4_097)), undefined);
   for (const wrong of ['', ' ', 'two words', 'a\nb', 'a\u0000b', 'Bearer a b', 'x'.repeat(5_000)])
     assert.equal(authorizationFor(wrong), undefined, JSON.stringify(wrong.slice(0, 20)));
 });
@@ -143,6 +160,30 @@ suite('an answer', () => {
     ['that leads elsewhere', answer(302, { location: 'https://evil.test/' }), 'never UnexpectedRedirect'],
   ];
   for (const [what, given, expected] of rows) test(what, () => assert.equal(verdict(given), expected));
+
+  test('has a meaning up to the last of its kind, and a code for programs', () => {
+    const codes: [from: number, to: number, code: string | undefined, reason?: string][] = [
+      [200, 299, undefined],
+      [300, 399, 'commitStatus.refused', 'UnexpectedRedirect'],
+      [400, 400, 'commitStatus.refused', 'CommitStatusRefused'],
+      [401, 401, 'commitStatus.refused', 'AuthenticationFailed'],
+      [402, 407, 'commitStatus.refused', 'CommitStatusRefused'],
+      [408, 408, 'commitStatus.unclear', 'GitUnreachable'],
+      [409, 409, 'commitStatus.unavailable', 'GitUnreachable'],
+      [410, 428, 'commitStatus.refused', 'CommitStatusRefused'],
+      [429, 429, 'commitStatus.unavailable', 'GitRateLimited'],
+      [430, 499, 'commitStatus.refused', 'CommitStatusRefused'],
+      [500, 599, 'commitStatus.unclear', 'GitUnreachable'],
+    ];
+    for (const [from, to, code, reason] of codes) {
+      for (const status of [from, to]) {
+        const problem = judgeAnswer(places.github, answer(status), now);
+        assert.deepEqual([problem?.code, problem?.reason], [code, reason], `${status}`);
+      }
+    }
+    assert.equal(verdict(answer(503, { 'retry-after': '7' })), 'again GitUnreachable 7000');
+    assert.equal(verdict(answer(409, { 'retry-after': '7' })), 'again GitUnreachable 7000');
+  });
 
   test('of GitLab that says it has that state already is well', () => {
     const said =

@@ -249,6 +249,15 @@ const cases: Case[] = [
     push: 'Superseded',
   },
   {
+    says: 'another repository, and a request for the branch that was followed in the old one',
+    given: {
+      ...{ repo: 'https://git.test/other.git', repoWritten: 20, request: { ref: 'other', at: at(30) } },
+      status: { ...followsMain, target: { ref: 'other', source: 'Request' }, targetTime: at(10) },
+    },
+    follows: 'main',
+    request: 'Ignored',
+  },
+  {
     says: 'another repository, and a request from after that',
     given: {
       repo: 'https://git.test/other.git',

@@ -83,5 +83,20 @@ suite('what a status says', () => {
     const event = (gatewaySync: ObservedGatewaySync) => eventOf(gatewaySync, readIntents(gatewaySync));
     assert.equal(event(first), event(waiting));
     assert.notEqual(event(first), event(next));
+    const change = (fields: object) => ({ ...first, request: { ...request, applied: false, ...fields } });
+    const push = (fields: object) => ({
+      ...observed({ says: '', settled: false, mentioned: false, event: true }),
+      push: { ref: 'refs/heads/a', at: request.at, applied: false, ...fields },
+    });
+    const all = [
+      ...[first, change({ ref: 'v2' }), change({ at: '2026-01-03T00:00:00Z' }), change({ by: 'ci' })],
+      ...[push({}), push({ ref: 'refs/heads/b' }), push({ at: '2026-01-03T00:00:00Z' })],
+    ];
+    assert.equal(new Set(all.map(event)).size, all.length);
+    const edited = {
+      ...observed({ says: '', polled: false, settled: false, mentioned: false, event: true }),
+      generation: 3,
+    };
+    assert.notEqual(event(edited), event({ ...edited, generation: 4 }));
   });
 });

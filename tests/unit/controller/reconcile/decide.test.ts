@@ -77,6 +77,16 @@ suite('a host that is unavailable', () => {
     assert.equal(decideFor(observed(), unreachable).retryAfterMs, undefined);
   });
 
+  test('is asked again where a request or a push waits for it, or the ref was not resolved yet', () => {
+    const asked = { at: '2026-01-01T00:00:00Z', applied: false, writtenAt: now };
+    const request = { ...observed(), request: { ...asked, ref: 'v1', id: '1' } };
+    const push = { ...observed(), push: { ...asked, ref: 'refs/heads/main' } };
+    const unresolved = { ...observed(), status: {} };
+    for (const waiting of [request, push, unresolved])
+      assert.equal(decideFor(waiting, unreachable).retryAfterMs, 5_000);
+    assert.equal(decideFor(request, refs).retryAfterMs, undefined, 'it has answered');
+  });
+
   test('is asked again also where nothing is polled', () => {
     assert.equal(decideFor(observed({ polling: false }), unreachable).retryAfterMs, 5_000);
   });
@@ -387,6 +397,15 @@ suite('the status', () => {
       ...{ observedGeneration: 4, profileCount: 1, refResolutionStatus: 'Error', target },
       ...{ ...seen, ...followed, lastSyncTime: new Date(now).toISOString().replace(/\.\d+Z/, 'Z') },
     });
+  });
+
+  test('rolls out what a host said before it was unavailable, also after an edit', () => {
+    const lastGood = 'refs' in refs ? refs.refs : undefined;
+    const spec = { ...gatewaySpec({}), rollout: {}, revision: 'r' };
+    const begun = (answer: Answer) => decided({}, answer, { spec }).rollout;
+    const { phase, commit: of } = begun({ ...unreachable, lastGood } as Answer) ?? {};
+    assert.deepEqual([phase, of], ['Complete', commit]);
+    assert.equal(begun(unreachable), undefined, 'nothing is known');
   });
 
   test('keeps the times of an edit and of a request', () => {

@@ -118,6 +118,16 @@ test('an order waits while the resource is paused, and the message says so until
   assert.equal(next(held, { annotations }).fields.rollout?.phase, 'RollingBack');
 });
 
+test('all orders that were seen are noted, each with what it said', () => {
+  const annotations = { 'sync.io/approve': newest, 'sync.io/rollback': 'x', 'sync.io/retry-rollout': 'y' };
+  const { rollout } = next(complete({}), { annotations }).fields;
+  assert.deepEqual(rollout?.handled, {
+    ...{ approve: newest, approvedRevision: rollout?.revision, rollback: 'x', retry: 'y' },
+    ignored: ['retry-rollout', 'rollback'],
+  });
+  assert.equal(next({ rollout, history: [] } as GatewaySyncStatus, {}).fields.rollout?.handled, undefined);
+});
+
 test('each gateway is to have the commit that it was let have', () => {
   const rollout = { waves };
   const before = complete({ rollout });

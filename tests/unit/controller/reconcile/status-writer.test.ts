@@ -2,6 +2,17 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { mergePatchOf } from '../../../../controller/reconcile/merge-patch.ts';
+import {
+  ended,
+  latestIn,
+  observed,
+  refused,
+  type StatusMemory,
+  sends,
+  stillApplies,
+  storedIn,
+  wrote,
+} from '../../../../controller/reconcile/status-memory.ts';
 import { StatusWriter } from '../../../../controller/reconcile/status-writer.ts';
 import { type ObservedGatewaySync, projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
@@ -247,4 +258,124 @@ suite('a status', () => {
     assert.deepEqual(writer.latest('ns/app')?.status, { observedGeneration: 1 });
     assert.deepEqual(foreign, []);
   });
+});
+
+suite('what a process knows of a status', () => {
+  const of = (version: number, status: GatewaySyncStatus = {}, more: Partial<ObservedGatewaySync> = {}) =>
+    ({ uid: 'uid', resourceVersion: String(version), generation: 1, status, ...more }) as ObservedGatewaySync;
+  const refs = (observedRef: string): GatewaySyncStatus => ({ observedRef });
+  const [ours, theirs] = [refs('ours'), refs('theirs')];
+  /** We wrote the second version, which the watch has brought. */
+  const decided: StatusMemory = { hasDecided: true };
+  const previous = of(2, ours);
+  const see = (
+    memory: StatusMemory,
+    status: GatewaySyncStatus,
+    more: Partial<ObservedGatewaySync> = {},
+    mayWrite = true,
+  ) => observed(memory, { object: of(3, status, more), previous, mayWrite });
+
+  test('is told of as somebody else’s where another one is stored than was decided, until it is put right', () => {
+    const rightful = { uid: 'uid', status: ours };
+    assert.deepEqual(see(decided, theirs), { memory: { ...decided, rightful }, isForeign: true });
+    // What was rightful first stays so, whatever else comes.
+    const again = see({ ...decided, rightful: { uid: 'uid', status: refs('first') } }, theirs);
+    assert.deepEqual(again.memory.rightful, { uid: 'uid', status: refs('first') });
+    const other = see({ ...decided, rightful: { uid: 'gone', status: refs('first') } }, theirs);
+    assert.deepEqual(other.memory.rightful, rightful);
+    const done = { rightful: undefined, sent: undefined, hasDecided: true };
+    assert.deepEqual(wrote(again.memory, undefined), done);
+    const writing = { ...again.memory, isWriting: true, written: previous };
+    assert.deepEqual(wrote(writing, undefined), { ...done, isWriting: true, written: previous });
+    assert.deepEqual(wrote(writing, of(9)).written, of(9));
+  });
+
+  const isOurs: [
+    what: string,
+    StatusMemory,
+    GatewaySyncStatus,
+    more?: Partial<ObservedGatewaySync>,
+    mayWrite?: boolean,
+  ][] = [
+    ['that says the same', decided, ours],
+    ['of before we decided anything', {}, theirs],
+    ['of a new leader', decided, theirs, {}, false],
+    ['of another resource of that name', decided, theirs, { uid: 'next' }],
+    ['that is the same version', decided, theirs, { resourceVersion: '2' }],
+    ['that comes while we write', { ...decided, isWriting: true }, theirs],
+    ['that is older than what we wrote', { ...decided, written: of(4, ours) }, theirs],
+  ];
+  for (const [what, memory, status, more, mayWrite] of isOurs) {
+    test(`is no foreign one: ${what}`, () => {
+      assert.deepEqual(see(memory, status, more, mayWrite), { memory, isForeign: false });
+    });
+  }
+
+  test('is compared with what we wrote, and not with what was seen before', () => {
+    const memory = { ...decided, written: of(2, theirs) };
+    assert.deepEqual(see(memory, theirs), { memory: { ...decided, written: undefined }, isForeign: false });
+    assert.equal(see(memory, ours).isForeign, true);
+    assert.equal(see({ ...decided, written: of(3, ours) }, theirs).isForeign, false, 'the very version that we wrote');
+    const first = observed(decided, { object: of(3, theirs), previous: undefined, mayWrite: true });
+    assert.deepEqual(first, { memory: decided, isForeign: false });
+  });
+
+  test('counts as written where one that was sent turns up, but not one that was refused', () => {
+    const sent = sends(decided, theirs);
+    assert.deepEqual(see(sent, theirs), { memory: wrote(sent, undefined), isForeign: false });
+    assert.equal(see(refused(sent), theirs).isForeign, true);
+    assert.equal(see(refused(sends(sent, refs('next'))), theirs).isForeign, false, 'only the last one was');
+    assert.equal(see(sent, theirs, { uid: 'next' }).memory, sent, 'that is another resource');
+    assert.deepEqual(refused(decided).sent, undefined);
+  });
+
+  test('is no more than the last four that were sent', () => {
+    const all = ['a', 'b', 'c', 'd', 'e'].map(refs);
+    const memory = all.reduce(sends, decided);
+    assert.deepEqual(
+      all.map((status) => see(memory, status).isForeign),
+      [true, false, false, false, false],
+    );
+  });
+
+  test('is judged after a write by what the watch brought meanwhile', () => {
+    const memory = { ...decided, written: previous };
+    assert.deepEqual(ended(memory, undefined, true), { memory, isForeign: false });
+    assert.deepEqual(ended(decided, of(3, theirs), true), { memory: decided, isForeign: false });
+    assert.deepEqual(ended(memory, of(1, theirs), true), { memory, isForeign: false }, 'the watch is behind');
+    const rightful = { uid: 'uid', status: ours };
+    const foreign = { memory: { ...decided, written: undefined, rightful }, isForeign: true };
+    assert.deepEqual(ended(memory, of(3, theirs), true), foreign);
+    assert.equal(ended(memory, of(3, theirs), false).isForeign, false);
+  });
+
+  test('is the later of what was written and what was seen, of the same resource', () => {
+    const written = of(10, ours);
+    assert.equal(storedIn({ written }, of(9)), written);
+    for (const cached of [of(10), of(11), of(9, {}, { uid: 'next' }), undefined])
+      assert.equal(storedIn({ written }, cached), cached);
+    assert.deepEqual(storedIn({}, previous), previous);
+  });
+
+  test('is what it is to be while somebody else’s is stored', () => {
+    const rightful = { uid: 'uid', status: ours };
+    assert.deepEqual(latestIn({ rightful }, of(3, theirs)), of(3, ours));
+    assert.deepEqual(latestIn({ rightful }, of(3, theirs, { uid: 'next' })), of(3, theirs, { uid: 'next' }));
+    assert.equal(latestIn({ rightful }, undefined), undefined);
+    assert.deepEqual(latestIn({}, of(3, theirs)), of(3, theirs));
+  });
+
+  const order = { orders: { retry: 'x' } };
+  const taken: GatewaySyncStatus = { rollout };
+  const applies: [what: string, status: GatewaySyncStatus, now: ObservedGatewaySync, expected: boolean][] = [
+    ['where nothing has changed', taken, of(3), true],
+    ['not where the status is another one', {}, of(3, theirs), false],
+    ['after an edit where the rollout stays', theirs, of(3, {}, { generation: 2 }), true],
+    ['not after an edit where the rollout goes on', taken, of(3, {}, { generation: 2 }), false],
+    ['not after an order where the rollout goes on', taken, of(3, {}, order), false],
+    ['after an order where the rollout stays', theirs, of(3, {}, order), true],
+  ];
+  for (const [what, status, now, expected] of applies) {
+    test(`may still be written ${what}`, () => assert.equal(stillApplies(status, of(2), now), expected));
+  }
 });

@@ -118,6 +118,24 @@ for (const [how, change] of [
   });
 }
 
+test('a wave that has a gateway for a moment before its turn needs one', () => {
+  const setup = setupOf({ waves: [{ name: 'canary' }, { name: 'east' }] }, [
+    [true, false],
+    [false, true],
+    [false, false],
+  ]);
+  const start = withAgent(makeWorld(setup), 1, gone);
+  for (const [comes, wave] of [
+    [false, 'rest'],
+    [true, 'east'],
+  ] as const) {
+    let world = begun(setup, start);
+    if (comes) world = control(withAgent(world, 1, { createdAt: world.now }), setup);
+    world = control(sync(withAgent(world, 1, gone), 0, setup), setup);
+    assert.equal(rolloutOf(world).wave, wave);
+  }
+});
+
 test('those that rest are let in when the others have it', () => {
   const setup = setupOf({ waves: [{ name: 'all', maxConcurrent: 1 }] }, [[true], [true], [true]]);
   let world = begun(setup);

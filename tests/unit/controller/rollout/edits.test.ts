@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { amountOf, makeAdmission } from '../../../../controller/rollout/admission.ts';
 import {
   apply,
   type Commit,
@@ -82,10 +83,92 @@ suite('an edit of the waves lets in nobody', () => {
     assert.match(rolloutOf(world).message ?? '', /B failed on g0, and its waves were edited since/);
   });
 
+  test('a commit that is complete stays so, and everybody may have it still', () => {
+    const setup = setupOf(pilot);
+    let world = begun(setup);
+    for (const index of [0, 1, 2]) world = control(sync(world, index, setup), setup);
+    const { state: before } = world;
+    assert.equal(before?.rollout.phase, 'Complete');
+    world = twice(edited(world), setup);
+    assert.deepEqual([rolloutOf(world).phase, admittedIn(world)], ['Complete', ['all', 'all']]);
+    assert.deepEqual(
+      rolloutOf(world).admission.map(({ wave, isNew }) => [wave, isNew]),
+      [
+        ['pilot', undefined],
+        ['rest', undefined],
+      ],
+    );
+    assert.deepEqual(world.state?.history, before?.history);
+    assert.equal(rolloutOf(world).plan, 'p1');
+  });
+
   test('a wave of the same name remembers that it had gateways', () => {
     const setup = setupOf({ ...canary, spec: { waves: [{ name: 'canary', gateways: '100%' }] } });
     const world = twice(edited(withAgent(begun(setup), 0, { createdAt: undefined })), setup);
     assert.deepEqual(admittedIn(world), ['', '']);
+  });
+});
+
+suite('the waves of a spec', () => {
+  const gateways = ['3', '1', '2', '4'].map((key) => ({
+    ...{ name: `g${key}`, key, fits: [key !== '4'], createdAt: 0, notReadySince: undefined },
+    ...{ isResting: key === '1', isOutdated: false, report: undefined },
+  }));
+  const canaryOf = (amount?: number | string) => ({
+    waves: [{ name: 'canary', ...(amount !== undefined && { gateways: amount }) }],
+  });
+
+  test('take a number or a share, rounded up, of all that there are', () => {
+    const amounts: [amount: number | string, of: number, gateways: number][] = [
+      [1, 5, 1],
+      [9, 5, 5],
+      ['10%', 5, 1],
+      ['50%', 5, 3],
+      ['100%', 5, 5],
+      ['34%', 3, 2],
+      [2, 0, 0],
+      ['50%', 0, 0],
+    ];
+    for (const [amount, of, expected] of amounts) assert.equal(amountOf(amount, of), expected, `${amount} of ${of}`);
+  });
+
+  test('take the first that count in the order of their keys, and note who has any', () => {
+    const admit = (amount?: number | string) => makeAdmission(canaryOf(amount), gateways, { admitted: '' });
+    const rest = { wave: 'rest', members: 'all', admitted: '', gateways: 1 };
+    const own = { wave: 'canary', admitted: '', gateways: 1 };
+    assert.deepEqual(admit(), [{ ...own, members: 'all' }, rest]);
+    assert.deepEqual(admit(1), [{ ...own, members: '2', of: 2 }, rest]);
+    assert.deepEqual(admit('100%'), [{ ...own, members: '3', of: 2 }, rest]);
+    const [unpeopled] = makeAdmission(canaryOf(1), [], { admitted: 'all' });
+    assert.deepEqual(unpeopled, { wave: 'canary', members: '', admitted: 'all' });
+  });
+
+  test('keep what was known of them by their names', () => {
+    const before = [
+      { wave: 'canary', members: '9', admitted: 'all', of: 8, gateways: 7 },
+      { wave: 'rest', members: 'all', admitted: 'all', gateways: 3 },
+    ];
+    const again = makeAdmission(canaryOf(1), [], { admitted: '', before });
+    assert.deepEqual(again, [
+      { wave: 'canary', members: '', of: 8, admitted: '', gateways: 7 },
+      { wave: 'rest', members: 'all', admitted: '', gateways: 3 },
+    ]);
+    const renamed = makeAdmission({ waves: [{ name: 'pilot' }] }, [], { admitted: '', before });
+    assert.deepEqual(renamed, [
+      { wave: 'pilot', members: 'all', admitted: '', isNew: true },
+      { wave: 'rest', members: 'all', admitted: '', gateways: 3 },
+    ]);
+    const [first] = makeAdmission({ waves: [{ name: 'pilot' }] }, [], { admitted: '', before: [] });
+    assert.deepEqual(first, { wave: 'pilot', members: 'all', admitted: '' });
+    const lost = makeAdmission({}, [], { admitted: '', before: before.slice(0, 1) });
+    assert.deepEqual(lost, [{ wave: 'rest', members: 'all', admitted: '', isNew: true, gateways: 1 }]);
+  });
+
+  test('of which one takes a share take nobody while fewer than half are there of whom it was taken', () => {
+    const before = (of: number) => [{ wave: 'canary', members: '9', admitted: '', of, gateways: 1 }];
+    const membersOf = (of: number) => makeAdmission(canaryOf(1), gateways, { admitted: '', before: before(of) })[0];
+    assert.deepEqual([membersOf(4)?.members, membersOf(4)?.of], ['2', 2]);
+    assert.deepEqual([membersOf(5)?.members, membersOf(5)?.of], ['', 5]);
   });
 });
 
@@ -142,6 +225,12 @@ test('what was given up stays so while other commits come and go', () => {
   world = control({ ...world, wanted: 'B' }, setup);
   assert.deepEqual([rolloutOf(world).commit, rolloutOf(world).nextCommit], ['C', undefined]);
   assert.equal(rolloutOf(control({ ...world, retry: 'B' }, setup)).commit, 'B');
+  for (const index of [0, 1, 2]) {
+    assert.equal(rolloutOf(world).nextCommit, undefined);
+    world = control(sync(world, index, setup), setup);
+  }
+  const { phase, nextCommit, waitsFor } = rolloutOf(world);
+  assert.deepEqual([phase, nextCommit, waitsFor], ['Complete', 'B', 'Retry'], 'it waits from now on');
 });
 
 suite('a rollback', () => {
@@ -159,11 +248,37 @@ suite('a rollback', () => {
     assert.match(rolloutOf(world).message ?? '', /^the gateways are back on commit S/);
   });
 
-  test('waits for none that came since', () => {
+  for (const ms of [1, 5]) {
+    test(`waits for none that came since, be it ${ms} ms ago`, () => {
+      const setup = setupOf(pilot);
+      let world = control({ ...begun(setup), rollback: 'previous' }, setup);
+      world = later(withAgent(world, 2, { createdAt: world.now + ms, notReadySince: world.now + ms }), 5);
+      for (const index of [0, 1]) world = sync(world, index, setup);
+      assert.equal(rolloutOf(control(world, setup)).phase, 'RolledBack');
+    });
+  }
+
+  test('is remembered with what it leaves, and history begins with where it goes', () => {
     const setup = setupOf(pilot);
-    let world = control({ ...begun(setup), rollback: 'previous' }, setup);
-    world = later(withAgent(world, 2, { createdAt: world.now + 1, notReadySince: world.now + 1 }), 5);
-    for (const index of [0, 1]) world = sync(world, index, setup);
-    assert.equal(rolloutOf(control(world, setup)).phase, 'RolledBack');
+    const settle = (given: World) => {
+      let world = given;
+      for (let turn = 0; turn < 4; turn += 1) {
+        world = control(world, setup);
+        for (const index of [0, 1, 2]) world = sync(world, index, setup);
+      }
+      return control(world, setup);
+    };
+    let world = settle(makeWorld(setup));
+    for (const commit of ['A', 'C'] as const) world = settle({ ...later(world, 10), wanted: commit });
+    const commits = ({ state }: World) => state?.history.map(({ commit, revision, ref }) => [commit, revision, ref]);
+    assert.deepEqual(
+      commits(world),
+      ['C', 'A', 'S'].map((commit) => [commit, 'r', 'main']),
+    );
+    world = settle({ ...world, rollback: 'S' });
+    assert.deepEqual(commits(world), [['S', 'r', 'main']]);
+    assert.deepEqual(rolloutOf(world).givenUp, ['C r']);
+    const { commit, stableCommit, stableRef, stableRevision } = rolloutOf(world);
+    assert.deepEqual([commit, stableCommit, stableRef, stableRevision], ['C', 'S', 'main', 'r']);
   });
 });

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
-import { all, Fleet, twenty } from './fleet.ts';
+import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
+import { all, canary, DEADLINE, Fleet, twenty } from './fleet.ts';
 
 suite('a healthy fleet', () => {
   const waves = [{ name: 'all', maxConcurrent: 1 }];
@@ -56,5 +57,177 @@ suite('a healthy fleet', () => {
     fleet.look();
     fleet.pass(14).look();
     assert.equal(fleet.rollout.failures, undefined);
+  });
+});
+
+suite('to the millisecond,', () => {
+  const MINUTE = 60_000;
+  /** Begins with B; gives the time of that look. */
+  const begin = (spec: RolloutSpec, fits: boolean[][] = [[true], [false]]) => {
+    const fleet = new Fleet(spec, fits);
+    fleet.look();
+    return { fleet, began: fleet.now };
+  };
+  /** A look at this very moment. */
+  const lookAt = (fleet: Fleet, time: number, more = {}) => {
+    fleet.now = time - 1_000;
+    fleet.look('B', more);
+  };
+  const change = (fleet: Fleet, index: number, changes: Partial<RolloutGateway>) => {
+    fleet.gateways[index] = { ...(fleet.gateways[index] as RolloutGateway), ...changes };
+  };
+
+  for (const field of [undefined, 'createdAt', 'notReadySince', 'readySince', 'runsSince'] as const) {
+    test(`a gateway has failed by the deadline, counted from ${field ?? 'when it was let in'}`, () => {
+      const { fleet, began } = begin(canary);
+      const counts = field ? 5 * MINUTE : 0;
+      lookAt(fleet, began + counts + 1);
+      if (field) change(fleet, 0, { [field]: began + counts });
+      lookAt(fleet, began + counts + DEADLINE - 1);
+      assert.deepEqual([fleet.rollout.failures, fleet.wakeInMs], [undefined, 1]);
+      lookAt(fleet, began + counts + DEADLINE);
+      assert.deepEqual([fleet.rollout.phase, fleet.rollout.failures], ['Stopped', ['g0']]);
+    });
+  }
+
+  test('a gateway that crashed counts as well again after half of the deadline', () => {
+    const { fleet, began } = begin(canary);
+    fleet.crash(0);
+    fleet.well(0);
+    lookAt(fleet, began + DEADLINE / 2 - 1);
+    assert.deepEqual([fleet.rollout.wave, fleet.rollout.verified, fleet.wakeInMs], ['canary', 0, 1]);
+    lookAt(fleet, began + DEADLINE / 2);
+    assert.deepEqual([fleet.rollout.wave, fleet.rollout.verified], ['rest', 1]);
+  });
+
+  test('a wave soaks as long as it is to', () => {
+    const { fleet, began } = begin({ waves: [{ name: 'canary', soak: '10m' }] });
+    fleet.well(0);
+    lookAt(fleet, began + MINUTE);
+    lookAt(fleet, began + 11 * MINUTE - 1);
+    assert.deepEqual([fleet.rollout.phase, fleet.wakeInMs], ['Soaking', 1]);
+    lookAt(fleet, began + 11 * MINUTE);
+    assert.deepEqual([fleet.rollout.phase, fleet.rollout.wave], ['Progressing', 'rest']);
+  });
+
+  test('a rollback ends at the deadline', () => {
+    const { fleet, began } = begin({ ...canary, onFailure: 'Rollback' });
+    lookAt(fleet, began + DEADLINE);
+    lookAt(fleet, began + 2 * DEADLINE - 1);
+    assert.deepEqual([fleet.rollout.phase, fleet.wakeInMs], ['RollingBack', 1]);
+    lookAt(fleet, began + 2 * DEADLINE);
+    assert.deepEqual([fleet.rollout.phase, fleet.wakeInMs], ['RolledBack', undefined]);
+  });
+
+  test('the last wave is over when it has had nobody for as long as the deadline is', () => {
+    const { fleet, began } = begin(canary);
+    fleet.well(0);
+    fleet.gateways.splice(1, 1);
+    lookAt(fleet, began + MINUTE);
+    lookAt(fleet, began + MINUTE + DEADLINE - 1);
+    assert.deepEqual([fleet.rollout.phase, fleet.wakeInMs], ['Progressing', 1]);
+    lookAt(fleet, began + MINUTE + DEADLINE);
+    assert.deepEqual([fleet.rollout.phase, fleet.rollout.emptySince], ['Complete', undefined]);
+  });
+
+  test('a gateway that is well now and then is waited for by a person once its wave is late', () => {
+    const { fleet, began } = begin({ waves: [{ name: 'canary', soak: '10m' }] });
+    const late = began + DEADLINE + 10 * MINUTE;
+    for (const [time, waitsFor] of [
+      [late - 1, undefined],
+      [late, 'Gateways'],
+    ] as const) {
+      change(fleet, 0, { readySince: time - MINUTE });
+      lookAt(fleet, time);
+      assert.equal(fleet.rollout.waitsFor, waitsFor);
+      assert.equal(fleet.rollout.phase, 'Progressing');
+    }
+    assert.equal(fleet.rollout.waitsSince, new Date(late).toISOString());
+  });
+
+  test('a wave of a new name waits for its gateways until the deadline', () => {
+    const { fleet } = begin(canary);
+    const pilot = { plan: 'other', spec: { waves: [{ name: 'pilot' }] } };
+    fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, fits: [false] }));
+    fleet.look('B', pilot);
+    const edited = fleet.now;
+    lookAt(fleet, edited + DEADLINE - 1, pilot);
+    assert.deepEqual([fleet.rollout.wave, fleet.wakeInMs], ['pilot', 1]);
+    lookAt(fleet, edited + DEADLINE, pilot);
+    assert.equal(fleet.rollout.wave, 'rest');
+  });
+
+  test('it is looked at again when a window changes, while something waits for that', () => {
+    const window = (changesAt: number) => ({ window: { isOpen: false, message: 'shut', changesAt } });
+    const fleet = new Fleet(canary, [[true]]);
+    const open = { window: { isOpen: true, message: '', changesAt: fleet.now + 5_000 } };
+    fleet.look('A', open);
+    assert.equal(fleet.wakeInMs, undefined, 'nothing waits');
+    fleet.look('B', window(fleet.now + 5_000));
+    assert.equal(fleet.wakeInMs, 4_000);
+    fleet.look('B', { ...window(fleet.now + 5_000), wanted: undefined });
+    assert.equal(fleet.wakeInMs, undefined, 'nobody knows what would begin');
+    fleet.look('B', window(fleet.now + 1_000));
+    assert.equal(fleet.wakeInMs, undefined, 'that is now');
+  });
+});
+
+suite('a wave', () => {
+  for (const [missing, wave] of [
+    [2, 'rest'],
+    [3, 'canary'],
+  ] as const) {
+    test(`of twenty ${wave === 'rest' ? 'may' : 'may not'} end while ${missing} of them are created again`, () => {
+      const fleet = new Fleet(canary, [...twenty, [false]]);
+      fleet.look();
+      fleet.well(...all.slice(missing));
+      fleet.pass(1);
+      for (const index of all.slice(0, missing)) fleet.replace(index, `n${index}`);
+      fleet.look();
+      assert.equal(fleet.rollout.wave, wave);
+    });
+  }
+
+  for (const [unwell, wave, waitsFor] of [
+    [1, 'rest', undefined],
+    [2, 'canary', 'Gateways'],
+  ] as const) {
+    test(`${wave === 'rest' ? 'may' : 'may not'} end with one that is well, and ${unwell} that hold nobody up and are not`, () => {
+      const fleet = new Fleet(canary, [[true], [true], [true], [false]]);
+      const others = [1, 2].slice(0, unwell);
+      for (const index of [1, 2]) fleet.blink(index);
+      fleet.look();
+      fleet.well(0);
+      for (const index of others) fleet.hasIt(index);
+      fleet.look();
+      assert.deepEqual([fleet.rollout.wave, fleet.rollout.waitsFor], [wave, waitsFor]);
+    });
+  }
+
+  test('without maxConcurrent lets in all at once, and those that rest when all others have it', () => {
+    const fleet = new Fleet(canary, [[true], [true], [true]]);
+    fleet.gateways[2] = { ...(fleet.gateways[2] as RolloutGateway), isResting: true };
+    fleet.look();
+    assert.equal(fleet.rollout.admission[0]?.admitted, '11');
+    fleet.gateways[2] = { ...(fleet.gateways[2] as RolloutGateway), isResting: false };
+    fleet.look();
+    assert.equal(fleet.rollout.admission[0]?.admitted, 'all');
+  });
+
+  test('fails on no more than may, and one, in the order in which they did', () => {
+    const fleet = new Fleet({ ...canary, maxFailures: 1 }, [[true], [true], [true], [true]]);
+    fleet.look();
+    const fail = (index: number) => {
+      const { number: rollout, commit, revision } = fleet.rollout;
+      const report = { rollout, commit, revision, state: 'failed' as const };
+      fleet.gateways[index] = { ...(fleet.gateways[index] as RolloutGateway), report };
+    };
+    fail(2);
+    fleet.look();
+    assert.deepEqual([fleet.rollout.phase, fleet.rollout.failures], ['Progressing', ['g2']]);
+    for (const index of [0, 1, 3]) fail(index);
+    fleet.look();
+    assert.deepEqual([fleet.rollout.phase, fleet.rollout.failures], ['Stopped', ['g2', 'g0']]);
+    assert.deepEqual(fleet.rollout.givenUp, ['B r']);
   });
 });

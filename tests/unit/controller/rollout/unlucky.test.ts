@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { suite, test } from 'node:test';
+import { canary, Fleet } from './fleet.ts';
 import type { Commit } from './model.ts';
 import {
   apply,
@@ -121,6 +122,110 @@ test('a clock that was ahead keeps nobody waiting', () => {
   assert.equal(rolloutOf(world).phase, 'RollingBack');
   world = control({ ...world, now: 5000 }, setup);
   assert.equal(rolloutOf(control(later(world, DEADLINE_MS), setup)).phase, 'RolledBack');
+});
+
+suite('a clock that was set back', () => {
+  const hour = 3_600_000;
+  const situations: [what: string, () => Fleet][] = [
+    [
+      'while a wave soaks',
+      () => {
+        const fleet = new Fleet({ waves: [{ name: 'canary', soak: '10m' }] }, [[true], [true], [false]]);
+        fleet.look();
+        fleet.well(0, 1);
+        fleet.look();
+        return fleet;
+      },
+    ],
+    [
+      'while one crashes',
+      () => {
+        const fleet = new Fleet(canary, [[true], [false]]);
+        fleet.look();
+        fleet.crash(0);
+        fleet.look();
+        return fleet;
+      },
+    ],
+    [
+      'while a wave waits for a gateway',
+      () => {
+        const fleet = new Fleet(canary, [[true], [false]]);
+        fleet.look();
+        fleet.gateways.splice(0, 1);
+        fleet.look();
+        return fleet;
+      },
+    ],
+  ];
+  for (const [what, make] of situations) {
+    test(`${what} leaves no time that is ahead, and changes nothing else`, () => {
+      const fleet = make();
+      const { rollout: before } = fleet;
+      fleet.now -= hour;
+      fleet.look();
+      const times = Object.entries(fleet.rollout).filter(([key]) => /(At|Since)$/.test(key));
+      const now = new Date(fleet.now).toISOString();
+      assert.deepEqual(
+        times,
+        times.map(([key]) => [key, now]),
+      );
+      assert.ok(times.length >= 3);
+      assert.deepEqual(
+        [fleet.rollout.phase, fleet.rollout.wave, fleet.rollout.admission],
+        [before.phase, before.wave, before.admission],
+      );
+      for (const { since } of fleet.rollout.crashing ?? []) assert.equal(since, now);
+    });
+  }
+});
+
+test('a crash that the clock of a node puts into the future is one of now', () => {
+  const fleet = new Fleet(canary, [[true], [false]]);
+  fleet.look();
+  fleet.now += 3_600_000;
+  fleet.crash(0);
+  fleet.now -= 3_600_000;
+  fleet.look();
+  assert.deepEqual(fleet.rollout.crashing, [{ name: 'g0', since: new Date(fleet.now).toISOString() }]);
+});
+
+test('who is not waited for frees its place when it has not been ready for as long as the deadline is', () => {
+  const fleet = new Fleet({ waves: [{ name: 'all', maxConcurrent: 1 }] }, [[true], [true], [true]]);
+  fleet.blink(0);
+  fleet.pass(5).look();
+  assert.equal(fleet.rollout.admission[0]?.admitted, '10');
+  fleet.pass(9).look();
+  assert.deepEqual([fleet.rollout.admission[0]?.admitted, fleet.wakeInMs], ['10', 58_000]);
+  fleet.pass(1).look();
+  assert.equal(fleet.rollout.admission[0]?.admitted, '11');
+});
+
+test('who was not ready before takes no place once that is as long as the deadline, and somebody looks then', () => {
+  const fleet = new Fleet({ waves: [{ name: 'all', maxConcurrent: 1 }] }, [[true], [true]]);
+  fleet.blink(1);
+  fleet.pass(5).look();
+  assert.deepEqual([fleet.letIn, fleet.wakeInMs], [['g0'], 599_000]);
+  fleet.now += 598_000;
+  fleet.look();
+  assert.deepEqual(fleet.letIn, ['g0', 'g1']);
+});
+
+test('a rollout of which nobody knows the wave begins again', () => {
+  const fleet = new Fleet(canary, [[true], [false]]);
+  fleet.look();
+  fleet.well(0);
+  fleet.look();
+  const { number, wave } = fleet.rollout;
+  assert.equal(wave, 'rest');
+  fleet.state = { history: [], rollout: { ...fleet.rollout, wave: 'gone' } };
+  fleet.look();
+  const { number: next, phase, wave: first, admission, commit } = fleet.rollout;
+  assert.deepEqual([next, phase, first, commit], [number + 1, 'Progressing', 'canary', 'B']);
+  assert.deepEqual(
+    admission.map(({ admitted }) => admitted),
+    ['all', ''],
+  );
 });
 
 test('no more are let in at once because they are not ready', () => {

@@ -171,6 +171,8 @@ suite('a window that cannot be read counts as closed, and is named', () => {
     ['schedule: ?5 is not valid as hour', '0 \u202e5 * * *', '1h', 'UTC'],
     ['timeZone: ../zone is not the name of a time zone', '0 0 * * *', '1h', '../zone'],
     ['duration: a schedule needs one of 1m to 168h', '0 0 * * *', 'soon', 'UTC'],
+    ['duration: a schedule needs one of 1m to 168h', '0 0 * * *', '59s', 'UTC'],
+    ['duration: a schedule needs one of 1m to 168h', '0 0 * * *', '168h1s', 'UTC'],
     ['duration: a schedule needs one of 1m to 168h', '0 0 * * *', `${'9'.repeat(400)}h`, 'UTC'],
   ] as const) {
     test(`${schedule}, ${timeZone}, ${duration.slice(0, 9)}`, () => {

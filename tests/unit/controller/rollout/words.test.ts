@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { suite, test } from 'node:test';
+import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
+import { withHeldOrders } from '../../../../controller/rollout/words.ts';
+import { BOUNDS } from '../../../../shared/api/bounds.ts';
+import type { RolloutSpec, RolloutStatus } from '../../../../shared/api/rollout.ts';
+import { canary, Fleet, twenty } from './fleet.ts';
 import { apply, control, deliver, makeWorld, read, type Setup, type World, withAgent } from './model.ts';
 
 const setup: Setup = {
@@ -34,4 +39,440 @@ test('says which commit waits, and for what', () => {
   const world = control({ ...control(makeWorld(gated), gated), wanted: 'A' }, gated);
   assert.equal(said(world)[0], 'complete; A waits');
   assert.match(said(world)[1] ?? '', /^commit A waits since then: somebody has to approve it/);
+});
+
+const B = 'c0ffee11'.repeat(5);
+const shut = { window: { isOpen: false, message: 'no window is open' } };
+const onTwo = [[true], [false]];
+
+/** Has a gateway report the commit of the rollout in this state. */
+function report(fleet: Fleet, index: number, state: 'well' | 'failed', changes: object = {}): void {
+  const { number: rollout, commit, revision } = fleet.rollout;
+  const gateway = fleet.gateways[index] as RolloutGateway;
+  fleet.gateways[index] = { ...gateway, report: { rollout, commit, revision, state, ...changes } };
+}
+
+/** A fleet to which the commit has come: its first look at it is at 12:00:02. */
+function begin(spec: RolloutSpec, fits: readonly (readonly boolean[])[], more = {}): Fleet {
+  const fleet = new Fleet(spec, fits);
+  fleet.look(B, more);
+  return fleet;
+}
+
+/** The same, where the commit has failed on the first gateway. */
+function failed(spec: RolloutSpec, fits: readonly (readonly boolean[])[] = onTwo): Fleet {
+  const fleet = begin(spec, fits);
+  report(fleet, 0, 'failed');
+  fleet.look(B);
+  return fleet;
+}
+
+const approval: RolloutSpec = { waves: [{ name: 'canary', approval: true }] };
+const rollback: RolloutSpec = { ...canary, onFailure: 'Rollback' };
+const approve = `somebody has to approve it: set the annotation sync.io/approve: ${B}`;
+const noFurther =
+  'no further gateway gets it until somebody sets sync.io/rollback or sync.io/retry-rollout, or a newer commit comes';
+const notAgain = 'is not tried again until somebody sets sync.io/retry-rollout, or a newer commit comes';
+const unshown = 'so nobody can say whether all is well';
+
+/** What a person reads: the times of the messages are those of the day alone; the counts are let in, verified, failed, all. */
+const readings: [
+  what: string,
+  () => Fleet,
+  summary: string,
+  message: string,
+  waitsFor: string | undefined,
+  counts: string,
+][] = [
+  [
+    'nothing is new',
+    () => new Fleet({}, [[], []]),
+    'complete',
+    'every gateway may have commit A',
+    undefined,
+    '2 0 0 2',
+  ],
+  [
+    'the first wave waits for approval',
+    () => begin(approval, onTwo),
+    'complete; c0ffee11 waits',
+    `commit ${B} waits since 12:00:02: ${approve}`,
+    'Approval',
+    '2 0 0 2',
+  ],
+  [
+    'something else is approved',
+    () => begin(approval, onTwo, { approved: 'A' }),
+    'complete; c0ffee11 waits',
+    `commit ${B} waits since 12:00:02: ${approve}, which says A now`,
+    'Approval',
+    '2 0 0 2',
+  ],
+  [
+    'it was approved before spec.sync was edited',
+    () => begin(approval, onTwo, { approved: B, approvedRevision: 'before' }),
+    'complete; c0ffee11 waits',
+    `commit ${B} waits since 12:00:02: ${approve}: it was set before spec.sync was edited, so remove it first`,
+    'Approval',
+    '2 0 0 2',
+  ],
+  [
+    'no window is open',
+    () => begin(canary, onTwo, shut),
+    'complete; c0ffee11 waits',
+    `commit ${B} waits since 12:00:02: no window is open`,
+    'Window',
+    '2 0 0 2',
+  ],
+  [
+    'nobody knows whether it is still the newest',
+    () => {
+      const fleet = begin(canary, onTwo, shut);
+      fleet.look(B, { wanted: undefined });
+      return fleet;
+    },
+    'complete; c0ffee11 waits',
+    `commit ${B} waits: the repository is asked what is newest`,
+    undefined,
+    '2 0 0 2',
+  ],
+  [
+    'an agent does not know rollouts',
+    () => {
+      const fleet = new Fleet(canary, onTwo);
+      fleet.gateways[1] = { ...(fleet.gateways[1] as RolloutGateway), isOutdated: true };
+      fleet.look(B);
+      return fleet;
+    },
+    'complete; c0ffee11 waits',
+    'nobody is admitted since 12:00:02: the agents of g1 do not know rollouts, and follow the newest commit: recreate these pods, so that they get the agent of this version',
+    'Agents',
+    '2 0 0 2',
+  ],
+  [
+    'many are under way',
+    () => begin(canary, twenty),
+    'canary 0/20',
+    'the wave canary waits for g0, g1, g10 and 17 more, since 12:00:02',
+    undefined,
+    '20 0 0 20',
+  ],
+  [
+    'no more than three are under way',
+    () => begin(canary, [...twenty.slice(0, 3), [false]]),
+    'canary 0/3',
+    'the wave canary waits for g0, g1, g2, since 12:00:02',
+    undefined,
+    '3 0 0 4',
+  ],
+  [
+    'a newer commit waits while this one is on its way',
+    () => {
+      const fleet = begin(canary, onTwo);
+      fleet.look('C', shut);
+      return fleet;
+    },
+    'canary 0/1; C waits',
+    `commit C waits since 12:00:03: no window is open; commit ${B} goes no further`,
+    'Window',
+    '1 0 0 2',
+  ],
+  [
+    'a wave soaks',
+    () => {
+      const fleet = begin({ waves: [{ name: 'canary', soak: '10m' }] }, onTwo);
+      fleet.well(0);
+      fleet.look(B);
+      return fleet;
+    },
+    'canary 1/1, soaking 10m0s',
+    'the wave canary is verified, and soaks since 12:00:03',
+    undefined,
+    '1 1 0 2',
+  ],
+  [
+    'a later wave waits for approval',
+    () => {
+      const fleet = begin({ waves: [{ name: 'canary' }, { name: 'east', approval: true }] }, [
+        [true, false],
+        [false, true],
+      ]);
+      fleet.well(0);
+      fleet.look(B);
+      return fleet;
+    },
+    'east 0/1, waiting for approval',
+    `the wave east waits since 12:00:03: ${approve}`,
+    'Approval',
+    '1 1 0 2',
+  ],
+  [
+    'a later wave waits for a window',
+    () => {
+      const fleet = begin(canary, onTwo);
+      fleet.well(0);
+      fleet.look(B, shut);
+      return fleet;
+    },
+    'rest 0/1, waiting for a window',
+    'the wave rest waits since 12:00:03: no window is open',
+    'Window',
+    '1 1 0 2',
+  ],
+  [
+    'a wave never had a gateway',
+    () => begin(canary, [[false], [false]]),
+    'rest 0/2',
+    'the wave rest waits for g0, g1, since 12:00:02; without gateways: canary',
+    undefined,
+    '2 0 0 2',
+  ],
+  [
+    'none of the wave was ready before',
+    () => {
+      const fleet = new Fleet(canary, onTwo);
+      fleet.blink(0);
+      fleet.look(B);
+      return fleet;
+    },
+    'canary 0/1',
+    `the wave canary waits until one of g0 is ready, since 12:00:02: none was before the rollout began, ${unshown}`,
+    'Gateways',
+    '1 0 0 2',
+  ],
+  [
+    'the wave of a new name has no gateway yet',
+    () => {
+      const fleet = begin(canary, onTwo);
+      fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, fits: [false] }));
+      fleet.look(B, { plan: 'other', spec: { waves: [{ name: 'pilot' }] } });
+      return fleet;
+    },
+    'pilot 0/0',
+    `the wave pilot waits for a gateway since 12:00:03: it has none yet, ${unshown}. If none is to come, take pilot out of spec.rollout.waves`,
+    'Gateways',
+    '0 0 0 2',
+  ],
+  [
+    'the gateways of the last wave are gone',
+    () => {
+      const fleet = begin(canary, onTwo);
+      fleet.well(0);
+      fleet.gateways.splice(1, 1);
+      fleet.look(B);
+      return fleet;
+    },
+    'rest 0/0',
+    `the wave rest waits for a gateway since 12:00:02: none of its gateways is there any more, ${unshown}`,
+    'Gateways',
+    '1 1 0 1',
+  ],
+  [
+    'the gateways of the wave rest',
+    () => {
+      const fleet = new Fleet(canary, onTwo);
+      fleet.gateways[0] = { ...(fleet.gateways[0] as RolloutGateway), isResting: true };
+      fleet.look(B);
+      return fleet;
+    },
+    'canary 0/0',
+    `the wave canary waits for a gateway since 12:00:02: all of its gateways are paused or in a dry run, ${unshown}. If none is to come, take canary out of spec.rollout.waves`,
+    'Gateways',
+    '0 0 0 1',
+  ],
+  [
+    'one that may fail has failed, and the other one is gone',
+    () => {
+      const fleet = begin({ ...canary, maxFailures: 1 }, [[true], [true], [false]]);
+      report(fleet, 0, 'failed');
+      fleet.gateways.splice(1, 1);
+      fleet.look(B);
+      return fleet;
+    },
+    'canary 0/1',
+    'the wave canary waits for a gateway in place of one that is gone, since 12:00:02: nobody is left who shows that all is well',
+    'Gateways',
+    '1 0 1 2',
+  ],
+  [
+    'a commit failed',
+    () => failed(canary),
+    'stopped in canary 0/1',
+    `commit ${B} failed on g0 in the wave canary: ${noFurther}`,
+    undefined,
+    '1 0 1 2',
+  ],
+  [
+    'a commit failed, and a newer one waits',
+    () => {
+      const fleet = failed(canary);
+      fleet.look('C', shut);
+      return fleet;
+    },
+    'stopped in canary 0/1; C waits',
+    `commit C waits since 12:00:04: no window is open; commit ${B} failed on g0 in the wave canary: ${noFurther}`,
+    'Window',
+    '1 0 1 2',
+  ],
+  [
+    'a commit failed, and the waves were edited',
+    () => {
+      const fleet = failed(canary);
+      fleet.look(B, { plan: 'other' });
+      return fleet;
+    },
+    'stopped',
+    `commit ${B} failed on g0, and its waves were edited since, so that nobody has it: ${noFurther}`,
+    undefined,
+    '0 0 1 2',
+  ],
+  [
+    'all go back',
+    () => {
+      const fleet = failed(rollback);
+      report(fleet, 1, 'well', { commit: 'A' });
+      fleet.look(B);
+      return fleet;
+    },
+    'rolling back 1/2',
+    `all gateways go back to commit A, since ${B} failed on g0: waiting for g0, since 12:00:03`,
+    undefined,
+    '0 1 1 2',
+  ],
+  [
+    'not all are back by the deadline',
+    () => {
+      const fleet = failed(rollback);
+      report(fleet, 1, 'well', { commit: 'A' });
+      fleet.pass(15).look(B);
+      return fleet;
+    },
+    'rolled back',
+    `1 of 2 gateways are back on commit A, since ${B} failed on g0: c0ffee11 ${notAgain}`,
+    undefined,
+    '0 1 1 2',
+  ],
+  [
+    'all are back but for one that rests with the commit',
+    () => {
+      const fleet = begin(rollback, [[true], [true]]);
+      report(fleet, 1, 'well');
+      fleet.gateways[1] = { ...(fleet.gateways[1] as RolloutGateway), isResting: true };
+      report(fleet, 0, 'failed');
+      fleet.look(B);
+      report(fleet, 0, 'well', { commit: 'A' });
+      fleet.look(B);
+      return fleet;
+    },
+    'rolled back',
+    `the gateways are back on commit A, since ${B} failed on g0: c0ffee11 ${notAgain}; paused or in a dry run with c0ffee11: g1`,
+    undefined,
+    '0 1 1 1',
+  ],
+  [
+    'a commit that was given up comes again',
+    () => {
+      const fleet = failed(canary);
+      fleet.look('A');
+      fleet.look(B);
+      return fleet;
+    },
+    'complete; c0ffee11 waits',
+    `commit ${B} failed or was taken back, and is not tried again until somebody sets sync.io/retry-rollout: ${B}, or another commit comes`,
+    'Retry',
+    '2 0 0 2',
+  ],
+  [
+    'orders meant nothing',
+    () => {
+      const fleet = new Fleet({}, [[], []]);
+      fleet.look('A', { rollback: 'x', retry: 'y' });
+      return fleet;
+    },
+    'complete',
+    'every gateway may have commit A; sync.io/retry-rollout: y had no effect, since no such commit was given up; sync.io/rollback: x had no effect, since status.history had no such commit to go back to',
+    undefined,
+    '2 0 0 2',
+  ],
+];
+
+suite('a person reads', () => {
+  for (const [what, act, summary, message, waitsFor, counts] of readings) {
+    test(`where ${what}: ${summary}`, () => {
+      const { rollout } = act();
+      const { admitted, verified, failed: failures, total } = rollout;
+      assert.deepEqual(
+        {
+          summary: rollout.summary,
+          message: rollout.message?.replaceAll(/2026-11-22T([\d:]+)\.000Z/g, '$1'),
+          waitsFor: rollout.waitsFor,
+          counts: [admitted, verified, failures, total].join(' '),
+        },
+        { summary, message, waitsFor, counts },
+      );
+    });
+  }
+
+  test('since when it waits for the same', () => {
+    const fleet = begin(approval, onTwo);
+    fleet.pass(1).look(B);
+    assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.waitsSince], ['Approval', '2026-11-22T12:00:02.000Z']);
+    fleet.look(B, shut);
+    assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.waitsSince], ['Window', '2026-11-22T12:01:04.000Z']);
+    fleet.look(B, { approved: B });
+    assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.waitsSince], [undefined, undefined]);
+  });
+
+  test('the counts of what is complete, or taken back, whatever pods do then', () => {
+    const countsOf = ({ rollout: { admitted, verified, total } }: Fleet) => [admitted, verified, total];
+    for (const fits of [[[true]], [[true], [true]]]) {
+      const fleet = begin(canary, fits);
+      fleet.well(...fits.keys());
+      fleet.look(B);
+      assert.equal(fleet.rollout.phase, 'Complete');
+      fleet.blink(0);
+      fleet.look(B);
+      assert.deepEqual(countsOf(fleet), [fits.length, fits.length, fits.length]);
+      fleet.gateways = [];
+      fleet.look(B);
+      assert.deepEqual(countsOf(fleet), [fits.length, fits.length, fits.length]);
+      const back = failed(rollback, fits);
+      for (const index of fits.keys()) report(back, index, 'well', { commit: 'A' });
+      back.look(B);
+      assert.equal(back.rollout.phase, 'RolledBack');
+      back.gateways = [];
+      back.look(B);
+      assert.deepEqual(countsOf(back), [0, fits.length, fits.length]);
+    }
+  });
+
+  test('no more than fits into a message', () => {
+    const fleet = begin(approval, onTwo);
+    fleet.look('x'.repeat(BOUNDS.message));
+    assert.equal(fleet.rollout.message?.length, BOUNDS.message);
+  });
+
+  test('which orders wait until a resource is not paused, each once', () => {
+    const rollout = { ...new Fleet({}, [[]]).rollout, message: 'words' };
+    const handled = { ...rollout, handled: { rollback: 'x', retry: 'y' } };
+    const messageOf = (of: RolloutStatus, orders: { rollback?: string; retry?: string }) =>
+      withHeldOrders(of, { rollback: undefined, retry: undefined, ...orders }).message;
+    const until = 'waits until the resource is not paused';
+    const both = `sync.io/retry-rollout: y ${until}; sync.io/rollback: x ${until}; words`;
+    const cases: [RolloutStatus, { rollback?: string; retry?: string }, message: string][] = [
+      [rollout, {}, 'words'],
+      [rollout, { rollback: 'x' }, `sync.io/rollback: x ${until}; words`],
+      [rollout, { retry: 'y' }, `sync.io/retry-rollout: y ${until}; words`],
+      [rollout, { rollback: 'x', retry: 'y' }, both],
+      [{ ...rollout, message: both }, { rollback: 'x', retry: 'y' }, both],
+      [{ ...rollout, message: both }, {}, 'words'],
+      [handled, { rollback: 'x', retry: 'y' }, 'words'],
+      [
+        handled,
+        { rollback: 'y', retry: 'x' },
+        `sync.io/retry-rollout: x ${until}; sync.io/rollback: y ${until}; words`,
+      ],
+    ];
+    for (const [of, orders, message] of cases) assert.equal(messageOf(of, orders), message);
+  });
 });

@@ -34,6 +34,22 @@ test('a flood of keys takes no more memory than the limit allows', () => {
   assert.equal(limit.waitMs('k0', 10_000), 0);
 });
 
+test('a key that was idle has the whole burst again, and no more', () => {
+  const limit = new RateLimit({ perMinute: 60, burst: 2, maxKeys: 10 });
+  limit.count('a', 0);
+  for (let i = 0; i < 2; i++) {
+    assert.equal(limit.waitMs('a', 60_000), 0);
+    limit.count('a', 60_000);
+  }
+  assert.equal(limit.waitMs('a', 60_000), 1000);
+});
+
+test('as many keys as may be remembered are', () => {
+  const limit = new RateLimit({ perMinute: 60, burst: 1, maxKeys: 2 });
+  for (const key of ['a', 'b']) limit.count(key, 0);
+  assert.deepEqual([limit.size, limit.waitMs('a', 0), limit.waitMs('b', 0)], [2, 1000, 1000]);
+});
+
 test('a rate of zero limits nothing and remembers nothing', () => {
   const limit = new RateLimit({ perMinute: 0, burst: 1, maxKeys: 10 });
   for (let i = 0; i < 100; i++) limit.count('a', 0);

@@ -14,6 +14,42 @@ test('a delivery is remembered for as long as a copy of it would be authentic, f
   assert.equal(replays.has('team/demo', 'b'), false);
 });
 
+test('a delivery is remembered however long the receiver has run', () => {
+  let now = 10_000_000;
+  const replays = new Replays(() => now);
+  replays.remember('team/demo', 'a');
+  now += 1;
+  replays.remember('team/demo', 'b');
+  assert.deepEqual(
+    ['a', 'b'].map((key) => replays.has('team/demo', key)),
+    [true, true],
+  );
+});
+
+test('of a thousand deliveries of a resource, and of a thousand resources, none is forgotten', () => {
+  const replays = new Replays(() => 0);
+  for (let i = 0; i < 1000; i++) {
+    replays.remember('team/demo', `x${i}`);
+    if (i > 0) replays.remember(`team/${i}`, 'x');
+  }
+  assert.deepEqual([replays.has('team/demo', 'x0'), replays.has('team/1', 'x')], [true, true]);
+});
+
+test('a delivery that comes again is as new as any', () => {
+  let now = 0;
+  const replays = new Replays(() => now);
+  replays.remember('team/demo', 'a');
+  replays.remember('team/demo', 'b');
+  now = 300_000;
+  replays.remember('team/demo', 'a');
+  now = 600_000;
+  replays.remember('team/demo', 'c');
+  assert.deepEqual(
+    ['a', 'b', 'c'].map((key) => replays.has('team/demo', key)),
+    [true, false, true],
+  );
+});
+
 test('of too many the oldest is forgotten, and none of another resource', () => {
   const replays = new Replays(() => 0);
   replays.remember('team/demo', 'x');

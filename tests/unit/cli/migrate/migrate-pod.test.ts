@@ -1,0 +1,502 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { readConfigMapSidecar } from '../../../../cli/migrate/config-map-sidecar.ts';
+import { readGitRepo } from '../../../../cli/migrate/git-repo-volume.ts';
+import { type Pod, type PodSpec, readManifest } from '../../../../cli/migrate/manifest.ts';
+import { migratePod } from '../../../../cli/migrate/migrate-pod.ts';
+import { isInside } from '../../../../cli/migrate/pod-paths.ts';
+import { nameFor } from '../../../../cli/migrate/source.ts';
+import { linesOf, REPO, variable } from './pods.ts';
+
+const html = { name: 'html', mountPath: '/git' };
+const git = { repo: 'https://git.example.com/acme/site.git', ref: 'HEAD', submodules: true };
+
+suite('of a gitRepo volume is read', () => {
+  const rights =
+    'differs: the kubelet cloned with the rights of the node: if the repository is private, name a Secret in spec.git.auth';
+  const modules =
+    'differs: a submodule was an empty folder: exclude it, or set spec.git.submodules, since the agent refuses it otherwise';
+  const readVolume = (gitRepo: { repository: string; revision?: string; directory?: string }) => {
+    const found = readGitRepo({ name: 'v', gitRepo });
+    return found?.kind === 'source' ? { ...found, notes: linesOf(found.notes) } : found;
+  };
+  const repository = 'https://git.test/me/site.git';
+  const whole = {
+    ...{ kind: 'source', title: 'the gitRepo volume v', name: 'site', git: { repo: repository, ref: 'HEAD' } },
+    ...{ groupWrite: false, folder: '.', place: { volume: 'v', path: 'site' }, isOneTime: true, containers: [] },
+    notes: [rights, modules],
+  };
+  const at = (path: string) => ({ place: { volume: 'v', path } });
+  const withRepo = (repo: string) => ({ git: { repo, ref: 'HEAD' } });
+  const cut = 'todo: spec.git.ref: c0ffee1 looks like the first characters of a commit: the operator needs it in full';
+  const volumes: [given: object, changes: object][] = [
+    [{}, {}],
+    [{ revision: 'origin/main' }, { git: { repo: repository, ref: 'main' } }],
+    [{ revision: '' }, {}],
+    [{ revision: 'c0ffee1' }, { git: { repo: repository, ref: 'c0ffee1' }, notes: [cut, rights, modules] }],
+    [{ revision: 'c0ffee' }, { git: { repo: repository, ref: 'c0ffee' } }],
+    [{ directory: './a/b/' }, at('a/b')],
+    [{ directory: '.' }, at('')],
+    [{ repository: 'https://git.test/me/site/' }, withRepo('https://git.test/me/site/')],
+    [{ repository: 'https://git.test/me/site/.git/' }, withRepo('https://git.test/me/site/.git/')],
+    [{ repository: 'git@git.test:site.git' }, withRepo('git@git.test:site.git')],
+    [{ repository: 'git@git.test:/srv/site.git' }, withRepo('ssh://git@git.test/srv/site.git')],
+    [
+      { repository: 'https://bob@git.test/me/site.git' },
+      { notes: ['dropped: the user name in the URL of the repository', rights, modules] },
+    ],
+    [{ repository: 'ssh://bob@git.test/me/site.git' }, withRepo('ssh://bob@git.test/me/site.git')],
+  ];
+  for (const [given, changes] of volumes) {
+    test(JSON.stringify(given), () => {
+      assert.deepEqual(readVolume({ repository, ...given }), { ...whole, ...changes });
+    });
+  }
+
+  test('why it stays, or is not printed', () => {
+    const title = 'the gitRepo volume v';
+    const whyOf = (given: object) => readVolume({ repository, ...given });
+    assert.deepEqual(whyOf({ directory: '../x' }), { kind: 'stays', title, why: 'its directory holds ..' });
+    const why = 'the operator takes a repository by https://, http://, ssh://, git:// or user@host:path only';
+    assert.deepEqual(whyOf({ repository: 'file:///x' }), { kind: 'stays', title, why });
+    assert.deepEqual(whyOf({ revision: 'a..b' }), { kind: 'stays', title, why: '"a..b" is no branch, tag or commit' });
+    for (const user of ['bob:pass', ':pass', `ghp_x`, 'github_pat_x', 'glpat-x', 'ATBBx', 'x'.repeat(30)])
+      assert.equal(whyOf({ repository: `https://${user}@git.test/x` })?.kind, 'refused', user);
+    for (const user of ['bob', 'x'.repeat(29), 'AT-home', 'ghost'])
+      assert.equal(whyOf({ repository: `https://${user}@git.test/x` })?.kind, 'source', user);
+    assert.equal(readGitRepo({ name: 'v' }), undefined);
+  });
+});
+
+test('a GatewaySync is named after the last part of its repository, as Kubernetes takes names', () => {
+  const names: [repo: string, name: string][] = [
+    ['https://git.test/a/Site.git', 'site'],
+    ['https://git.test/a/my_site//', 'my-site'],
+    ['git@git.test:site', 'site'],
+    ['https://git.test/a/-x-', 'x'],
+    ['https://git.test/a/é', 'site'],
+    [`https://git.test/${'a'.repeat(49)}-b`, 'a'.repeat(49)],
+    [`https://git.test/${'a'.repeat(60)}`, 'a'.repeat(50)],
+  ];
+  for (const [repo, name] of names) assert.equal(nameFor(repo), name, repo);
+});
+
+test('a path is inside of a folder, or is that folder', () => {
+  for (const [folder, file, expected] of [
+    ['/a', '/a', true],
+    ['/a', '/a/b', true],
+    ['a/', '/a/b', true],
+    ['', '/a', true],
+    ['/a', '/ab', false],
+    ['/a', '/', false],
+    ['/a', '/a/..b', true],
+    ['/a', '/b', false],
+  ] as const)
+    assert.equal(isInside(folder, file), expected, `${file} in ${folder}`);
+});
+
+suite('of k8s-sidecar is read', () => {
+  const named = { repo: 'https://git.test/ops/boards.git', ref: 'main', folder: './boards/' };
+  const readSidecar = (env: Record<string, string>, of: typeof named | undefined = named) => {
+    const given = { LABEL: 'board', FOLDER: '/data/boards', ...env };
+    const container = {
+      ...{ name: 'copy', image: 'k8s-sidecar:1', volumeMounts: [{ name: 'v', mountPath: '/data' }] },
+      env: Object.entries(given).map(([name, value]) => variable(name, value)),
+    };
+    const found = readConfigMapSidecar(container, of);
+    return found.kind === 'source' ? { ...found, notes: linesOf(found.notes) } : found;
+  };
+  const compare = (what: string, holder = 'boards') =>
+    `todo: it copied ConfigMaps with the label ${what}: compare what ${holder} holds with them, since only that is delivered now`;
+  const annotation = (name = 'k8s-sidecar-target-directory') =>
+    `differs: a ConfigMap could name another folder by the annotation ${name}, and a key that ends with .url was downloaded: map such files yourself`;
+  const whole = {
+    ...{ kind: 'source', title: 'container copy', name: 'boards', git: { repo: named.repo, ref: 'main' } },
+    ...{ groupWrite: false, folder: 'boards', place: { volume: 'v', path: 'boards' }, isOneTime: false },
+    ...{ containers: ['copy'], notes: [compare('board'), annotation()] },
+  };
+  const request = { method: 'POST', path: '/reload' };
+  const gateway = { port: 3000, reload: { requests: [request] } };
+  const url = { REQ_URL: 'http://localhost:3000/reload' };
+  const credentials =
+    'put the value of the header Authorization into a Secret, and name it in headersFrom of spec.gateway.reload.requests';
+  const sidecars: [env: Record<string, string>, changes: object][] = [
+    [{}, {}],
+    [{ LABEL_VALUE: '1', RESOURCE: 'configmap' }, { notes: [compare('board=1'), annotation()] }],
+    [{ NAMESPACE: 'ALL' }, { notes: [compare('board of the namespaces ALL'), annotation()] }],
+    [{ FOLDER_ANNOTATION: 'x/folder' }, { notes: [compare('board'), annotation('x/folder')] }],
+    [{ METHOD: 'LIST' }, { isOneTime: true }],
+    [{ METHOD: 'WATCH' }, {}],
+    [
+      { SCRIPT: '/run.sh' },
+      {
+        notes: [...whole.notes, 'todo: SCRIPT /run.sh has no counterpart: the agent runs no programs'],
+      },
+    ],
+    [{ ...url, REQ_METHOD: 'POST' }, { gateway }],
+    [url, { gateway: { ...gateway, reload: { requests: [{ ...request, method: 'GET' }] } } }],
+    [
+      { ...url, REQ_METHOD: 'POST', REQ_USERNAME: 'x', REQ_PASSWORD: 'y' },
+      { gateway, notes: [...whole.notes, `todo: REQ_USERNAME and REQ_PASSWORD: ${credentials}`] },
+    ],
+    [
+      { ...url, REQ_METHOD: 'POST', REQ_PASSWORD: 'y' },
+      { gateway, notes: [...whole.notes, `todo: REQ_PASSWORD: ${credentials}`] },
+    ],
+    [{ REQ_PASSWORD: 'y' }, {}],
+    [
+      { SLEEP_TIME: '5', TZ: 'UTC' },
+      { notes: [...whole.notes, 'dropped: variables that went with the container: SLEEP_TIME, TZ'] },
+    ],
+  ];
+  for (const [env, changes] of sidecars) {
+    test(Object.keys(env).join(' ') || 'nothing else', () => {
+      assert.deepEqual(readSidecar(env), { ...whole, ...changes });
+    });
+  }
+
+  test('the whole repository at its HEAD, where nothing else is named', () => {
+    const { folder: _, ...of } = named;
+    assert.deepEqual(readSidecar({}, { ...of, ref: undefined, folder: '.' } as never), {
+      ...{ ...whole, git: { repo: named.repo, ref: 'HEAD' }, folder: '.' },
+      notes: [compare('board', 'the repository'), annotation()],
+    });
+  });
+
+  test('why it stays', () => {
+    const title = 'container copy';
+    assert.deepEqual(readSidecar({ FOLDER: '' }), { kind: 'stays', title, why: 'no volume is mounted at its FOLDER ' });
+    assert.deepEqual(readSidecar({ FOLDER: '/x' }), {
+      ...{ kind: 'stays', title, why: 'no volume is mounted at its FOLDER /x' },
+    });
+    const why = '"a..b" is no branch, tag or commit';
+    assert.deepEqual(readSidecar({}, { ...named, ref: 'a..b' }), { kind: 'stays', title, why });
+  });
+});
+
+suite('the pod of an application is left with', () => {
+  const app = { name: 'app', image: 'app', volumeMounts: [{ name: 'html', mountPath: '/html' }] };
+  const sync = { name: 'sync', image: 'git-sync:v4.4.0', args: [REPO, '--period=1m'], volumeMounts: [html] };
+  const emptyDir = { name: 'html', emptyDir: {} };
+  type Given = Partial<Record<keyof PodSpec, unknown>>;
+  const migrated = (given: Given) => {
+    const pod = { spec: { containers: [app, sync], volumes: [emptyDir], ...given } } as unknown as Pod;
+    const result = migratePod(pod, undefined);
+    if (result.kind !== 'moved') return result;
+    const { podFor, notes, ...rest } = result;
+    return { ...rest, notes: linesOf(notes), pod: podFor('site').spec };
+  };
+  const place = 'same: the files are where they were: container app at /html/site.git';
+  const spec = (mapping = { source: '.', destination: 'site.git' }, more: object = {}) => ({
+    ...{ git, polling: { interval: '1m' }, sync: { profiles: { default: { mappings: [mapping] } } } },
+    ...more,
+  });
+  const moved = {
+    ...{ kind: 'moved', name: 'site', spec: spec(), stays: [] as string[], notes: [place] },
+    pod: { containers: [app], volumes: [emptyDir] },
+  };
+  const readOnly = { ...app, name: 'first', volumeMounts: [{ name: 'html', mountPath: '/r', readOnly: true }] };
+  const part = (subPath: string, name = 'app') => ({
+    ...{ ...app, name },
+    volumeMounts: [{ name: 'html', mountPath: '/html', subPath }],
+  });
+  const init = { ...sync, name: 'init', args: [...sync.args, '--one-time'] };
+  const links =
+    'todo: volume html outlives the pod: remove the link site.git and the worktrees of git-sync from it once, since the agent replaces no link by a folder';
+  const isBlind = (name: string, who: string) =>
+    `container sync stays as it is: the sidecar sees the part of volume html that container ${name} mounts, and there ${who} would not find all files: mount the whole volume`;
+  const pods: [what: string, Given, changes: object][] = [
+    ['its files where they were', {}, {}],
+    [
+      'all that has nothing to do with it',
+      { volumes: [emptyDir, { name: 'own', emptyDir: {} }], securityContext: { runAsUser: 5 } },
+      {
+        pod: {
+          containers: [app],
+          volumes: [emptyDir, { name: 'own', emptyDir: {} }],
+          securityContext: { runAsUser: 5 },
+        },
+      },
+    ],
+    [
+      'none of the volumes that nothing else mounts',
+      {
+        containers: [app, { ...sync, volumeMounts: [html, { name: 'key', mountPath: '/key' }] }],
+        volumes: [emptyDir, { name: 'key', secret: { secretName: 'x' } }],
+      },
+      { notes: [place, 'dropped: volumes that nothing else mounts: key'] },
+    ],
+    [
+      'no git-sync that brought the same before it started',
+      { initContainers: [init] },
+      {
+        notes: [
+          'dropped: container init: it brought the same files, and the sidecar brings them before the containers start',
+          place,
+        ],
+      },
+    ],
+    [
+      'what git-sync brought once, which it goes on following',
+      { initContainers: [init], containers: [app] },
+      {
+        notes: [
+          place,
+          'differs: container init brought the files once, and the operator goes on following HEAD: to keep one state, put a commit in full into spec.git.ref',
+        ],
+      },
+    ],
+    [
+      'the commit that git-sync brought once',
+      { initContainers: [{ ...init, args: [...init.args, `--ref=${'c'.repeat(40)}`] }], containers: [app] },
+      { spec: { ...spec(), git: { ...git, ref: 'c'.repeat(40) } } },
+    ],
+    [
+      'a user that the sidecar may be',
+      { securityContext: { runAsUser: 0 } },
+      {
+        notes: [
+          place,
+          'todo: container app runs as user 0, as which the sidecar is refused: set securityContext.runAsUser to another user',
+        ],
+        pod: { ...moved.pod, securityContext: { runAsUser: 0 } },
+      },
+    ],
+    [
+      'the user of its container',
+      { containers: [{ ...app, securityContext: { runAsUser: 7 } }, sync], securityContext: { runAsUser: 0 } },
+      {
+        pod: {
+          ...{ ...moved.pod, securityContext: { runAsUser: 0 } },
+          containers: [{ ...app, securityContext: { runAsUser: 7 } }],
+        },
+      },
+    ],
+    [
+      'init containers that find no files',
+      { initContainers: [{ ...app, name: 'early' }] },
+      {
+        notes: [
+          place,
+          'todo: init container early mounts volume html: init containers of the pod run before the first sync, and find no files there',
+        ],
+        pod: { ...moved.pod, initContainers: [{ ...app, name: 'early' }] },
+      },
+    ],
+    [
+      'a volume that outlives it',
+      { volumes: [{ name: 'html', hostPath: {} }] },
+      { notes: [place, links], pod: { containers: [app], volumes: [{ name: 'html', hostPath: {} }] } },
+    ],
+    [
+      'a volume that is its own, and goes with it',
+      { volumes: [{ name: 'html', ephemeral: {} }] },
+      { pod: { containers: [app], volumes: [{ name: 'html', ephemeral: {} }] } },
+    ],
+    [
+      'the part of the files that it sees',
+      { containers: [part('site.git/public'), sync] },
+      {
+        spec: spec({ source: 'public', destination: '.' }),
+        notes: ['same: the files are where they were: container app at /html'],
+        pod: { ...moved.pod, containers: [part('site.git/public')] },
+      },
+    ],
+    [
+      'the folder that it sees of the volume',
+      { containers: [part('deep'), { ...sync, args: [...sync.args, '--root=/git/deep', '--touch-file=now'] }] },
+      {
+        spec: spec(undefined, { gateway: { reload: { touchFile: 'now' } } }),
+        notes: [
+          'same: the files are where they were: container app at /html/site.git',
+          'differs: --touch-file now now holds the commit and the time',
+        ],
+        pod: { ...moved.pod, containers: [part('deep')] },
+      },
+    ],
+    [
+      'files that the group may write',
+      { containers: [app, { ...sync, args: [...sync.args, '--group-write'] }] },
+      { spec: { ...spec(), sync: { defaults: { groupWrite: true }, ...spec().sync } } },
+    ],
+    [
+      'the files where each of its containers saw them',
+      { containers: [readOnly, app, sync] },
+      {
+        notes: ['same: the files are where they were: container first at /r/site.git, container app at /html/site.git'],
+        pod: { ...moved.pod, containers: [readOnly, app] },
+      },
+    ],
+  ];
+  for (const [what, given, changes] of pods) {
+    test(what, () => assert.deepEqual(migrated(given), { ...moved, ...changes }));
+  }
+
+  const unmoved: [why: string, Given][] = [
+    ['container sync stays as it is: no other container mounts its volume html', { containers: [sync] }],
+    [isBlind('app', 'it'), { containers: [part('other'), sync] }],
+    [isBlind('app', 'container second'), { containers: [part('site.git/a'), part('site.git', 'second'), sync] }],
+    [isBlind('app', 'container second'), { containers: [part('site.git/a'), part('', 'second'), sync] }],
+    [
+      'container sync stays as it is: container app mounts several parts of volume html: mount it once',
+      {
+        containers: [
+          { ...app, volumeMounts: ['a', 'b'].map((subPath) => ({ ...html, mountPath: subPath, subPath })) },
+          sync,
+        ],
+      },
+    ],
+    [
+      'container sync stays as it is: container app mounts volume html by subPathExpr: use subPath',
+      { containers: [{ ...app, volumeMounts: [{ ...html, subPathExpr: '$(X)' }] }, sync] },
+    ],
+  ];
+  for (const [why, given] of unmoved) {
+    test(`all that it had: ${why.slice(32, 90)}`, () => {
+      assert.deepEqual(migrated(given), { kind: 'unmoved', stays: [why] });
+    });
+  }
+
+  test('all that it had, where nothing brings files of git', () => {
+    assert.deepEqual(migrated({ containers: [app] }), { kind: 'unmoved', stays: [] });
+  });
+});
+
+suite('a manifest', () => {
+  const container = {
+    ...{ name: 'a', command: ['x'], args: ['x'], envFrom: [{}] },
+    env: [{ name: 'x', valueFrom: { secretKeyRef: { key: 'k' }, configMapKeyRef: { key: 'k' } } }],
+  };
+  const items = [{ key: 'k', path: 'p' }];
+  const pod = () => ({
+    ...{ apiVersion: 'v1', kind: 'Pod' },
+    metadata: { name: 'site', namespace: 'web', annotations: { a: 'b' } as Record<string, unknown> },
+    spec: {
+      containers: [{ ...container, volumeMounts: [{ name: 'v', mountPath: '/v' }], securityContext: {} }],
+      ...{ initContainers: [container], ephemeralContainers: [container], securityContext: {} },
+      volumes: [
+        { name: 'v', secret: { items }, configMap: { items }, gitRepo: { repository: 'r' } },
+        { name: 'w', projected: { sources: [{ secret: { items }, configMap: { items } }] } },
+      ],
+    },
+  });
+  /** Fields of another type than Kubernetes has for them, each with a value that it could not have. */
+  const wrong: [path: string, value: unknown][] = [
+    ['metadata.annotations', 'x'],
+    ['metadata.annotations.a', 1],
+    ['spec.containers', undefined],
+    ...['name', 'image'].map((key): [string, unknown] => [`spec.containers.0.${key}`, 1]),
+    ...['command', 'args', 'env', 'envFrom', 'volumeMounts'].map((key): [string, unknown] => [
+      `spec.containers.0.${key}`,
+      1,
+    ]),
+    ...['command', 'args', 'env', 'envFrom'].map((key): [string, unknown] => [`spec.containers.0.${key}.0`, 1]),
+    ['spec.containers.0.env.0.name', 1],
+    ['spec.containers.0.env.0.value', 1],
+    ['spec.containers.0.env.0.valueFrom', 1],
+    ...['secretKeyRef', 'configMapKeyRef'].flatMap((key): [string, unknown][] => [
+      [`spec.containers.0.env.0.valueFrom.${key}`, 1],
+      [`spec.containers.0.env.0.valueFrom.${key}.name`, 1],
+      [`spec.containers.0.env.0.valueFrom.${key}.key`, undefined],
+    ]),
+    ...['name', 'mountPath', 'subPath', 'subPathExpr', 'readOnly'].map((key): [string, unknown] => [
+      ...([`spec.containers.0.volumeMounts.0.${key}`, 1] as const),
+    ]),
+    ['spec.containers.0.securityContext', 1],
+    ['spec.containers.0.securityContext.runAsUser', 'x'],
+    ['spec.initContainers.0.name', 1],
+    ['spec.ephemeralContainers.0.name', 1],
+    ['spec.securityContext', 1],
+    ['spec.securityContext.runAsUser', 'x'],
+    ['spec.volumes', 1],
+    ['spec.volumes.0.name', 1],
+    ['spec.volumes.0.secret.secretName', 1],
+    ['spec.volumes.0.secret.items', 1],
+    ['spec.volumes.0.secret.items.0.key', 1],
+    ['spec.volumes.0.secret.items.0.path', 1],
+    ['spec.volumes.0.configMap.name', 1],
+    ['spec.volumes.0.configMap.items.0.key', 1],
+    ['spec.volumes.1.projected.sources', 1],
+    ['spec.volumes.1.projected.sources.0.secret.name', 1],
+    ['spec.volumes.1.projected.sources.0.configMap.items.0.path', 1],
+    ...['repository', 'revision', 'directory'].map((key): [string, unknown] => [`spec.volumes.0.gitRepo.${key}`, 1]),
+  ];
+  for (const [path, value] of wrong) {
+    test(`holds no pod with ${JSON.stringify(value)} as ${path}`, () => {
+      const given: Record<string, unknown> = JSON.parse(JSON.stringify(pod()));
+      const keys = path.split('.');
+      const last = keys.pop() as string;
+      const place = keys.reduce((inner, key) => inner[key] as typeof given, given);
+      place[last] = value;
+      const { workloads, problems } = readManifest([given]);
+      assert.equal(workloads.length, 0);
+      assert.equal(problems[0]?.slice(0, `Pod site holds no pod: ${path}:`.length), `Pod site holds no pod: ${path}:`);
+    });
+  }
+
+  test('holds the pods of whatever makes them, and names the rest', () => {
+    const { apiVersion: _, kind: __, ...template } = pod();
+    const makes = (kind: string, fields: object) => ({ kind, metadata: { name: kind.toLowerCase() }, ...fields });
+    const list = { kind: 'List', items: [makes('Deployment', { spec: { template } }), null] };
+    const found = readManifest([
+      ...[pod(), undefined, null, list, { kind: 'PodList', items: [pod()] }],
+      makes('CronJob', { spec: { jobTemplate: { spec: { template } } } }),
+      makes('PodTemplate', { template }),
+      { kind: 'Job', metadata: { generateName: 'once-' }, spec: { template } },
+      { ...makes('GatewaySync', {}), metadata: { name: 'g', namespace: 'n' } },
+      makes('Service', {}),
+      { kind: 'ListOfTypo', metadata: {}, items: [] },
+      ...['text', 1, ['x'], {}, { kind: 1 }],
+    ]);
+    const names = found.workloads.map(({ kind, name, namespace }) => [kind, name, namespace]);
+    assert.deepEqual(names, [
+      ['Pod', 'site', 'web'],
+      ['Deployment', 'deployment', undefined],
+      ['Pod', 'site', 'web'],
+      ['CronJob', 'cronjob', undefined],
+      ['PodTemplate', 'podtemplate', undefined],
+      ['Job', 'once-', undefined],
+    ]);
+    assert.deepEqual(found.others, ['GatewaySync g', 'Service service', 'ListOfTypo without a name']);
+    assert.deepEqual(found.gatewaySyncs, [{ namespace: 'n', name: 'g' }]);
+    assert.deepEqual(found.problems, Array(5).fill('a document is no Kubernetes object: it has no kind'));
+  });
+
+  test('keeps nothing that only the cluster writes', () => {
+    const state = {
+      managedFields: [],
+      uid: 'u',
+      resourceVersion: '1',
+      generation: 2,
+      creationTimestamp: 't',
+      selfLink: '/',
+    };
+    const written = {
+      'kubectl.kubernetes.io/last-applied-configuration': '{}',
+      'deployment.kubernetes.io/revision': '3',
+    };
+    const withoutState = (annotations: object) => {
+      const { metadata, ...rest } = pod();
+      const object = { ...rest, metadata: { ...metadata, ...state, annotations }, status: { phase: 'Running' } };
+      const [workload] = readManifest([object]).workloads;
+      return workload?.withPod({ ...pod(), metadata: { ...metadata, annotations: {} } } as never);
+    };
+    assert.deepEqual(Object.keys(withoutState(written) ?? {}), ['apiVersion', 'kind', 'metadata', 'spec']);
+    const deployment = {
+      kind: 'Deployment',
+      metadata: { name: 'd', ...state, annotations: written },
+      spec: { template: pod(), x: 1 },
+      status: {},
+    };
+    const [workload] = readManifest([deployment]).workloads;
+    const template = { spec: { containers: [] } };
+    assert.deepEqual(workload?.withPod(template), {
+      kind: 'Deployment',
+      metadata: { name: 'd' },
+      spec: { template, x: 1 },
+    });
+    const noted = { ...deployment, metadata: { name: 'd', annotations: { ...written, team: 'web' } } };
+    const [other] = readManifest([noted]).workloads;
+    assert.deepEqual(other?.withPod(template).metadata, { name: 'd', annotations: { team: 'web' } });
+  });
+});
