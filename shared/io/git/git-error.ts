@@ -143,8 +143,8 @@ export function withoutCredentials(text: string, authorization = ''): string {
   return secrets.reduce((rest, secret) => (secret.length > 3 ? rest.replaceAll(secret, '[redacted]') : rest), text);
 }
 
-/** Of certificates, and of a CA bundle that is none; anything else about TLS is no matter of trust. */
-const ABOUT_CERTIFICATES = /CERT|SELF_SIGNED|UNABLE_TO|OSSL/;
+/** Of certificates, and of a CA bundle that is none; anything else about TLS is no matter of trust, nor what a host says. */
+const ABOUT_CERTIFICATES = /^(?!ERR_SSL_.*ALERT).*(?:CERT|SELF_SIGNED|UNABLE_TO|OSSL)/;
 
 /** Turns the error of a look-up or a connection into one with stable words; typed errors stay as they are. */
 export function connectionErrorOf(error: unknown): TransientError | TerminalError {

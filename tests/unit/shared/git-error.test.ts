@@ -152,6 +152,7 @@ suite('a host that does not answer', () => {
     [{ code: 'ETIMEOUT', syscall: 'queryA' }, 'git.noNameServer', /name servers/],
     [{ code: 'ECONNREFUSED', syscall: 'queryA' }, 'git.noNameServer', /name servers/],
     [{ code: 'ECONNREFUSED', syscall: 'connect' }, 'git.refused', /refuses the connection/],
+    [{ code: 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED' }, 'git.noTls', /do not agree on TLS/],
     [{ code: 'ETIMEDOUT' }, 'git.noConnection', /no connection .* in time/],
     ...['ENOTFOUND', 'ENODATA'].map(
       (code): Case => [{ code }, 'git.unknownName', /check spec\.git\.repo, and the DNS/],
