@@ -1,6 +1,7 @@
 import { parseRepository } from '../../shared/domain/repository.ts';
+import { environmentOf } from './environment.ts';
 import { type GitSyncOptions, textOf } from './git-sync-options.ts';
-import type { Container, PodSpec } from './manifest.ts';
+import type { Container, Pod } from './manifest.ts';
 import { type Found, isToken, SECRET_HELP } from './source.ts';
 
 /** Why nothing of a manifest may be printed: a password is in it, and would be in what is printed as well. */
@@ -16,38 +17,68 @@ export function findPassword({ settings }: GitSyncOptions, container: Container)
 }
 
 /** Also of those that this version of git-sync does not read: `GIT_PASSWORD`, `GITHUB_TOKEN` and the like. */
-const findPasswordVariable = ({ env }: Container) =>
-  env?.find(({ name, value }) => /^GIT[A-Z]*_(.*_)?(PASSWORD|TOKEN|PRIVATE_KEY|CREDENTIALS?)$/i.test(name) && value);
+function findPasswordVariable(container: Container): { name: string } | undefined {
+  const variables = environmentOf(container);
+  return container.env?.find(({ name }) => {
+    const variable = variables.get(name);
+    const value = variable?.kind === 'value' ? variable.value.replace(UNKNOWN, '') : '';
+    return PASSWORD_NAMES.test(name) ? value !== '' : KEY_NAMES.test(name) && value.includes('PRIVATE KEY-----');
+  });
+}
+
+const PASSWORD_NAMES = /^(?:GIT[A-Z]*|GH)_(?:.*_)?(?:PASS(?:WORD|WD)?|TOKEN|PAT|PRIVATE_KEY|CREDENTIALS?)$/i;
+const KEY_NAMES = /^(?:GIT|GH|SSH)/i;
+/** A variable whose value is not in the manifest. */
+const UNKNOWN = /\$\([^)]*\)/g;
 
 /** The same of a container that stays as it is, whose command line nobody can read: it would be printed with the rest. */
 export function findLeak(container: Container): string | undefined {
-  const isLeak = (text: string) => PASSWORDS.some((each) => each.test(text));
+  const isLeak = (text: string) => PASSWORDS.some((each) => each.test(text)) || usersIn(text).some(isTokenUser);
   return findPasswordVariable(container) || hasHeader(container) || textsOf(container).some(isLeak)
     ? `it holds a password or a key: ${SECRET_HELP}`
     : undefined;
 }
 
-/** Other containers that hold the password of a repository: they would be printed with the rest. */
-export function findForeignLeaks(pod: PodSpec, found: readonly Found[]): Found[] {
+/** What else holds the password of a repository: it would be printed with the rest. */
+export function findForeignLeaks({ metadata, spec }: Pod, found: readonly Found[]): Found[] {
   const repos = found.flatMap((each) => (each.kind === 'source' ? [each.git.repo] : []));
   const hosts = new Set(repos.map((repo) => parseRepository(repo)?.host));
-  const containers = [...(pod.initContainers ?? []), ...pod.containers, ...(pod.ephemeralContainers ?? [])];
-  return containers.flatMap((container): Found[] => {
-    const why = foreignLeakOf(container, hosts);
-    return why ? [{ kind: 'refused', title: `container ${container.name}`, why }] : [];
-  });
+  const containers = [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])];
+  const others = { annotations: metadata?.annotations, volumes: spec.volumes };
+  return [
+    ...containers.map((container) => ({
+      title: `container ${container.name}`,
+      where: foreignLeakOf(container, hosts),
+    })),
+    ...Object.entries(others).map(([name, value]) => ({
+      title: `its ${name}`,
+      where: stringsIn(value).some((text) => hasPasswordFor(hosts, text)) && 'a URL in it',
+    })),
+  ].flatMap(({ title, where }): Found[] => (where ? [{ kind: 'refused', title, why: FOREIGN_WORDS(where) }] : []));
 }
 
-function foreignLeakOf(container: Container, hosts: ReadonlySet<string | undefined>): string | undefined {
-  const urls = textsOf(container).flatMap((text) => [...text.matchAll(USER_IN_URL)]);
-  const isLeak = ([, user = '', password = '', host = '']: RegExpExecArray) =>
-    hosts.has(host.toLowerCase()) && (isToken(user) || /^[^$]/.test(password));
+const FOREIGN_WORDS = (where: string) =>
+  `${where} holds a password of the repository: put it into a Secret, name that one in the manifest (valueFrom.secretKeyRef) and run this again`;
+
+function foreignLeakOf(container: Container, hosts: ReadonlySet<string | undefined>): string | false {
   const variable = findPasswordVariable(container);
-  const header = hasHeader(container) ? 'a header for git in it' : undefined;
-  const where = variable ? `the variable ${variable.name}` : (header ?? (urls.some(isLeak) && 'a URL in it'));
-  if (!where) return undefined;
-  return `${where} holds a password of the repository: put it into a Secret, name that one in the manifest (valueFrom.secretKeyRef) and run this again`;
+  if (variable) return `the variable ${variable.name}`;
+  if (hasHeader(container)) return 'a header for git in it';
+  const texts = textsOf(container);
+  if (texts.some((text) => NETRC.test(text))) return 'a .netrc in it';
+  return texts.some((text) => hasPasswordFor(hosts, text)) && 'a URL in it';
 }
+
+const hasPasswordFor = (hosts: ReadonlySet<string | undefined>, text: string): boolean =>
+  usersIn(text).some((each) => hosts.has(each.host) && (isTokenUser(each) || /^[^$]/.test(each.password)));
+
+const isTokenUser = ({ user }: { user: string }): boolean => isToken(user.replace(UNKNOWN, ''));
+
+/** Who URLs name, with their passwords; the last at sign begins the host. */
+const usersIn = (text: string) =>
+  [...text.matchAll(USER_IN_URL)].map(([, user = '', password = '', host = '']) => ({
+    ...{ user, password, host: host.toLowerCase() },
+  }));
 
 /** Whether git is to send a password by a header; one that begins with a dollar comes from a variable. */
 function hasHeader(container: Container): boolean {
@@ -67,10 +98,12 @@ function stringsIn(value: unknown): string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(stringsIn) : [];
 }
 
-const HEADER = /authorization:\s*(?:basic|bearer|token)\s+[^\s"'$]/i;
+const HEADER = /(?:authorization:\s*(?:basic|bearer|token)\s+|(?:private|deploy|job)-token:\s*)[^\s"'$]/i;
 const EXTRA_HEADER = new RegExp(`extraheader["']?[=:\\s]\\s*["']?${HEADER.source}`, 'i');
 
-const USER_IN_URL = /:\/\/([^\s/@:]*)(?::([^\s/@]*))?@([^\s/:?#]+)/g;
+const NETRC = /\bmachine\s+\S+\s+login\s+\S+\s+password\s+["']?[^\s"'$]/i;
+
+const USER_IN_URL = /:\/\/([^\s/@:]*)(?::([^\s/]*))?@([^\s/:?#@]+)/g;
 
 /** In a URL, or after an option; what begins with a dollar comes from a variable. */
 const PASSWORDS = [

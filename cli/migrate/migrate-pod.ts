@@ -31,7 +31,7 @@ export type PodResult = MovedPod | { kind: 'refused'; why: string } | { kind: 'u
 /** Moves what brings files of git into a pod: one repository on one volume, since a pod has one sidecar. */
 export function migratePod(pod: Pod, named: NamedRepository | undefined): PodResult {
   const found = findAll(pod.spec, named);
-  const refused = [...found, ...findForeignLeaks(pod.spec, found)].find((each) => each.kind === 'refused');
+  const refused = [...found, ...findForeignLeaks(pod, found)].find((each) => each.kind === 'refused');
   if (refused) return { kind: 'refused', why: `${refused.title}: ${refused.why}` };
   const stays = found.flatMap((each) => (each.kind === 'stays' ? [`${each.title} stays as it is: ${each.why}`] : []));
   const sources = found.filter((each) => each.kind === 'source');

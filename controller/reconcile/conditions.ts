@@ -26,7 +26,7 @@ export interface Facts {
   accessProblems: AccessProblem[];
   commitStatusProblem: StatusNews['problem'];
   rollout: RolloutStatus | undefined;
-  /** Whether what is followed is in no rollout yet. */
+  /** Whether what is wanted is in no rollout yet. */
   isHeldBack: boolean;
 }
 
@@ -166,7 +166,7 @@ function judgeRollout({ phase, nextCommit, message = '' }: RolloutStatus, facts:
 }
 
 function whyHeldBack(facts: Facts): string {
-  if (facts.resolution.kind !== 'resolved') return 'the newest edit of spec.sync is in no rollout yet';
+  if (facts.resolution.kind !== 'resolved') return 'the newest edit of spec.git or spec.sync is in no rollout yet';
   return (
     judgeAccess(facts)?.message ?? 'the newest release begins when the ControllerRevision of its spec.sync is written'
   );

@@ -43,6 +43,7 @@ export function decide(observation: Observation, now: number): Decision {
   const rolledOut = rollOut({ ...sync, ...observedGenerationOf(gatewaySync, resolution) }, observation, {
     now,
     isResolved: isResolved(gatewaySync, resolution),
+    isAnswered: isAnswered(sync, gatewaySync, resolution),
   });
   const placed = placeOf(gatewaySync, observation.cluster);
   const status = statusOf(observation, { resolution, sync, rolledOut, placed }, now);
@@ -75,6 +76,13 @@ function authorsOf({ gatewaySync: { orderedBy = {} }, areAuthorsChecked }: Obser
 function isResolved({ status, generation }: ObservedGatewaySync, resolution: Resolution): boolean {
   if (resolution.kind === 'resolved' || (resolution.kind === 'failed' && resolution.known)) return true;
   return status.observedGeneration === generation && conditionOf(status.conditions, 'RefResolved')?.status === 'True';
+}
+
+/** Whether nothing of the present spec.git waits for the host, or is something that it does not have. */
+function isAnswered(sync: GatewaySyncStatus, gatewaySync: ObservedGatewaySync, resolution: Resolution): boolean {
+  const { repo, ref } = gatewaySync.spec.git;
+  const isSeen = sync.observedRef === ref && sync.observedRepo === repo;
+  return isSeen && (resolution.kind !== 'failed' || isResolved(gatewaySync, resolution));
 }
 
 function holdFor({ status }: ObservedGatewaySync, resolution: Resolution): number {

@@ -16,14 +16,15 @@ export interface RolledOut {
   /** Milliseconds until the clock alone may change something. */
   wakeInMs: number | undefined;
   /**
-   * Whether what is followed is in no rollout yet: its `spec.sync` is not kept as a revision, or which commit belongs to
+   * Whether what is wanted is in no rollout yet: its `spec.sync` is not kept as a revision, or which commit belongs to
    * it is not known.
    */
   isHeldBack: boolean;
 }
 
 /** Takes a rollout on; `sync` says what is followed, and by which spec. Without `spec.rollout` all have the newest commit. */
-export function rollOut(sync: GatewaySyncStatus, observation: Observation, { now, isResolved }: Moment): RolledOut {
+export function rollOut(sync: GatewaySyncStatus, observation: Observation, moment: Moment): RolledOut {
+  const { now, isResolved, isAnswered } = moment;
   const { gatewaySync, isRevisionKept } = observation;
   const { spec, status: before, generation } = gatewaySync;
   if (!spec.rollout) {
@@ -45,6 +46,7 @@ export function rollOut(sync: GatewaySyncStatus, observation: Observation, { now
     wantedOf: wantedBy(kept, input.gateways),
     wakeInMs: next?.wakeInMs,
     isHeldBack:
+      !isAnswered ||
       kept.rollout.revision !== spec.revision ||
       (isResolved && !isRevisionKept && kept.rollout.commit !== sync.lastSyncCommit),
   };
@@ -55,6 +57,8 @@ interface Moment {
   now: number;
   /** Whether it is known which commit belongs to the spec. */
   isResolved: boolean;
+  /** Whether the host was asked about the present ref and repository. */
+  isAnswered: boolean;
 }
 
 /** Notes which commit was approved, so that it is told once, and which revision was kept ahead, so that it goes again. */

@@ -114,11 +114,13 @@ class SecretFolder {
     const names = await readdir(folder).catch(() => undefined);
     const isThere = names?.includes(this.#file) ?? false;
     const { global, own } = this.#known;
-    // A folder without the file is one that is being replaced: its other files did not go by intent either.
-    if (!isThere && (this.#wasThere || (!names && own.size > 0))) return undefined;
     const ownNames = (names ?? []).filter((name) => ownName.test(name) && name !== this.#file);
+    // What is behind the link is complete: where other keys are there, somebody took this one out of the Secret.
+    const isTakenOut = !isThere && version !== undefined && names !== undefined && names.length > 0;
+    // Any other folder without the file is one that is being replaced: its other files did not go by intent either.
+    if (!isThere && !isTakenOut && (this.#wasThere || (!names && own.size > 0))) return undefined;
     const [file, ...files] = await Promise.all([
-      readSecretFile(join(folder, this.#file), global),
+      isTakenOut ? NO_SECRETS : readSecretFile(join(folder, this.#file), global),
       ...ownNames.map((name) => readSecretFile(join(folder, name), own.get(name))),
     ]);
     const ownSecrets = files.map(({ secrets }, index) => [ownNames[index] ?? '', secrets] as const);
@@ -133,13 +135,15 @@ interface SecretFile {
   isRead: boolean;
 }
 
+const NO_SECRETS: SecretFile = { secrets: [], isRead: true };
+
 /** What cannot be read stays as it was, unless nobody is meant to read it. */
 async function readSecretFile(file: string, before: readonly string[] = []): Promise<SecretFile> {
   try {
     return { secrets: linesOf(await readFile(file, 'utf8')), isRead: true };
   } catch (error) {
     const isRefused = refusals.has((error as NodeJS.ErrnoException).code ?? '');
-    return isRefused ? { secrets: [], isRead: true } : { secrets: before, isRead: false };
+    return isRefused ? NO_SECRETS : { secrets: before, isRead: false };
   }
 }
 

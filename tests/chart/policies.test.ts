@@ -161,8 +161,19 @@ test('an agent may write the report of its own pod only', async (t) => {
     /owned by nothing but the pod/,
   );
   await refused(createAs(await clientFor(account), report('own')), /the report of its own pod only/);
+  const withFinalizer = {
+    ...report('own'),
+    metadata: { ...report('own').metadata, finalizers: ['example.test/hold'] },
+  };
+  await refused(createAs(client, withFinalizer), /no finalizers/);
   await client.create(reports, report('own'));
+  const hold = { metadata: { finalizers: ['example.test/hold'] } };
+  await refused(client.mergePatch(`${reports}/own`, hold), /no finalizers/);
   await refused(client.delete(`${reports}/own`), /cannot delete resource/);
+  // Somebody else's stay, and the agent goes on.
+  await kubectl('patch', 'syncreport/own', '-n', namespace, '--type=merge', `--patch=${JSON.stringify(hold)}`);
+  await client.mergePatch(`${reports}/own`, { status: { message: 'still here' } });
+  await kubectl('patch', 'syncreport/own', '-n', namespace, '--type=merge', '--patch={"metadata":{"finalizers":null}}');
   // People are not held to it.
   await (await connectCluster()).kubectlWith(report('other'), 'create', '--filename', '-');
   const foreign = { status: { message: 'not mine' } };
@@ -290,6 +301,8 @@ test('the controller may hand out tokens, and write no other Secret', async (t) 
   await refused(create(secret('other', 'sync.io/git-token')), words);
   await refused(create(secret('sync-git-token-other', 'sync.io/git-token')), /belongs to the GatewaySync of its name/);
   await refused(create(secret('sync-git-token-site', 'sync.io/git-token', [])), /belongs to the GatewaySync/);
+  const foreign = { ...owner, apiVersion: 'example.test/v1' };
+  await refused(create(secret('sync-git-token-site', 'sync.io/git-token', [foreign])), /belongs to the GatewaySync/);
   await create(secret('sync-git-token-site', 'sync.io/git-token'));
   const [{ metadata }] = (
     await render({ fullnameOverride: namespace, certManager: { enabled: false } }, { namespace })

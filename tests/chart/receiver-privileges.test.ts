@@ -5,6 +5,7 @@ import { ApiError } from '../../shared/io/kubernetes/api-error.ts';
 import { corePath, gatewaySyncPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { startReceiver } from '../integration/receiver/start-receiver.ts';
 import { kubectl } from '../support/cluster.ts';
+import { until } from '../support/until.ts';
 import { installReceiverRights } from './support/install-receiver-rights.ts';
 
 /** What the API server says to a call: `allowed`, or the status of its refusal. */
@@ -80,6 +81,9 @@ test('its credentials change nothing but its own annotations, by whichever kind 
     client.request({ method: 'PATCH', path, body: operations, contentType: 'application/json-patch+json' });
   const owner = { apiVersion: 'v1', kind: 'Pod', name: 'x', uid: 'x' };
   const kept = '/metadata/annotations/example.test~1kept';
+  const isOfSpec = ({ fieldsV1 }: { fieldsV1: object }) => 'f:spec' in fieldsV1;
+  const specOwner = before.metadata.managedFields.find(isOfSpec);
+  const sync = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { name: 'demo', namespace } };
   await assertAllRefused({
     spec: () => client.mergePatch(path, { spec: { paused: true } }),
     'a field of the spec taken out': () => jsonPatch({ op: 'remove', path: '/spec/git/ref' }),
@@ -93,6 +97,12 @@ test('its credentials change nothing but its own annotations, by whichever kind 
     'a finalizer': () => metadata({ finalizers: ['example.test/hold'] }),
     'an owner': () => metadata({ ownerReferences: [owner] }),
     'no managedFields': () => metadata({ managedFields: [{}] }),
+    'the spec owned by somebody else': () => metadata({ managedFields: [{ ...specOwner, manager: 'other' }] }),
+    'the spec owned since another time': () =>
+      metadata({ managedFields: [{ ...specOwner, time: '2100-01-01T00:00:00Z' }] }),
+    'the spec owned by nobody': () => metadata({ managedFields: [{ ...specOwner, fieldsV1: { 'f:metadata': {} } }] }),
+    'the spec owned by all, unchanged': () =>
+      serverSideApply(client, path, { ...sync, spec: before.spec }, { fieldManager: 'sync-receiver', force: true }),
     'an annotation added': () => metadata({ annotations: { 'example.test/new': 'x' } }),
     'an annotation changed': () => metadata({ annotations: { 'example.test/kept': 'no' } }),
     'an annotation removed': () => metadata({ annotations: { 'example.test/kept': null } }),
@@ -107,6 +117,24 @@ test('its credentials change nothing but its own annotations, by whichever kind 
   const { spec, status, metadata: after } = await storedAs(namespace);
   assert.deepEqual({ spec, status }, { spec: before.spec, status: before.status });
   assert.deepEqual(after, before.metadata);
+});
+
+test('deliveries are stored also where so many own fields that the API server joins the oldest', async (t) => {
+  const { namespace, kubeconfig } = await installReceiverRights(t);
+  const second = () => Math.floor(Date.now() / 1_000);
+  for (let n = 0; n < 12; n += 1) {
+    // The first that the delivery makes one too many is of another time than those that are joined before.
+    const began = second();
+    if (n === 3) await until(() => second(), { describe: 'another second', accept: (now) => now > began });
+    const [key, by] = [`example.test/by-${n}`, `--field-manager=manager-${n}`];
+    await kubectl('annotate', 'gs/demo', '-n', namespace, `${key}=yes`, 'sync.io/pushed-ref=x', '--overwrite', by);
+    await kubectl('patch', 'gs/demo', '-n', namespace, '--type=merge', by, `--patch={"spec":{"history":${n + 5}}}`);
+  }
+  const receiver = await startReceiver(t, kubeconfig);
+  assert.equal((await receiver.post(`${namespace}/demo`, { ref: 'v1' })).status, 202);
+  assert.equal((await receiver.post(`${namespace}/demo`, { ref: 'refs/heads/main' })).status, 202);
+  const { managedFields } = (await storedAs(namespace)).metadata;
+  assert.ok(managedFields.some(({ manager }: { manager: string }) => manager === 'ancient-changes'));
 });
 
 /** The API server drops what a patch says of the status, so that such a patch changes nothing; a refusal for the test. */

@@ -55,7 +55,7 @@ const symptoms: Symptom[] = [
       'the git host knows no such repository, or hides it: check spec.git.repo, and spec.git.auth if it is private',
   },
   {
-    within: ownWords,
+    within: firstWords,
     pattern:
       /^(?:fatal: unable to access '[^'\n]*': |error: RPC failed; [^\n]{0,40}|error: )The requested URL returned error: 30\d$|^error: 30\d$/m,
     details: { code: 'git.redirect', reason: 'UnexpectedRedirect' },
@@ -71,11 +71,11 @@ const symptoms: Symptom[] = [
   {
     within: firstWords,
     pattern:
-      /^(?:fatal: unable to access '[^'\n]*': |error: RPC failed; curl \d+ )(?:error setting certificate|GnuTLS|gnutls_|OpenSSL|Problem with the|server certificate|SSL|TLS)\b[^\n]*$/m,
+      /^(?:fatal: unable to access '[^'\n]*': |error: RPC failed; curl \d+ )(?:(?:error (?:setting|adding|reading)|Problem with the|server certificate|SSL certificate problem)\b|SSL: |(?:OpenSSL|SSL|TLS) [^\n]*certificate verify failed)[^\n]*$/m,
     ...certificate,
   },
   {
-    within: ownWords,
+    within: firstWords,
     pattern: /^fatal: (?:transport '[^'\n]*' not allowed|protocol '[^'\n]*' is not supported)/m,
     details: { code: 'git.transport', reason: 'TransportNotAllowed' },
     message: 'the repository URL leads to a transport that is not allowed: use https, ssh, http or git',
@@ -83,7 +83,8 @@ const symptoms: Symptom[] = [
 ];
 
 /** Turns what git printed into an error with stable words; what is unknown counts as passing. */
-export function gitErrorOf(stderr: string, cause?: unknown): TransientError | TerminalError {
+export function gitErrorOf(printed: string, cause?: unknown): TransientError | TerminalError {
+  const stderr = inLines(printed);
   const own = ownWords(stderr);
   const symptom = symptoms.find(({ pattern, within }) => pattern.test(within(stderr)));
   if (!symptom) return unreachableBy(own + connecting(stderr), cause ?? new Error(own.slice(0, 500)));
@@ -97,11 +98,14 @@ export function gitErrorOf(stderr: string, cause?: unknown): TransientError | Te
  * the host's, and nothing behind the first error that ends git, since a host's words may have several lines there.
  * By ssh they look like those of git.
  */
-export function ownWords(stderr: string): string {
-  return withoutRemarks(stderr)
+export function ownWords(printed: string): string {
+  return withoutRemarks(inLines(printed))
     .replace(/^(fatal: [^\n]*)[\s\S]*/m, '$1')
     .replace(quoting, '$1…');
 }
+
+/** Lines as git counts them, which marks each as the host's: in a pattern other characters begin one as well. */
+const inLines = (printed: string): string => printed.replaceAll('\r\n', '\n').replace(/[\r\u2028\u2029]/g, ' ');
 
 /** Why git could not connect, which it says on the next line: nobody else has had a word by then, and it is no verdict. */
 const connecting = (stderr: string): string => /^fatal: unable to connect to [^\n]*(\n[^\n]*)/m.exec(stderr)?.[1] ?? '';
@@ -139,8 +143,8 @@ export function withoutCredentials(text: string, authorization = ''): string {
   return secrets.reduce((rest, secret) => (secret.length > 3 ? rest.replaceAll(secret, '[redacted]') : rest), text);
 }
 
-/** Of certificates, and of a CA bundle that is none; anything else about TLS is no matter of trust. */
-const ABOUT_CERTIFICATES = /CERT|SELF_SIGNED|UNABLE_TO|OSSL/;
+/** Of certificates, and of a CA bundle that is none; anything else about TLS is no matter of trust, nor what a host says. */
+const ABOUT_CERTIFICATES = /^(?!ERR_SSL_.*ALERT).*(?:CERT|SELF_SIGNED|UNABLE_TO|OSSL)/;
 
 /** Turns the error of a look-up or a connection into one with stable words; typed errors stay as they are. */
 export function connectionErrorOf(error: unknown): TransientError | TerminalError {

@@ -127,7 +127,9 @@ function collectOutput(
   child.stderr?.on('data', (chunk: Buffer) => {
     if (!onProgress) return keep(chunk.toString('utf8'));
     const lines = `${rest}${chunk.toString('utf8')}`.split(/(?<=\n|\r(?!\n))/);
-    rest = (lines.pop() ?? '').slice(-MAX_STDERR);
+    const last = lines.pop() ?? '';
+    // The beginning says whose words they are.
+    rest = last.endsWith('\n') ? last : last.slice(0, MAX_STDERR);
     for (const line of lines) {
       if (!progress.test(line)) {
         keep(line);

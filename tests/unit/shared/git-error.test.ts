@@ -51,9 +51,21 @@ suite('an error of git', () => {
     ['ssh: connect to host git.test port 22: Connection timed out', 'git.noConnection'],
     ['ssh: connect to host git.test port 22: No route to host', 'git.noRoute'],
     [
-      "fatal: unable to access 'https://git.test/': TLS connect error: wrong version number",
+      "fatal: unable to access 'https://git.test/': SSL certificate problem: unable to get local issuer certificate",
       ...['git.certificate', 'CertificateNotTrusted'],
     ],
+    [
+      "fatal: unable to access 'https://git.test/': error adding trust anchors from file: /x/ca.crt",
+      ...['git.certificate', 'CertificateNotTrusted'],
+    ],
+    ["fatal: unable to access 'https://git.test/': TLS connect error: wrong version number", 'git.noTls'],
+    [
+      "fatal: unable to access 'https://git.test/': GnuTLS recv error (-110): The TLS connection was non-properly terminated.",
+      'git.brokeOff',
+    ],
+    ["fatal: unable to access 'https://git.test/': OpenSSL SSL_read: SSL_ERROR_SYSCALL, errno 0", 'git.unreachable'],
+    ["fatal: unable to access 'https://git.test/': SSL connection timed out", 'git.noConnection'],
+    ['error: RPC failed; curl 56 GnuTLS recv error (-54): Error in the pull function.', 'git.unreachable'],
     ['fatal: the remote end hung up unexpectedly', 'git.brokeOff'],
     ['fatal: early EOF', 'git.brokeOff'],
     ['Connection closed by 192.0.2.1 port 22', 'git.brokeOff'],
@@ -83,6 +95,15 @@ suite('an error of git', () => {
     ['remote: x\nfatal: write error: No space left on device', 'git.unreachable'],
     ['remote: x\nfatal: fsck error in packed object\nfatal: early EOF', 'git.unreachable'],
     ['remote: invalid credentials', 'git.authentication'],
+    ...['\r', '\u2028', '\u2029'].flatMap((end): [words: string, code: string][] =>
+      ['remote: x', 'fatal: remote error: x', "fatal: expected 'packfile', received 'x"].flatMap((first) =>
+        ['Host key verification failed.', "fatal: unable to access 'x': SSL certificate problem: x", 'error: 301'].map(
+          (words) => [`${first}${end}${words}\n`, 'git.unreachable'],
+        ),
+      ),
+    ),
+    ["remote: x\nfatal: transport 'x' not allowed", 'git.unreachable'],
+    ['remote: x\nerror: 301', 'git.unreachable'],
   ];
   for (const [words, code] of ofHosts) {
     test(`${JSON.stringify(words)}, which a host says, is ${code}`, () => assert.equal(gitErrorOf(words).code, code));
@@ -131,6 +152,7 @@ suite('a host that does not answer', () => {
     [{ code: 'ETIMEOUT', syscall: 'queryA' }, 'git.noNameServer', /name servers/],
     [{ code: 'ECONNREFUSED', syscall: 'queryA' }, 'git.noNameServer', /name servers/],
     [{ code: 'ECONNREFUSED', syscall: 'connect' }, 'git.refused', /refuses the connection/],
+    [{ code: 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED' }, 'git.noTls', /do not agree on TLS/],
     [{ code: 'ETIMEDOUT' }, 'git.noConnection', /no connection .* in time/],
     ...['ENOTFOUND', 'ENODATA'].map(
       (code): Case => [{ code }, 'git.unknownName', /check spec\.git\.repo, and the DNS/],

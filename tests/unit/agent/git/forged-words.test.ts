@@ -78,6 +78,9 @@ async function startHost(t: TestContext, { refs, fetched, listed = REFS }: Host,
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/a.git`;
 }
 
+/** What ends a line for git, for a terminal, and for JavaScript. */
+const ENDS = ['\n', '\r', '\u2028'];
+
 suite('the words of git, said by a host', () => {
   const forged = [
     'No space left on device',
@@ -85,10 +88,13 @@ suite('the words of git, said by a host', () => {
     'Host key verification failed.',
     "fatal: unable to access 'https://git.test/': SSL certificate problem",
     `error: object ${OID}: zeroPaddedFilemode: x\nfatal: fsck error in packed object`,
+    "fatal: transport 'x' not allowed",
+    'error: 301',
   ];
   for (const words of forged) {
     test(`are not taken for git's: ${words.slice(0, 60)}`, { timeout: 60_000 }, async (t) => {
-      for (const [way, host] of Object.entries(waysOf(`x\n${words}\n`))) {
+      const hosts = ENDS.flatMap((end) => Object.entries(waysOf(`x${end}${words}\n`)));
+      for (const [way, host] of hosts) {
         const url = await startHost(t, host);
         const folder = await makeTemporaryFolder('forged-');
         t.after(() => folder.remove());
@@ -106,6 +112,14 @@ suite('the words of git, said by a host', () => {
       }
     });
   }
+
+  test("are not taken for git's behind the part of a long line that is not kept", async () => {
+    const words = "fatal: unable to access 'x': SSL certificate problem";
+    const line = `remote: ${'x'.repeat(5_000)}${words.padEnd(16 * 1024 - 1, 'x')}`;
+    const script = `!head -c ${line.length} >&2; sleep 0.2; echo >&2; exit 1`;
+    const run = new Git(process.env).run(['-c', `alias.say=${script}`, 'say'], { input: line, onProgress: () => {} });
+    await assert.rejects(run, { name: 'TransientError' });
+  });
 
   for (const words of ['No space left on device', 'fatal: write error: No space left on device', 'bad object HEAD']) {
     test(`do not cost the agent what it keeps to go back to: ${words}`, { timeout: 60_000 }, async (t) => {

@@ -9,6 +9,7 @@ suite('what kubectl gs migrate prints', () => {
     const url = `https://bot:${secret}@git.example.com/acme/theme.git`;
     const containers: object[] = [
       { command: ['sh', '-c', `/git-sync --repo=${url}`] },
+      { command: ['sh', '-c', `/git-sync --repo=https://ghp_${secret}@other.example.com/theme`] },
       { command: ['sh', '-c', `/git-sync --repo=https://git.example.com/x --password ${secret}`] },
       { args: [`--repo=${url}`, '--username=$(NOBODY)'] },
       { args: [`--repo=${url}`], env: [fromSecret('GITSYNC_REF')] },
@@ -63,6 +64,14 @@ suite('what kubectl gs migrate prints', () => {
       { env: [variable('GIT_CONFIG_KEY_0', 'http.extraHeader'), variable('GIT_CONFIG_VALUE_0', header)] },
       { env: [variable('GIT_PASSWORD', 'hunter2')] },
       { env: [variable('GITHUB_TOKEN', 'hunter2')] },
+      { env: [variable('GH_TOKEN', 'hunter2')] },
+      { env: [variable('GIT_PASS', 'hunter2')] },
+      { env: [variable('GITLAB_PAT', 'hunter2')] },
+      { env: [variable('GIT_SSH_KEY', '-----BEGIN OPENSSH PRIVATE KEY-----\nhunter2\n')] },
+      { env: [variable('OTHER', 'hunter2'), variable('GIT_PASSWORD', '$(OTHER)')] },
+      { args: [url.replace('hunter2', 'p@hunter2')] },
+      { command: ['git', '-c', 'http.extraHeader=PRIVATE-TOKEN: hunter2', 'pull'] },
+      { command: ['sh', '-c', 'echo machine git.example.com login bob password hunter2 > ~/.netrc'] },
     ];
     const debug = { name: 'app', image: 'alpine/git', command: ['git', 'pull', url] };
     const pods = [
@@ -75,10 +84,28 @@ suite('what kubectl gs migrate prints', () => {
       assert.match(notes, /^error: nothing was printed: Pod site: container app: .* password .*Secret/);
       assert.ok(!notes.includes('hunter2'), notes);
     }
-    const env = [fromSecret('GIT_PASSWORD'), variable('GIT_ASKPASS', '/bin/ask')];
+    const env = [
+      ...[fromSecret('GIT_PASSWORD'), variable('GIT_ASKPASS', '/bin/ask'), variable('GIT_SSH_KEY', '/keys/id')],
+      ...[fromSecret('ONE_OF_SOME_THIRTY_CHARACTERS'), variable('GIT_TOKEN', '$(ONE_OF_SOME_THIRTY_CHARACTERS)')],
+      variable('SOURCE', 'https://$(ONE_OF_SOME_THIRTY_CHARACTERS)@git.example.com/acme/site.git'),
+    ];
     const command = ['sh', '-c', 'git -c http.extraHeader="Authorization: Bearer $TOKEN" pull'];
     const { status, notes } = await migrateText(podWith({ args: [REPO] }, { app: { env, command } }));
     assert.equal(status, 0, notes);
+  });
+
+  test('looks for that password next to the containers', async () => {
+    const url = 'https://bob:hunter2@git.example.com/acme/site.git';
+    const html = { name: 'html', emptyDir: {} };
+    const csi = { name: 'other', csi: { driver: 'git.example.com', volumeAttributes: { repository: url } } };
+    const annotated = JSON.parse(podWith({ args: [REPO] }));
+    annotated.metadata.annotations = { 'example.com/source': url };
+    for (const pod of [podWith({ args: [REPO] }, { spec: { volumes: [html, csi] } }), JSON.stringify(annotated)]) {
+      const { status, output, notes } = await migrateText(pod);
+      assert.deepEqual([status, output], [1, ''], pod);
+      assert.match(notes, /^error: nothing was printed: Pod site: its (annotations|volumes): .* password .*Secret/);
+      assert.ok(!notes.includes('hunter2'), notes);
+    }
   });
 
   test('prints nothing of a git-sync that stays with a password next to what starts it', async () => {

@@ -310,6 +310,37 @@ suite('while the revision of spec.sync cannot be kept, so that no rollout begins
     }
   }
 
+  const { git } = spec;
+  for (const [what, edit] of [
+    ['ref', { ref: 'v2' }],
+    ['repository', { repo: 'https://git.test/other.git' }],
+  ] as const) {
+    const editedGit = { spec: { ...spec, git: { ...git, ...edit } }, generation: 2 };
+    for (const [why, answer, paused] of [
+      ['the git host is unavailable', unreachable],
+      ['the git host is asked', { kind: 'asking', forMs: 60_000 }],
+      ['the git host does not have it', { kind: 'refs', refs: new Map() }],
+      ['the resource is paused', undefined, true],
+    ] as const) {
+      test(`no other ${what} is rolled out that is in no rollout: ${why}`, () => {
+        const looked = { ...editedGit, spec: { ...editedGit.spec, paused: paused ?? false } };
+        const [rolledOut = '', ready = ''] = conditionsAt(looked, answer as Answer, { isRevisionKept: true });
+        assert.match(rolledOut, /^Unknown Waiting: .*spec\.git/);
+        assert.doesNotMatch(ready, /^True/);
+      });
+    }
+  }
+
+  test('a resource stays rolled out by an edit that changes nothing of it, and while nothing newer is known', () => {
+    const polling = { spec: { ...spec, polling: { ...spec.polling, enabled: false } }, generation: 2 };
+    for (const [looked, answer] of [
+      [polling, { kind: 'asking', forMs: 60_000 }],
+      [{ ...polling, spec: { ...polling.spec, paused: true } }, undefined],
+      [{}, unreachable],
+    ] as const)
+      assert.match(conditionsAt(looked, answer as Answer, { isRevisionKept: true })[0] ?? '', /^True Complete/);
+  });
+
   test('a resource without gateways is not ready before its first rollout, nor before the next one', () => {
     const first = { ...observed(), spec };
     for (const [accessProblems, words] of [

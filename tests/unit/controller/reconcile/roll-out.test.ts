@@ -51,7 +51,7 @@ function next(before: GatewaySyncStatus, what: Case, lastSyncCommit = newest) {
     reportOf: () => ({ namespace: 'ns', name: 'gateway-0', podUID: 'pod', status }),
   } as unknown as Observation;
   const followed = { observedGeneration: 1, lastSyncCommit, lastSyncRef: 'main' };
-  return rollOut(followed, observation, { now, isResolved: true });
+  return rollOut(followed, observation, { now, isResolved: true, isAnswered: true });
 }
 
 /** A rollout that is complete, by the rules of a case. */
@@ -318,7 +318,11 @@ suite('what becomes of a rollout', () => {
       metadata: { namespace: 'ns', name: 'app', uid: 'app', resourceVersion: '1', generation: 1 },
       ...{ spec: gatewaySpec({}), status: complete({}) },
     } as unknown as GatewaySync);
-    const rolled = rollOut({ lastSyncCommit: newest }, { gatewaySync } as Observation, { now, isResolved: true });
+    const rolled = rollOut({ lastSyncCommit: newest }, { gatewaySync } as Observation, {
+      now,
+      isResolved: true,
+      isAnswered: true,
+    });
     assert.deepEqual(
       { ...rolled, wantedOf: rolled.wantedOf(pod) },
       { fields: {}, wakeInMs: undefined, isHeldBack: false, wantedOf: { commit: newest } },
@@ -347,7 +351,11 @@ suite('what becomes of a rollout', () => {
         lastRequest,
         target,
       } as GatewaySyncStatus;
-      const { rollout, lastRequest: said } = rollOut(sync, observation, { now, isResolved: true }).fields;
+      const { rollout, lastRequest: said } = rollOut(sync, observation, {
+        now,
+        isResolved: true,
+        isAnswered: true,
+      }).fields;
       assert.equal(rollout?.phase, 'Stopped');
       return said && { ...said, message: said.message === rollout.message };
     };

@@ -117,6 +117,19 @@ suite('secrets of a file', { concurrency: true }, () => {
     assert.deepEqual((await reading).bearer, ['own']);
   });
 
+  test('of a mounted Secret go with their key, and the others are followed from then on', async (t) => {
+    const first = await folderOf(t, { key: 'global', 'team.demo': 'leaked' });
+    const second = await folderOf(t, { 'team.demo': 'own' });
+    const volume = await folderOf(t, {});
+    await symlink(first, join(volume, '..data'));
+    const readSecrets = createReadSecrets({ hmac: { file: join(volume, 'key') } });
+    assert.deepEqual((await readSecrets(other)).hmac, ['global']);
+    await changeData(volume, second);
+    await untilRead();
+    assert.deepEqual((await readSecrets(demo)).hmac, ['own']);
+    assert.deepEqual((await readSecrets(other)).hmac, []);
+  });
+
   test('stay while the file is away', async (t) => {
     const folder = await folderOf(t, { key: 'good', 'team.demo': 'own' });
     const readSecrets = createReadSecrets({ hmac: { file: join(folder, 'key') } });
