@@ -187,6 +187,30 @@ suite('the page of kubectl gs ui, in a browser', { skip: skipWithoutChromium, co
     await page.locator('#says', { hasText: 'paused: nothing changes' }).waitFor();
   });
 
+  test('leaves the question open that came after an order, when that is done', async (t) => {
+    const namespace = await createNamespace(t);
+    const name = 'plant';
+    const gateways = gatewaysOf({ namespace, name, count: 2 });
+    await writeResource({ namespace, name }, { status: statusOf(gateways, ['True', 'Synced', 'all']) });
+    const page = await openNamespace(t, namespace);
+    const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
+    await page.route('**/order', async (route) => {
+      await isReleased;
+      await route.continue();
+    });
+    await page.getByRole('link', { name }).click();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.locator('#dialog-yes').click();
+    await page.getByText('Doing it …').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Sync now' }).click();
+    const question = page.getByRole('dialog', { name: `Sync ${name}` });
+    await question.waitFor();
+    release();
+    await page.getByText(`Pause ${name}: done.`).waitFor({ state: 'attached' });
+    assert.equal(await question.isVisible(), true);
+  });
+
   for (const width of [360, 1_600]) {
     test(`fits ${width} pixels`, async (t) => {
       const page = await openNamespace(t, await exampleNamespace(t), { viewport: { width, height: 800 } });

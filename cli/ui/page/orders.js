@@ -84,7 +84,8 @@ async function order(wish, agreed) {
   byId('dialog-progress').textContent = 'Doing it …';
   try {
     await ask('order', { ...wish, agreed });
-    dialog().close();
+    // By then another question may be open.
+    if (current === wish) dialog().close();
     byId('news').textContent = `${WORDS[wish.verb].title} ${wish.name}: done.`;
   } catch (error) {
     current = wish;
