@@ -19,6 +19,17 @@ async function openNamespace(
   return await openPage(t, address, options);
 }
 
+/** The page of a GatewaySync `plant`, of which all is in sync. */
+async function openPlant(t: TestContext): Promise<Page> {
+  const namespace = await createNamespace(t);
+  const name = 'plant';
+  const gateways = gatewaysOf({ namespace, name, count: 2 });
+  await writeResource({ namespace, name }, { status: statusOf(gateways, ['True', 'Synced', 'all']) });
+  const page = await openNamespace(t, namespace);
+  await page.getByRole('link', { name }).click();
+  return page;
+}
+
 /** A namespace whose GatewaySyncs are each in another state. */
 async function exampleNamespace(t: TestContext): Promise<string> {
   const namespace = await createNamespace(t);
@@ -163,12 +174,7 @@ suite('the page of kubectl gs ui, in a browser', { skip: skipWithoutChromium, co
   });
 
   test('keeps the focus on a button that changes, and takes a question back by Escape', async (t) => {
-    const namespace = await createNamespace(t);
-    const name = 'plant';
-    const gateways = gatewaysOf({ namespace, name, count: 2 });
-    await writeResource({ namespace, name }, { status: statusOf(gateways, ['True', 'Synced', 'all']) });
-    const page = await openNamespace(t, namespace);
-    await page.getByRole('link', { name }).click();
+    const page = await openPlant(t);
     const focused = () => page.evaluate('document.activeElement.textContent');
     await page.getByRole('button', { name: 'Pause' }).focus();
     await page.keyboard.press('Enter');
@@ -188,26 +194,21 @@ suite('the page of kubectl gs ui, in a browser', { skip: skipWithoutChromium, co
   });
 
   test('leaves the question open that came after an order, when that is done', async (t) => {
-    const namespace = await createNamespace(t);
-    const name = 'plant';
-    const gateways = gatewaysOf({ namespace, name, count: 2 });
-    await writeResource({ namespace, name }, { status: statusOf(gateways, ['True', 'Synced', 'all']) });
-    const page = await openNamespace(t, namespace);
+    const page = await openPlant(t);
     const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
     await page.route('**/order', async (route) => {
       await isReleased;
       await route.continue();
     });
-    await page.getByRole('link', { name }).click();
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.locator('#dialog-yes').click();
     await page.getByText('Doing it …').waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Sync now' }).click();
-    const question = page.getByRole('dialog', { name: `Sync ${name}` });
+    const question = page.getByRole('dialog', { name: 'Sync plant' });
     await question.waitFor();
     release();
-    await page.getByText(`Pause ${name}: done.`).waitFor({ state: 'attached' });
+    await page.getByText('Pause plant: done.').waitFor({ state: 'attached' });
     assert.equal(await question.isVisible(), true);
   });
 
