@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { API_VERSION, SYNC_REPORT } from '../../shared/api/group.ts';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
 import { type SyncReport, type SyncReportStatus, syncReportStatusSchema } from '../../shared/api/sync-report.ts';
-import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
+import { askedPauseMs, isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
@@ -67,9 +67,8 @@ export class ReportWriter {
       const refusedMs = isApiError(error, 403) ? this.#refusals.next() : undefined;
       const level = refusedMs === undefined || this.#refusals.isNews ? 'warn' : 'debug';
       this.#options.log[level]({ err: error }, 'report not written');
-      const askedMs = isApiError(error) ? (error.retryAfterMs ?? 0) : 0;
       const backoffMs = Math.random() * Math.min(BACKOFF_MS.max, BACKOFF_MS.base * 2 ** this.#failures);
-      return refusedMs ?? Math.max(askedMs, backoffMs);
+      return refusedMs ?? Math.max(askedPauseMs(error), backoffMs);
     }
     this.#failures = 0;
     this.#refusals.end();

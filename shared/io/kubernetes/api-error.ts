@@ -48,6 +48,11 @@ export function isApiError(error: unknown, ...statuses: number[]): error is ApiE
   return error instanceof ApiError && (statuses.length === 0 || statuses.includes(error.status));
 }
 
+/** Milliseconds for which the API server asks to be left alone; 0 where it does not. */
+export function askedPauseMs(error: unknown): number {
+  return isApiError(error) ? (error.retryAfterMs ?? 0) : 0;
+}
+
 /** Whether the same call may succeed later: a conflict, too many requests, a server error or a broken connection. */
 export function isRetryable(error: unknown): boolean {
   return error instanceof ApiError ? [409, 429].includes(error.status) || error.status >= 500 : true;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ObjectMeta } from '../../api/object-meta.ts';
 import type { Logger } from '../../log.ts';
-import { isApiError } from './api-error.ts';
+import { askedPauseMs, isApiError } from './api-error.ts';
 import type { KubernetesClient } from './client.ts';
 import { listObjects } from './list.ts';
 import { watch } from './watch.ts';
@@ -183,8 +183,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
 
 /** Milliseconds until the next try: as long as a server asks for that has too much to do, and back-off on top. */
 export function pauseAfter(error: unknown, failures: number): number {
-  const askedMs = isApiError(error) ? (error.retryAfterMs ?? 0) : 0;
-  return Math.min(askedMs, MOST_PATIENCE_MS) + backoff(failures);
+  return Math.min(askedPauseMs(error), MOST_PATIENCE_MS) + backoff(failures);
 }
 
 /** Full jitter; https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/. */
