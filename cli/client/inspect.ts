@@ -36,14 +36,53 @@ export type Answered = ReadonlyMap<string, Answer | 'unreadable'>;
 export async function askAgents(access: Access, asking: Asking): Promise<Answered> {
   const keys = drawKeys();
   const deadline = performance.now() + asking.timeoutMs;
-  const { id, annotation } = await write(access, { asking, key: keys.publicKey, deadline });
-  const leave = () => withdraw(access, asking.name, annotation);
-  const left = asking.onExit(leave);
+  const question = new PostedQuestion(access, asking.name);
+  // Before anything is sent: a question may be there before its answer is.
+  const left = asking.onExit(() => question.withdraw());
   try {
+    const id = await write(access, { asking, key: keys.publicKey, deadline, question });
     return await readAnswers(access, { asking, keys, id, deadline });
   } finally {
-    await leave();
+    await question.withdraw();
     left();
+  }
+}
+
+/** The annotation of a question, from the moment at which it is sent. */
+class PostedQuestion {
+  #access: Access;
+  #name: string;
+  #annotation: string | undefined;
+  #arrival: Promise<unknown> = Promise.resolve();
+
+  constructor(access: Access, name: string) {
+    this.#access = access;
+    this.#name = name;
+  }
+
+  /** Writes it on the version of the resource that was read. Throws {@link Problem}. */
+  async post(annotation: string, resourceVersion: string | undefined): Promise<void> {
+    const annotations = { [INSPECT_ANNOTATION]: annotation };
+    const arrival = patchGatewaySync(this.#access, { name: this.#name, resourceVersion }, { annotations });
+    this.#annotation = annotation;
+    this.#arrival = arrival.catch(() => {});
+    await arrival;
+  }
+
+  /** Takes it back, unless another one is there by now. What cannot be taken back expires. */
+  async withdraw(): Promise<void> {
+    if (this.#annotation === undefined) return;
+    // What overtakes it on its way takes nothing back.
+    await this.#arrival;
+    const { client, namespace } = this.#access;
+    const path = `/metadata/annotations/${INSPECT_ANNOTATION.replace('/', '~1')}`;
+    const body = [
+      { op: 'test', path, value: this.#annotation },
+      { op: 'remove', path },
+    ];
+    const query = { fieldManager: FIELD_MANAGERS.cli };
+    const request = { method: 'PATCH' as const, path: gatewaySyncPath(namespace, this.#name), query, body };
+    await client.send({ ...request, contentType: JSON_PATCH }).catch(() => {});
   }
 }
 
@@ -51,10 +90,11 @@ interface Writing {
   asking: Asking;
   key: string;
   deadline: number;
+  question: PostedQuestion;
 }
 
-/** Waits until nobody else's question is there: an answer is for one person. */
-async function write(access: Access, { asking, key, deadline }: Writing): Promise<{ id: string; annotation: string }> {
+/** Waits until nobody else's question is there, since an answer is for one person, and gives the id of the one written. */
+async function write(access: Access, { asking, key, deadline, question }: Writing): Promise<string> {
   const { name, kind, pods, ref, commit, timeoutMs, onBusy } = asking;
   for (let isFirst = true; ; isFirst = false) {
     const { metadata } = await getGatewaySync(access, name);
@@ -70,28 +110,14 @@ async function write(access: Access, { asking, key, deadline }: Writing): Promis
     }
     const id = randomUUID();
     const expires = new Date(access.serverTime() + Math.min(timeoutMs + SPARE_MS, INSPECTION.lifeMs)).toISOString();
-    const question: Question = { id, kind, pods, ...(ref && { ref }), ...(commit && { commit }), key, expires };
-    const annotation = JSON.stringify(question);
-    const { resourceVersion } = metadata;
+    const content: Question = { id, kind, pods, ...(ref && { ref }), ...(commit && { commit }), key, expires };
     try {
-      await patchGatewaySync(access, { name, resourceVersion }, { annotations: { [INSPECT_ANNOTATION]: annotation } });
-      return { id, annotation };
+      await question.post(JSON.stringify(content), metadata.resourceVersion);
+      return id;
     } catch (error) {
       if (!isConflict(error) || performance.now() > deadline) throw error;
     }
   }
-}
-
-/** Takes the question back, unless another one is there by now. What cannot be taken back expires. */
-async function withdraw({ client, namespace }: Access, name: string, annotation: string): Promise<void> {
-  const path = `/metadata/annotations/${INSPECT_ANNOTATION.replace('/', '~1')}`;
-  const body = [
-    { op: 'test', path, value: annotation },
-    { op: 'remove', path },
-  ];
-  const query = { fieldManager: FIELD_MANAGERS.cli };
-  const request = { method: 'PATCH' as const, path: gatewaySyncPath(namespace, name), query, body };
-  await client.send({ ...request, contentType: JSON_PATCH }).catch(() => {});
 }
 
 interface Reading {

@@ -19,7 +19,7 @@ export interface Change {
  */
 export function patchGatewaySync(
   access: Access,
-  { name, resourceVersion }: { name: string; resourceVersion?: string },
+  { name, resourceVersion }: { name: string; resourceVersion?: string | undefined },
   { annotations, spec }: Change,
 ): Promise<GatewaySync> {
   const { client, namespace } = access;

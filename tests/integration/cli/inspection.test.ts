@@ -3,11 +3,14 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { after, before, suite, test } from 'node:test';
+import { connect } from '../../../cli/client/connect.ts';
+import { askAgents } from '../../../cli/client/inspect.ts';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { type Question, sealedAbout } from '../../../shared/api/inspection.ts';
 import { INSPECT_ANNOTATION } from '../../../shared/api/names.ts';
 import { drawKeys, type QuestionKeys } from '../../../shared/domain/sealed-box.ts';
 import { openAnswer } from '../../../shared/io/inspection-answer.ts';
+import type { ApiRequest } from '../../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { connectCluster } from '../../support/cluster.ts';
 import { runCli } from '../../support/run-cli.ts';
@@ -104,6 +107,32 @@ suite('an answer', () => {
     cli.kill('SIGINT');
     assert.deepEqual(await ended, [130, null]);
     assert.equal(await annotationOf(pod), undefined);
+  });
+
+  test('is not waited for by somebody who interrupts it before the API server has answered', async (t) => {
+    const { pod } = await arrange(t, server, 'interrupted-early');
+    const { kubeconfig } = await connectCluster();
+    const access = connect({ kubeconfig, namespace: pod.namespace }, {});
+    const answering = Promise.withResolvers<void>();
+    const request = access.client.request.bind(access.client);
+    access.client.request = async <T>(call: ApiRequest): Promise<T> => {
+      const answer = await request<T>(call);
+      if (call.method === 'PATCH') await answering.promise;
+      return answer;
+    };
+    let leave = (): Promise<void> => assert.fail('nothing is said to be done before it ends');
+    const onExit = (given: () => Promise<void>) => {
+      leave = given;
+      return () => {};
+    };
+    const asking = { name: 'gw', kind: 'drift' as const, pods: ['nobody-0'], timeoutMs: 1, onBusy: () => {}, onExit };
+    const asked = askAgents(access, asking);
+    await until(() => annotationOf(pod), { describe: 'the question' });
+    const left = leave();
+    answering.resolve();
+    await left;
+    assert.equal(await annotationOf(pod), undefined);
+    await asked;
   });
 });
 
