@@ -6,7 +6,8 @@ import { slimImport } from '../images/slim-dependencies.ts';
 // the processes that run test files.
 registerHooks({
   resolve(specifier, context, next) {
-    const slim = slimImport(specifier, context.parentURL ?? '');
+    const isRequired = context.conditions.includes('require');
+    const slim = isRequired ? undefined : slimImport(specifier, context.parentURL ?? '');
     if (!slim) return next(specifier, context);
     if ('path' in slim) return next(pathToFileURL(slim.path).href, context);
     return { url: `data:text/javascript,${encodeURIComponent(slim.contents)}`, format: 'module', shortCircuit: true };
