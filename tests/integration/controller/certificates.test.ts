@@ -197,6 +197,8 @@ suite('a running controller', { concurrency: 4 }, () => {
       '--patch',
       JSON.stringify(removal),
     );
+    // Until the API server has seen the removal, it calls by the CA that was there.
+    await until(() => readBundle(namespace), { describe: 'a CA that is published again' });
     const pod = await until(() => createPod(gatewayPod(namespace, 'after')), { describe: 'a pod' });
     sidecarOf(pod);
     const served = await new Promise<string>((resolve, reject) => {
