@@ -82,27 +82,45 @@ class SharedCluster {
   }
 }
 
-/**
- * The unit tests compute, most others wait for half of their time: they run at the same time, each in its own lane, with
- * so many files at a time that no processor is ever idle: more than two files for each, since all of them wait now and then.
- */
-function lanesOf(selected: Map<string, string[]>): { groups: [string, string[]][]; concurrency: number }[] {
-  const processors = Math.max(2, availableParallelism());
-  const groups = [...selected];
-  const lanes = [groups.filter(([group]) => group === 'unit'), groups.filter(([group]) => group !== 'unit')];
-  const [first, second] = lanes.filter((lane) => lane.length > 0);
-  if (!first) return [];
-  if (!second) {
-    const isWaiting = first.some(([group]) => group !== 'unit');
-    return [{ groups: first, concurrency: isWaiting ? 2 * processors : processors }];
-  }
-  return [
-    { groups: first, concurrency: processors },
-    { groups: second, concurrency: Math.ceil(processors * 1.5) },
-  ];
+/** Test files that run one after the other in a lane. */
+interface Batch {
+  name: string;
+  group: string;
+  files: string[];
 }
 
-/** Runs all groups, whatever others come to. Their output comes in the order of the groups. */
+/** Of the groups with a cluster, what runs next to others: all that it makes is in its own namespaces. */
+const AMONG_OTHERS = 'tests/integration/agent/';
+
+/**
+ * The unit tests compute, most others wait for half of their time: they run at the same time, each in its own lane, with
+ * so many files at a time that no processor is ever idle: three for two processors, since all of them wait now and then.
+ * The unit tests have less to do, so their lane takes a part of the others first.
+ */
+function lanesOf(selected: Map<string, string[]>): { batches: Batch[]; concurrency: number }[] {
+  const processors = Math.max(2, availableParallelism());
+  const batches = [...selected].map(([group, files]): Batch => ({ name: group, group, files }));
+  const unit = batches.filter(({ group }) => group === 'unit');
+  const others = batches.filter(({ group }) => group !== 'unit');
+  if (others.length === 0) return [{ batches: unit, concurrency: processors }];
+  if (unit.length === 0) return [{ batches: others, concurrency: 2 * processors }];
+  const parts = others.flatMap((batch) => split(batch));
+  const isFirst = ({ name }: Batch) => name === AMONG_OTHERS;
+  const lanes = [[...parts.filter(isFirst), ...unit], parts.filter((part) => !isFirst(part))];
+  return lanes.map((batches) => ({ batches, concurrency: Math.ceil(processors * 1.5) }));
+}
+
+/** Takes out of a group what can run next to others; a group without it stays as it is. */
+function split(batch: Batch): Batch[] {
+  const [among, rest] = [true, false].map((is) => batch.files.filter((file) => file.startsWith(AMONG_OTHERS) === is));
+  const parts = [
+    { ...batch, name: AMONG_OTHERS, files: among ?? [] },
+    { ...batch, files: rest ?? [] },
+  ];
+  return parts.filter(({ files }) => files.length > 0);
+}
+
+/** Runs all groups, whatever others come to. Their output comes lane by lane. */
 async function runGroups(selected: Map<string, string[]>, flags: string[]): Promise<Tally[]> {
   const cluster = new SharedCluster();
   const provided = provideBinaries([...selected.keys()]);
@@ -112,20 +130,31 @@ async function runGroups(selected: Map<string, string[]>, flags: string[]): Prom
     await step(`Finding ${binaries.join(', ')}`, async () => await provided.get(group));
     return { TEST_CLUSTER: JSON.stringify(await cluster.start()) };
   };
+  const over = new Map<string, Promise<unknown>[]>();
+  /** What a group installs for a whole cluster is not to be met by those before it. */
+  const untilOthersAreOver = async (group: string) => {
+    const names = [...groups.keys()];
+    const before = names.slice(0, names.indexOf(group)).filter((name) => name !== 'unit');
+    await Promise.all(before.flatMap((name) => over.get(name) ?? []));
+  };
   let before: Promise<unknown> | undefined;
-  const lanes = lanesOf(selected).map(({ groups, concurrency }) => {
+  const lanes = lanesOf(selected).map(({ batches, concurrency }) => {
     const output = new TestOutput({ isHeld: before !== undefined });
     before?.then(() => output.release());
-    const run = async () => {
-      const tallies: Tally[] = [];
-      for (const [group, files] of groups) {
-        output.write(`\n== ${group} (test files: ${files.length})\n`);
-        const tally = prepare(group).then((env) => runNodeTests(files, { flags, env, concurrency, output }));
-        tallies.push(await tally.catch((error: Error) => explainFailure(group, error)));
-      }
-      return tallies;
+    const run = async ({ name, group, files }: Batch): Promise<Tally> => {
+      await untilOthersAreOver(group);
+      output.write(`\n== ${name} (test files: ${files.length})\n`);
+      const tally = prepare(group).then((env) => runNodeTests(files, { flags, env, concurrency, output }));
+      return await tally.catch((error: Error) => explainFailure(group, error));
     };
-    const lane = run();
+    let last: Promise<unknown> = Promise.resolve();
+    const tallies = batches.map((batch) => {
+      const tally = last.then(() => run(batch));
+      over.set(batch.group, [...(over.get(batch.group) ?? []), tally]);
+      last = tally;
+      return tally;
+    });
+    const lane = Promise.all(tallies);
     before = lane;
     return lane;
   });

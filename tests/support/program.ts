@@ -29,8 +29,8 @@ export interface ProgramOptions {
 }
 
 /**
- * Runs a bundle (`dist/receiver.mjs`, relative to the checkout) with this Node and with no more environment than PATH, HOME and `env`.
- * It is killed when the test is over.
+ * Runs a bundle (`dist/receiver.mjs`, relative to the checkout) with this Node and with no more environment than PATH, HOME and `env`,
+ * and what this run of the tests compiled before, unless its memory is limited. It is killed when the test is over.
  */
 export function startProgram(
   t: TestContext,
@@ -38,14 +38,14 @@ export function startProgram(
   { env, ...options }: ProgramOptions & { env: Record<string, string> },
 ): Program {
   const { cwd, nodeArgs = [], args = [], cgroup } = options;
-  const { PATH, HOME } = process.env;
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
   const file = path.resolve(import.meta.dirname, '../..', bundle);
   const command = [process.execPath, ...nodeArgs, file, ...args];
   // Before Node starts: it looks at its memory then.
   if (cgroup) command.unshift('sh', '-c', 'echo $$ > "$0" && exec "$@"', cgroup);
   const [first = '', ...others] = command;
   const guarded = startGuarded(first, others, {
-    env: { PATH, HOME, ...env },
+    env: { PATH, HOME, ...(!cgroup && { NODE_COMPILE_CACHE }), ...env },
     output: 'pipe',
     ...(cwd && { cwd }),
   });
