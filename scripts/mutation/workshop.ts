@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { setPriority } from 'node:os';
 import path from 'node:path';
@@ -16,6 +17,10 @@ const LEFT_OUT = [...LINKED, 'dist'];
 const PATIENCE_MS = 30_000;
 /** How long a test file may take to be asked at all. In milliseconds. */
 const SLOWEST_MS = 60_000;
+
+/** What mutants that fill memory without end get, in kB: a test file needs a tenth of it. Known where there is a /proc. */
+const MOST_MEMORY_KB = 2 * 1024 * 1024;
+const MEMORY_PERIOD_MS = 200;
 
 /** With `--check` it says whether generated files are up to date: that is the test of what is only a part of the CRDs. */
 export const GENERATOR = 'scripts/generate.ts';
@@ -54,7 +59,7 @@ export class Workshop {
     return run;
   }
 
-  /** Runs tests with the mutant, which take `ms` without it, and says whether one of them fails or has no end. */
+  /** Runs tests with the mutant, which take `ms` without it, and says whether one of them fails, or has no end in time or memory. */
   async try({ file, start, end, replacement }: Mutant, tests: string[], ms: number): Promise<Verdict> {
     const target = path.join(this.#folder.path, file);
     const source = await readFile(target, 'utf8');
@@ -92,13 +97,24 @@ export class Workshop {
     this.#child = child;
     if (child.pid) setPriority(child.pid, 19);
     const timer = setTimeout(() => child.kill('SIGKILL'), ms);
+    const watch = setInterval(() => residentKb(child.pid) > MOST_MEMORY_KB && child.kill('SIGKILL'), MEMORY_PERIOD_MS);
     return new Promise((resolve, reject) => {
       child.once('error', reject);
       child.once('exit', (code, signal) => {
         clearTimeout(timer);
+        clearInterval(watch);
         resolve({ hasPassed: code === 0, hasEnded: signal !== 'SIGKILL' });
       });
     });
+  }
+}
+
+/** 0 where that cannot be known. */
+function residentKb(pid: number | undefined): number {
+  try {
+    return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
+  } catch {
+    return 0;
   }
 }
 
