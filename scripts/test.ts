@@ -82,15 +82,17 @@ class SharedCluster {
   }
 }
 
-/** Test files that run one after the other in a lane. */
+/** Test files of a group. A lane runs one batch after the other. */
 interface Batch {
   name: string;
   group: string;
   files: string[];
 }
 
-/** Of the groups with a cluster, what runs next to others: all that it makes is in its own namespaces. */
-const AMONG_OTHERS = 'tests/integration/agent/';
+/** What runs next to other groups with a cluster: all that it makes is in its own namespaces. */
+const AMONG_OTHERS = /^tests\/integration\/agent\//;
+/** What has its own control plane, and waits most of the time. */
+const APART = /^tests\/chart\/(faults|upgrade)\.test\.ts$/;
 
 /**
  * The unit tests compute, most others wait for half of their time: they run at the same time, each in its own lane, with
@@ -104,19 +106,17 @@ function lanesOf(selected: Map<string, string[]>): { batches: Batch[]; concurren
   const others = batches.filter(({ group }) => group !== 'unit');
   if (others.length === 0) return [{ batches: unit, concurrency: processors }];
   if (unit.length === 0) return [{ batches: others, concurrency: 2 * processors }];
-  const parts = others.flatMap((batch) => split(batch));
-  const isFirst = ({ name }: Batch) => name === AMONG_OTHERS;
-  const lanes = [[...parts.filter(isFirst), ...unit], parts.filter((part) => !isFirst(part))];
-  return lanes.map((batches) => ({ batches, concurrency: Math.ceil(processors * 1.5) }));
+  const concurrency = Math.ceil(processors * 1.5);
+  const isOther = (file: string) => !AMONG_OTHERS.test(file) && !APART.test(file);
+  return [
+    { batches: [...partsOf(others, AMONG_OTHERS), ...unit], concurrency },
+    { batches: partsOf(others, { test: isOther }), concurrency },
+    { batches: partsOf(others, APART), concurrency: 1 },
+  ].filter(({ batches }) => batches.length > 0);
 }
 
-/** Takes out of a group what can run next to others; a group without it stays as it is. */
-function split(batch: Batch): Batch[] {
-  const [among, rest] = [true, false].map((is) => batch.files.filter((file) => file.startsWith(AMONG_OTHERS) === is));
-  const parts = [
-    { ...batch, name: AMONG_OTHERS, files: among ?? [] },
-    { ...batch, files: rest ?? [] },
-  ];
+function partsOf(batches: Batch[], names: Pick<RegExp, 'test'>): Batch[] {
+  const parts = batches.map((batch) => ({ ...batch, files: batch.files.filter((file) => names.test(file)) }));
   return parts.filter(({ files }) => files.length > 0);
 }
 
@@ -132,7 +132,8 @@ async function runGroups(selected: Map<string, string[]>, flags: string[]): Prom
   };
   const over = new Map<string, Promise<unknown>[]>();
   /** What a group installs for a whole cluster is not to be met by those before it. */
-  const untilOthersAreOver = async (group: string) => {
+  const untilOthersAreOver = async ({ group, files }: Batch) => {
+    if (files.every((file) => APART.test(file))) return;
     const names = [...groups.keys()];
     const before = names.slice(0, names.indexOf(group)).filter((name) => name !== 'unit');
     await Promise.all(before.flatMap((name) => over.get(name) ?? []));
@@ -141,8 +142,9 @@ async function runGroups(selected: Map<string, string[]>, flags: string[]): Prom
   const lanes = lanesOf(selected).map(({ batches, concurrency }) => {
     const output = new TestOutput({ isHeld: before !== undefined });
     before?.then(() => output.release());
-    const run = async ({ name, group, files }: Batch): Promise<Tally> => {
-      await untilOthersAreOver(group);
+    const run = async (batch: Batch): Promise<Tally> => {
+      const { name, group, files } = batch;
+      await untilOthersAreOver(batch);
       output.write(`\n== ${name} (test files: ${files.length})\n`);
       const tally = prepare(group).then((env) => runNodeTests(files, { flags, env, concurrency, output }));
       return await tally.catch((error: Error) => explainFailure(group, error));
