@@ -40,13 +40,13 @@ suite('in a namespace of processes of its own, as in a container,', { skip: awai
     const url = await startSilentHost(t);
     const entryPoint = await readEntryPoint('agent');
     const init = entryPoint.slice(0, entryPoint.indexOf('node'));
-    const output = await runCommand('unshare', [...inNamespace, ...init, process.execPath, script, url]);
+    const output = await runCommand('unshare', [...inNamespace, ...init, process.execPath, script, url, '60000']);
     assert.equal(output, '0 zombies of 4 fetches\n');
   });
 
   test('which Node alone does', async (t) => {
     const url = await startSilentHost(t);
-    const output = await runCommand('unshare', [...inNamespace, process.execPath, script, url]);
+    const output = await runCommand('unshare', [...inNamespace, process.execPath, script, url, '1000']);
     assert.match(output, /^[1-9]\d* zombies/);
   });
 });

@@ -12,16 +12,22 @@ async function countZombies(): Promise<number> {
   return settled.filter((state) => state.status === 'fulfilled' && state.value === 'Z').length;
 }
 
-/** Asks a host that never answers, gives up, and prints how many zombies are left after a while. */
-async function run(url: string): Promise<void> {
+/** Asks a host that never answers, gives up, and prints how many zombies are left after a while, in milliseconds, at most. */
+async function run(url: string, patienceMs: number): Promise<void> {
   const git = new Git(process.env);
   for (let fetch = 0; fetch < FETCHES; fetch += 1) {
     await git.run(['ls-remote', url], { signal: AbortSignal.timeout(400) }).catch(() => {});
   }
   // The kernel hands the dead over at once; who waits for them does so when it is scheduled.
-  for (let look = 0; look < 20 && (await countZombies()) > 0; look += 1) await sleep(50);
-  process.stdout.write(`${await countZombies()} zombies of ${FETCHES} fetches\n`);
+  const deadline = performance.now() + patienceMs;
+  let zombies = await countZombies();
+  while (zombies > 0 && performance.now() < deadline) {
+    await sleep(50);
+    zombies = await countZombies();
+  }
+  process.stdout.write(`${zombies} zombies of ${FETCHES} fetches\n`);
 }
 
-await run(process.argv[2] ?? '');
+const [, , url = '', patienceMs] = process.argv;
+await run(url, Number(patienceMs));
 process.exit(0);
