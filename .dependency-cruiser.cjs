@@ -48,7 +48,7 @@ function roomRules([program, order]) {
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
   forbidden: [
-    forbid('no-circular', { path: `^(${anyOf(programs)}|shared)/` }, { circular: true }),
+    forbid('no-circular', {}, { circular: true }),
     forbid(
       'the-first-tests-need-no-helm',
       { path: '^tests/(unit|integration|support)/' },

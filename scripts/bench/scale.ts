@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { buildBundles } from '../demo/build-bundles.ts';
 import { freePort } from '../testbed/free-port.ts';
 import { step } from '../testbed/step.ts';
-import { type ApiMetrics, readApiMetrics } from './scale/api-calls.ts';
+import { readApiMetrics } from './scale/api-calls.ts';
 import { Deliveries } from './scale/deliveries.ts';
 import { type FetchFleet, prepareFetchFleet } from './scale/fetch-fleet.ts';
 import { Gateways, podsOfEach } from './scale/gateways.ts';
@@ -11,8 +11,9 @@ import { type Mirror, mirrorResources, openWatches, untilSettled } from './scale
 import { applyMix, type MixCounts } from './scale/mix.ts';
 import { type Program, startController, startReceiver, untilLeader } from './scale/programs.ts';
 import { printMix, printStart, printTakeOvers } from './scale/report.ts';
-import { type TakeOver, takeOver, untilHandled } from './scale/take-over.ts';
-import { apiServerMemory, type CpuTimes, MemoryWatch, type Peak, readCpuTimes } from './scale/usage.ts';
+import type { Burst, Span, TakeOvers } from './scale/results.ts';
+import { takeOver, untilHandled } from './scale/take-over.ts';
+import { apiServerMemory, MemoryWatch, readCpuTimes } from './scale/usage.ts';
 import { installWebhook, makeWorld, type Resource, type Size, type World } from './scale/world.ts';
 
 const defaults = {
@@ -24,48 +25,6 @@ const defaults = {
 /** What is still under way after the mix has so long to end, in milliseconds. */
 const SETTLE_MS = 120_000;
 const START_MS = 600_000;
-
-/** What happened from one moment to another. */
-export interface Span {
-  seconds: number;
-  cpu: { before: CpuTimes; after: CpuTimes };
-  api: { before: ApiMetrics; after: ApiMetrics };
-}
-
-/** Many agents that fetched one commit; times in seconds since the push, moments of the monotonic clock. */
-export interface Burst {
-  from: number;
-  to: number;
-  resolvedAfter: number;
-  fetchedAfter: number[];
-}
-
-/** What was measured before the mix; seconds. */
-export interface StartResults {
-  world: World;
-  programs: Program[];
-  start: { ready: number; leads: number; askedAll: number; standbyReady: number };
-  watchesMb: number;
-  quiet: Span;
-  peaks: Map<string, Peak>;
-}
-
-/** All that was measured with one leader. */
-export interface Results extends StartResults {
-  deliveries: Deliveries;
-  mix: Span & { counts: MixCounts; from: number; to: number; reports: number };
-  burst: Burst | undefined;
-  lost: number;
-}
-
-/** Two changes of the leader; seconds. */
-export interface TakeOvers {
-  killed: TakeOver;
-  told: TakeOver;
-  /** Until a spare was ready that started when all was there. */
-  readyAgain: number;
-  lost: number;
-}
 
 /**
  * Everything at once: a leader and a spare, three receivers, and pushes, polls, edits, pods and reports at constant

@@ -12,7 +12,8 @@ import { planOf, type Step } from './plan.ts';
 import { Random } from './random.ts';
 import { settle } from './settle.ts';
 import { doWork } from './work.ts';
-import { startWorld, type World } from './world/world.ts';
+import { startWorld } from './world/start-world.ts';
+import type { World } from './world/world.ts';
 
 export interface RunOptions {
   seed: number;

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Agent, request } from 'node:https';
 import { text } from 'node:stream/consumers';
-import type { ServerDetails } from './cluster-access.ts';
+import type { ServerDetails } from './server-details.ts';
 
 /** A call to an API server. */
 export interface ApiCall {

@@ -4,19 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
 import { CallError, callApi } from './call-api.ts';
 import { runCommand } from './run-command.ts';
+import type { ServerDetails } from './server-details.ts';
 
 /** The binaries that come with every control plane. */
 type ControlPlaneBinary = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kubectl';
-
-/** Where a running API server is; plain data that another process can be given. */
-export interface ServerDetails {
-  /** Folder of the control plane: kubeconfigs, certificates, logs. */
-  dir: string;
-  url: string;
-  caFile: string;
-  /** Path of the administrator's kubeconfig. */
-  kubeconfig: string;
-}
 
 /** The same of a whole control plane. */
 export interface ClusterDetails extends ServerDetails {

@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os';
-import type { Results, Span, StartResults, TakeOvers } from '../scale.ts';
 import { printTable, quantile } from '../table.ts';
 import { callsPerSecond } from './api-calls.ts';
 import type { Delivery } from './deliveries.ts';
 import { pollGaps } from './poll-gaps.ts';
+import type { Results, Span, StartResults, TakeOvers } from './results.ts';
 
 /** Kinds of calls that are listed each; the rest is summed up. */
 const LISTED_CALLS = 14;

@@ -1,4 +1,4 @@
-import type { Fault } from './doctor-faults.ts';
+import type { Fault } from './doctor-fault.ts';
 import {
   at,
   CONTROLLER_ENV,

@@ -1,27 +1,10 @@
-import type { Level } from '../../../cli/checks/finding.ts';
 import { CLUSTER_FAULTS } from './doctor-cluster-faults.ts';
+import type { Change, Fault } from './doctor-fault.ts';
 import { GATEWAY_FAULTS } from './doctor-gateway-faults.ts';
 import { INJECTION_FAULTS } from './doctor-injection-faults.ts';
 import { POD_FAULTS } from './doctor-pod-faults.ts';
 import { REFUSED_FAULTS } from './doctor-refused-faults.ts';
 import type { World } from './doctor-world.ts';
-
-/** One thing that is done to a cluster in which all is well. */
-export type Change =
-  | { patch: string; with: object; status?: boolean }
-  | { remove: string }
-  | { add: string; object: object };
-
-/** A seeded fault, and the finding that must name it. */
-export interface Fault {
-  name: string;
-  change: Change[];
-  check: string;
-  says: RegExp;
-  level?: Level;
-  /** More of the command line. */
-  line?: string[];
-}
 
 /** Breaks the world; what it gives repairs it again. */
 export async function seed(world: World, { change }: Fault): Promise<() => Promise<void>> {

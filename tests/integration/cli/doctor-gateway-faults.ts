@@ -1,4 +1,4 @@
-import type { Change, Fault } from './doctor-faults.ts';
+import type { Change, Fault } from './doctor-fault.ts';
 import { at, COMMIT, CONTROLLER_ENV, GATEWAYS, resource } from './doctor-objects.ts';
 
 const CONTROLLER = `${at.deployments()}/stoker-operator`;

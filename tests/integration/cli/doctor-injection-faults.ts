@@ -1,5 +1,5 @@
 import { CONTROLLER, slicesGone, withEnv } from './doctor-cluster-faults.ts';
-import type { Fault } from './doctor-faults.ts';
+import type { Fault } from './doctor-fault.ts';
 import { at, CONTROLLER_ENV, SYSTEM } from './doctor-objects.ts';
 
 const WEBHOOK = `${at.webhooks}/stoker-operator-webhook`;

@@ -1,4 +1,4 @@
-import type { Fault } from './doctor-faults.ts';
+import type { Fault } from './doctor-fault.ts';
 import { annotate, asks, status } from './doctor-gateway-faults.ts';
 import { at, GATEWAYS, gateway, reportOf, resource, waiting } from './doctor-objects.ts';
 

@@ -1,4 +1,4 @@
-import type { Change, Fault } from './doctor-faults.ts';
+import type { Change, Fault } from './doctor-fault.ts';
 import { asks } from './doctor-gateway-faults.ts';
 import { at, GATEWAYS, SYSTEM } from './doctor-objects.ts';
 

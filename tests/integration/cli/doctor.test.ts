@@ -10,7 +10,8 @@ import { installCrds } from '../../../scripts/testbed/install-crds.ts';
 import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { runCli } from '../../support/run-cli.ts';
-import { FAULTS, type Fault, seed } from './doctor-faults.ts';
+import type { Fault } from './doctor-fault.ts';
+import { FAULTS, seed } from './doctor-faults.ts';
 import { at, GATEWAYS } from './doctor-objects.ts';
 import { World } from './doctor-world.ts';
 

@@ -1,7 +1,8 @@
 import type { TestContext } from 'node:test';
 import { callApi } from '../../../scripts/testbed/call-api.ts';
-import type { ClusterAccess, ServerDetails } from '../../../scripts/testbed/cluster-access.ts';
+import type { ClusterAccess } from '../../../scripts/testbed/cluster-access.ts';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
+import type { ServerDetails } from '../../../scripts/testbed/server-details.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { type Program, startProgram } from '../../support/program.ts';

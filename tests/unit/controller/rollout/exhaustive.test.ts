@@ -1,7 +1,7 @@
 import { suite, test } from 'node:test';
 import { explore } from './explore.ts';
 import type { Setup } from './model.ts';
-import type { Limits } from './possible-moves.ts';
+import type { Limits } from './node.ts';
 
 const one = { name: 'one', gateways: 1, maxConcurrent: 1 };
 const two = { name: 'two', maxConcurrent: 1, soak: '1s' };

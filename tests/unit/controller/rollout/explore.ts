@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import type { Setup } from './model.ts';
-import { comesToRest, firstNode, type Limits, movesOf, type Node } from './possible-moves.ts';
+import type { Limits, Node } from './node.ts';
+import { comesToRest, firstNode, movesOf } from './possible-moves.ts';
 import { checkWaits } from './rules.ts';
 import { keyOf } from './state-key.ts';
 

@@ -8,7 +8,7 @@ import { step } from '../../../../controller/rollout/step.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { isWithin, waveOf } from '../../../../shared/domain/waves.ts';
 import { DEADLINE_MS, gatewaysOf, inputOf, planIn, type Setup, type World } from './model.ts';
-import { AT_REST, type Node } from './possible-moves.ts';
+import { AT_REST, type Node } from './node.ts';
 
 /** What has to hold for each write of the controller, held against the world as it is, not as the controller sees it. */
 export function check(node: Node, { state: before }: World, setup: Setup): void {

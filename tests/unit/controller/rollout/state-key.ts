@@ -1,5 +1,5 @@
 import { SOAK_MS, TICK_MS, type World } from './model.ts';
-import { AT_REST, type Node } from './possible-moves.ts';
+import { AT_REST, type Node } from './node.ts';
 
 /** Ticks after which a deadline is over, and after which twice as long is. */
 const DEADLINE = 2;
