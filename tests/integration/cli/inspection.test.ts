@@ -109,6 +109,20 @@ suite('an answer', () => {
     assert.equal(await annotationOf(pod), undefined);
   });
 
+  test('is not waited for by somebody who interrupts it many times', async (t) => {
+    const { pod, agent } = await arrange(t, server, 'interrupted-twice');
+    await agent.stop();
+    const { kubeconfig } = await connectCluster();
+    const line = ['drift', 'gw', '-n', pod.namespace, '--kubeconfig', kubeconfig];
+    const cli = spawn(process.execPath, ['cli/main.ts', ...line], { stdio: 'ignore' });
+    const ended = once(cli, 'exit');
+    await until(() => annotationOf(pod), { describe: 'the question' });
+    const interrupting = setInterval(() => cli.kill('SIGINT'), 1);
+    t.after(() => clearInterval(interrupting));
+    assert.deepEqual(await ended, [130, null]);
+    assert.equal(await annotationOf(pod), undefined);
+  });
+
   test('is not waited for by somebody who interrupts it before the API server has answered', async (t) => {
     const { pod } = await arrange(t, server, 'interrupted-early');
     const { kubeconfig } = await connectCluster();
