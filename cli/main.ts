@@ -37,13 +37,20 @@ const host: Host = {
 /** As a shell has it for what is interrupted. */
 const INTERRUPTED = 130;
 
+/** For that long a second interruption does not cut off what the first one began. */
+const LEAVING_MS = 5_000;
+
 function onExit(leave: () => Promise<void>): () => void {
-  const interrupt = () => void leave().finally(() => process.exit(INTERRUPTED));
   const signals = ['SIGINT', 'SIGTERM'] as const;
-  for (const signal of signals) process.once(signal, interrupt);
-  return () => {
+  const stopListening = () => {
     for (const signal of signals) process.off(signal, interrupt);
   };
+  function interrupt() {
+    setTimeout(stopListening, LEAVING_MS).unref();
+    void leave().finally(() => process.exit(INTERRUPTED));
+  }
+  for (const signal of signals) process.on(signal, interrupt);
+  return stopListening;
 }
 
 async function confirm(question: string): Promise<boolean> {

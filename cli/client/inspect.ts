@@ -54,14 +54,16 @@ class PostedQuestion {
   #name: string;
   #annotation: string | undefined;
   #arrival: Promise<unknown> = Promise.resolve();
+  #withdrawal: Promise<void> | undefined;
 
   constructor(access: Access, name: string) {
     this.#access = access;
     this.#name = name;
   }
 
-  /** Writes it on the version of the resource that was read. Throws {@link Problem}. */
+  /** Writes it on the version of the resource that was read. Throws {@link Problem}, also where it was taken back before. */
   async post(annotation: string, resourceVersion: string | undefined): Promise<void> {
+    if (this.#withdrawal) throw new Problem('interrupted');
     const annotations = { [INSPECT_ANNOTATION]: annotation };
     const arrival = patchGatewaySync(this.#access, { name: this.#name, resourceVersion }, { annotations });
     this.#annotation = annotation;
@@ -69,8 +71,13 @@ class PostedQuestion {
     await arrival;
   }
 
-  /** Takes it back, unless another one is there by now. What cannot be taken back expires. */
-  async withdraw(): Promise<void> {
+  /** Takes it back, unless another one is there by now, and none is written from then on. What cannot be taken back expires. */
+  withdraw(): Promise<void> {
+    this.#withdrawal ??= this.#takeBack();
+    return this.#withdrawal;
+  }
+
+  async #takeBack(): Promise<void> {
     if (this.#annotation === undefined) return;
     // What overtakes it on its way takes nothing back.
     await this.#arrival;

@@ -115,8 +115,8 @@ class SecretFolder {
     const isThere = names?.includes(this.#file) ?? false;
     const { global, own } = this.#known;
     const ownNames = (names ?? []).filter((name) => ownName.test(name) && name !== this.#file);
-    // What is behind the link is complete: where other keys are there, somebody took this one out of the Secret.
-    const isTakenOut = !isThere && version !== undefined && names !== undefined && names.length > 0;
+    // What is behind the link is complete, also where it is nothing: somebody took this key out of the Secret.
+    const isTakenOut = !isThere && version !== undefined && names !== undefined;
     // Any other folder without the file is one that is being replaced: its other files did not go by intent either.
     if (!isThere && !isTakenOut && (this.#wasThere || (!names && own.size > 0))) return undefined;
     const [file, ...files] = await Promise.all([

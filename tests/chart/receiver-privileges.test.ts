@@ -83,6 +83,18 @@ test('its credentials change nothing but its own annotations, by whichever kind 
   const kept = '/metadata/annotations/example.test~1kept';
   const isOfSpec = ({ fieldsV1 }: { fieldsV1: object }) => 'f:spec' in fieldsV1;
   const specOwner = before.metadata.managedFields.find(isOfSpec);
+  const ownerOf = (manager: string, operation: string, annotation = 'example.test/kept') => {
+    const fieldsV1 = { 'f:metadata': { 'f:annotations': { [`f:${annotation}`]: {} } } };
+    return { ...specOwner, manager, operation, time: '2100-01-01T00:00:00Z', fieldsV1 };
+  };
+  const withOwn = (entry: { fieldsV1: object }) => ({
+    ...entry,
+    fieldsV1: { ...entry.fieldsV1, 'f:metadata': { 'f:annotations': { 'f:sync.io/requested-ref': {} } } },
+  });
+  const owners = ({ replaced = specOwner, added = [] }: { replaced?: object; added?: object | object[] }) => [
+    ...before.metadata.managedFields.map((entry: object) => (entry === specOwner ? replaced : entry)),
+    ...[added].flat(),
+  ];
   const sync = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { name: 'demo', namespace } };
   await assertAllRefused({
     spec: () => client.mergePatch(path, { spec: { paused: true } }),
@@ -101,6 +113,23 @@ test('its credentials change nothing but its own annotations, by whichever kind 
     'the spec owned since another time': () =>
       metadata({ managedFields: [{ ...specOwner, time: '2100-01-01T00:00:00Z' }] }),
     'the spec owned by nobody': () => metadata({ managedFields: [{ ...specOwner, fieldsV1: { 'f:metadata': {} } }] }),
+    'the spec owned by a subresource': () =>
+      metadata({ managedFields: owners({ replaced: { ...specOwner, subresource: 'status' } }) }),
+    'an annotation of somebody else owned by a third': () =>
+      metadata({ managedFields: owners({ added: ownerOf('flux', 'Apply') }) }),
+    'an annotation of its own owned by somebody else': () =>
+      metadata({ managedFields: owners({ replaced: withOwn(specOwner) }) }),
+    'an annotation of its own owned since the future': () =>
+      metadata({ managedFields: owners({ added: ownerOf('sync-receiver', 'Update', 'sync.io/requested-at') }) }),
+    'so many owners that the API server joins the oldest': () =>
+      metadata({ managedFields: owners({ added: Array.from({ length: 12 }, (_, n) => ownerOf(`m${n}`, 'Update')) }) }),
+    'an annotation of its own in the name of somebody else': () =>
+      client.mergePatch(
+        path,
+        { metadata: { annotations: { 'sync.io/requested-ref': 'v1' } } },
+        { query: { fieldManager: 'kubectl-edit' } },
+      ),
+    'a generateName': () => metadata({ generateName: 'x' }),
     'the spec owned by all, unchanged': () =>
       serverSideApply(client, path, { ...sync, spec: before.spec }, { fieldManager: 'sync-receiver', force: true }),
     'an annotation added': () => metadata({ annotations: { 'example.test/new': 'x' } }),
@@ -117,6 +146,35 @@ test('its credentials change nothing but its own annotations, by whichever kind 
   const { spec, status, metadata: after } = await storedAs(namespace);
   assert.deepEqual({ spec, status }, { spec: before.spec, status: before.status });
   assert.deepEqual(after, before.metadata);
+});
+
+test('where many own fields its credentials join none but the oldest, and change nothing of what those own', async (t) => {
+  const { namespace, client } = await installReceiverRights(t);
+  const path = gatewaySyncPath(namespace, 'demo');
+  for (let n = 0; n < 10; n += 1) {
+    const by = `--field-manager=manager-${n}`;
+    await kubectl('patch', 'gs/demo', '-n', namespace, '--type=merge', by, `--patch={"spec":{"history":${n + 5}}}`);
+    await kubectl('annotate', 'gs/demo', '-n', namespace, `example.test/by-${n}=yes`, by);
+  }
+  const { managedFields } = (await storedAs(namespace)).metadata;
+  type Entry = { manager: string; fieldsV1: object };
+  const newest = managedFields.find(({ manager }: Entry) => manager === 'manager-9');
+  const others = managedFields.filter((entry: Entry) => entry !== newest);
+  const oldest = { ...newest, manager: 'ancient-changes' };
+  const annotations = { 'sync.io/requested-ref': 'v1' };
+  const write = (entries: object[]) =>
+    client.mergePatch(
+      path,
+      { metadata: { annotations, managedFields: entries } },
+      { query: { fieldManager: 'sync-receiver', dryRun: 'All' } },
+    );
+  await assertAllRefused({
+    'the newest gone': () => write(others),
+    'the newest joined': () => write([...others, oldest]),
+    'the oldest own more': () => write([...managedFields, { ...oldest, fieldsV1: { 'f:spec': { 'f:paused': {} } } }]),
+    'all but one gone': () => write([newest]),
+  });
+  await write(managedFields);
 });
 
 test('deliveries are stored also where so many own fields that the API server joins the oldest', async (t) => {

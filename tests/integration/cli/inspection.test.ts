@@ -109,6 +109,20 @@ suite('an answer', () => {
     assert.equal(await annotationOf(pod), undefined);
   });
 
+  test('is not waited for by somebody who interrupts it many times', async (t) => {
+    const { pod, agent } = await arrange(t, server, 'interrupted-twice');
+    await agent.stop();
+    const { kubeconfig } = await connectCluster();
+    const line = ['drift', 'gw', '-n', pod.namespace, '--kubeconfig', kubeconfig];
+    const cli = spawn(process.execPath, ['cli/main.ts', ...line], { stdio: 'ignore' });
+    const ended = once(cli, 'exit');
+    await until(() => annotationOf(pod), { describe: 'the question' });
+    const interrupting = setInterval(() => cli.kill('SIGINT'), 1);
+    t.after(() => clearInterval(interrupting));
+    assert.deepEqual(await ended, [130, null]);
+    assert.equal(await annotationOf(pod), undefined);
+  });
+
   test('is not waited for by somebody who interrupts it before the API server has answered', async (t) => {
     const { pod } = await arrange(t, server, 'interrupted-early');
     const { kubeconfig } = await connectCluster();
@@ -133,6 +147,47 @@ suite('an answer', () => {
     await left;
     assert.equal(await annotationOf(pod), undefined);
     await asked;
+  });
+
+  test('is not asked for again, by somebody who interrupts it while another one writes the resource', async (t) => {
+    const { pod } = await arrange(t, server, 'interrupted-conflict');
+    const { kubeconfig } = await connectCluster();
+    const access = connect({ kubeconfig, namespace: pod.namespace }, {});
+    const interrupted = Promise.withResolvers<void>();
+    let writes = 0;
+    const request = access.client.request.bind(access.client);
+    access.client.request = async <T>(call: ApiRequest): Promise<T> => {
+      if (call.method === 'PATCH') {
+        writes += 1;
+        const labels = { written: `${writes}` };
+        if (writes === 1) await pod.client.mergePatch(gatewaySyncPath(pod.namespace, 'gw'), { metadata: { labels } });
+      }
+      try {
+        return await request<T>(call);
+      } finally {
+        if (call.method === 'PATCH') await interrupted.promise;
+      }
+    };
+    let leave: (() => Promise<void>) | undefined;
+    const onExit = (given: () => Promise<void>) => {
+      leave = given;
+      return () => {};
+    };
+    const asking = {
+      name: 'gw',
+      kind: 'drift' as const,
+      pods: ['nobody-0'],
+      timeoutMs: 5_000,
+      onBusy: () => {},
+      onExit,
+    };
+    const asked = askAgents(access, asking);
+    await until(() => writes, { describe: 'a write that conflicts', accept: (count) => count === 1 });
+    const left = leave?.();
+    interrupted.resolve();
+    await left;
+    await assert.rejects(asked);
+    assert.deepEqual([writes, await annotationOf(pod)], [1, undefined]);
   });
 });
 

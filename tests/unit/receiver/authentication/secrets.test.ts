@@ -130,6 +130,19 @@ suite('secrets of a file', { concurrency: true }, () => {
     assert.deepEqual((await readSecrets(other)).hmac, []);
   });
 
+  test('of a mounted Secret go with the last of its keys', async (t) => {
+    const first = await folderOf(t, { key: 'global', 'team.demo': 'leaked' });
+    const second = await folderOf(t, {});
+    const volume = await folderOf(t, {});
+    await symlink(first, join(volume, '..data'));
+    const readSecrets = createReadSecrets({ hmac: { file: join(volume, 'key') } });
+    assert.deepEqual((await readSecrets(demo)).hmac, ['leaked']);
+    await changeData(volume, second);
+    await untilRead();
+    assert.deepEqual((await readSecrets(demo)).hmac, []);
+    assert.deepEqual((await readSecrets(other)).hmac, []);
+  });
+
   test('stay while the file is away', async (t) => {
     const folder = await folderOf(t, { key: 'good', 'team.demo': 'own' });
     const readSecrets = createReadSecrets({ hmac: { file: join(folder, 'key') } });
