@@ -2,12 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { createAnnotate } from '../../receiver/annotations/annotate.ts';
-import {
-  FIELD_MANAGERS,
-  INSPECT_ANNOTATION,
-  REQUEST_ANNOTATIONS,
-  ROLLOUT_ANNOTATIONS,
-} from '../../shared/api/names.ts';
+import { INSPECT_ANNOTATION, REQUEST_ANNOTATIONS, ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
 import { ApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { corePath, gatewaySyncPath, groupPath } from '../../shared/io/kubernetes/resource-path.ts';
@@ -50,9 +45,7 @@ test('the receiver may set its own annotations and nothing else', async (t) => {
   );
   const client = await clientFor({ namespace, serviceAccount: `${namespace}-receiver` });
   const patch = (body: object) =>
-    client.mergePatch(gatewaySyncPath(namespace, 'site'), body, {
-      query: { fieldManager: FIELD_MANAGERS.receiver, dryRun: 'All' },
-    });
+    client.mergePatch(gatewaySyncPath(namespace, 'site'), body, { query: { dryRun: 'All' } });
   const annotate = (values: Record<string, string | null>) => patch({ metadata: { annotations: values } });
 
   await untilRefused(() => annotate({ 'example.test/new': 'x' }), /its own annotations and no other/);
@@ -113,11 +106,9 @@ test('an older request does not overwrite a newer one', async (t) => {
   await apply({ apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { namespace, name: 'site' }, spec });
   const client = await clientFor({ namespace, serviceAccount: `${namespace}-receiver` });
   const path = gatewaySyncPath(namespace, 'site');
-  const query = { fieldManager: FIELD_MANAGERS.receiver };
-  const annotate = (annotations: Record<string, string>) =>
-    client.mergePatch(path, { metadata: { annotations } }, { query });
+  const annotate = (annotations: Record<string, string>) => client.mergePatch(path, { metadata: { annotations } });
   const probe = (annotations: Record<string, string>) =>
-    client.mergePatch(path, { metadata: { annotations } }, { query: { ...query, dryRun: 'All' } });
+    client.mergePatch(path, { metadata: { annotations } }, { query: { dryRun: 'All' } });
   const at = (offsetMs: number) => new Date(Date.now() + offsetMs).toISOString();
   const store = (key: string, value: string) =>
     kubectl('annotate', 'gs/site', '-n', namespace, '--overwrite', `${key}=${value}`);

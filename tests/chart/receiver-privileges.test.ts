@@ -123,11 +123,11 @@ test('its credentials change nothing but its own annotations, by whichever kind 
       metadata({ managedFields: owners({ added: ownerOf('sync-receiver', 'Update', 'sync.io/requested-at') }) }),
     'so many owners that the API server joins the oldest': () =>
       metadata({ managedFields: owners({ added: Array.from({ length: 12 }, (_, n) => ownerOf(`m${n}`, 'Update')) }) }),
-    'an annotation of its own in the name of somebody else': () =>
+    'an annotation of its own in the name of who owns the spec': () =>
       client.mergePatch(
         path,
         { metadata: { annotations: { 'sync.io/requested-ref': 'v1' } } },
-        { query: { fieldManager: 'kubectl-edit' } },
+        { query: { fieldManager: specOwner.manager } },
       ),
     'a generateName': () => metadata({ generateName: 'x' }),
     'the spec owned by all, unchanged': () =>

@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test';
-import { FIELD_MANAGERS, REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
+import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
 import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { createGatewaySync } from '../../integration/receiver/start-receiver.ts';
@@ -31,11 +31,7 @@ export async function installReceiverRights(t: TestContext): Promise<ReceiverRig
 /** A policy takes effect a moment after it is stored. */
 async function untilPoliciesHold(client: KubernetesClient, path: string): Promise<void> {
   const annotate = (annotations: Record<string, string>) =>
-    client.mergePatch(
-      path,
-      { metadata: { annotations } },
-      { query: { fieldManager: FIELD_MANAGERS.receiver, dryRun: 'All' } },
-    );
+    client.mergePatch(path, { metadata: { annotations } }, { query: { dryRun: 'All' } });
   const answer = () => annotate({ 'example.test/x': 'y' }).then(() => 'accepted', String);
   const accept = (text: string) => /its own annotations and no other/.test(text);
   await until(answer, { describe: 'the policy of the receiver', accept });
