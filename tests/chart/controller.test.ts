@@ -29,6 +29,10 @@ test('empty image tags mean the version of the application', async () => {
   assert.match(environmentOf(deployment).DEFAULT_AGENT_IMAGE ?? '', /\/agent:0\.1\.0$/);
 });
 
+test('the controller counts as available only when every node has had time to learn where it is', async () => {
+  assert.equal((await controllerOf()).spec.minReadySeconds, 5);
+});
+
 test('every container runs as the restricted Pod Security Standard asks', async () => {
   const deployments = (await render({ webhookReceiver: { enabled: true } })).filter(
     ({ kind }) => kind === 'Deployment',
