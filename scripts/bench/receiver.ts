@@ -8,7 +8,7 @@ import { step } from '../testbed/step.ts';
 import { readCpuSeconds, readMemory } from './process-usage.ts';
 import { applyLoad, type LoadResult } from './receiver/load.ts';
 import { delivery, directPatch } from './receiver/requests.ts';
-import { connectionsTo, NAMESPACE, prepareCluster, type Server, startFloor, startReceiver } from './receiver/world.ts';
+import { connectionsTo, NAMESPACE, prepareCluster, type Server, startOther, startReceiver } from './receiver/world.ts';
 import { printTable, quantile } from './table.ts';
 
 const CONNECTIONS = 50;
@@ -104,18 +104,21 @@ async function compareStored(
 async function compareCost({ cluster, seconds, launches, rows }: Bench): Promise<void> {
   const open = { MAX_AUTH_FAILURES_PER_MINUTE: '0', LOG_LEVEL: 'info' };
   const own = (environment = {}) => startReceiver(cluster, environment);
-  const floor = () => startFloor(cluster);
+  const floor = () => startOther(cluster, 'floor');
+  const flat = () => startOther(cluster, 'flat');
+  const many = { seconds, resources: RESOURCES };
   const wrong = { seconds, resources: 1, secret: 'another secret' };
-  for (const [what, load, start, aim] of [
-    ['a wrong signature, 401', wrong, () => own(open), '≥ 0.9'],
-    ['a wrong signature, 429', wrong, own, ''],
-    ['1,000 resources, 202', { seconds, resources: RESOURCES }, own, '≥ 0.9'],
+  for (const [what, load, start, startFloor, aim] of [
+    ['a wrong signature, 401', wrong, () => own(open), floor, '≥ 0.9'],
+    ['a wrong signature, 429', wrong, own, floor, ''],
+    ['1,000 resources, 202', many, own, floor, '≥ 0.9'],
+    ['1,000 resources, 202, next to the same in one handler', many, own, flat, '≥ 0.9'],
   ] as const) {
     const costs = { own: [] as number[], floor: [] as number[] };
     for (let launch = 1; launch <= launches; launch++) {
       await step(`${what}: launch ${launch} of ${launches}`, async () => {
         costs.own.push(await costOf(await start(), load));
-        costs.floor.push(await costOf(await floor(), load));
+        costs.floor.push(await costOf(await startFloor(), load));
       });
     }
     const [mine, other] = [quantile(costs.own, 0.5), quantile(costs.floor, 0.5)];

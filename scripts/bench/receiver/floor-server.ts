@@ -1,4 +1,3 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
 import { H3, type H3Event } from 'h3';
@@ -6,7 +5,8 @@ import { toNodeHandler } from 'h3/node';
 import { listen } from '../../../shared/io/http/listen.ts';
 import { createReadBody } from '../../../shared/io/http/read-body.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { PATCH_HEADERS, requestAnnotations, SECRET } from './requests.ts';
+import { isSigned } from './is-signed.ts';
+import { PATCH_HEADERS, requestAnnotations } from './requests.ts';
 
 /**
  * What the receiver is measured against: the fastest h3 app on listhen that we know how to write, with a plain object as
@@ -20,12 +20,6 @@ const { hostname, port: apiPort } = new URL(API_SERVER);
 const agent = new Agent({ keepAlive: true, maxSockets: 50, ca: API_CA });
 const readBody = createReadBody({ maxBytes: 3_145_728, budgetBytes: 8_388_608 });
 let patches = 0;
-
-function isSigned(body: Buffer, signature: string | undefined): boolean {
-  const given = Buffer.from(signature?.slice('sha256='.length) ?? '', 'hex');
-  const expected = createHmac('sha256', SECRET).update(body).digest();
-  return given.length === expected.length && timingSafeEqual(given, expected);
-}
 
 function patch(namespace: string, name: string, ref: string): Promise<number | undefined> {
   const text = JSON.stringify({ metadata: { annotations: requestAnnotations(ref, patches++) } });
@@ -44,7 +38,7 @@ async function deliver(event: H3Event): Promise<object> {
   const request = event.runtime?.node?.req as IncomingMessage;
   const body = await readBody(request);
   if (body.kind !== 'read') throw new Error(body.kind);
-  if (!isSigned(body.bytes, request.headers['x-hub-signature-256'] as string | undefined)) {
+  if (!isSigned(body.bytes, request.headers['x-hub-signature-256'])) {
     event.res.status = 401;
     event.res.headers.set('WWW-Authenticate', 'Bearer'); // RFC 9110 wants one with each 401
     return { accepted: false, reason: 'Unauthorized', error: 'signature and token are both missing or wrong' };

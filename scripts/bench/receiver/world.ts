@@ -77,14 +77,18 @@ export async function startReceiver(cluster: ControlPlane, environment: Record<s
   return { process, port, metricsPort };
 }
 
-/** Runs the h3 app that does the least, with the same flags. */
-export async function startFloor(cluster: ControlPlane): Promise<Server> {
+const others = { floor: import.meta.resolve('./floor-server.ts'), flat: import.meta.resolve('./flat-server.ts') };
+
+/**
+ * Runs an h3 app that is not the receiver, with the same flags: `floor`, which does the least, or `flat`, which does what
+ * the receiver has to do in one handler.
+ */
+export async function startOther(cluster: ControlPlane, name: keyof typeof others): Promise<Server> {
   const port = await freePort();
-  const file = fileURLToPath(import.meta.resolve('./floor-server.ts'));
   const { token, ca } = await connectionsTo(cluster);
-  const env = { API_SERVER: cluster.url, API_TOKEN: token, API_CA: ca };
-  const args = [...(await flagsOf()), file, String(port)];
-  const process = startNode(args, env, path.join(cluster.dir, 'floor.log'));
+  const env = { API_SERVER: cluster.url, API_TOKEN: token, API_CA: ca, KUBECONFIG: cluster.kubeconfig };
+  const args = [...(await flagsOf()), fileURLToPath(others[name]), String(port)];
+  const process = startNode(args, env, path.join(cluster.dir, `${name}.log`));
   await untilAnswers(`http://127.0.0.1:${port}/`);
   return { process, port, metricsPort: 0 };
 }
