@@ -3,7 +3,7 @@ import path from 'node:path';
 
 const TMPFS_MAGIC = 0x01021994;
 const GIB = 2 ** 30;
-/** All tests together have half a gigabyte in temporary files at most, and 3 GB in programs. */
+/** Bytes: all tests together had half a gigabyte in temporary files at most. */
 const [NEEDED_THERE, NEEDED_IN_ALL] = [2 * GIB, 6 * GIB];
 
 /**
