@@ -2,7 +2,8 @@ import { glob } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { buildBundles } from './demo/build-bundles.ts';
-import { runNodeTests } from './test/run-node-tests.ts';
+import { useMemoryFolder } from './test/memory-folder.ts';
+import { runNodeTests, runSharedTests } from './test/run-node-tests.ts';
 import { describeTallies, type Tally, tallyOfFailure, tallyOfSkip } from './test/tally.ts';
 import { TestOutput } from './test/test-output.ts';
 import { type ControlPlane, startControlPlane } from './testbed/control-plane.ts';
@@ -146,7 +147,9 @@ async function runGroups(selected: Map<string, string[]>, flags: string[]): Prom
       const { name, group, files } = batch;
       await untilOthersAreOver(batch);
       output.write(`\n== ${name} (test files: ${files.length})\n`);
-      const tally = prepare(group).then((env) => runNodeTests(files, { flags, env, concurrency, output }));
+      const runTests = group === 'unit' ? runSharedTests : runNodeTests;
+
+      const tally = prepare(group).then((env) => runTests(files, { flags, env, concurrency, output }));
       return await tally.catch((error: Error) => explainFailure(group, error));
     };
     let last: Promise<unknown> = Promise.resolve();
@@ -171,12 +174,15 @@ function explainFailure(group: string, error: Error): Tally {
   console.error(error.message);
   return error instanceof MissingBinaries && optional.has(group)
     ? tallyOfSkip(group, error)
-    : tallyOfFailure(group, error);
+    : tallyOfFailure(`tests/${group}`, error);
 }
 
 try {
   const flags = process.argv.slice(2).filter((argument) => argument.startsWith('-'));
   const selected = await selectFiles(process.argv.slice(2).filter((argument) => !argument.startsWith('-')));
+  // What is written in a cgroup of limited memory would count there.
+  const inMemory = selected.has('limits') ? undefined : useMemoryFolder(process.env);
+  if (inMemory) console.log(`Temporary files are in ${inMemory}; TMPDIR=/tmp npm test has them on the disk.`);
   await buildBundles();
   const tallies = await runGroups(selected, flags);
   console.log(`\n${describeTallies(tallies)}`);

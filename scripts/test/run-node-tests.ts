@@ -1,13 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { Slots } from '../../shared/domain/slots.ts';
 import { startGuarded } from '../testbed/guarded-process.ts';
 import { makeTemporaryFolder } from '../testbed/temporary-folder.ts';
 import { longestFirst } from './longest-first.ts';
-import type { Tally } from './tally.ts';
-import type { TestOutput } from './test-output.ts';
+import { sharesOf } from './shares-of.ts';
+import { sumOfTallies, type Tally, tallyOfFailure } from './tally.ts';
+import { TestOutput } from './test-output.ts';
 
 const root = path.join(import.meta.dirname, '../..');
-const reporter = path.join(import.meta.dirname, 'tally-reporter.ts');
+const linesReporter = path.join(import.meta.dirname, 'lines-reporter.ts');
+const tallyReporter = path.join(import.meta.dirname, 'tally-reporter.ts');
 const slimImports = path.join(import.meta.dirname, 'slim-imports.ts');
 
 /** Helm and kubectl end before they would need a collection, which takes up to a third of their processor time. */
@@ -23,28 +26,46 @@ export interface RunOptions {
   output: TestOutput;
 }
 
+/** Runs each test file in its own process, with Node's test runner, and gives what they came to. */
+export function runNodeTests(files: string[], { concurrency, ...options }: RunOptions): Promise<Tally> {
+  return runNode([`--test-concurrency=${concurrency}`, ...longestFirst(files, root)], options);
+}
+
 /**
- * Runs test files with Node's test runner and gives what they came to. The runner is guarded: it ends with this process,
- * and with it all test files that it runs.
+ * Runs a few test files in each process, so that what they import is loaded once: that is most of what a small file costs.
+ * The files of a process run one after the other, so this is for tests that compute.
  */
-export async function runNodeTests(files: string[], { flags, env, concurrency, output }: RunOptions): Promise<Tally> {
+export async function runSharedTests(files: string[], { concurrency, output, ...options }: RunOptions): Promise<Tally> {
+  const slots = new Slots(concurrency);
+  const runShare = async (share: string[]): Promise<Tally> => {
+    const own = new TestOutput({ isHeld: true });
+    const tally = runNode(['--test-isolation=none', ...share], { ...options, output: own });
+    return await tally
+      .catch((error: Error) => tallyOfFailure(share.join(', '), error))
+      .finally(() => own.moveTo(output));
+  };
+  const tallies = sharesOf(files).map((share) => slots.run(() => runShare(share)));
+  return sumOfTallies(await Promise.all(tallies));
+}
+
+/** The runner is guarded: it ends with this process, and with it all test files that it runs. */
+async function runNode(selection: string[], { flags, env, output }: Omit<RunOptions, 'concurrency'>): Promise<Tally> {
   const folder = await makeTemporaryFolder('test-run-');
   try {
     const file = path.join(folder.path, 'tally.json');
     const args = [
       ...['--import', slimImports],
       '--test',
-      ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
-      ...[`--test-reporter=${reporter}`, `--test-reporter-destination=${file}`],
-      `--test-concurrency=${concurrency}`,
+      ...[`--test-reporter=${linesReporter}`, '--test-reporter-destination=stdout'],
+      ...[`--test-reporter=${tallyReporter}`, `--test-reporter-destination=${file}`],
       // It ends what hangs, also on a machine with much else to do.
       '--test-timeout=300000',
     ];
-    // Each test file is a process, which compiles a hundred modules: two thirds of what a small one costs.
+    // Each process compiles a hundred modules: two thirds of what a small test file costs.
     const compiled = { NODE_COMPILE_CACHE: path.join(root, 'node_modules/.cache/compiled') };
     const environment = { ...process.env, ...compiled, ...garbageCollection, ...env };
     const options = { cwd: root, env: environment, output: output.isHeld ? 'pipe' : 'inherit' } as const;
-    const runner = startGuarded(process.execPath, [...args, ...flags, ...longestFirst(files, root)], options);
+    const runner = startGuarded(process.execPath, [...args, ...flags, ...selection], options);
     runner.child.ref();
     const { stdout, stderr } = runner.child;
     await Promise.all([stdout, stderr].map((stream) => stream && output.take(stream)));

@@ -11,9 +11,17 @@ export interface Tally {
   skipped: (Entry & { reason: string })[];
 }
 
-/** The tally of a group that could not run: one failure. */
-export function tallyOfFailure(group: string, error: Error): Tally {
-  return { passed: 0, failed: [{ file: `tests/${group}`, name: 'could not run', error: error.message }], skipped: [] };
+/** The tally of files, or a folder of them, that could not run: one failure. */
+export function tallyOfFailure(file: string, error: Error): Tally {
+  return { passed: 0, failed: [{ file, name: 'could not run', error: error.message }], skipped: [] };
+}
+
+export function sumOfTallies(tallies: Tally[]): Tally {
+  return {
+    passed: tallies.reduce((sum, { passed }) => sum + passed, 0),
+    failed: tallies.flatMap(({ failed }) => failed),
+    skipped: tallies.flatMap(({ skipped }) => skipped),
+  };
 }
 
 /** The tally of a group that cannot run on this machine, with the reason in one line. */
@@ -24,9 +32,7 @@ export function tallyOfSkip(group: string, { message }: Error): Tally {
 
 /** Says in words what all groups came to: what was skipped and why, what failed, and in the last line the totals. */
 export function describeTallies(tallies: Tally[]): string {
-  const skipped = tallies.flatMap((tally) => tally.skipped);
-  const failed = tallies.flatMap((tally) => tally.failed);
-  const passed = tallies.reduce((sum, tally) => sum + tally.passed, 0);
+  const { passed, failed, skipped } = sumOfTallies(tallies);
   return [
     ...listOf(
       'Skipped',

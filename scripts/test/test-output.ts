@@ -22,6 +22,11 @@ export class TestOutput {
     for await (const chunk of stream) this.write(chunk as Buffer);
   }
 
+  /** Gives what was held to another one. */
+  moveTo(other: TestOutput): void {
+    for (const text of this.#held?.splice(0) ?? []) other.write(text);
+  }
+
   /** Prints what was held, and from now on everything at once. */
   release(): void {
     const held = this.#held ?? [];

@@ -13,18 +13,23 @@ export interface TemporaryFolder {
 /** Removes the folder when its stdin is closed; tries again while processes that die with us still write. */
 const guard = 'read -r _; for i in 1 2 3 4 5 6 7 8 9 10; do rm -rf "$1" && exit; sleep 0.2; done';
 
-let root: Promise<string> | undefined;
+/** The one folder of this process in each place that all others are in: a guard for each would copy its page tables. */
+const roots = new Map<string, Promise<string>>();
 
-/** Makes a temporary folder that is removed as soon as we are gone, however we end. */
-export async function makeTemporaryFolder(prefix: string): Promise<TemporaryFolder> {
-  root ??= makeRoot();
+/**
+ * Makes a temporary folder that is removed as soon as we are gone, however we end. `onDisk`: also where the others are in
+ * memory, for what asks which of the two it is, or counts memory.
+ */
+export async function makeTemporaryFolder(prefix: string, { onDisk = false } = {}): Promise<TemporaryFolder> {
+  const place = (onDisk && process.env.DISK_TMPDIR) || tmpdir();
+  const root = roots.get(place) ?? makeRoot(place);
+  roots.set(place, root);
   const folder = await mkdtemp(path.join(await root, prefix));
   return { path: folder, remove: () => rm(folder, { recursive: true, force: true, maxRetries: 5 }) };
 }
 
-/** The one folder of this process that all others are in: a guard for each would copy the page tables of this process. */
-async function makeRoot(): Promise<string> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'stoker-'));
+async function makeRoot(place: string): Promise<string> {
+  const folder = await mkdtemp(path.join(place, 'stoker-'));
   const child = spawn('/bin/sh', ['-c', guard, 'sh', folder], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
   child.unref();
   (child.stdin as Socket).unref();

@@ -41,7 +41,7 @@ test('too many files for the memory are an error that names the limit to set, wh
     `{"n": ${n}}\n`,
   ]);
   const commit = await repository.commit({ files: Object.fromEntries(files) });
-  const pod = await createGatewayPod(t);
+  const pod = await createGatewayPod(t, { onDisk: true });
   await pod.setSpec(repository.url);
   await pod.settle(commit);
   const env = { MALLOC_ARENA_MAX: '1', LOG_LEVEL: 'info' };

@@ -39,7 +39,7 @@ test('the totals name what was skipped, with the reason, and what failed and why
     '',
     '1 passed, 3 failed, 3 skipped',
   ];
-  const failure = tallyOfFailure('chart', new Error('helm is missing\nInstall Go.'));
+  const failure = tallyOfFailure('tests/chart', new Error('helm is missing\nInstall Go.'));
   const skip = tallyOfSkip('gitea', new Error('gitea is missing.\nInstall Go.'));
   assert.equal(describeTallies([counted, failure, skip]), lines.join('\n'));
 });

@@ -66,13 +66,13 @@ interface RunningAgent extends Program {
 }
 
 /** Makes a pod with its service account in its own namespace. Its agent has no rights until they are bound. */
-export async function createGatewayPod(t: TestContext, { bound = true } = {}): Promise<GatewayPod> {
+export async function createGatewayPod(t: TestContext, { bound = true, onDisk = false } = {}): Promise<GatewayPod> {
   const cluster = await connectCluster();
   const namespace = await createNamespace(t);
   const client = clientOf(cluster.kubeconfig, { userAgent: 'agent-tests' });
   t.after(() => client.close());
   const uid = await createPod(client, namespace);
-  const folder = await makeTemporaryFolder('gateway-pod-');
+  const folder = await makeTemporaryFolder('gateway-pod-', { onDisk });
   t.after(() => folder.remove());
   const [data, repo] = [path.join(folder.path, 'data'), path.join(folder.path, 'repo')];
   await mkdir(data);

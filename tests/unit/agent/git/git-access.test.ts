@@ -12,8 +12,8 @@ const REPO = 'git@127.0.0.1:x';
 
 const anyHost = (repo: string) => ({ repo, ignoresHostKey: true });
 
-async function arrange(t: TestContext): Promise<{ folder: string; files: AccessFiles }> {
-  const { path: folder, remove } = await makeTemporaryFolder('access-');
+async function arrange(t: TestContext, { onDisk = false } = {}): Promise<{ folder: string; files: AccessFiles }> {
+  const { path: folder, remove } = await makeTemporaryFolder('access-', { onDisk });
   t.after(remove);
   const http = localHttp();
   t.after(() => http.close());
@@ -127,7 +127,7 @@ suite('the SSH key', () => {
   });
 
   test('is never copied to a disk', async (t) => {
-    const { folder, files } = await arrange(t);
+    const { folder, files } = await arrange(t, { onDisk: true });
     const sshKeyFile = path.join(folder, 'mounted');
     await writeFile(sshKeyFile, 'KEY', { mode: 0o600 });
     if ((await statfs(folder)).type === 0x01021994) return t.skip('temporary folders are in memory here');

@@ -47,22 +47,21 @@ suite('a token of a GitHub App', () => {
 });
 
 suite('GitHub, asked for a token,', () => {
-  const inAMinute = String(Math.floor(Date.now() / 1000) + 60);
-  const usedUp = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': inAMinute };
+  const inSeconds = () => ({ 'retry-after': '90' });
+  const asDate = () => ({ 'retry-after': new Date(Date.now() + 90_000).toUTCString() });
+  const inAMinute = () => String(Math.floor(Date.now() / 1000) + 60);
+  const usedUp = () => ({ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': inAMinute() });
   const cases = [
-    { status: 429, headers: { 'retry-after': '90' }, reason: 'GitRateLimited', waitMs: 90_000 },
-    { status: 403, headers: { 'retry-after': '90' }, reason: 'GitRateLimited', waitMs: 90_000 },
-    {
-      ...{ status: 403, headers: { 'retry-after': new Date(Date.now() + 90_000).toUTCString() } },
-      ...{ reason: 'GitRateLimited', waitMs: 90_000 },
-    },
-    { status: 403, headers: usedUp, reason: 'GitRateLimited', waitMs: 60_000 },
-    { status: 503, headers: { 'retry-after': '90' }, reason: 'GitUnreachable', waitMs: 90_000 },
-    { status: 429, headers: {}, reason: 'GitRateLimited', waitMs: undefined },
+    { status: 429, headersOf: inSeconds, reason: 'GitRateLimited', waitMs: 90_000 },
+    { status: 403, headersOf: inSeconds, reason: 'GitRateLimited', waitMs: 90_000 },
+    { status: 403, headersOf: asDate, reason: 'GitRateLimited', waitMs: 90_000 },
+    { status: 403, headersOf: usedUp, reason: 'GitRateLimited', waitMs: 60_000 },
+    { status: 503, headersOf: inSeconds, reason: 'GitUnreachable', waitMs: 90_000 },
+    { status: 429, headersOf: () => ({}), reason: 'GitRateLimited', waitMs: undefined },
   ];
-  for (const { status, headers, reason, waitMs } of cases) {
-    test(`is left alone for as long as it says: ${status} ${JSON.stringify(Object.keys(headers))}`, async () => {
-      await assert.rejects(tokenOf(key, { status, headers }), (error) => {
+  for (const { status, headersOf, reason, waitMs } of cases) {
+    test(`is left alone for as long as it says: ${status} ${JSON.stringify(Object.keys(headersOf()))}`, async () => {
+      await assert.rejects(tokenOf(key, { status, headers: headersOf() }), (error) => {
         assert.ok(error instanceof TransientError, String(error));
         assert.equal(error.reason, reason);
         if (waitMs === undefined) assert.equal(error.retryAfterMs, undefined);
@@ -108,7 +107,7 @@ suite('GitHub, asked for a token,', () => {
   });
 
   test('has refused it where it says nothing of a limit', async () => {
-    const headers = { 'x-ratelimit-remaining': '4999', 'x-ratelimit-reset': inAMinute };
+    const headers = { 'x-ratelimit-remaining': '4999', 'x-ratelimit-reset': inAMinute() };
     await assert.rejects(tokenOf(key, { status: 403, headers }), TerminalError);
   });
 });

@@ -1,0 +1,14 @@
+import { Readable } from 'node:stream';
+import { spec, type TestEvent } from 'node:test/reporters';
+
+/** Node's own lines for people, without the totals: those of one process among many tell nobody anything. */
+export default async function* reportLines(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
+  yield* Readable.from(withoutTotals(events)).pipe(new spec());
+}
+
+async function* withoutTotals(events: AsyncIterable<TestEvent>): AsyncGenerator<TestEvent> {
+  for await (const event of events) {
+    const isTotal = event.type === 'test:diagnostic' && event.data.file === undefined;
+    if (!isTotal) yield event;
+  }
+}

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { readdirSync, statfsSync } from 'node:fs';
+import { test } from 'node:test';
+import { useMemoryFolder } from '../../../scripts/test/memory-folder.ts';
+
+const isTmpfs = (folder: string) => statfsSync(folder).type === 0x01021994;
+
+test('who says where temporary files go is obeyed', () => {
+  const environment = { TMPDIR: '/var/tmp' };
+  assert.equal(useMemoryFolder(environment), undefined);
+  assert.deepEqual(environment, { TMPDIR: '/var/tmp' });
+});
+
+test('temporary files are not put where there is no memory', () => {
+  for (const folder of [import.meta.dirname, '/proc', '/there/is/none']) {
+    const environment = {};
+    if (folder === import.meta.dirname && isTmpfs(folder)) continue;
+    assert.equal(useMemoryFolder(environment, folder), undefined, folder);
+    assert.deepEqual(environment, {});
+  }
+  assert.equal(readdirSync(import.meta.dirname).filter((name) => name.startsWith('stoker-')).length, 0);
+});
+
+test('where they are in memory, a test may still ask for the disk', () => {
+  const environment: NodeJS.ProcessEnv = {};
+  const folder = useMemoryFolder(environment);
+  // A machine without so much memory has them on the disk.
+  const expected = folder ? { DISK_TMPDIR: '/tmp', TMPDIR: '/dev/shm' } : {};
+  assert.deepEqual(environment, expected);
+});

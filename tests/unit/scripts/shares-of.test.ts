@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { LONGEST } from '../../../scripts/test/longest-first.ts';
+import { sharesOf } from '../../../scripts/test/shares-of.ts';
+
+const filesIn = (folder: string, count: number) =>
+  Array.from({ length: count }, (_, index) => `${folder}/${index}.test.ts`);
+
+test('each test file runs once, in a process with others of its folder', () => {
+  const files = [...filesIn('tests/unit/shared', 21), ...filesIn('tests/unit/receiver', 3)];
+  const shares = sharesOf(files);
+  assert.deepEqual(shares.flat().sort(), files.sort());
+  assert.deepEqual(shares.map((share) => share.length).sort(), [3, 7, 7, 7]);
+  for (const share of shares) assert.equal(new Set(share.map((file) => file.replace(/\/\d+\..*/, ''))).size, 1);
+});
+
+test('what starts many programs has a small process, for itself', () => {
+  assert.deepEqual(
+    sharesOf(filesIn('tests/unit/agent/git', 3)),
+    filesIn('tests/unit/agent/git', 3).map((file) => [file]),
+  );
+});
+
+test('what takes longest begins first, and not in one process', () => {
+  const longest = LONGEST.filter((file) => file.startsWith('tests/unit/controller/polling/'));
+  assert.ok(longest.length > 1);
+  const shares = sharesOf([
+    ...filesIn('tests/unit/api', 3),
+    ...filesIn('tests/unit/controller/polling', 10),
+    ...longest,
+  ]);
+  assert.deepEqual(
+    shares.slice(0, longest.length).map(([first]) => first),
+    longest,
+  );
+});
