@@ -148,7 +148,6 @@ async function runGroups(selected: Map<string, string[]>, flags: string[]): Prom
       await untilOthersAreOver(batch);
       output.write(`\n== ${name} (test files: ${files.length})\n`);
       const runTests = group === 'unit' ? runSharedTests : runNodeTests;
-
       const tally = prepare(group).then((env) => runTests(files, { flags, env, concurrency, output }));
       return await tally.catch((error: Error) => explainFailure(group, error));
     };

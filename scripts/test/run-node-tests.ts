@@ -37,14 +37,16 @@ export function runNodeTests(files: string[], { concurrency, ...options }: RunOp
  */
 export async function runSharedTests(files: string[], { concurrency, output, ...options }: RunOptions): Promise<Tally> {
   const slots = new Slots(concurrency);
+  const shares = sharesOf(files);
   const runShare = async (share: string[]): Promise<Tally> => {
-    const own = new TestOutput({ isHeld: true });
+    // What is alone is seen while it runs.
+    const own = shares.length === 1 ? output : new TestOutput({ isHeld: true });
     const tally = runNode(['--test-isolation=none', ...share], { ...options, output: own });
     return await tally
       .catch((error: Error) => tallyOfFailure(share.join(', '), error))
-      .finally(() => own.moveTo(output));
+      .finally(() => own !== output && own.moveTo(output));
   };
-  const tallies = sharesOf(files).map((share) => slots.run(() => runShare(share)));
+  const tallies = shares.map((share) => slots.run(() => runShare(share)));
   return sumOfTallies(await Promise.all(tallies));
 }
 
