@@ -130,7 +130,8 @@ async function compareCost({ cluster, seconds, launches, rows }: Bench): Promise
 async function costOf(server: Server, load: ReceiverLoad): Promise<number> {
   await loadReceiver(server, load); // what a request costs falls until the compiler knows what to make fast
   const before = await readCpuSeconds(server.process.pid);
-  const { perSecond } = await loadReceiver(server, load);
+  const { perSecond, statuses } = await loadReceiver(server, load);
+  if (!load.secret && Object.keys(statuses).join() !== '202') throw new Error(`answers: ${JSON.stringify(statuses)}`);
   const used = (await readCpuSeconds(server.process.pid)) - before;
   await server.process.stop();
   return (used / (perSecond * load.seconds)) * 1e6;

@@ -72,9 +72,12 @@ async function runNode(selection: string[], { flags, env, output }: Omit<RunOpti
     const { stdout, stderr } = runner.child;
     await Promise.all([stdout, stderr].map((stream) => stream && output.take(stream)));
     const { code, signal } = await runner.exited;
-    const tally = JSON.parse((await readFile(file, 'utf8').catch(() => '')) || '{}') as Partial<Tally>;
-    const { passed = 0, failed = [], skipped = [] } = tally;
-    if (code !== 0 && failed.length === 0) throw new Error(`the test runner ended with ${signal ?? `status ${code}`}`);
+    const text = await readFile(file, 'utf8').catch(() => '');
+    const end = signal ?? `status ${code}`;
+    // A test that ends the process takes the reporter with it, whatever the status.
+    if (text === '') throw new Error(`the test runner ended with ${end}, before its tests did`);
+    const { passed, failed, skipped } = JSON.parse(text) as Tally;
+    if (code !== 0 && failed.length === 0) throw new Error(`the test runner ended with ${end}`);
     return { passed, failed, skipped };
   } finally {
     await folder.remove();

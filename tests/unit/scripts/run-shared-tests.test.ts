@@ -9,28 +9,31 @@ import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.t
 const passing = "require('node:test').test('passes', () => {});";
 const failing = "require('node:test').test('fails', () => { throw new Error('on purpose'); });";
 
-test('a process that ends too early is a failure of its files, and of no others', async (t) => {
-  const folder = await makeTemporaryFolder('shared-');
-  t.after(() => folder.remove());
-  const add = async (name: string, text: string) => {
-    const file = path.join(folder.path, name);
-    await mkdir(path.dirname(file), { recursive: true });
-    await writeFile(file, text);
-    return file;
-  };
-  const wellBehaved = [await add('a/1.test.cjs', passing), await add('a/2.test.cjs', failing)];
-  const ended = [await add('b/1.test.cjs', passing), await add('b/2.test.cjs', 'process.exit(3);')];
-  // Of the runner of this test itself.
-  const env = { NODE_TEST_CONTEXT: undefined };
-  const options = { flags: [], env, concurrency: 2, output: new TestOutput({ isHeld: true }) };
-  const { passed, failed, skipped } = await runSharedTests([...wellBehaved, ...ended], options);
-  assert.deepEqual({ passed, skipped }, { passed: 1, skipped: [] });
-  assert.deepEqual(
-    failed.map(({ name, error }) => ({ name, error })),
-    [
-      { name: 'fails', error: 'on purpose' },
-      { name: 'could not run', error: 'the test runner ended with status 3' },
-    ],
-  );
-  for (const file of ended) assert.ok(failed[1]?.file.includes(file));
-});
+for (const status of [0, 3]) {
+  test(`a process that ends too early, with status ${status}, is a failure of its files, and of no others`, async (t) => {
+    const folder = await makeTemporaryFolder('shared-');
+    t.after(() => folder.remove());
+    const add = async (name: string, text: string) => {
+      const file = path.join(folder.path, name);
+      await mkdir(path.dirname(file), { recursive: true });
+      await writeFile(file, text);
+      return file;
+    };
+    const wellBehaved = [await add('a/1.test.cjs', passing), await add('a/2.test.cjs', failing)];
+    const ending = `require('node:test').test('ends', () => process.exit(${status}));`;
+    const ended = [await add('b/1.test.cjs', failing), await add('b/2.test.cjs', ending)];
+    // Of the runner of this test itself.
+    const env = { NODE_TEST_CONTEXT: undefined };
+    const options = { flags: [], env, concurrency: 2, output: new TestOutput({ isHeld: true }) };
+    const { passed, failed, skipped } = await runSharedTests([...wellBehaved, ...ended], options);
+    assert.deepEqual({ passed, skipped }, { passed: 1, skipped: [] });
+    assert.deepEqual(
+      failed.map(({ name, error }) => ({ name, error })),
+      [
+        { name: 'fails', error: 'on purpose' },
+        { name: 'could not run', error: `the test runner ended with status ${status}, before its tests did` },
+      ],
+    );
+    for (const file of ended) assert.ok(failed[1]?.file.includes(file));
+  });
+}
