@@ -1,7 +1,8 @@
 import { accessSync, constants, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-const TMPFS_MAGIC = 0x01021994;
+/** The number of tmpfs in statfs(2). */
+export const TMPFS_MAGIC = 0x01021994;
 const GIB = 2 ** 30;
 /** Bytes: all tests together had half a gigabyte in temporary files at most. */
 const [NEEDED_THERE, NEEDED_IN_ALL] = [2 * GIB, 6 * GIB];

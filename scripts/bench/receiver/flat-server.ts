@@ -9,7 +9,7 @@ import { ServerClock } from '../../../receiver/annotations/server-clock.ts';
 import { createMetrics } from '../../../receiver/metrics.ts';
 import { createLogAnswer } from '../../../receiver/routes/log-answer.ts';
 import type { Outcome } from '../../../receiver/routes/outcome.ts';
-import { headersOf, nodeRequestOf } from '../../../receiver/routes/request.ts';
+import { headersOf, nodeRequestOf, targetOf } from '../../../receiver/routes/request.ts';
 import { listen } from '../../../shared/io/http/listen.ts';
 import { createReadBody } from '../../../shared/io/http/read-body.ts';
 import { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
@@ -44,15 +44,13 @@ const readBody = createReadBody({ maxBytes: 3_145_728, budgetBytes: 8_388_608 })
 
 async function deliver(event: H3Event): Promise<object> {
   const started = performance.now();
-  const request = nodeRequestOf(event);
   const headers = headersOf(event);
-  const body = await readBody(request);
+  const body = await readBody(nodeRequestOf(event));
   if (body.kind !== 'read') throw new Error(body.kind);
   if (!isSigned(body.bytes, headers['x-hub-signature-256'])) throw new Error('not signed');
   const { ref } = JSON.parse(body.bytes.toString()) as { ref: string };
   body.release();
-  const { namespace = '', name = '' } = event.context.params ?? {};
-  const [target, requestId] = [{ namespace, name }, randomUUID()];
+  const [target, requestId] = [targetOf(event), randomUUID()];
   const wanted = { kind: 'request', ref, source: 'generic' } as const;
   const stored = await queue.store(target, (at) => annotationsOf(wanted, { requestId, at }));
   if (stored.kind !== 'stored') throw new Error(stored.reason);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readdirSync, statfsSync } from 'node:fs';
 import { test } from 'node:test';
-import { useMemoryFolder } from '../../../scripts/test/memory-folder.ts';
+import { TMPFS_MAGIC, useMemoryFolder } from '../../../scripts/test/memory-folder.ts';
 
-const isTmpfs = (folder: string) => statfsSync(folder).type === 0x01021994;
+const isTmpfs = (folder: string) => statfsSync(folder).type === TMPFS_MAGIC;
 
 test('who says where temporary files go is obeyed', () => {
   const environment = { TMPDIR: '/var/tmp' };
