@@ -1,8 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { GATEWAY_SYNC, SYNC_REPORT } from '../../shared/api/group.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { corePath, gatewaySyncPath, groupPath } from '../../shared/io/kubernetes/resource-path.ts';
-import { installCrds } from '../testbed/install-crds.ts';
 import { NAMESPACE } from './objects.ts';
 
 interface Deployment {
@@ -17,26 +17,40 @@ export interface Borrowed {
 }
 
 /**
- * Makes room for the demo in somebody's cluster. CRDs that are there stay as they are: Helm would not take over what
- * somebody else wrote. Throws, in words, where an operator would handle the demo's resource as well.
+ * Looks what the demo has to bring into somebody's cluster, and changes nothing. CRDs that are there stay as they are:
+ * Helm would not take over what somebody else wrote. Throws, in words, where an operator would handle the demo's resource
+ * as well.
  */
-export async function borrowCluster(client: KubernetesClient, kubeconfig: string): Promise<Borrowed> {
+export async function borrowCluster(client: KubernetesClient): Promise<Borrowed> {
   const other = (await operatorsOf(client)).find((operator) => watches(operator, NAMESPACE));
   if (other) throw new Error(isInstalled(other));
-  if (await hasCrds(client)) return { ownsCrds: false };
-  await installCrds({ kubeconfig });
-  return { ownsCrds: true };
+  return { ownsCrds: !(await hasCrds(client)) };
 }
 
 /** Removes the namespace; and the CRDs, if they came with the demo and nobody has used them since. Says what stays. */
 export async function giveBack(client: KubernetesClient, { ownsCrds }: Borrowed): Promise<string> {
   await remove(client, corePath('namespaces', undefined, NAMESPACE));
   if (!ownsCrds) return 'The CRDs were there before, and stay.';
-  const { items } = await client.get<{ items: { metadata: { namespace: string } }[] }>(gatewaySyncPath());
-  const others = items.filter(({ metadata }) => metadata.namespace !== NAMESPACE);
+  const others = (await listResources(client)).filter(({ metadata }) => metadata.namespace !== NAMESPACE);
   if (others.length > 0) return `The CRDs stay: ${others.length} GatewaySyncs of yours need them.`;
   for (const { plural } of [GATEWAY_SYNC, SYNC_REPORT]) await remove(client, crdPath(plural));
   return 'The namespace and the CRDs are removed.';
+}
+
+interface Listed {
+  metadata: { namespace: string };
+}
+
+/** None where their CRD is not served. Right after it came the API server says 429 for a moment, which is waited for. */
+async function listResources(client: KubernetesClient): Promise<Listed[]> {
+  for (const deadline = Date.now() + 30_000; ; await sleep(200)) {
+    try {
+      return (await client.get<{ items: Listed[] }>(gatewaySyncPath())).items;
+    } catch (error) {
+      if (isApiError(error, 404)) return [];
+      if (!isApiError(error, 429) || Date.now() > deadline) throw error;
+    }
+  }
 }
 
 /** Controllers that Helm, or what renders its charts, installed; none where we may not look. */

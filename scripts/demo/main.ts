@@ -28,6 +28,7 @@ try {
   }
   process.exit(0);
 } catch (error) {
+  if ((error as Error).name === 'AbortError') process.exit(130);
   console.error(`\nThe demo failed: ${error instanceof Error ? error.message : String(error)}`);
   process.exit(1);
 }

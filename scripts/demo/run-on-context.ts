@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { KubeConfig } from '@kubernetes/client-node';
 import { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
@@ -6,6 +7,7 @@ import { ApiCredentials } from '../../shared/io/kubernetes/credentials.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { freePort } from '../testbed/free-port.ts';
 import { type GitServer, startGitServer } from '../testbed/git-server.ts';
+import { installCrds } from '../testbed/install-crds.ts';
 import { step } from '../testbed/step.ts';
 import { makeTemporaryFolder, type TemporaryFolder } from '../testbed/temporary-folder.ts';
 import { applyObject } from './apply-object.ts';
@@ -21,9 +23,9 @@ import { postPush, watchDelivery } from './watch-delivery.ts';
 /**
  * The part of the path that needs no way from the cluster to this machine: receiver and controller run here with the
  * person's own rights, and the resource lives in their cluster. Pods are left out, since the cluster could not call the
- * admission endpoint, nor its nodes reach the repository.
+ * admission endpoint, nor its nodes reach the repository. Ctrl-C ends it with an `AbortError`.
  */
-export async function runOnContext({ context, once }: { context: string; once: boolean }): Promise<void> {
+export async function runOnContext({ context, once: isOnce }: { context: string; once: boolean }): Promise<void> {
   const config = chooseContext(context);
   headline(`Preparing, on the cluster of context ${context}`);
   await buildBundles('receiver', 'controller');
@@ -31,22 +33,28 @@ export async function runOnContext({ context, once }: { context: string; once: b
   const { client, kubeconfig } = await writeKubeconfig(config, folder);
   const server = await startGitServer();
   let borrowed: Borrowed | undefined;
-  const end = async () => {
+  const interruption = new AbortController();
+  // Once: whoever presses Ctrl-C again does not want to wait.
+  process.once('SIGINT', () => interruption.abort());
+  const { signal } = interruption;
+  try {
+    borrowed = await borrowCluster(client);
+    // Nothing is under way when the cluster is given back, or it would come after that.
+    signal.throwIfAborted();
+    if (borrowed.ownsCrds) await step('Installing the CRDs', () => installCrds({ kubeconfig }));
+    signal.throwIfAborted();
+    await applyObject(client, namespaceObject);
+    signal.throwIfAborted();
+    const interrupted = once(signal, 'abort');
+    await Promise.race([show202(client, { kubeconfig, folder, server }), interrupted]);
+    signal.throwIfAborted();
+    if (isOnce) return;
+    say(bold('Ctrl-C ends everything, and leaves the cluster as it was.'));
+    await interrupted;
+    signal.throwIfAborted();
+  } finally {
     if (borrowed) say(await giveBack(client, borrowed));
     await Promise.all([server.stop(), folder.remove()]);
-  };
-  // Once: whoever presses Ctrl-C again does not want to wait.
-  process.once('SIGINT', () => void end().finally(() => process.exit(130)));
-  try {
-    borrowed = await step('Installing the CRDs, where there are none', () => borrowCluster(client, kubeconfig));
-    await applyObject(client, namespaceObject);
-    await show202(client, { kubeconfig, folder, server });
-    if (!once) {
-      say(bold('Ctrl-C ends everything, and leaves the cluster as it was.'));
-      await new Promise(() => setInterval(() => {}, 1 << 30));
-    }
-  } finally {
-    await end();
   }
 }
 

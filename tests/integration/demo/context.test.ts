@@ -5,6 +5,7 @@ import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { type ControlPlane, startControlPlane } from '../../../scripts/testbed/control-plane.ts';
 import { installCrds } from '../../../scripts/testbed/install-crds.ts';
+import { until } from '../../support/until.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
 const CRDS = ['gatewaysyncs.sync.io', 'syncreports.sync.io'];
@@ -15,22 +16,22 @@ before(async () => {
 });
 after(() => cluster.stop());
 
-/** Runs the demo on the cluster's context; `interruptAt` sends Ctrl-C once its output holds that. */
-async function demo(interruptAt?: string): Promise<{ status: number | null; output: string }> {
+/** Runs the demo on the cluster's context, and sends Ctrl-C where `interruptAt` resolves, which is given its output so far. */
+async function demo(
+  interruptAt?: (output: () => string) => Promise<unknown>,
+): Promise<{ status: number | null; output: string }> {
   const args = ['scripts/demo/main.ts', '--context', 'testbed', ...(interruptAt ? [] : ['--once'])];
   const env = { ...process.env, KUBECONFIG: cluster.kubeconfig };
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
-  let isInterrupted = false;
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
       output += text;
-      if (!interruptAt || isInterrupted || !output.includes(interruptAt)) return;
-      isInterrupted = true;
-      child.kill('SIGINT');
     });
   }
-  const [status] = await once(child, 'close');
+  const closed = once(child, 'close');
+  await interruptAt?.(() => output).finally(() => child.kill('SIGINT'));
+  const [status] = await closed;
   return { status, output };
 }
 
@@ -50,9 +51,20 @@ suite('the demo on a cluster of somebody else', { timeout: 600_000 }, () => {
   });
 
   test('leaves nothing after Ctrl-C', async () => {
-    const { status, output } = await demo('Ctrl-C ends everything');
+    const { status, output } = await demo((written) =>
+      until(async () => written(), { describe: 'the end', accept: (text) => text.includes('Ctrl-C ends everything') }),
+    );
     assert.equal(status, 130, output);
     await untilGone();
+    await cluster.kubectl('wait', '--for=delete', ...CRDS.map((name) => `crd/${name}`), '--timeout=60s');
+    assert.deepEqual(await crds(), []);
+  });
+
+  test('leaves nothing after Ctrl-C while it installs the CRDs', async () => {
+    const { status, output } = await demo(() =>
+      until(crds, { describe: 'a CRD', interval: 10, accept: (names) => names.length > 0 }),
+    );
+    assert.equal(status, 130, output);
     await cluster.kubectl('wait', '--for=delete', ...CRDS.map((name) => `crd/${name}`), '--timeout=60s');
     assert.deepEqual(await crds(), []);
   });
