@@ -11,14 +11,9 @@ export interface LogOptions {
 }
 
 /** Never in a log line, whatever is handed to the logger. */
-const redactedPaths = [
-  'token',
-  'password',
-  'secret',
-  'authorization',
-  'headers.authorization',
-  'headers["x-hub-signature-256"]',
-];
+const redactedKeys = ['token', 'password', 'secret', 'authorization'];
+const redactedHeaders = new Set(['authorization', 'x-hub-signature-256']);
+const CENSOR = '[redacted]';
 
 /** Makes the root logger of a program: JSON lines on stdout with RFC 3339 times. */
 export function createLogger(program: string, { level, devMode = false }: LogOptions): Logger {
@@ -27,8 +22,8 @@ export function createLogger(program: string, { level, devMode = false }: LogOpt
     base: { program },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
-    redact: { paths: redactedPaths, censor: '[redacted]' },
-    serializers: { err: serializeError },
+    redact: { paths: redactedKeys, censor: CENSOR },
+    serializers: { err: serializeError, headers: redactHeaders },
   };
   return pino(options, devMode ? consoleStream() : standardOutput());
 }
@@ -36,6 +31,13 @@ export function createLogger(program: string, { level, devMode = false }: LogOpt
 /** Each line is out before the next one is made: none is lost with the process, and none piles up in memory. */
 function standardOutput() {
   return pino.destination({ dest: 1, sync: true });
+}
+
+/** Not by a path such as `headers.authorization`: pino would take each apart again for each line, a fifth of its work. */
+function redactHeaders(headers: unknown): unknown {
+  if (typeof headers !== 'object' || headers === null) return headers;
+  const entries = Object.entries(headers);
+  return Object.fromEntries(entries.map(([name, value]) => [name, redactedHeaders.has(name) ? CENSOR : value]));
 }
 
 /** Errors by name, message, code and the chain of causes; a stack only where nobody expected the error. */

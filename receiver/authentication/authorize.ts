@@ -32,5 +32,6 @@ export function authorize(delivery: Signed, { hmac, bearer, mostSecrets = 1 }: S
 const NOBODYS_SECRET = randomBytes(32).toString('hex');
 
 function padded(secrets: readonly string[], count: number): readonly string[] {
-  return [...secrets, ...Array<string>(Math.max(0, count - secrets.length)).fill(NOBODYS_SECRET)];
+  if (secrets.length >= count) return secrets;
+  return [...secrets, ...Array<string>(count - secrets.length).fill(NOBODYS_SECRET)];
 }

@@ -42,9 +42,11 @@ export const ownName = /^[a-z0-9][a-z0-9-]*\.[a-z0-9]/;
 export function createReadSecrets({ hmac, bearer }: SecretSources): (target: Target) => Promise<Secrets> {
   const [readHmac, readBearer] = [readerOf(hmac), readerOf(bearer)];
   return async ({ namespace, name }) => {
-    const [hmacs, tokens] = await Promise.all([readHmac?.(), readBearer?.()]);
+    const hmacs = await readHmac?.();
+    const tokens = await readBearer?.();
     const key = `${namespace}.${name}`;
-    const [ownHmac, ownToken] = [hmacs?.own.get(key), tokens?.own.get(key)];
+    const ownHmac = hmacs?.own.get(key);
+    const ownToken = tokens?.own.get(key);
     const mostSecrets = hmacs?.most ?? 0;
     if (ownHmac ?? ownToken) return { hmac: ownHmac ?? [], bearer: ownToken ?? [], mostSecrets };
     return { hmac: hmacs?.global, bearer: tokens?.global, mostSecrets };

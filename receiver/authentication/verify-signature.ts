@@ -10,12 +10,12 @@ const bare = /^([0-9a-f]{64})$/i;
  * https://support.atlassian.com/bitbucket-cloud/docs/manage-webhooks/#Secure-webhooks,
  * https://docs.gitea.com/usage/repository/webhooks, https://forgejo.org/docs/latest/user/webhooks/
  */
-const signatureHeaders: readonly (readonly [string, RegExp])[] = [
-  ['x-hub-signature-256', withPrefix],
-  ['x-hub-signature', withPrefix],
-  ['x-forgejo-signature', bare],
-  ['x-gitea-signature', bare],
-  ['x-gogs-signature', bare],
+const signatureHeaders = [
+  { name: 'x-hub-signature-256', form: withPrefix },
+  { name: 'x-hub-signature', form: withPrefix },
+  { name: 'x-forgejo-signature', form: bare },
+  { name: 'x-gitea-signature', form: bare },
+  { name: 'x-gogs-signature', form: bare },
 ];
 
 /** Whether one of the headers holds a signature of these bytes by one of the secrets; headers of other forms do not. */
@@ -32,7 +32,7 @@ export function verifySignature(headers: DeliveryHeaders, body: Uint8Array, secr
 
 function signaturesIn(headers: DeliveryHeaders): Buffer[] {
   const found: Buffer[] = [];
-  for (const [name, form] of signatureHeaders) {
+  for (const { name, form } of signatureHeaders) {
     const value = headers[name];
     const hex = value === undefined ? undefined : form.exec(value)?.[1];
     if (hex !== undefined) found.push(Buffer.from(hex, 'hex'));

@@ -25,8 +25,8 @@ export function isKargo(body: JsonObject): boolean {
 }
 
 function promotedRef(value: unknown): string | undefined {
-  const parsed = v.safeParse(commits, value);
-  if (!parsed.success) return undefined;
-  const ofBranch = ({ branch, id }: (typeof parsed.output)[number]) => branch && id && isCommitHash(id);
-  return parsed.output.find(({ tag }) => tag)?.tag ?? parsed.output.find(ofBranch)?.id ?? undefined;
+  if (!Array.isArray(value)) return undefined;
+  const found = v.parse(commits, value);
+  const ofBranch = ({ branch, id }: (typeof found)[number]) => branch && id && isCommitHash(id);
+  return found.find(({ tag }) => tag)?.tag ?? found.find(ofBranch)?.id ?? undefined;
 }

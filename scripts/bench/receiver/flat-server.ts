@@ -47,17 +47,26 @@ async function deliver(event: H3Event): Promise<object> {
   const headers = headersOf(event);
   const body = await readBody(nodeRequestOf(event));
   if (body.kind !== 'read') throw new Error(body.kind);
-  if (!isSigned(body.bytes, headers['x-hub-signature-256'])) throw new Error('not signed');
+  const target = targetOf(event);
+  const report = (requestId: string | undefined, outcome: Outcome) => {
+    const answered = { requestId, target, outcome, headers, seconds: (performance.now() - started) / 1000 };
+    metrics.countAnswer(answered);
+    logAnswer(answered);
+  };
+  if (!isSigned(body.bytes, headers['x-hub-signature-256'])) {
+    body.release();
+    report(undefined, { kind: 'refused', reason: 'Unauthorized' });
+    event.res.status = 401;
+    event.res.headers.set('WWW-Authenticate', 'Bearer'); // RFC 9110 wants one with each 401
+    return { accepted: false, reason: 'Unauthorized', error: 'signature and token are both missing or wrong' };
+  }
   const { ref } = JSON.parse(body.bytes.toString()) as { ref: string };
   body.release();
-  const [target, requestId] = [targetOf(event), randomUUID()];
+  const requestId = randomUUID();
   const wanted = { kind: 'request', ref, source: 'generic' } as const;
   const stored = await queue.store(target, (at) => annotationsOf(wanted, { requestId, at }));
   if (stored.kind !== 'stored') throw new Error(stored.reason);
-  const outcome: Outcome = { kind: 'stored', ref, source: 'generic', superseded: stored.superseded };
-  const answered = { requestId, target, outcome, headers, seconds: (performance.now() - started) / 1000 };
-  metrics.countAnswer(answered);
-  logAnswer(answered);
+  report(requestId, { kind: 'stored', ref, source: 'generic', superseded: stored.superseded });
   event.res.status = 202;
   return { accepted: true, ref, source: 'generic', requestId };
 }
