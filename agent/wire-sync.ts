@@ -12,6 +12,7 @@ import { Verifier } from './gateway/verifier.ts';
 import { Clone } from './git/clone.ts';
 import { ModuleStore } from './git/module-store.ts';
 import { LfsStore } from './lfs/lfs-store.ts';
+import { NEW_OBJECTS_BYTES } from './plan/memory-need.ts';
 import type { Identity } from './plan/template-values.ts';
 import { Signatures } from './signatures/signatures.ts';
 import { Baseline } from './sync/baseline.ts';
@@ -65,7 +66,7 @@ export async function wireSync(config: AgentConfig, given: Given): Promise<SyncD
     previews: new ContentPreviews(),
     lock,
     mounts: config.DATA_MOUNTS,
-    heapBytes: getHeapStatistics().heap_size_limit,
+    heapBytes: getHeapStatistics().heap_size_limit - NEW_OBJECTS_BYTES,
     log,
     onFetch,
   };

@@ -24,6 +24,8 @@ const HEAP_SHARE = 0.5;
 /** Memory is given out in such steps, and no less: what there is of code and of git counts more in small containers. */
 const STEP_MIB = 32;
 const LEAST_MIB = 128;
+/** V8's limit also counts the room for new objects: three times `--max-semi-space-size` of the image, in which nothing stays. */
+export const NEW_OBJECTS_BYTES = 6 * MIB;
 /** A commit is counted up to so many times of what fits, to say what would be needed. */
 const COUNTED_HEAPS = 8;
 
