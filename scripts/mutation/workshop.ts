@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { setPriority } from 'node:os';
 import path from 'node:path';
+import { readMemory } from '../bench/process-usage.ts';
 import { makeTemporaryFolder, type TemporaryFolder } from '../testbed/temporary-folder.ts';
 import { type Coverage, readCoverage } from './coverage.ts';
 import type { Mutant } from './list-mutants.ts';
@@ -18,8 +18,8 @@ const PATIENCE_MS = 30_000;
 /** How long a test file may take to be asked at all. In milliseconds. */
 const SLOWEST_MS = 60_000;
 
-/** What mutants that fill memory without end get, in kB: a test file needs a tenth of it. Known where there is a /proc. */
-const MOST_MEMORY_KB = 2 * 1024 * 1024;
+/** What mutants that fill memory without end get, in MB: a test file needs a tenth of it. Known where there is a /proc. */
+const MOST_MEMORY_MB = 2_000;
 const MEMORY_PERIOD_MS = 200;
 
 /** With `--check` it says whether generated files are up to date: that is the test of what is only a part of the CRDs. */
@@ -97,7 +97,7 @@ export class Workshop {
     this.#child = child;
     if (child.pid) setPriority(child.pid, 19);
     const timer = setTimeout(() => child.kill('SIGKILL'), ms);
-    const watch = setInterval(() => residentKb(child.pid) > MOST_MEMORY_KB && child.kill('SIGKILL'), MEMORY_PERIOD_MS);
+    const watch = setInterval(() => void endIfLarge(child), MEMORY_PERIOD_MS);
     return new Promise((resolve, reject) => {
       child.once('error', reject);
       child.once('exit', (code, signal) => {
@@ -109,13 +109,9 @@ export class Workshop {
   }
 }
 
-/** 0 where that cannot be known. */
-function residentKb(pid: number | undefined): number {
-  try {
-    return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
-  } catch {
-    return 0;
-  }
+async function endIfLarge(child: ChildProcess): Promise<void> {
+  const { now } = await readMemory(child.pid ?? 0).catch(() => ({ now: 0 })); // it has just ended
+  if (now > MOST_MEMORY_MB) child.kill('SIGKILL');
 }
 
 /** What tests say of a mutant. */
