@@ -85,9 +85,10 @@ class SharedCluster {
 
 /** Test files of a group. A lane runs one batch after the other. */
 interface Batch {
-  name: string;
   group: string;
   files: string[];
+  /** Whether it needs no shared cluster, and meets nothing that other groups install there. */
+  isApart: boolean;
 }
 
 /** What runs next to other groups with a cluster: all that it makes is in its own namespaces. */
@@ -102,7 +103,7 @@ const APART = /^tests\/chart\/(faults|upgrade)\.test\.ts$/;
  */
 function lanesOf(selected: Map<string, string[]>): { batches: Batch[]; concurrency: number }[] {
   const processors = Math.max(2, availableParallelism());
-  const batches = [...selected].map(([group, files]): Batch => ({ name: group, group, files }));
+  const batches = [...selected].map(([group, files]): Batch => ({ group, files, isApart: false }));
   const unit = batches.filter(({ group }) => group === 'unit');
   const others = batches.filter(({ group }) => group !== 'unit');
   if (others.length === 0) return [{ batches: unit, concurrency: processors }];
@@ -112,7 +113,7 @@ function lanesOf(selected: Map<string, string[]>): { batches: Batch[]; concurren
   return [
     { batches: [...partsOf(others, AMONG_OTHERS), ...unit], concurrency },
     { batches: partsOf(others, { test: isOther }), concurrency },
-    { batches: partsOf(others, APART), concurrency: 1 },
+    { batches: partsOf(others, APART).map((batch) => ({ ...batch, isApart: true })), concurrency: 1 },
   ].filter(({ batches }) => batches.length > 0);
 }
 
@@ -133,8 +134,8 @@ async function runGroups(selected: Map<string, string[]>, flags: string[]): Prom
   };
   const over = new Map<string, Promise<unknown>[]>();
   /** What a group installs for a whole cluster is not to be met by those before it. */
-  const untilOthersAreOver = async ({ group, files }: Batch) => {
-    if (files.every((file) => APART.test(file))) return;
+  const untilOthersAreOver = async ({ group, isApart }: Batch) => {
+    if (isApart) return;
     const names = [...groups.keys()];
     const before = names.slice(0, names.indexOf(group)).filter((name) => name !== 'unit');
     await Promise.all(before.flatMap((name) => over.get(name) ?? []));
@@ -144,9 +145,9 @@ async function runGroups(selected: Map<string, string[]>, flags: string[]): Prom
     const output = new TestOutput({ isHeld: before !== undefined });
     before?.then(() => output.release());
     const run = async (batch: Batch): Promise<Tally> => {
-      const { name, group, files } = batch;
+      const { group, files } = batch;
       await untilOthersAreOver(batch);
-      output.write(`\n== ${name} (test files: ${files.length})\n`);
+      output.write(`\n== ${group} (test files: ${files.length})\n`);
       const runTests = group === 'unit' ? runSharedTests : runNodeTests;
       const tally = prepare(group).then((env) => runTests(files, { flags, env, concurrency, output }));
       return await tally.catch((error: Error) => explainFailure(group, error));
