@@ -1,34 +1,12 @@
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type BuildOptions, build, type OutputFile } from 'esbuild';
-import manifest from '../package.json' with { type: 'json' };
-import { slimDependencies } from './images/slim-dependencies.ts';
+import { build, type OutputFile } from 'esbuild';
+import { bundleOptions } from './images/bundle-options.ts';
 import { licencesOf } from './licences-of.ts';
 
 const root = join(import.meta.dirname, '..');
 /** The folder of each program, and the name of its bundle. */
 const BUNDLES = { receiver: 'receiver', controller: 'controller', agent: 'agent', cli: 'kubectl-gs' };
-
-/** CommonJS dependencies call `require` for Node's own modules, which an ES module has to make for them. */
-const requireShim = `import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);`;
-
-const options = {
-  absWorkingDir: root,
-  bundle: true,
-  platform: 'node',
-  target: 'node22',
-  format: 'esm',
-  minifyWhitespace: true,
-  minifySyntax: true,
-  sourcemap: 'linked',
-  sourcesContent: false,
-  legalComments: 'none',
-  metafile: true,
-  logLevel: 'warning',
-  banner: { js: requireShim },
-  plugins: [slimDependencies()],
-  define: { PROGRAM_VERSION: JSON.stringify(manifest.version) },
-} satisfies BuildOptions;
 
 /** All programs, or those whose folders are named on the command line. */
 const wanted = Object.entries(BUNDLES).filter(([folder]) => process.argv.length <= 2 || process.argv.includes(folder));
@@ -36,10 +14,14 @@ const wanted = Object.entries(BUNDLES).filter(([folder]) => process.argv.length 
 await Promise.all(
   wanted.map(async ([folder, name]) => {
     const [entryPoints, outfile] = [[join(root, folder, 'main.ts')], join(root, 'dist', `${name}.mjs`)];
-    const define = { ...options.define, ...(folder === 'cli' && { PAGE_FILES: JSON.stringify(await readPage()) }) };
-    const { outputFiles, metafile } = await build({ ...options, define, entryPoints, outfile, write: false });
-    const files = Object.values(metafile.outputs).flatMap(({ inputs }) => Object.keys(inputs));
-    const legal = { path: `${outfile}.LEGAL.txt`, contents: Buffer.from(await licencesOf(files, root)) };
+    const define = {
+      ...bundleOptions.define,
+      ...(folder === 'cli' && { PAGE_FILES: JSON.stringify(await readPage()) }),
+    };
+    const given = { define, entryPoints, outfile, metafile: true, write: false } as const;
+    const { outputFiles, metafile } = await build({ ...bundleOptions, ...given });
+    const inputs = Object.values(metafile.outputs).flatMap((output) => Object.keys(output.inputs));
+    const legal = { path: `${outfile}.LEGAL.txt`, contents: Buffer.from(await licencesOf(inputs, root)) };
     await Promise.all([...outputFiles, legal].map(replaceFile));
   }),
 );

@@ -1,20 +1,18 @@
-import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { buildBundles } from '../demo/build-bundles.ts';
 import type { ControlPlane } from '../testbed/control-plane.ts';
 import { step } from '../testbed/step.ts';
-import { readCpuSeconds, readMemory } from './process-usage.ts';
+import { readMemory } from './process-usage.ts';
+import { compareWays, type Row } from './receiver/compare-ways.ts';
+import { CONNECTIONS, costOf, loadReceiver, type ReceiverLoad } from './receiver/cost-of.ts';
 import { applyLoad, type LoadResult } from './receiver/load.ts';
-import { delivery, directPatch } from './receiver/requests.ts';
+import { directPatch } from './receiver/requests.ts';
 import { connectionsTo, NAMESPACE, prepareCluster, type Server, startOther, startReceiver } from './receiver/world.ts';
 import { printTable, quantile } from './table.ts';
 
-const CONNECTIONS = 50;
 const RESOURCES = 1000;
-
-type Row = [what: string, measured: string, floor: string, ratio: string, aim: string];
 
 interface Bench {
   cluster: ControlPlane;
@@ -24,7 +22,7 @@ interface Bench {
   rows: Row[];
 }
 
-/** One hot resource, many resources, wrong signatures, memory; `--seconds 10 --rounds 3 --launches 5 --memory-seconds 60`. */
+/** The way of a delivery, one hot resource, many resources, wrong signatures, memory; `--seconds 10 --rounds 3 --launches 5 --memory-seconds 60`. */
 export async function run(args: string[]): Promise<void> {
   const text = (fallback: string) => ({ type: 'string', default: fallback }) as const;
   const options = {
@@ -38,17 +36,20 @@ export async function run(args: string[]): Promise<void> {
   const [seconds, rounds, launches] = [Number(values.seconds), Number(values.rounds), Number(values.launches)];
   const wanted = (name: string) => values.only === 'all' || values.only.split(',').includes(name);
   await buildBundles();
-  const cluster = await step('Starting a control plane with 1,000 resources', () => prepareCluster(RESOURCES));
-  const bench: Bench = { cluster, seconds, rounds, launches, rows: [] };
-  try {
-    if (wanted('hot')) await compareStored(bench, 'one hot resource', 1);
-    if (wanted('many')) await compareStored(bench, '1,000 resources', RESOURCES);
-    if (wanted('cost')) await compareCost(bench);
-    if (wanted('memory')) await measureMemory(bench, Number(values['memory-seconds']));
-  } finally {
-    await cluster.stop();
+  const rows = wanted('ways') ? await compareWays({ launches, seconds }) : [];
+  if (['hot', 'many', 'cost', 'memory'].some(wanted)) {
+    const cluster = await step('Starting a control plane with 1,000 resources', () => prepareCluster(RESOURCES));
+    const bench: Bench = { cluster, seconds, rounds, launches, rows };
+    try {
+      if (wanted('hot')) await compareStored(bench, 'one hot resource', 1);
+      if (wanted('many')) await compareStored(bench, '1,000 resources', RESOURCES);
+      if (wanted('cost')) await compareCost(bench);
+      if (wanted('memory')) await measureMemory(bench, Number(values['memory-seconds']));
+    } finally {
+      await cluster.stop();
+    }
   }
-  printTable(['what', 'measured', 'floor', 'ratio', 'aim'], bench.rows);
+  printTable(['what', 'measured', 'floor', 'ratio', 'aim'], rows);
 }
 
 async function compareStored(
@@ -117,8 +118,8 @@ async function compareCost({ cluster, seconds, launches, rows }: Bench): Promise
     const costs = { own: [] as number[], floor: [] as number[] };
     for (let launch = 1; launch <= launches; launch++) {
       await step(`${what}: launch ${launch} of ${launches}`, async () => {
-        costs.own.push(await costOf(await start(), load));
-        costs.floor.push(await costOf(await startFloor(), load));
+        costs.own.push(await warmCostOf(await start(), load));
+        costs.floor.push(await warmCostOf(await startFloor(), load));
       });
     }
     const [mine, other] = [quantile(costs.own, 0.5), quantile(costs.floor, 0.5)];
@@ -127,14 +128,11 @@ async function compareCost({ cluster, seconds, launches, rows }: Bench): Promise
 }
 
 /** Microseconds of processor time that a request costs a server, which is stopped afterwards. */
-async function costOf(server: Server, load: ReceiverLoad): Promise<number> {
+async function warmCostOf(server: Server, load: ReceiverLoad): Promise<number> {
   await loadReceiver(server, load); // what a request costs falls until the compiler knows what to make fast
-  const before = await readCpuSeconds(server.process.pid);
-  const { perSecond, statuses } = await loadReceiver(server, load);
-  if (!load.secret && Object.keys(statuses).join() !== '202') throw new Error(`answers: ${JSON.stringify(statuses)}`);
-  const used = (await readCpuSeconds(server.process.pid)) - before;
+  const cost = await costOf(server, load);
   await server.process.stop();
-  return (used / (perSecond * load.seconds)) * 1e6;
+  return cost;
 }
 
 async function measureMemory({ cluster, rows }: Bench, seconds: number): Promise<void> {
@@ -163,21 +161,6 @@ async function measureMemory({ cluster, rows }: Bench, seconds: number): Promise
     ]);
     await receiver.process.stop();
   }
-}
-
-interface ReceiverLoad {
-  seconds: number;
-  resources: number;
-  secret?: string | undefined;
-}
-
-function loadReceiver({ port }: Server, { seconds, resources, secret }: ReceiverLoad): Promise<LoadResult> {
-  return applyLoad({
-    connect: () => connect(port, '127.0.0.1'),
-    connections: CONNECTIONS,
-    seconds,
-    request: (n) => delivery(`/webhook/${NAMESPACE}/r${n % resources}`, n, secret),
-  });
 }
 
 async function countPatches({ metricsPort }: Server): Promise<number> {

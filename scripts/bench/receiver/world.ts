@@ -3,12 +3,15 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
 import { API_VERSION, GATEWAY_SYNC } from '../../../shared/api/group.ts';
+import { bundleOptions } from '../../images/bundle-options.ts';
 import { readNodeFlags } from '../../images/read-entry-point.ts';
 import { type ControlPlane, startControlPlane } from '../../testbed/control-plane.ts';
 import { freePort } from '../../testbed/free-port.ts';
 import { type GuardedProcess, startGuarded } from '../../testbed/guarded-process.ts';
 import { installCrds } from '../../testbed/install-crds.ts';
+import type { ServerDetails } from '../../testbed/server-details.ts';
 import { SECRET } from './requests.ts';
 
 export const NAMESPACE = 'bench';
@@ -43,7 +46,7 @@ export async function prepareCluster(resources: number): Promise<ControlPlane> {
 }
 
 /** Opens connections to the API server as the administrator, and says whose token and which authority they need. */
-export async function connectionsTo(cluster: ControlPlane) {
+export async function connectionsTo(cluster: ServerDetails) {
   const { users } = JSON.parse(await readFile(cluster.kubeconfig, 'utf8'));
   const { hostname, port } = new URL(cluster.url);
   const ca = await readFile(cluster.caFile, 'utf8');
@@ -55,7 +58,7 @@ export async function connectionsTo(cluster: ControlPlane) {
 }
 
 /** Runs the receiver as its image does. */
-export async function startReceiver(cluster: ControlPlane, environment: Record<string, string> = {}): Promise<Server> {
+export async function startReceiver(cluster: ServerDetails, environment: Record<string, string> = {}): Promise<Server> {
   const [port, health, metricsPort] = [await freePort(), await freePort(), await freePort()];
   const env = {
     KUBECONFIG: cluster.kubeconfig,
@@ -77,20 +80,30 @@ export async function startReceiver(cluster: ControlPlane, environment: Record<s
   return { process, port, metricsPort };
 }
 
+type Other = keyof typeof others;
+
+/** The sources of h3 apps that are not the receiver. */
 const others = { floor: import.meta.resolve('./floor-server.ts'), flat: import.meta.resolve('./flat-server.ts') };
 
 /**
  * Runs an h3 app that is not the receiver, with the same flags: `floor`, which does the least, or `flat`, which does what
- * the receiver has to do in one handler.
+ * the receiver has to do in one handler. From its sources, or from a bundle of them.
  */
-export async function startOther(cluster: ControlPlane, name: keyof typeof others): Promise<Server> {
+export async function startOther(cluster: ServerDetails, name: Other, bundle?: string): Promise<Server> {
   const port = await freePort();
   const { token, ca } = await connectionsTo(cluster);
   const env = { API_SERVER: cluster.url, API_TOKEN: token, API_CA: ca, KUBECONFIG: cluster.kubeconfig };
-  const args = [...(await flagsOf()), fileURLToPath(others[name]), String(port)];
+  const args = [...(await flagsOf()), bundle ?? fileURLToPath(others[name]), String(port)];
   const process = startNode(args, env, path.join(cluster.dir, `${name}.log`));
   await untilAnswers(`http://127.0.0.1:${port}/`);
   return { process, port, metricsPort: 0 };
+}
+
+/** Bundles an app as the receiver is, into a folder, and gives the file. */
+export async function bundleOther(name: Other, folder: string): Promise<string> {
+  const outfile = path.join(folder, `${name}.mjs`);
+  await build({ ...bundleOptions, entryPoints: [fileURLToPath(others[name])], outfile });
+  return outfile;
 }
 
 /** The flags of Node in the receiver's image. */
