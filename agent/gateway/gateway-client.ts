@@ -2,6 +2,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { formatDuration } from '../../shared/domain/duration.ts';
 import { TransientError, WaitingError } from '../../shared/errors.ts';
+import { answerTo } from '../../shared/io/http/answer-to.ts';
 import { readSecretFile } from './read-secrets.ts';
 
 export interface GatewayRequest {
@@ -87,11 +88,10 @@ export class GatewayClient {
     // Its certificate is for the name by which the world knows it; here there is no network in between.
     const options = { host: HOST, port, method, path, signal, agent: false, rejectUnauthorized: false };
     try {
-      const response = await new Promise<IncomingMessage>((resolve, reject) => {
-        const outgoing = open({ ...options, headers: { Accept: 'application/json', ...headers } }, resolve);
-        outgoing.on('error', reject);
-        outgoing.end();
-      });
+      const response = await answerTo(
+        open({ ...options, headers: { Accept: 'application/json', ...headers } }).end(),
+        signal,
+      );
       this.#hasAnswered = true;
       if (ignoresBody) response.destroy();
       return { status: response.statusCode ?? 0, body: ignoresBody ? '' : await readBody(response) };
@@ -138,7 +138,7 @@ function explain(cause: NodeJS.ErrnoException, { port, method, path, timeoutMs }
       cause,
     });
   }
-  return new TransientError(`the gateway cannot be called on port ${port}: ${code}`, {
+  return new TransientError(`the gateway cannot be called on port ${port}: ${cause.code ?? cause.message}`, {
     code: 'gateway.call',
     reason: 'GatewayRefused',
     cause,
