@@ -121,12 +121,17 @@ interface Addition {
   missing: Map<string, EditTree>;
 }
 
-/** New members look like the last one: the same white space before the key and around the colon. */
+/** White space that is copied for each new key, at most: somebody may have put megabytes of it into a file. */
+const MOST_SPACE = 200;
+
+/** New members look like the last one: the same white space before the key and around the colon, unless there is very much of it. */
 function added(text: string, { at, members, missing }: Addition): Splice {
   const last = members.at(-1);
   const before = members.at(-2)?.value.end ?? at.start;
-  const space = last ? text.slice(before, last.key.start).replace(/^\s*[{,]/, '') : '';
-  const colon = last ? text.slice(last.key.end, last.value.start) : ': ';
+  const spaceOfLast = last ? text.slice(before, last.key.start).replace(/^\s*[{,]/, '') : '';
+  const colonOfLast = last ? text.slice(last.key.end, last.value.start) : ': ';
+  const space = spaceOfLast.length > MOST_SPACE ? ' ' : spaceOfLast;
+  const colon = colonOfLast.length > MOST_SPACE ? ': ' : colonOfLast;
   const list = [...missing].map(([key, child]) => `${JSON.stringify(key)}${colon}${jsonOf(child)}`);
   const end = last?.value.end ?? at.start + 1;
   const inserted = last ? list.map((member) => `,${space}${member}`).join('') : list.join(', ');

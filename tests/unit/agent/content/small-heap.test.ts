@@ -3,15 +3,16 @@ import { suite, test } from 'node:test';
 import { importable, runInSmallHeap } from '../support/small-heap.ts';
 
 const MIB = 1024 ** 2;
+const FIRST = `[[{ path: ['0'], json: '"x"' }]]`;
 
 /** Makes content from `text`, and gives what it says. */
-async function makeContent(text: string, way: 'template' | 'patch'): Promise<string> {
+async function makeContent(text: string, way: 'template' | 'patch', edits = FIRST): Promise<string> {
   return await runInSmallHeap(`
     import { renderContent } from ${importable('agent/content/deliver-content.ts')};
     import { applyPatches } from ${importable('agent/plan/file-patches.ts')};
     const content = Buffer.from(${text});
     const value = { get: () => 'x'.repeat(300) };
-    const steps = [[{ path: ['0'], json: '"x"' }]];
+    const steps = ${edits};
     const result = ${way === 'template' ? 'renderContent(content, value)' : "applyPatches(content, { steps, hash: '' })"};
     console.log(result.kind, result.message ?? result.content.length);`);
 }
@@ -38,5 +39,16 @@ suite('content of 8 MiB, in the heap of a small container', () => {
   ];
   for (const [name, text, outcome] of json) {
     test(`a JSON patch, ${name}`, async () => assert.match(await makeContent(text, 'patch'), outcome));
+  }
+
+  const keys = "Array.from({ length: 8 }, (_, p) => Array.from({ length: 32 }, (_, n) => ({ path: [`${p}.${n}`], json: '1' })))";
+  const wide: [where: string, text: string][] = [
+    ['before the last key', `'{"a":1,' + ${filled(' ')}.slice(16) + '"b":2}'`],
+    ['after the last colon', `'{"a":1,"b":' + ${filled(' ')}.slice(16) + '2}'`],
+    ['before the only key', `'{' + ${filled(' ')}.slice(16) + '"b":2}'`],
+  ];
+  for (const [where, text] of wide) {
+    test(`a JSON patch that adds keys, of white space ${where}`, async () =>
+      assert.match(await makeContent(text, 'patch', keys), /^content 83\d{5}$|^content 84\d{5}$/));
   }
 });
