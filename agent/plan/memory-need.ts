@@ -2,6 +2,8 @@
 export interface Load {
   /** Files of the commit that are mapped. */
   files: number;
+  /** Folders that these are in. */
+  folders: number;
   /** Of all their paths. */
   pathBytes: number;
   /** Files of the agent that are to go. */
@@ -18,7 +20,7 @@ interface Count {
 
 const MIB = 1024 ** 2;
 /** Measured by the smallest heap in which a sync succeeds, with 20,000 and 100,000 files; docs/how-to/sizing.md shows the figures. */
-const HEAP = { base: 16 * MIB, file: 640, leaving: 1_000, pathByte: 6 };
+const HEAP = { base: 16 * MIB, file: 640, folder: 100, leaving: 1_000, pathByte: 6 };
 /** V8 has this share of a container's memory, by the flags of the image. */
 const HEAP_SHARE = 0.5;
 /** Memory is given out in such steps, and no less: what there is of code and of git counts more in small containers. */
@@ -30,14 +32,16 @@ export const NEW_OBJECTS_BYTES = 6 * MIB;
 const COUNTED_HEAPS = 8;
 
 /** Bytes of V8's heap that a sync takes at its worst moment. */
-export function heapFor({ files, pathBytes, leaving }: Load): number {
-  const leavingPathBytes = files > 0 ? leaving * (pathBytes / files) : 0;
-  return HEAP.base + files * HEAP.file + leaving * HEAP.leaving + (pathBytes + leavingPathBytes) * HEAP.pathByte;
+export function heapFor({ files, folders, pathBytes, leaving }: Load): number {
+  const pathLength = files > 0 ? pathBytes / files : 0;
+  const ofFiles = files * HEAP.file + pathBytes * HEAP.pathByte;
+  const ofLeaving = leaving * (HEAP.leaving + pathLength * HEAP.pathByte);
+  return HEAP.base + ofFiles + ofLeaving + folders * (HEAP.folder + pathLength);
 }
 
 /** Whether a commit is so much too large for a heap that the rest of it does not have to be counted. */
 export function isFarTooMuch({ files, folders, bytes }: Count, heapBytes: number): boolean {
-  return heapFor({ files: files + folders, pathBytes: bytes, leaving: 0 }) > COUNTED_HEAPS * heapBytes;
+  return heapFor({ files: files + folders, folders, pathBytes: bytes, leaving: 0 }) > COUNTED_HEAPS * heapBytes;
 }
 
 /** Says what has to be done where the rest was not counted. */
@@ -53,6 +57,7 @@ export function memoryProblem(load: Load, heapBytes: number): string | undefined
 export function tooMuch(load: Load): string {
   const mib = Math.ceil(heapFor(load) / HEAP_SHARE / MIB);
   const limit = Math.max(LEAST_MIB, Math.ceil(mib / STEP_MIB) * STEP_MIB);
+  const folders = load.folders > load.files ? ` in ${load.folders} folders` : '';
   const leaving = load.leaving > 0 ? `, and removes ${load.leaving}` : '';
-  return `the profile maps ${load.files} files${leaving}, for which the agent needs about ${mib} MiB: set spec.agent.resources.limits.memory to ${limit}Mi and recreate the pod, or map fewer files`;
+  return `the profile maps ${load.files} files${folders}${leaving}, for which the agent needs about ${mib} MiB: set spec.agent.resources.limits.memory to ${limit}Mi and recreate the pod, or map fewer files`;
 }

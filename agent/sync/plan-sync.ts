@@ -42,9 +42,10 @@ async function layOut({ intent, mappings, manifest, signal }: SyncAim, dependenc
   const sources = mappings.map(({ source }) => source);
   const { commit } = intent;
   const { clone, heapBytes } = dependencies;
-  let load = { files: 0, pathBytes: 0, leaving: 0 };
-  const withMore = ({ files, bytes }: TreeSize) => ({
+  let load = { files: 0, folders: 0, pathBytes: 0, leaving: 0 };
+  const withMore = ({ files, folders, bytes }: TreeSize) => ({
     files: load.files + files,
+    folders: load.folders + folders,
     pathBytes: load.pathBytes + bytes,
     leaving: 0,
   });
@@ -138,7 +139,8 @@ async function narrowSync(
   // A new name may be one that is there already: that takes all of them to tell.
   if ((root.folding.case || root.folding.unicode) && changes.some(({ before }) => !before)) return undefined;
   const files = manifest.files.size + changes.length;
-  checkMemory({ files, pathBytes: files * USUAL_PATH_BYTES, leaving: 0 }, dependencies);
+  const folders = manifest.folders.size;
+  checkMemory({ files, folders, pathBytes: files * USUAL_PATH_BYTES, leaving: 0 }, dependencies);
   const isTrusted = !isSameCommit && baseline.isFresh(intent.profile.syncPeriod);
   if (!isTrusted) {
     if (!(await isUntouched(root, manifest))) return undefined;

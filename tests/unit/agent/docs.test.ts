@@ -14,7 +14,7 @@ const MIB = 1024 ** 2;
 const DEFAULT_LIMIT_MIB = 256;
 const page = await readFile(path.join(import.meta.dirname, '../../../docs/how-to/sizing.md'), 'utf8');
 
-const load = (files: number, leaving = 0): Load => ({ files, pathBytes: files * 60, leaving });
+const load = (files: number, leaving = 0): Load => ({ files, folders: 0, pathBytes: files * 60, leaving });
 const cellsOf = (start: string): string[] =>
   (page.split('\n').find((line) => line.startsWith(`| ${start}`)) ?? '').split(' | ').slice(1);
 const numbersOf = (start: string): number[] => cellsOf(start).map((cell) => Number(cell.replaceAll(/\D/g, '')));

@@ -41,7 +41,8 @@ suite('content of 8 MiB, in the heap of a small container', () => {
     test(`a JSON patch, ${name}`, async () => assert.match(await makeContent(text, 'patch'), outcome));
   }
 
-  const keys = "Array.from({ length: 8 }, (_, p) => Array.from({ length: 32 }, (_, n) => ({ path: [`${p}.${n}`], json: '1' })))";
+  const keys =
+    "Array.from({ length: 8 }, (_, p) => Array.from({ length: 32 }, (_, n) => ({ path: [`${p}.${n}`], json: '1' })))";
   const wide: [where: string, text: string][] = [
     ['before the last key', `'{"a":1,' + ${filled(' ')}.slice(16) + '"b":2}'`],
     ['after the last colon', `'{"a":1,"b":' + ${filled(' ')}.slice(16) + '2}'`],

@@ -11,7 +11,10 @@ import {
 import { readNodeFlags } from '../../../../scripts/images/read-entry-point.ts';
 
 const MIB = 1024 ** 2;
-const load = (files: number, leaving = 0, pathLength = 31) => ({ files, pathBytes: files * pathLength, leaving });
+const load = (files: number, leaving = 0, pathLength = 31, folders = 0) => ({
+  ...{ files, folders, leaving },
+  pathBytes: files * pathLength,
+});
 
 suite('the memory that a sync needs', () => {
   // The largest heap in which a sync was seen to fail, and the smallest in which one succeeded, in MiB.
@@ -27,6 +30,20 @@ suite('the memory that a sync needs', () => {
       assert.ok(mib > fails && mib < succeeds * 1.1, `${mib.toFixed(1)} MiB`);
     });
   }
+
+  // 270,000 folders ended an agent with 128 MiB; 240,000 did not, and neither did 180,000 with 44 MiB of heap.
+  test('grows with folders, each of which is in a few lists', () => {
+    const mib = (files: number, perFile: number, pathLength: number) =>
+      heapFor(load(files, 0, pathLength, files * perFile)) / MIB;
+    assert.ok(mib(30_000, 9, 30) > 64, `${mib(30_000, 9, 30)} MiB`);
+    assert.ok(mib(20_000, 12, 36) < 64, `${mib(20_000, 12, 36)} MiB`);
+    assert.ok(mib(10_000, 18, 45) < 44 * 1.15, `${mib(10_000, 18, 45)} MiB`);
+    const problem = memoryProblem(load(30_000, 0, 30, 270_000), 64 * MIB);
+    assert.match(
+      problem ?? '',
+      /^the profile maps 30000 files in 270000 folders, for which the agent needs about 1\d\d MiB/,
+    );
+  });
 
   // With the room for new objects counted in, 72,000 files ended an agent that took them to fit.
   test('may be half of what the container has, whatever V8 sets aside for new objects', async () => {
@@ -66,7 +83,7 @@ suite('the memory that a sync needs', () => {
 
   test('is not counted to the end where it is more than eight times what there is', () => {
     const count = { files: 90_000, folders: 10_000, bytes: 3_100_000 };
-    const heap = heapFor(load(100_000)) / 8;
+    const heap = heapFor(load(100_000, 0, 31, 10_000)) / 8;
     assert.deepEqual(
       [heap, heap - 1].map((bytes) => isFarTooMuch(count, bytes)),
       [false, true],
