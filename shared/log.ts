@@ -25,12 +25,22 @@ export function createLogger(program: string, { level, devMode = false }: LogOpt
     redact: { paths: redactedKeys, censor: CENSOR },
     serializers: { err: serializeError, headers: redactHeaders },
   };
-  return pino(options, devMode ? consoleStream() : standardOutput());
+  return pino(options, devMode ? consoleStream() : jsonStream());
 }
 
 /** Each line is out before the next one is made: none is lost with the process, and none piles up in memory. */
 function standardOutput() {
   return pino.destination({ dest: 1, sync: true });
+}
+
+/** What JSON leaves as it is, and a terminal obeys or shows in another order: names of strangers are in log lines. */
+const OBEYED = /[\u007f-\u009f\u2028\u2029]|\p{Bidi_Control}/gu;
+
+/** One line of JSON for each entry, of which a terminal obeys nothing. */
+function jsonStream(): { write(line: string): void } {
+  const stdout = standardOutput();
+  const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return { write: (line) => stdout.write(line.replace(OBEYED, escaped)) };
 }
 
 /** Not by a path such as `headers.authorization`: pino would take each apart again for each line, a fifth of its work. */

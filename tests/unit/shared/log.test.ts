@@ -34,6 +34,14 @@ test('a line is out before the program goes on', async () => {
   assert.equal(new Date(time).toISOString(), time);
 });
 
+test('a terminal obeys nothing of a line, which says the same', async () => {
+  const name = 'a\\u009b31m\\u202eb\\u2028c\\u007f\\u0085\\u001b[2J';
+  const line = await killedAfter(`createLogger('demo', { level: 'info' }).info({ name: '${name}' }, '${name}');`);
+  assert.match(line, /^[\x20-\x7e]+\n$/);
+  const { name: field, msg } = JSON.parse(line);
+  assert.deepEqual([field, msg], Array(2).fill('a\u009b31m\u202eb\u2028c\u007f\u0085\u001b[2J'));
+});
+
 test('lines for people are out as early', async () => {
   const line = await killedAfter(
     `createLogger('demo', { level: 'info', devMode: true }).debug({ count: 1 }, 'hello');`,
