@@ -3,6 +3,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
+import { EXIT } from './client/problem.ts';
+import { nodeProblem } from './program/node-version.ts';
 import { runProgram } from './program/run.ts';
 import type { Host } from './terminal/host.ts';
 import { wantsColours } from './terminal/ink.ts';
@@ -69,4 +71,6 @@ function openBrowser(address: string): void {
     .unref();
 }
 
-process.exitCode = await runProgram(process.argv.slice(2), host);
+const problem = nodeProblem(process.versions.node);
+if (problem) host.note(`error: ${problem}\n`);
+process.exitCode = problem ? EXIT.failed : await runProgram(process.argv.slice(2), host);

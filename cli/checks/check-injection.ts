@@ -48,7 +48,7 @@ function absent({ operator }: Survey): Finding {
         page: 'explanation/injection.md',
       })
     : failed('webhook/installed', `${says}: there is no MutatingWebhookConfiguration with ${WEBHOOK_NAME}`, {
-        todo: 'install the chart again: somebody deleted it',
+        todo: controllers.length > 0 ? 'install the chart again: it was deleted' : 'install the chart: it is not there',
         page: INJECTION,
       });
 }

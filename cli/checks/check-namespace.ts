@@ -81,6 +81,7 @@ function checkSelector({ name, namespace, pods }: NamespaceSurvey, survey: Surve
     return [ok('namespace/injection', `pods in ${name} get the sidecar if they ask for it`)];
   const asks = seenOr(pods, []).filter(asksForSidecar).length;
   const make = asks > 0 ? failed : warning;
+  const asking = asks === 1 ? '1 pod asks for it' : `${asks} pods ask for it`;
   const needsLabel = injectors.some(({ webhook }) =>
     webhook.namespaceSelector?.matchExpressions?.some(({ key }) => key === 'sync.io/injection'),
   );
@@ -88,7 +89,7 @@ function checkSelector({ name, namespace, pods }: NamespaceSurvey, survey: Surve
     ? `kubectl label namespace ${name} sync.io/injection=enabled, then delete the pods`
     : 'see webhook.namespaceSelector and controller.watchNamespaces of the chart';
   return [
-    make('namespace/injection', `injection leaves ${name} out${asks > 0 ? `, and pods ask for it: ${asks}` : ''}`, {
+    make('namespace/injection', `injection leaves ${name} out${asks > 0 ? `, and ${asking}` : ''}`, {
       ...{ todo, page: INJECTION },
     }),
   ];

@@ -1,4 +1,4 @@
-import { checkReceiver } from './check-receiver.ts';
+import { checkAuthentication, checkService } from './check-receiver.ts';
 import { type Finding, failed, ok, seenOr, unseen, warning } from './finding.ts';
 import { type Deployment, variableOf } from './objects.ts';
 import { troublesOf } from './pod-troubles.ts';
@@ -37,11 +37,21 @@ export function checkOperator({ operator, version, now }: Survey): Finding[] {
     ]),
     ...checkSeveral(controllers),
     ...receivers.flatMap((receiver) => [
-      ...checkDeployment(receiver, { place: place(receiver), component: 'receiver' }),
-      ...checkReceiver(receiver, place(receiver)),
+      ...checkInstalledReceiver(receiver, place(receiver)),
       ...checkVersion(receiver, versionOf(controllers[0])),
     ]),
     ...(receivers.length === 0 ? [ok('receiver/installed', 'no receiver is installed: changes come by polling')] : []),
+  ];
+}
+
+/** Secrets come first: without them a receiver does not become ready, and has no log to read. */
+function checkInstalledReceiver(receiver: Deployment, place: OperatorPlace | undefined): Finding[] {
+  const secrets = place ? checkAuthentication(receiver, place) : [];
+  const cause = secrets.find(({ level }) => level === 'failed');
+  return [
+    ...secrets,
+    ...checkDeployment(receiver, { place, component: 'receiver', cause }),
+    ...(place ? checkService(receiver, place) : []),
   ];
 }
 
@@ -57,11 +67,15 @@ function absent({ lookedIn }: OperatorSurvey): Finding {
   });
 }
 
+interface Component {
+  place: OperatorPlace | undefined;
+  component: 'controller' | 'receiver';
+  /** What was found before, and keeps its pods from being ready. */
+  cause?: Finding | undefined;
+}
+
 /** Checks that a Deployment runs, and says what its pods wait for. */
-function checkDeployment(
-  deployment: Deployment,
-  { place, component }: { place: OperatorPlace | undefined; component: 'controller' | 'receiver' },
-): Finding[] {
+function checkDeployment(deployment: Deployment, { place, component, cause }: Component): Finding[] {
   const { metadata, spec, status = {} } = deployment;
   const check = `${component}/ready`;
   const name = `the ${component} ${addressOf(deployment)}`;
@@ -81,7 +95,8 @@ function checkDeployment(
   );
   const troubles = own.flatMap((pod) => troublesOf(pod).map(({ says }) => `${pod.metadata.name}: ${says}`));
   const why = troubles.length > 0 ? `: ${troubles.slice(0, 2).join('; ')}` : '';
-  const todo = `kubectl describe pods and kubectl logs deploy/${metadata.name} in ${metadata.namespace} say why`;
+  const describe = `kubectl describe pods and kubectl logs deploy/${metadata.name} in ${metadata.namespace} say why`;
+  const todo = cause ? 'see above what its Secret lacks' : describe;
   if (availableReplicas === 0)
     return [failed(check, `${name} has no pod that is ready${why}`, { todo, page: INSTALLATION })];
   if (availableReplicas < replicas || updatedReplicas < replicas)

@@ -1,5 +1,5 @@
 import { type Finding, failed, ok, seenOr, unseen, warning } from './finding.ts';
-import { type Deployment, variableOf } from './objects.ts';
+import { type Deployment, type SecretKeys, variableOf } from './objects.ts';
 import type { OperatorPlace } from './survey.ts';
 
 const WEBHOOKS = 'how-to/troubleshooting-webhooks.md';
@@ -8,13 +8,8 @@ const SENDERS = 'how-to/senders/README.md';
 /** Variables of the receiver that name the file with the values of an authentication method. */
 const METHODS = { hmac: 'WEBHOOK_HMAC_SECRET_FILE', token: 'WEBHOOK_BEARER_TOKEN_FILE' } as const;
 
-/** Checks that senders reach a receiver, and that it can tell them from others. */
-export function checkReceiver(receiver: Deployment, place: OperatorPlace | undefined): Finding[] {
-  if (!place) return [];
-  return [...checkAuthentication(receiver, place), ...checkService(receiver, place)];
-}
-
-function checkAuthentication(receiver: Deployment, { secrets }: OperatorPlace): Finding[] {
+/** Checks that a receiver can tell senders from others. */
+export function checkAuthentication(receiver: Deployment, { secrets }: OperatorPlace): Finding[] {
   const [container] = receiver.spec.template.spec.containers;
   const methods = Object.entries(METHODS).flatMap(([folder, variable]) => {
     const file = container && variableOf(container, variable);
@@ -45,14 +40,21 @@ function checkAuthentication(receiver: Deployment, { secrets }: OperatorPlace): 
     if (!look.value[key])
       return [
         failed(check, `the Secret ${name} of the receiver has no value in its key ${key}: every delivery is refused`, {
-          ...{ todo: `add the key; it has ${Object.keys(look.value).join(', ') || 'none'}`, page },
+          ...{ todo: lacksKey(key, look.value), page },
         }),
       ];
     return [ok(check, `the receiver has its ${folder === 'hmac' ? 'HMAC secret' : 'token'}`)];
   });
 }
 
-function checkService(receiver: Deployment, { services, endpoints }: OperatorPlace): Finding[] {
+/** What to do about a key without a value. */
+function lacksKey(key: string, keys: SecretKeys): string {
+  if (Object.hasOwn(keys, key)) return `put a value into the key ${key}`;
+  return `add the key ${key}; the Secret has ${Object.keys(keys).length > 0 ? `only ${Object.keys(keys).join(', ')}` : 'no key'}`;
+}
+
+/** Checks that senders reach a receiver. */
+export function checkService(receiver: Deployment, { services, endpoints }: OperatorPlace): Finding[] {
   const { name, namespace } = receiver.metadata;
   if (services.kind === 'hidden') return unseen('receiver/service', `the Services in ${namespace}`, services);
   const page = `${WEBHOOKS}#5xx-not-stored-with-retry-after`;

@@ -54,7 +54,10 @@ export function checkSecrets(gatewaySync: GatewaySync, { name: namespace, secret
     const keys = Object.keys(look.value);
     if (key !== undefined && !keys.includes(key))
       return [
-        failed(check, `${says} has no key ${key}`, { todo: `add it; there is ${keys.join(', ') || 'none'}`, page }),
+        failed(check, `${says} has no key ${key}`, {
+          todo: `add it; the Secret has ${keys.length > 0 ? `only ${keys.join(', ')}` : 'no key'}`,
+          page,
+        }),
       ];
     if (key === undefined ? keys.length === 0 : look.value[key] === 0)
       return [failed(check, `${says} is empty${key ? ` in its key ${key}` : ''}`, { todo: 'put the value in', page })];

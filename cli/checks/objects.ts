@@ -143,7 +143,8 @@ export interface Event extends Named {
 /** A workload that makes pods, by its own metadata and those of its template. */
 export interface Workload extends Named {
   kind: string;
-  spec: { template?: { metadata?: { annotations?: Record<string, string> } } };
+  spec: { replicas?: number; template?: { metadata?: { annotations?: Record<string, string> } } };
+  status?: { observedGeneration?: number; replicas?: number; updatedReplicas?: number };
 }
 
 /** Keys of a Secret with how many characters each has; what is in them is dropped as soon as it is read. */

@@ -132,9 +132,15 @@ function lead(text: string, { glyph, columns }: { glyph: string; columns: number
   return [`${glyph} ${first}`, ...others.map((line) => `  ${line}`)];
 }
 
-function followed({ ref, source }: ResourceView): string | undefined {
+function followed({ ref, source, unfollowed }: ResourceView): string | undefined {
+  if (unfollowed) return `${ref}, as before: spec.git.ref now says ${unfollowed.ref}, which ${fateOf(unfollowed)}`;
   const by = { Spec: 'as spec.git.ref says', Request: 'since it was requested', Push: 'since it was pushed' };
   return ref && (source ? `${ref}, ${by[source]}` : `${ref}, not resolved yet`);
+}
+
+function fateOf({ reason }: NonNullable<ResourceView['unfollowed']>): string {
+  if (reason === undefined) return 'is not resolved yet';
+  return reason === 'RefNotFound' ? 'was not found' : `could not be resolved (${reason})`;
 }
 
 function countsOf({ counts }: ResourceView): string {

@@ -23,6 +23,8 @@ export interface ResourceView {
   /** What is followed, and who asked for it. */
   ref?: string;
   source?: 'Spec' | 'Request' | 'Push';
+  /** What spec.git.ref was changed to, where that is not followed, and the reason of RefResolved. */
+  unfollowed?: { ref: string; reason?: string };
   /** The newest commit, whoever has it. */
   commit?: string;
   resolvedAt?: string;
@@ -91,6 +93,7 @@ export function resourceView(gatewaySync: GatewaySync, beyond: Beyond): Resource
   return {
     ...{ namespace, name, ...verdictOf(gatewaySync), repo: spec.git.repo },
     ...(target ? { ref: target.ref, source: target.source } : { ref: spec.git.ref }),
+    ...unfollowedBy(gatewaySync),
     ...(lastSyncCommit && { commit: lastSyncCommit }),
     ...(lastSyncTime && { resolvedAt: lastSyncTime }),
     counts,
@@ -101,6 +104,15 @@ export function resourceView(gatewaySync: GatewaySync, beyond: Beyond): Resource
     ...(lastRequest && { lastRequest }),
     ...(lastPush && { lastPush }),
   };
+}
+
+/** The target moves only together with the commit, so a new spec.git.ref may not be followed. */
+function unfollowedBy({ spec, status = {} }: GatewaySync): Pick<ResourceView, 'unfollowed'> {
+  const { target, conditions } = status;
+  const { ref } = spec.git;
+  if (target?.source !== 'Spec' || target.ref === ref) return {};
+  const resolved = conditionOf(conditions, 'RefResolved');
+  return { unfollowed: { ref, ...(resolved?.status === 'False' && { reason: resolved.reason }) } };
 }
 
 const placedOf = (placed: readonly PlacedGateway[] | undefined, { podName }: DiscoveredGateway) =>

@@ -66,7 +66,9 @@ export function traceView(
   };
   const firstAfter = (isMeant: (event: ObservedEvent) => boolean) =>
     eventTimes(events, isMeant).find((time) => Date.parse(time) >= start);
-  const without = discoveredGateways.flatMap((gateway) => noteGateway(gateway, { note, commit, start }) ?? []);
+  const without = discoveredGateways.flatMap(
+    (gateway) => noteGateway(gateway, { note, commit, start, isRefused: isRefused(delivery) }) ?? [],
+  );
   // The status keeps whole seconds. The event has more, and is written after the status, which gateways act on.
   const resolvedAt = eventTimes(events, (event) => isResolved(event, commit)).at(-1) ?? lastSyncTime;
   const isOlder = Date.parse(resolvedAt) + SECOND_MS <= start;
@@ -110,11 +112,13 @@ const rankOf = ({ gateway, ms }: TraceView['moments'][number]): number => (gatew
 const isResolved = ({ reason, message = '' }: ObservedEvent, commit = ''): boolean =>
   reason === 'RefResolved' && message.includes(` is ${shortCommit(commit)}`);
 
+const isRefused = ({ outcome }: Pick<Delivery, 'outcome'>): boolean => outcome !== undefined && outcome !== 'Applied';
+
 function missingOf(
   { outcome, message }: Delivery,
   { isOlder, events }: { isOlder: boolean; events: readonly ObservedEvent[] | undefined },
 ): string[] {
-  const refused = outcome !== undefined && outcome !== 'Applied';
+  const refused = isRefused({ outcome });
   return [
     ...(refused ? [`it was not applied (${outcome})${message ? `: ${message}` : ''}`] : []),
     ...(!refused && isOlder ? ['it brought no other commit: the one from before is still the newest'] : []),
@@ -132,15 +136,18 @@ interface Noting {
   note: (what: string, at: string | undefined, gateway?: string) => void;
   commit: string | undefined;
   start: number;
+  /** The commit did not come of the delivery. */
+  isRefused: boolean;
 }
 
 /** Notes when a gateway began and ended; gives what is missing there. */
-function noteGateway(gateway: DiscoveredGateway, { note, commit, start }: Noting): string | undefined {
+function noteGateway(gateway: DiscoveredGateway, { note, commit, start, isRefused }: Noting): string | undefined {
   const { name, syncedCommit, lastSyncTime = '', lastSyncDuration = '', syncStatus, message } = gateway;
   const end = Date.parse(lastSyncTime);
+  const what = commit ? shortCommit(commit) : 'it';
   if (syncedCommit !== commit || Number.isNaN(end))
-    return `${name} does not have it (${syncStatus})${message ? `: ${message}` : ''}`;
-  if (end < start) return `${name} had it before`;
+    return `${name} does not have ${what} (${syncStatus})${message ? `: ${message}` : ''}`;
+  if (end < start) return isRefused ? `${name} keeps ${what}, which it had before` : `${name} had ${what} before`;
   const took = parseDuration(lastSyncDuration);
   // The receiver's time may be ahead of the agent's: nothing begins before what it is about.
   if (took !== undefined) note(`${name} began to sync`, new Date(Math.max(start, end - took)).toISOString(), name);

@@ -56,7 +56,7 @@ export const POD_FAULTS: readonly Fault[] = [
   {
     name: 'a namespace that injection leaves out',
     change: [{ add: at.pods('skipped'), object: bare('late', { 'sync.io/inject': 'true' }) }],
-    ...{ line: ['-n', 'skipped'], check: 'namespace/injection', says: /leaves skipped out, and pods ask for it: 1/ },
+    ...{ line: ['-n', 'skipped'], check: 'namespace/injection', says: /leaves skipped out, and 1 pod asks for it/ },
   },
   {
     name: 'a sidecar of another release',

@@ -159,7 +159,7 @@ suite('doctor names', () => {
         },
         namespace: { pods: seen([pod(NOON)]) },
       },
-      ...(['namespace/injection', 'failed', /leaves gateways out, and pods ask for it: 1/] as const),
+      ...(['namespace/injection', 'failed', /leaves gateways out, and 1 pod asks for it/] as const),
     ],
     [
       'an agent that should have reported long ago',

@@ -220,6 +220,12 @@ suite('status shows one resource', () => {
     assert.equal(facts({ source: 'Spec' }).follows, 'main, as spec.git.ref says');
     assert.equal(facts({ source: 'Request' }).follows, 'main, since it was requested');
     assert.equal(facts({ source: 'Push' }).follows, 'main, since it was pushed');
+    const kept = (reason?: string) =>
+      facts({ source: 'Spec', unfollowed: { ref: 'mian', ...(reason && { reason }) } }).follows;
+    assert.equal(kept('RefNotFound'), 'main, as before: spec.git.ref now says mian, which was not found');
+    const unresolved = 'main, as before: spec.git.ref now says mian, which could not be resolved (GitTimeout)';
+    assert.equal(kept('GitTimeout'), unresolved);
+    assert.equal(kept(), 'main, as before: spec.git.ref now says mian, which is not resolved yet');
     assert.equal(facts({ commit: COMMIT }).commit, COMMIT);
     assert.equal(facts({ commit: COMMIT, resolvedAt: at(3) }).commit, `${COMMIT}, 2m ago`);
     const every = { total: 28, synced: 1, pending: 2, error: 3, missingSidecar: 4, paused: 5, dryRun: 6, skewed: 7 };

@@ -104,6 +104,24 @@ suite('a GatewaySync in words', () => {
     });
   }
 
+  test('names a new ref that is not followed, and why', () => {
+    const unfollowed = (status: Condition['status'], target: object, ref = 'mian') => {
+      const conditions = [{ ...ready(status, 'RefNotFound')[0], type: 'RefResolved' }] as Condition[];
+      const given = { conditions, target } as GatewaySyncStatus;
+      return resourceView(gatewaySync(given, { git: { repo: 'x', ref } }), {}).unfollowed;
+    };
+    const main = { ref: 'main', source: 'Spec' };
+    assert.deepEqual(unfollowed('False', main), { ref: 'mian', reason: 'RefNotFound' });
+    assert.deepEqual(unfollowed('True', main), { ref: 'mian' }, 'it has not been looked for');
+    assert.equal(unfollowed('False', main, 'main'), undefined);
+    assert.equal(unfollowed('False', { ref: 'v1', source: 'Request' }), undefined, 'somebody asked for another');
+    const { unfollowed: none } = resourceView(
+      gatewaySync({ target: { ref: 'main', source: 'Spec' } }, { git: { ref: 'mian' } }),
+      {},
+    );
+    assert.deepEqual(none, { ref: 'mian' });
+  });
+
   test('adds up what is shown', () => {
     const one = gatewaySync({ conditions: ready('True', 'Synced'), gateways: counts(3, 3) });
     const two = gatewaySync({ conditions: ready('False', 'GatewaysFailed'), gateways: counts(5, 1, { error: 4 }) });

@@ -72,13 +72,19 @@ suite('a trace', () => {
       gateway('b', { syncStatus: 'Error', syncedCommit: 'old', message: 'the volume is full' }),
     ];
     const view = traceView(gatewaySync({ ...pushed, lastSyncTime: at('10'), discoveredGateways }), [applied, resolved]);
-    assert.deepEqual(view?.missing, ['b does not have it (Error): the volume is full']);
+    assert.deepEqual(view?.missing, ['b does not have c0ffee11 (Error): the volume is full']);
   });
 
   test('says what became of a delivery that was refused, or brought nothing new', () => {
     const refused = { ref: 'x', at: at('20.000'), outcome: 'Ignored' as const, message: 'it is not allowed' };
     const ignored = traceView(gatewaySync({ lastRequest: refused, lastSyncTime: at('10') }), []);
     assert.deepEqual(ignored?.missing, ['it was not applied (Ignored): it is not allowed']);
+    const discoveredGateways = [gateway('a', { lastSyncTime: at('06') })];
+    const kept = traceView(gatewaySync({ lastRequest: refused, lastSyncTime: at('05'), discoveredGateways }), []);
+    assert.equal(kept?.missing.at(-1), 'a keeps c0ffee11, which it had before');
+    const none = { metadata: { namespace: 'gateways', name: 'plant' }, spec: {}, status: { lastRequest: refused } };
+    const without = { ...none, status: { ...none.status, discoveredGateways: [{ name: 'a', syncStatus: 'Pending' }] } };
+    assert.equal(traceView(without as never, [])?.missing.at(-1), 'a does not have it (Pending)');
     const same = traceView(gatewaySync({ ...pushed, lastSyncTime: at('05') }), []);
     assert.deepEqual(same?.missing, ['it brought no other commit: the one from before is still the newest']);
   });
@@ -227,7 +233,7 @@ suite('the delivery of a trace', () => {
       gateway('c', {}),
     ];
     const view = traceView(gatewaySync({ lastRequest: request, lastSyncTime: at('10'), discoveredGateways }), []);
-    assert.deepEqual(view?.missing, ['a had it before', 'c does not have it (Synced)']);
+    assert.deepEqual(view?.missing, ['a had c0ffee11 before', 'c does not have c0ffee11 (Synced)']);
     assert.deepEqual(view?.moments.map(({ what, gateway: of }) => [what, of]).at(-1), ['it is on the disk of b', 'b']);
   });
 });

@@ -22,6 +22,20 @@ const conditions = (resource: Loose, ...given: [type: string, status: string, re
   resource.status.conditions = given.map(([type, status, reason]) => ({ type, status, reason, message: 'words' }));
 };
 const waiting = (reason: string, message?: string) => ({ name: 'gateway', state: { waiting: { reason, message } } });
+/** A Deployment of three pods, of whose ReplicaSet some are denied at noon. */
+const denied = (namespace: Loose, status: object, changes: object = {}) => {
+  const template = { metadata: { annotations: { 'sync.io/inject': 'true' } } };
+  const made = { kind: 'Deployment', metadata: { name: 'press', generation: 2 }, spec: { replicas: 3, template } };
+  namespace.workloads = seen([{ ...made, status: { observedGeneration: 2, ...status }, ...changes }]);
+  const involvedObject = { kind: 'ReplicaSet', name: 'press-64c5c9fb74' };
+  namespace.events = seen([{ reason: 'FailedCreate', message: 'exceeded quota', lastTimestamp: NOON, involvedObject }]);
+};
+/** The pod of the installation by another name, made after noon. */
+const rename = ({ pod, report }: { pod: Loose; report: Loose }, name: string) => {
+  report.metadata.name = name;
+  pod.metadata.name = name;
+  pod.metadata.creationTimestamp = '2026-01-02T12:00:01Z';
+};
 
 /** Of an installation in order; doctor.txt says what comes of each. */
 // biome-ignore format: one change a line
@@ -234,14 +248,29 @@ export const CHANGES: Record<string, Change> = {
   'a pod without its sidecar, where injection leaves it out': ({ webhook, pod }) => { pod.spec.containers.pop(); webhook.namespaceSelector.matchExpressions.push({ key: 'team', operator: 'Exists' }); },
   'a pod without its sidecar, of other labels': ({ webhook, pod }) => { pod.spec.containers.pop(); webhook.objectSelector = { matchLabels: { a: 'b' } }; },
   'a pod without its sidecar, from before the webhook': ({ configuration, pod }) => { pod.spec.containers.pop(); configuration.metadata.creationTimestamp = NOON; },
+  'no webhook where nothing is installed': ({ cluster, operator }) => { operator.deployments = seen([]); cluster.webhooks = seen([]); },
   'a receiver that takes everything': ({ receiver }) => { receiver.spec.template.spec.containers[0].env = []; },
   'a receiver whose Secret does not exist': ({ place }) => { place.secrets.hooks = seen(undefined); },
   'a receiver whose Secret nobody may look at': ({ place }) => { place.secrets.tokens = forbidden; },
   'a receiver whose Secret is empty': ({ place }) => { place.secrets.tokens = seen({ token: 0, other: 1 }); },
   'a receiver whose Secret has nothing': ({ place }) => { place.secrets.hooks = seen({}); },
+  'a receiver whose Secret has another key': ({ place }) => { place.secrets.hooks = seen({ secret: 20 }); },
+  'a receiver that is not ready for want of its Secret': ({ place, receiver }) => { place.secrets.hooks = seen(undefined); receiver.status = {}; },
+  'a receiver that is not ready for another reason': ({ receiver }) => { receiver.status = {}; },
+  'several pods in a namespace that injection leaves out': ({ webhook, namespace, pod }) => { namespace.pods.value.push(structuredClone(pod)); webhook.namespaceSelector.matchExpressions.push({ key: 'team', operator: 'Exists' }); },
   'a receiver whose Secret nobody has read': ({ place }) => { place.secrets = {}; },
   'a receiver without a Service': ({ place }) => { place.services.value.pop(); },
   'a workload that could not be created': ({ namespace }) => { namespace.events = seen([{ reason: 'FailedCreate', message: 'admission webhook "inject.sync.io" denied the request: no such profile', lastTimestamp: NOON, involvedObject: { kind: 'StatefulSet', name: 'till' } }]); },
+  'a Deployment of which pods are denied': ({ namespace }) => { denied(namespace, { updatedReplicas: 2, replicas: 5 }); },
+  'a Deployment that has all of its pods since': ({ namespace }) => { denied(namespace, { updatedReplicas: 3, replicas: 4 }); },
+  'a Deployment that is scaled to zero since': ({ namespace }) => { denied(namespace, {}, { spec: { replicas: 0, template: { metadata: { annotations: { 'sync.io/inject': 'true' } } } } }); },
+  'a Deployment whose status is of another generation': ({ namespace }) => { denied(namespace, { observedGeneration: 1, updatedReplicas: 3 }); },
+  'a Deployment of which nothing is known yet': ({ namespace }) => { denied(namespace, {}, { status: undefined }); },
+  'a Deployment whose next ReplicaSet has pods': ({ namespace, ...parts }) => { denied(namespace, { updatedReplicas: 1, replicas: 3 }); rename(parts, 'press-7d4b9c-x2x2x'); },
+  'a Deployment whose old ReplicaSet has made a pod again': ({ namespace, ...parts }) => { denied(namespace, { replicas: 3 }); rename(parts, 'press-7d4b9c-x2x2x'); },
+  'a Deployment next to another one of a longer name': ({ namespace, ...parts }) => { denied(namespace, { updatedReplicas: 1 }); rename(parts, 'press-two-7d4b9c-x2x2x'); },
+  'a StatefulSet that has all of its pods since': ({ namespace }) => { denied(namespace, { replicas: 3 }, { kind: 'StatefulSet' }); namespace.events.value[0].involvedObject = { kind: 'StatefulSet', name: 'press' }; },
+  'a DaemonSet of which pods are denied': ({ namespace }) => { denied(namespace, { replicas: 3 }, { kind: 'DaemonSet' }); namespace.events.value[0].involvedObject = { kind: 'DaemonSet', name: 'press' }; },
   'events that nobody may look at': ({ namespace }) => { namespace.events = forbidden; },
   'a cluster of no places': ({ operator }) => { operator.places = {}; },
 };
