@@ -38,6 +38,8 @@ export interface ControllerOptions {
   githubApps: GithubApps | undefined;
   bindAgents: boolean;
   areAuthorsChecked: boolean;
+  /** Whether pods get the sidecar only in namespaces with the label. */
+  isLabelRequired: boolean;
   /** Name of the cluster; empty where it is not known. */
   cluster: string;
   sendStatus: SendStatus;
@@ -132,6 +134,7 @@ export class Controller {
       mayWrite: options.mayWrite,
       bindAgents: options.bindAgents,
       areAuthorsChecked: options.areAuthorsChecked,
+      isLabelRequired: options.isLabelRequired,
       cluster: options.cluster,
       commitStatuses: this.#commitStatuses,
       gitTokens:

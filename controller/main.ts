@@ -107,6 +107,7 @@ const controller = new Controller({
   githubApps,
   bindAgents: config.AUTO_BIND_AGENT,
   areAuthorsChecked: config.APPROVER_ROLE,
+  isLabelRequired: config.WEBHOOK_REQUIRE_LABEL,
   cluster: config.CLUSTER_NAME ?? '',
   sendStatus: statusSender({ ...{ client, http, githubApps }, writeWithinMs: () => fencedClient.writeWithinMs }),
   instance: config.POD_NAME,

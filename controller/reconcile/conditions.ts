@@ -3,6 +3,7 @@ import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import type { StatusNews } from '../commit-status/next-post.ts';
 import type { Resolution } from '../intent/resolution.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+import { NAMESPACE_LABEL } from './discover-gateways.ts';
 import { conditionOf, type Verdict, type Verdicts } from './merge-conditions.ts';
 
 /** Why agents do not get what they need. */
@@ -24,6 +25,8 @@ export interface Facts {
   /** Names of the first pods that name the resource and do not ask for a sidecar. */
   unaskedPods: string[];
   accessProblems: AccessProblem[];
+  /** Whether pods get the sidecar only in namespaces with the label. */
+  isLabelRequired: boolean;
   commitStatusProblem: StatusNews['problem'];
   rollout: RolloutStatus | undefined;
   /** Whether what is wanted is in no rollout yet. */
@@ -130,13 +133,17 @@ function judgeGateways({ counts, gatewayErrors, podsThatWait, unaskedPods }: Fac
   return { status: 'True', reason: 'Synced', message: summary };
 }
 
-function judgeSidecars({ counts: { missingSidecar } }: Facts): Verdict {
+function judgeSidecars({ counts: { missingSidecar }, isLabelRequired }: Facts): Verdict {
   if (missingSidecar === 0)
     return { status: 'True', reason: 'Injected', message: 'every annotated pod has its sidecar' };
+  const known = 'because injection was not available when they were created';
+  const cause = isLabelRequired
+    ? `${known}, or the namespace lacks the label ${NAMESPACE_LABEL}: set the label if it is missing, and delete them`
+    : `${known}: delete them`;
   return {
     status: 'False',
     reason: 'MissingSidecar',
-    message: `${missingSidecar} annotated pod(s) have no sidecar, because injection was not available when they were created: delete them`,
+    message: `${missingSidecar} annotated pod(s) have no sidecar, ${cause}`,
   };
 }
 

@@ -102,10 +102,10 @@ interface Decided {
 
 function statusOf(observation: Observation, decided: Decided, now: number): GatewaySyncStatus {
   const { resolution, sync, rolledOut, placed } = decided;
-  const { gatewaySync, pods, missing, unasked, reportOf, accessProblems } = observation;
+  const { gatewaySync, pods, missing, unasked, reportOf, accessProblems, isLabelRequired } = observation;
   const { status: before, spec, generation } = gatewaySync;
   const { wantedOf, fields, isHeldBack } = rolledOut;
-  const { gateways, counts } = discoverGateways({ gatewaySync, pods, missing, reportOf, wantedOf });
+  const { gateways, counts } = discoverGateways({ gatewaySync, pods, missing, reportOf, wantedOf, isLabelRequired });
   const verdicts = judgeConditions({
     gatewaySync,
     resolution,
@@ -113,6 +113,7 @@ function statusOf(observation: Observation, decided: Decided, now: number): Gate
     rollout: fields.rollout,
     isHeldBack,
     accessProblems,
+    isLabelRequired,
     commitStatusProblem: problemOf(observation, placed),
     profileProblems: spec.sync.problems ?? [],
     rolloutProblems: windowProblems(spec.rollout?.windows),

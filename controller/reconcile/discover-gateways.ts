@@ -4,6 +4,9 @@ import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod, ObservedReport } from '../watch/observed-pod.ts';
 
+/** The label without which a namespace gets no sidecars, where the chart asks for it. */
+export const NAMESPACE_LABEL = 'sync.io/injection=enabled';
+
 export interface Fleet {
   /** All gateways, by pod name. */
   gateways: DiscoveredGateway[];
@@ -19,19 +22,23 @@ export interface FleetInput {
   reportOf: (pod: ObservedPod) => ObservedReport | undefined;
   /** What the agent of a pod should have on disk. */
   wantedOf: (pod: ObservedPod) => WantedFiles;
+  /** Whether pods get the sidecar only in namespaces with the label. */
+  isLabelRequired?: boolean;
 }
 
 /** The commit, and with rollouts the revision of `spec.sync`. */
 export type WantedFiles = { commit: string | undefined; revision?: string };
 
 /** Joins pods and their reports into the state of the fleet. */
-export function discoverGateways({ gatewaySync, pods, missing, reportOf, wantedOf }: FleetInput): Fleet {
+export function discoverGateways(input: FleetInput): Fleet {
+  const { gatewaySync, pods, missing, reportOf, wantedOf, isLabelRequired = false } = input;
+  const message = noSidecar(isLabelRequired);
   const wanted = { generation: gatewaySync.generation, restOf: restsOf(gatewaySync) };
   const gateways = [
     ...pods.filter(({ live }) => live).map((pod) => gatewayOf(pod, reportOf(pod), { ...wanted, files: wantedOf(pod) })),
     ...missing
       .filter(({ live }) => live)
-      .map((pod) => ({ ...identityOf(pod), syncStatus: 'MissingSidecar' as const, message: noSidecar })),
+      .map((pod) => ({ ...identityOf(pod), syncStatus: 'MissingSidecar' as const, message })),
   ].sort((a, b) => (a.podName < b.podName ? -1 : 1));
   return { gateways, counts: countOf(gateways) };
 }
@@ -41,8 +48,10 @@ export function listed(gateways: DiscoveredGateway[]): DiscoveredGateway[] {
   return gateways.slice(0, BOUNDS.discoveredGateways);
 }
 
-const noSidecar =
-  'the pod was created while injection was not available: delete it, so that it comes back with the sidecar';
+function noSidecar(isLabelRequired: boolean): string {
+  const cause = isLabelRequired ? `, or its namespace lacks the label ${NAMESPACE_LABEL}` : '';
+  return `the pod was created while injection was not available${cause}: delete it, so that it comes back with the sidecar`;
+}
 
 function identityOf(pod: ObservedPod) {
   return {

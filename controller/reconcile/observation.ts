@@ -24,6 +24,8 @@ export interface Observation {
   isRevisionKept: boolean;
   /** Whether a policy checks which user an annotation names, so that it can be believed. */
   areAuthorsChecked: boolean;
+  /** Whether pods get the sidecar only in namespaces with the label. */
+  isLabelRequired: boolean;
   /** Name of the cluster, if the operator knows it, and what is known of the commit status. */
   cluster: string;
   commitStatus: StatusNews | undefined;

@@ -35,6 +35,8 @@ export interface ReconcilerOptions {
   bindAgents: boolean;
   /** Whether a policy checks which user an annotation names. */
   areAuthorsChecked: boolean;
+  /** Whether pods get the sidecar only in namespaces with the label. */
+  isLabelRequired: boolean;
   /** Undefined where GitHub Apps are not enabled. */
   gitTokens: GitTokenKeeper | undefined;
   commitStatuses: StatusPoster;
@@ -100,8 +102,9 @@ export class Reconciler {
     ];
     const accessRetries = access.map(({ retryAfterMs }) => retryAfterMs);
     const accessProblems = access.flatMap(({ problem }) => problem ?? []);
-    const { areAuthorsChecked } = this.#options;
-    const facts = { ...observed, accessProblems, isRevisionKept: revision.isKept, areAuthorsChecked };
+    const { areAuthorsChecked, isLabelRequired } = this.#options;
+    const isRevisionKept = revision.isKept;
+    const facts = { ...observed, accessProblems, isRevisionKept, areAuthorsChecked, isLabelRequired };
     const decision = decide(facts, Date.now());
     const { status, holdForMs, retryAfterMs, lookAgainInMs, wakeInMs } = decision;
     if (observed.answer?.kind !== 'asking')

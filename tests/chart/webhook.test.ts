@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { apply, connectCluster, createNamespace, kubectl } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
-import { pick, render } from './support/render.ts';
+import { environmentOf, pick, render } from './support/render.ts';
 
 const selfSigned = { certManager: { enabled: false } };
 
@@ -52,7 +52,10 @@ test('only pods that ask for the agent cost a call of the webhook', async (t) =>
 for (const requireLabel of [false, true]) {
   test(`system namespaces stay excluded with requireLabel: ${requireLabel}`, async () => {
     const values = { ...selfSigned, webhook: { namespaceSelector: { requireLabel } } };
-    const [webhook] = pick(await render(values), 'MutatingWebhookConfiguration').webhooks;
+    const objects = await render(values);
+    const { WEBHOOK_REQUIRE_LABEL } = environmentOf(pick(objects, 'Deployment', 'stoker-operator'));
+    assert.equal(WEBHOOK_REQUIRE_LABEL, String(requireLabel), 'the controller tells it where a sidecar is missing');
+    const [webhook] = pick(objects, 'MutatingWebhookConfiguration').webhooks;
     const [excluded, ...others] = webhook.namespaceSelector.matchExpressions;
     const system = {
       key: 'kubernetes.io/metadata.name',

@@ -15,6 +15,8 @@
 - name: WEBHOOK_PORT
   value: {{ ternary .Values.webhook.port 0 .Values.webhook.enabled | quote }}
 {{- if .Values.webhook.enabled }}
+- name: WEBHOOK_REQUIRE_LABEL
+  value: {{ .Values.webhook.namespaceSelector.requireLabel | quote }}
 {{- if .Values.certManager.enabled }}
 - name: WEBHOOK_CERT_DIR
   value: /etc/webhook/certs

@@ -33,6 +33,7 @@ test('everything is looked at again and again, and where nothing changed nothing
     githubApps: undefined,
     bindAgents: true,
     areAuthorsChecked: false,
+    isLabelRequired: false,
     cluster: '',
     sendStatus: async () => {},
     instance: 'test',

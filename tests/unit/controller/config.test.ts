@@ -22,6 +22,7 @@ suite('the configuration of the controller', () => {
       AGENT_LOG_LEVEL: 'info',
       AUTO_BIND_AGENT: true,
       APPROVER_ROLE: false,
+      WEBHOOK_REQUIRE_LABEL: false,
       GIT_ALLOW_LOCAL: false,
       GIT_DENIED_NETWORKS: [
         ...['127.0.0.0/8', '169.254.0.0/16', '0.0.0.0/8', '::1/128', '::/128', 'fe80::/10'],
@@ -43,6 +44,7 @@ suite('the configuration of the controller', () => {
       METRICS_SECURE: 'false',
       AUTO_BIND_AGENT: 'false',
       APPROVER_ROLE: 'true',
+      WEBHOOK_REQUIRE_LABEL: 'true',
     };
     const more = { GIT_ALLOW_LOCAL: 'true', GITHUB_APP: 'true', LOG_DEV_MODE: 'true' };
     const ports = { WEBHOOK_PORT: '1', HEALTH_PORT: '2', METRICS_PORT: '3' };
@@ -60,6 +62,7 @@ suite('the configuration of the controller', () => {
       ...texts,
       ...Object.fromEntries(numbers),
       ...{ LEADER_ELECTION: false, METRICS_SECURE: false, AUTO_BIND_AGENT: false, APPROVER_ROLE: true },
+      WEBHOOK_REQUIRE_LABEL: true,
       ...{ GIT_ALLOW_LOCAL: true, GITHUB_APP: true, LOG_DEV_MODE: true, GIT_RATE_PER_HOST: 4 },
       ...{ WATCH_NAMESPACES: ['a'], METRICS_HOSTS: ['b', 'c'], AGENT_IMAGE_ALLOWED_REPOSITORIES: ['d'] },
     });

@@ -134,7 +134,8 @@ export function decideAndSend(world: World, index: number, setup: Setup, { isPat
   const observation = {
     ...{ gatewaySync: seen, intents: readIntents(seen), answer: turn.answer === 'asking' ? asking : turn.answer },
     ...{ pods: world.agents.map((_, at) => podOf(at)), missing: [], unasked: [], accessProblems: [] },
-    ...{ isRevisionKept: true, areAuthorsChecked: false, cluster: '', commitStatus: undefined },
+    ...{ isRevisionKept: true, areAuthorsChecked: false, isLabelRequired: false },
+    ...{ cluster: '', commitStatus: undefined },
     reportOf: ({ name }: ObservedPod) => reports.find((report) => report?.name === name),
   };
   const { status, holdForMs, lookAgainInMs } = parts.decide(observation, world.now);

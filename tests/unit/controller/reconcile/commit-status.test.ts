@@ -19,7 +19,8 @@ function decideFor(gatewaySync: ObservedGatewaySync, news?: StatusNews, cluster 
     {
       ...{ gatewaySync, intents: readIntents(gatewaySync), pods: [], missing: [], unasked: [], accessProblems: [] },
       answer: { kind: 'refs', refs: new Map([['refs/heads/main', commit]]) },
-      ...{ reportOf: () => undefined, isRevisionKept: true, areAuthorsChecked: false, cluster, commitStatus: news },
+      ...{ reportOf: () => undefined, isRevisionKept: true, areAuthorsChecked: false, isLabelRequired: false },
+      ...{ cluster, commitStatus: news },
     },
     Date.parse('2026-01-02T00:00:00Z'),
   );

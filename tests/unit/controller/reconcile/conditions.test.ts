@@ -60,6 +60,7 @@ function judge({ counts, status = {}, spec = {}, rollout, ...facts }: Given): Ve
   return judgeConditions({
     ...{ gatewaySync, resolution: resolved(), profileProblems: [], rolloutProblems: [], gatewayErrors: [] },
     ...{ podsThatWait: [], unaskedPods: [], accessProblems: [], commitStatusProblem: undefined, isHeldBack: false },
+    isLabelRequired: false,
     counts: { ...none, summary: '2/2 synced', total: 2, ...(counts ?? { synced: 2 }) },
     rollout: rollout && ({ summary: 'summary', message: 'words', ...rollout } as RolloutStatus),
     ...facts,
@@ -256,6 +257,18 @@ suite('the conditions', () => {
         SidecarInjected: isFalse(
           'MissingSidecar',
           '1 annotated pod(s) have no sidecar, because injection was not available when they were created: delete them',
+        ),
+      },
+    ],
+    [
+      'with a pod without its sidecar where namespaces need a label',
+      { counts: { missingSidecar: 1, synced: 1, summary: '1/2 synced' }, isLabelRequired: true },
+      {
+        AllGatewaysSynced: isFalse('MissingSidecar', '1/2 synced'),
+        Ready: isFalse('MissingSidecar', '1/2 synced'),
+        SidecarInjected: isFalse(
+          'MissingSidecar',
+          '1 annotated pod(s) have no sidecar, because injection was not available when they were created, or the namespace lacks the label sync.io/injection=enabled: set the label if it is missing, and delete them',
         ),
       },
     ],

@@ -56,6 +56,7 @@ function decideFor(
       accessProblems: [],
       isRevisionKept: true,
       areAuthorsChecked: false,
+      isLabelRequired: false,
       cluster: '',
       commitStatus: undefined,
       ...rest,
@@ -117,6 +118,16 @@ suite('while the host is asked', () => {
     }
   });
 
+  test('a pod without its sidecar may be in a namespace without the label', () => {
+    const { status } = decideFor(observed(), refs, { missing: [pod], isLabelRequired: true });
+    assert.match(
+      status.discoveredGateways?.[0]?.message ?? '',
+      /or its namespace lacks the label sync\.io\/injection=enabled/,
+    );
+    const injected = status.conditions?.find(({ type }) => type === 'SidecarInjected');
+    assert.match(injected?.message ?? '', /or the namespace lacks the label sync\.io\/injection=enabled/);
+  });
+
   test('a request waits, and Ready is Unknown', () => {
     const { status } = decideFor(asked(), asking(1_000));
     assert.equal(status.lastRequest?.outcome, 'Pending');
@@ -140,6 +151,7 @@ suite('while the host is asked', () => {
     assert.equal(status.gateways?.total, 2);
     assert.equal(find(status, 'SidecarInjected'), 'False MissingSidecar');
     assert.equal(find(status, 'AllGatewaysSynced'), 'False MissingSidecar');
+    assert.doesNotMatch(JSON.stringify(status), /label/);
     assert.equal(find(status, 'RefResolved'), 'Unknown Resolving');
     assert.equal(status.observedGeneration, undefined, 'agents wait');
   });

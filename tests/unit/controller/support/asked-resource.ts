@@ -67,6 +67,7 @@ export function decideFor(
     accessProblems: [],
     isRevisionKept: true,
     areAuthorsChecked: false,
+    isLabelRequired: false,
     cluster: '',
     commitStatus: undefined,
   };
