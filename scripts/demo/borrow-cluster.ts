@@ -1,93 +1,94 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GATEWAY_SYNC, SYNC_REPORT } from '../../shared/api/group.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
-import { corePath, gatewaySyncPath, groupPath } from '../../shared/io/kubernetes/resource-path.ts';
-import { NAMESPACE } from './objects.ts';
+import { type Definition, readCrds, untilServed } from '../testbed/install-crds.ts';
+import { step } from '../testbed/step.ts';
+import { type Brought, bring, find, MARK, mayBeUnderWay, type Thing } from './brought.ts';
+import { giveBack } from './give-back.ts';
+import { installedOperators, isInstalled, watches } from './installed-operators.ts';
+import { NAMESPACE, namespaceObject } from './objects.ts';
 
-interface Deployment {
-  metadata: { name: string; namespace: string };
-  spec: { template: { spec: { containers: { env?: { name: string; value?: string }[] }[] } } };
-}
+/** Time that a cluster gets to remove what is being removed. */
+const GONE_WITHIN_MS = 60_000;
 
-/** What the demo brought into somebody's cluster, and takes away again. */
-export interface Borrowed {
-  /** Whether the CRDs are there on the demo's account. */
-  ownsCrds: boolean;
-}
+const namespace: Thing = { kind: 'namespace', name: NAMESPACE };
+
+const isThere = `the namespace ${NAMESPACE} is there already: remove it, or choose another context. Nothing was changed`;
 
 /**
- * Looks what the demo has to bring into somebody's cluster, and changes nothing. CRDs that are there stay as they are:
- * Helm would not take over what somebody else wrote. Throws, in words, where an operator would handle the demo's resource
- * as well.
+ * Brings into somebody's cluster what the demo needs, and notes it as it comes: the namespace first, which only one of two
+ * demos can create, then the CRDs. Those that are there stay as they are: Helm would not take over what somebody else
+ * wrote. Throws, in words, where an operator would handle the demo's resource as well, or the namespace is somebody's.
  */
-export async function borrowCluster(client: KubernetesClient): Promise<Borrowed> {
-  const other = (await operatorsOf(client)).find((operator) => watches(operator, NAMESPACE));
-  if (other) throw new Error(isInstalled(other));
-  return { ownsCrds: !(await hasCrds(client)) };
+export async function borrowCluster(client: KubernetesClient, brought: Brought, signal: AbortSignal): Promise<void> {
+  await refuseOperators(client);
+  await removeLeftovers(client, signal);
+  signal.throwIfAborted();
+  if (!(await bring(client, brought, namespace, namespaceObject))) throw new Error(isThere);
+  signal.throwIfAborted();
+  await step('Installing the CRDs', () => bringCrds(client, brought, signal));
 }
 
-/** Removes the namespace; and the CRDs, if they came with the demo and nobody has used them since. Says what stays. */
-export async function giveBack(client: KubernetesClient, { ownsCrds }: Borrowed): Promise<string> {
-  await remove(client, corePath('namespaces', undefined, NAMESPACE));
-  if (!ownsCrds) return 'The CRDs were there before, and stay.';
-  const others = (await listResources(client)).filter(({ metadata }) => metadata.namespace !== NAMESPACE);
-  if (others.length > 0) return `The CRDs stay: ${others.length} GatewaySyncs of yours need them.`;
-  for (const { plural } of [GATEWAY_SYNC, SYNC_REPORT]) await remove(client, crdPath(plural));
-  return 'The namespace and the CRDs are removed.';
-}
-
-interface Listed {
-  metadata: { namespace: string };
-}
-
-/** None where their CRD is not served. Right after it came the API server says 429 for a moment, which is waited for. */
-async function listResources(client: KubernetesClient): Promise<Listed[]> {
-  for (const deadline = Date.now() + 30_000; ; await sleep(200)) {
-    try {
-      return (await client.get<{ items: Listed[] }>(gatewaySyncPath())).items;
-    } catch (error) {
-      if (isApiError(error, 404)) return [];
-      if (!isApiError(error, 429) || Date.now() > deadline) throw error;
-    }
-  }
-}
-
-/** Controllers that Helm, or what renders its charts, installed; none where we may not look. */
-async function operatorsOf(client: KubernetesClient): Promise<Deployment[]> {
-  const labelSelector = 'app.kubernetes.io/name=stoker-operator,app.kubernetes.io/component=controller';
-  const path = groupPath('apps/v1', 'deployments');
-  return await client.request<{ items: Deployment[] }>({ method: 'GET', path, query: { labelSelector } }).then(
-    ({ items }) => items,
-    (error) => {
-      if (isApiError(error, 403)) return [];
-      throw error;
-    },
+/** Where we may not look, there are none. */
+async function refuseOperators(client: KubernetesClient): Promise<void> {
+  const operators = await installedOperators(client).catch((error) => {
+    if (isApiError(error, 403)) return [];
+    throw error;
+  });
+  const other = operators.find((operator) => watches(operator, NAMESPACE));
+  if (!other) return;
+  throw new Error(
+    `${isInstalled(other)} and watches the namespace ${NAMESPACE}, so two controllers would handle the demo's resource. Nothing was changed. To see it work there, follow docs/tutorials/getting-started.md from its second step; for the demo, choose another context, or none`,
   );
 }
 
-function watches({ spec }: Deployment, namespace: string): boolean {
-  const variables = spec.template.spec.containers.flatMap(({ env = [] }) => env);
-  const watched = variables.find(({ name }) => name === 'WATCH_NAMESPACES')?.value ?? '';
-  return watched === '' || watched.split(',').includes(namespace);
+/** Removes what an interrupted demo left. Throws where the namespace is somebody's, or of a demo that may be under way. */
+async function removeLeftovers(client: KubernetesClient, signal: AbortSignal): Promise<void> {
+  const found = await find(client, namespace);
+  if (!found) return;
+  const mark = found.metadata.annotations?.[MARK];
+  if (!mark) throw new Error(isThere);
+  if (!found.metadata.deletionTimestamp) {
+    if (mayBeUnderWay(mark))
+      throw new Error(`${isThere}. It says that a demo is under way (machine and process: ${mark})`);
+    const things = [namespace, ...(await crdsOf(client, mark))];
+    const { sentences, isComplete } = await giveBack(client, { mark, things, found: [] });
+    if (!isComplete) throw new Error(`an earlier demo was interrupted. ${sentences.join(' ')}`);
+  }
+  await step(`Removing the namespace ${NAMESPACE} of an earlier demo`, () => untilGone(client, namespace, signal));
 }
 
-async function hasCrds(client: KubernetesClient): Promise<boolean> {
-  const found = await client.get(crdPath(GATEWAY_SYNC.plural)).catch((error) => {
-    if (isApiError(error, 404)) return undefined;
-    throw error;
-  });
-  return found !== undefined;
+async function crdsOf(client: KubernetesClient, mark: string): Promise<Thing[]> {
+  const things = (await readCrds()).map(({ metadata: { name } }): Thing => ({ kind: 'CRD', name }));
+  const found = await Promise.all(things.map((thing) => find(client, thing)));
+  return things.filter((_, index) => found[index]?.metadata.annotations?.[MARK] === mark);
 }
 
-const crdPath = (plural: string) =>
-  groupPath('apiextensions.k8s.io/v1', 'customresourcedefinitions', undefined, `${plural}.sync.io`);
-
-async function remove(client: KubernetesClient, path: string): Promise<void> {
-  await client.delete(path).catch((error) => {
-    if (!isApiError(error, 404)) throw error;
-  });
+async function untilGone(client: KubernetesClient, thing: Thing, signal: AbortSignal): Promise<void> {
+  for (const deadline = Date.now() + GONE_WITHIN_MS; await find(client, thing); ) {
+    if (Date.now() > deadline) throw new Error(`the ${thing.kind} ${thing.name} is still there after a minute`);
+    await sleep(200, undefined, { signal });
+  }
 }
 
-const isInstalled = ({ metadata: { namespace, name } }: Deployment) =>
-  `the operator is installed in this cluster (Deployment ${namespace}/${name}) and watches the namespace ${NAMESPACE}, so two controllers would handle the demo's resource. Nothing was changed. To see it work there, follow docs/tutorials/getting-started.md from its second step; for the demo, choose another context, or none`;
+/** All are waited for, also if one fails: nothing is under way when the cluster is given back. */
+async function bringCrds(client: KubernetesClient, brought: Brought, signal: AbortSignal): Promise<void> {
+  const definitions = await readCrds();
+  const outcomes = await Promise.allSettled(
+    definitions.map((definition) => bringCrd(client, brought, definition, signal)),
+  );
+  const failed = outcomes.find(({ status }) => status === 'rejected');
+  if (failed) throw (failed as PromiseRejectedResult).reason;
+}
+
+async function bringCrd(
+  client: KubernetesClient,
+  brought: Brought,
+  definition: Definition,
+  signal: AbortSignal,
+): Promise<void> {
+  const thing: Thing = { kind: 'CRD', name: definition.metadata.name };
+  if ((await find(client, thing))?.metadata.deletionTimestamp) await untilGone(client, thing, signal);
+  if (!(await bring(client, brought, thing, definition))) brought.found.push(thing);
+  await untilServed(client, thing.name, signal);
+}

@@ -7,18 +7,21 @@ import { ApiCredentials } from '../../shared/io/kubernetes/credentials.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { freePort } from '../testbed/free-port.ts';
 import { type GitServer, startGitServer } from '../testbed/git-server.ts';
-import { installCrds } from '../testbed/install-crds.ts';
-import { step } from '../testbed/step.ts';
 import { makeTemporaryFolder, type TemporaryFolder } from '../testbed/temporary-folder.ts';
 import { applyObject } from './apply-object.ts';
-import { type Borrowed, borrowCluster, giveBack } from './borrow-cluster.ts';
+import { borrowCluster } from './borrow-cluster.ts';
+import { nothingBrought } from './brought.ts';
 import { buildBundles } from './build-bundles.ts';
 import { bold, dim, headline, say, show, timeline } from './console.ts';
 import { GatewaySyncFollower } from './follow-gateway-sync.ts';
-import { BRANCH, gatewaySyncObject, NAMESPACE, namespaceObject, RESOURCE, sampleFiles } from './objects.ts';
+import { giveBack } from './give-back.ts';
+import { BRANCH, gatewaySyncObject, NAMESPACE, RESOURCE, sampleFiles } from './objects.ts';
 import { startProgram } from './programs.ts';
 import { readTable } from './read-table.ts';
 import { postPush, watchDelivery } from './watch-delivery.ts';
+
+/** A signal so soon after the first is the same one. */
+const SAME_SIGNAL_MS = 1_000;
 
 /**
  * The part of the path that needs no way from the cluster to this machine: receiver and controller run here with the
@@ -32,30 +35,47 @@ export async function runOnContext({ context, once: isOnce }: { context: string;
   const folder = await makeTemporaryFolder('stoker-demo-');
   const { client, kubeconfig } = await writeKubeconfig(config, folder);
   const server = await startGitServer();
-  let borrowed: Borrowed | undefined;
-  const interruption = new AbortController();
-  // Once: whoever presses Ctrl-C again does not want to wait.
-  process.once('SIGINT', () => interruption.abort());
-  const { signal } = interruption;
+  const brought = nothingBrought();
+  const signal = listenForEnd();
+  let isComplete: boolean;
   try {
-    borrowed = await borrowCluster(client);
     // Nothing is under way when the cluster is given back, or it would come after that.
-    signal.throwIfAborted();
-    if (borrowed.ownsCrds) await step('Installing the CRDs', () => installCrds({ kubeconfig }));
-    signal.throwIfAborted();
-    await applyObject(client, namespaceObject);
+    await borrowCluster(client, brought, signal);
     signal.throwIfAborted();
     const interrupted = once(signal, 'abort');
     await Promise.race([show202(client, { kubeconfig, folder, server }), interrupted]);
     signal.throwIfAborted();
-    if (isOnce) return;
-    say(bold('Ctrl-C ends everything, and leaves the cluster as it was.'));
-    await interrupted;
-    signal.throwIfAborted();
+    if (!isOnce) {
+      say(bold('Ctrl-C ends everything, and leaves the cluster as it was.'));
+      await interrupted;
+      signal.throwIfAborted();
+    }
   } finally {
-    if (borrowed) say(await giveBack(client, borrowed));
+    const givenBack = await giveBack(client, brought);
+    for (const sentence of givenBack.sentences) say(sentence);
+    isComplete = givenBack.isComplete;
     await Promise.all([server.stop(), folder.remove()]);
   }
+  if (!isComplete) throw new Error('not all that it created could be removed: see above');
+}
+
+/**
+ * Aborts at Ctrl-C, and at what else asks a process to end. npm hands on signals that the terminal sends to all, so one
+ * may come twice; who sends another one later does not want to wait. The terminal may be gone by then.
+ */
+function listenForEnd(): AbortSignal {
+  const interruption = new AbortController();
+  let first: number | undefined;
+  const end = () => {
+    first ??= performance.now();
+    interruption.abort();
+    if (performance.now() - first < SAME_SIGNAL_MS) return;
+    console.error('Ended before all was removed. The next run removes the rest.');
+    process.exit(130);
+  };
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, end);
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+  return interruption.signal;
 }
 
 interface Tools {

@@ -9,8 +9,11 @@ import { serverSideApply } from './server-side-apply.ts';
 
 const folder = path.join(import.meta.dirname, '../../chart/crds');
 
+/** Path of CRDs. */
+export const CRDS_PATH = groupPath('apiextensions.k8s.io/v1', 'customresourcedefinitions');
+
 /** The parts of a CustomResourceDefinition that matter here. */
-interface Definition {
+export interface Definition {
   metadata: { name: string };
   status?: { conditions?: { type: string; status: string }[] };
 }
@@ -18,17 +21,28 @@ interface Definition {
 /** Installs the CRDs of the checkout, as a kubeconfig allows, and waits until they are served, for a minute at most. */
 export async function installCrds({ kubeconfig }: { kubeconfig: string }): Promise<void> {
   const client = clientOf(kubeconfig, { userAgent: 'testbed' });
-  const files = (await readdir(folder)).map((file) => readFile(path.join(folder, file), 'utf8'));
-  await Promise.all((await Promise.all(files)).map((text) => installCrd(client, parse(text) as Definition)));
+  await Promise.all((await readCrds()).map((definition) => installCrd(client, definition)));
   client.close();
+}
+
+/** The CRDs of the checkout. */
+export async function readCrds(): Promise<Definition[]> {
+  const files = (await readdir(folder)).map((file) => readFile(path.join(folder, file), 'utf8'));
+  return (await Promise.all(files)).map((text) => parse(text) as Definition);
 }
 
 async function installCrd(client: KubernetesClient, definition: Definition): Promise<void> {
   const { name } = definition.metadata;
-  const at = groupPath('apiextensions.k8s.io/v1', 'customresourcedefinitions', undefined, name);
-  await serverSideApply(client, at, definition, { fieldManager: 'testbed' });
-  for (const deadline = Date.now() + 60_000; !isEstablished(await client.get<Definition>(at)); await sleep(100)) {
+  await serverSideApply(client, `${CRDS_PATH}/${name}`, definition, { fieldManager: 'testbed' });
+  await untilServed(client, name);
+}
+
+/** Waits until a CRD is served, for a minute at most. */
+export async function untilServed(client: KubernetesClient, name: string, signal?: AbortSignal): Promise<void> {
+  const at = `${CRDS_PATH}/${name}`;
+  for (const deadline = Date.now() + 60_000; !isEstablished(await client.get<Definition>(at)); ) {
     if (Date.now() > deadline) throw new Error(`The CRD ${name} is not served after a minute.`);
+    await sleep(100, undefined, { signal });
   }
 }
 

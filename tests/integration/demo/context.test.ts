@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { gatewaySyncObject } from '../../../scripts/demo/objects.ts';
 import { type ControlPlane, startControlPlane } from '../../../scripts/testbed/control-plane.ts';
 import { installCrds } from '../../../scripts/testbed/install-crds.ts';
 import { until } from '../../support/until.ts';
@@ -16,12 +17,22 @@ before(async () => {
 });
 after(() => cluster.stop());
 
-/** Runs the demo on the cluster's context, and sends Ctrl-C where `interruptAt` resolves, which is given its output so far. */
-async function demo(
-  interruptAt?: (output: () => string) => Promise<unknown>,
-): Promise<{ status: number | null; output: string }> {
+interface Run {
+  /** Resolves when the demo is to be interrupted, and is given its output so far. */
+  interruptAt?: (output: () => string) => Promise<unknown>;
+  interrupt?: (child: ChildProcess) => void;
+  kubeconfig?: string;
+}
+
+const pressCtrlC = (child: ChildProcess) => child.kill('SIGINT');
+
+/** Runs the demo on the cluster's context; without `interruptAt` it ends by itself. */
+async function demo({ interruptAt, interrupt = pressCtrlC, kubeconfig = cluster.kubeconfig }: Run = {}): Promise<{
+  status: number | null;
+  output: string;
+}> {
   const args = ['scripts/demo/main.ts', '--context', 'testbed', ...(interruptAt ? [] : ['--once'])];
-  const env = { ...process.env, KUBECONFIG: cluster.kubeconfig };
+  const env = { ...process.env, KUBECONFIG: kubeconfig };
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
@@ -30,7 +41,7 @@ async function demo(
     });
   }
   const closed = once(child, 'close');
-  await interruptAt?.(() => output).finally(() => child.kill('SIGINT'));
+  await interruptAt?.(() => output).finally(() => interrupt(child));
   const [status] = await closed;
   return { status, output };
 }
@@ -40,33 +51,155 @@ const crds = async () =>
 
 const untilGone = () => cluster.kubectl('wait', '--for=delete', 'namespace/stoker-demo', '--timeout=60s');
 
+/** Nothing of the demo is in the cluster, or soon. */
+async function assertNothingIsLeft(): Promise<void> {
+  await untilGone();
+  await cluster.kubectl('wait', '--for=delete', ...CRDS.map((name) => `crd/${name}`), '--timeout=60s');
+  assert.deepEqual(await crds(), []);
+}
+
+const untilItStaysUp = (written: () => string) =>
+  until(async () => written(), { describe: 'the end', accept: (text) => text.includes('Ctrl-C ends everything') });
+
+/** What lets a process end: by Ctrl-C, by a supervisor, and by a terminal that is closed and can be written to no more. */
+const ends: Record<string, (child: ChildProcess) => void> = {
+  'Ctrl-C': pressCtrlC,
+  // As under npm, which hands on what the terminal sends to all.
+  'SIGTERM, twice': (child) => {
+    child.kill('SIGTERM');
+    setTimeout(() => child.kill('SIGTERM'), 50);
+  },
+  'the end of its terminal': (child) => {
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+    child.kill('SIGHUP');
+  },
+};
+
+/** Who may begin to use the CRDs while the demo is under way. */
+const users = [
+  { who: 'an operator', object: operator('team-a'), why: 'the operator is installed' },
+  { who: 'a GatewaySync', object: gatewaySyncOfSomebody(), why: 'GatewaySyncs outside of stoker-demo need it' },
+];
+
 suite('the demo on a cluster of somebody else', { timeout: 600_000 }, () => {
-  test('shows a push, and leaves nothing', async () => {
+  test('shows a push, leaves nothing, and says so', async () => {
     const { status, output } = await demo();
     assert.equal(status, 0, output);
     assert.match(output, /the receiver answered 202/);
-    await untilGone();
-    await cluster.kubectl('wait', '--for=delete', ...CRDS.map((name) => `crd/${name}`), '--timeout=60s');
-    assert.deepEqual(await crds(), []);
+    assert.match(output, /The namespace stoker-demo is removed\./);
+    for (const name of CRDS) assert.match(output, new RegExp(`The CRD ${name} is removed\\.`));
+    await assertNothingIsLeft();
   });
 
-  test('leaves nothing after Ctrl-C', async () => {
-    const { status, output } = await demo((written) =>
-      until(async () => written(), { describe: 'the end', accept: (text) => text.includes('Ctrl-C ends everything') }),
-    );
-    assert.equal(status, 130, output);
-    await untilGone();
-    await cluster.kubectl('wait', '--for=delete', ...CRDS.map((name) => `crd/${name}`), '--timeout=60s');
-    assert.deepEqual(await crds(), []);
-  });
+  for (const [how, interrupt] of Object.entries(ends)) {
+    test(`leaves nothing after ${how}`, async () => {
+      const { status, output } = await demo({ interruptAt: untilItStaysUp, interrupt });
+      assert.equal(status, 130, output);
+      await assertNothingIsLeft();
+    });
+  }
 
   test('leaves nothing after Ctrl-C while it installs the CRDs', async () => {
-    const { status, output } = await demo(() =>
-      until(crds, { describe: 'a CRD', interval: 10, accept: (names) => names.length > 0 }),
-    );
+    const { status, output } = await demo({
+      interruptAt: () => until(crds, { describe: 'a CRD', interval: 10, accept: (names) => names.length > 0 }),
+    });
     assert.equal(status, 130, output);
-    await cluster.kubectl('wait', '--for=delete', ...CRDS.map((name) => `crd/${name}`), '--timeout=60s');
+    await assertNothingIsLeft();
+  });
+
+  test('refuses a namespace of somebody else, and changes nothing', async () => {
+    await cluster.kubectl('create', 'namespace', 'stoker-demo');
+    await cluster.kubectl('create', 'configmap', 'mine', '--namespace=stoker-demo');
+    const { status, output } = await demo();
+    assert.equal(status, 1, output);
+    assert.match(output, /the namespace stoker-demo is there already: remove it, or choose another context/);
+    assert.match(
+      await cluster.kubectl('get', 'namespace', 'stoker-demo', '--output=jsonpath={.status.phase}'),
+      /Active/,
+    );
+    await cluster.kubectl('get', 'configmap', 'mine', '--namespace=stoker-demo');
     assert.deepEqual(await crds(), []);
+    await cluster.kubectl('delete', 'namespace', 'stoker-demo');
+  });
+
+  test('leaves the CRD of somebody else as it is, and removes the one that it created', async () => {
+    const name = 'syncreports.sync.io';
+    await cluster.kubectl('create', `--filename=${path.join(root, 'chart/crds/sync.io_syncreports.yaml')}`);
+    await cluster.kubectl('patch', 'crd', name, '--type=merge', '--patch={"spec":{"names":{"shortNames":["sr"]}}}');
+    await cluster.kubectl('wait', '--for=condition=Established', `crd/${name}`);
+    const look = () => cluster.kubectl('get', 'crd', name, '--output=jsonpath={.metadata.uid} {.metadata.generation}');
+    const before = await look();
+    const { status, output } = await demo();
+    assert.equal(status, 0, output);
+    assert.match(output, /The CRD syncreports\.sync\.io stays: it was there before\./);
+    await untilGone();
+    await cluster.kubectl('wait', '--for=delete', 'crd/gatewaysyncs.sync.io', '--timeout=60s');
+    assert.equal(await look(), before);
+    await cluster.kubectl('delete', 'crd', name);
+  });
+
+  for (const { who, object, why } of users) {
+    test(`leaves the CRDs to ${who} that came meanwhile`, async () => {
+      const { status, output } = await demo({
+        interruptAt: async (written) => {
+          await untilItStaysUp(written);
+          await cluster.kubectlWith(object, 'apply', '--filename=-');
+        },
+      });
+      assert.equal(status, 130, output);
+      for (const name of CRDS) assert.match(output, new RegExp(`The CRD ${name} stays: ${why}`));
+      await untilGone();
+      assert.deepEqual(await crds(), CRDS);
+      await cluster.kubectlWith(object, 'delete', '--filename=-');
+      await cluster.kubectl('delete', 'crd', ...CRDS);
+    });
+  }
+
+  test('removes what it may, and says what stays and why', async () => {
+    await cluster.kubectlWith(
+      { apiVersion: 'v1', kind: 'List', items: mayNotDeleteNamespaces },
+      'apply',
+      '--filename=-',
+    );
+    const account = { namespace: 'default', serviceAccount: 'somebody' };
+    const { status, output } = await demo({ kubeconfig: await cluster.kubeconfigFor(account) });
+    assert.equal(status, 1, output);
+    assert.match(output, /The namespace stoker-demo stays: .* cannot delete resource "namespaces"/);
+    for (const name of CRDS) assert.match(output, new RegExp(`The CRD ${name} is removed\\.`));
+    await cluster.kubectl('delete', 'namespace', 'stoker-demo');
+    await assertNothingIsLeft();
+  });
+
+  test('says what stays where the API server is away, and removes it the next time', async () => {
+    const { status, output } = await demo({
+      interruptAt: async (written) => {
+        await untilItStaysUp(written);
+        await cluster.stopApiServer();
+      },
+    });
+    await cluster.startApiServer();
+    assert.equal(status, 130, output);
+    for (const what of ['namespace stoker-demo', ...CRDS.map((name) => `CRD ${name}`)]) {
+      assert.match(output, new RegExp(`The ${what} stays: .*ECONNREFUSED`));
+    }
+    const next = await demo();
+    assert.equal(next.status, 0, next.output);
+    await assertNothingIsLeft();
+  });
+
+  test('leaves a demo alone that is under way', async () => {
+    let second = '';
+    const { status, output } = await demo({
+      interruptAt: async (written) => {
+        await untilItStaysUp(written);
+        second = (await demo()).output;
+      },
+    });
+    assert.match(second, /a demo is under way/);
+    assert.equal(status, 130, output);
+    assert.match(output, /The namespace stoker-demo is removed\./);
+    await assertNothingIsLeft();
   });
 
   test('works next to an operator for other namespaces, whose CRDs stay as they are', async () => {
@@ -90,6 +223,11 @@ suite('the demo on a cluster of somebody else', { timeout: 600_000 }, () => {
   });
 });
 
+function gatewaySyncOfSomebody(): object {
+  const { metadata, ...rest } = gatewaySyncObject('https://git.example.com/gateways.git', '60s');
+  return { ...rest, metadata: { ...metadata, namespace: 'default' } };
+}
+
 /** The part of the chart's Deployment that the demo looks at. */
 function operator(namespaces: string): object {
   const labels = { 'app.kubernetes.io/name': 'stoker-operator', 'app.kubernetes.io/component': 'controller' };
@@ -99,3 +237,24 @@ function operator(namespaces: string): object {
   const metadata = { name: 'stoker-operator', namespace: 'default', labels };
   return { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec };
 }
+
+/** Somebody who may do everything that the demo does, but remove namespaces. */
+const mayNotDeleteNamespaces = [
+  { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'somebody', namespace: 'default' } },
+  {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRole',
+    metadata: { name: 'somebody' },
+    rules: [
+      { apiGroups: ['*'], resources: ['*'], verbs: ['get', 'list', 'watch', 'create', 'update', 'patch'] },
+      { apiGroups: ['apiextensions.k8s.io'], resources: ['*'], verbs: ['delete'] },
+    ],
+  },
+  {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRoleBinding',
+    metadata: { name: 'somebody' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'somebody' },
+    subjects: [{ kind: 'ServiceAccount', name: 'somebody', namespace: 'default' }],
+  },
+];
