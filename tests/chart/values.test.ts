@@ -136,9 +136,6 @@ const mistakes = {
   'metrics.port=8081': /controller\.healthPort and metrics\.port must not both be 8081/,
   'hostNetwork=true,networkPolicy.enabled=true': /networkPolicy\.enabled has no effect with hostNetwork/,
   'serviceMonitor.enabled=true,metrics.enabled=false': /serviceMonitor\.enabled needs metrics\.enabled/,
-  'webhookReceiver.ingress.enabled=true': /webhookReceiver\.ingress\.enabled needs webhookReceiver\.enabled/,
-  'webhookReceiver.httpRoute.enabled=true,webhookReceiver.httpRoute.parentRefs[0].name=public':
-    /webhookReceiver\.httpRoute\.enabled needs webhookReceiver\.enabled/,
   'webhookReceiver.enabled=true,webhookReceiver.httpRoute.enabled=true':
     /webhookReceiver\.httpRoute\.parentRefs must name the Gateway/,
   'prometheusRule.enabled=true,prometheusRule.disabled.SyncDrift=true':

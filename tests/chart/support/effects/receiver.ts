@@ -30,12 +30,7 @@ const scaled = { 'webhookReceiver.autoscaling.enabled': true, ...roomy };
 /** What the values of the receiver do, which is on. */
 export const receiverEffects: Effects = prefixed('webhookReceiver', {
   ...podEffects(receiver, 'ghcr.io/stoker-operator/receiver'),
-  enabled: {
-    to: false,
-    in: receiver.spec('replicas'),
-    is: undefined,
-    given: { 'webhookReceiver.ingress.enabled': false },
-  },
+  enabled: { to: false, in: receiver.spec('replicas'), is: undefined },
   port: { to: 9999, in: receiver.env('RECEIVER_PORT'), is: '9999' },
   'hmac.secret': { to: 'x', in: secret('-hmac'), is: { 'webhook-secret': 'eA==' } },
   'hmac.secretRef.name': { to: 'mine', in: volume('hmac'), is: 'mine' },
