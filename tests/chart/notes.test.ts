@@ -36,6 +36,11 @@ const warnings: { words: RegExp; of: string[][]; notOf: string[][] }[] = [
     ],
   },
   {
+    words: /WARNING: webhookReceiver.enabled is false: there is no receiver, and so no Ingress or HTTPRoute/,
+    of: [[ingress], ['webhookReceiver.httpRoute.enabled=true']],
+    notOf: [[], [receiver, token, ingress]],
+  },
+  {
     words: /WARNING: crds.keep is false/,
     of: [['crds.keep=false']],
     notOf: [[], ['crds.keep=false', 'crds.install=false']],
