@@ -1,4 +1,10 @@
-import { AGENT_CLUSTER_ROLE, agentRoleBindingName, POD_ANNOTATIONS } from '../../shared/api/names.ts';
+import {
+  AGENT_CLUSTER_ROLE,
+  agentRoleBindingName,
+  INJECTION_ENABLED,
+  INJECTION_LABEL,
+  POD_ANNOTATIONS,
+} from '../../shared/api/names.ts';
 import { injectorsOf } from './check-injection.ts';
 import { componentsOf, watchedBy } from './check-operator.ts';
 import { evictedPodsOf, gatewayPodsOf, hasSidecar, resourceOf } from './check-pod.ts';
@@ -83,10 +89,10 @@ function checkSelector({ name, namespace, pods }: NamespaceSurvey, survey: Surve
   const make = asks > 0 ? failed : warning;
   const asking = asks === 1 ? '1 pod asks for it' : `${asks} pods ask for it`;
   const needsLabel = injectors.some(({ webhook }) =>
-    webhook.namespaceSelector?.matchExpressions?.some(({ key }) => key === 'sync.io/injection'),
+    webhook.namespaceSelector?.matchExpressions?.some(({ key }) => key === INJECTION_LABEL),
   );
   const todo = needsLabel
-    ? `kubectl label namespace ${name} sync.io/injection=enabled, then delete the pods`
+    ? `kubectl label namespace ${name} ${INJECTION_ENABLED}, then delete the pods`
     : 'see webhook.namespaceSelector and controller.watchNamespaces of the chart';
   return [
     make('namespace/injection', `injection leaves ${name} out${asks > 0 ? `, and ${asking}` : ''}`, {

@@ -1,9 +1,9 @@
 import type { ConditionType, GatewayCounts } from '../../shared/api/gateway-sync-status.ts';
+import { INJECTION_ENABLED } from '../../shared/api/names.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import type { StatusNews } from '../commit-status/next-post.ts';
 import type { Resolution } from '../intent/resolution.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import { NAMESPACE_LABEL } from './discover-gateways.ts';
 import { conditionOf, type Verdict, type Verdicts } from './merge-conditions.ts';
 
 /** Why agents do not get what they need. */
@@ -138,7 +138,7 @@ function judgeSidecars({ counts: { missingSidecar }, isLabelRequired }: Facts): 
     return { status: 'True', reason: 'Injected', message: 'every annotated pod has its sidecar' };
   const known = 'because injection was not available when they were created';
   const cause = isLabelRequired
-    ? `${known}, or the namespace lacks the label ${NAMESPACE_LABEL}: set the label if it is missing, and delete them`
+    ? `${known}, or the namespace lacks the label ${INJECTION_ENABLED}: set the label if it is missing, and delete them`
     : `${known}: delete them`;
   return {
     status: 'False',

@@ -1,11 +1,9 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { DiscoveredGateway, GatewayCounts } from '../../shared/api/gateway-sync-status.ts';
+import { INJECTION_ENABLED } from '../../shared/api/names.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod, ObservedReport } from '../watch/observed-pod.ts';
-
-/** The label without which a namespace gets no sidecars, where the chart asks for it. */
-export const NAMESPACE_LABEL = 'sync.io/injection=enabled';
 
 export interface Fleet {
   /** All gateways, by pod name. */
@@ -49,7 +47,7 @@ export function listed(gateways: DiscoveredGateway[]): DiscoveredGateway[] {
 }
 
 function noSidecar(isLabelRequired: boolean): string {
-  const cause = isLabelRequired ? `, or its namespace lacks the label ${NAMESPACE_LABEL}` : '';
+  const cause = isLabelRequired ? `, or its namespace lacks the label ${INJECTION_ENABLED}` : '';
   return `the pod was created while injection was not available${cause}: delete it, so that it comes back with the sidecar`;
 }
 

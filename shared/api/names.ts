@@ -44,6 +44,12 @@ export const AGENT_KNOWS_INSPECTION = '0.1.0';
 /** Label that the injector puts on a pod, and by which the controller finds it. */
 export const AGENT_LABEL = 'sync.io/agent';
 
+/** Label without which a namespace gets no sidecars, where `webhook.namespaceSelector.requireLabel` of the chart asks for it. */
+export const INJECTION_LABEL = 'sync.io/injection';
+
+/** The same with its value, as kubectl takes it. */
+export const INJECTION_ENABLED = `${INJECTION_LABEL}=enabled`;
+
 /** Name of the sidecar container. */
 export const AGENT_CONTAINER = 'sync-agent';
 
