@@ -10,7 +10,7 @@ import { CONNECTIONS, costOf, loadReceiver, type ReceiverLoad } from './receiver
 import { applyLoad, type LoadResult } from './receiver/load.ts';
 import { directPatch } from './receiver/requests.ts';
 import { connectionsTo, NAMESPACE, prepareCluster, type Server, startOther, startReceiver } from './receiver/world.ts';
-import { printTable, quantile } from './table.ts';
+import { printTable, quantile, spread } from './table.ts';
 
 const RESOURCES = 1000;
 
@@ -123,7 +123,13 @@ async function compareCost({ cluster, seconds, launches, rows }: Bench): Promise
       });
     }
     const [mine, other] = [quantile(costs.own, 0.5), quantile(costs.floor, 0.5)];
-    rows.push([`${what}: processor time`, spread(costs.own), spread(costs.floor), (other / mine).toFixed(2), aim]);
+    rows.push([
+      `${what}: processor time`,
+      `${spread(costs.own)} µs`,
+      `${spread(costs.floor)} µs`,
+      (other / mine).toFixed(2),
+      aim,
+    ]);
   }
 }
 
@@ -178,8 +184,6 @@ function middle<T>(results: T[], ratioOf: (result: T) => number): T {
 const perSecond = (result: LoadResult) => `${result.perSecond.toFixed(0)}/s`;
 const ratioOf = ({ own, floor }: { own: LoadResult; floor: LoadResult }) => own.perSecond / floor.perSecond;
 const ratio = (own: LoadResult, floor: LoadResult) => ratioOf({ own, floor }).toFixed(2);
-const spread = (costs: number[]) =>
-  `${quantile(costs, 0.5).toFixed(0)} µs (${Math.min(...costs).toFixed(0)}–${Math.max(...costs).toFixed(0)})`;
 const megabytes = ({ now, peak }: { now: number; peak: number }) => `${now.toFixed(0)} (${peak.toFixed(0)}) MB`;
 
 function statuses(results: LoadResult[]): string {

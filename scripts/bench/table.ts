@@ -13,3 +13,9 @@ export function quantile(values: number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
+
+/** The median of figures, and in brackets the least and the most. */
+export function spread(figures: number[], digits = 0): string {
+  const [median, least, most] = [quantile(figures, 0.5), Math.min(...figures), Math.max(...figures)];
+  return `${median.toFixed(digits)} (${least.toFixed(digits)} to ${most.toFixed(digits)})`;
+}

@@ -8,7 +8,7 @@ import type { ServerDetails } from '../../testbed/server-details.ts';
 import { step } from '../../testbed/step.ts';
 import { makeTemporaryFolder } from '../../testbed/temporary-folder.ts';
 import { untilListening } from '../../testbed/until-listening.ts';
-import { quantile } from '../table.ts';
+import { spread } from '../table.ts';
 import { costOf, loadReceiver, type ReceiverLoad } from './cost-of.ts';
 import { bundleOther, type Server, startOther, startReceiver } from './world.ts';
 
@@ -47,7 +47,13 @@ export async function compareWays({ launches, seconds }: { launches: number; sec
       for (const when of ['cold', 'warm'] as const) {
         const [own, flat] = [pairs.map((pair) => pair.own[when]), pairs.map((pair) => pair.flat[when])];
         const ratios = pairs.map((pair) => pair.flat[when] / pair.own[when]);
-        rows.push([`the way of a ${what}, ${when}`, spread(own, 0), spread(flat, 0), spread(ratios, 2), '≥ 0.9']);
+        rows.push([
+          `the way of a ${what}, ${when}`,
+          `${spread(own)} µs`,
+          `${spread(flat)} µs`,
+          spread(ratios, 2),
+          '≥ 0.9',
+        ]);
       }
     }
   } finally {
@@ -81,8 +87,3 @@ async function startSlowApi(dir: string): Promise<SlowApi> {
   const kubeconfig = await writeKubeconfig(path.join(dir, 'kubeconfig'), { url, caFile, token: 'nobody asks for it' });
   return { dir, url, caFile, kubeconfig, stop: () => server.stop() };
 }
-
-const spread = (figures: number[], digits: number) => {
-  const [median, least, most] = [quantile(figures, 0.5), Math.min(...figures), Math.max(...figures)];
-  return `${median.toFixed(digits)} (${least.toFixed(digits)} to ${most.toFixed(digits)})`;
-};
