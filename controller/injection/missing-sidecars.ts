@@ -21,8 +21,14 @@ export interface MissingSidecarsOptions {
 }
 
 const PERIOD_MS = 60_000;
+/** For so long after a GatewaySync is created its gateways are expected to come, and somebody to look at its status. */
+const NEW_MS = 180_000;
+const NEW_PERIOD_MS = 3_000;
 
-/** Finds pods that slipped past injection, once a minute, in namespaces with GatewaySyncs. */
+/**
+ * Finds pods that slipped past injection, in namespaces with GatewaySyncs: once a minute, and more often where one was
+ * created just now.
+ */
 export class MissingSidecars {
   readonly #options: MissingSidecarsOptions;
   readonly #pods = new Map<ObjectKey, ObservedPod[]>();
@@ -55,9 +61,13 @@ export class MissingSidecars {
 
   /** Sweeps until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await this.#sweepAll(signal);
-      await sleep(PERIOD_MS * (0.9 + Math.random() * 0.2), undefined, { signal }).catch(() => {});
+    for (let dueAt = performance.now(); !signal.aborted; ) {
+      if (performance.now() >= dueAt) {
+        await this.#sweepAll(signal);
+        dueAt = performance.now() + PERIOD_MS * (0.9 + Math.random() * 0.2);
+      } else await this.#sweep(this.#whereOneIsNew(), signal);
+      // Between two looks, however long they take: many such namespaces are no load.
+      await sleep(NEW_PERIOD_MS, undefined, { signal }).catch(() => {});
     }
     this.#pods.clear();
     this.#unasked.clear();
@@ -74,7 +84,20 @@ export class MissingSidecars {
     for (const known of [this.#pods, this.#unasked]) {
       for (const key of known.keys()) if (!keys.has(key)) known.delete(key);
     }
-    const resourcesOf = Map.groupBy(gatewaySyncs, ({ namespace }) => namespace);
+    await this.#sweep(
+      Map.groupBy(gatewaySyncs, ({ namespace }) => namespace),
+      signal,
+    );
+  }
+
+  /** All GatewaySyncs of the namespaces in which one was created just now. */
+  #whereOneIsNew(): Map<string, ObservedGatewaySync[]> {
+    const since = Date.now() - NEW_MS;
+    const all = Map.groupBy(this.#options.gatewaySyncs(), ({ namespace }) => namespace);
+    return new Map([...all].filter(([, own]) => own.some(({ createdAt }) => createdAt >= since)));
+  }
+
+  async #sweep(resourcesOf: Map<string, ObservedGatewaySync[]>, signal: AbortSignal): Promise<void> {
     const labelled = Map.groupBy(this.#withoutSidecar(), ({ namespace }) => namespace);
     for (const [namespace, own] of resourcesOf) {
       if (signal.aborted) return;

@@ -114,6 +114,25 @@ suite('a pod that was created while the webhook was away', () => {
   });
 });
 
+suite('a pod without its sidecar, next to a GatewaySync that was created just now', () => {
+  test('shows long before the next sweep', async (t) => {
+    const { address } = await arrange(t);
+    await startController(t, address.namespace);
+    await untilGatewaySync(
+      address,
+      'ready without gateways',
+      (seen) => condition(seen, 'Ready')?.reason === 'NoGateways',
+    );
+    await createPod(gatewayPod(address.namespace, 'slipped'));
+    await untilGatewaySync(
+      address,
+      'a gateway without sidecar',
+      ({ status }) => status?.gateways?.missingSidecar === 1,
+      20_000,
+    );
+  });
+});
+
 suite('a pod that comes back with its sidecar', () => {
   test('counts once, and long before the next sweep', async (t) => {
     const { address } = await arrange(t);

@@ -42,7 +42,7 @@ suite('content of 8 MiB, in the heap of a small container', () => {
   }
 
   const keys =
-    "Array.from({ length: 8 }, (_, p) => Array.from({ length: 32 }, (_, n) => ({ path: [`${p}.${n}`], json: '1' })))";
+    "Array.from({ length: 8 }, (_, p) => Array.from({ length: 32 }, (_, n) => ({ path: [p + '.' + n], json: '1' })))";
   const wide: [where: string, text: string][] = [
     ['before the last key', `'{"a":1,' + ${filled(' ')}.slice(16) + '"b":2}'`],
     ['after the last colon', `'{"a":1,"b":' + ${filled(' ')}.slice(16) + '2}'`],
