@@ -19,11 +19,16 @@ export const ignition = {
     const { body } = await client.send(withKey({ method: 'GET', path: '/data/api/v1/designers' }));
     const sessions = readJson(sessionsSchema, Buffer.from(body), ANSWER_BOUNDS);
     if (!sessions) throw unreadable();
-    return sessions.items.map(({ user, project }) => `${user ?? 'somebody'}${project ? ` on ${project}` : ''}`);
+    return sessions.items.map(({ user, project }) =>
+      `${user ?? 'somebody'}${project ? ` on ${project}` : ''}`.slice(0, MAX_EDITOR_LENGTH),
+    );
   },
   /** A scan has no result that could be asked for; a gateway that runs answers this, and one that starts does not. */
   checks: [withKey({ method: 'GET', path: '/data/api/v1/gateway-info' })],
 };
+
+/** The gateway chooses the names, and log lines and reports hold them. */
+const MAX_EDITOR_LENGTH = 100;
 
 const sessionsSchema = v.object({
   items: v.array(v.object({ user: v.nullish(v.string()), project: v.nullish(v.string()) })),

@@ -96,6 +96,12 @@ suite('the preset ignition', () => {
     await sandbox.sync({ ...target, commit: target.commit, profile: { designerSessionPolicy: 'proceed' } });
   });
 
+  test('names who edits at no great length, whatever the gateway calls them', async (t) => {
+    const { gateway, sandbox, target } = await prepare(t, ignition, { designerSessionPolicy: 'wait' });
+    gateway.editors = Array.from({ length: 9 }, () => ({ user: 'u'.repeat(20_000), project: 'p'.repeat(20_000) }));
+    await assert.rejects(sandbox.sync(target), ({ message }: Error) => message.length < 1_000);
+  });
+
   test('takes a gateway that does not run for one that nobody edits on, and one that does not answer for no such thing', async (t) => {
     const { gateway, sandbox, target } = await prepare(t, ignition, { designerSessionPolicy: 'wait' });
     gateway.faults['/data/api/v1/designers'] = { status: 503 };
