@@ -21,7 +21,7 @@ export interface FleetInput {
   /** What the agent of a pod should have on disk. */
   wantedOf: (pod: ObservedPod) => WantedFiles;
   /** Whether pods get the sidecar only in namespaces with the label. */
-  isLabelRequired?: boolean;
+  isLabelRequired: boolean;
 }
 
 /** The commit, and with rollouts the revision of `spec.sync`. */
@@ -29,7 +29,7 @@ export type WantedFiles = { commit: string | undefined; revision?: string };
 
 /** Joins pods and their reports into the state of the fleet. */
 export function discoverGateways(input: FleetInput): Fleet {
-  const { gatewaySync, pods, missing, reportOf, wantedOf, isLabelRequired = false } = input;
+  const { gatewaySync, pods, missing, reportOf, wantedOf, isLabelRequired } = input;
   const message = noSidecar(isLabelRequired);
   const wanted = { generation: gatewaySync.generation, restOf: restsOf(gatewaySync) };
   const gateways = [

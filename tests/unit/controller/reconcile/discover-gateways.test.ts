@@ -35,6 +35,7 @@ function fleetOf(
   const spec = { paused, sync: { defaults: {}, profiles: { default: { mappings: [], ...profile } } } };
   const gatewaySync = { spec, generation: 3 } as unknown as ObservedGatewaySync;
   return discoverGateways({
+    isLabelRequired: false,
     gatewaySync,
     pods: [pod],
     missing: [],
@@ -55,6 +56,7 @@ suite('why a pod does not start', () => {
     const gatewaySync = { spec: { sync: { profiles: {} } }, generation: 3 } as unknown as ObservedGatewaySync;
     const pods = [{ ...pod, waiting }];
     return discoverGateways({
+      isLabelRequired: false,
       gatewaySync,
       pods,
       missing: [],
@@ -151,6 +153,7 @@ suite('the fleet', () => {
     status: SyncReportStatus | undefined = reported,
   ) =>
     discoverGateways({
+      isLabelRequired: false,
       ...{ gatewaySync, pods, missing },
       reportOf: ({ name }) => ({ namespace: 'ns', name, podUID: 'uid', status }),
       wantedOf: () => ({ commit: wanted }),
@@ -193,6 +196,7 @@ suite('the fleet', () => {
   test('is held against the revision, where there is one', () => {
     const stateFor = (revision: string | undefined) =>
       discoverGateways({
+        isLabelRequired: false,
         ...{ gatewaySync, pods: [pod], missing: [] },
         reportOf: () => ({
           namespace: 'ns',
