@@ -3,31 +3,53 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 /** More informational answers (1xx) than that, and the real one is not waited for. */
 const MAX_HINTS = 16;
 
+/** What the host sends leads to no answer. */
+export class NoAnswerError extends Error {}
+
+/** What may end a request besides a signal: it is given the means to, which stays good while the answer is read. */
+interface Limit {
+  limit(end: (error: Error) => void): void;
+}
+
 /**
- * The answer to a request that has just been made, or whatever ended it. It always ends when the signal does: Node
- * leaves a request alone that the host has turned into another protocol (101).
+ * The answer to a request that has just been made, or whatever ended it. It always ends when the signal or the limit
+ * says so: Node leaves a request alone that the host has turned into another protocol (101), and one that waits for a
+ * connection.
  */
-export async function answerTo(request: ClientRequest, signal: AbortSignal | undefined): Promise<IncomingMessage> {
+export async function answerTo(
+  request: ClientRequest,
+  signal: AbortSignal | undefined,
+  limit?: Limit,
+): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const end = (error: Error) => {
     request.destroy(error);
     reject(error);
   };
-  const onAbort = () => end(signal?.reason);
+  const endUnanswered = () => reject(new NoAnswerError('the request ended without an answer'));
+  const changesProtocol = () => new NoAnswerError('the host changes to another protocol');
   let hints = 0;
   request
     .on('error', reject) // not once: an error that nobody listens to ends the process
     .on('information', () => {
       hints += 1;
-      if (hints > MAX_HINTS) end(new Error('the host sends nothing but informational answers'));
+      if (hints > MAX_HINTS) end(new NoAnswerError('the host sends nothing but informational answers'));
     })
     .once('upgrade', (_, socket) => {
       socket.on('error', () => {}).destroy();
-      reject(new Error('the host changes to another protocol'));
+      reject(changesProtocol());
     })
-    .once('close', () => reject(new Error('the request ended without an answer')))
-    .once('response', resolve);
-  signal?.addEventListener('abort', onAbort, { once: true });
-  if (signal?.aborted) onAbort();
-  return await promise.finally(() => signal?.removeEventListener('abort', onAbort));
+    .once('close', endUnanswered)
+    .once('response', (response) => {
+      request.off('close', endUnanswered); // an error costs its stack, also where nobody gets it
+      // Without the header that names the protocol it is an answer like any other to Node.
+      if (response.statusCode === 101) end(changesProtocol());
+      else resolve(response);
+    });
+  limit?.limit(end);
+  if (!signal) return await promise;
+  const onAbort = () => end(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  return await promise.finally(() => signal.removeEventListener('abort', onAbort));
 }

@@ -1,6 +1,7 @@
-import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import { type ClientRequest, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { urlToHttpOptions } from 'node:url';
+import { answerTo, NoAnswerError } from '../http/answer-to.ts';
 import { ApiError } from './api-error.ts';
 import { Connections } from './connections.ts';
 import type { AccessOptions, ApiCredentials } from './credentials.ts';
@@ -155,7 +156,7 @@ export class KubernetesClient {
     }
   }
 
-  #attempt(request: Call, connections: Connections, access: AccessOptions): Promise<IncomingMessage> {
+  async #attempt(request: Call, connections: Connections, access: AccessOptions): Promise<IncomingMessage> {
     const { method, path, query, body, contentType, accept, signal, deadline } = request;
     // As a string it goes out in one piece with the headers.
     const payload = body === undefined ? undefined : JSON.stringify(body);
@@ -169,15 +170,12 @@ export class KubernetesClient {
     const agent = connections.agentFor(protocol, access);
     const send = protocol === 'https:' ? httpsRequest : httpRequest;
     const target = { ...address, path: basePath + path + queryString(query), method, headers, agent };
-    return new Promise((resolve, reject) => {
-      const outgoing = send(signal ? { ...target, signal } : target, resolve);
-      outgoing.once('error', (error: NodeJS.ErrnoException) => {
-        const stale = outgoing.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
-        reject(stale ? new StaleConnectionError({ cause: error }) : error);
-      });
-      deadline?.limit(outgoing);
-      outgoing.end(payload);
-    });
+    const outgoing = send(signal ? { ...target, signal } : target).end(payload);
+    try {
+      return await answerTo(outgoing, signal, deadline);
+    } catch (error) {
+      throw explain(error as NodeJS.ErrnoException, outgoing);
+    }
   }
 }
 
@@ -213,6 +211,13 @@ class StaleConnectionError extends Error {
   constructor(options: ErrorOptions) {
     super('the connection was closed', options);
   }
+}
+
+/** Why a request has no answer, as callers tell errors apart. */
+function explain(error: NodeJS.ErrnoException, { reusedSocket }: ClientRequest): Error {
+  if (error instanceof NoAnswerError) return Object.assign(error, { code: 'EPROTO' });
+  const isStale = reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
+  return isStale ? new StaleConnectionError({ cause: error }) : error;
 }
 
 /** By events: an asynchronous iteration costs as much as all the rest of a small call. */

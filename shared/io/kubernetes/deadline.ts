@@ -1,5 +1,3 @@
-import type { ClientRequest } from 'node:http';
-
 /**
  * Ends the request of a call when its time is up. `AbortSignal.timeout` would do so too, but keeps its timer, and with it
  * the call, until then, however soon the answer is there: 10 MB in a receiver with some hundred patches a second.
@@ -8,19 +6,19 @@ export class Deadline {
   /** Set once the time is up. */
   error: CallTimeoutError | undefined;
   readonly #timer: NodeJS.Timeout;
-  #request: ClientRequest | undefined;
+  #end: ((error: Error) => void) | undefined;
 
   constructor(timeoutMs: number) {
     this.#timer = setTimeout(() => {
       this.error = new CallTimeoutError(timeoutMs);
-      this.#request?.destroy(this.error);
+      this.#end?.(this.error);
     }, timeoutMs);
   }
 
-  /** The request that the call now waits for. */
-  limit(request: ClientRequest): void {
-    this.#request = request;
-    if (this.error) request.destroy(this.error);
+  /** Takes what ends the request that the call now waits for. */
+  limit(end: (error: Error) => void): void {
+    this.#end = end;
+    if (this.error) end(this.error);
   }
 
   /** The call has ended. */

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import type { RequestListener } from 'node:http';
 import { suite, type TestContext, test } from 'node:test';
-import { clientOfServer } from '../../../../support/client-of-server.ts';
+import { setImmediate as untilNextTurn } from 'node:timers/promises';
+import type { KubernetesClient } from '../../../../../shared/io/kubernetes/client.ts';
+import { clientOfServer, clientOfSocket } from '../../../../support/client-of-server.ts';
 
 async function arrange(t: TestContext, listener: RequestListener) {
   const codes: number[] = [];
@@ -23,5 +25,103 @@ suite('a call is counted once', () => {
     const { client, codes } = await arrange(t, (request) => void request.socket.destroy());
     await assert.rejects(client.get('/version'));
     assert.deepEqual(codes, [0]);
+  });
+});
+
+const WHOLE = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}';
+const SWITCH = 'HTTP/1.1 101 Switching Protocols\r\n';
+
+/** What a server may say for ever without answering. */
+const noAnswers: Record<string, string> = {
+  'a change to another protocol': `${SWITCH}Upgrade: websocket\r\nConnection: Upgrade\r\n\r\n`,
+  'a change to a protocol that it does not name': `${SWITCH}\r\n`,
+  'nothing but informational answers': 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1000),
+  'nothing but 100 Continue': 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(1000),
+};
+
+type Call = (client: KubernetesClient, signal?: AbortSignal) => Promise<unknown>;
+const calls: Record<string, Call> = {
+  request: (client, signal) => client.get('/version', { timeoutMs: 60_000, signal }),
+  send: (client, signal) => client.send({ method: 'PATCH', path: '/x', body: {}, timeoutMs: 60_000, signal }),
+  stream: async (client, signal) => void (await client.stream({ method: 'GET', path: '/x', signal })).resume(),
+};
+
+/** Leaves the client with an idle connection, for the same call. */
+async function warmUp(client: KubernetesClient, call: Call): Promise<void> {
+  await call(client);
+  await untilNextTurn(); // Node takes the connection back a tick after the answer's end
+}
+
+/** Far less than a call may take. */
+const within = { timeout: 10_000 };
+
+suite('a call ends', () => {
+  for (const [how, call] of Object.entries(calls)) {
+    for (const [what, answer] of Object.entries(noAnswers)) {
+      test(`at once where ${what} comes (${how})`, within, async (t) => {
+        const client = await clientOfSocket(t, (socket) => socket.write(answer));
+        await assert.rejects(call(client), { code: 'EPROTO' });
+      });
+
+      test(`at once where ${what} comes over a connection that was kept (${how})`, within, async (t) => {
+        const connections = new Set<number>();
+        const client = await clientOfSocket(t, (socket, connection, request) => {
+          connections.add(connection);
+          socket.write(request === 1 ? WHOLE : answer);
+        });
+        await warmUp(client, call);
+        await assert.rejects(call(client), { code: 'EPROTO' });
+        assert.equal(connections.size, 1, 'nothing is sent again');
+      });
+    }
+
+    test(`at once where the connection closes without an answer (${how})`, within, async (t) => {
+      const client = await clientOfSocket(t, (socket) => socket.end());
+      await assert.rejects(call(client), { code: 'ECONNRESET' });
+    });
+
+    test(`with its signal (${how})`, within, async (t) => {
+      const stopping = new AbortController();
+      const client = await clientOfSocket(t, () => stopping.abort(new Error('the process stops')));
+      await assert.rejects(call(client, stopping.signal), /the process stops/);
+    });
+  }
+
+  test('with its signal, and with its time, while the one connection is in use', within, async (t) => {
+    const stopping = new AbortController();
+    const client = await clientOfSocket(t, () => stopping.abort(new Error('the process stops')), { maxSockets: 1 });
+    const first = assert.rejects(client.get('/version', { timeoutMs: 300 }), { code: 'ETIMEDOUT' });
+    const ended: string[] = [];
+    const note = (what: string) => () => void ended.push(what);
+    await Promise.all([
+      first.then(note('the first')),
+      assert.rejects(client.get('/version', { timeoutMs: 100 }), { code: 'ETIMEDOUT' }).then(note('by its time')),
+      assert
+        .rejects(client.get('/version', { signal: stopping.signal }), /the process stops/)
+        .then(note('by its signal')),
+    ]);
+    assert.deepEqual(ended, ['by its signal', 'by its time', 'the first']);
+  });
+
+  test('with its time while informational answers come one by one', within, async (t) => {
+    const client = await clientOfSocket(t, (socket) => socket.write('HTTP/1.1 102 Processing\r\n\r\n'));
+    await assert.rejects(client.get('/version', { timeoutMs: 100 }), { code: 'ETIMEDOUT' });
+  });
+
+  test('after one more try where the connection that was kept is gone', within, async (t) => {
+    const reached: string[] = [];
+    const client = await clientOfSocket(t, (socket, connection, request) => {
+      reached.push(`${connection}.${request}`);
+      if (request === 1) socket.write(WHOLE);
+      else socket.resetAndDestroy();
+    });
+    await warmUp(client, (each) => each.get('/version'));
+    assert.deepEqual(await client.get('/version'), {});
+    assert.deepEqual(reached, ['1.1', '1.2', '2.1']);
+  });
+
+  test('with the answer that follows a hint', within, async (t) => {
+    const client = await clientOfSocket(t, (socket) => socket.write(`HTTP/1.1 103 Early Hints\r\n\r\n${WHOLE}`));
+    assert.deepEqual(await client.get('/version'), {});
   });
 });
