@@ -132,7 +132,8 @@ async function show202(client: KubernetesClient, { kubeconfig, folder, server }:
   timeline([{ what: 'the receiver answered 202: the request is stored', atMs: answer.at - startedAt }, ...moments]);
   show(`kubectl get gatewaysyncs -n ${NAMESPACE}`, await readTable(client, gatewaySyncPath(NAMESPACE)));
   following.abort();
-  await Promise.all([receiver.stop(), controller.stop()]);
+  // The receiver would stay for some seconds, for senders that have not heard of its end: here there are none.
+  await Promise.all([receiver.stop(0), controller.stop()]);
 }
 
 function chooseContext(context: string): KubeConfig {

@@ -23,6 +23,16 @@ export async function clientOfSocket(
   answer: (socket: Socket, connection: number, request: number) => void,
   options: Partial<ClientOptions> = {},
 ): Promise<KubernetesClient> {
+  return await clientAt(t, socketServer(t, answer), options);
+}
+
+/** A client whose server is behind a proxy that says nothing. */
+export async function clientOfSilentProxy(t: TestContext): Promise<KubernetesClient> {
+  const proxy = `http://127.0.0.1:${await portOf(socketServer(t, () => {}))}`;
+  return clientOfUrl(t, 'https://api.example.com', { proxy });
+}
+
+function socketServer(t: TestContext, answer: Parameters<typeof clientOfSocket>[1]): Server {
   let connections = 0;
   const server = createNetServer((socket) => {
     const connection = ++connections;
@@ -31,14 +41,21 @@ export async function clientOfSocket(
     socket.on('error', () => {}).on('data', () => answer(socket, connection, ++requests));
   }).listen(0, '127.0.0.1');
   t.after(() => server.close());
-  return await clientAt(t, server, options);
+  return server;
+}
+
+async function portOf(server: Server): Promise<number> {
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
 }
 
 async function clientAt(t: TestContext, server: Server, options: Partial<ClientOptions>): Promise<KubernetesClient> {
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  return clientOfUrl(t, `http://127.0.0.1:${await portOf(server)}`, options);
+}
+
+function clientOfUrl(t: TestContext, server: string, options: Partial<ClientOptions>): KubernetesClient {
   const config = new KubeConfig();
-  config.loadFromClusterAndUser({ name: 'c', server: `http://127.0.0.1:${port}`, skipTLSVerify: true }, { name: 'u' });
+  config.loadFromClusterAndUser({ name: 'c', server, skipTLSVerify: true }, { name: 'u' });
   const client = new KubernetesClient(new ApiCredentials(config), { userAgent: 'test', ...options });
   t.after(() => client.close());
   return client;

@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http';
 import { suite, type TestContext, test } from 'node:test';
 import { setImmediate as untilNextTurn } from 'node:timers/promises';
 import type { KubernetesClient } from '../../../../../shared/io/kubernetes/client.ts';
-import { clientOfServer, clientOfSocket } from '../../../../support/client-of-server.ts';
+import { clientOfServer, clientOfSilentProxy, clientOfSocket } from '../../../../support/client-of-server.ts';
 
 async function arrange(t: TestContext, listener: RequestListener) {
   const codes: number[] = [];
@@ -86,6 +86,13 @@ suite('a call ends', () => {
       await assert.rejects(call(client, stopping.signal), /the process stops/);
     });
   }
+
+  test('with its signal, and with its time, while a proxy does not connect', within, async (t) => {
+    const client = await clientOfSilentProxy(t);
+    await assert.rejects(client.get('/version', { timeoutMs: 100 }), { code: 'ETIMEDOUT' });
+    const signal = AbortSignal.timeout(100);
+    await assert.rejects(client.stream({ method: 'GET', path: '/x', signal }), { name: 'TimeoutError' });
+  });
 
   test('with its signal, and with its time, while the one connection is in use', within, async (t) => {
     const stopping = new AbortController();
