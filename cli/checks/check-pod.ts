@@ -4,7 +4,7 @@ import { injectorsOf } from './check-injection.ts';
 import { componentsOf, programOf } from './check-operator.ts';
 import { checkReport } from './check-report.ts';
 import { type Finding, failed, ok, seenOr, warning } from './finding.ts';
-import { type Container, type Event, fits, type Pod, variableOf } from './objects.ts';
+import { type Container, type Event, fits, newestFirst, type Pod, variableOf } from './objects.ts';
 import { troublesOf } from './pod-troubles.ts';
 import type { NamespaceSurvey, Survey } from './survey.ts';
 
@@ -170,13 +170,14 @@ function checkContainers(pod: Pod, events: readonly Event[]): Finding[] {
   const ready = pod.status?.conditions?.find(({ type }) => type === 'Ready');
   if (!ready) return [];
   if (ready.status === 'True') return [ok('pod/ready', 'its containers are ready')];
-  const volume = events.findLast(
+  const waits = events.filter(
     ({ reason = '', involvedObject: { kind, name, uid } = {} }) =>
       VOLUME_REASONS.includes(reason) &&
       kind === 'Pod' &&
       name === pod.metadata.name &&
       (uid ?? pod.metadata.uid) === pod.metadata.uid,
   );
+  const [volume] = newestFirst(waits);
   const isWaiting = pod.status?.phase === 'Pending';
   if (volume && isWaiting)
     return [
