@@ -1,4 +1,4 @@
-import { type Logger, pino } from 'pino';
+import { type LogFn, type Logger, pino } from 'pino';
 
 export type { Logger };
 
@@ -14,8 +14,12 @@ export interface LogOptions {
 const redactedKeys = ['token', 'password', 'secret', 'authorization'];
 const redactedHeaders = new Set(['authorization', 'x-hub-signature-256']);
 const CENSOR = '[redacted]';
+/** In place of what throws when it is read: a proxy, a getter, what has no text. */
+const UNREADABLE = '[unreadable]';
+/** Errors of a chain of causes that a line shows. */
+const MAX_CAUSES = 8;
 
-/** Makes the root logger of a program: JSON lines on stdout with RFC 3339 times. */
+/** Makes the root logger of a program: JSON lines on stdout with RFC 3339 times. No call of it throws for what it is handed. */
 export function createLogger(program: string, { level, devMode = false }: LogOptions): Logger {
   const options = {
     level: devMode ? 'trace' : level,
@@ -23,7 +27,8 @@ export function createLogger(program: string, { level, devMode = false }: LogOpt
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
     redact: { paths: redactedKeys, censor: CENSOR },
-    serializers: { err: serializeError, headers: redactHeaders },
+    serializers: { err: (error: unknown) => serializeError(error), headers: redactHeaders },
+    hooks: { logMethod: logWhatCanBeRead },
   };
   return pino(options, devMode ? consoleStream() : jsonStream());
 }
@@ -33,40 +38,96 @@ function standardOutput() {
   return pino.destination({ dest: 1, sync: true });
 }
 
-/** What JSON leaves as it is, and a terminal obeys or shows in another order: names of strangers are in log lines. */
-const OBEYED = /[\u007f-\u009f\u2028\u2029]|\p{Bidi_Control}/gu;
+/** What a terminal obeys or shows in another order: names of strangers are in log lines. */
+const OBEYED = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
+
+/** A text as it is, but for what a terminal obeys: that is written as in JSON. */
+function inert(text: string): string {
+  return text.replace(OBEYED, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
 
 /** One line of JSON for each entry, of which a terminal obeys nothing. */
 function jsonStream(): { write(line: string): void } {
   const stdout = standardOutput();
-  const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  return { write: (line) => stdout.write(line.replace(OBEYED, escaped)) };
+  return { write: (line) => stdout.write(`${inert(line.slice(0, -1))}\n`) };
+}
+
+/** Logs; where that throws, once more without what threw: a program must not fail for what it says. */
+function logWhatCanBeRead(this: Logger, given: Parameters<LogFn>, log: LogFn): void {
+  try {
+    log.apply(this, given);
+  } catch {
+    const [first, second] = given as unknown[];
+    const message = [first, second].find((each) => typeof each === 'string') ?? UNREADABLE;
+    log.call(this, readable(first), message);
+  }
+}
+
+/** A copy of the fields of a line, with a word in place of those that throw. */
+function readable(fields: unknown): object {
+  if (isError(fields)) return { err: fields };
+  if (typeof fields !== 'object' || fields === null) return {};
+  try {
+    return Object.fromEntries(Object.keys(fields).map((key) => [key, read(fields, key)]));
+  } catch {
+    return { fields: UNREADABLE };
+  }
+}
+
+function isError(value: unknown): value is Error {
+  try {
+    return value instanceof Error;
+  } catch {
+    return false;
+  }
+}
+
+function read(from: object, key: string): unknown {
+  try {
+    return (from as Record<string, unknown>)[key];
+  } catch {
+    return UNREADABLE;
+  }
 }
 
 /** Not by a path such as `headers.authorization`: pino would take each apart again for each line, a fifth of its work. */
 function redactHeaders(headers: unknown): unknown {
   if (typeof headers !== 'object' || headers === null) return headers;
-  const entries = Object.entries(headers);
-  return Object.fromEntries(entries.map(([name, value]) => [name, redactedHeaders.has(name) ? CENSOR : value]));
+  try {
+    const entries = Object.entries(headers);
+    return Object.fromEntries(entries.map(([name, value]) => [name, redactedHeaders.has(name) ? CENSOR : value]));
+  } catch {
+    return UNREADABLE;
+  }
 }
 
-/** Errors by name, message, code and the chain of causes; a stack only where nobody expected the error. */
-function serializeError(error: unknown): unknown {
-  if (!(error instanceof Error)) return { message: String(error) };
-  const { code, reason } = error as { code?: unknown; reason?: unknown };
+/** Errors by name, message, code and the chain of causes, as far as they can be read; a stack only where nobody expected the error. */
+function serializeError(error: unknown, above: readonly unknown[] = []): unknown {
+  if (above.includes(error)) return { message: '[circular]' };
+  if (above.length === MAX_CAUSES) return { message: '[more causes]' };
+  if (!isError(error)) return { message: textOf(error) };
+  const [code, reason, cause] = [read(error, 'code'), read(error, 'reason'), read(error, 'cause')];
   return {
-    type: error.name,
-    message: error.message,
+    type: read(error, 'name'),
+    message: read(error, 'message'),
     ...(code === undefined ? {} : { code }),
     ...(reason === undefined ? {} : { reason }),
-    ...(code === undefined ? { stack: error.stack } : {}),
-    ...(error.cause === undefined ? {} : { cause: serializeError(error.cause) }),
+    ...(code === undefined ? { stack: read(error, 'stack') } : {}),
+    ...(cause === undefined ? {} : { cause: serializeError(cause, [...above, error]) }),
   };
+}
+
+function textOf(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    return UNREADABLE;
+  }
 }
 
 const colors: Record<string, string> = { trace: '90', debug: '36', info: '32', warn: '33', error: '31', fatal: '35' };
 
-/** One readable line for each entry. */
+/** One readable line for each entry, of which a terminal obeys nothing but the colour. */
 function consoleStream(): { write(line: string): void } {
   const stdout = standardOutput();
   return {
@@ -74,7 +135,8 @@ function consoleStream(): { write(line: string): void } {
       const { level, time, msg, program, ...fields } = JSON.parse(line) as Record<string, unknown>;
       const rest = Object.entries(fields).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
       const label = `\u001b[${colors[String(level)] ?? '0'}m${String(level).padEnd(5)}\u001b[0m`;
-      stdout.write(`${String(time).slice(11, 23)} ${label} ${program}: ${msg} ${rest.join(' ')}\n`);
+      const text = inert(`${program}: ${msg} ${rest.join(' ')}`);
+      stdout.write(`${String(time).slice(11, 23)} ${label} ${text}\n`);
     },
   };
 }
@@ -82,8 +144,10 @@ function consoleStream(): { write(line: string): void } {
 /** Logs what nobody catches, a rejected promise as well, as the last line of a program, which then ends with status 1. */
 export function endOnUncaught(program: Pick<NodeJS.Process, 'on' | 'exit'>, log: Logger): void {
   program.on('uncaughtException', (error: unknown) => {
-    const stack = error instanceof Error ? error.stack : undefined;
-    log.fatal({ err: error, stack }, 'ended by an error that nobody caught');
+    log.fatal(
+      { err: error, stack: isError(error) ? read(error, 'stack') : undefined },
+      'ended by an error that nobody caught',
+    );
     program.exit(1);
   });
 }

@@ -77,10 +77,12 @@ function checkSources({ spec }: GatewaySync, { operator }: Survey): Finding[] {
   ];
 }
 
-const WORDS: Record<Exclude<RequestOutcome, 'Applied' | 'Superseded'>, { todo: string; isFault: boolean }> = {
-  Pending: { todo: 'wait: the host does not show the ref yet', isFault: false },
-  Ignored: { todo: 'see spec.webhook.allowedRefs, and what may be asked for', isFault: false },
-  Failed: { todo: 'ask for a ref that exists: kubectl gs sync NAME --ref R', isFault: true },
+type Unfinished = Exclude<RequestOutcome, 'Applied' | 'Superseded'>;
+
+const OUTCOMES: Record<Unfinished, { words: string; todo: string; isFault: boolean }> = {
+  Pending: { words: 'was stored, and waits', todo: 'wait: the host does not show the ref yet', isFault: false },
+  Ignored: { words: 'was ignored', todo: 'see spec.webhook.allowedRefs, and what may be asked for', isFault: false },
+  Failed: { words: 'failed', todo: 'ask for a ref that exists: kubectl gs sync NAME --ref R', isFault: true },
 };
 
 function checkIntents(gatewaySync: GatewaySync, now: number): Finding[] {
@@ -97,10 +99,17 @@ function outcome(
   const says = `the last ${kind}, for ${echo.ref},`;
   if (echo.outcome === 'Applied' || echo.outcome === 'Superseded')
     return [ok(check, `${says} was ${echo.outcome.toLowerCase()}`)];
-  const { todo, isFault } = WORDS[echo.outcome];
-  const words = { Pending: 'was stored, and waits', Failed: 'failed', Ignored: 'was ignored' }[echo.outcome];
+  const message = echo.message ? `: ${echo.message}` : '';
+  // A newer controller may know more outcomes than this plugin.
+  if (!Object.hasOwn(OUTCOMES, echo.outcome))
+    return [
+      warning(check, `${says} has the outcome ${echo.outcome}${message}`, {
+        ...{ todo: 'use the plugin of the release that is installed', page: REQUESTS },
+      }),
+    ];
+  const { words, todo, isFault } = OUTCOMES[echo.outcome];
   const make = isFault ? failed : warning;
-  return [make(check, `${says} ${words}${echo.message ? `: ${echo.message}` : ''}`, { todo, page: REQUESTS })];
+  return [make(check, `${says} ${words}${message}`, { todo, page: REQUESTS })];
 }
 
 /** A request in the annotations that the controller has not echoed. */

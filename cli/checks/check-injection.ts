@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { componentsOf, programOf } from './check-operator.ts';
 import { hasEndpoint } from './check-receiver.ts';
-import { type Finding, failed, ok, seenOr, unseen, warning } from './finding.ts';
+import { type Finding, failed, listed, ok, seenOr, unseen, warning } from './finding.ts';
 import { fits, type PolicyPort, variableOf, type Webhook, type WebhookConfiguration } from './objects.ts';
 import type { OperatorPlace, OperatorSurvey, Survey } from './survey.ts';
 
@@ -171,7 +171,7 @@ function checkPolicies(
   if (own.length === 0 || lets) return [];
   return [
     warning('webhook/network-policy', `NetworkPolicies of ${namespace} may keep the API server from the controller`, {
-      todo: `let port ${wanted} in: ${own.map(({ metadata }) => metadata.name).join(', ')} do not name it`,
+      todo: `let port ${wanted} in: ${listed(own.map(({ metadata }) => metadata.name))} do not name it`,
       page: UNREACHABLE,
     }),
   ];

@@ -10,7 +10,7 @@ import { componentsOf, watchedBy } from './check-operator.ts';
 import { evictedPodsOf, gatewayPodsOf, hasSidecar, resourceOf } from './check-pod.ts';
 import { checkRefused } from './check-refused.ts';
 import { bindsAgents } from './check-rights.ts';
-import { type Finding, failed, ok, seenOr, unseen, warning } from './finding.ts';
+import { type Finding, failed, listed, ok, seenOr, unseen, warning } from './finding.ts';
 import { fits, type Pod, type RoleBinding } from './objects.ts';
 import type { NamespaceSurvey, Survey } from './survey.ts';
 
@@ -71,7 +71,7 @@ function checkResources({ name, asked, gatewaySyncs }: NamespaceSurvey): Finding
   if (asked && !names.includes(asked))
     return [
       failed(check, `there is no GatewaySync ${asked} in the namespace ${name}`, {
-        ...{ todo: `choose one of ${names.join(', ') || 'none'}, or another namespace with -n`, page },
+        ...{ todo: `choose one of ${listed(names) || 'none'}, or another namespace with -n`, page },
       }),
     ];
   if (names.length > 0) return [];
@@ -121,7 +121,7 @@ function checkBindings(survey: NamespaceSurvey, whole: Survey): Finding[] {
   const unbound = accounts.filter((account) => !letsIn(account));
   if (unbound.length === 0) return [ok(check, `agents in ${name} may read what they need`)];
   const names = [...new Set(synced.flatMap((pod) => resourceOf(pod, survey) ?? []))].map(agentRoleBindingName);
-  const says = `no RoleBinding lets the agents of ${unbound.join(', ')} in`;
+  const says = `no RoleBinding lets the agents of ${listed(unbound)} in`;
   const page = 'explanation/security.md';
   // Whoever binds them may have used another role, or one for the whole cluster.
   if (!bindsAgents(whole))
@@ -132,7 +132,7 @@ function checkBindings(survey: NamespaceSurvey, whole: Survey): Finding[] {
     ];
   return [
     failed(check, `${says}: they may read nothing`, {
-      todo: `see above whether a controller leads: it writes ${names.join(', ') || `${AGENT_CLUSTER_ROLE}-NAME`}`,
+      todo: `see above whether a controller leads: it writes ${listed(names) || `${AGENT_CLUSTER_ROLE}-NAME`}`,
       page,
     }),
   ];
@@ -203,7 +203,7 @@ function checkEgress(survey: NamespaceSurvey): Finding[] {
   if (closing.length === 0) return [];
   return [
     warning('namespace/network-policy', `NetworkPolicies restrict what agents in ${survey.name} reach`, {
-      todo: `see that ${closing.map(({ metadata }) => metadata.name).join(', ')} let out to the API server, DNS and the git host`,
+      todo: `see that ${listed(closing.map(({ metadata }) => metadata.name))} let out to the API server, DNS and the git host`,
       page: 'reference/network.md',
     }),
   ];

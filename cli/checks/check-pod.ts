@@ -3,8 +3,8 @@ import { AGENT_CONTAINER, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import { injectorsOf } from './check-injection.ts';
 import { componentsOf, programOf } from './check-operator.ts';
 import { checkReport } from './check-report.ts';
-import { type Finding, failed, ok, seenOr, warning } from './finding.ts';
-import { type Container, type Event, fits, type Pod, variableOf } from './objects.ts';
+import { type Finding, failed, listed, ok, seenOr, warning } from './finding.ts';
+import { type Container, type Event, fits, newestFirst, type Pod, variableOf } from './objects.ts';
 import { troublesOf } from './pod-troubles.ts';
 import type { NamespaceSurvey, Survey } from './survey.ts';
 
@@ -84,13 +84,13 @@ function checkAnnotations(
     return fail(
       'pod/cr-name',
       `several GatewaySyncs are in the namespace, and it names none`,
-      `name one of ${names.join(', ')} in the annotation ${POD_ANNOTATIONS.crName}`,
+      `name one of ${listed(names)} in the annotation ${POD_ANNOTATIONS.crName}`,
     );
   if (named !== undefined && !gatewaySync)
     return fail(
       'pod/cr-name',
       `there is no GatewaySync ${named}`,
-      names.length > 0 ? `name one of ${names.join(', ')}, or create it` : 'create it',
+      names.length > 0 ? `name one of ${listed(names)}, or create it` : 'create it',
     );
   const profile = annotations[POD_ANNOTATIONS.profile] ?? 'default';
   const profiles = Object.keys(gatewaySync?.spec.sync.profiles ?? {});
@@ -98,7 +98,7 @@ function checkAnnotations(
     return fail(
       'pod/profile',
       `GatewaySync ${gatewaySync.metadata.name} has no profile ${profile}`,
-      `name one of ${profiles.join(', ')} in the annotation ${POD_ANNOTATIONS.profile}`,
+      `name one of ${listed(profiles)} in the annotation ${POD_ANNOTATIONS.profile}`,
     );
   return [];
 }
@@ -170,13 +170,14 @@ function checkContainers(pod: Pod, events: readonly Event[]): Finding[] {
   const ready = pod.status?.conditions?.find(({ type }) => type === 'Ready');
   if (!ready) return [];
   if (ready.status === 'True') return [ok('pod/ready', 'its containers are ready')];
-  const volume = events.findLast(
+  const waits = events.filter(
     ({ reason = '', involvedObject: { kind, name, uid } = {} }) =>
       VOLUME_REASONS.includes(reason) &&
       kind === 'Pod' &&
       name === pod.metadata.name &&
       (uid ?? pod.metadata.uid) === pod.metadata.uid,
   );
+  const [volume] = newestFirst(waits);
   const isWaiting = pod.status?.phase === 'Pending';
   if (volume && isWaiting)
     return [

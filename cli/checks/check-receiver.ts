@@ -1,4 +1,4 @@
-import { type Finding, failed, ok, seenOr, unseen, warning } from './finding.ts';
+import { type Finding, failed, listed, ok, seenOr, unseen, warning } from './finding.ts';
 import { type Deployment, type SecretKeys, variableOf } from './objects.ts';
 import type { OperatorPlace } from './survey.ts';
 
@@ -50,7 +50,7 @@ export function checkAuthentication(receiver: Deployment, { secrets }: OperatorP
 /** What to do about a key without a value. */
 function lacksKey(key: string, keys: SecretKeys): string {
   if (Object.hasOwn(keys, key)) return `put a value into the key ${key}`;
-  return `add the key ${key}; the Secret has ${Object.keys(keys).length > 0 ? `only ${Object.keys(keys).join(', ')}` : 'no key'}`;
+  return `add the key ${key}; the Secret has ${Object.keys(keys).length > 0 ? `only ${listed(Object.keys(keys))}` : 'no key'}`;
 }
 
 /** Checks that senders reach a receiver. */

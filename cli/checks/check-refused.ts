@@ -1,52 +1,96 @@
 import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import { type Advice, type Finding, failed, seenOr, unseen } from './finding.ts';
-import type { Event, Pod, Workload } from './objects.ts';
+import { type Event, newestFirst, type Pod, timeOf, type Workload } from './objects.ts';
 import type { NamespaceSurvey } from './survey.ts';
 
 const INJECTION = 'how-to/troubleshooting-injection.md';
 
-/** Checks whether pods that ask for the sidecar were refused, by the injector or by anything else in the cluster. */
+/** Workloads whose reasons are shown. */
+const SHOWN = 5;
+
+/** That the pods of an object could not be made, and the workload behind it, if it asks for the sidecar. */
+interface Refusal {
+  event: Event;
+  owner: Workload | undefined;
+}
+
+/** Checks whether pods that ask for the sidecar were refused, by the injector or by anything else in the cluster: the newest reason of each workload. */
 export function checkRefused({ name, events, workloads, pods }: NamespaceSurvey): Finding[] {
   if (events.kind === 'hidden') return unseen('namespace/denied', `the events in ${name}`, events);
-  const asking = seenOr(workloads, []).filter(asksForSidecar);
-  const refused = events.value.filter(({ reason }) => reason === 'FailedCreate').filter(isOurs(asking));
-  const last = refused.filter((event) => !isOver(event, ownerIn(asking, event), seenOr(pods, []))).at(-1);
-  if (!last) return [];
-  const { kind = 'workload', name: of = '' } = last.involvedObject ?? {};
-  const words = (last.message ?? '').replace(/^.*?sync agent: /s, '').replace(/^Error creating: /, '');
-  return [failed('namespace/denied', `pods of ${kind} ${of} are denied: ${words}`, adviceOn(words))];
+  const isOver = overSince(seenOr(pods, []));
+  const all = refusalsIn(newestFirst(events.value), seenOr(workloads, []));
+  const refusals = firstOfEach(all).filter((each) => !isOver(each));
+  const more = refusals.length - SHOWN;
+  const rest = failed('namespace/denied', `pods of ${more} more ${more === 1 ? 'workload' : 'workloads'} are denied`, {
+    todo: `kubectl get events -n ${name} --field-selector reason=FailedCreate`,
+    page: `${INJECTION}#a-pod-is-denied`,
+  });
+  return [...refusals.slice(0, SHOWN).map(describe), ...(more > 0 ? [rest] : [])];
+}
+
+function describe({ event: { involvedObject, message = '' } }: Refusal): Finding {
+  const { kind = 'workload', name = '' } = involvedObject ?? {};
+  const words = message.replace(/^.*?sync agent: /s, '').replace(/^Error creating: /, '');
+  return failed('namespace/denied', `pods of ${kind} ${name} are denied: ${words}`, adviceOn(words));
+}
+
+/** What the injector says, and what anybody says of pods that ask for the sidecar. */
+function refusalsIn(events: readonly Event[], workloads: readonly Workload[]): Refusal[] {
+  const asking = workloads.filter(asksForSidecar);
+  const owners = new Map(asking.map((each) => [`${each.kind}/${each.metadata.name}`, each]));
+  return events
+    .filter(({ reason }) => reason === 'FailedCreate')
+    .map((event) => ({ event, owner: owners.get(ownerOf(event)) }))
+    .filter(({ event, owner }) => owner || /sync agent: |inject\.sync\.io/.test(event.message ?? ''));
+}
+
+/** The first refusal of each workload. */
+function firstOfEach(refusals: readonly Refusal[]): Refusal[] {
+  const byWorkload = new Map<string, Refusal>();
+  for (const each of refusals) {
+    const { kind, name } = each.event.involvedObject ?? {};
+    const workload = each.owner ? ownerOf(each.event) : `${kind}/${name}`;
+    if (!byWorkload.has(workload)) byWorkload.set(workload, each);
+  }
+  return [...byWorkload.values()];
 }
 
 const asksForSidecar = ({ spec }: Workload): boolean =>
   spec.template?.metadata?.annotations?.[POD_ANNOTATIONS.inject] === 'true';
 
-/** What the injector says, and what anybody says of pods that ask for the sidecar. */
-const isOurs =
-  (asking: readonly Workload[]) =>
-  (event: Event): boolean =>
-    /sync agent: |inject\.sync\.io/.test(event.message ?? '') || ownerIn(asking, event) !== undefined;
-
 /** The workload whose pods could not be made; a ReplicaSet is named after its Deployment. */
-const ownerIn = (
-  asking: readonly Workload[],
-  { involvedObject: { kind, name = '' } = {} }: Event,
-): Workload | undefined =>
-  asking.find((each) =>
-    kind === 'ReplicaSet'
-      ? each.kind === 'Deployment' && name.replace(/-[^-]*$/, '') === each.metadata.name
-      : kind === each.kind && name === each.metadata.name,
-  );
-
-/** Whether the workload has all of its pods, or pods came after it: events are kept for an hour. */
-function isOver(event: Event, owner: Workload | undefined, pods: readonly Pod[]): boolean {
-  if (owner && hasAllPods(owner)) return true;
-  const at = Date.parse(event.lastTimestamp ?? event.eventTime ?? '');
-  const later = pods.filter(({ metadata }) => Date.parse(metadata.creationTimestamp) > at);
-  return later.some(
-    ({ metadata: { name } }) =>
-      name.startsWith(`${event.involvedObject?.name}-`) || (owner && isOfNewTemplate(name, owner)),
-  );
+function ownerOf({ involvedObject: { kind, name = '' } = {} }: Event): string {
+  return kind === 'ReplicaSet' ? `Deployment/${withoutEnd(name)}` : `${kind}/${name}`;
 }
+
+const withoutEnd = (name: string): string => name.slice(0, Math.max(0, name.lastIndexOf('-')));
+
+/** Says whether a workload has all of its pods, or pods came after its refusal: events are kept for an hour. */
+function overSince(pods: readonly Pod[]): (refusal: Refusal) => boolean {
+  const ofObject = newestBy(pods, withoutEnd);
+  // Another ReplicaSet took the place of the denied one.
+  const ofDeployment = newestBy(pods, (name) => withoutEnd(withoutEnd(name)));
+  return ({ event, owner }) => {
+    if (owner && hasAllPods(owner)) return true;
+    const at = timeOf(event);
+    const made = ofObject.get(event.involvedObject?.name ?? '') ?? 0;
+    return made > at || (owner !== undefined && hasNewPods(owner) && (ofDeployment.get(owner.metadata.name) ?? 0) > at);
+  };
+}
+
+/** When the newest pod was made, by what the pods are named after. */
+function newestBy(pods: readonly Pod[], parentOf: (name: string) => string): Map<string, number> {
+  const newest = new Map<string, number>();
+  for (const { metadata } of pods) {
+    const parent = parentOf(metadata.name);
+    newest.set(parent, Math.max(newest.get(parent) ?? 0, Date.parse(metadata.creationTimestamp) || 0));
+  }
+  return newest;
+}
+
+/** Whether a Deployment has pods of its newest template. */
+const hasNewPods = ({ kind, status: { updatedReplicas = 0 } = {} }: Workload): boolean =>
+  kind === 'Deployment' && updatedReplicas > 0;
 
 /** Whether all pods that a workload wants exist, those of a Deployment by its newest template. */
 function hasAllPods({ kind, metadata: { generation = 0 }, spec, status = {} }: Workload): boolean {
@@ -54,10 +98,6 @@ function hasAllPods({ kind, metadata: { generation = 0 }, spec, status = {} }: W
   if (kind === 'DaemonSet' || observedGeneration < generation) return false;
   return (kind === 'Deployment' ? updatedReplicas : replicas) >= (spec.replicas ?? 1);
 }
-
-/** Whether a pod may be one of a Deployment's newest template: another ReplicaSet took the place of the denied one. */
-const isOfNewTemplate = (pod: string, { kind, metadata, status: { updatedReplicas = 0 } = {} }: Workload): boolean =>
-  kind === 'Deployment' && updatedReplicas > 0 && pod.replace(/-[^-]*-[^-]*$/, '') === metadata.name;
 
 function adviceOn(words: string): Advice {
   if (/failed calling webhook "inject\.sync\.io"/.test(words))

@@ -1,6 +1,6 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { gitTokenSecretName } from '../../shared/api/names.ts';
-import { type Finding, failed, ok, unseen } from './finding.ts';
+import { type Finding, failed, listed, ok, unseen } from './finding.ts';
 import type { NamespaceSurvey } from './survey.ts';
 
 /** A Secret that a GatewaySync names, and where. */
@@ -55,7 +55,7 @@ export function checkSecrets(gatewaySync: GatewaySync, { name: namespace, secret
     if (key !== undefined && !keys.includes(key))
       return [
         failed(check, `${says} has no key ${key}`, {
-          todo: `add it; the Secret has ${keys.length > 0 ? `only ${keys.join(', ')}` : 'no key'}`,
+          todo: `add it; the Secret has ${keys.length > 0 ? `only ${listed(keys)}` : 'no key'}`,
           page,
         }),
       ];

@@ -46,11 +46,25 @@ export const unreachable = (says: string): Diagnosis =>
   ]);
 
 function diagnosisOf(sections: Section[]): Diagnosis {
-  const kept = sections.filter(({ findings }) => findings.length > 0);
+  const kept = sections
+    .filter(({ findings }) => findings.length > 0)
+    .map(({ title, findings }) => ({ title, findings: findings.map(shortened) }));
   const count = (level: Level) =>
     kept.flatMap(({ findings }) => findings).filter((each) => each.level === level).length;
   return { sections: kept, totals: { ok: count('ok'), warning: count('warning'), failed: count('failed') } };
 }
+
+/** Characters of a text that are shown: an event or an annotation may have a million. */
+const MAX_LENGTH = 2_000;
+
+const shortened = (finding: Finding): Finding => ({
+  ...finding,
+  says: shorten(finding.says),
+  ...(finding.todo !== undefined && { todo: shorten(finding.todo) }),
+});
+
+const shorten = (text: string): string =>
+  text.length <= MAX_LENGTH ? text : `${text.slice(0, MAX_LENGTH - 1).replace(/\p{Surrogate}$/u, '')}…`;
 
 function sectionsOf(namespace: NamespaceSurvey, survey: Survey): Section[] {
   const { name } = namespace;

@@ -40,6 +40,15 @@ export const failed = (check: string, says: string, advice: Advice): Finding => 
   level: 'failed',
 });
 
+/** Names of which a sentence has room for so many. */
+const LISTED = 20;
+
+/** Names in a sentence, the first twenty of them and how many more there are. */
+export function listed(names: readonly string[]): string {
+  const more = names.length - LISTED;
+  return more > 0 ? `${names.slice(0, LISTED).join(', ')} and ${more} more` : names.join(', ');
+}
+
 /** Address of a page below `docs/`, which may have an anchor. */
 export const pageAt = (page: string): string => `${DOCS}/${page}`;
 

@@ -135,10 +135,19 @@ export interface Event extends Named {
   reason?: string;
   message?: string;
   involvedObject?: { kind?: string; name?: string; uid?: string };
-  /** When it happened last; one of the two, as who wrote it has it. */
+  /** When it happened last; one of the three, as who wrote it has it. */
   lastTimestamp?: string | null;
+  series?: { lastObservedTime?: string | null } | null;
   eventTime?: string | null;
 }
+
+/** When an event happened last, in milliseconds since the epoch; NaN where it does not say. */
+export const timeOf = ({ lastTimestamp, series, eventTime }: Event): number =>
+  Date.parse(lastTimestamp ?? series?.lastObservedTime ?? eventTime ?? '');
+
+/** Events by their time: an API server lists them by name. Of two of the same time the one that is listed later comes first. */
+export const newestFirst = (events: readonly Event[]): Event[] =>
+  events.toReversed().sort((a, b) => (timeOf(b) || 0) - (timeOf(a) || 0));
 
 /** A workload that makes pods, by its own metadata and those of its template. */
 export interface Workload extends Named {

@@ -29,7 +29,7 @@ function drawFinding({ level, says, todo, page }: Finding, { host, ink }: { host
     ...rest.map((line) => `  ${line}`),
     ...(todo ? wrapped(`→ ${todo}`, host, 4).map((line) => `    ${line}`) : []),
     // An address that is broken into lines leads nowhere.
-    ...(page ? [ink('dim', `    ${page}`)] : []),
+    ...(page ? [ink('dim', `    ${plain(page)}`)] : []),
   ];
 }
 

@@ -18,6 +18,19 @@ const hmac = 'webhookReceiver.hmac.secret=x';
 const token = 'webhookReceiver.token.secretRef.name=x';
 const ingress = 'webhookReceiver.ingress.enabled=true';
 const tls = 'webhookReceiver.ingress.tls[0].secretName=x';
+const tlsFor = (...hosts: string[]) => `webhookReceiver.ingress.tls[0].hosts={${hosts.join()}}`;
+
+/** An Ingress of the receiver with these hosts. */
+function ingressOf(...hosts: string[]): string[] {
+  return [
+    receiver,
+    ingress,
+    ...hosts.map((host, at) => {
+      const own = `webhookReceiver.ingress.hosts[${at}]`;
+      return `${own}.host=${host},${own}.paths[0].path=/webhook,${own}.paths[0].pathType=Prefix`;
+    }),
+  ];
+}
 
 /** What the notes warn of, and values with which they do not. */
 const warnings: { words: RegExp; of: string[][]; notOf: string[][] }[] = [
@@ -28,11 +41,19 @@ const warnings: { words: RegExp; of: string[][]; notOf: string[][] }[] = [
   },
   {
     words: /WARNING: the Ingress of the push receiver has no TLS/,
-    of: [[receiver, token, ingress]],
+    of: [
+      [receiver, token, ingress],
+      [receiver, token, ingress, tlsFor('hooks.test')],
+      [...ingressOf('hooks.test'), token, tlsFor('other.test')],
+      [...ingressOf('a.hooks.test'), token, tlsFor('*.test')],
+    ],
     notOf: [
       [receiver, token],
       [receiver, token, ingress, tls],
       [receiver, hmac, ingress],
+      [...ingressOf('hooks.test'), token, tls],
+      [...ingressOf('hooks.test'), token, tlsFor('other.test', 'hooks.test')],
+      [...ingressOf('hooks.test', '*.test'), token, tlsFor('*.test')],
     ],
   },
   {
@@ -71,10 +92,22 @@ suite('what Helm says after an installation', { skip }, () => {
     assert.match(await notesOf(receiver), inside);
     assert.match(await notesOf(receiver), /port-forward --namespace operator service\/\S+ 9444:9444/);
     assert.doesNotMatch(await notesOf(), /receiver/);
-    const host = ['webhookReceiver.ingress.hosts[0].host=hooks.test'];
-    const paths = '[0].path=/webhook,webhookReceiver.ingress.hosts[0].paths[0].pathType=Prefix';
-    const notes = await notesOf(receiver, ingress, tls, ...host, `webhookReceiver.ingress.hosts[0].paths${paths}`);
+    const notes = await notesOf(...ingressOf('hooks.test'), tls);
     assert.match(notes, /https:\/\/hooks\.test\/webhook\//);
+  });
+
+  test('the notes say https only of the hosts that have TLS, and name the others', async () => {
+    const notes = await notesOf(...ingressOf('a.test', 'b.test', 'c.b.test'), token, tlsFor('a.test', '*.b.test'));
+    assert.match(notes, / https:\/\/a\.test\/webhook\//);
+    assert.match(notes, / http:\/\/b\.test\/webhook\//);
+    assert.match(notes, / https:\/\/c\.b\.test\/webhook\//);
+    assert.match(notes, /has no TLS for b\.test \(webhookReceiver\.ingress\.tls\)/);
+  });
+
+  test('the notes name no host where any host leads to the receiver', async () => {
+    const notes = await notesOf(...ingressOf(''), token, tlsFor('a.test'));
+    assert.doesNotMatch(notes, /:\/\/\//);
+    assert.match(notes, /has no TLS for any other host \(webhookReceiver\.ingress\.tls\)/);
   });
 
   test('the notes say the host names of an HTTPRoute', async () => {
@@ -85,10 +118,27 @@ suite('what Helm says after an installation', { skip }, () => {
   });
 
   test('the notes say whom a NetworkPolicy lets read the metrics, since nobody alerts without them', async () => {
-    const words = /The metrics answer only to the peers in networkPolicy\.metricsFrom[\s\S]*metrics: enabled/;
-    assert.match(await notesOf('networkPolicy.enabled=true'), words);
+    const words = /answer only to the peers in networkPolicy\.metricsFrom[\s\S]*metrics: enabled/;
+    const [walled, receiverWalled] = ['networkPolicy.enabled=true', 'webhookReceiver.networkPolicy.enabled=true'];
+    assert.match(await notesOf(walled), words);
+    assert.match(await notesOf(walled), /The metrics of the controller answer/);
+    assert.match(
+      await notesOf(walled, receiver, receiverWalled),
+      /The metrics of the controller and the receiver answer/,
+    );
+    assert.match(await notesOf(receiver, receiverWalled), /The metrics of the receiver answer/);
+    assert.doesNotMatch(await notesOf(receiverWalled), words);
     assert.doesNotMatch(await notesOf(), words);
-    assert.doesNotMatch(await notesOf('networkPolicy.enabled=true', 'metrics.enabled=false'), words);
+    assert.doesNotMatch(await notesOf(walled, 'metrics.enabled=false'), words);
+  });
+
+  test('the notes say that a NetworkPolicy without peers lets everybody read the metrics', async () => {
+    const notes = await notesOf('networkPolicy.enabled=true', 'networkPolicy.metricsFrom=null');
+    assert.match(
+      notes,
+      /WARNING: networkPolicy\.metricsFrom is empty: everybody reaches the metrics of the controller/,
+    );
+    assert.doesNotMatch(notes, /only to the peers/);
   });
 
   test('the notes say which namespaces need a label, if they do', async () => {

@@ -49,6 +49,17 @@ test('lines for people are out as early', async () => {
   assert.match(line, /debug.* demo: hello count=1\n$/);
 });
 
+test('a terminal obeys nothing of a line for people but its colour, also not of keys', async () => {
+  const name = 'a\\u009b31m\\u202eb\\u2028c\\u007f\\u0085\\u001b[2J\\r\\nd';
+  const line = await killedAfter(
+    `createLogger('demo', { level: 'info', devMode: true }).info({ name: '${name}', '${name}': '"' }, 'it is "${name}"');`,
+  );
+  assert.match(line, /^[ -~]+ \p{Cc}\[32minfo \p{Cc}\[0m [ -~]+\n$/u);
+  const escaped = 'a\\u009b31m\\u202eb\\u2028c\\u007f\\u0085\\u001b[2J\\u000d\\u000ad';
+  assert.ok(line.includes(` demo: it is "${escaped}" name="`), line);
+  assert.ok(line.endsWith(` ${escaped}="\\""\n`), line);
+});
+
 test('what authenticates is not in a line, and of an error only what is known of it', async () => {
   const error = `Object.assign(new Error('no'), { code: 'EACCES', cause: new TypeError('why', { cause: 'odd' }) })`;
   const secrets = `token: 's3cret', password: 's3cret', secret: 's3cret', authorization: 's3cret'`;
@@ -68,6 +79,82 @@ test('what authenticates is not in a line, and of an error only what is known of
   assert.deepEqual([err.cause.type, err.cause.message, err.cause.cause.message], ['TypeError', 'why', 'odd']);
 });
 
+/** What a line shows of an error that statements make. */
+async function shown(statements: string): Promise<{ err: Cause; msg: string }> {
+  const { stdout, stderr } = await run(
+    `${statements} createLogger('demo', { level: 'info' }).error({ err }, 'failed');`,
+  );
+  assert.equal(stderr, '');
+  return JSON.parse(stdout);
+}
+
+interface Cause {
+  message: string;
+  code?: string;
+  cause?: Cause;
+}
+
+const messagesOf = (error: Cause | undefined): string[] => (error ? [error.message, ...messagesOf(error.cause)] : []);
+
+test('a chain of causes ends where it meets itself, and after eight', async () => {
+  const circle = `const err = Object.assign(new Error('a'), { code: 'A' }); err.cause = new Error('b', { cause: err });`;
+  assert.deepEqual(messagesOf((await shown(circle)).err), ['a', 'b', '[circular]']);
+  const chain = `let err; for (let i = 20_000; i > 0; i -= 1) err = new Error('e' + i, { cause: err });`;
+  const eight = Array.from({ length: 8 }, (_, index) => `e${index + 1}`);
+  assert.deepEqual(messagesOf((await shown(chain)).err), [...eight, '[more causes]']);
+});
+
+const thrower = `{ get() { throw new Error('no'); } }`;
+const unreadable: Record<string, { made: string; shows: object }> = {
+  'a getter that throws': {
+    made: `Object.defineProperty(Object.assign(new Error('a'), { code: 'A' }), 'reason', ${thrower})`,
+    shows: { type: 'Error', message: 'a', code: 'A', reason: '[unreadable]' },
+  },
+  'a cause that cannot be read': {
+    made: `Object.defineProperty(Object.assign(new Error('a'), { code: 'A' }), 'cause', ${thrower})`,
+    shows: { type: 'Error', message: 'a', code: 'A', cause: { message: '[unreadable]' } },
+  },
+  'an object without a prototype': { made: 'Object.create(null)', shows: { message: '[unreadable]' } },
+  'a proxy that refuses everything': {
+    made: `new Proxy(new Error('a'), { get() { throw 1; }, getPrototypeOf() { throw 2; } })`,
+    shows: { message: '[unreadable]' },
+  },
+};
+
+for (const [what, { made, shows }] of Object.entries(unreadable)) {
+  test(`an error with ${what} is in a line as far as it can be read`, async () => {
+    const { err, msg } = await shown(`const err = ${made};`);
+    assert.deepEqual([err, msg], [shows, 'failed']);
+  });
+}
+
+test('fields that cannot be read leave the line its message and its other fields', async () => {
+  const { stdout, stderr } = await run(`const log = createLogger('demo', { level: 'info' });
+    log.info({ a: 1, get b() { throw new Error('no'); } }, 'a field');
+    log.info({ headers: { get b() { throw new Error('no'); } } }, 'a header');
+    log.info(new Proxy({}, { get() { throw 1; }, ownKeys() { throw 2; } }), 'all');
+    log.info('a value: %s', { get toString() { throw 1; } }, { toJSON() { throw 1; } });
+    log.info(Object.defineProperty(Object.assign(new Error('a'), { code: 'A' }), 'message', ${thrower}));
+    log.info({ a: { toJSON() { throw 1; } } }, 'a conversion');`);
+  assert.equal(stderr, '');
+  const lines = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const rest = lines.map(({ level: _, time: __, program: ___, ...fields }) => fields);
+  assert.deepEqual(rest.slice(0, 4), [
+    { a: 1, b: '[unreadable]', msg: 'a field' },
+    { headers: '[unreadable]', msg: 'a header' },
+    { fields: '[unreadable]', msg: 'all' },
+    { msg: 'a value: %s' },
+  ]);
+  assert.deepEqual(rest.slice(4), [
+    { err: { type: 'Error', message: '[unreadable]', code: 'A' }, msg: '[unreadable]' },
+    { a: rest[5].a, msg: 'a conversion' },
+  ]);
+  assert.match(rest[5].a, /unable to serialize/);
+});
+
 const uncaught = {
   'a promise that nobody waits for': `Promise.reject(error); setTimeout(() => log.info('later'), 60_000);`,
   'a callback': `setTimeout(() => { throw error; });`,
@@ -84,6 +171,21 @@ for (const [where, statement] of Object.entries(uncaught)) {
     const { level, program, err, stack } = JSON.parse(stdout);
     assert.deepEqual([level, program, err.message, err.code], ['fatal', 'demo', 'boom', 'ERR_DEMO']);
     assert.match(stack, /TypeError: boom\n +at /);
+  });
+}
+
+const hostile = {
+  'whose cause is itself': `const error = new Error('boom'); error.cause = error;`,
+  'whose stack cannot be read': `const error = Object.defineProperty(new Error('boom'), 'stack', ${thrower});`,
+};
+
+for (const [which, made] of Object.entries(hostile)) {
+  test(`an error that nobody catches, ${which}, is the last line as well`, async () => {
+    const { status, stdout, stderr } = await run(
+      `endOnUncaught(process, createLogger('demo', { level: 'info' })); setTimeout(() => { ${made} throw error; });`,
+    );
+    assert.deepEqual([status, stderr], [1, '']);
+    assert.deepEqual([JSON.parse(stdout).level, JSON.parse(stdout).err.message], ['fatal', 'boom']);
   });
 }
 

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { checkRefused } from '../../../cli/checks/check-refused.ts';
+
+const seen = (value: unknown) => ({ kind: 'seen', value });
+const template = { metadata: { annotations: { 'sync.io/inject': 'true' } } };
+const workload = (name: string, kind = 'Deployment') => ({
+  ...{ kind, metadata: { name, generation: 1 }, spec: { replicas: 1, template } },
+  status: { observedGeneration: 1, replicas: 0, updatedReplicas: 0 },
+});
+const refusal = (name: string, message: string, times: object, kind = 'ReplicaSet') => ({
+  ...{ reason: 'FailedCreate', message: `Error creating: ${message}`, involvedObject: { kind, name }, ...times },
+});
+const at = (time: string) => ({ lastTimestamp: `2026-01-02T${time}Z` });
+
+const checked = (workloads: unknown[], events: unknown[], pods: unknown[] = []) =>
+  checkRefused({ name: 'plant', workloads: seen(workloads), events: seen(events), pods: seen(pods) } as never);
+const said = (...given: Parameters<typeof checked>) => checked(...given).map(({ says }) => says);
+
+suite('doctor says of the pods that are denied', () => {
+  test('the newest reason of each workload, the newest first, in whatever order the API server lists them', () => {
+    const events = [
+      refusal('press-a1', 'quota', at('09:00:00')),
+      refusal('press-b2', 'newer quota', at('09:30:00')),
+      refusal('press-a1', 'older quota', at('08:00:00')),
+      refusal('till-c3', 'no such profile', at('08:10:00')),
+      refusal('oven', 'no room', at('10:00:00'), 'StatefulSet'),
+    ];
+    const expected = [
+      'pods of StatefulSet oven are denied: no room',
+      'pods of ReplicaSet press-b2 are denied: newer quota',
+      'pods of ReplicaSet till-c3 are denied: no such profile',
+    ];
+    const workloads = [workload('press'), workload('till'), workload('oven', 'StatefulSet')];
+    assert.deepEqual(said(workloads, events), expected);
+    assert.deepEqual(said(workloads, events.toReversed()), expected);
+  });
+
+  test('each ReplicaSet that belongs to no Deployment, by the words of the injector', () => {
+    const events = ['web-a', 'web-b', 'solo', 'other'].map((name) => refusal(name, 'sync agent: no', at('09:00:00')));
+    assert.equal(said([], events).length, 4);
+    assert.deepEqual(said([], [refusal('web-a', 'quota', at('09:00:00'))]), []);
+  });
+
+  test('the time of a series, where the event has no other', () => {
+    const events = [
+      refusal('press-a1', 'now', { lastTimestamp: null, ...series('09:00:00', '11:00:00') }),
+      refusal('press-a1', 'before', { lastTimestamp: null, eventTime: '2026-01-02T10:00:00.000000Z' }),
+    ];
+    assert.deepEqual(said([workload('press')], events), ['pods of ReplicaSet press-a1 are denied: now']);
+  });
+
+  test('nothing of a workload that got a pod after the newest of them', () => {
+    const events = [refusal('press-a1', 'quota', at('09:00:00')), refusal('till-c3', 'quota', at('09:00:00'))];
+    const pods = [{ metadata: { name: 'press-a1-x', creationTimestamp: '2026-01-02T09:00:01Z' } }];
+    const both = [workload('press'), workload('till')];
+    assert.deepEqual(said(both, events, pods), ['pods of ReplicaSet till-c3 are denied: quota']);
+  });
+
+  test('five workloads, and how many more there are', () => {
+    const names = Array.from({ length: 7 }, (_, index) => `w${index}`);
+    const events = names.map((name, index) => refusal(`${name}-a1`, 'quota', at(`09:00:0${index}`)));
+    const found = said(
+      names.map((name) => workload(name)),
+      events,
+    );
+    assert.equal(found.length, 6);
+    assert.match(found[0] ?? '', /w6-a1/);
+    assert.equal(found[5], 'pods of 2 more workloads are denied');
+    const six = said(
+      names.map((name) => workload(name)),
+      events.slice(1),
+    );
+    assert.equal(six[5], 'pods of 1 more workload are denied');
+  });
+
+  test('so much in no time, of thousands of workloads, events and pods', () => {
+    const many = Array.from({ length: 5_000 }, (_, index) => `w${index}`);
+    const events = many.map((name) => refusal(`${name}-a1`, 'quota', at('09:00:00')));
+    const pods = many.map((name) => ({ metadata: { name: `${name}-0`, creationTimestamp: '2026-01-02T10:00:00Z' } }));
+    const before = process.cpuUsage().user;
+    const found = said(
+      many.map((name) => workload(name)),
+      events,
+      pods,
+    );
+    assert.equal(found.at(-1), 'pods of 4995 more workloads are denied');
+    assert.ok(process.cpuUsage().user - before < 1_000_000);
+  });
+});
+
+function series(from: string, to: string) {
+  return { eventTime: `2026-01-02T${from}.000000Z`, series: { lastObservedTime: `2026-01-02T${to}.000000Z` } };
+}

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { diagnose } from '../../../../cli/checks/diagnose.ts';
+import type { Finding } from '../../../../cli/checks/finding.ts';
+import { drawDiagnosis } from '../../../../cli/commands/draw-doctor.ts';
+import { wrap } from '../../../../cli/terminal/text.ts';
+import type { Change } from './changes.ts';
+import { inOrder, type Loose, NOON, partsOf, seen } from './in-order.ts';
+
+function diagnosed(change: Change) {
+  const survey: Loose = inOrder();
+  change(partsOf(survey));
+  return diagnose(survey);
+}
+
+const found = (check: string, change: Change): Finding | undefined =>
+  diagnosed(change)
+    .sections.flatMap(({ findings }) => findings)
+    .find((each) => each.check === check);
+
+const LONG = 'long '.repeat(300_000);
+const RED = '\u001b[31m\u009b2J\u202e';
+
+suite('doctor, of what strangers have written,', () => {
+  test('prints the first two thousand characters of a text', () => {
+    const event = { reason: 'FailedCreate', message: `sync agent: ${LONG}`, lastTimestamp: NOON };
+    const denied = found('namespace/denied', ({ namespace }) => {
+      namespace.events = seen([{ ...event, involvedObject: { kind: 'StatefulSet', name: 'x' } }]);
+    });
+    assert.equal(denied?.says.length, 2_000);
+    assert.match(denied?.says ?? '', /^pods of StatefulSet x are denied: long .*…$/);
+    const inject = found('pod/inject', ({ pod }) => {
+      pod.metadata.annotations['sync.io/inject'] = LONG;
+    });
+    assert.equal(inject?.says.length, 2_000);
+    const condition = found('conditions/Ready/Odd', ({ resource }) => {
+      resource.status.conditions = [{ type: 'Ready', status: 'False', reason: 'Odd', message: LONG }];
+    });
+    assert.equal(condition?.says.length, 2_000);
+  });
+
+  test('cuts no character in two', () => {
+    const inject = found('pod/inject', ({ pod }) => {
+      pod.metadata.annotations['sync.io/inject'] = `${'😀'.repeat(2_000)}`;
+    });
+    const odd = found('pod/inject', ({ pod }) => {
+      pod.metadata.annotations['sync.io/inject'] = `x${'😀'.repeat(2_000)}`;
+    });
+    assert.deepEqual([inject?.says.isWellFormed(), odd?.says.isWellFormed()], [true, true]);
+  });
+
+  test('names twenty resources to choose from, and how many more there are', () => {
+    const pod = found('pod/cr-name', ({ namespace, resource, pod }) => {
+      const named = (index: number) => ({ ...resource, metadata: { ...resource.metadata, name: `line-${index}` } });
+      namespace.gatewaySyncs = seen(Array.from({ length: 500 }, (_, index) => named(index)));
+      pod.metadata.annotations = { 'sync.io/inject': 'true' };
+    });
+    assert.match(pod?.todo ?? '', /^name one of line-0, .*, line-19 and 480 more in the annotation sync\.io\/cr-name$/);
+  });
+
+  test('obeys nothing', () => {
+    const condition = { type: `Odd${RED}`, status: 'False', reason: `Odd${RED}`, message: RED };
+    const diagnosis = diagnosed(({ resource, pod, namespace }) => {
+      resource.status.conditions = [condition];
+      resource.status.lastRequest = { ref: RED, outcome: 'Failed', message: RED };
+      pod.metadata.annotations['sync.io/inject'] = RED;
+      pod.status.containerStatuses = [{ name: 'x', state: { waiting: { reason: RED, message: RED } } }];
+      const involvedObject = { kind: RED, name: RED };
+      namespace.events = seen([{ reason: 'FailedCreate', message: `sync agent: ${RED}`, involvedObject }]);
+    });
+    for (const columns of [undefined, 60]) {
+      const drawn = drawDiagnosis(diagnosis, { columns, hasColours: false } as Loose).join('\n');
+      assert.match(drawn, /Odd\ufffd/);
+      assert.doesNotMatch(drawn, /(?!\n)\p{Cc}|\p{Bidi_Control}/u);
+    }
+  });
+
+  test('shows an outcome that only a newer controller knows', () => {
+    const request = found('gatewaysync/request', ({ resource }) => {
+      resource.status.lastRequest = { ref: 'v1', outcome: 'Deferred', message: 'until noon' };
+    });
+    assert.deepEqual(
+      [request?.level, request?.says],
+      ['warning', 'the last request, for v1, has the outcome Deferred: until noon'],
+    );
+  });
+});
+
+test('a word of millions of characters is broken into lines', () => {
+  const lines = wrap('x'.repeat(5_000_000), 20);
+  assert.equal(lines.length, 250_000);
+  assert.equal(lines.at(-1), 'x'.repeat(20));
+});
