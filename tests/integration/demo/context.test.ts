@@ -221,7 +221,7 @@ suite('the demo on a cluster of somebody else', { timeout: 600_000 }, () => {
     await cluster.kubectlWith(operator(''), 'apply', '--filename=-');
     const { status, output } = await demo();
     assert.equal(status, 1, output);
-    assert.match(output, /the operator is installed in this cluster \(Deployment default\/stoker-operator\)/);
+    assert.match(output, /the operator is installed in this cluster \(Deployment default\/gitops\)/);
     assert.equal(await cluster.kubectl('get', 'namespace', 'stoker-demo', '--ignore-not-found'), '');
   });
 });
@@ -233,11 +233,12 @@ function gatewaySyncOfSomebody(): object {
 
 /** The part of the chart's Deployment that the demo looks at. */
 function operator(namespaces: string): object {
-  const labels = { 'app.kubernetes.io/name': 'stoker-operator', 'app.kubernetes.io/component': 'controller' };
+  const selected = { 'app.kubernetes.io/name': 'gitops', 'app.kubernetes.io/component': 'controller' };
+  const labels = { ...selected, 'helm.sh/chart': 'stoker-operator-0.1.0' };
   const env = [{ name: 'WATCH_NAMESPACES', value: namespaces }];
   const template = { metadata: { labels }, spec: { containers: [{ name: 'controller', image: 'controller', env }] } };
-  const spec = { selector: { matchLabels: labels }, template };
-  const metadata = { name: 'stoker-operator', namespace: 'default', labels };
+  const spec = { selector: { matchLabels: selected }, template };
+  const metadata = { name: 'gitops', namespace: 'default', labels };
   return { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec };
 }
 
