@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { KubeConfig } from '@kubernetes/client-node';
 import { gatewaySyncObject } from '../../../scripts/demo/objects.ts';
 import { type ControlPlane, startControlPlane } from '../../../scripts/testbed/control-plane.ts';
 import { installCrds } from '../../../scripts/testbed/install-crds.ts';
+import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { until } from '../../support/until.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
@@ -25,18 +28,17 @@ interface Run {
   interruptAt?: (output: () => string) => Promise<unknown>;
   interrupt?: (child: ChildProcess) => void;
   kubeconfig?: string;
+  environment?: Record<string, string>;
 }
 
 const pressCtrlC = (child: ChildProcess) => child.kill('SIGINT');
 
 /** Runs the demo on the cluster's context; without `interruptAt` it ends by itself. */
-async function demo({ interruptAt, interrupt = pressCtrlC, kubeconfig = cluster.kubeconfig }: Run = {}): Promise<{
-  status: number | null;
-  output: string;
-}> {
+async function demo(run: Run = {}): Promise<{ status: number | null; output: string }> {
+  const { interruptAt, interrupt = pressCtrlC, kubeconfig = cluster.kubeconfig, environment } = run;
   const flags = ['--import', pathToFileURL(slimImports).href];
   const args = [...flags, 'scripts/demo/main.ts', '--context', 'testbed', ...(interruptAt ? [] : ['--once'])];
-  const env = { ...process.env, KUBECONFIG: kubeconfig };
+  const env = { ...process.env, KUBECONFIG: kubeconfig, ...environment };
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
@@ -188,6 +190,18 @@ suite('the demo on a cluster of somebody else', { timeout: 600_000 }, () => {
     await assertNothingIsLeft();
   });
 
+  test('has the environment of the person for the plugin that a kubeconfig names', async (t) => {
+    const folder = await makeTemporaryFolder('plugin-');
+    t.after(folder.remove);
+    const { status, output } = await demo({
+      kubeconfig: await kubeconfigWithPlugin(folder.path),
+      // The latter is none of the levels that the programs know.
+      environment: { DEMO_TEST_PROFILE: 'production', LOG_LEVEL: 'verbose' },
+    });
+    assert.equal(status, 0, output);
+    await assertNothingIsLeft();
+  });
+
   test('says what stays where the API server is away, and removes it the next time', async () => {
     const { status, output } = await demo({
       interruptAt: async (written) => {
@@ -240,6 +254,20 @@ function operator(namespaces: string): object {
   const spec = { selector: { matchLabels: selected }, template };
   const metadata = { name: 'gitops', namespace: 'default', labels };
   return { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec };
+}
+
+/** A kubeconfig that asks a program for its credentials, which wants to know the person's profile. */
+async function kubeconfigWithPlugin(folder: string): Promise<string> {
+  const config = new KubeConfig();
+  config.loadFromFile(cluster.kubeconfig);
+  const { name, token } = config.getCurrentUser() ?? {};
+  const credential = { apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status: { token } };
+  const plugin = `#!/bin/sh\n[ "$DEMO_TEST_PROFILE" = production ] && echo '${JSON.stringify(credential)}'\n`;
+  await writeFile(`${folder}/plugin`, plugin, { mode: 0o700 });
+  const exec = { apiVersion: credential.apiVersion, command: `${folder}/plugin`, interactiveMode: 'Never' };
+  const exported = JSON.parse(config.exportConfig());
+  await writeFile(`${folder}/kubeconfig`, JSON.stringify({ ...exported, users: [{ name, user: { exec } }] }));
+  return `${folder}/kubeconfig`;
 }
 
 /** Somebody who may do everything that the demo does, but remove namespaces. */
