@@ -9,9 +9,15 @@ import { CRDS_PATH } from '../testbed/install-crds.ts';
 /** Annotation of all that a demo creates in somebody's cluster. Its value names the run. */
 export const MARK = 'stoker-demo/run';
 
-/** The part of an object that tells who created it. */
+/** The part of an object that tells who created it, and whether anything changed since. */
 export interface Found {
-  metadata: { uid: string; annotations?: Record<string, string>; deletionTimestamp?: string };
+  metadata: {
+    uid: string;
+    resourceVersion: string;
+    generation?: number;
+    annotations?: Record<string, string>;
+    deletionTimestamp?: string;
+  };
 }
 
 /** Something that the demo creates. */
@@ -68,8 +74,8 @@ const collectionOf = ({ kind }: Thing): string => (kind === 'CRD' ? CRDS_PATH : 
 export const pathOf = (thing: Thing): string => `${collectionOf(thing)}/${thing.name}`;
 
 /** A thing as it is now; undefined where it is not there. */
-export async function find(client: KubernetesClient, thing: Thing): Promise<Found | undefined> {
-  return await client.get<Found>(pathOf(thing)).catch((error) => {
+export async function find<T = Found>(client: KubernetesClient, thing: Thing): Promise<T | undefined> {
+  return await client.get<T>(pathOf(thing)).catch((error) => {
     if (isApiError(error, 404)) return undefined;
     throw error;
   });

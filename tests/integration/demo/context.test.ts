@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url';
 import { KubeConfig } from '@kubernetes/client-node';
 import { gatewaySyncObject } from '../../../scripts/demo/objects.ts';
 import { type ControlPlane, startControlPlane } from '../../../scripts/testbed/control-plane.ts';
-import { installCrds } from '../../../scripts/testbed/install-crds.ts';
+import { type Definition, installCrds } from '../../../scripts/testbed/install-crds.ts';
 import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { until } from '../../support/until.ts';
 
@@ -175,18 +175,41 @@ suite('the demo on a cluster of somebody else', { timeout: 600_000 }, () => {
     });
   }
 
+  test('leaves a CRD that somebody upgraded meanwhile to another version, with its objects', async () => {
+    const object = { ...gatewaySyncOfSomebody(), apiVersion: 'sync.io/v9' };
+    const { status, output } = await demo({
+      interruptAt: async (written) => {
+        await untilItStaysUp(written);
+        await upgradeGatewaySyncs('v9');
+        await until(() => cluster.kubectlWith(object, 'create', '--filename=-'), { describe: 'the new version' });
+      },
+    });
+    assert.equal(status, 130, output);
+    assert.match(output, /The CRD gatewaysyncs\.sync\.io stays: somebody changed it/);
+    assert.match(output, /The CRD syncreports\.sync\.io stays: GatewaySyncs outside of stoker-demo need it/);
+    await untilGone();
+    await cluster.kubectlWith(object, 'delete', '--filename=-');
+    await cluster.kubectl('delete', 'crd', ...CRDS);
+  });
+
   test('removes what it may, and says what stays and why', async () => {
-    await cluster.kubectlWith(
-      { apiVersion: 'v1', kind: 'List', items: mayNotDeleteNamespaces },
-      'apply',
-      '--filename=-',
-    );
-    const account = { namespace: 'default', serviceAccount: 'somebody' };
-    const { status, output } = await demo({ kubeconfig: await cluster.kubeconfigFor(account) });
+    const kubeconfig = await somebodyWhoMayDelete({ apiGroups: ['apiextensions.k8s.io'], resources: ['*'] });
+    const { status, output } = await demo({ kubeconfig });
     assert.equal(status, 1, output);
     assert.match(output, /The namespace stoker-demo stays: .* cannot delete resource "namespaces"/);
     for (const name of CRDS) assert.match(output, new RegExp(`The CRD ${name} is removed\\.`));
     await cluster.kubectl('delete', 'namespace', 'stoker-demo');
+    await assertNothingIsLeft();
+  });
+
+  test('leaves the namespace where CRDs stay that it may not remove, and by it the next run removes all', async () => {
+    const kubeconfig = await somebodyWhoMayDelete({ apiGroups: [''], resources: ['namespaces'] });
+    const { status, output } = await demo({ kubeconfig });
+    assert.equal(status, 1, output);
+    for (const name of CRDS) assert.match(output, new RegExp(`The CRD ${name} stays: .* cannot delete resource`));
+    assert.match(output, /The namespace stoker-demo stays: by it the next run finds the rest/);
+    const next = await demo();
+    assert.equal(next.status, 0, next.output);
     await assertNothingIsLeft();
   });
 
@@ -211,9 +234,8 @@ suite('the demo on a cluster of somebody else', { timeout: 600_000 }, () => {
     });
     await cluster.startApiServer();
     assert.equal(status, 130, output);
-    for (const what of ['namespace stoker-demo', ...CRDS.map((name) => `CRD ${name}`)]) {
-      assert.match(output, new RegExp(`The ${what} stays: .*ECONNREFUSED`));
-    }
+    for (const name of CRDS) assert.match(output, new RegExp(`The CRD ${name} stays: .*ECONNREFUSED`));
+    assert.match(output, /The namespace stoker-demo stays: by it the next run/);
     const next = await demo();
     assert.equal(next.status, 0, next.output);
     await assertNothingIsLeft();
@@ -245,7 +267,7 @@ function gatewaySyncOfSomebody(): object {
   return { ...rest, metadata: { ...metadata, namespace: 'default' } };
 }
 
-/** The part of the chart's Deployment that the demo looks at. */
+/** The part of the chart's Deployment that the demo looks at, with a `nameOverride`. */
 function operator(namespaces: string): object {
   const selected = { 'app.kubernetes.io/name': 'gitops', 'app.kubernetes.io/component': 'controller' };
   const labels = { ...selected, 'helm.sh/chart': 'stoker-operator-0.1.0' };
@@ -254,6 +276,17 @@ function operator(namespaces: string): object {
   const spec = { selector: { matchLabels: selected }, template };
   const metadata = { name: 'gitops', namespace: 'default', labels };
   return { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec };
+}
+
+/** As a release does that ends the version before it: the CRD is the same object, and what is stored stays. */
+async function upgradeGatewaySyncs(version: string): Promise<void> {
+  const crd: Definition = JSON.parse(await cluster.kubectl('get', 'crd', 'gatewaysyncs.sync.io', '--output=json'));
+  const [old] = crd.spec.versions;
+  const versions = [
+    { ...old, name: version, served: true, storage: true },
+    { ...old, served: false, storage: false },
+  ];
+  await cluster.kubectlWith({ ...crd, spec: { ...crd.spec, versions } }, 'replace', '--filename=-');
 }
 
 /** A kubeconfig that asks a program for its credentials, which wants to know the person's profile. */
@@ -270,23 +303,26 @@ async function kubeconfigWithPlugin(folder: string): Promise<string> {
   return `${folder}/kubeconfig`;
 }
 
-/** Somebody who may do everything that the demo does, but remove namespaces. */
-const mayNotDeleteNamespaces = [
-  { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'somebody', namespace: 'default' } },
-  {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRole',
-    metadata: { name: 'somebody' },
-    rules: [
-      { apiGroups: ['*'], resources: ['*'], verbs: ['get', 'list', 'watch', 'create', 'update', 'patch'] },
-      { apiGroups: ['apiextensions.k8s.io'], resources: ['*'], verbs: ['delete'] },
-    ],
-  },
-  {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRoleBinding',
-    metadata: { name: 'somebody' },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'somebody' },
-    subjects: [{ kind: 'ServiceAccount', name: 'somebody', namespace: 'default' }],
-  },
-];
+/** A kubeconfig of somebody who may do everything that the demo does, but of what it removes only this. */
+async function somebodyWhoMayDelete(which: { apiGroups: string[]; resources: string[] }): Promise<string> {
+  const rbac = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name: 'somebody' } };
+  const items = [
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'somebody', namespace: 'default' } },
+    {
+      ...rbac,
+      kind: 'ClusterRole',
+      rules: [
+        { apiGroups: ['*'], resources: ['*'], verbs: ['get', 'list', 'watch', 'create', 'update', 'patch'] },
+        { ...which, verbs: ['delete'] },
+      ],
+    },
+    {
+      ...rbac,
+      kind: 'ClusterRoleBinding',
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'somebody' },
+      subjects: [{ kind: 'ServiceAccount', name: 'somebody', namespace: 'default' }],
+    },
+  ];
+  await cluster.kubectlWith({ apiVersion: 'v1', kind: 'List', items }, 'apply', '--filename=-');
+  return await cluster.kubeconfigFor({ namespace: 'default', serviceAccount: 'somebody' });
+}
