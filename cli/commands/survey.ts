@@ -1,6 +1,6 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { API_VERSION, GROUP } from '../../shared/api/group.ts';
-import { AGENT_CLUSTER_ROLE } from '../../shared/api/names.ts';
+import { AGENT_CLUSTER_ROLE, isOfChart } from '../../shared/api/names.ts';
 import type { SyncReport } from '../../shared/api/sync-report.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import { corePath, gatewaySyncPath, groupPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
@@ -127,7 +127,7 @@ async function surveyOperator(
 const lookForDeployments = (access: Access, namespace: string | undefined): Promise<Look<Deployment[]>> =>
   lookOver<Deployment>(access, groupPath('apps/v1', 'deployments', namespace), {
     query: { labelSelector: 'app.kubernetes.io/component in (controller,receiver)' },
-    keep: ({ metadata }) => metadata.labels?.['helm.sh/chart']?.startsWith('stoker-operator-') ?? false,
+    keep: ({ metadata }) => isOfChart(metadata.labels),
   });
 
 /** What is seen of several lists; hidden only where nothing is seen. */

@@ -15,6 +15,11 @@ const namespace: Thing = { kind: 'namespace', name: NAMESPACE };
 
 const isThere = `the namespace ${NAMESPACE} is there already: remove it, or choose another context. Nothing was changed`;
 
+function mayBeBusy(mark: string): string {
+  const [host, , pid] = mark.split(' ');
+  return `a demo may be under way in the namespace ${NAMESPACE} (process ${pid} on ${host}): wait for its end, or choose another context. If it was cut off, remove the namespace, and the CRDs if nobody uses them. Nothing was changed`;
+}
+
 /**
  * Brings into somebody's cluster what the demo needs, and notes it as it comes: the namespace first, which only one of two
  * demos can create, then the CRDs. Those that are there stay as they are: Helm would not take over what somebody else
@@ -49,8 +54,7 @@ async function removeLeftovers(client: KubernetesClient, signal: AbortSignal): P
   const mark = found.metadata.annotations?.[MARK];
   if (!mark) throw new Error(isThere);
   if (!found.metadata.deletionTimestamp) {
-    if (mayBeUnderWay(mark))
-      throw new Error(`${isThere}. It says that a demo is under way (machine and process: ${mark})`);
+    if (mayBeUnderWay(mark)) throw new Error(mayBeBusy(mark));
     const things = [namespace, ...(await crdsOf(client, mark))];
     const { sentences, isComplete } = await giveBack(client, { mark, things, found: [] });
     if (!isComplete) throw new Error(`an earlier demo was interrupted. ${sentences.join(' ')}`);

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
@@ -8,9 +9,15 @@ import { CRDS_PATH } from '../testbed/install-crds.ts';
 /** Annotation of all that a demo creates in somebody's cluster. Its value names the run. */
 export const MARK = 'stoker-demo/run';
 
-/** The part of an object that tells who created it. */
+/** The part of an object that tells who created it, and whether anything changed since. */
 export interface Found {
-  metadata: { uid: string; annotations?: Record<string, string>; deletionTimestamp?: string };
+  metadata: {
+    uid: string;
+    resourceVersion: string;
+    generation?: number;
+    annotations?: Record<string, string>;
+    deletionTimestamp?: string;
+  };
 }
 
 /** Something that the demo creates. */
@@ -35,15 +42,24 @@ export interface Brought {
 
 /** Nothing yet. */
 export const nothingBrought = (): Brought => ({
-  mark: `${hostname()} ${process.pid} ${randomUUID()}`,
+  mark: `${hostname()} ${processSpace()} ${process.pid} ${randomUUID()}`,
   things: [],
   found: [],
 });
 
-/** Whether the run with this mark may be under way: it is not where this machine ran it, and its process is gone. */
+/**
+ * Where a process id means one process: this machine since it was started, and the PID namespace, since containers may
+ * have one host name. Other systems than Linux have only one for each machine.
+ */
+function processSpace(): string {
+  if (process.platform !== 'linux') return process.platform;
+  return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${readlinkSync('/proc/self/ns/pid')}`;
+}
+
+/** Whether the run with this mark may be under way: it is not, where its process would be seen from here, and is gone. */
 export function mayBeUnderWay(mark: string): boolean {
-  const [host, pid] = mark.split(' ');
-  if (host !== hostname()) return true;
+  const [host, space, pid] = mark.split(' ');
+  if (host !== hostname() || space !== processSpace()) return true;
   try {
     return process.kill(Number(pid), 0);
   } catch (error) {
@@ -58,8 +74,8 @@ const collectionOf = ({ kind }: Thing): string => (kind === 'CRD' ? CRDS_PATH : 
 export const pathOf = (thing: Thing): string => `${collectionOf(thing)}/${thing.name}`;
 
 /** A thing as it is now; undefined where it is not there. */
-export async function find(client: KubernetesClient, thing: Thing): Promise<Found | undefined> {
-  return await client.get<Found>(pathOf(thing)).catch((error) => {
+export async function find<T = Found>(client: KubernetesClient, thing: Thing): Promise<T | undefined> {
+  return await client.get<T>(pathOf(thing)).catch((error) => {
     if (isApiError(error, 404)) return undefined;
     throw error;
   });

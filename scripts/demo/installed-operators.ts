@@ -1,16 +1,18 @@
+import { isOfChart } from '../../shared/api/names.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 
 interface Deployment {
-  metadata: { name: string; namespace: string };
+  metadata: { name: string; namespace: string; labels?: Record<string, string> };
   spec: { template: { spec: { containers: { env?: { name: string; value?: string }[] }[] } } };
 }
 
 /** Controllers that Helm, or what renders its charts, installed. Throws `ApiError`. */
 export async function installedOperators(client: KubernetesClient): Promise<Deployment[]> {
-  const labelSelector = 'app.kubernetes.io/name=stoker-operator,app.kubernetes.io/component=controller';
+  const query = { labelSelector: 'app.kubernetes.io/component=controller' };
   const path = groupPath('apps/v1', 'deployments');
-  return (await client.get<{ items: Deployment[] }>(path, { query: { labelSelector } })).items;
+  const { items } = await client.get<{ items: Deployment[] }>(path, { query });
+  return items.filter(({ metadata: { labels } }) => isOfChart(labels));
 }
 
 /** Whether an operator handles the resources of a namespace. */

@@ -145,12 +145,20 @@ function chooseContext(context: string): KubeConfig {
   return config;
 }
 
-/** The programs take their cluster from a file's current context: a copy with that one chosen. */
+/**
+ * The programs take their cluster from a file's current context: a copy with that one chosen. A credential plugin gets
+ * the person's environment by its entry there, since the programs get none of it: `LOG_LEVEL`, say, means another thing.
+ */
 async function writeKubeconfig(
   config: KubeConfig,
   folder: TemporaryFolder,
 ): Promise<{ client: KubernetesClient; kubeconfig: string }> {
   const kubeconfig = `${folder.path}/kubeconfig`;
+  const { exec } = config.getCurrentUser() ?? {};
+  if (exec) {
+    const environment = Object.entries(process.env).map(([name, value]) => ({ name, value }));
+    exec.env = [...environment, ...(exec.env ?? [])];
+  }
   await writeFile(kubeconfig, config.exportConfig(), { mode: 0o600 });
   return {
     client: new KubernetesClient(new ApiCredentials(config), { userAgent: 'stoker-operator-demo' }),

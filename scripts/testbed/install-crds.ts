@@ -15,6 +15,7 @@ export const CRDS_PATH = groupPath('apiextensions.k8s.io/v1', 'customresourcedef
 /** The parts of a CustomResourceDefinition that matter here. */
 export interface Definition {
   metadata: { name: string };
+  spec: { versions: { name: string; served: boolean }[] };
   status?: { conditions?: { type: string; status: string }[] };
 }
 
@@ -46,7 +47,8 @@ export async function untilServed(client: KubernetesClient, name: string, signal
   }
 }
 
-function isEstablished({ status }: Definition): boolean {
+/** Whether the API server has begun to serve a CRD: it does not go back on that. */
+export function isEstablished({ status }: Definition): boolean {
   return (
     status?.conditions?.some((condition) => condition.type === 'Established' && condition.status === 'True') ?? false
   );

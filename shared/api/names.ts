@@ -78,3 +78,7 @@ export type RequestSource = 'github' | 'gitlab' | 'gitea' | 'bitbucket' | 'argoc
 
 /** Folder of the agent's own files inside the data volume: no mapping may lead into it. */
 export const AGENT_FOLDER = '.sync-agent';
+
+/** Whether an object with these labels is of the chart, whatever its release and, by `nameOverride`, its parts are called. */
+export const isOfChart = (labels: Record<string, string> = {}): boolean =>
+  labels['helm.sh/chart']?.startsWith('stoker-operator-') ?? false;

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { KubeConfig } from '@kubernetes/client-node';
 import { gatewaySyncObject } from '../../../scripts/demo/objects.ts';
 import { type ControlPlane, startControlPlane } from '../../../scripts/testbed/control-plane.ts';
-import { installCrds } from '../../../scripts/testbed/install-crds.ts';
+import { type Definition, installCrds } from '../../../scripts/testbed/install-crds.ts';
+import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { until } from '../../support/until.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
@@ -25,18 +28,17 @@ interface Run {
   interruptAt?: (output: () => string) => Promise<unknown>;
   interrupt?: (child: ChildProcess) => void;
   kubeconfig?: string;
+  environment?: Record<string, string>;
 }
 
 const pressCtrlC = (child: ChildProcess) => child.kill('SIGINT');
 
 /** Runs the demo on the cluster's context; without `interruptAt` it ends by itself. */
-async function demo({ interruptAt, interrupt = pressCtrlC, kubeconfig = cluster.kubeconfig }: Run = {}): Promise<{
-  status: number | null;
-  output: string;
-}> {
+async function demo(run: Run = {}): Promise<{ status: number | null; output: string }> {
+  const { interruptAt, interrupt = pressCtrlC, kubeconfig = cluster.kubeconfig, environment } = run;
   const flags = ['--import', pathToFileURL(slimImports).href];
   const args = [...flags, 'scripts/demo/main.ts', '--context', 'testbed', ...(interruptAt ? [] : ['--once'])];
-  const env = { ...process.env, KUBECONFIG: kubeconfig };
+  const env = { ...process.env, KUBECONFIG: kubeconfig, ...environment };
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
@@ -103,7 +105,7 @@ suite('the demo on a cluster of somebody else', { timeout: 600_000 }, () => {
         second = (await demo()).output;
       },
     });
-    assert.match(second, /a demo is under way/);
+    assert.match(second, /a demo may be under way/);
     assert.equal(status, 130, output);
     assert.match(output, /The namespace stoker-demo is removed\./);
     await assertNothingIsLeft();
@@ -173,18 +175,53 @@ suite('the demo on a cluster of somebody else', { timeout: 600_000 }, () => {
     });
   }
 
+  test('leaves a CRD that somebody upgraded meanwhile to another version, with its objects', async () => {
+    const object = { ...gatewaySyncOfSomebody(), apiVersion: 'sync.io/v9' };
+    const { status, output } = await demo({
+      interruptAt: async (written) => {
+        await untilItStaysUp(written);
+        await upgradeGatewaySyncs('v9');
+        await until(() => cluster.kubectlWith(object, 'create', '--filename=-'), { describe: 'the new version' });
+      },
+    });
+    assert.equal(status, 130, output);
+    assert.match(output, /The CRD gatewaysyncs\.sync\.io stays: somebody changed it/);
+    assert.match(output, /The CRD syncreports\.sync\.io stays: GatewaySyncs outside of stoker-demo need it/);
+    await untilGone();
+    await cluster.kubectlWith(object, 'delete', '--filename=-');
+    await cluster.kubectl('delete', 'crd', ...CRDS);
+  });
+
   test('removes what it may, and says what stays and why', async () => {
-    await cluster.kubectlWith(
-      { apiVersion: 'v1', kind: 'List', items: mayNotDeleteNamespaces },
-      'apply',
-      '--filename=-',
-    );
-    const account = { namespace: 'default', serviceAccount: 'somebody' };
-    const { status, output } = await demo({ kubeconfig: await cluster.kubeconfigFor(account) });
+    const kubeconfig = await somebodyWhoMayDelete({ apiGroups: ['apiextensions.k8s.io'], resources: ['*'] });
+    const { status, output } = await demo({ kubeconfig });
     assert.equal(status, 1, output);
     assert.match(output, /The namespace stoker-demo stays: .* cannot delete resource "namespaces"/);
     for (const name of CRDS) assert.match(output, new RegExp(`The CRD ${name} is removed\\.`));
     await cluster.kubectl('delete', 'namespace', 'stoker-demo');
+    await assertNothingIsLeft();
+  });
+
+  test('leaves the namespace where CRDs stay that it may not remove, and by it the next run removes all', async () => {
+    const kubeconfig = await somebodyWhoMayDelete({ apiGroups: [''], resources: ['namespaces'] });
+    const { status, output } = await demo({ kubeconfig });
+    assert.equal(status, 1, output);
+    for (const name of CRDS) assert.match(output, new RegExp(`The CRD ${name} stays: .* cannot delete resource`));
+    assert.match(output, /The namespace stoker-demo stays: by it the next run finds the rest/);
+    const next = await demo();
+    assert.equal(next.status, 0, next.output);
+    await assertNothingIsLeft();
+  });
+
+  test('has the environment of the person for the plugin that a kubeconfig names', async (t) => {
+    const folder = await makeTemporaryFolder('plugin-');
+    t.after(folder.remove);
+    const { status, output } = await demo({
+      kubeconfig: await kubeconfigWithPlugin(folder.path),
+      // The latter is none of the levels that the programs know.
+      environment: { DEMO_TEST_PROFILE: 'production', LOG_LEVEL: 'verbose' },
+    });
+    assert.equal(status, 0, output);
     await assertNothingIsLeft();
   });
 
@@ -197,9 +234,8 @@ suite('the demo on a cluster of somebody else', { timeout: 600_000 }, () => {
     });
     await cluster.startApiServer();
     assert.equal(status, 130, output);
-    for (const what of ['namespace stoker-demo', ...CRDS.map((name) => `CRD ${name}`)]) {
-      assert.match(output, new RegExp(`The ${what} stays: .*ECONNREFUSED`));
-    }
+    for (const name of CRDS) assert.match(output, new RegExp(`The CRD ${name} stays: .*ECONNREFUSED`));
+    assert.match(output, /The namespace stoker-demo stays: by it the next run/);
     const next = await demo();
     assert.equal(next.status, 0, next.output);
     await assertNothingIsLeft();
@@ -221,7 +257,7 @@ suite('the demo on a cluster of somebody else', { timeout: 600_000 }, () => {
     await cluster.kubectlWith(operator(''), 'apply', '--filename=-');
     const { status, output } = await demo();
     assert.equal(status, 1, output);
-    assert.match(output, /the operator is installed in this cluster \(Deployment default\/stoker-operator\)/);
+    assert.match(output, /the operator is installed in this cluster \(Deployment default\/gitops\)/);
     assert.equal(await cluster.kubectl('get', 'namespace', 'stoker-demo', '--ignore-not-found'), '');
   });
 });
@@ -231,33 +267,62 @@ function gatewaySyncOfSomebody(): object {
   return { ...rest, metadata: { ...metadata, namespace: 'default' } };
 }
 
-/** The part of the chart's Deployment that the demo looks at. */
+/** The part of the chart's Deployment that the demo looks at, with a `nameOverride`. */
 function operator(namespaces: string): object {
-  const labels = { 'app.kubernetes.io/name': 'stoker-operator', 'app.kubernetes.io/component': 'controller' };
+  const selected = { 'app.kubernetes.io/name': 'gitops', 'app.kubernetes.io/component': 'controller' };
+  const labels = { ...selected, 'helm.sh/chart': 'stoker-operator-0.1.0' };
   const env = [{ name: 'WATCH_NAMESPACES', value: namespaces }];
   const template = { metadata: { labels }, spec: { containers: [{ name: 'controller', image: 'controller', env }] } };
-  const spec = { selector: { matchLabels: labels }, template };
-  const metadata = { name: 'stoker-operator', namespace: 'default', labels };
+  const spec = { selector: { matchLabels: selected }, template };
+  const metadata = { name: 'gitops', namespace: 'default', labels };
   return { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec };
 }
 
-/** Somebody who may do everything that the demo does, but remove namespaces. */
-const mayNotDeleteNamespaces = [
-  { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'somebody', namespace: 'default' } },
-  {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRole',
-    metadata: { name: 'somebody' },
-    rules: [
-      { apiGroups: ['*'], resources: ['*'], verbs: ['get', 'list', 'watch', 'create', 'update', 'patch'] },
-      { apiGroups: ['apiextensions.k8s.io'], resources: ['*'], verbs: ['delete'] },
-    ],
-  },
-  {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRoleBinding',
-    metadata: { name: 'somebody' },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'somebody' },
-    subjects: [{ kind: 'ServiceAccount', name: 'somebody', namespace: 'default' }],
-  },
-];
+/** As a release does that ends the version before it: the CRD is the same object, and what is stored stays. */
+async function upgradeGatewaySyncs(version: string): Promise<void> {
+  const crd: Definition = JSON.parse(await cluster.kubectl('get', 'crd', 'gatewaysyncs.sync.io', '--output=json'));
+  const [old] = crd.spec.versions;
+  const versions = [
+    { ...old, name: version, served: true, storage: true },
+    { ...old, served: false, storage: false },
+  ];
+  await cluster.kubectlWith({ ...crd, spec: { ...crd.spec, versions } }, 'replace', '--filename=-');
+}
+
+/** A kubeconfig that asks a program for its credentials, which wants to know the person's profile. */
+async function kubeconfigWithPlugin(folder: string): Promise<string> {
+  const config = new KubeConfig();
+  config.loadFromFile(cluster.kubeconfig);
+  const { name, token } = config.getCurrentUser() ?? {};
+  const credential = { apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status: { token } };
+  const plugin = `#!/bin/sh\n[ "$DEMO_TEST_PROFILE" = production ] && echo '${JSON.stringify(credential)}'\n`;
+  await writeFile(`${folder}/plugin`, plugin, { mode: 0o700 });
+  const exec = { apiVersion: credential.apiVersion, command: `${folder}/plugin`, interactiveMode: 'Never' };
+  const exported = JSON.parse(config.exportConfig());
+  await writeFile(`${folder}/kubeconfig`, JSON.stringify({ ...exported, users: [{ name, user: { exec } }] }));
+  return `${folder}/kubeconfig`;
+}
+
+/** A kubeconfig of somebody who may do everything that the demo does, but of what it removes only this. */
+async function somebodyWhoMayDelete(which: { apiGroups: string[]; resources: string[] }): Promise<string> {
+  const rbac = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name: 'somebody' } };
+  const items = [
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'somebody', namespace: 'default' } },
+    {
+      ...rbac,
+      kind: 'ClusterRole',
+      rules: [
+        { apiGroups: ['*'], resources: ['*'], verbs: ['get', 'list', 'watch', 'create', 'update', 'patch'] },
+        { ...which, verbs: ['delete'] },
+      ],
+    },
+    {
+      ...rbac,
+      kind: 'ClusterRoleBinding',
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'somebody' },
+      subjects: [{ kind: 'ServiceAccount', name: 'somebody', namespace: 'default' }],
+    },
+  ];
+  await cluster.kubectlWith({ apiVersion: 'v1', kind: 'List', items }, 'apply', '--filename=-');
+  return await cluster.kubeconfigFor({ namespace: 'default', serviceAccount: 'somebody' });
+}
