@@ -15,6 +15,8 @@ export interface TreeSize {
   folders: number;
   /** Of the paths of all files. */
   bytes: number;
+  /** Of the paths of all folders. */
+  folderBytes: number;
   /** Whether it was counted to the end. */
   isComplete: boolean;
 }
@@ -51,7 +53,7 @@ export async function countTree(
 
 /** Counts the records of a listing, which come in pieces: the mode, more up to so many bytes, the path, NUL. */
 export class TreeCounter {
-  readonly size: TreeSize = { files: 0, folders: 0, bytes: 0, isComplete: false };
+  readonly size: TreeSize = { files: 0, folders: 0, bytes: 0, folderBytes: 0, isComplete: false };
   readonly #prefix: number;
   #isStart = true;
   #isFolder = false;
@@ -67,14 +69,13 @@ export class TreeCounter {
     const { size } = this;
     for (let at = 0; at < chunk.length; ) {
       if (this.#isStart) this.#isFolder = chunk[at] === ZERO;
-      if (this.#isStart && !this.#isFolder) size.bytes -= this.#prefix;
+      const kind = this.#isFolder ? 'folderBytes' : 'bytes';
+      if (this.#isStart) size[kind] -= this.#prefix;
       const nul = chunk.indexOf(0, at);
       const end = nul === -1 ? chunk.length : nul;
       this.#isStart = nul !== -1;
-      if (!this.#isFolder) {
-        size.bytes += end - at;
-        if (onFile) this.#keep(chunk.subarray(at, end), onFile);
-      }
+      size[kind] += end - at;
+      if (onFile && !this.#isFolder) this.#keep(chunk.subarray(at, end), onFile);
       if (this.#isStart) size[this.#isFolder ? 'folders' : 'files'] += 1;
       at = end + 1;
     }

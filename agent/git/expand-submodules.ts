@@ -91,7 +91,9 @@ class Run {
     const { signal, isEnough, onSize } = this.#expansion;
     const request = { commit: module.commit, sources: this.#sourcesIn(module), signal };
     const size = await modules.size(request, isEnough);
-    onSize({ ...size, bytes: size.bytes + size.files * (module.path.length + 1) });
+    const above = module.path.length + 1;
+    const { files, bytes, folders, folderBytes } = size;
+    onSize({ ...size, bytes: bytes + files * above, folderBytes: folderBytes + folders * above });
     return await modules.tree(request);
   }
 

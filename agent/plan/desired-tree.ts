@@ -74,10 +74,10 @@ function layEntry(entry: TreeEntry, { mapping, input, tree }: Layer): string | u
   const { destination } = place;
   if (place.inside === '' && isAgentPath(destination)) return agentPath(destination);
   if (input.isExcluded(entry.path)) return undefined;
+  if (isTooLong(destination)) return tooLong(destination);
   if (entry.kind !== 'file') return notAFile(entry);
   if (!isFilePath(destination)) return `${JSON.stringify(entry.path)} is no name for a file`;
   if (isAgentPath(destination)) return agentPath(destination);
-  if (isTooLong(destination)) return tooLong(destination);
   tree.files.set(destination, desiredFile(entry, place));
   tree.kept.delete(destination);
   return undefined;
@@ -106,7 +106,7 @@ function notAFile({ path, kind }: TreeEntry): string {
 const agentPath = (path: string) => `${path} is the place of the agent's own files: exclude it`;
 
 const tooLong = (path: string) =>
-  `${path.slice(0, 100)}… is too long: a path may have 3,072 bytes, and each name in it 255. Shorten it, or exclude it`;
+  `${path.slice(0, 100)}… is too long: a path may have 3,072 bytes in 128 folders, and each name in it 255. Shorten it, or exclude it`;
 
 /** A file cannot lie where another file needs a folder. */
 function overlaps({ files, folders, kept }: DesiredTree): string[] {

@@ -2,7 +2,18 @@ import type { TreeSize } from '../git/count-tree.ts';
 import { expandSubmodules } from '../git/expand-submodules.ts';
 import { desiredTree } from '../plan/desired-tree.ts';
 import { excludeFilter } from '../plan/exclude-filter.ts';
-import { farTooMuch, heapFor, isFarTooMuch, type Load, memoryProblem, tooMuch } from '../plan/memory-need.ts';
+import {
+  farTooMuch,
+  heapFor,
+  isFarTooMuch,
+  type Load,
+  loadOf,
+  memoryProblem,
+  NO_LOAD,
+  tooMuch,
+  withCount,
+  withMappings,
+} from '../plan/memory-need.ts';
 import { MountedPaths } from '../plan/mounted-paths.ts';
 import { type NarrowedInput, narrowChange } from '../plan/narrow-change.ts';
 import { filesToPreview, type Plan, type PlanResult, planChanges } from '../plan/plan-changes.ts';
@@ -35,38 +46,35 @@ export async function planEverything(aim: SyncAim, dependencies: SyncDependencie
   return await planFor(everything, aim, dependencies);
 }
 
-/** Of a path, where the paths are not counted. */
-const USUAL_PATH_BYTES = 60;
-
 async function layOut({ intent, mappings, manifest, signal }: SyncAim, dependencies: SyncDependencies) {
   const sources = mappings.map(({ source }) => source);
   const { commit } = intent;
   const { clone, heapBytes } = dependencies;
-  let load = { files: 0, folders: 0, pathBytes: 0, leaving: 0 };
-  const withMore = ({ files, folders, bytes }: TreeSize) => ({
-    files: load.files + files,
-    folders: load.folders + folders,
-    pathBytes: load.pathBytes + bytes,
-    leaving: 0,
-  });
-  const fits = (size: TreeSize) => heapFor(withMore(size)) <= heapBytes;
+  let load: Load = NO_LOAD;
+  const fits = (size: TreeSize) => heapFor(withCount(load, size)) <= heapBytes;
   const isEnough = (size: TreeSize) => isFarTooMuch(size, heapBytes);
   const refused = (size: TreeSize) =>
-    syncProblems('TooManyFiles', [size.isComplete ? tooMuch(withMore(size)) : farTooMuch(size, heapBytes)]);
+    syncProblems('TooManyFiles', [size.isComplete ? tooMuch(withCount(load, size)) : farTooMuch(size, heapBytes)]);
   const onSize = (size: TreeSize) => {
     if (!size.isComplete || !fits(size)) throw refused(size);
-    load = withMore(size);
+    load = withCount(load, size);
   };
   const listing = await clone.list({ commit, sources, signal }, { fits, isEnough });
   if (listing.kind === 'counted') throw refused(listing.size);
-  load = withMore(listing.size);
+  load = withCount(load, listing.size);
   const tree = listing.entries;
   const isExcluded = excludeFilter(intent.profile.excludePatterns);
   const expansion = { intent, sources, isExcluded, signal, isEnough, onSize };
   const entries = intent.submodules ? await expandSubmodules(tree, expansion, dependencies) : tree;
+  load = withMappings(load, mappings, entries);
+  checkMemory(load, dependencies);
   const result = desiredTree({ mappings, entries, isExcluded, owned: manifest.files.values() });
   if (result.kind === 'problems') throw syncProblems('ProfileInvalid', result.problems);
-  for (const path of manifest.files.keys()) if (!result.tree.files.has(path)) load.leaving += 1;
+  for (const path of manifest.files.keys()) {
+    if (result.tree.files.has(path)) continue;
+    load.leaving += 1;
+    load.leavingBytes += path.length;
+  }
   checkMemory(load, dependencies);
   return result.tree;
 }
@@ -138,9 +146,10 @@ async function narrowSync(
   if (!changes) return undefined;
   // A new name may be one that is there already: that takes all of them to tell.
   if ((root.folding.case || root.folding.unicode) && changes.some(({ before }) => !before)) return undefined;
-  const files = manifest.files.size + changes.length;
-  const folders = manifest.folders.size;
-  checkMemory({ files, folders, pathBytes: files * USUAL_PATH_BYTES, leaving: 0 }, dependencies);
+  const coming = changes.filter(({ before }) => !before);
+  const bytes = coming.reduce((sum, { path }) => sum + path.length, 0);
+  const more = { files: coming.length, folders: 0, bytes, folderBytes: 0 };
+  checkMemory(withCount(loadOf(manifest), more), dependencies);
   const isTrusted = !isSameCommit && baseline.isFresh(intent.profile.syncPeriod);
   if (!isTrusted) {
     if (!(await isUntouched(root, manifest))) return undefined;

@@ -10,11 +10,43 @@ import { WorkBudget } from './work-budget.ts';
  * takes no longer than the length of the one times that of the other, and each step is a comparison.
  */
 export function compileGlob(glob: string): (text: string) => boolean {
+  const reach = compile(glob);
+  return (text) => {
+    const { length, isReached } = reach(text);
+    return isReached?.[length] === 1;
+  };
+}
+
+/**
+ * Compiles a glob into the same test of all folders that a path lies in, the outermost first. It passes the path once:
+ * what a part of it can reach does not depend on what follows.
+ */
+export function compileGlobForFolders(glob: string): (path: string) => boolean[] {
+  const reach = compile(glob);
+  return (path) => {
+    const { codes, length, isReached } = reach(path);
+    const found: boolean[] = [];
+    for (let at = 0; at < length; at += 1) if (codes[at] === SLASH) found.push(isReached?.[at] === 1);
+    return found;
+  };
+}
+
+/** How far into a text a glob can reach. */
+interface Reach {
+  codes: Uint32Array;
+  /** Of the text, in code points. */
+  length: number;
+  /** A 1 for each place at which the whole glob can end; undefined where it can nowhere. */
+  isReached: Uint8Array | undefined;
+}
+
+function compile(glob: string): (text: string) => Reach {
   const { tokens } = readGlob(glob);
   let room = new Uint32Array(64);
   return (text) => {
     if (room.length < text.length) room = new Uint32Array(2 * text.length);
-    return fits(tokens, codePointsOf(text, room));
+    const codes = codePointsOf(text, room);
+    return { codes, length: codes.length, isReached: endsOf(tokens, codes) };
   };
 }
 
@@ -41,7 +73,7 @@ interface Places {
 
 const SLASH = 0x2f;
 
-function fits(tokens: Token[], codes: Uint32Array): boolean {
+function endsOf(tokens: Token[], codes: Uint32Array): Uint8Array | undefined {
   let places: Places = { isReached: new Uint8Array(codes.length + 1), first: 0, last: 0 };
   places.isReached[0] = 1;
   /** Of each group that is open, where it begins and where its alternatives so far can end. */
@@ -54,9 +86,9 @@ function fits(tokens: Token[], codes: Uint32Array): boolean {
       places = token.kind === 'comma' ? copyOf(group.begin) : group.end;
       if (token.kind === 'close') groups.pop();
     } else pass(token, codes, places);
-    if (groups.length === 0 && places.first > places.last) return false;
+    if (groups.length === 0 && places.first > places.last) return undefined;
   }
-  return places.last === codes.length && places.isReached[codes.length] === 1;
+  return places.isReached;
 }
 
 /** In the room that is given, which must be as long as the text. */

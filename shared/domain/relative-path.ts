@@ -45,10 +45,17 @@ export function isFilePath(path: string): boolean {
 const MAX_NAME = 255;
 /** Linux takes 4,095 bytes for a path: the rest is for the folder that the volume is mounted at. */
 const MAX_PATH = 3072;
+/** Far more than anybody has; to work in a folder takes a step for each of those that it lies in. */
+const MAX_FOLDERS = 128;
 
-/** Whether no program could open a file at the path, or not by its name: with more bytes than a path, or a part of it, may have. */
+/**
+ * Whether no program could open a file at the path, or not by its name: with more bytes than a path, or a part of it, may
+ * have. Also where it lies in more folders than 128, one in the other.
+ */
 export function isTooLong(path: string): boolean {
-  return Buffer.byteLength(path) > MAX_PATH || path.split('/').some((name) => Buffer.byteLength(name) > MAX_NAME);
+  if (path.length > MAX_PATH || Buffer.byteLength(path) > MAX_PATH) return true;
+  const names = path.split('/');
+  return names.length > MAX_FOLDERS + 1 || names.some((name) => Buffer.byteLength(name) > MAX_NAME);
 }
 
 /** Code points that HFS+ passes over in names, by git's list (utf8.c). */

@@ -6,7 +6,7 @@ import * as v from 'valibot';
 import { parse } from 'yaml';
 import { ignition } from '../../../agent/gateway/presets/ignition.ts';
 import { AgentMetrics } from '../../../agent/metrics.ts';
-import { type Load, memoryProblem } from '../../../agent/plan/memory-need.ts';
+import { type Load, memoryProblem, NO_LOAD } from '../../../agent/plan/memory-need.ts';
 import { gatewaySyncSpecSchema } from '../../../shared/api/gateway-sync.ts';
 import { documentedMetrics, registeredMetrics } from '../../support/documented-metrics.ts';
 
@@ -14,7 +14,10 @@ const MIB = 1024 ** 2;
 const DEFAULT_LIMIT_MIB = 256;
 const page = await readFile(path.join(import.meta.dirname, '../../../docs/how-to/sizing.md'), 'utf8');
 
-const load = (files: number, leaving = 0): Load => ({ files, folders: 0, pathBytes: files * 60, leaving });
+const load = (files: number, leaving = 0): Load => ({
+  ...NO_LOAD,
+  ...{ files, pathBytes: files * 60, leaving, leavingBytes: leaving * 60 },
+});
 const cellsOf = (start: string): string[] =>
   (page.split('\n').find((line) => line.startsWith(`| ${start}`)) ?? '').split(' | ').slice(1);
 const numbersOf = (start: string): number[] => cellsOf(start).map((cell) => Number(cell.replaceAll(/\D/g, '')));

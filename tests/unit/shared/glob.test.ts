@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { BOUNDS } from '../../../shared/api/bounds.ts';
-import { compileGlob, globProblem } from '../../../shared/domain/glob.ts';
+import { compileGlob, compileGlobForFolders, globProblem } from '../../../shared/domain/glob.ts';
+import { foldersOf } from '../../../shared/domain/relative-path.ts';
 import { assertLinear } from '../../support/assert-linear.ts';
 
 /** A piece of a glob, and the regular expression that says the same: good for small inputs, and plainly right. */
@@ -51,6 +52,16 @@ const globs = fc.tuple(fc.array(folders, { maxLength: 3 }), ends).map(([before, 
 const texts = fc.string({
   unit: fc.constantFrom('a', 'b', '/', '.', '+', '(', '*', '{', ']', '1', '😀'),
   maxLength: 8,
+});
+
+suite('compileGlobForFolders', () => {
+  test('says of each folder what a test of that folder alone says', () => {
+    const property = fc.property(globs, texts, ({ glob }, text) => {
+      const path = `a${text}`;
+      assert.deepEqual(compileGlobForFolders(glob)(path), foldersOf(path).map(compileGlob(glob)));
+    });
+    fc.assert(property, { numRuns: 2_000 });
+  });
 });
 
 suite('compileGlob', () => {

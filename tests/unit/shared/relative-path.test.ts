@@ -119,6 +119,13 @@ suite('a normal path', () => {
     for (const path of ['a'.repeat(256), `a/${'ü'.repeat(128)}/b`, `${long}a`]) assert.equal(isTooLong(path), true);
   });
 
+  test('may lie in 128 folders, one in the other', () => {
+    assert.deepEqual(
+      [128, 129].map((depth) => isTooLong(`${'a/'.repeat(depth)}b`)),
+      [false, true],
+    );
+  });
+
   test('is within a folder', () => {
     for (const [path, folder] of [
       ['a', ''],

@@ -22,9 +22,10 @@ suite('a listing of git', () => {
           records,
           files.map((each) => `${each.mode} ${each.path}`),
         );
-        const bytes = files.reduce((sum, each) => sum + Buffer.byteLength(each.path), 0);
-        const folders = entries.length - files.length;
-        assert.deepEqual(counter.size, { files: files.length, folders, bytes, isComplete: false });
+        const bytesOf = (some: typeof entries) => some.reduce((sum, each) => sum + Buffer.byteLength(each.path), 0);
+        const folders = entries.filter((each) => !isFile(each));
+        const bytes = { bytes: bytesOf(files), folderBytes: bytesOf(folders) };
+        assert.deepEqual(counter.size, { files: files.length, folders: folders.length, ...bytes, isComplete: false });
       }),
     );
   });

@@ -77,9 +77,23 @@ suite('excludeFilter', () => {
   for (const pattern of ['*a*a*a*a*a*a*b', '/**/*a*a*a*a*a*b', `${'/'.repeat(BOUNDS.text)}x`]) {
     test(`takes time in proportion to the path: ${pattern.slice(0, 12)}…`, () => {
       const isExcluded = excludeFilter([pattern]);
-      assertLinear(10 * BOUNDS.text, (size) => 'a'.repeat(size), isExcluded);
+      assertLinear(1_000, (size) => 'a'.repeat(size), isExcluded);
     });
   }
+
+  for (const pattern of ['**/*.bak', 'build/']) {
+    test(`takes time in proportion to the path, however deep that is: ${pattern}`, () => {
+      let other = 0;
+      const isExcluded = (path: string) => excludeFilter([pattern])(`${other++}/${path}`);
+      assertLinear(500, (size) => 'a/'.repeat(size), isExcluded);
+    });
+  }
+
+  test('looks at the outer folders alone of what nobody could open', () => {
+    const endless = `x/y/${`${'a'.repeat(99)}/`.repeat(50)}b.bak`;
+    const excludes = (pattern: string) => excludeFilter([pattern])(endless);
+    assert.deepEqual(['x', 'x/y/', '**/y/**', '*.bak', '**/*.bak'].map(excludes), [true, true, true, false, false]);
+  });
 
   test('takes time in proportion to the pattern', () => {
     assertLinear(

@@ -5,15 +5,26 @@ import {
   farTooMuch,
   heapFor,
   isFarTooMuch,
+  loadOf,
   memoryProblem,
   NEW_OBJECTS_BYTES,
+  NO_LOAD,
+  withMappings,
 } from '../../../../agent/plan/memory-need.ts';
+import type { TreeEntry } from '../../../../agent/plan/plan-input.ts';
 import { readNodeFlags } from '../../../../scripts/images/read-entry-point.ts';
+import type { RenderedMapping } from '../../../../shared/domain/render-mappings.ts';
 
 const MIB = 1024 ** 2;
 const load = (files: number, leaving = 0, pathLength = 31, folders = 0) => ({
-  ...{ files, folders, leaving },
+  ...{ files, folders, leaving, movedBytes: 0 },
   pathBytes: files * pathLength,
+  folderBytes: folders * pathLength,
+  leavingBytes: leaving * pathLength,
+});
+const entry = (path: string): TreeEntry => ({ path, kind: 'file', blob: 'b', executable: false });
+const mapping = (source: string, destination: string): RenderedMapping => ({
+  ...{ source, destination, required: true, template: false, intoFolder: false, type: undefined, patches: [] },
 });
 
 suite('the memory that a sync needs', () => {
@@ -45,6 +56,38 @@ suite('the memory that a sync needs', () => {
     );
   });
 
+  // 35,000 folders with paths of 1,260 bytes took between 45 and 60 MiB, next to 400 files with short ones.
+  test('grows with the length of the paths of folders, whatever those of most files are', () => {
+    const deep = { ...load(400), folders: 35_000, folderBytes: 35_000 * 1_260 };
+    const mib = heapFor(deep) / MIB;
+    assert.ok(mib > 45 && mib < 60 * 1.1, `${mib.toFixed(1)} MiB`);
+    assert.match(
+      memoryProblem(deep, 32 * MIB) ?? '',
+      /maps 400 files in 35000 folders with paths of 1260 bytes, for which/,
+    );
+  });
+
+  // 8,000 files, each at a path of 2,815 bytes, took between 36 and 40 MiB; 2,000 files that are mapped 20 times as much.
+  test('grows with what the mappings make of the files', () => {
+    const entries = Array.from({ length: 8_000 }, (_, n) => entry(`config/s/${n}`));
+    const long = withMappings(load(8_000, 0, 12), [mapping('config', 'd'.repeat(2_805))], entries);
+    const times = Array.from({ length: 20 }, (_, n) => mapping('config', `to-${n}`));
+    const often = withMappings(load(2_000, 0, 12), times, entries.slice(0, 2_000));
+    assert.equal(often.files, 40_000);
+    for (const mib of [long, often].map((each) => heapFor(each) / MIB)) {
+      assert.ok(mib > 36 && mib < 40 * 1.15, `${mib.toFixed(1)} MiB`);
+    }
+  });
+
+  test('is the same for a commit and for the manifest that it leads to', () => {
+    const entries = Array.from({ length: 500 }, (_, n) => entry(`config/${'f'.repeat(200)}/${n}`));
+    const bytes = entries.reduce((sum, { path }) => sum + path.length, 0);
+    const listed = withMappings({ ...NO_LOAD, files: 500, pathBytes: bytes }, [mapping('config', 'here')], entries);
+    const files = new Map(entries.map(({ path }) => [path, { path: path.replace('config', 'here'), source: path }]));
+    const kept = loadOf({ files: files as never, folders: new Set() });
+    assert.deepEqual(kept, { ...listed, folderBytes: 0 });
+  });
+
   // With the room for new objects counted in, 72,000 files ended an agent that took them to fit.
   test('may be half of what the container has, whatever V8 sets aside for new objects', async () => {
     const script = 'console.log(v8.getHeapStatistics().heap_size_limit)';
@@ -73,7 +116,7 @@ suite('the memory that a sync needs', () => {
     [0, 0, needs(0, '', 32, 128)],
     [100_000, 0, needs(100_000, '', 190, 192)],
     [100_000, 10, needs(100_000, ', and removes 10', 190, 192)],
-    [0, 100_000, needs(0, ', and removes 100000', 223, 224)],
+    [0, 100_000, needs(0, ', and removes 100000', 259, 288)],
   ];
   for (const [files, leaving, problem] of told) {
     test(`is told in steps of 32 MiB, from 128 MiB on: ${files} and ${leaving}`, () => {
@@ -82,7 +125,7 @@ suite('the memory that a sync needs', () => {
   }
 
   test('is not counted to the end where it is more than eight times what there is', () => {
-    const count = { files: 90_000, folders: 10_000, bytes: 3_100_000 };
+    const count = { files: 90_000, folders: 10_000, bytes: 3_100_000, folderBytes: 310_000 };
     const heap = heapFor(load(100_000, 0, 31, 10_000)) / 8;
     assert.deepEqual(
       [heap, heap - 1].map((bytes) => isFarTooMuch(count, bytes)),
