@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { beforeAbort } from '../../shared/domain/before-abort.ts';
 import { authorizationOf, parseRepository } from '../../shared/domain/repository.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
@@ -29,6 +30,8 @@ export interface GitSource {
   repo: string;
   /** Whether the host of an ssh repository is trusted whatever key it has. */
   ignoresHostKey: boolean;
+  /** Ends whatever asks a host, or a name server. */
+  signal: AbortSignal;
 }
 
 /**
@@ -48,7 +51,7 @@ export async function withGitAccess<T>(
 }
 
 async function openAccess<T>(
-  { repo, ignoresHostKey }: GitSource,
+  { repo, ignoresHostKey, signal }: GitSource,
   files: AccessFiles,
   run: (access: GitAccess) => Promise<T>,
 ): Promise<T> {
@@ -59,7 +62,7 @@ async function openAccess<T>(
   const authorization = await readAuthorization(repo, repository.host, files.tokenFile);
   const common = { authorization, knownHostsFile, ignoresHostKey, caFile };
   if (repository.transport === 'ssh') {
-    const target = await targetOf(repository, http);
+    const target = await beforeAbort(signal, targetOf(repository, http));
     if (!sshKeyFile) return await run({ ...common, ...target });
     return await withSshKey(
       await readSecret(sshKeyFile),
@@ -68,12 +71,12 @@ async function openAccess<T>(
     );
   }
   try {
-    return await run({ ...common, ...(await targetOf(repository, http)) });
+    return await run({ ...common, ...(await beforeAbort(signal, targetOf(repository, http))) });
   } catch (error) {
     if (!(error instanceof TerminalError && error.code === 'git.redirect')) throw error;
     const ca = caFile && (await readSecret(caFile));
-    const url = await findRepository(repo, { authorization, ca }, http);
-    const target = await targetOf({ ...repository, url }, http);
+    const url = await beforeAbort(signal, findRepository(repo, { authorization, ca, signal }, http));
+    const target = await beforeAbort(signal, targetOf({ ...repository, url }, http));
     return await run({ ...common, ...target, rewrite: { from: repo, to: url } });
   }
 }

@@ -38,7 +38,7 @@ export async function planEverything(aim: SyncAim, dependencies: SyncDependencie
 /** Of a path, where the paths are not counted. */
 const USUAL_PATH_BYTES = 60;
 
-async function layOut({ intent, mappings, manifest, signal }: SyncAim, dependencies: SyncDependencies) {
+async function layOut({ intent, mappings, manifest, signal, isRefetch }: SyncAim, dependencies: SyncDependencies) {
   const sources = mappings.map(({ source }) => source);
   const { commit } = intent;
   const { clone, heapBytes } = dependencies;
@@ -62,7 +62,7 @@ async function layOut({ intent, mappings, manifest, signal }: SyncAim, dependenc
   load = withMore(listing.size);
   const tree = listing.entries;
   const isExcluded = excludeFilter(intent.profile.excludePatterns);
-  const expansion = { intent, sources, isExcluded, signal, isEnough, onSize };
+  const expansion = { intent, sources, isExcluded, signal, isEnough, onSize, isRefetch };
   const entries = intent.submodules ? await expandSubmodules(tree, expansion, dependencies) : tree;
   const result = desiredTree({ mappings, entries, isExcluded, owned: manifest.files.values() });
   if (result.kind === 'problems') throw syncProblems('ProfileInvalid', result.problems);
