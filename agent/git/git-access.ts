@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAbort } from '../../shared/domain/before-abort.ts';
-import { authorizationOf, parseRepository } from '../../shared/domain/repository.ts';
+import { ASCII_HOST, authorizationOf, hasForeignHost, parseRepository } from '../../shared/domain/repository.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
@@ -56,7 +56,7 @@ async function openAccess<T>(
   run: (access: GitAccess) => Promise<T>,
 ): Promise<T> {
   const repository = parseRepository(repo);
-  if (!repository) throw invalidRepository();
+  if (!repository) throw invalidRepository(repo);
   const { knownHostsFile, caFile, sshKeyFile, http } = files;
   if (repository.transport === 'ssh' && !knownHostsFile && !ignoresHostKey) throw knownHostsMissing();
   const authorization = await readAuthorization(repo, repository.host, files.tokenFile);
@@ -102,8 +102,11 @@ async function readSecret(file: string): Promise<string> {
   });
 }
 
-const invalidRepository = () =>
-  new TerminalError('spec.git.repo is no URL that the agent knows', { code: 'git.url', reason: 'InvalidRepository' });
+const invalidRepository = (repo: string) =>
+  new TerminalError(
+    hasForeignHost(repo) ? `spec.git.repo is ambiguous: ${ASCII_HOST}` : 'spec.git.repo is no URL that the agent knows',
+    { code: 'git.url', reason: 'InvalidRepository' },
+  );
 
 const knownHostsMissing = () =>
   new TerminalError(

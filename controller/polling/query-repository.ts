@@ -1,7 +1,14 @@
 import { isIP } from 'node:net';
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
 import { beforeAbort } from '../../shared/domain/before-abort.ts';
-import { authorizationOf, parseRepository, type Repository, sshHostOf } from '../../shared/domain/repository.ts';
+import {
+  ASCII_HOST,
+  authorizationOf,
+  hasForeignHost,
+  parseRepository,
+  type Repository,
+  sshHostOf,
+} from '../../shared/domain/repository.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { AddressGuard } from '../../shared/io/address-guard.ts';
 import type { Git } from '../../shared/io/git/git.ts';
@@ -62,7 +69,7 @@ export class RepositoryClient {
   /** The refs asked for; commits that exist stand there under their own hash. */
   async query(query: RefQuery): Promise<AdvertisedRefs> {
     const repository = parseRepository(this.#source.git.repo);
-    if (!repository) throw invalidUrl();
+    if (!repository) throw invalidUrl(this.#source.git.repo);
     const deadline = AbortSignal.timeout(this.#tools.deadlineMs ?? DEADLINE_MS);
     try {
       const ask = repository.transport === 'http' ? this.#byHttp : this.#byGit;
@@ -176,9 +183,11 @@ function mayPass(error: unknown): unknown {
   return new TransientError(message, { code, reason, cause });
 }
 
-const invalidUrl = () =>
+const invalidUrl = (repo: string) =>
   new TerminalError(
-    'spec.git.repo is no URL that git can reach: use https://, ssh://, http://, git:// or user@host:path',
+    hasForeignHost(repo)
+      ? `spec.git.repo is ambiguous: ${ASCII_HOST}`
+      : 'spec.git.repo is no URL that git can reach: use https://, ssh://, http://, git:// or user@host:path',
     {
       code: 'git.invalidUrl',
       reason: 'InvalidRepository',

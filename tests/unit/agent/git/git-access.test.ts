@@ -95,6 +95,10 @@ suite('withGitAccess', () => {
       sshHost: { address: '127.0.0.1', port: 23, alias: '[127.0.0.1]:23' },
     });
     await assert.rejects(targetOf('ssh://a%40127.0.0.1%3a22%2f@192.0.2.1/x'), { reason: 'InvalidRepository' });
+    await assert.rejects(targetOf('https://xẞ.localhost/x'), {
+      reason: 'InvalidRepository',
+      message: /begins with xn--/,
+    });
     assert.deepEqual(await targetOf('git://localhost:81/x'), {
       ...none,
       rewrite: { from: 'git://localhost:81/', to: `git://${bracketed}:81/` },
