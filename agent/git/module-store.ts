@@ -10,6 +10,7 @@ import {
   TRANSFER_FLAGS,
   TRANSFER_SETTINGS,
 } from './fetch-commit.ts';
+import { faultOfFetch } from './find-fault.ts';
 import { moduleRef, type Pins } from './pins.ts';
 import { readTree } from './read-tree.ts';
 import { healClone } from './tidy-clone.ts';
@@ -56,7 +57,9 @@ export class ModuleStore {
     const options = { gitDir: this.#gitDir, access, signal, timeoutMs };
     this.#pins.forget();
     const ref = moduleRef(parent, commit);
-    await transfer(this.#git, [...args, `+${commit}:${ref}`], options);
+    await transfer(this.#git, [...args, `+${commit}:${ref}`], options).catch((error) => {
+      throw faultOfFetch(error, commit);
+    });
     if ((await fetchedCommit(this.#git, this.#gitDir, ref)) === commit) return;
     await this.#run(['update-ref', '-d', ref]);
     throw noCommit(commit);

@@ -127,6 +127,32 @@ suite('what is wrong with a commit costs nothing that is kept of others', () => 
     });
   }
 
+  test('a folder of a submodule that the host left out, until it sends it', async (t) => {
+    const { daemon, repository, sandbox, earlier, sync } = await arrange(t);
+    const module = await daemon.createRepository('module');
+    const linked = await module.commit({ files: { 'b/c': 'linked' } });
+    const gitmodules = '[submodule "s"]\n\tpath = config/s\n\turl = ../module.git\n';
+    const files = { '.gitmodules': gitmodules, 'config/s': { submodule: linked } };
+    const commit = await repository.commit({ files });
+    // The host has one answer for both, which lacks the files and folders of the submodule.
+    await Promise.all(
+      [module, repository].map(({ git }, n) => git('fetch', '-q', [repository, module][n]?.path ?? '', 'main')),
+    );
+    const objects = await repository.git('rev-list', '--objects', '--no-object-names', '-1', commit);
+    await daemon.sendOnly([...objects.split('\n'), linked]);
+    for (let n = 0; n < 2; n += 1) {
+      await assert.rejects(sync(commit), {
+        name: 'TransientError',
+        code: 'git.incomplete',
+        message: /^submodule config\/s: the git host left out objects/,
+      });
+    }
+    assert.deepEqual(new Set(await sandbox.clone.pins.commits()), new Set(earlier));
+    await daemon.sendOnly(undefined);
+    await sync(commit);
+    assert.deepEqual(await sandbox.files(), { 'config/a': 'two', 'config/s/b/c': 'linked' });
+  });
+
   test('a folder that the host left out, until it sends it', async (t) => {
     const world = await arrange(t);
     const { daemon, repository, sandbox, earlier, sync } = world;
