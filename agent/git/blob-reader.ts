@@ -7,6 +7,7 @@ import {
   parseLfsPointer,
 } from '../lfs/lfs-pointer.ts';
 import type { Content } from '../lfs/lfs-store.ts';
+import { otherKind } from './find-fault.ts';
 import { DamagedCloneError, type GitStream, MissingBlobError, startGitStream } from './git-stream.ts';
 
 /** So many blobs are asked for before the first of them arrives. */
@@ -24,14 +25,10 @@ export class BlobReader {
   #asked = 0;
   #opened = 0;
 
-  constructor(git: Git, gitDir: string) {
-    this.#stream = startGitStream(git, gitDir, [
-      '-c',
-      'core.bigFileThreshold=4m',
-      'cat-file',
-      '--batch-command',
-      '--buffer',
-    ]);
+  /** The signal ends it. */
+  constructor(git: Git, gitDir: string, signal?: AbortSignal) {
+    const args = ['-c', 'core.bigFileThreshold=4m', 'cat-file', '--batch-command', '--buffer'];
+    this.#stream = startGitStream(git, gitDir, args, signal);
     this.#chunks = this.#stream.output[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   }
 
@@ -40,13 +37,15 @@ export class BlobReader {
     [this.#announced, this.#asked, this.#opened] = [blobs, 0, 0];
   }
 
-  /** Throws {@link MissingBlobError} where the repository does not have it. */
+  /** Throws {@link MissingBlobError} where the repository does not have it, and {@link TerminalError} where it is none. */
   async open(blob: string): Promise<Content> {
     const whole = this.openNow(blob);
     if (whole) return { size: whole.length, chunks: [whole] };
     this.#ask(blob);
     const header = await this.#readLine();
     if (!header.startsWith(blob) || !header.startsWith(' blob ', blob.length)) {
+      const kind = / (commit|tag|tree) \d+$/.exec(header)?.[1];
+      if (kind) throw otherKind(`the commit has a file whose object ${blob} is a ${kind}`);
       const isMissing = header.endsWith(' missing');
       throw new (isMissing ? MissingBlobError : DamagedCloneError)(`cat-file says: ${header}`);
     }
@@ -142,8 +141,13 @@ export interface BlobSurvey {
 }
 
 /** Looks which blobs are there, and which may be pointers; asks nobody else for those that are not. */
-export async function surveyBlobs(git: Git, gitDir: string, blobs: string[]): Promise<BlobSurvey> {
-  const output = await listSizes(git, gitDir, blobs);
+export async function surveyBlobs(
+  git: Git,
+  gitDir: string,
+  blobs: string[],
+  signal?: AbortSignal,
+): Promise<BlobSurvey> {
+  const output = await listSizes(git, gitDir, blobs, signal);
   const survey: BlobSurvey = { missing: [], small: [] };
   for (let start = 0, end = output.indexOf('\n'); end !== -1; start = end + 1, end = output.indexOf('\n', start)) {
     const space = output.indexOf(' ', start);
@@ -166,17 +170,22 @@ export async function blobSizes(git: Git, gitDir: string, blobs: string[]): Prom
 }
 
 /** A line `<blob> <size>` for each, or `<blob> missing`. */
-async function listSizes(git: Git, gitDir: string, blobs: string[]): Promise<string> {
+async function listSizes(git: Git, gitDir: string, blobs: string[], signal?: AbortSignal): Promise<string> {
   if (blobs.length === 0) return '';
   const input = [...new Set(blobs)].join('\n');
   const args = [`--git-dir=${gitDir}`, 'cat-file', '--buffer', '--batch-check=%(objectname) %(objectsize)'];
-  return (await git.run(args, { input, maxOutputBytes: 1024 + 2 * input.length })).toString('latin1');
+  return (await git.run(args, { input, maxOutputBytes: 1024 + 2 * input.length, signal })).toString('latin1');
 }
 
 /** The pointers of Git LFS among small blobs, which are all there. */
-export async function readPointers(git: Git, gitDir: string, small: string[]): Promise<LfsPointer[]> {
+export async function readPointers(
+  git: Git,
+  gitDir: string,
+  small: string[],
+  signal?: AbortSignal,
+): Promise<LfsPointer[]> {
   if (small.length === 0) return [];
-  const reader = new BlobReader(git, gitDir);
+  const reader = new BlobReader(git, gitDir, signal);
   try {
     reader.announce(small);
     const pointers: LfsPointer[] = [];

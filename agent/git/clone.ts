@@ -8,6 +8,7 @@ import { BlobReader, type BlobSurvey, readPointers, surveyBlobs } from './blob-r
 import { countTree, type TreeRequest, type TreeSize } from './count-tree.ts';
 import { type CommitSource, type FetchOptions, fetchBlobs, fetchCommit, fetchTag } from './fetch-commit.ts';
 import { filterFor, type Host, isMostOf, LIMIT_FILTER, MANY_BLOBS } from './fetch-policy.ts';
+import { faultOfFetch } from './find-fault.ts';
 import { MadeRoom } from './made-room.ts';
 import { type Pins, tagRef } from './pins.ts';
 import { diffTrees, listTree, readTree, type TreeBounds, type TreeListing, type TreePair } from './read-tree.ts';
@@ -30,6 +31,8 @@ type Way = Pick<FetchOptions, 'access' | 'signal'>;
 export interface FetchRequest extends CommitSource {
   /** Whether every file of the commit is wanted. */
   isWhole: boolean;
+  /** Whether everything is to come, also what seems to be there. */
+  isRefetch?: boolean;
 }
 
 /**
@@ -81,7 +84,7 @@ export class Clone {
       await attempt();
     } catch (error) {
       await repository.onFetchFailed();
-      if (!(await repository.isToBlame(error))) throw error;
+      if (!(await repository.isToBlame(error, signal))) throw faultOfFetch(error, request.commit);
       await repository.recreate(request.commit);
       await attempt();
     }
@@ -89,19 +92,20 @@ export class Clone {
   }
 
   /** Which of these blobs were left out. */
-  async missing(blobs: string[]): Promise<string[]> {
-    return this.#repository.contents.isPartial ? (await this.survey(blobs)).missing : [];
+  async missing(blobs: string[], signal?: AbortSignal): Promise<string[]> {
+    return this.#repository.contents.isPartial ? (await this.survey(blobs, signal)).missing : [];
   }
 
   /** Which of these blobs were left out, and which of the others may be pointers of Git LFS. */
-  async survey(blobs: string[]): Promise<BlobSurvey> {
+  async survey(blobs: string[], signal?: AbortSignal): Promise<BlobSurvey> {
     const { contents, path } = this.#repository;
     const isPartial = contents.isPartial;
     // For each that is missing git looks through its folders once more: one tells whether the host left them all out.
     const isSample = isPartial && blobs.length > MANY_BLOBS && !contents.hasFiles;
-    const isNoneThere = isSample && (await surveyBlobs(this.#git, path, blobs.slice(0, 1))).missing.length > 0;
+    const look = (some: string[]) => surveyBlobs(this.#git, path, some, signal);
+    const isNoneThere = isSample && (await look(blobs.slice(0, 1))).missing.length > 0;
     if (isNoneThere) return { missing: [...new Set(blobs)], small: [] };
-    const { missing, small } = await surveyBlobs(this.#git, path, blobs);
+    const { missing, small } = await look(blobs);
     return { missing: isPartial ? missing : [], small };
   }
 
@@ -114,12 +118,13 @@ export class Clone {
     this.#repository.onFetchFiles();
     const isMost = blobs.length > MANY_BLOBS && (await this.#areMost(blobs.length, source.commit, way.signal));
     if (isMost) await this.#refetch(source, { ...way, filter: LIMIT_FILTER });
-    const look = (some: string[]) => surveyBlobs(this.#git, this.#repository.path, some);
+    const look = (some: string[]) => surveyBlobs(this.#git, this.#repository.path, some, way.signal);
     const { missing, small } = isMost ? await look(blobs) : { missing: blobs, small: [] };
     try {
       await fetchBlobs(this.#git, { ...source, blobs: missing }, this.#optionsOf(way));
     } catch (error) {
-      if (!(error instanceof TerminalError && error.code === 'git.refNotFound')) throw error;
+      if (!(error instanceof TerminalError && error.code === 'git.refNotFound'))
+        throw faultOfFetch(error, source.commit);
       this.#host = 'commitsOnly';
       await this.#refetch(source, { ...way, filter: undefined });
     }
@@ -169,17 +174,22 @@ export class Clone {
   }
 
   /** The same for blobs that may be pointers. */
-  async pointersAmong(small: string[]): Promise<LfsPointer[]> {
-    return await readPointers(this.#git, this.#repository.path, small);
+  async pointersAmong(small: string[], signal?: AbortSignal): Promise<LfsPointer[]> {
+    return await readPointers(this.#git, this.#repository.path, small, signal);
   }
 
   /** Deletes what takes the room of a commit, a little more each time, and gives whether there was anything to delete. */
-  async makeRoom(commit: string): Promise<boolean> {
-    return (await this.#room.make(commit)) || (await this.#repository.makeRoom(commit));
+  async makeRoom(commit: string, signal: AbortSignal): Promise<boolean> {
+    return (await this.#room.make(commit, signal)) || (await this.#repository.makeRoom(commit));
   }
 
   blobs(): BlobReader {
     return new BlobReader(this.#git, this.#repository.path);
+  }
+
+  /** Why a commit cannot be read that was fetched: see {@link Repository.faultIn}. */
+  async faultIn(commit: string, signal: AbortSignal): Promise<'clone' | 'commit' | 'missing'> {
+    return await this.#repository.faultIn(commit, signal);
   }
 
   /** Deletes everything and starts from nothing. */
@@ -193,10 +203,11 @@ export class Clone {
     await tidyClone(this.#git, path, { isPartial: contents.isPartial, signal });
   }
 
-  async #fetchCommit(source: CommitSource, options: Way & Pick<FetchOptions, 'filter'>): Promise<void> {
+  async #fetchCommit(source: FetchRequest, options: Way & Pick<FetchOptions, 'filter'>): Promise<void> {
     const { filter } = options;
     this.#repository.onFetch({ isPartial: filter !== undefined, hasFiles: filter !== 'blob:none' });
-    await fetchCommit(this.#git, source, { ...this.#optionsOf(options), filter });
+    const { isRefetch = false } = source;
+    await fetchCommit(this.#git, source, { ...this.#optionsOf(options), filter, isRefetch });
   }
 
   /** Everything of the commit that is already there once more, with files that were left out. */

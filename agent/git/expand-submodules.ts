@@ -1,8 +1,10 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
+import { beforeAbort } from '../../shared/domain/before-abort.ts';
 import { isWithin, joinPath } from '../../shared/domain/relative-path.ts';
 import { parseRepository } from '../../shared/domain/repository.ts';
 import { messageOf, TerminalError, TransientError } from '../../shared/errors.ts';
+import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { isLocalAddress } from '../../shared/io/local-address.ts';
 import type { TreeEntry } from '../plan/plan-input.ts';
 import type { Intent } from '../resource/judge-resource.ts';
@@ -18,6 +20,8 @@ export interface Expansion {
   sources: string[];
   isExcluded: (path: string) => boolean;
   signal: AbortSignal;
+  /** Whether the commits of all submodules are fetched once more. */
+  isRefetch?: boolean | undefined;
   /** Whether what a submodule lists does not have to be counted any further. */
   isEnough: (size: TreeSize) => boolean;
   /** Is called with what each submodule lists before it is listed, and throws where that is too much. */
@@ -103,9 +107,10 @@ class Run {
     const { intent, signal } = this.#expansion;
     const [file] = await modules.tree({ commit, sources: ['.gitmodules'], signal });
     if (file?.kind !== 'file') throw noGitmodules(path);
-    const missing = await clone.missing([file.blob]);
+    const missing = await clone.missing([file.blob], signal);
     if (missing.length > 0) {
-      await withGitAccess(intent, accessFiles, (access) => clone.fetchBlobs(intent, missing, { access, signal }));
+      const fetch = (access: GitAccess) => clone.fetchBlobs(intent, missing, { access, signal });
+      await withGitAccess({ ...intent, signal }, accessFiles, fetch);
     }
     return await modules.urls(file.blob);
   }
@@ -113,7 +118,7 @@ class Run {
   /** Sees to it that the commit of a submodule is there. */
   async #provide(link: TreeEntry, urls: Map<string, string>, holder: Holder): Promise<Holder> {
     const { modules, accessFiles } = this.#tools;
-    const { intent, signal } = this.#expansion;
+    const { intent, signal, isRefetch } = this.#expansion;
     this.#followed += 1;
     if (holder.depth >= MAX_DEPTH) throw refused(`submodules are followed ${MAX_DEPTH} deep at most`);
     const given = urls.get(holder.path === '' ? link.path : link.path.slice(holder.path.length + 1));
@@ -123,12 +128,12 @@ class Run {
     const { url, isTrusted } = resolved;
     const module = { repo: url, commit: link.blob, path: link.path, depth: holder.depth + 1 };
     const wanted = { commit: link.blob, parent: intent.commit };
-    if (await modules.has(wanted)) return module;
-    if (!isTrusted) await refuseLocal(url, intent.repo);
+    if (!isRefetch && (await modules.has(wanted))) return module;
+    if (!isTrusted) await beforeAbort(signal, refuseLocal(url, intent.repo));
     const files = isTrusted ? accessFiles : { ...accessFiles, ...NO_CREDENTIALS };
     const { fetchTimeoutMs, ignoresHostKey } = intent;
     const source = { repo: url, ...wanted, ...(fetchTimeoutMs !== undefined && { fetchTimeoutMs }) };
-    const from = { repo: url, ignoresHostKey: isTrusted && ignoresHostKey };
+    const from = { repo: url, ignoresHostKey: isTrusted && ignoresHostKey, signal };
     await withGitAccess(from, files, (access) => modules.fetch(source, { access, signal }));
     return module;
   }

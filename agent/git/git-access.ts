@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { authorizationOf, parseRepository } from '../../shared/domain/repository.ts';
+import { beforeAbort } from '../../shared/domain/before-abort.ts';
+import { ASCII_HOST, authorizationOf, hasForeignHost, parseRepository } from '../../shared/domain/repository.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
@@ -29,6 +30,8 @@ export interface GitSource {
   repo: string;
   /** Whether the host of an ssh repository is trusted whatever key it has. */
   ignoresHostKey: boolean;
+  /** Ends whatever asks a host, or a name server. */
+  signal: AbortSignal;
 }
 
 /**
@@ -48,18 +51,18 @@ export async function withGitAccess<T>(
 }
 
 async function openAccess<T>(
-  { repo, ignoresHostKey }: GitSource,
+  { repo, ignoresHostKey, signal }: GitSource,
   files: AccessFiles,
   run: (access: GitAccess) => Promise<T>,
 ): Promise<T> {
   const repository = parseRepository(repo);
-  if (!repository) throw invalidRepository();
+  if (!repository) throw invalidRepository(repo);
   const { knownHostsFile, caFile, sshKeyFile, http } = files;
   if (repository.transport === 'ssh' && !knownHostsFile && !ignoresHostKey) throw knownHostsMissing();
   const authorization = await readAuthorization(repo, repository.host, files.tokenFile);
   const common = { authorization, knownHostsFile, ignoresHostKey, caFile };
   if (repository.transport === 'ssh') {
-    const target = await targetOf(repository, http);
+    const target = await beforeAbort(signal, targetOf(repository, http));
     if (!sshKeyFile) return await run({ ...common, ...target });
     return await withSshKey(
       await readSecret(sshKeyFile),
@@ -68,12 +71,12 @@ async function openAccess<T>(
     );
   }
   try {
-    return await run({ ...common, ...(await targetOf(repository, http)) });
+    return await run({ ...common, ...(await beforeAbort(signal, targetOf(repository, http))) });
   } catch (error) {
     if (!(error instanceof TerminalError && error.code === 'git.redirect')) throw error;
     const ca = caFile && (await readSecret(caFile));
-    const url = await findRepository(repo, { authorization, ca }, http);
-    const target = await targetOf({ ...repository, url }, http);
+    const url = await beforeAbort(signal, findRepository(repo, { authorization, ca, signal }, http));
+    const target = await beforeAbort(signal, targetOf({ ...repository, url }, http));
     return await run({ ...common, ...target, rewrite: { from: repo, to: url } });
   }
 }
@@ -99,8 +102,11 @@ async function readSecret(file: string): Promise<string> {
   });
 }
 
-const invalidRepository = () =>
-  new TerminalError('spec.git.repo is no URL that the agent knows', { code: 'git.url', reason: 'InvalidRepository' });
+const invalidRepository = (repo: string) =>
+  new TerminalError(
+    hasForeignHost(repo) ? `spec.git.repo is ambiguous: ${ASCII_HOST}` : 'spec.git.repo is no URL that the agent knows',
+    { code: 'git.url', reason: 'InvalidRepository' },
+  );
 
 const knownHostsMissing = () =>
   new TerminalError(

@@ -54,7 +54,7 @@ const DISCOVERY = '/info/refs?service=git-upload-pack';
  */
 export async function findRepository(
   repo: string,
-  { authorization, ca }: Pick<GitAccess, 'authorization'> & { ca: string | undefined },
+  { authorization, ca, signal }: Pick<GitAccess, 'authorization'> & { ca: string | undefined; signal: AbortSignal },
   http: GuardedHttp,
 ): Promise<string> {
   const start = new URL(`${withoutTrailingSlashes(repo)}${DISCOVERY}`);
@@ -66,7 +66,7 @@ export async function findRepository(
   const { url, response } = await http.follow(start, (to) => {
     const isWithin = authorization ? to.origin === start.origin : to.hostname === start.hostname;
     if (!isWithin || (start.protocol === 'https:' && to.protocol !== 'https:')) throw gitErrorOf('error: 302');
-    return { headers, ca };
+    return { headers, ca, signal };
   });
   response.destroy();
   if (!url.href.endsWith(DISCOVERY) || url.username || url.password) throw gitErrorOf('error: 302');

@@ -22,25 +22,26 @@ export class MadeRoom {
   }
 
   /** Makes some more, and gives whether there is any. */
-  async make(commit: string): Promise<boolean> {
+  async make(commit: string, signal: AbortSignal): Promise<boolean> {
     const { pins } = this.#repository;
     if ((await pins.commits()).length === 0) return false;
     const isFirst = commit !== this.#commit;
     if (isFirst) [this.#commit, this.#dropped] = [commit, 0];
     await this.#repository.heal();
-    if (isFirst && (await this.#compact()) > 0) return true;
+    if (isFirst && (await this.#compact(signal)) > 0) return true;
     const dropped = await pins.dropLast(Math.max(1, this.#dropped));
     if (dropped.length === 0) return false;
     this.#dropped += dropped.length;
     this.#log.warn({ commit, dropped }, 'the volume of the clone is full: going back to these needs the git host');
-    await this.#compact();
+    await this.#compact(signal);
     return true;
   }
 
   /** What finds no room for itself leaves everything as it is. */
-  async #compact(): Promise<number> {
+  async #compact(signal: AbortSignal): Promise<number> {
     const { path, contents } = this.#repository;
-    return await compactClone(this.#git, path, { isPartial: contents.isPartial, signal: undefined }).catch((error) => {
+    return await compactClone(this.#git, path, { isPartial: contents.isPartial, signal }).catch((error) => {
+      signal.throwIfAborted();
       this.#log.warn({ err: error }, 'clone not compacted');
       return 0;
     });

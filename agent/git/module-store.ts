@@ -2,7 +2,15 @@ import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { TreeEntry } from '../plan/plan-input.ts';
 import { countTree, type TreeRequest, type TreeSize } from './count-tree.ts';
-import { type FetchOptions, PROMISOR, promisorSettings, TRANSFER_FLAGS, TRANSFER_SETTINGS } from './fetch-commit.ts';
+import {
+  type FetchOptions,
+  fetchedCommit,
+  PROMISOR,
+  promisorSettings,
+  TRANSFER_FLAGS,
+  TRANSFER_SETTINGS,
+} from './fetch-commit.ts';
+import { faultOfFetch } from './find-fault.ts';
 import { moduleRef, type Pins } from './pins.ts';
 import { readTree } from './read-tree.ts';
 import { healClone } from './tidy-clone.ts';
@@ -37,19 +45,24 @@ export class ModuleStore {
     return await this.#pins.hasModule(commit, { commit: parent });
   }
 
-  /** Fetches one commit, with its files and without history. */
+  /** Fetches one commit, with its files and without history. Throws {@link TerminalError} where it is none. */
   async fetch(
     { repo, commit, parent, fetchTimeoutMs: timeoutMs }: ModuleSource,
     { access, signal }: Pick<FetchOptions, 'access' | 'signal'>,
   ): Promise<void> {
     await healClone(this.#gitDir);
     // Another repository than the one that everything else is from, so nothing that is there can be of use.
-    const own = ['-c', 'fetch.negotiationAlgorithm=noop'];
-    const flags = [...TRANSFER_FLAGS, '--depth=1', '--force', '--no-filter', '--end-of-options', PROMISOR];
-    const args = [...TRANSFER_SETTINGS, ...own, ...promisorSettings(repo), 'fetch', ...flags];
+    const flags = [...TRANSFER_FLAGS, '--depth=1', '--force', '--refetch', '--no-filter', '--end-of-options', PROMISOR];
+    const args = [...TRANSFER_SETTINGS, ...promisorSettings(repo), 'fetch', ...flags];
     const options = { gitDir: this.#gitDir, access, signal, timeoutMs };
     this.#pins.forget();
-    await transfer(this.#git, [...args, `+${commit}:${moduleRef(parent, commit)}`], options);
+    const ref = moduleRef(parent, commit);
+    await transfer(this.#git, [...args, `+${commit}:${ref}`], options).catch((error) => {
+      throw faultOfFetch(error, commit);
+    });
+    if ((await fetchedCommit(this.#git, this.#gitDir, ref)) === commit) return;
+    await this.#run(['update-ref', '-d', ref]);
+    throw noCommit(commit);
   }
 
   /** The files of a commit below the sources; submodules among them. */
@@ -84,6 +97,9 @@ export class ModuleStore {
     return (await this.#git.run([`--git-dir=${this.#gitDir}`, ...args], options)).toString('utf8');
   }
 }
+
+const noCommit = (id: string) =>
+  new TerminalError(`it names ${id}, which is no commit`, { code: 'submodule.refused', reason: 'SubmoduleInvalid' });
 
 const unusable = (what: string) =>
   new TerminalError(`.gitmodules ${what}: it may have 1 MiB, and is a file in the form of gitmodules(5)`, {

@@ -15,6 +15,8 @@ export const tagRef = (commit: string): string => `${ROOT}/${commit}/tag`;
 /** The ref of a commit of a submodule. */
 export const moduleRef = (commit: string, module: string): string => `${ROOT}/${commit}/modules/${module}`;
 const commitRef = (commit: string): string => `${ROOT}/${commit}/commit`;
+/** A pattern for all refs of a commit. */
+export const ownRefs = (commit: string): string => `${ROOT}/${commit}/*`;
 const ownerOf = (ref: string): string => ref.slice(ROOT.length + 1).split('/', 1)[0] ?? '';
 
 /**
@@ -94,7 +96,7 @@ export class Pins {
     return own.length > 0;
   }
 
-  /** Those that were let go of for want of room, of the commits that may stay. */
+  /** Those that were let go of for want of room, or with a damaged clone, of the commits that may stay. */
   get lost(): string[] {
     return this.#wanted.filter((commit) => this.#lost.has(commit));
   }
@@ -109,7 +111,7 @@ export class Pins {
     this.#refs = undefined;
   }
 
-  /** Everything was let go of for want of room. */
+  /** Everything is let go of. */
   async loseAll(): Promise<void> {
     for (const commit of await this.commits()) this.#lost.add(commit);
     this.forget();

@@ -4,7 +4,8 @@ import { foldersOf } from '../../shared/domain/relative-path.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { TreeChange, TreeEntry } from '../plan/plan-input.ts';
 import { TreeCounter, type TreeRequest, type TreeSize } from './count-tree.ts';
-import { DamagedCloneError, recordsOf, startGitStream } from './git-stream.ts';
+import { otherKind } from './find-fault.ts';
+import { recordsOf, startGitStream } from './git-stream.ts';
 
 const kinds: Record<string, TreeEntry['kind'] | undefined> = {
   '100644': 'file',
@@ -99,7 +100,7 @@ function parseRecord(record: Buffer): TreeEntry {
 /** An entry by what git says of it. */
 function entryOf(name: Buffer, mode: string, blob: string | undefined): TreeEntry {
   const kind = kinds[mode];
-  if (!kind || !blob) throw new DamagedCloneError(`an entry of mode ${mode} in the tree`);
+  if (!kind || !blob) throw otherKind(`the commit has an entry of mode ${mode}`);
   const path = name.toString('utf8');
   // Where it is excluded, or not mapped, its name does not matter.
   return { path, kind: isUtf8(name) ? kind : 'unreadable', blob, executable: mode === '100755' };

@@ -6,7 +6,8 @@ import { saidNothing } from '../../shared/io/git/git-process.ts';
 import { CLONE_VOLUME, onVolume } from '../../shared/io/volume-error.ts';
 import type { Logger } from '../../shared/log.ts';
 import { fetchedCommit, OFFLINE_PROMISOR } from './fetch-commit.ts';
-import { Pins } from './pins.ts';
+import { arePacksIntact, CHECK_TIMEOUT_MS, holdsOtherKinds, isOfOtherKind } from './find-fault.ts';
+import { ownRefs, Pins } from './pins.ts';
 import { emptyFolder, healClone } from './tidy-clone.ts';
 
 export interface RepositoryOptions {
@@ -27,7 +28,6 @@ export interface Contents {
 }
 
 const NOTHING: Contents = { commit: undefined, isPartial: false, hasFiles: false };
-const CHECK_TIMEOUT_MS = 300_000;
 /** From one look at all objects to the next: so long at least, and so many times what it took. */
 const BETWEEN_CHECKS = { ms: 60_000, times: 100 };
 
@@ -103,11 +103,11 @@ export class Repository {
     await healClone(this.path);
   }
 
-  /** Deletes everything and starts from nothing. */
+  /** Deletes everything and starts from nothing; what was kept is told as lost. */
   async recreate(commit: string): Promise<void> {
     this.#log.warn({ path: this.path }, 'clone is made again');
     this.#contents = undefined;
-    this.pins.forget();
+    await this.pins.loseAll().catch(() => {}); // it cannot be read, and is deleted
     await emptyFolder(this.path);
     await this.#init(commit);
     this.#contents = NOTHING;
@@ -121,7 +121,6 @@ export class Repository {
    */
   async makeRoom(commit: string): Promise<boolean> {
     if (this.#roomFor === commit) return false;
-    await this.pins.loseAll().catch(() => {}); // it cannot be read, and is deleted
     await this.recreate(commit);
     this.#roomFor = commit;
     return true;
@@ -159,27 +158,50 @@ export class Repository {
    * the second time in a row, and something turns out to be missing. A host can say so as well: only the look counts,
    * and comes so seldom that a host cannot keep the agent busy with it.
    */
-  async isToBlame(error: unknown): Promise<boolean> {
+  async isToBlame(error: unknown, signal?: AbortSignal): Promise<boolean> {
     if (!(error instanceof TransientError) || error.code !== 'git.unreachable') return false;
     const isSuspect = this.#record === 'unknown' || damage.test(String(error.cause));
-    if (isSuspect && performance.now() >= this.#checkAt && !(await this.#isSound())) return true;
+    if (isSuspect && (await this.#finds(() => this.#isSound(signal)))) return true;
     this.#record = this.#record === 'working' ? 'unknown' : 'working';
     return false;
   }
 
-  /** What git cannot find out in time does not count as damage: all that is kept would go. */
-  async #isSound(): Promise<boolean> {
+  /**
+   * Why a commit cannot be read that was fetched: something is wrong with the clone, or with the commit itself, or
+   * objects are gone, or never came, which only another fetch can tell.
+   */
+  async faultIn(commit: string, signal: AbortSignal): Promise<'clone' | 'commit' | 'missing'> {
+    if (!(await fetchedCommit(this.#git, this.path))) return 'clone';
+    if (await this.#finds(() => arePacksIntact(this.#git, this.path, signal))) return 'clone';
+    const suspect = { gitDir: this.path, commit, refs: ownRefs(commit), signal };
+    return (await holdsOtherKinds(this.#git, suspect)) ? 'commit' : 'missing';
+  }
+
+  /** Whether a look at everything finds damage; without a look where the last one was a short while ago. */
+  async #finds(isFine: () => Promise<boolean>): Promise<boolean> {
+    const began = performance.now();
+    if (began < this.#checkAt) return false;
+    const isDamaged = !(await isFine());
+    const ended = performance.now();
+    this.#checkAt = ended + Math.max(BETWEEN_CHECKS.ms, BETWEEN_CHECKS.times * (ended - began));
+    return isDamaged;
+  }
+
+  /**
+   * What git cannot find out in time does not count as damage, since all that is kept would go, nor does what is wrong
+   * with a commit.
+   */
+  async #isSound(signal: AbortSignal | undefined): Promise<boolean> {
     if (!(await fetchedCommit(this.#git, this.path))) return false;
     const bearing = this.contents.isPartial ? ['--missing=allow-promisor'] : [];
     const args = [...OFFLINE_PROMISOR, `--git-dir=${this.path}`, 'rev-list', '--objects', '--quiet', ...bearing];
-    const began = performance.now();
-    const isSound = await this.#git.run([...args, '--all'], { timeoutMs: CHECK_TIMEOUT_MS }).then(
+    return await this.#git.run([...args, '--all'], { timeoutMs: CHECK_TIMEOUT_MS, signal }).then(
       () => true,
-      (error) => saidNothing(error),
+      (error) => {
+        signal?.throwIfAborted();
+        return saidNothing(error) || isOfOtherKind(error);
+      },
     );
-    const ended = performance.now();
-    this.#checkAt = ended + Math.max(BETWEEN_CHECKS.ms, BETWEEN_CHECKS.times * (ended - began));
-    return isSound;
   }
 
   /** Does no harm where there is a repository already. */

@@ -1,4 +1,4 @@
-import { parseRepository } from '../../shared/domain/repository.ts';
+import { ASCII_HOST, hasForeignHost, parseRepository } from '../../shared/domain/repository.ts';
 
 /** Where a submodule comes from, or why it is not fetched. */
 export type SubmoduleUrl =
@@ -18,6 +18,7 @@ export function submoduleUrl(given: string, { parent, root }: { parent: string; 
   const url = /^\.\.?(\/|$)/.test(given) ? resolveRelative(given, parent) : given;
   if (url === undefined) return problem('its relative URL leads out of the host');
   const repository = parseRepository(url);
+  if (hasForeignHost(url)) return problem(`its URL in .gitmodules is ambiguous: ${ASCII_HOST}`);
   if (!repository || forbidden.test(url) || optionLike.test(url)) {
     return problem('its URL in .gitmodules is none that is allowed: use https, http, ssh or git, or a relative one');
   }

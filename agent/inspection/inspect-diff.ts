@@ -41,7 +41,7 @@ export async function inspectDiff({ ref = '', commit: expected }: Question, look
     const { mappings } = await aimOf(wanted, dependencies, signal);
     const isWhole = mappings.some(({ source }) => source === '');
     const from = { ...wanted, commit: expected, isWhole };
-    commit = await withGitAccess(wanted, dependencies.accessFiles, (access) =>
+    commit = await withGitAccess({ ...wanted, signal }, dependencies.accessFiles, (access) =>
       clone.aside.fetch(from, { access, signal }),
     );
     const aim = await aimOf({ ...wanted, commit }, dependencies, signal);

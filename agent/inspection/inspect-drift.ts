@@ -79,7 +79,7 @@ async function fetchMissing(
   if (missing.length === 0) return;
   const { repo, auth } = resource.spec.git;
   const ignoresHostKey = auth?.sshKey?.insecureIgnoreHostKey ?? false;
-  await withGitAccess({ repo, ignoresHostKey }, accessFiles, (access) =>
+  await withGitAccess({ repo, ignoresHostKey, signal }, accessFiles, (access) =>
     clone.aside.fetchBlobs({ repo, ref, commit }, missing, { access, signal }),
   ).catch((error) => {
     signal.throwIfAborted();

@@ -13,7 +13,7 @@ import type { Finding } from './reports.ts';
 export interface SyncOutcome {
   kind: 'synced' | 'planned';
   plan: Plan;
-  /** Earlier commits that the volume of the clone has no room for. */
+  /** Earlier commits that the volume of the clone has no room for, or that were in a clone that was damaged. */
   lost?: string[];
   /** Who wrote the commit, where something was changed for it and git could say. */
   author?: string | undefined;
@@ -195,15 +195,15 @@ interface Remains {
 function syncedFinding({ commit, ref, profile }: Intent, { problem, drift, lost }: Remains): Finding {
   const differing = drift.length > 0 ? driftFinding(drift, profile.drift) : undefined;
   const untold = `the files of commit ${commit} (${ref}) are in place, and the gateway is still to be told: ${problem?.message}`;
-  const said = [problem && untold, differing?.message, lost.length > 0 && noRoomFor(lost)].filter(Boolean);
+  const said = [problem && untold, differing?.message, lost.length > 0 && goneFromClone(lost)].filter(Boolean);
   const message = said.length > 0 ? { message: said.join('; ') } : {};
   const state = problem ? (problem.isWaiting ? 'Pending' : 'Error') : 'Synced';
   return { ...differing, state, ...message };
 }
 
-function noRoomFor(commits: string[]): string {
+function goneFromClone(commits: string[]): string {
   const more = commits.length > 5 ? ` and ${commits.length - 5} more` : '';
-  return `the volume of the clone has no room for earlier commits, and going back to them needs the git host: ${commits.slice(0, 5).join(', ')}${more}`;
+  return `the clone was damaged, or its volume has no room for earlier commits, and going back to them needs the git host: ${commits.slice(0, 5).join(', ')}${more}`;
 }
 
 function driftFinding(

@@ -46,7 +46,7 @@ export async function planEverything(aim: SyncAim, dependencies: SyncDependencie
   return await planFor(everything, aim, dependencies);
 }
 
-async function layOut({ intent, mappings, manifest, signal }: SyncAim, dependencies: SyncDependencies) {
+async function layOut({ intent, mappings, manifest, signal, isRefetch }: SyncAim, dependencies: SyncDependencies) {
   const sources = mappings.map(({ source }) => source);
   const { commit } = intent;
   const { clone, heapBytes } = dependencies;
@@ -64,7 +64,7 @@ async function layOut({ intent, mappings, manifest, signal }: SyncAim, dependenc
   load = withCount(load, listing.size);
   const tree = listing.entries;
   const isExcluded = excludeFilter(intent.profile.excludePatterns);
-  const expansion = { intent, sources, isExcluded, signal, isEnough, onSize };
+  const expansion = { intent, sources, isExcluded, signal, isEnough, onSize, isRefetch };
   const entries = intent.submodules ? await expandSubmodules(tree, expansion, dependencies) : tree;
   load = withMappings(load, mappings, entries);
   checkMemory(load, dependencies);

@@ -8,21 +8,23 @@ import type { DesiredFile } from '../plan/plan-input.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import { type SyncAim, type SyncDependencies, syncProblems } from './sync-aim.ts';
 
-/** Fetches the commit unless it is on disk. */
+/** Fetches the commit unless it is on disk and can be read. */
 export async function provideCommit(aim: SyncAim, dependencies: SyncDependencies): Promise<void> {
-  const { intent, mappings, manifest, signal } = aim;
+  const { intent, mappings, manifest, signal, isRefetch = false } = aim;
   const { clone, accessFiles, onFetch, log } = dependencies;
   const isThere = await clone.has(intent.commit);
   await clone.pins.keepOnly(neededBy(intent, manifest.applied?.commit)).catch((error) => {
     log.warn({ err: error }, 'earlier commits not dropped');
   });
-  if (isThere) return;
+  if (isThere && !isRefetch) return;
   const started = performance.now();
-  const request = { ...intent, isWhole: mappings.some(({ source }) => source === '') };
-  await withGitAccess(intent, accessFiles, (access) => clone.fetch(request, access, signal)).catch(async (error) => {
-    if (isFull(error)) await tidyLfs(dependencies); // of commits that were never applied
-    throw error;
-  });
+  const request = { ...intent, isWhole: mappings.some(({ source }) => source === ''), isRefetch };
+  await withGitAccess({ ...intent, signal }, accessFiles, (access) => clone.fetch(request, access, signal)).catch(
+    async (error) => {
+      if (isFull(error)) await tidyLfs(dependencies); // of commits that were never applied
+      throw error;
+    },
+  );
   onFetch((performance.now() - started) / 1000);
 }
 
@@ -47,9 +49,13 @@ export async function tidyLfs({ clone, lfs, manifestFile }: SyncDependencies): P
 }
 
 /** Makes room for a commit in the volume of the clone, and gives whether there was anything to drop. */
-export async function makeRoom({ commit }: Intent, dependencies: SyncDependencies): Promise<boolean> {
+export async function makeRoom(
+  { commit }: Intent,
+  dependencies: SyncDependencies,
+  signal: AbortSignal,
+): Promise<boolean> {
   const { clone, lfs, manifestFile } = dependencies;
-  if (!(await clone.makeRoom(commit))) return false;
+  if (!(await clone.makeRoom(commit, signal))) return false;
   const { applied } = await manifestFile.read();
   await lfs.keepOnly([...(applied ? [applied.commit] : []), ...(await clone.pins.commits())]);
   return true;
@@ -73,9 +79,11 @@ export async function verifyCommit({ intent, signal }: SyncAim, dependencies: Sy
   if (intent.verify === 'head') return await signatures.check({ kind: 'commit', id: commit, name: commit });
   const isWanted = (tag: Awaited<ReturnType<Clone['tag']>>) => tag?.commit === commit && tag.name === tagNameOf(ref);
   if (!isWanted(await clone.tag(commit))) {
-    await withGitAccess(intent, accessFiles, (access) => clone.fetchTag(intent, access, signal)).catch((error) => {
-      if (!(error instanceof TerminalError && error.code === 'git.refNotFound')) throw error;
-    });
+    await withGitAccess({ ...intent, signal }, accessFiles, (access) => clone.fetchTag(intent, access, signal)).catch(
+      (error) => {
+        if (!(error instanceof TerminalError && error.code === 'git.refNotFound')) throw error;
+      },
+    );
   }
   const tag = await clone.tag(commit);
   if (tag && isWanted(tag)) return await signatures.check({ kind: 'tag', id: tag.id, name: tag.name });
@@ -94,12 +102,16 @@ export async function provideFiles(
   { clone, lfs, accessFiles }: SyncDependencies,
 ): Promise<void> {
   if (files.length === 0) return;
-  const { missing, small } = await clone.survey(files.map(({ blob }) => blob));
+  const { missing, small } = await clone.survey(
+    files.map(({ blob }) => blob),
+    signal,
+  );
+  const source = { ...intent, signal };
   const fetch = (access: GitAccess) => clone.fetchBlobs(intent, missing, { access, signal });
-  const fetched = missing.length > 0 ? await withGitAccess(intent, accessFiles, fetch) : [];
-  const pointers = await lfs.missing(await clone.pointersAmong([...small, ...fetched]));
+  const fetched = missing.length > 0 ? await withGitAccess(source, accessFiles, fetch) : [];
+  const pointers = await lfs.missing(await clone.pointersAmong([...small, ...fetched], signal));
   if (pointers.length === 0) return;
-  await withGitAccess(intent, accessFiles, async (access) => {
+  await withGitAccess(source, accessFiles, async (access) => {
     await lfs.fetch(pointers, { ...intent, access, signal }).catch((error) => {
       throw asGitSays(error);
     });

@@ -49,6 +49,8 @@ export interface SyncAim {
   mappings: RenderedMapping[];
   manifest: Manifest;
   values: TemplateValues;
+  /** Whether everything of the commit comes from the host once more, since what is there of it cannot be read. */
+  isRefetch?: boolean;
   /** Ends whatever asks the git host; once it aborted, no change of files begins. */
   signal: AbortSignal;
 }

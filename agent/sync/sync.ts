@@ -2,6 +2,7 @@ import { type RenderedMapping, renderMappings } from '../../shared/domain/render
 import type { TemplateValues } from '../../shared/domain/render-template.ts';
 import { excludeProblems } from '../../shared/domain/validate-profiles.ts';
 import { readLabels } from '../content/read-labels.ts';
+import { leftOut, otherKind } from '../git/find-fault.ts';
 import { DamagedCloneError } from '../git/git-stream.ts';
 import type { Applied } from '../plan/manifest.ts';
 import type { Plan } from '../plan/plan-changes.ts';
@@ -21,28 +22,60 @@ import {
 } from './provide-content.ts';
 import { recipeOf, type SyncAim, type SyncDependencies, syncProblems } from './sync-aim.ts';
 
+/** What was done, in this order, about a commit that cannot be read. */
+type Remedy = 'none' | 'fetchedAgain' | 'madeAgain';
+
 /**
  * Brings the data volume in line with the commit and the profile, or in a dry run says what that would mean. A clone
- * that is full makes room as long as there is any to be made, and one that turns out to be damaged is made again, once.
+ * that is full makes room as long as there is any to be made. A commit that cannot be read is fetched once more, and a
+ * clone that turns out to be damaged is made again, once.
  */
 export async function sync(intent: Intent, dependencies: SyncDependencies, signal: AbortSignal): Promise<SyncOutcome> {
-  for (let isDamaged = false; ; ) {
+  for (let remedy: Remedy = 'none'; ; ) {
     try {
-      return await attempt(intent, dependencies, signal);
+      return await attempt(intent, dependencies, { signal, isRefetch: remedy === 'fetchedAgain' });
     } catch (error) {
-      if (isFull(error) && (await makeRoom(intent, dependencies))) continue;
-      if (isDamaged || !(error instanceof DamagedCloneError)) throw error;
-      isDamaged = true;
-      dependencies.log.warn({ err: error }, 'clone cannot be read');
-      await dependencies.clone.recreate(intent.commit);
+      if (isFull(error) && (await makeRoom(intent, dependencies, signal))) continue;
+      if (!(error instanceof DamagedCloneError)) throw error;
+      remedy = await remedyFor(error, { intent, dependencies, signal, tried: remedy });
     }
   }
 }
 
-async function attempt(intent: Intent, dependencies: SyncDependencies, signal: AbortSignal): Promise<SyncOutcome> {
+interface Unreadable {
+  intent: Intent;
+  dependencies: SyncDependencies;
+  signal: AbortSignal;
+  tried: Remedy;
+}
+
+/** Does what may help. Throws what is wrong where that is the commit, or where nothing is left to try. */
+async function remedyFor(
+  error: DamagedCloneError,
+  { intent: { commit }, dependencies: { clone, log }, signal, tried }: Unreadable,
+): Promise<Remedy> {
+  const fault = await clone.faultIn(commit, signal);
+  if (fault === 'commit') throw otherKind(`commit ${commit} has an entry whose object is of another kind`, error);
+  if (fault === 'clone' && tried !== 'madeAgain') {
+    log.warn({ err: error }, 'clone cannot be read');
+    await clone.recreate(commit);
+    return 'madeAgain';
+  }
+  if (fault === 'missing' && tried === 'none') {
+    log.warn({ err: error, commit }, 'commit cannot be read, and is fetched once more');
+    return 'fetchedAgain';
+  }
+  throw fault === 'missing' ? leftOut(commit, error) : error;
+}
+
+async function attempt(
+  intent: Intent,
+  dependencies: SyncDependencies,
+  { signal, isRefetch }: { signal: AbortSignal; isRefetch: boolean },
+): Promise<SyncOutcome> {
   await holdVolume(intent, dependencies);
   dependencies.baseline.onBegin(intent);
-  const aim = await aimOf(intent, dependencies, signal);
+  const aim = { ...(await aimOf(intent, dependencies, signal)), isRefetch };
   await provideCommit(aim, dependencies);
   await verifyCommit(aim, dependencies);
   const plan = await planSync(aim, dependencies);

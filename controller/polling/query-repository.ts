@@ -1,6 +1,14 @@
 import { isIP } from 'node:net';
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
-import { authorizationOf, parseRepository, type Repository, sshHostOf } from '../../shared/domain/repository.ts';
+import { beforeAbort } from '../../shared/domain/before-abort.ts';
+import {
+  ASCII_HOST,
+  authorizationOf,
+  hasForeignHost,
+  parseRepository,
+  type Repository,
+  sshHostOf,
+} from '../../shared/domain/repository.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { AddressGuard } from '../../shared/io/address-guard.ts';
 import type { Git } from '../../shared/io/git/git.ts';
@@ -61,11 +69,11 @@ export class RepositoryClient {
   /** The refs asked for; commits that exist stand there under their own hash. */
   async query(query: RefQuery): Promise<AdvertisedRefs> {
     const repository = parseRepository(this.#source.git.repo);
-    if (!repository) throw invalidUrl();
+    if (!repository) throw invalidUrl(this.#source.git.repo);
     const deadline = AbortSignal.timeout(this.#tools.deadlineMs ?? DEADLINE_MS);
     try {
       const ask = repository.transport === 'http' ? this.#byHttp : this.#byGit;
-      const refs = new Map(await within(deadline, ask.call(this, repository, query, deadline)));
+      const refs = new Map(await beforeAbort(deadline, ask.call(this, repository, query, deadline)));
       for (const commit of query.commits) if (this.#known.has(commit)) refs.set(commit, commit);
       return refs;
     } catch (error) {
@@ -77,10 +85,10 @@ export class RepositoryClient {
     const { namespace, git } = this.#source;
     const { http, client, githubApps } = this.#tools;
     if (git.caSecretRef && url.startsWith('http:')) throw caWithoutTls();
-    const token = await within(signal, this.#token());
+    const token = await beforeAbort(signal, this.#token());
     const options: GitHttpOptions = {
       authorization: token ? authorizationOf(host, token) : undefined,
-      ca: git.caSecretRef && (await within(signal, readSecret(client, namespace, git.caSecretRef))),
+      ca: git.caSecretRef && (await beforeAbort(signal, readSecret(client, namespace, git.caSecretRef))),
       signal,
     };
     try {
@@ -122,8 +130,8 @@ export class RepositoryClient {
   async #byGit(repository: Repository, query: RefQuery, signal: AbortSignal): Promise<AdvertisedRefs> {
     const { git, guard, scratch, keys } = this.#tools;
     const { transport } = repository;
-    const target = await within(signal, connectTo(repository, guard));
-    const contents = transport === 'ssh' ? await within(signal, this.#sshFiles()) : {};
+    const target = await beforeAbort(signal, connectTo(repository, guard));
+    const contents = transport === 'ssh' ? await beforeAbort(signal, this.#sshFiles()) : {};
     const ignoresHostKey = this.#source.git.auth?.sshKey?.insecureIgnoreHostKey;
     return withFiles(keys, contents, async ({ key, knownHosts }) => {
       const access: GitAccess = {
@@ -168,16 +176,6 @@ async function connectTo(repository: Repository, guard: AddressGuard) {
   return { url: target.href, environment: { GIT_OVERRIDE_VIRTUAL_HOST: port ? `${host}:${port}` : host } };
 }
 
-/** Waits for what cannot be stopped, but no longer than the query may take. */
-function within<T>(deadline: AbortSignal, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(timedOut());
-    if (deadline.aborted) onAbort();
-    deadline.addEventListener('abort', onAbort, { once: true });
-    work.then(resolve, reject).finally(() => deadline.removeEventListener('abort', onAbort));
-  });
-}
-
 /** By git:// a host says nothing but 'access denied or repository not exported', whether it is a typo or an unavailable disk. */
 function mayPass(error: unknown): unknown {
   if (!(error instanceof TerminalError && error.code === 'git.repositoryNotFound')) return error;
@@ -185,9 +183,11 @@ function mayPass(error: unknown): unknown {
   return new TransientError(message, { code, reason, cause });
 }
 
-const invalidUrl = () =>
+const invalidUrl = (repo: string) =>
   new TerminalError(
-    'spec.git.repo is no URL that git can reach: use https://, ssh://, http://, git:// or user@host:path',
+    hasForeignHost(repo)
+      ? `spec.git.repo is ambiguous: ${ASCII_HOST}`
+      : 'spec.git.repo is no URL that git can reach: use https://, ssh://, http://, git:// or user@host:path',
     {
       code: 'git.invalidUrl',
       reason: 'InvalidRepository',

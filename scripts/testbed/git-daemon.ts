@@ -1,3 +1,4 @@
+import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { freePort } from './free-port.ts';
 import { gitEnvironment } from './git-command.ts';
@@ -10,6 +11,8 @@ import { untilListening } from './until-listening.ts';
 export interface GitDaemon {
   url: string;
   createRepository(name: string): Promise<GitRepository>;
+  /** Sends these objects from now on, whatever it is asked for; undefined: what it is asked for. */
+  sendOnly(ids: string[] | undefined): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -17,17 +20,25 @@ export interface GitDaemon {
 export async function startGitDaemon(): Promise<GitDaemon> {
   const folder = await makeTemporaryFolder('git-daemon-');
   const log = path.join(folder.path, 'daemon.log');
+  const sent = path.join(folder.path, 'sent');
+  const hook = path.join(folder.path, 'pack-objects.sh');
+  const config = path.join(folder.path, 'daemon.config');
+  const script = `if [ -e '${sent}' ]; then git pack-objects --stdout -q <'${sent}'; else exec "$@"; fi`;
+  await writeFile(hook, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  // Git takes the hook from no repository.
+  await writeFile(config, `[uploadpack]\n\tpackObjectsHook = ${hook}\n`);
   const port = await freePort();
   const daemon = startGuarded(
     'git',
     ['daemon', '--export-all', '--reuseaddr', '--listen=127.0.0.1', `--port=${port}`, `--base-path=${folder.path}`],
-    { env: gitEnvironment(), output: { log } },
+    { env: { ...gitEnvironment(), GIT_CONFIG_GLOBAL: config }, output: { log } },
   );
   await untilListening(daemon, { name: 'git daemon', port, log });
   const url = `git://127.0.0.1:${port}`;
   return {
     url,
     createRepository: (name) => createBareRepository(folder.path, name, url),
+    sendOnly: (ids) => (ids ? writeFile(sent, `${ids.join('\n')}\n`) : rm(sent, { force: true })),
     stop: async () => {
       await daemon.stop();
       await folder.remove();

@@ -87,6 +87,10 @@ const repositorySchema = v.pipe(
       message:
         'must not hold %, ?, #, a backslash or a second @ before the path: programs differ in what they read there',
     },
+    {
+      rule: "!self.matches('^[^/]*://([^/@]*@)?[^/@]*[^\\\\x00-\\\\x7f][^/@]*/')",
+      message: 'must have a host in ASCII, in the form that begins with xn--: programs differ in what they look up',
+    },
   ),
   v.description('URL of the repository: https://…, http://…, ssh://…, git://… or user@host:path.'),
 );

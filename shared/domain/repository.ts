@@ -16,13 +16,15 @@ const scpLike = /^[^@/:\s]+@([^@:/\s]+):/;
  */
 const plainUrl = /^[a-z]+:\/\/(?:[^/\\%?#@\s]*@)?[^/\\%?#@\s]+(?:\/|$)/i;
 const hasSpace = /[\s\p{Cc}]/u;
+const hostOfUrl = /^[a-z]+:\/\/(?:[^/@]*@)?([^/@]*)(?:\/|$)/i;
+const notAscii = /[\u0080-\uffff]/;
 
 /**
  * Reads a repository URL, or the form `user@host:path`. Undefined for anything else, `file:` and `ext:` included, and
- * for a URL that leaves doubts about its host.
+ * for a URL that leaves doubts about its host: one that is not in ASCII, too.
  */
 export function parseRepository(url: string): Repository | undefined {
-  if (hasSpace.test(url)) return undefined;
+  if (hasSpace.test(url) || hasForeignHost(url)) return undefined;
   const host = scpLike.exec(url)?.[1];
   if (host && !url.includes('://')) return { url, transport: 'ssh', host: host.toLowerCase() };
   if (!plainUrl.test(url) || !URL.canParse(url)) return undefined;
@@ -31,6 +33,18 @@ export function parseRepository(url: string): Repository | undefined {
   if (!transport || hostname === '') return undefined;
   return { url, transport, host: hostname.toLowerCase().replace(/^\[|\]$/g, '') };
 }
+
+/**
+ * Whether the host is written in other characters than ASCII. Programs differ in the name that they look up then, by
+ * their tables of IDNA (RFC 5891), so that what was checked may be another host than the one that git asks.
+ */
+export function hasForeignHost(url: string): boolean {
+  const host = url.includes('://') ? hostOfUrl.exec(url)?.[1] : scpLike.exec(url)?.[1];
+  return host !== undefined && notAscii.test(host);
+}
+
+/** What to do about it. */
+export const ASCII_HOST = 'write a host that is not in ASCII in its form that begins with xn--';
 
 /** Where ssh connects to for a repository whose host has that address, and the name of the host in known_hosts. */
 export function sshHostOf(

@@ -63,6 +63,8 @@ const refused: [what: string, changes: Record<string, unknown>, words: RegExp][]
   ['a host behind a question mark', { 'git.repo': 'ssh://git.test?@127.0.0.1/app.git' }, /before the path/],
   ['a host behind a backslash', { 'git.repo': 'ssh://git.test\\@127.0.0.1/app.git' }, /before the path/],
   ['two users in a URL', { 'git.repo': 'ssh://a@127.0.0.1@git.test/app.git' }, /before the path/],
+  ['a host in other letters', { 'git.repo': 'https://gräte.test/app.git' }, /begins with xn--/],
+  ['a host that browsers take for ASCII', { 'git.repo': 'ssh://git@ｇit.test/app.git' }, /begins with xn--/],
   ['white space in a URL', { 'git.repo': 'https://git.test/a b.git' }, /spaces/],
   ['an option for a ref', { 'git.ref': '--upload-pack=x' }, /no leading '-'/],
   ['an empty ref', { 'git.ref': '' }, /at least 1 chars/],
@@ -199,6 +201,8 @@ const accepted: [what: string, changes: Record<string, unknown>][] = [
   ['the least', {}],
   ['an ssh URL', { 'git.repo': 'ssh://git@git.test:2222/app.git', 'git.auth': sshKey }],
   ['an escape in the path', { 'git.repo': 'ssh://git@git.test/a%20b@c.git', 'git.auth': sshKey }],
+  ['a host in its ASCII form', { 'git.repo': 'https://xn--grte-loa.test/Fähre.git' }],
+  ['a user in other letters', { 'git.repo': 'ssh://jürgen@git.test/app.git', 'git.auth': sshKey }],
   ['the scp form', { 'git.repo': 'git@git.test:team/app.git', 'git.auth': sshKey }],
   [
     'a host whose key is known',

@@ -62,6 +62,13 @@ suite('a URL in which git could find another host is none', () => {
     'ssh://127.0.0.1\t.example.com/x',
     'a:b@127.0.0.1:x',
     'a@b@127.0.0.1:x',
+    'https://gräte.test/x',
+    'https://xẞ.test/x',
+    'https://ｘss.test/x',
+    'http://git.test。/x',
+    'ssh://git@gräte.test/x',
+    'git://gräte.test/x',
+    'git@gräte.test:x',
   ])
     test(JSON.stringify(url), () => assert.equal(parseRepository(url), undefined));
 
@@ -70,6 +77,8 @@ suite('a URL in which git could find another host is none', () => {
     assert.equal(hostOf('ssh://git@Git.test:2222/a%20b@c?d#e'), 'git.test');
     assert.equal(hostOf('https://[2001:db8::1]:8443/a'), '2001:db8::1');
     assert.equal(hostOf('git@git.test:a%20b@c:d'), 'git.test');
+    assert.equal(hostOf('https://xn--grte-loa.test/Fähre'), 'xn--grte-loa.test');
+    assert.equal(hostOf('ssh://jürgen@git.test/x'), 'git.test');
   });
 });
 

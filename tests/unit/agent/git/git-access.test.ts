@@ -5,12 +5,14 @@ import { suite, type TestContext, test } from 'node:test';
 import { type AccessFiles, withGitAccess } from '../../../../agent/git/git-access.ts';
 import { removeKeyCopies } from '../../../../agent/git/ssh-key.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { AddressGuard } from '../../../../shared/io/address-guard.ts';
 import { GuardedHttp } from '../../../../shared/io/http/guarded-http.ts';
 import { localHttp } from '../../../support/local-http.ts';
 
 const REPO = 'git@127.0.0.1:x';
 
-const anyHost = (repo: string) => ({ repo, ignoresHostKey: true });
+const { signal } = new AbortController();
+const anyHost = (repo: string) => ({ repo, ignoresHostKey: true, signal });
 
 async function arrange(t: TestContext, { onDisk = false } = {}): Promise<{ folder: string; files: AccessFiles }> {
   const { path: folder, remove } = await makeTemporaryFolder('access-', { onDisk });
@@ -93,6 +95,10 @@ suite('withGitAccess', () => {
       sshHost: { address: '127.0.0.1', port: 23, alias: '[127.0.0.1]:23' },
     });
     await assert.rejects(targetOf('ssh://a%40127.0.0.1%3a22%2f@192.0.2.1/x'), { reason: 'InvalidRepository' });
+    await assert.rejects(targetOf('https://xẞ.localhost/x'), {
+      reason: 'InvalidRepository',
+      message: /begins with xn--/,
+    });
     assert.deepEqual(await targetOf('git://localhost:81/x'), {
       ...none,
       rewrite: { from: 'git://localhost:81/', to: `git://${bracketed}:81/` },
@@ -111,6 +117,19 @@ test('behind a proxy a name that only the proxy knows is no error, and any other
   assert.match((await resolveOf('https://localhost/x')) ?? '', /^localhost:443:/);
   await assert.rejects(resolveOf('https://100.100.100.200/x'), { code: 'git.deniedAddress' });
   await assert.rejects(resolveOf('http://git.invalid/x'), { name: 'TransientError' });
+});
+
+test('nobody waits for a name server when the signal aborts', { timeout: 20_000 }, async (t) => {
+  const { files } = await arrange(t);
+  const guard = new AddressGuard({ resolve: () => new Promise(() => {}) }, () => false);
+  const http = new GuardedHttp({ guard, environment: {} });
+  t.after(() => http.close());
+  for (const repo of ['https://git.test/x', 'git@git.test:x', 'git://git.test/x']) {
+    const ending = new AbortController();
+    const waiting = withGitAccess({ ...anyHost(repo), signal: ending.signal }, { ...files, http }, async () => {});
+    ending.abort();
+    await assert.rejects(waiting, { name: 'AbortError' });
+  }
 });
 
 suite('the SSH key', () => {
@@ -170,7 +189,11 @@ suite('the SSH key', () => {
     const sshKeyFile = path.join(folder, 'mounted');
     await writeFile(sshKeyFile, 'KEY\n', { mode: 0o600 });
     const accessTo = (repo: string, ignoresHostKey: boolean, knownHostsFile?: string) =>
-      withGitAccess({ repo, ignoresHostKey }, { ...files, sshKeyFile, knownHostsFile }, async (access) => access);
+      withGitAccess(
+        { repo, ignoresHostKey, signal },
+        { ...files, sshKeyFile, knownHostsFile },
+        async (access) => access,
+      );
     for (const repo of ['git@127.0.0.1:x', 'ssh://127.0.0.1/x']) {
       await assert.rejects(accessTo(repo, false), {
         name: 'TerminalError',

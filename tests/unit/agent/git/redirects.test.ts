@@ -120,6 +120,22 @@ suite('a redirect', () => {
   });
 });
 
+test('a sync that has to end does so while a host keeps the search for its new place waiting', {
+  timeout: 60_000,
+}, async (t) => {
+  const sandbox = await createSandbox(t);
+  const ending = new AbortController();
+  const host = await startEvilHost(t, ({ headers, url = '' }, response) => {
+    if (/^git\/2\.\d/.test(headers['user-agent'] ?? '')) response.writeHead(302, { location: `/new${url}` }).end();
+    else ending.abort(); // and there is no answer
+  });
+  const began = performance.now();
+  const commit = 'a'.repeat(40);
+  await assert.rejects(sandbox.sync({ repo: `${host.url}/x`, commit }, ending.signal), { name: 'AbortError' });
+  assert.ok(performance.now() - began < 25_000);
+  assert.equal(host.heard.length, 2);
+});
+
 suite('a denied address', () => {
   const http = localHttp((address) => address === '127.0.0.2');
 

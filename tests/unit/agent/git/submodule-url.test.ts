@@ -39,6 +39,9 @@ suite('the URL of a submodule', () => {
     ['-x@git.test:b', 'git@git.test:a', /none that is allowed/],
     ['ssh://-oProxyCommand=id/b', 'git@git.test:a', /none that is allowed/],
     ['git@-oProxyCommand=id:b', 'git@git.test:a', /none that is allowed/],
+    ['https://gräte.test/b', 'https://git.test/a', /begins with xn--/],
+    ['git@gräte.test:b', 'git@git.test:a', /begins with xn--/],
+    ['https://xn--grte-loa.test/Fähre', 'https://git.test/a', 'foreign https://xn--grte-loa.test/Fähre'],
     ['https://git.test/b\nc', 'https://git.test/a', /none that is allowed/],
     ['', 'https://git.test/a', /none that is allowed/],
   ];

@@ -177,6 +177,8 @@ test('a URL in which git could find another host than the one that was checked i
     const { client } = arrange(t, `${scheme}://a%40127.0.0.1%3a${port}%2f@192.0.2.1/app.git`, {});
     await assert.rejects(client.query(main), { name: 'TerminalError', reason: 'InvalidRepository' });
   }
+  const { client } = arrange(t, `git://xẞ.localhost:${port}/app.git`, {});
+  await assert.rejects(client.query(main), { reason: 'InvalidRepository', message: /begins with xn--/ });
   assert.equal(received(), '');
 });
 

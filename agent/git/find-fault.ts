@@ -1,0 +1,91 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { TerminalError, TransientError } from '../../shared/errors.ts';
+import type { Git } from '../../shared/io/git/git.ts';
+import { TRANSFER_LIMITS } from './transfer.ts';
+
+/** A commit whose objects are looked at, and the refs of what else belongs to it. */
+interface Suspect {
+  gitDir: string;
+  commit: string;
+  /** As in `git rev-list --glob`. */
+  refs: string;
+  signal: AbortSignal | undefined;
+}
+
+/** Time for a look at all that is there, in milliseconds. */
+export const CHECK_TIMEOUT_MS = 300_000;
+const { memoryBytes } = TRANSFER_LIMITS;
+const SMALL = ['-c', 'core.bigFileThreshold=1m', '-c', 'core.deltaBaseCacheLimit=16m', '-c', 'pack.threads=1'];
+
+/**
+ * Whether all packs hold the bytes that git wrote, by git verify-pack(1). Git checked what a host sent before it wrote
+ * that, so no host can bring this about. What git cannot find out does not count as damage.
+ */
+export async function arePacksIntact(git: Git, gitDir: string, signal: AbortSignal | undefined): Promise<boolean> {
+  const folder = join(gitDir, 'objects/pack');
+  const names = new Set(await readdir(folder).catch(() => []));
+  // Without its index a pack is nothing to git, nor is an index without its pack.
+  const packs = [...names].filter((name) => name.endsWith('.pack') && names.has(name.replace(/pack$/, 'idx')));
+  if (packs.length === 0) return true;
+  const args = [...SMALL, `--git-dir=${gitDir}`, 'verify-pack', ...packs.map((name) => join(folder, name))];
+  return await git.run(args, { timeoutMs: CHECK_TIMEOUT_MS, limits: { memoryBytes }, signal }).then(
+    () => true,
+    (error) => {
+      signal?.throwIfAborted();
+      return !saidSomethingElse(error);
+    },
+  );
+}
+
+/** Whether git ended with words that mean nothing else: it did run, and had room and memory. */
+const saidSomethingElse = (error: unknown): boolean =>
+  error instanceof TransientError && ['git.unreachable', 'git.brokeOff'].includes(error.code);
+
+/** Whether an object of the commit is of another kind than the entry that names it says. */
+export async function holdsOtherKinds(git: Git, { gitDir, commit, refs, signal }: Suspect): Promise<boolean> {
+  const what = ['--objects', '--quiet', '--filter=blob:none', `--glob=${refs}`, commit];
+  const args = [...SMALL, `--git-dir=${gitDir}`, 'rev-list', ...what];
+  return await git.run(args, { timeoutMs: CHECK_TIMEOUT_MS, limits: { memoryBytes }, signal }).then(
+    () => false,
+    (error) => {
+      signal?.throwIfAborted();
+      return isOfOtherKind(error);
+    },
+  );
+}
+
+/** Whether git stopped at such an object: that is no damage. */
+export const isOfOtherKind = (error: unknown): boolean =>
+  error instanceof Error &&
+  /error: object [0-9a-f]+ (?:is a [a-z]+, )?not a [a-z]+|has (?:blob|tree) mode, but is not a/i.test(
+    String(error.cause),
+  );
+
+const isIncomplete = (error: unknown): boolean =>
+  error instanceof Error &&
+  /fatal: (?:did not receive expected object|Not all child objects of)|did not send all necessary objects/.test(
+    String(error.cause),
+  );
+
+/** Says of a fetch that failed, and not because of what is on disk, that the commit or the host is at fault where git says so. */
+export function faultOfFetch(error: unknown, commit: string): unknown {
+  if (!(error instanceof TransientError) || error.code !== 'git.unreachable') return error;
+  if (isOfOtherKind(error)) return otherKind(`commit ${commit} has an entry whose object is of another kind`, error);
+  return isIncomplete(error) ? leftOut(commit, error) : error;
+}
+
+/** An object of a commit is there, and of another kind than it has to be. */
+export const otherKind = (what: string, cause?: unknown): TerminalError =>
+  new TerminalError(`${what}: nothing of the commit is used; make a commit without that entry`, {
+    code: 'commit.invalid',
+    reason: 'ContentInvalid',
+    cause,
+  });
+
+/** A host was asked for everything of a commit, and some of it is not there. */
+export const leftOut = (commit: string, cause: unknown): TransientError =>
+  new TransientError(
+    `the git host left out objects of commit ${commit} that it had to send: look at the repository there by git fsck; it is tried again`,
+    { code: 'git.incomplete', reason: 'CommitNotServed', cause },
+  );

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { open, readdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
+import { createSandbox, type Sandbox } from '../support/sandbox.ts';
+import { objectWriter } from './support/write-object.ts';
+
+type Entry = [mode: string, name: string, id: string];
+
+interface World {
+  daemon: GitDaemon;
+  repository: GitRepository;
+  sandbox: Sandbox;
+  /** Commits that are kept, the newest first. */
+  earlier: [string, string];
+  /** Writes a tree. */
+  treeOf(...entries: Entry[]): Promise<string>;
+  /** Commits a tree with these entries in a folder `config`. */
+  commitEntries(...entries: Entry[]): Promise<string>;
+  sync(commit: string): ReturnType<Sandbox['sync']>;
+}
+
+/** Two commits that a gateway may go back to. */
+async function arrange(t: TestContext): Promise<World> {
+  const daemon = await startGitDaemon();
+  t.after(() => daemon.stop());
+  const repository = await daemon.createRepository('x');
+  const write = objectWriter(repository.path);
+  const treeOf = (...entries: Entry[]) => {
+    const parts = entries.map(([mode, name, id]) =>
+      Buffer.concat([Buffer.from(`${mode} ${name}\0`), Buffer.from(id, 'hex')]),
+    );
+    return write('tree', Buffer.concat(parts));
+  };
+  const commitEntries: World['commitEntries'] = async (...entries) => {
+    const root = await treeOf(['40000', 'config', await treeOf(...entries)]);
+    const author = 'A <a@b.test> 1700000000 +0000';
+    const commit = await write('commit', Buffer.from(`tree ${root}\nauthor ${author}\ncommitter ${author}\n\nx\n`));
+    await repository.git('update-ref', 'refs/heads/main', commit);
+    return commit;
+  };
+  const sandbox = await createSandbox(t);
+  const first = await repository.commit({ files: { 'config/a': 'one' } });
+  const second = await repository.commit({ files: { 'config/a': 'two' } });
+  const earlier: [string, string] = [second, first];
+  const profile = { mappings: [{ source: 'config', destination: 'config', required: true, template: false }] };
+  const sync = (commit: string) => sandbox.sync({ repo: repository.url, commit, earlier, profile, submodules: true });
+  await sync(first);
+  await sync(second);
+  return { daemon, repository, sandbox, earlier, treeOf, commitEntries, sync };
+}
+
+/** Goes back without the host. */
+async function assertKept({ daemon, sandbox, earlier: [second, first], sync }: World): Promise<void> {
+  assert.deepEqual(sandbox.clone.pins.lost, []);
+  assert.deepEqual(new Set(await sandbox.clone.pins.commits()), new Set([second, first]));
+  await daemon.stop();
+  await sync(first);
+  assert.deepEqual(await sandbox.files(), { 'config/a': 'one' });
+  await sync(second);
+  assert.deepEqual(await sandbox.files(), { 'config/a': 'two' });
+}
+
+suite('what is wrong with a commit costs nothing that is kept of others', () => {
+  test('a file that is a folder', async (t) => {
+    const world = await arrange(t);
+    const { repository, treeOf, commitEntries, sync } = world;
+    const blob = await repository.git('rev-parse', 'main:config/a');
+    const tree = await treeOf(['100644', 'q', blob]);
+    const commit = await commitEntries(['100644', 'a', blob], ['100644', 'b', tree]);
+    for (let n = 0; n < 2; n += 1) {
+      await assert.rejects(sync(commit), {
+        name: 'TerminalError',
+        code: 'commit.invalid',
+        reason: 'ContentInvalid',
+        message: new RegExp(`${tree} .* a tree`),
+      });
+    }
+    await assertKept(world);
+  });
+
+  test('a folder that is a file', async (t) => {
+    const world = await arrange(t);
+    const { daemon, repository, commitEntries, sync } = world;
+    const blob = await repository.git('rev-parse', 'main:config/a');
+    const commit = await commitEntries(['40000', 'b', blob]);
+    const root = await repository.git('rev-parse', `${commit}^{tree}`);
+    await daemon.sendOnly([commit, root, await repository.git('rev-parse', `${commit}:config`), blob]);
+    for (let n = 0; n < 2; n += 1) {
+      await assert.rejects(sync(commit), { name: 'TerminalError', code: 'commit.invalid', reason: 'ContentInvalid' });
+    }
+    await assertKept(world);
+  });
+
+  test('a folder that is a file as well, also when fetches of another commit fail for unknown reasons', async (t) => {
+    const world = await arrange(t);
+    const { daemon, repository, sandbox, treeOf, commitEntries, sync } = world;
+    const blob = await repository.git('rev-parse', 'main:config/a');
+    const tree = await treeOf(['100644', 'q', blob]);
+    const commit = await commitEntries(['100644', 'b', tree], ['40000', 'c', tree]);
+    const [root, config] = [`${commit}^{tree}`, `${commit}:config`].map((name) => repository.git('rev-parse', name));
+    await daemon.sendOnly([commit, (await root) ?? '', (await config) ?? '', tree, blob]);
+    await assert.rejects(sync(commit), { name: 'TerminalError', code: 'commit.invalid' });
+    await daemon.sendOnly(['0'.repeat(40)]);
+    for (let n = 0; n < 3; n += 1) await assert.rejects(sync('1'.repeat(40)), { name: 'TransientError' });
+    await assertKept(world);
+    assert.equal(sandbox.fetches, 3);
+  });
+
+  for (const kind of ['blob', 'tree'] as const) {
+    test(`a submodule that is a ${kind}`, async (t) => {
+      const world = await arrange(t);
+      const { repository, sync } = world;
+      const id = await repository.git('rev-parse', kind === 'blob' ? 'main:config/a' : 'main:config');
+      const gitmodules = '[submodule "s"]\n\tpath = config/s\n\turl = ../x.git\n';
+      const commit = await repository.commit({ files: { '.gitmodules': gitmodules, 'config/s': { submodule: id } } });
+      for (let n = 0; n < 2; n += 1) {
+        await assert.rejects(sync(commit), {
+          name: 'TerminalError',
+          reason: 'SubmoduleInvalid',
+          message: `submodule config/s: it names ${id}, which is no commit`,
+        });
+      }
+      await assertKept(world);
+    });
+  }
+
+  test('a folder of a submodule that the host left out, until it sends it', async (t) => {
+    const { daemon, repository, sandbox, earlier, sync } = await arrange(t);
+    const module = await daemon.createRepository('module');
+    const linked = await module.commit({ files: { 'b/c': 'linked' } });
+    const gitmodules = '[submodule "s"]\n\tpath = config/s\n\turl = ../module.git\n';
+    const files = { '.gitmodules': gitmodules, 'config/s': { submodule: linked } };
+    const commit = await repository.commit({ files });
+    // The host has one answer for both, which lacks the files and folders of the submodule.
+    await Promise.all(
+      [module, repository].map(({ git }, n) => git('fetch', '-q', [repository, module][n]?.path ?? '', 'main')),
+    );
+    const objects = await repository.git('rev-list', '--objects', '--no-object-names', '-1', commit);
+    await daemon.sendOnly([...objects.split('\n'), linked]);
+    for (let n = 0; n < 2; n += 1) {
+      await assert.rejects(sync(commit), {
+        name: 'TransientError',
+        code: 'git.incomplete',
+        message: /^submodule config\/s: the git host left out objects/,
+      });
+    }
+    assert.deepEqual(new Set(await sandbox.clone.pins.commits()), new Set(earlier));
+    await daemon.sendOnly(undefined);
+    await sync(commit);
+    assert.deepEqual(await sandbox.files(), { 'config/a': 'two', 'config/s/b/c': 'linked' });
+  });
+
+  test('a folder that the host left out, until it sends it', async (t) => {
+    const world = await arrange(t);
+    const { daemon, repository, sandbox, earlier, sync } = world;
+    const commit = await repository.commit({ files: { 'config/a': 'three' } });
+    await daemon.sendOnly([commit]);
+    for (let n = 0; n < 2; n += 1) {
+      await assert.rejects(sync(commit), { name: 'TransientError', code: 'git.incomplete', reason: 'CommitNotServed' });
+    }
+    assert.deepEqual(new Set(await sandbox.clone.pins.commits()), new Set(earlier));
+    await daemon.sendOnly(undefined);
+    const { fetches } = sandbox;
+    await sync(commit);
+    assert.deepEqual([await sandbox.files(), sandbox.fetches], [{ 'config/a': 'three' }, fetches + 1]);
+  });
+});
+
+suite('a clone that is really damaged', () => {
+  test('is healed where objects are gone that several commits need', async (t) => {
+    const { repository, sandbox, earlier, sync } = await arrange(t);
+    const packs = path.join(sandbox.repo, 'objects/pack');
+    const before = await readdir(packs);
+    const third = await repository.commit({ files: { 'config/b/c': 'three' } });
+    await sync(third);
+    const came = (await readdir(packs)).filter((name) => !before.includes(name));
+    const fourth = await repository.commit({ files: { 'config/a': 'four' } });
+    await sync(fourth);
+    for (const name of came) await rm(path.join(packs, name));
+    await sandbox.restart();
+    await rm(path.join(sandbox.data, 'config/a'));
+    const { lost } = await sync(fourth);
+    assert.deepEqual(lost, []);
+    assert.deepEqual(await sandbox.files(), { 'config/a': 'four', 'config/b/c': 'three' });
+    assert.deepEqual(new Set(await sandbox.clone.pins.commits()), new Set([fourth, ...earlier]));
+  });
+
+  test('is made again where its bytes changed, and says which commits are lost', async (t) => {
+    const { repository, sandbox, earlier, sync } = await arrange(t);
+    const commit = await repository.commit({ files: { 'config/a': 'three' } });
+    await sync(commit);
+    const packs = path.join(sandbox.repo, 'objects/pack');
+    for (const name of (await readdir(packs)).filter((file) => file.endsWith('.pack'))) {
+      const file = await open(path.join(packs, name), 'r+');
+      const { size } = await file.stat();
+      await file.write(Buffer.alloc(size - 20 - 12, 0xff), 0, size - 20 - 12, 12);
+      await file.close();
+    }
+    await rm(path.join(sandbox.data, 'config/a'));
+    const { lost } = await sync(commit);
+    assert.deepEqual(await sandbox.files(), { 'config/a': 'three' });
+    assert.deepEqual(lost, earlier);
+  });
+});
