@@ -1,9 +1,9 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { DiscoveredGateway, GatewayCounts } from '../../shared/api/gateway-sync-status.ts';
 import { INJECTION_ENABLED } from '../../shared/api/names.ts';
-import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import type { ObservedPod, ObservedReport } from '../watch/observed-pod.ts';
+import type { ObservedPod } from '../watch/observed-pod.ts';
+import type { ObservedReport, ObservedReportStatus } from '../watch/observed-report.ts';
 
 export interface Fleet {
   /** All gateways, by pod name. */
@@ -86,7 +86,7 @@ export function restsOf({ spec }: ObservedGatewaySync): (profile: string) => Res
  * What a report says of another spec is no news of this one; older agents do not tell which spec it was. A
  * pause or a dry run counts only while the spec asks for it.
  */
-function stateOf(status: SyncReportStatus, profile: string, wanted: Wanted): SyncReportStatus['state'] {
+function stateOf(status: ObservedReportStatus, profile: string, wanted: Wanted): ObservedReportStatus['state'] {
   const { files, generation, restOf } = wanted;
   const { state } = status;
   if (status.generation !== undefined && status.generation !== generation) return 'Pending';

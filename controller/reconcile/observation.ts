@@ -2,7 +2,8 @@ import type { StatusNews } from '../commit-status/next-post.ts';
 import type { Intents } from '../intent/intents.ts';
 import type { Answer, Asking } from '../intent/resolution.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import type { ObservedPod, ObservedReport } from '../watch/observed-pod.ts';
+import type { ObservedPod } from '../watch/observed-pod.ts';
+import type { ObservedReport } from '../watch/observed-report.ts';
 import type { AccessProblem } from './conditions.ts';
 
 /** All that a decision is made from. */

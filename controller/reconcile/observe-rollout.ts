@@ -1,7 +1,6 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { AGENT_KNOWS_ROLLOUTS } from '../../shared/api/names.ts';
 import type { RolloutSpec } from '../../shared/api/rollout.ts';
-import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
 import type { Release } from '../../shared/domain/releases.ts';
 import { isAtLeast } from '../../shared/domain/version.ts';
@@ -9,7 +8,8 @@ import { fittingWaves, planOf, rolloutKey } from '../../shared/domain/waves.ts';
 import type { GatewayReport, RolloutGateway, RolloutInput } from '../rollout/rollout-input.ts';
 import { judgeWindows } from '../rollout/windows.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import type { ObservedPod, ObservedReport } from '../watch/observed-pod.ts';
+import type { ObservedPod } from '../watch/observed-pod.ts';
+import type { ObservedReport, ObservedReportStatus } from '../watch/observed-report.ts';
 import type { Observation } from './observation.ts';
 
 const DEADLINE_MS = 15 * 60_000;
@@ -109,7 +109,7 @@ function saidBy(
   };
 }
 
-function wellness({ state, verification, hasFailed }: SyncReportStatus, verifies: boolean): GatewayReport['state'] {
+function wellness({ state, verification, hasFailed }: ObservedReportStatus, verifies: boolean): GatewayReport['state'] {
   if (hasFailed || verification === 'Failed') return 'failed';
   return state === 'Synced' && (verifies ? verification === 'Passed' : verification !== 'Running') ? 'well' : 'busy';
 }

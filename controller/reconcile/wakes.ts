@@ -2,9 +2,9 @@ import { agentRoleBindingName } from '../../shared/api/names.ts';
 import type { Change, ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import { isSettled, readIntents } from '../intent/intents.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import type { ObservedPod, ObservedReport } from '../watch/observed-pod.ts';
+import { type ObservedPod, ownerOf } from '../watch/observed-pod.ts';
+import type { ObservedReport } from '../watch/observed-report.ts';
 import type { ObservedRoleBinding } from '../watch/observed-role-binding.ts';
-import { ownerOf } from '../watch/pod-index.ts';
 import type { Priority } from './queue.ts';
 
 /** A resource that is to be reconciled, and how soon. */

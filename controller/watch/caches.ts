@@ -5,8 +5,10 @@ import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { type Change, type ObjectKey, Reflector, type ReflectorOptions } from '../../shared/io/kubernetes/reflector.ts';
 import { corePath, gatewaySyncPath, groupPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
+import { LateReports } from './late-reports.ts';
 import { type ObservedGatewaySync, projectGatewaySync } from './observed-gateway-sync.ts';
-import { type ObservedPod, type ObservedReport, type Pod, projectPod, projectReport } from './observed-pod.ts';
+import { type ObservedPod, type Pod, projectPod } from './observed-pod.ts';
+import { isReportOf, leaveOut, type ObservedReport, projectReport } from './observed-report.ts';
 import {
   type ObservedRoleBinding,
   projectRoleBinding,
@@ -44,6 +46,7 @@ export class Caches {
   readonly #pods: Reflector<Pod, ObservedPod>[] = [];
   readonly #reports: Reflector<SyncReport, ObservedReport>[] = [];
   readonly #roleBindings: Reflector<RoleBinding, ObservedRoleBinding>[] = [];
+  readonly #late: LateReports;
 
   constructor({ client, namespaces, roleBindings, log, onRestart }: CacheOptions, listeners: CacheListeners) {
     const of = (kind: string) => ({
@@ -56,6 +59,16 @@ export class Caches {
       <TRaw, T>(project: (object: TRaw, previous?: T) => T) =>
       (object: TRaw, previous?: T) =>
         pool.intern(project(object, previous));
+    const projectJoined = compact((report: SyncReport) => projectReport(report, this.pod(keyOf(report))));
+    this.#late = new LateReports({
+      client,
+      isLeftOut: (key) => this.report(key)?.isLeftOut === true,
+      onReport: (report) => {
+        const change = this.#takeLate(keyOf(report), projectJoined(report));
+        if (change) listeners.onReport(change);
+      },
+      log,
+    });
     for (const namespace of namespaces.length > 0 ? namespaces : [undefined]) {
       this.#gatewaySyncs.push(
         make({
@@ -72,14 +85,17 @@ export class Caches {
           path: corePath('pods', namespace),
           labelSelector: `${AGENT_LABEL}=true`,
           project: compact(projectPod),
-          onChange: listeners.onPod,
+          onChange: (change) => {
+            this.#joinReport(change);
+            listeners.onPod(change);
+          },
         }),
       );
       this.#reports.push(
         make({
           ...of('syncreports'),
           path: syncReportPath(namespace),
-          project: compact(projectReport),
+          project: projectJoined,
           onChange: listeners.onReport,
         }),
       );
@@ -107,7 +123,16 @@ export class Caches {
 
   /** Runs all watches until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#all.map((reflector) => reflector.run(signal)));
+    const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    const others = [...this.#gatewaySyncs, ...this.#pods, ...this.#roleBindings, this.#late];
+    await Promise.all([
+      ...others.map((loop) => loop.run(signal)),
+      // What a report says is kept only where its pod is known.
+      ...this.#reports.map(async (reports, index) => {
+        await Promise.race([this.#pods[index]?.firstSync, stopped]);
+        await reports.run(signal);
+      }),
+    ]);
   }
 
   /** Resolves when every kind has been listed once. */
@@ -139,6 +164,27 @@ export class Caches {
     for (const reflector of this.#pods) yield* reflector.store.values();
   }
 
+  /** A report goes with its pod, and one that came before its pod is read again. */
+  #joinReport(change: Change<ObservedPod>): void {
+    const report = this.report(change.key);
+    if (report === undefined) return;
+    const isOfUse = isReportOf(report, change.type === 'upserted' ? change.object : undefined);
+    if (isOfUse && report.isLeftOut) this.#late.add(change.key);
+    if (!isOfUse && !report.isLeftOut) this.#replaceReport(change.key, leaveOut(report));
+  }
+
+  /** Nothing happens where the watch was faster. */
+  #takeLate(key: ObjectKey, object: ObservedReport): Change<ObservedReport> | undefined {
+    const previous = this.report(key);
+    if (!previous?.isLeftOut || object.isLeftOut) return undefined;
+    this.#replaceReport(key, object);
+    return { type: 'upserted', key, object, previous };
+  }
+
+  #replaceReport(key: ObjectKey, report: ObservedReport): void {
+    this.#reports.find(({ store }) => store.has(key))?.store.set(key, report);
+  }
+
   get #all(): AnyReflector[] {
     return [...this.#gatewaySyncs, ...this.#pods, ...this.#reports, ...this.#roleBindings];
   }
@@ -149,6 +195,8 @@ function make<TRaw extends GatewaySync | Pod | SyncReport | RoleBinding, T>(
 ): Reflector<TRaw, T> {
   return new Reflector(options);
 }
+
+const keyOf = ({ metadata }: SyncReport): ObjectKey => `${metadata.namespace}/${metadata.name}`;
 
 function find<T>(reflectors: Reflector<never, T>[], key: ObjectKey): T | undefined {
   for (const { store } of reflectors) {

@@ -1,9 +1,8 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import { AGENT_CONTAINER, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
-import type { SyncReport, SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { boundedLabels } from '../../shared/domain/bounded-labels.ts';
-import { clip, MAX_UID } from './observed-text.ts';
+import { clip } from './observed-text.ts';
 import { crashedAt, hasAgentRun, isUnstarted, runsSince, type StartingStatus, waitingOf } from './observed-waiting.ts';
 
 interface Container {
@@ -60,15 +59,25 @@ export interface ObservedPod {
   userUnset?: boolean;
 }
 
+/** Characters of a name that is looked up: one more than any has, so that a longer one is still none. */
+const MAX_NAME = BOUNDS.name + 1;
+
 const ENDED = new Set(['Succeeded', 'Failed']);
 
-/** Keeps what is used of a pod. */
+/**
+ * Keeps what is used of a pod. Anybody may set the label by which pods are watched, on thousands of pods, so that of
+ * those that are no gateways next to nothing is kept.
+ */
 export function projectPod({ metadata, spec, status }: Pod): ObservedPod {
+  const { namespace, name, uid } = metadata;
+  const sidecar = sidecarOf({ metadata, spec });
+  const live = metadata.deletionTimestamp === undefined && !ENDED.has(status?.phase ?? '');
+  const identity = identityOf(metadata, findSidecar(spec));
+  const pod = { ...identity, serviceAccountName: spec.serviceAccountName ?? 'default', sidecar, live };
+  if (sidecar === 'missing') return pod;
+  if (ownerOf(pod) === undefined) return { ...NOBODY, ...{ namespace, name, uid, sidecar, live } };
   return {
-    ...identityOf(metadata, findSidecar(spec)),
-    serviceAccountName: spec.serviceAccountName ?? 'default',
-    sidecar: sidecarOf({ metadata, spec }),
-    live: metadata.deletionTimestamp === undefined && !ENDED.has(status?.phase ?? ''),
+    ...pod,
     createdAt: Date.parse(metadata.creationTimestamp),
     ...readiness(metadata, status),
     crashedAt: crashedAt(status),
@@ -78,6 +87,18 @@ export function projectPod({ metadata, spec, status }: Pod): ObservedPod {
     waiting: waitingOf(status),
     userUnset: isUserUnset(spec),
   };
+}
+
+/** Of a pod that is no gateway, and does not want to be one, only that it is there counts. */
+const NOBODY = { crName: undefined, gatewayName: '', profile: '', serviceAccountName: '' };
+
+/** The resource that a pod belongs to: one that has the label of injected ones and no sidecar is nobody's gateway. */
+export function ownerOf({
+  namespace,
+  crName,
+  sidecar,
+}: Pick<ObservedPod, 'namespace' | 'crName' | 'sidecar'>): string | undefined {
+  return crName === undefined || sidecar !== 'present' ? undefined : `${namespace}/${crName}`;
 }
 
 /** A pod of which nobody has said anything yet has not been ready since it was made. */
@@ -99,9 +120,9 @@ export function identityOf(metadata: ObjectMeta, sidecar?: Container) {
   const profile = sidecar ? textOf(sidecar, 'PROFILE') : annotations[POD_ANNOTATIONS.profile];
   return {
     ...{ namespace, name, uid },
-    crName: clip(annotations[POD_ANNOTATIONS.crName], BOUNDS.text),
+    crName: clip(annotations[POD_ANNOTATIONS.crName], MAX_NAME),
     gatewayName: clip(given ?? labels?.['app.kubernetes.io/name'] ?? name, BOUNDS.text),
-    profile: clip(profile ?? 'default', BOUNDS.text),
+    profile: clip(profile ?? 'default', MAX_NAME),
   };
 }
 
@@ -142,24 +163,4 @@ interface Annotated {
 /** Tells whether a pod is to have the sidecar: the annotation counts in exactly this spelling, as in the API server. */
 export function asksForSidecar({ metadata }: Annotated): boolean {
   return metadata.annotations?.[POD_ANNOTATIONS.inject] === 'true';
-}
-
-/** The fields of a SyncReport that the controller uses. */
-export interface ObservedReport {
-  namespace: string;
-  name: string;
-  /** UID of the pod that owns the report, as the API server knows it; what the report says of itself is not trusted. */
-  podUID: string | undefined;
-  status: SyncReportStatus | undefined;
-}
-
-/** Keeps what is used of a report; the paths of a dry run are for people. */
-export function projectReport({ metadata, status }: SyncReport): ObservedReport {
-  const { changes: _, ...kept } = status ?? ({} as Partial<SyncReportStatus>);
-  return {
-    namespace: metadata.namespace,
-    name: metadata.name,
-    podUID: clip(metadata.ownerReferences?.find(({ kind }) => kind === 'Pod')?.uid, MAX_UID),
-    status: kept.state ? { ...kept, state: kept.state } : undefined,
-  };
 }

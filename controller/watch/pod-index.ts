@@ -1,5 +1,5 @@
 import type { Change, ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
-import type { ObservedPod } from './observed-pod.ts';
+import { type ObservedPod, ownerOf } from './observed-pod.ts';
 
 /** Injected pods by the resource that they belong to. */
 export class PodIndex {
@@ -37,9 +37,4 @@ export class PodIndex {
     pods?.delete(key);
     if (pods?.size === 0) this.#pods.delete(owner);
   }
-}
-
-/** The resource that a pod belongs to: one that has the label of injected ones and no sidecar is nobody's gateway. */
-export function ownerOf({ namespace, crName, sidecar }: ObservedPod): ObjectKey | undefined {
-  return crName === undefined || sidecar !== 'present' ? undefined : `${namespace}/${crName}`;
 }

@@ -1,5 +1,5 @@
-/** Anybody may set as many as they like; both in all, the second in characters. */
-const BOUNDED = { labels: 256, length: 16_384 };
+/** Anybody may set as many as they like, on thousands of pods; both in all, the second in characters. */
+const BOUNDED = { labels: 32, length: 2_048 };
 
 /**
  * The labels by which waves choose a pod: all of them, or as many as are kept of the first by name. Controller and agent

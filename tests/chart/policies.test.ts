@@ -163,6 +163,7 @@ test('an agent may write the report of its own pod only', async (t) => {
     createAs(client, report('own', { owners: [{ ...owner, uid: 'another' }] })),
     /owned by nothing but the pod/,
   );
+  await refused(createAs(client, report('own', { owners: [] })), /owned by the pod/);
   await refused(createAs(await clientFor(account), report('own')), /the report of its own pod only/);
   const withFinalizer = {
     ...report('own'),
@@ -172,11 +173,16 @@ test('an agent may write the report of its own pod only', async (t) => {
   await client.create(reports, report('own'));
   const hold = { metadata: { finalizers: ['example.test/hold'] } };
   await refused(client.mergePatch(`${reports}/own`, hold), /no finalizers/);
+  const orphan = { metadata: { ownerReferences: null } };
+  await refused(client.mergePatch(`${reports}/own`, orphan), /owned by the pod/);
   await refused(client.delete(`${reports}/own`), /cannot delete resource/);
   // Somebody else's stay, and the agent goes on.
   await kubectl('patch', 'syncreport/own', '-n', namespace, '--type=merge', `--patch=${JSON.stringify(hold)}`);
   await client.mergePatch(`${reports}/own`, { status: { message: 'still here' } });
   await kubectl('patch', 'syncreport/own', '-n', namespace, '--type=merge', '--patch={"metadata":{"finalizers":null}}');
+  // A report without its owner, such as a restored one, is the agent's again when it writes.
+  await kubectl('patch', 'syncreport/own', '-n', namespace, '--type=merge', `--patch=${JSON.stringify(orphan)}`);
+  await client.mergePatch(`${reports}/own`, { metadata: { ownerReferences: [owner] }, status: { message: 'again' } });
   // People are not held to it.
   await (await connectCluster()).kubectlWith(report('other'), 'create', '--filename', '-');
   const foreign = { status: { message: 'not mine' } };

@@ -7,15 +7,19 @@ import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { installCrds } from '../../../scripts/testbed/install-crds.ts';
 import { LIMIT_KB, makeCgroup, watchMemory } from '../../../scripts/testbed/memory-limit.ts';
+import { BOUNDS } from '../../../shared/api/bounds.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import { API_VERSION, SYNC_REPORT } from '../../../shared/api/group.ts';
+import { INSPECTION } from '../../../shared/api/inspection.ts';
 import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
 import { type KubernetesClient, METADATA_ONLY } from '../../../shared/io/kubernetes/client.ts';
-import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { corePath, gatewaySyncPath, syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { gatewaySync } from '../../support/gateway-syncs.ts';
 import { type Program, startProgram } from '../../support/program.ts';
 import { until } from '../../support/until.ts';
 
 const LARGE = 200;
+const REPORTS = 120;
 const [hostile, other] = ['hostile', 'other'];
 
 /** A profile of about so many bytes that the API server accepts. */
@@ -45,12 +49,33 @@ async function arrange(t: TestContext) {
     return client.create(gatewaySyncPath(address.namespace), body, { accept: METADATA_ONLY });
   };
   await create({ namespace: other, name: 'app' }, {});
+  return { client, kubeconfig: cluster.kubeconfig, create };
+}
+
+type Create = Awaited<ReturnType<typeof arrange>>['create'];
+
+async function createLarge(create: Create): Promise<void> {
   const sync = { profiles: largeProfiles(1_000_000) };
   for (let first = 0; first < LARGE; first += 4) {
     const names = Array.from({ length: 4 }, (_, n) => `large-${first + n}`);
     await Promise.all(names.map((name) => create({ namespace: hostile, name }, { sync })));
   }
-  return { client, kubeconfig: cluster.kubeconfig };
+}
+
+/** Each as large as the CRD allows, of pods that are not there. */
+async function createReports(client: KubernetesClient): Promise<void> {
+  const inspection = { id: 'x', sealed: '\u{1f600}'.repeat(INSPECTION.sealed) };
+  const message = '\u{1f600}'.repeat(BOUNDS.message);
+  for (let n = 0; n < REPORTS; n += 1) {
+    const metadata = { name: `gone-${n}`, namespace: hostile };
+    const body = {
+      apiVersion: API_VERSION,
+      kind: SYNC_REPORT.kind,
+      metadata,
+      status: { state: 'Synced', message, inspection },
+    };
+    await client.create(syncReportPath(hostile), body, { accept: METADATA_ONLY });
+  }
 }
 
 /** The controller as it is in its container. */
@@ -118,7 +143,8 @@ suite('in 128 MiB', { skip: process.platform !== 'linux' && 'it reads /proc' }, 
   test(`${LARGE} resources of a megabyte each are looked after, and a request of somebody else goes through`, {
     timeout: 600_000,
   }, async (t) => {
-    const { client, kubeconfig } = await arrange(t);
+    const { client, kubeconfig, create } = await arrange(t);
+    await createLarge(create);
     t.diagnostic(`made after ${performance.now().toFixed(0)} ms`);
     const metricsPort = await freePort();
     const started = performance.now();
@@ -142,6 +168,24 @@ suite('in 128 MiB', { skip: process.platform !== 'linux' && 'it reads /proc' }, 
         .concat(`${(peak / 1024).toFixed(0)} MiB at the peak`)
         .join('; '),
     );
+    assert.ok(peak > 0 && peak < LIMIT_KB, `${peak} kB at the peak`);
+  });
+
+  test(`${REPORTS} reports of a megabyte each, whose pods are gone, leave room for others`, {
+    timeout: 180_000,
+  }, async (t) => {
+    const { client, kubeconfig } = await arrange(t);
+    await createReports(client);
+    const metricsPort = await freePort();
+    const program = await start(t, kubeconfig, metricsPort);
+    const memory = watchMemory(program.pid);
+    t.after(() => memory.stop());
+    // Nothing is reconciled before everything is listed.
+    const resolved = until(() => countResolved(metricsPort), { describe: 'resolved', accept: (count) => count === 1 });
+    await whileAlive(program, resolved);
+    const latency = await measureRequest(client, program);
+    const peak = memory.stop();
+    t.diagnostic(`a request within ${latency.toFixed(0)} ms; ${(peak / 1024).toFixed(0)} MiB at the peak`);
     assert.ok(peak > 0 && peak < LIMIT_KB, `${peak} kB at the peak`);
   });
 });

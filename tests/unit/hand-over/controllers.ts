@@ -2,7 +2,8 @@ import { eventOf, neededRefs, readIntents } from '../../../controller/intent/int
 import type { Answer, Asking } from '../../../controller/intent/resolution.ts';
 import { mergePatchOf } from '../../../controller/reconcile/merge-patch.ts';
 import type { Judged } from '../../../controller/reconcile/status-memory.ts';
-import type { ObservedPod, ObservedReport } from '../../../controller/watch/observed-pod.ts';
+import type { ObservedPod } from '../../../controller/watch/observed-pod.ts';
+import type { ObservedReport } from '../../../controller/watch/observed-report.ts';
 import { TransientError } from '../../../shared/errors.ts';
 import { ApiError } from '../../../shared/io/kubernetes/api-error.ts';
 import { answerOf, CREATED, versionOf } from './api-server.ts';
@@ -136,7 +137,7 @@ export function decideAndSend(world: World, index: number, setup: Setup, { isPat
     ...{ pods: world.agents.map((_, at) => podOf(at)), missing: [], unasked: [], accessProblems: [] },
     ...{ isRevisionKept: true, areAuthorsChecked: false, isLabelRequired: false },
     ...{ cluster: '', commitStatus: undefined },
-    reportOf: ({ name }: ObservedPod) => reports.find((report) => report?.name === name),
+    reportOf: ({ uid }: ObservedPod) => reports.find((report) => report?.podUID === uid),
   };
   const { status, holdForMs, lookAgainInMs } = parts.decide(observation, world.now);
   const lookAgainAt = lookAgainInMs === undefined ? undefined : world.now + lookAgainInMs;
@@ -240,5 +241,5 @@ function podOf(index: number): ObservedPod {
 
 function reportOf({ reports }: World, index: number): ObservedReport | undefined {
   const status = reports[index];
-  return status && { namespace: 'ns', name: podNameOf(index), podUID: podNameOf(index), status };
+  return status && { podUID: podNameOf(index), status };
 }

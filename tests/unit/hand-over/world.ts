@@ -4,7 +4,7 @@ import type { Intent, Verdict } from '../../../agent/resource/judge-resource.ts'
 import type { Answer } from '../../../controller/intent/resolution.ts';
 import type { StatusMemory } from '../../../controller/reconcile/status-memory.ts';
 import type { ObservedGatewaySync } from '../../../controller/watch/observed-gateway-sync.ts';
-import type { ObservedReport } from '../../../controller/watch/observed-pod.ts';
+import type { ObservedReport } from '../../../controller/watch/observed-report.ts';
 import type { Annotations, Part } from '../../../receiver/annotations/annotations-of.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';

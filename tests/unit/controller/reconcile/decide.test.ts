@@ -241,7 +241,7 @@ suite('agents that do not get what they need', () => {
   });
 
   test('do no harm to what is ready all the same', () => {
-    const report = { namespace: 'ns', name: 'gateway-0', podUID: 'pod', status: { state: 'Synced' as const, commit } };
+    const report = { podUID: 'pod', status: { state: 'Synced' as const, commit } };
     assert.deepEqual(reasonsOf({ accessProblems, pods: [pod], reportOf: () => report }), {
       access: 'ForeignRoleBinding',
       ready: 'True Synced',
@@ -281,7 +281,7 @@ suite('while the revision of spec.sync cannot be kept, so that no rollout begins
     const begun = decideFor(before, refs, { pods: [pod] }).status;
     const { number } = begun.rollout ?? {};
     const said = { state: 'Synced' as const, commit, revision: 'r', agentVersion: '9.9.9', generation: 1 };
-    const report = { namespace: 'ns', name: 'gateway-0', podUID: 'pod', status: { ...said, rollout: number } };
+    const report = { podUID: 'pod', status: { ...said, rollout: number } };
     const fleet = { pods: [pod], reportOf: () => report } as Partial<Observation>;
     const complete = decideFor({ ...before, status: begun }, refs, fleet).status;
     assert.equal(complete.rollout?.phase, 'Complete');
@@ -468,12 +468,7 @@ suite('the status', () => {
     const messageOf = (state: 'Error' | 'Pending', message?: string) =>
       decideFor(observed(), refs, {
         pods: [...pods, { ...pods[0]!, name: '0', live: false }],
-        reportOf: ({ name, uid }) => ({
-          namespace: 'ns',
-          name,
-          podUID: uid,
-          status: { state, ...(message && { message }) },
-        }),
+        reportOf: ({ uid }) => ({ podUID: uid, status: { state, ...(message && { message }) } }),
       }).status.conditions?.find(({ type }) => type === 'AllGatewaysSynced')?.message;
     assert.equal(messageOf('Error', 'full'), '0/4 synced; a: full; no node; b: full; no node; c: full; no node');
     assert.equal(messageOf('Pending'), '0/4 synced; a: no node; b: no node; c: no node');

@@ -31,7 +31,7 @@ function fleetOf(
   status: Partial<SyncReportStatus> | undefined,
   { podUID = 'uid', paused = false, profile = {} }: Given = {},
 ) {
-  const report = { namespace: 'ns', name: 'gateway-0', podUID, status: status as SyncReportStatus | undefined };
+  const report = { podUID, status: status as SyncReportStatus | undefined };
   const spec = { paused, sync: { defaults: {}, profiles: { default: { mappings: [], ...profile } } } };
   const gatewaySync = { spec, generation: 3 } as unknown as ObservedGatewaySync;
   return discoverGateways({
@@ -155,7 +155,7 @@ suite('the fleet', () => {
     discoverGateways({
       isLabelRequired: false,
       ...{ gatewaySync, pods, missing },
-      reportOf: ({ name }) => ({ namespace: 'ns', name, podUID: 'uid', status }),
+      reportOf: () => ({ podUID: 'uid', status }),
       wantedOf: () => ({ commit: wanted }),
     });
 

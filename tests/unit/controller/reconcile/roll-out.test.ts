@@ -19,9 +19,9 @@ const frozen = [{ kind: 'Deny' as const }];
 const pod = projectPod({
   metadata: {
     ...{ namespace: 'ns', name: 'gateway-0', uid: 'pod', resourceVersion: '1' },
-    creationTimestamp: '2026-11-22T11:00:00Z',
+    ...{ creationTimestamp: '2026-11-22T11:00:00Z', annotations: { 'sync.io/cr-name': 'app' } },
   },
-  spec: {},
+  spec: { initContainers: [{ name: 'sync-agent' }] },
   status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
 } as unknown as Parameters<typeof projectPod>[0]);
 
@@ -48,7 +48,7 @@ function next(before: GatewaySyncStatus, what: Case, lastSyncCommit = newest) {
   const status = { state: 'Synced' as const, agentVersion };
   const observation = {
     ...{ gatewaySync, pods: [pod], isRevisionKept },
-    reportOf: () => ({ namespace: 'ns', name: 'gateway-0', podUID: 'pod', status }),
+    reportOf: () => ({ podUID: 'pod', status }),
   } as unknown as Observation;
   const followed = { observedGeneration: 1, lastSyncCommit, lastSyncRef: 'main' };
   return rollOut(followed, observation, { now, isResolved: true, isAnswered: true });
@@ -183,7 +183,7 @@ suite('a step of a rollout is made from', () => {
           { ...pod, name: 'ended', live: false },
         ],
       },
-      reportOf: () => report && { namespace: 'ns', name: 'gateway-0', podUID, status: { state: 'Synced', ...report } },
+      reportOf: () => report && { podUID, status: { state: 'Synced', ...report } },
     } as unknown as Observation;
     const restOf = (profile: string) => (profile === rest ? 'Paused' : undefined);
     return { input: rolloutInput({ sync, observation, restOf, now }), revision: gatewaySync.spec.revision };

@@ -65,7 +65,7 @@ suite('a pod wakes', () => {
 });
 
 suite('a report wakes', () => {
-  const report = { namespace: 'ns', name: 'gateway-0', podUID: 'pod', status: { state: 'Synced' as const } };
+  const report = { podUID: 'pod', status: { state: 'Synced' as const } };
   const pods = { ownerOf: (key: string) => (key === 'ns/gateway-0' ? 'ns/app' : undefined) };
 
   test('the resource of its pod', () => {

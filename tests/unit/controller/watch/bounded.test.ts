@@ -3,11 +3,14 @@ import { suite, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
-import { projectPod, projectReport } from '../../../../controller/watch/observed-pod.ts';
+import { type Pod, projectPod } from '../../../../controller/watch/observed-pod.ts';
+import { projectReport } from '../../../../controller/watch/observed-report.ts';
 import { fingerprintOf, projectRoleBinding } from '../../../../controller/watch/observed-role-binding.ts';
 import { StringPool } from '../../../../controller/watch/string-pool.ts';
 import { BOUNDS } from '../../../../shared/api/bounds.ts';
 import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
+import type { OwnerReference } from '../../../../shared/api/object-meta.ts';
+import { type SyncReport, syncReportStatusSchema } from '../../../../shared/api/sync-report.ts';
 import { gatewaySpec } from '../support/gateway-specs.ts';
 
 const metadata = {
@@ -18,6 +21,7 @@ const metadata = {
   creationTimestamp: '2026-01-01T00:00:00Z',
 };
 const ofMegabyte = 'x'.repeat(1_000_000);
+const ofEmoji = '\u{1f600}'.repeat(500_000);
 const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, n) => make(n));
 const entries = <T>(count: number, length: number, value: T): Record<string, T> =>
   Object.fromEntries(times(count, (n) => [`${n}`.padEnd(length, 'k'), value]));
@@ -73,6 +77,40 @@ function largestSpec() {
   });
 }
 
+const gateway: Pod['spec'] = {
+  initContainers: [{ name: 'sync-agent', env: [{ name: 'GATEWAY_NAME', value: ofEmoji }] }],
+};
+
+/** With all that a tenant may write at any length. */
+const largestPod = (labels: Record<string, string>, spec: Pod['spec']): Pod => ({
+  metadata: {
+    ...metadata,
+    ...{ name: 'n'.repeat(253), labels },
+    annotations: {
+      ...{ 'sync.io/inject': 'true', 'sync.io/cr-name': ofEmoji, 'sync.io/profile': ofEmoji },
+      'sync.io/gateway-name': ofEmoji,
+    },
+  },
+  spec: { ...spec, serviceAccountName: 's'.repeat(253) },
+  status: { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: ofEmoji }] },
+});
+
+/** With every text of the length of a megabyte, whatever the CRD says. */
+function largestReport(owner: OwnerReference): SyncReport {
+  const { entries: fields } = syncReportStatusSchema.pipe[0];
+  const texts = Object.fromEntries(Object.keys(fields).map((name) => [name, ofEmoji]));
+  const files = { added: BOUNDS.count, modified: BOUNDS.count, deleted: BOUNDS.count, unchanged: BOUNDS.count };
+  const numbers = { generation: Number.MAX_SAFE_INTEGER, rollout: BOUNDS.count, hasFailed: true, files };
+  const large = { changes: times(100, () => ofEmoji), inspection: { id: 'i', sealed: ofEmoji } };
+  return {
+    metadata: { ...metadata, ownerReferences: [owner] },
+    status: { ...texts, ...numbers, ...large },
+  } as unknown as SyncReport;
+}
+
+/** Two bytes for each character, as V8 keeps texts with unusual letters. */
+const bytesOf = (kept: object): number => Buffer.byteLength(JSON.stringify(kept), 'utf16le');
+
 suite('however large an object is, little is kept', () => {
   test('of a GatewaySync: 130 kB and its status', () => {
     const annotations = Object.fromEntries(
@@ -88,23 +126,27 @@ suite('however large an object is, little is kept', () => {
     assert.ok(2 * kept.length < 130_000, `${2 * kept.length} bytes`);
   });
 
-  test('of a pod: less than 40 kB', () => {
-    const kept = (labels: Record<string, string>) =>
-      projectPod({
-        metadata: {
-          ...metadata,
-          labels,
-          annotations: { 'sync.io/cr-name': ofMegabyte, 'sync.io/profile': ofMegabyte },
-        },
-        spec: { initContainers: [{ name: 'sync-agent', env: [{ name: 'GATEWAY_NAME', value: ofMegabyte }] }] },
-      });
+  test('of a gateway’s pod: less than 8 kB', () => {
+    const kept = (labels: Record<string, string>) => projectPod(largestPod(labels, gateway));
     for (const labels of [entries(3_000, 317, 'v'.repeat(63)), entries(20_000, 6, 'v')]) {
-      const size = JSON.stringify(kept(labels)).length;
-      assert.ok(size < 40_000, `${size} bytes`);
-      assert.ok(Object.keys(kept(labels).labels ?? {}).length <= 256);
+      const size = bytesOf(kept(labels));
+      assert.ok(size < 8_000, `${size} bytes`);
+      assert.ok(Object.keys(kept(labels).labels ?? {}).length <= 32);
     }
-    const usual = { ...entries(200, 20, 'v'.repeat(20)), tier: 'canary' };
+    const usual = { ...entries(20, 40, 'v'.repeat(40)), tier: 'canary' };
     assert.deepEqual(kept(usual).labels, usual);
+  });
+
+  test('of a pod that wants the sidecar: less than 3 kB', () => {
+    const size = bytesOf(projectPod(largestPod(entries(3_000, 317, 'v'.repeat(63)), {})));
+    assert.ok(size < 3_000, `${size} bytes`);
+  });
+
+  test('of any other pod: less than 1 kB', () => {
+    const { metadata: largest, spec, status } = largestPod(entries(3_000, 317, 'v'.repeat(63)), {});
+    const annotations = { ...largest.annotations, 'sync.io/inject': 'no' };
+    const size = bytesOf(projectPod({ metadata: { ...largest, annotations }, spec, ...(status && { status }) }));
+    assert.ok(size < 1_000, `${size} bytes`);
   });
 
   test('of a RoleBinding', () => {
@@ -120,10 +162,19 @@ suite('however large an object is, little is kept', () => {
     assert.notEqual(kept.subjects, fingerprintOf(subjects.slice(1).map(({ name }) => name)));
   });
 
-  test('of the owner of a report', () => {
-    const ownerReferences = [{ apiVersion: 'v1', kind: 'Pod', name: 'p', uid: ofMegabyte }];
-    const kept = projectReport({ apiVersion: '', kind: '', metadata: { ...metadata, ownerReferences } });
-    assert.ok(JSON.stringify(kept).length < 200);
+  test('of a gateway’s report: less than 4 kB', () => {
+    const owner = { apiVersion: 'v1', kind: 'Pod', name: 'a', uid: 'u' };
+    const pod = projectPod(largestPod({}, gateway));
+    const size = bytesOf(projectReport(largestReport(owner), pod));
+    assert.ok(size < 4_000, `${size} bytes`);
+  });
+
+  test('of any other report: less than 200 bytes', () => {
+    const owner = { apiVersion: 'v1', kind: 'Pod', name: 'a', uid: ofMegabyte };
+    for (const pod of [undefined, projectPod(largestPod({}, gateway)), projectPod(largestPod({}, {}))]) {
+      const size = bytesOf(projectReport(largestReport(owner), pod));
+      assert.ok(size < 200, `${size} bytes`);
+    }
   });
 
   test('of long texts in the pool of strings', () => {

@@ -3,7 +3,8 @@ import { suite, test } from 'node:test';
 import { gatewayNameOf } from '../../../../agent/plan/template-values.ts';
 import type { AdmittedPod } from '../../../../controller/injection/admitted-pod.ts';
 import { injectSidecar } from '../../../../controller/injection/inject-sidecar.ts';
-import { type Pod, projectPod, projectReport } from '../../../../controller/watch/observed-pod.ts';
+import { type Pod, projectPod } from '../../../../controller/watch/observed-pod.ts';
+import { projectReport } from '../../../../controller/watch/observed-report.ts';
 import { fingerprintOf, projectRoleBinding } from '../../../../controller/watch/observed-role-binding.ts';
 import { clip } from '../../../../controller/watch/observed-text.ts';
 import type { SyncReport } from '../../../../shared/api/sync-report.ts';
@@ -25,6 +26,12 @@ const created = {
   uid: 'u',
   resourceVersion: '1',
   creationTimestamp: '2026-01-01T00:00:00Z',
+};
+
+/** A pod that is a gateway, as far as it has to be. */
+const gateway: Pod = {
+  metadata: { ...created, annotations: { 'sync.io/cr-name': 'app' } },
+  spec: { initContainers: [{ name: 'sync-agent' }] },
 };
 
 /** The environment that a pod's sidecar gets when it is created like this. */
@@ -49,8 +56,10 @@ function injectedInto(metadata: Named): Env {
   return [added].flat()[0]?.env ?? [];
 }
 
-const observe = (metadata: Named, env: Env) =>
-  projectPod({ metadata: { ...created, ...metadata }, spec: { initContainers: [{ name: 'sync-agent', env }] } });
+function observe({ annotations, labels }: Named, env: Env) {
+  const metadata = { ...created, annotations: { 'sync.io/cr-name': 'app', ...annotations }, ...(labels && { labels }) };
+  return projectPod({ metadata, spec: { initContainers: [{ name: 'sync-agent', env }] } });
+}
 
 /** The same as the agent has it: the kubelet turns `$$` into `$`. */
 function nameInAgent(env: Env, { labels = {} }: Named): string {
@@ -86,7 +95,7 @@ suite("a gateway's name is that of its agent", () => {
   });
 
   test('of a pod without a sidecar, for people', () => {
-    const metadata = { ...created, annotations: { [NAME]: 'Press 3' } };
+    const metadata = { ...created, annotations: { 'sync.io/inject': 'true', [NAME]: 'Press 3' } };
     assert.equal(projectPod({ metadata, spec: {} }).gatewayName, 'Press 3');
   });
 });
@@ -94,7 +103,7 @@ suite("a gateway's name is that of its agent", () => {
 test("a pod's profile is the one that its agent was told, whatever is edited on the pod", () => {
   const env = injectedInto({});
   assert.equal(observe({ annotations: { 'sync.io/profile': 'held' } }, env).profile, 'default');
-  const metadata = { ...created, annotations: { 'sync.io/profile': 'held' } };
+  const metadata = { ...created, annotations: { 'sync.io/inject': 'true', 'sync.io/profile': 'held' } };
   assert.equal(projectPod({ metadata, spec: {} }).profile, 'held');
 });
 
@@ -105,8 +114,7 @@ suite('what a pod shows of itself', () => {
   const container = (fields: object) => ({ name: 'gateway', ...fields });
   const shown = (status: Status | undefined) => {
     const { notReadySince, readySince, crashedAt, isUnstarted } = projectPod({
-      metadata: created,
-      spec: {},
+      ...gateway,
       ...(status && { status }),
     });
     return { notReadySince, readySince, crashedAt, isUnstarted };
@@ -188,17 +196,38 @@ suite('everything that is used', () => {
   });
 
   test('of a pod of which nobody has said anything yet', () => {
-    assert.deepEqual(projectPod({ metadata: created, spec: {} }), {
-      ...{ ...kept, crName: undefined, gatewayName: 'gateway-0', profile: 'default', serviceAccountName: 'default' },
-      ...{ sidecar: 'unasked', live: true, createdAt, hasAgentRun: false, labels: {} },
+    assert.deepEqual(projectPod(gateway), {
+      ...{ ...kept, crName: 'app', gatewayName: 'gateway-0', profile: 'default', serviceAccountName: 'default' },
+      ...{ sidecar: 'present', live: true, createdAt, hasAgentRun: false, labels: {} },
       ...{ readySince: undefined, notReadySince: createdAt, isUnstarted: true },
-      ...{ crashedAt: undefined, runsSince: undefined, waiting: undefined, userUnset: false },
+      ...{ crashedAt: undefined, runsSince: undefined, waiting: undefined, userUnset: true },
     });
+  });
+
+  test('of a pod that wants the sidecar is who it is', () => {
+    const annotations = { 'sync.io/inject': 'true', 'sync.io/cr-name': 'app' };
+    const metadata = { ...created, annotations, labels: { a: '1' } };
+    assert.deepEqual(projectPod({ metadata, spec: { serviceAccountName: 'runner' } }), {
+      ...{ ...kept, crName: 'app', gatewayName: 'gateway-0', profile: 'default', serviceAccountName: 'runner' },
+      ...{ sidecar: 'missing', live: true },
+    });
+  });
+
+  test('of a pod that is nobody’s gateway is that it is there', () => {
+    const metadata = { ...created, labels: { a: '1', [LABEL]: 'x' }, annotations: { [NAME]: 'y' } };
+    const nobody = { ...kept, crName: undefined, gatewayName: '', profile: '', serviceAccountName: '', live: true };
+    assert.deepEqual(projectPod({ metadata, spec: { serviceAccountName: 'runner' } }), {
+      ...nobody,
+      sidecar: 'unasked',
+    });
+    const named = { ...metadata, annotations: { 'sync.io/cr-name': 'app' } };
+    assert.deepEqual(projectPod({ metadata: named, spec: {} }).labels, undefined);
+    assert.deepEqual(projectPod({ metadata, spec: gateway.spec }), { ...nobody, sidecar: 'present' });
   });
 
   test('of a pod that waits', () => {
     const status = { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] };
-    assert.equal(projectPod({ metadata: created, spec: {}, status }).waiting, 'not scheduled: Unschedulable');
+    assert.equal(projectPod({ ...gateway, status }).waiting, 'not scheduled: Unschedulable');
   });
 
   test('of a pod that ends, or has ended, is that it is no gateway', () => {
@@ -216,14 +245,14 @@ suite('everything that is used', () => {
   });
 
   test('of a pod is whether it has the sidecar, and as which user that runs', () => {
-    const metadata = { ...created, annotations: { 'sync.io/inject': 'true' } };
-    const shown = (spec: Pod['spec'], of = metadata) => {
+    const metadata = { ...created, annotations: { 'sync.io/inject': 'true', 'sync.io/cr-name': 'app' } };
+    const shown = (spec: Pod['spec'], of: Pod['metadata'] = metadata) => {
       const { sidecar: state, userUnset } = projectPod({ metadata: of, spec });
       return [state, userUnset];
     };
     const user = { securityContext: { runAsUser: 0 } };
-    assert.deepEqual(shown({}), ['missing', false]);
-    assert.deepEqual(shown({}, { ...created, annotations: { 'sync.io/inject': 'True' } }), ['unasked', false]);
+    assert.deepEqual(shown({}), ['missing', undefined]);
+    assert.deepEqual(shown({}, { ...created, annotations: { 'sync.io/inject': 'True' } }), ['unasked', undefined]);
     assert.deepEqual(shown({ containers: [sidecar] }), ['present', true]);
     assert.deepEqual(shown({ containers: [{ name: 'gateway' }], initContainers: [{ name: 'x' }, sidecar] }), [
       'present',
@@ -233,21 +262,37 @@ suite('everything that is used', () => {
     assert.deepEqual(shown({ containers: [sidecar], ...user }), ['present', false]);
   });
 
-  test('of a report is all but the paths, and whose it is by its owner', () => {
-    const ownerReferences = [
-      { apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'n' },
-      { apiVersion: 'v1', kind: 'Pod', name: 'gateway-0', uid: 'x'.repeat(65) },
-    ];
-    const report = {
-      metadata: { ...created, ownerReferences },
-      status: { state: 'Synced', changes: ['a'], commit: 'c' },
+  const owners = [
+    { apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'n' },
+    { apiVersion: 'v1', kind: 'Pod', name: 'gateway-0', uid: 'u' },
+  ];
+  const reportOf = (status: object | undefined, ownerReferences = owners) =>
+    ({ metadata: { ...created, ownerReferences }, status }) as unknown as SyncReport;
+
+  test('of a report is what says how the gateway is', () => {
+    const used = {
+      ...{ state: 'Synced', generation: 2, commit: 'c', ref: 'v1', revision: 'r', rollout: 3, hasFailed: false },
+      ...{ time: '2026-01-01T00:00:00Z', duration: '1s', verification: 'Passed', message: 'm', agentVersion: '1.0.0' },
     };
-    assert.deepEqual(projectReport(report as unknown as SyncReport), {
-      ...{ namespace: 'plant', name: 'gateway-0', podUID: 'x'.repeat(64), status: { state: 'Synced', commit: 'c' } },
+    const files = { added: 1, modified: 2, deleted: 3 };
+    const unused = { podUID: 'u', gateway: 'g', profile: 'p', crName: 'app', changes: ['a'], inspection: { id: 'i' } };
+    const status = { ...used, ...unused, files: { ...files, unchanged: 4 } };
+    assert.deepEqual(projectReport(reportOf(status), projectPod(gateway)), {
+      ...{ podUID: 'u', status: { ...used, files } },
     });
-    const empty = { namespace: 'plant', name: 'gateway-0', podUID: undefined, status: undefined };
-    assert.deepEqual(projectReport({ metadata: created } as SyncReport), empty);
-    assert.deepEqual(projectReport({ metadata: created, status: { commit: 'c' } } as unknown as SyncReport), empty);
+    for (const empty of [undefined, { commit: 'c' }])
+      assert.deepEqual(projectReport(reportOf(empty), projectPod(gateway)), { podUID: 'u', status: undefined });
+  });
+
+  test('of a report whose pod is no gateway, or not there, is whose it is', () => {
+    const leftOut = { podUID: 'u', status: undefined, isLeftOut: true };
+    const report = reportOf({ state: 'Synced' });
+    const stranger = { ...gateway, metadata: { ...gateway.metadata, uid: 'another' } };
+    for (const pod of [stranger, { ...gateway, metadata: created }, { ...gateway, spec: {} }])
+      assert.deepEqual(projectReport(report, projectPod(pod)), leftOut);
+    assert.deepEqual(projectReport(report, undefined), leftOut);
+    const unowned = reportOf({ state: 'Synced' }, owners.slice(0, 1));
+    assert.deepEqual(projectReport(unowned, projectPod(gateway)), { ...leftOut, podUID: undefined });
   });
 
   const resource = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', name: 'app', uid: 'app' };

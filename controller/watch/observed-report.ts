@@ -1,0 +1,66 @@
+import { BOUNDS } from '../../shared/api/bounds.ts';
+import type { SyncReport, SyncReportStatus } from '../../shared/api/sync-report.ts';
+import { type ObservedPod, ownerOf } from './observed-pod.ts';
+import { clip, MAX_UID } from './observed-text.ts';
+
+/** The texts that are used, and how many characters of each are kept. */
+const TEXTS = {
+  state: 32,
+  commit: 64,
+  ref: BOUNDS.ref,
+  revision: 64,
+  time: 64,
+  duration: 32,
+  verification: 32,
+  message: BOUNDS.message,
+  agentVersion: 64,
+} as const;
+
+type Counts = Pick<NonNullable<SyncReportStatus['files']>, 'added' | 'modified' | 'deleted'>;
+
+/** What the controller uses of what an agent says: neither paths nor answers to questions, which are for people. */
+export type ObservedReportStatus = Pick<
+  SyncReportStatus,
+  keyof typeof TEXTS | 'generation' | 'rollout' | 'hasFailed'
+> & { files?: Counts | undefined };
+
+/** The fields of a SyncReport that the controller uses, 4 kB at most. */
+export interface ObservedReport {
+  /** UID of the pod that owns the report, as the API server knows it; what the report says of itself is not trusted. */
+  podUID: string | undefined;
+  status: ObservedReportStatus | undefined;
+  /** It is that of no gateway, or of one whose pod is not known yet: what it says was not kept. */
+  isLeftOut?: true;
+}
+
+/** Keeps what is used of a report: what it says only next to its pod, as reports may outlive their pods. */
+export function projectReport({ metadata, status }: SyncReport, pod: ObservedPod | undefined): ObservedReport {
+  const podUID = clip(metadata.ownerReferences?.find(({ kind }) => kind === 'Pod')?.uid, MAX_UID);
+  if (!isReportOf({ podUID }, pod)) return leaveOut({ podUID });
+  return { podUID, status: status?.state && projectStatus(status) };
+}
+
+/** What is kept of a report that is of no use. */
+export const leaveOut = ({ podUID }: Pick<ObservedReport, 'podUID'>): ObservedReport => ({
+  podUID,
+  status: undefined,
+  isLeftOut: true,
+});
+
+/** Whether a report is that of this very pod, and the pod a gateway. */
+export const isReportOf = ({ podUID }: Pick<ObservedReport, 'podUID'>, pod: ObservedPod | undefined): boolean =>
+  pod !== undefined && pod.uid === podUID && ownerOf(pod) !== undefined;
+
+function projectStatus(status: SyncReportStatus): ObservedReportStatus {
+  const { generation, rollout, hasFailed, files } = status;
+  const texts = Object.entries(TEXTS).map(([name, length]) => [name, clip(status[name as keyof typeof TEXTS], length)]);
+  const counts = files && { added: files.added, modified: files.modified, deleted: files.deleted };
+  const fields = [
+    ...texts,
+    ['generation', generation],
+    ['rollout', rollout],
+    ['hasFailed', hasFailed],
+    ['files', counts],
+  ];
+  return Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as ObservedReportStatus;
+}
