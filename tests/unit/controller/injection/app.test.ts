@@ -175,7 +175,7 @@ test('of a pod, all that injection looks at is read, and nothing else', () => {
   const given = review({ ...whole, metadata: { ...whole.metadata, uid: 'x' }, spec: { ...whole.spec, hostname: 'h' } });
   assert.deepEqual(readReview(given), { uid: 'u-1', namespace: 'plant', pod: whole });
   const least = { metadata: {}, spec: { containers: [] } };
-  assert.deepEqual(readReview(review(least, { namespace: undefined })), { uid: 'u-1', namespace: '', pod: least });
+  assert.deepEqual(readReview(review(least)), { uid: 'u-1', namespace: 'plant', pod: least });
 });
 
 suite('hostile input', () => {
@@ -191,6 +191,10 @@ suite('hostile input', () => {
     ['no UID', review(pod, { uid: '' }), 400],
     ['the longest UID', review(pod, { uid: 'x'.repeat(128) }), 200],
     ['a longer UID', review(pod, { uid: 'x'.repeat(129) }), 400],
+    ['no namespace', review(pod, { namespace: undefined }), 400],
+    ['the namespace of all', review(pod, { namespace: '' }), 400],
+    ['a namespace that leads out of its path', review(pod, { namespace: '..' }), 400],
+    ['a namespace of a megabyte', review(pod, { namespace: 'x'.repeat(1 << 20) }), 400],
     ['another kind', { ...review(pod), kind: 'ConversionReview' }, 400],
     ['no pod', review(null), 400],
     ['annotations of another kind', review({ ...pod, metadata: { annotations: 'sync.io/inject' } }), 400],
