@@ -30,6 +30,7 @@ async function start(t: TestContext, source: Partial<CandidateSource> = {}) {
   const handler = createApp({
     candidates: {
       watches: () => true,
+      mayAsk: () => true,
       cached: () => [candidate],
       live: () => Promise.reject(new Error('not expected')),
       ...source,
@@ -61,11 +62,11 @@ interface Answer {
   };
 }
 
-type Given = [body: unknown, headers?: Record<string, string>, path?: string];
+type Given = [body: unknown, headers?: Record<string, string>, path?: string, from?: string];
 
-function post(port: number, ...[body, headers = {}, path = '/mutate-v1-pod']: Given): Promise<Answer> {
+function post(port: number, ...[body, headers = {}, path = '/mutate-v1-pod', from]: Given): Promise<Answer> {
   const payload = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
-  const options = { port, path, method: 'POST', agent: false };
+  const options = { port, path, method: 'POST', agent: false, localAddress: from };
   return new Promise((resolve, reject) => {
     const sent = request({ ...options, headers: { 'Content-Type': 'application/json', ...headers } }, (response) => {
       const answerOf = (received: string) => {
@@ -144,6 +145,29 @@ suite('what the cache says', () => {
       { uid: 'u-1', allowed: false, status: { code: 403, reason: 'Forbidden' } },
     );
     assert.match(message, /^sync agent: container gateway runs as user 0/);
+  });
+
+  test('stands where a client has had the API server asked too often', async (t) => {
+    const asked: string[] = [];
+    const live = async () => ({ candidates: [candidate] });
+    const mayAsk = (address: string) => asked.push(address) > 1;
+    const { post, outcomes } = await start(t, { cached: () => [], live, mayAsk });
+    const from = '127.0.0.2';
+    assert.match((await post(review(pod), {}, undefined, from)).response?.status?.message ?? '', /no GatewaySync/);
+    assert.ok((await post(review(pod), {}, undefined, from)).response?.patch);
+    assert.deepEqual(
+      [asked, outcomes],
+      [
+        [from, from],
+        ['denied', 'patched'],
+      ],
+    );
+  });
+
+  test('that is not there yet is no answer: such a client is told to come back', async (t) => {
+    const { post, outcomes } = await start(t, { cached: () => undefined, mayAsk: () => false });
+    assert.deepEqual(await post(review(pod)), { status: 503, error: 'try again' });
+    assert.deepEqual(outcomes, ['failed']);
   });
 
   test('and an API server that is away make no denial: the failure policy decides', async (t) => {
