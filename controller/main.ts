@@ -213,6 +213,7 @@ async function startAdmission() {
     handler,
     port: config.WEBHOOK_PORT,
     certDir: config.WEBHOOK_CERT_DIR,
+    clientCaFile: config.WEBHOOK_CLIENT_CA_FILE,
     selfSigned,
     signal: stopping.signal,
     log,
