@@ -201,7 +201,11 @@ async function startAdmission() {
       resources: config.AGENT_RESOURCES,
       caConfigMap: config.AGENT_CA_CONFIG_MAP,
     },
-    readBody: createReadBody({ maxBytes: MAX_REVIEW_BYTES, budgetBytes: 2 * MAX_REVIEW_BYTES }),
+    readBody: createReadBody({
+      maxBytes: MAX_REVIEW_BYTES,
+      budgetBytes: 2 * MAX_REVIEW_BYTES,
+      budgetBytesPerAddress: MAX_REVIEW_BYTES,
+    }),
     log,
     onReview: (outcome, seconds) => {
       metrics.reviews.inc({ outcome });
