@@ -28,6 +28,7 @@ export const configSchema = v.pipe(
     WEBHOOK_PORT: port(9443),
     WEBHOOK_CERT_DIR: v.optional(v.string()),
     WEBHOOK_SELF_SIGNED: v.optional(v.string()),
+    WEBHOOK_CLIENT_CA_FILE: v.optional(v.string()),
     WEBHOOK_REQUIRE_LABEL: flag(false),
     HEALTH_PORT: port(8081),
     METRICS_PORT: port(8443),

@@ -201,7 +201,11 @@ async function startAdmission() {
       resources: config.AGENT_RESOURCES,
       caConfigMap: config.AGENT_CA_CONFIG_MAP,
     },
-    readBody: createReadBody({ maxBytes: MAX_REVIEW_BYTES, budgetBytes: 2 * MAX_REVIEW_BYTES }),
+    readBody: createReadBody({
+      maxBytes: MAX_REVIEW_BYTES,
+      budgetBytes: 2 * MAX_REVIEW_BYTES,
+      budgetBytesPerAddress: MAX_REVIEW_BYTES,
+    }),
     log,
     onReview: (outcome, seconds) => {
       metrics.reviews.inc({ outcome });
@@ -213,6 +217,7 @@ async function startAdmission() {
     handler,
     port: config.WEBHOOK_PORT,
     certDir: config.WEBHOOK_CERT_DIR,
+    clientCaFile: config.WEBHOOK_CLIENT_CA_FILE,
     selfSigned,
     signal: stopping.signal,
     log,

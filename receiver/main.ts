@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readOrExit } from '../shared/config.ts';
+import { RateLimit } from '../shared/domain/rate-limit.ts';
 import { listen } from '../shared/io/http/listen.ts';
 import { createReadBody } from '../shared/io/http/read-body.ts';
 import { serveOperations } from '../shared/io/http/serve-operations.ts';
@@ -13,7 +14,6 @@ import { AnnotationQueue } from './annotations/annotation-queue.ts';
 import { ServerClock } from './annotations/server-clock.ts';
 import { type AppOptions, createApp } from './app.ts';
 import { missingSecrets } from './authentication/missing-secrets.ts';
-import { RateLimit } from './authentication/rate-limit.ts';
 import { Replays } from './authentication/replays.ts';
 import { createReadSecrets, type SecretSources } from './authentication/secrets.ts';
 import { type Config, readReceiverConfig } from './config.ts';

@@ -15,6 +15,8 @@ export interface AdmissionOptions {
   certDir: string | undefined;
   /** Used if there is no such folder. */
   selfSigned: Omit<SelfSignedOptions, 'webhook'> & { webhook: string | undefined };
+  /** CAs (PEM) of which one has to have signed the certificate of each client; without it, anybody is answered. */
+  clientCaFile?: string | undefined;
   signal: AbortSignal;
   log: Logger;
   /** Interval at which the certificate is checked, in milliseconds. */
@@ -75,8 +77,9 @@ async function keepCertificate(
     if (signal.aborted) return;
     try {
       const certificate = await readCertificate(await provision(options));
-      if (certificate.fingerprint === fingerprint) continue;
+      // The CAs of clients may change on their own.
       await listening.reloadCertificate();
+      if (certificate.fingerprint === fingerprint) continue;
       ({ fingerprint } = certificate);
       options.onCertificate?.(certificate);
       log.info({ expiresAt: new Date(certificate.expiresAt) }, 'certificate of the admission endpoint reloaded');
@@ -87,12 +90,12 @@ async function keepCertificate(
 }
 
 /** Gives the files of the certificate, and fills them unless something else does. */
-async function provision({ certDir, selfSigned }: AdmissionOptions): Promise<TlsFiles> {
+async function provision({ certDir, selfSigned, clientCaFile }: AdmissionOptions): Promise<TlsFiles> {
   // Both names are links: the kubelet replaces the two files in one step.
-  if (certDir) return { certFile: join(certDir, 'tls.crt'), keyFile: join(certDir, 'tls.key') };
+  if (certDir) return { certFile: join(certDir, 'tls.crt'), keyFile: join(certDir, 'tls.key'), clientCaFile };
   const { webhook, ...options } = selfSigned;
   if (webhook === undefined) throw new Error('neither a certificate folder nor a webhook configuration is named');
-  return await ensureSelfSigned({ ...options, webhook });
+  return { ...(await ensureSelfSigned({ ...options, webhook })), clientCaFile };
 }
 
 /** A certificate that was read from its files. */
@@ -103,10 +106,12 @@ interface ServingCertificate {
   expiresAt: number;
 }
 
-/** Reads a certificate. Throws if the files do not hold a certificate and its key, as in the middle of a change. */
-async function readCertificate({ certFile, keyFile }: TlsFiles): Promise<ServingCertificate> {
+/** Reads a certificate. Throws if the files do not hold a certificate, its key, and CAs, as in the middle of a change. */
+async function readCertificate({ certFile, keyFile, clientCaFile }: TlsFiles): Promise<ServingCertificate> {
   const [cert, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')]);
   createSecureContext({ cert, key });
+  // Node would take what is no certificate for no CA at all, and refuse everybody.
+  if (clientCaFile !== undefined) new X509Certificate(await readFile(clientCaFile, 'utf8'));
   const { fingerprint256, validTo } = new X509Certificate(cert);
   return { fingerprint: fingerprint256, expiresAt: Date.parse(validTo) };
 }

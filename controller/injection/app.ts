@@ -71,11 +71,15 @@ async function answerReview(options: MutatePodOptions, event: H3Event): Promise<
   const review = parseReview(body.bytes);
   body.release();
   if (!review) return invalid(400, 'the body is no AdmissionReview of admission.k8s.io/v1 that can be read');
-  const injection = await inject(options, review);
+  const injection = await inject(options, review, request.socket.remoteAddress ?? '');
+  if (injection.kind === 'busy') return { status: 503, json: { error: 'try again' }, outcome: 'failed' };
   return { status: 200, json: reviewResponse(review.uid, injection), outcome: injection.kind };
 }
 
-async function inject(options: MutatePodOptions, { namespace, pod }: Review): Promise<Injection> {
+/** `busy`: nothing is known of the resources yet, and the client has had the API server asked too often. */
+type Reviewed = Injection | { kind: 'busy' };
+
+async function inject(options: MutatePodOptions, { namespace, pod }: Review, address: string): Promise<Reviewed> {
   if (!pod || !asksForSidecar(pod)) return { kind: 'unchanged' };
   const { candidates, log } = options;
   if (!candidates.watches(namespace)) {
@@ -83,30 +87,28 @@ async function inject(options: MutatePodOptions, { namespace, pod }: Review): Pr
     log.info({ namespace, pod: nameOf(pod) }, 'pod of a namespace that is not watched');
     return { kind: 'unchanged' };
   }
-  const injection = await decide(options, namespace, pod);
+  const injection = await decide(options, { namespace, pod, address });
   logInjection(log, { namespace, pod, injection });
   return injection;
 }
 
-/** What the cache says may be out of date, so it never denies a pod by itself. */
+/** What the cache says may be out of date, so it denies no pod by itself, unless its client asks for too much. */
 async function decide(
   { candidates, images, gitVariables, defaults }: MutatePodOptions,
-  namespace: string,
-  pod: AdmittedPod,
-): Promise<Injection> {
+  { namespace, pod, address }: { namespace: string; pod: AdmittedPod; address: string },
+): Promise<Reviewed> {
   const given = { pod, namespace, images, gitVariables, defaults };
   const cached = candidates.cached(namespace);
-  if (cached) {
-    const injection = injectSidecar({ ...given, candidates: cached });
-    if (injection.kind !== 'denied' || injection.because === 'pod') return injection;
-  }
+  const injection = cached && injectSidecar({ ...given, candidates: cached });
+  if (injection && (injection.kind !== 'denied' || injection.because === 'pod')) return injection;
+  if (!candidates.mayAsk(address)) return injection ?? { kind: 'busy' };
   const known = await candidates.live(namespace, pod.metadata.annotations?.[POD_ANNOTATIONS.crName]);
   return injectSidecar({ ...given, ...known });
 }
 
 function logInjection(
   log: Logger,
-  { namespace, pod, injection }: { namespace: string; pod: AdmittedPod; injection: Injection },
+  { namespace, pod, injection }: { namespace: string; pod: AdmittedPod; injection: Reviewed },
 ): void {
   const fields = { namespace, pod: nameOf(pod) };
   if (injection.kind === 'denied') log.warn({ ...fields, detail: injection.message }, 'pod denied');

@@ -1,6 +1,8 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
+import { networkOf } from '../../shared/domain/network-of.ts';
 import { isObjectName } from '../../shared/domain/object-name.ts';
+import { RateLimit } from '../../shared/domain/rate-limit.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { listObjects, METADATA_LIST } from '../../shared/io/kubernetes/list.ts';
@@ -15,6 +17,8 @@ export interface CandidateSource {
   watches: (namespace: string) => boolean;
   /** What the cache holds; undefined before it has been filled. */
   cached: (namespace: string) => InjectionCandidate[] | undefined;
+  /** Whether the API server may be asked once more for a client, by its address; counts where it may. */
+  mayAsk: (address: string) => boolean;
   /**
    * What the API server holds: a resource and its pods are often applied in one go. Only the resource that the pod
    * names, or the only one there is, is read; of the others the names.
@@ -26,12 +30,23 @@ const PAGE = 500;
 /** For all calls together: the API server waits 10 s for the whole review. */
 const TIMEOUT_MS = 3_000;
 
+/**
+ * How often the API server is asked for reviews that the caches would deny: nobody who makes reviews up may keep it busy.
+ * Resources that are applied with their pods are in the caches a moment later, so few honest reviews need it.
+ */
+const ASKING = {
+  address: { perMinute: 20 * 60, burst: 100, maxKeys: 1_000 },
+  all: { perMinute: 60 * 60, burst: 300, maxKeys: 1 },
+};
+
 /** Reads candidates from the caches of the controller and from the API server. */
 export function candidateSource(
   caches: Pick<Caches, 'hasSynced' | 'gatewaySyncs'>,
   client: KubernetesClient,
   namespaces: string[],
+  clock: () => number = () => performance.now(),
 ): CandidateSource {
+  const asked = { address: new RateLimit(ASKING.address), all: new RateLimit(ASKING.all) };
   return {
     watches: (namespace) => namespaces.length === 0 || namespaces.includes(namespace),
     cached: (namespace) => {
@@ -40,6 +55,13 @@ export function candidateSource(
       for (const gatewaySync of caches.gatewaySyncs())
         if (gatewaySync.namespace === namespace) candidates.push(toCandidate(gatewaySync));
       return candidates;
+    },
+    mayAsk: (address) => {
+      const [now, network] = [clock(), networkOf(address)];
+      if (asked.address.waitMs(network, now) > 0 || asked.all.waitMs('', now) > 0) return false;
+      asked.address.count(network, now);
+      asked.all.count('', now);
+      return true;
     },
     live: (namespace, named) => readLive(client, namespace, named),
   };

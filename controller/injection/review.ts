@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { isNamespaceName } from '../../shared/domain/object-name.ts';
 import { type AdmittedPod, admittedPodSchema } from './admitted-pod.ts';
 import type { Injection } from './inject-sidecar.ts';
 
@@ -25,13 +26,15 @@ export interface Review {
   pod: AdmittedPod | undefined;
 }
 
-/** Reads a review; undefined where the JSON is none, or the pod in it is no pod. */
+/** Reads a review; undefined where the JSON is none, or the pod in it is no pod of a namespace. */
 export function readReview(json: unknown): Review | undefined {
   const review = v.safeParse(admissionReviewSchema, json, { abortEarly: true });
   if (!review.success) return undefined;
   const { request } = review.output;
   const { uid, namespace } = request;
   if (!isPodCreation(request)) return { uid, namespace, pod: undefined };
+  // Resources of the namespace are looked up by its name: without one, or by '..', those of all would be found.
+  if (!isNamespaceName(namespace)) return undefined;
   const pod = v.safeParse(admittedPodSchema, request.object, { abortEarly: true });
   return pod.success ? { uid, namespace, pod: pod.output } : undefined;
 }

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'h3';
+import type { RateLimit } from '../../shared/domain/rate-limit.ts';
 import type { Body, ReadBody } from '../../shared/io/http/read-body.ts';
 import type { Target } from '../annotations/target.ts';
 import { type Outcome, type RefusalReason, refused } from '../routes/outcome.ts';
 import { headersOf, nodeRequestOf, targetOf } from '../routes/request.ts';
 import { authorize, type Secrets } from './authorize.ts';
 import { clientAddress } from './client-address.ts';
-import type { RateLimit } from './rate-limit.ts';
 import type { Replays } from './replays.ts';
 import { verifyToken } from './verify-token.ts';
 

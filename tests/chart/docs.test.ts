@@ -80,8 +80,10 @@ function documentsOf(page: Page): { objects: Document[]; values: object[] } {
   return { objects, values };
 }
 
-const isForeign = ({ apiVersion = '' }: Document) =>
-  /argoproj\.io|fluxcd\.io|prometheus|trust\.cert-manager\.io/.test(apiVersion);
+/** Of other projects, or a file that kube-apiserver reads. */
+const isForeign = ({ apiVersion = '', kind }: Document) =>
+  /argoproj\.io|fluxcd\.io|prometheus|trust\.cert-manager\.io|apiserver\.config\.k8s\.io/.test(apiVersion) ||
+  kind === 'Config';
 
 suite('what is true of', () => {
   for (const page of pages) {

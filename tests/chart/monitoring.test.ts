@@ -191,6 +191,16 @@ test('the NetworkPolicy leaves the webhook and the probes reachable, and does no
   const objects = await render({ networkPolicy: { enabled: true }, webhookReceiver: { enabled: true } });
   const { podSelector, ingress } = pick(objects, 'NetworkPolicy').spec;
   const open = ingress.filter(({ from }: { from?: unknown }) => !from);
-  assert.deepEqual(open, [{ ports: [{ port: 'webhook' }, { port: 'health' }] }]);
+  assert.deepEqual(open, [{ ports: [{ port: 'webhook' }] }, { ports: [{ port: 'health' }] }]);
   assert.equal(podSelector.matchLabels['app.kubernetes.io/component'], 'controller');
+});
+
+test('the NetworkPolicy lets only the API servers that are named reach the webhook, and leaves the rest as it is', async () => {
+  const webhookFrom = [{ ipBlock: { cidr: '192.0.2.10/32' } }];
+  const policyOf = async (values: object) =>
+    pick(await render({ networkPolicy: { enabled: true, webhookFrom }, ...values }), 'NetworkPolicy').spec.ingress;
+  const [, ...ports] = await policyOf({});
+  assert.deepEqual(ports, [{ ports: [{ port: 'webhook' }], from: webhookFrom }, { ports: [{ port: 'health' }] }]);
+  const [, ...without] = await policyOf({ webhook: { enabled: false } });
+  assert.deepEqual(without, [{ ports: [{ port: 'health' }] }]);
 });

@@ -17,6 +17,10 @@
 {{- if .Values.webhook.enabled }}
 - name: WEBHOOK_REQUIRE_LABEL
   value: {{ .Values.webhook.namespaceSelector.requireLabel | quote }}
+{{- if .Values.webhook.clientCA.secretName }}
+- name: WEBHOOK_CLIENT_CA_FILE
+  value: /etc/webhook/client-ca/ca.crt
+{{- end }}
 {{- if .Values.certManager.enabled }}
 - name: WEBHOOK_CERT_DIR
   value: /etc/webhook/certs

@@ -13,6 +13,15 @@
   secret:
     secretName: {{ include "stoker-operator.webhookCertSecretName" . }}
 {{- end }}
+{{- if and .Values.webhook.enabled .Values.webhook.clientCA.secretName }}
+- name: webhook-client-ca
+  secret:
+    secretName: {{ .Values.webhook.clientCA.secretName | quote }}
+    # The key of the CA may be next to it, and is nothing for a pod.
+    items:
+      - key: ca.crt
+        path: ca.crt
+{{- end }}
 {{- end -}}
 
 {{- define "stoker-operator.controllerMounts" -}}
@@ -23,6 +32,11 @@
 {{- if and .Values.webhook.enabled .Values.certManager.enabled }}
 - name: webhook-certs
   mountPath: /etc/webhook/certs
+  readOnly: true
+{{- end }}
+{{- if and .Values.webhook.enabled .Values.webhook.clientCA.secretName }}
+- name: webhook-client-ca
+  mountPath: /etc/webhook/client-ca
   readOnly: true
 {{- end }}
 {{- end -}}

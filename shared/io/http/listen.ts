@@ -1,13 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import type { RequestListener, Server } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
+import type { TLSSocket } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import { listen as listhen } from 'listhen';
 import { ConnectionLimiter } from './connection-limiter.ts';
 
+/** PEM files of a server. */
 export interface TlsFiles {
   certFile: string;
   keyFile: string;
+  /** CAs of which one has to have signed the certificate of each client; without it, clients need no certificate. */
+  clientCaFile?: string | undefined;
 }
 
 export interface ListenOptions {
@@ -48,7 +52,8 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     headTimeoutMs: options.headTimeoutMs ?? 10_000,
     onDrop: options.onDrop ?? (() => {}),
   });
-  const { server: anyServer } = await listhen(limiter.guard(options.handler), {
+  const handler = tls?.clientCaFile === undefined ? options.handler : onlyAuthorized(options.handler);
+  const { server: anyServer } = await listhen(limiter.guard(handler), {
     hostname: options.host,
     port: options.port,
     isProd: true,
@@ -62,6 +67,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     ...(served ? { https: served } : {}),
   });
   const server = anyServer as Server;
+  if (served?.ca !== undefined) askForCertificates(anyServer as SecureServer, served);
   removeShutdownHook(server);
   server.keepAliveTimeout = 75_000;
   limiter.watch(server);
@@ -82,9 +88,33 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   };
 }
 
-async function readCertificate({ certFile, keyFile }: TlsFiles): Promise<{ cert: string; key: string }> {
-  const [cert, key] = await Promise.all([readPem(certFile), readPem(keyFile)]);
-  return { cert, key };
+interface Certificate {
+  cert: string;
+  key: string;
+  /** CAs of clients. */
+  ca?: string;
+}
+
+async function readCertificate({ certFile, keyFile, clientCaFile }: TlsFiles): Promise<Certificate> {
+  const files = [certFile, keyFile, ...(clientCaFile === undefined ? [] : [clientCaFile])];
+  const [cert = '', key = '', ca] = await Promise.all(files.map(readPem));
+  return { cert, key, ...(ca !== undefined && { ca }) };
+}
+
+/**
+ * What listhen passes on to no server. Node reads both from the server for each connection; those that came before, and
+ * all if another version does not, have no authorized certificate, so their requests are refused.
+ */
+function askForCertificates(server: SecureServer, certificate: Certificate): void {
+  server.setSecureContext(certificate);
+  Object.assign(server, { requestCert: true, rejectUnauthorized: true });
+}
+
+function onlyAuthorized(handler: RequestListener): RequestListener {
+  return (request, response) => {
+    if ((request.socket as TLSSocket).authorized) return handler(request, response);
+    request.socket.destroy();
+  };
 }
 
 /** A file without PEM data must fail here: listhen would make up a certificate, or take the text for a path. */

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { networkOf } from '../../domain/network-of.ts';
 
 export type Body = HeldBody | { kind: 'tooLarge' } | { kind: 'busy' } | { kind: 'slow' } | { kind: 'aborted' };
 
@@ -7,6 +8,11 @@ export interface BodyLimits {
   maxBytes: number;
   /** Bytes of all bodies that are held at most, beyond the first {@link FREE_BYTES} of each. */
   budgetBytes: number;
+  /**
+   * Of these, what one address (of IPv6: one /64 network) keeps when another one needs room that has less. Without it,
+   * addresses do not matter, as those of proxies.
+   */
+  budgetBytesPerAddress?: number;
   /** Time that a body may take, in milliseconds. */
   timeoutMs?: number;
 }
@@ -50,7 +56,7 @@ class HeldBody {
  * comes in slowest makes room, so that nobody can hold it by sending nothing.
  */
 export function createReadBody(limits: BodyLimits): ReadBody {
-  const budget = new Budget(limits.budgetBytes);
+  const budget = new Budget(limits);
   return (request, { isTrusted = false } = {}) =>
     new Promise((resolve) => new Incoming(request, { limits, budget, isTrusted, resolve }).start());
 }
@@ -60,17 +66,19 @@ class Budget {
   /** Bodies that are coming in and hold some of it. */
   readonly holders = new Set<Incoming>();
   readonly #bytes: number;
+  readonly #bytesPerAddress: number;
   #held = 0;
 
-  constructor(bytes: number) {
-    this.#bytes = bytes;
+  constructor({ budgetBytes, budgetBytesPerAddress = Number.POSITIVE_INFINITY }: BodyLimits) {
+    this.#bytes = budgetBytes;
+    this.#bytesPerAddress = budgetBytesPerAddress;
   }
 
   /** Makes room for so many more bytes of a body, if need be at the cost of the slowest one, and tells whether it could. */
   take(bytes: number, body: Incoming): boolean {
     while (this.#held + bytes > this.#bytes) {
-      const slowest = slowestOf(this.holders, body);
-      if (slowest === body) return false;
+      const slowest = slowestOf(this.#surplusFor(bytes, body) ?? [body, ...this.holders]);
+      if (!slowest || slowest === body) return false;
       slowest.refuse('busy');
     }
     this.#held += bytes;
@@ -80,6 +88,15 @@ class Budget {
 
   give(bytes: number): void {
     this.#held -= bytes;
+  }
+
+  /** The bodies of addresses with more than their share; undefined where there are none, or the one that asks is of these. */
+  #surplusFor(bytes: number, asking: Incoming): Incoming[] | undefined {
+    const heldBy = new Map([[asking.address, bytes]]);
+    for (const { address, charged } of this.holders) heldBy.set(address, (heldBy.get(address) ?? 0) + charged);
+    const hasMore = ({ address }: Incoming) => (heldBy.get(address) ?? 0) > this.#bytesPerAddress;
+    const surplus = hasMore(asking) ? [] : [...this.holders].filter(hasMore);
+    return surplus.length > 0 ? surplus : undefined;
   }
 }
 
@@ -94,6 +111,7 @@ interface IncomingOptions {
 class Incoming {
   /** Bytes that count against the budget. */
   charged = 0;
+  readonly address: string;
   readonly #request: IncomingMessage;
   readonly #options: IncomingOptions;
   readonly #timer: NodeJS.Timeout | undefined;
@@ -108,6 +126,7 @@ class Incoming {
   constructor(request: IncomingMessage, options: IncomingOptions) {
     this.#request = request;
     this.#options = options;
+    this.address = networkOf(request.socket.remoteAddress ?? '');
     // Of most bodies all is there by now.
     if (request.complete) return;
     this.#timer = setTimeout(() => this.refuse('slow'), options.limits.timeoutMs ?? DEFAULT_TIMEOUT_MS);
@@ -192,11 +211,11 @@ class Incoming {
   }
 }
 
-/** Of those that hold something, and the one that asks for more, the one that comes in slowest. */
-function slowestOf(bodies: Iterable<Incoming>, asking: Incoming): Incoming {
-  let slowest = asking;
+/** Of several bodies the one that comes in slowest, of equals the first. */
+function slowestOf(bodies: Incoming[]): Incoming | undefined {
+  let slowest = bodies[0];
   for (const body of bodies) {
-    if (body.rate < slowest.rate) slowest = body;
+    if (slowest && body.rate < slowest.rate) slowest = body;
   }
   return slowest;
 }

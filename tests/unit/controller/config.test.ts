@@ -52,6 +52,7 @@ suite('the configuration of the controller', () => {
     const texts = {
       ...{ POD_NAME: 'p', POD_NAMESPACE: 'n', CLUSTER_NAME: `A-b_c.${'x'.repeat(57)}`, MEMORY_PATH: '/m' },
       ...{ LOG_LEVEL: 'warn', AGENT_LOG_LEVEL: 'error', WEBHOOK_CERT_DIR: '/c', WEBHOOK_SELF_SIGNED: 's' },
+      WEBHOOK_CLIENT_CA_FILE: '/ca.crt',
       DEFAULT_AGENT_IMAGE: 'agent:2',
     };
     const lists = { WATCH_NAMESPACES: 'a', METRICS_HOSTS: 'b,c', AGENT_IMAGE_ALLOWED_REPOSITORIES: 'd' };

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { suite, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { RateLimit } from '../../../receiver/authentication/rate-limit.ts';
 import { reasonOf } from '../../../receiver/routes/outcome.ts';
+import { RateLimit } from '../../../shared/domain/rate-limit.ts';
 import { JSON_TYPE, startApp } from './start-app.ts';
 
 const path = '/webhook/team/demo';

@@ -6,10 +6,10 @@ import type { StoreResult } from '../../../receiver/annotations/annotation-queue
 import type { Annotations } from '../../../receiver/annotations/annotations-of.ts';
 import type { Target } from '../../../receiver/annotations/target.ts';
 import { type AppOptions, createApp } from '../../../receiver/app.ts';
-import { RateLimit } from '../../../receiver/authentication/rate-limit.ts';
 import { Replays } from '../../../receiver/authentication/replays.ts';
 import type { AnswerRecord } from '../../../receiver/routes/answer.ts';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
+import { RateLimit } from '../../../shared/domain/rate-limit.ts';
 import { type ListenOptions, listen } from '../../../shared/io/http/listen.ts';
 import { type BodyLimits, createReadBody } from '../../../shared/io/http/read-body.ts';
 import { createLogger } from '../../../shared/log.ts';

@@ -111,4 +111,9 @@ export const monitoringEffects: Effects = {
     in: of('NetworkPolicy', '', ({ spec }) => spec.ingress[0].from),
     is: peers,
   },
+  'networkPolicy.webhookFrom': {
+    to: peers,
+    in: of('NetworkPolicy', '', ({ spec }) => spec.ingress[1].from),
+    is: peers,
+  },
 };

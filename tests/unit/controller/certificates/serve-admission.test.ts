@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { Agent, request } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from 'node:tls';
@@ -17,7 +19,13 @@ import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.t
 import { createLogger } from '../../../../shared/log.ts';
 import { holdConnections } from '../../../support/hold-connections.ts';
 import { until } from '../../../support/until.ts';
-import { type ForeignKey, foreignServing, type KeyForm } from './foreign-certificates.ts';
+import {
+  type ForeignKey,
+  foreignAuthority,
+  foreignServing,
+  type KeyForm,
+  signedByForeign,
+} from './foreign-certificates.ts';
 
 const authority = makeAuthority(Date.now());
 const serving = () => makeServingCertificate(authority, ['localhost'], Date.now());
@@ -42,13 +50,18 @@ async function secretVolume(t: TestContext) {
   };
 }
 
-async function serve(t: TestContext, certDir: string, lingerMs = 300) {
+interface Given {
+  lingerMs?: number;
+  clientCaFile?: string;
+}
+
+async function serve(t: TestContext, certDir: string, { lingerMs = 300, clientCaFile }: Given = {}) {
   const stopping = new AbortController();
   const taken: string[] = [];
   const listening = await serveAdmission({
     handler: (_request, response) => response.end('ok'),
     port: await freePort(),
-    certDir,
+    ...{ certDir, clientCaFile },
     selfSigned: { client: {} as KubernetesClient, webhook: undefined, namespace: '', folder: '' },
     signal: stopping.signal,
     log: createLogger('test', { level: 'silent' }),
@@ -164,11 +177,72 @@ suite('the certificate of the admission endpoint', () => {
   test('serves for a while after it is told to close, until nobody calls any more', async (t) => {
     const volume = await secretVolume(t);
     await volume.write(serving());
-    const { port, taken, listening } = await serve(t, volume.folder, 3_000);
+    const { port, taken, listening } = await serve(t, volume.folder, { lingerMs: 3_000 });
     const closed = listening.close(100);
     await sleep(100);
     assert.equal(await shakeHands(port), taken[0]);
     await closed;
     await assert.rejects(shakeHands(port), /ECONNREFUSED/);
+  });
+});
+
+/** One request, by a client with a certificate or without; gives the answer. */
+function ask(port: number, client?: KeyPair): Promise<string> {
+  const agent = new Agent({ ca: authority.certificate, servername: 'localhost', maxCachedSessions: 0 });
+  const own = client && { cert: client.certificate, key: client.privateKey };
+  return new Promise((resolve, reject) => {
+    const sent = request({ ...own, agent, host: '127.0.0.1', port }, (response) => {
+      text(response).then(resolve, reject);
+    });
+    sent.on('error', reject);
+    sent.end();
+  });
+}
+
+suite('with CAs of clients', () => {
+  const clientOf = (t: TestContext, ca: KeyPair) =>
+    signedByForeign(t, { authority: ca, key: 'p256', hosts: ['api-server'] });
+
+  async function arrange(t: TestContext) {
+    const volume = await secretVolume(t);
+    await volume.write(serving());
+    const ca = await foreignAuthority(t, 'p256');
+    const clientCaFile = path.join(volume.folder, 'ca.crt');
+    await writeFile(clientCaFile, ca.certificate);
+    return { ...(await serve(t, volume.folder, { clientCaFile })), ca, clientCaFile };
+  }
+
+  test('a client with a certificate of one of them is answered, and nobody else', async (t) => {
+    const { port, ca } = await arrange(t);
+    const others: Record<string, KeyPair | undefined> = {
+      nothing: undefined,
+      "another CA's": await clientOf(t, await foreignAuthority(t, 'p256')),
+      'the certificate of a server': makeServingCertificate(ca, ['api-server'], Date.now()),
+      "the webhook's": serving(),
+    };
+    assert.equal(await ask(port, await clientOf(t, ca)), 'ok');
+    for (const [what, client] of Object.entries(others)) await assert.rejects(ask(port, client), what);
+    assert.equal(await ask(port, await clientOf(t, ca)), 'ok');
+  });
+
+  test('new ones count without a restart, and what is no CA changes nothing', async (t) => {
+    const { port, ca, clientCaFile, taken } = await arrange(t);
+    const next = await foreignAuthority(t, 'p256');
+    const [old, young] = [await clientOf(t, ca), await clientOf(t, next)];
+    await writeFile(clientCaFile, ca.certificate + next.certificate);
+    await until(() => ask(port, young).catch(() => ''), { describe: 'an answer', accept: (answer) => answer === 'ok' });
+    assert.equal(await ask(port, old), 'ok');
+    await writeFile(clientCaFile, '-----BEGIN CERTIFICATE-----');
+    await sleep(100);
+    assert.equal(await ask(port, young), 'ok');
+    await writeFile(clientCaFile, next.certificate);
+    const isRefused = () =>
+      ask(port, old).then(
+        () => false,
+        () => true,
+      );
+    await until(isRefused, { describe: 'the old CA to be refused' });
+    assert.equal(await ask(port, young), 'ok');
+    assert.equal(taken.length, 1);
   });
 });

@@ -30,6 +30,7 @@ async function start(t: TestContext, source: Partial<CandidateSource> = {}) {
   const handler = createApp({
     candidates: {
       watches: () => true,
+      mayAsk: () => true,
       cached: () => [candidate],
       live: () => Promise.reject(new Error('not expected')),
       ...source,
@@ -61,11 +62,11 @@ interface Answer {
   };
 }
 
-type Given = [body: unknown, headers?: Record<string, string>, path?: string];
+type Given = [body: unknown, headers?: Record<string, string>, path?: string, from?: string];
 
-function post(port: number, ...[body, headers = {}, path = '/mutate-v1-pod']: Given): Promise<Answer> {
+function post(port: number, ...[body, headers = {}, path = '/mutate-v1-pod', from]: Given): Promise<Answer> {
   const payload = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
-  const options = { port, path, method: 'POST', agent: false };
+  const options = { port, path, method: 'POST', agent: false, localAddress: from };
   return new Promise((resolve, reject) => {
     const sent = request({ ...options, headers: { 'Content-Type': 'application/json', ...headers } }, (response) => {
       const answerOf = (received: string) => {
@@ -146,6 +147,29 @@ suite('what the cache says', () => {
     assert.match(message, /^sync agent: container gateway runs as user 0/);
   });
 
+  test('stands where a client has had the API server asked too often', async (t) => {
+    const asked: string[] = [];
+    const live = async () => ({ candidates: [candidate] });
+    const mayAsk = (address: string) => asked.push(address) > 1;
+    const { post, outcomes } = await start(t, { cached: () => [], live, mayAsk });
+    const from = '127.0.0.2';
+    assert.match((await post(review(pod), {}, undefined, from)).response?.status?.message ?? '', /no GatewaySync/);
+    assert.ok((await post(review(pod), {}, undefined, from)).response?.patch);
+    assert.deepEqual(
+      [asked, outcomes],
+      [
+        [from, from],
+        ['denied', 'patched'],
+      ],
+    );
+  });
+
+  test('that is not there yet is no answer: such a client is told to come back', async (t) => {
+    const { post, outcomes } = await start(t, { cached: () => undefined, mayAsk: () => false });
+    assert.deepEqual(await post(review(pod)), { status: 503, error: 'try again' });
+    assert.deepEqual(outcomes, ['failed']);
+  });
+
   test('and an API server that is away make no denial: the failure policy decides', async (t) => {
     const { post, outcomes } = await start(t, { cached: () => [] });
     assert.equal((await post(review(pod))).status, 500);
@@ -175,7 +199,7 @@ test('of a pod, all that injection looks at is read, and nothing else', () => {
   const given = review({ ...whole, metadata: { ...whole.metadata, uid: 'x' }, spec: { ...whole.spec, hostname: 'h' } });
   assert.deepEqual(readReview(given), { uid: 'u-1', namespace: 'plant', pod: whole });
   const least = { metadata: {}, spec: { containers: [] } };
-  assert.deepEqual(readReview(review(least, { namespace: undefined })), { uid: 'u-1', namespace: '', pod: least });
+  assert.deepEqual(readReview(review(least)), { uid: 'u-1', namespace: 'plant', pod: least });
 });
 
 suite('hostile input', () => {
@@ -191,6 +215,10 @@ suite('hostile input', () => {
     ['no UID', review(pod, { uid: '' }), 400],
     ['the longest UID', review(pod, { uid: 'x'.repeat(128) }), 200],
     ['a longer UID', review(pod, { uid: 'x'.repeat(129) }), 400],
+    ['no namespace', review(pod, { namespace: undefined }), 400],
+    ['the namespace of all', review(pod, { namespace: '' }), 400],
+    ['a namespace that leads out of its path', review(pod, { namespace: '..' }), 400],
+    ['a namespace of a megabyte', review(pod, { namespace: 'x'.repeat(1 << 20) }), 400],
     ['another kind', { ...review(pod), kind: 'ConversionReview' }, 400],
     ['no pod', review(null), 400],
     ['annotations of another kind', review({ ...pod, metadata: { annotations: 'sync.io/inject' } }), 400],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RateLimit } from '../../../../receiver/authentication/rate-limit.ts';
+import { RateLimit } from '../../../shared/domain/rate-limit.ts';
 
 test('a burst is let through, then one at a time as the minute goes on', () => {
   const limit = new RateLimit({ perMinute: 60, burst: 3, maxKeys: 10 });

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { request } from 'node:https';
+import path from 'node:path';
+import { test } from 'node:test';
+import { callApi } from '../../../scripts/testbed/call-api.ts';
+import { startApiServer } from '../../../scripts/testbed/control-plane.ts';
+import { freePort } from '../../../scripts/testbed/free-port.ts';
+import { installCrds } from '../../../scripts/testbed/install-crds.ts';
+import { runCommand } from '../../../scripts/testbed/run-command.ts';
+import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { webhookConfiguration } from '../../../scripts/testbed/webhook-configuration.ts';
+import { corePath, gatewaySyncPath, groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { gatewayPod } from '../../support/gateway-pods.ts';
+import { blocksOf, commandsOf, readPages, wordsOf } from '../../support/markdown.ts';
+import { startProgram } from '../../support/program.ts';
+import { until } from '../../support/until.ts';
+
+const namespace = 'default';
+const gatewaySync = {
+  apiVersion: 'sync.io/v1alpha1',
+  kind: 'GatewaySync',
+  metadata: { namespace, name: 'app' },
+  spec: {
+    git: { repo: 'https://git.example.test/site.git', ref: 'main' },
+    sync: { profiles: { default: { mappings: [{ source: 'a', destination: 'b' }] } } },
+  },
+};
+
+test('an API server that is set up as the docs say gets its reviews answered, and nobody else', async (t) => {
+  const folder = await makeTemporaryFolder('admission-');
+  t.after(() => folder.remove());
+  const port = await freePort();
+  await followDocs(folder.path, port);
+  const configuration = path.join(folder.path, 'config.yaml');
+  const server = await startApiServer({ apiServerArgs: [`--admission-control-config-file=${configuration}`] });
+  t.after(() => server.stop());
+  await installCrds(server);
+  const create = (to: string, body: object) => callApi<object>(server, { method: 'POST', path: to, body });
+  await create(corePath('serviceaccounts', namespace), { metadata: { name: 'default' } });
+  await create(gatewaySyncPath(namespace), gatewaySync);
+  const webhooks = groupPath('admissionregistration.k8s.io/v1', 'mutatingwebhookconfigurations');
+  await create(webhooks, webhookConfiguration({ name: 'inject', namespace, port }));
+
+  const controller = startProgram(t, 'dist/controller.mjs', {
+    env: {
+      ...{ KUBECONFIG: server.kubeconfig, LEADER_ELECTION: 'false', METRICS_PORT: '0' },
+      ...{ WEBHOOK_PORT: String(port), WEBHOOK_SELF_SIGNED: 'inject', DEFAULT_AGENT_IMAGE: 'agent:1' },
+      ...{ WEBHOOK_CLIENT_CA_FILE: path.join(folder.path, 'ca.crt'), HEALTH_PORT: String(await freePort()) },
+    },
+  });
+  await controller.waitForLog(/controller started/);
+  const pod = gatewayPod(namespace, 'gateway-0');
+  await until(() => create(corePath('pods', namespace), pod).then(JSON.stringify, String), {
+    describe: 'the sidecar',
+    accept: (answer) => answer.includes('"sync-agent"'),
+  });
+  await assert.rejects(askAsStranger(port), /certificate required|ECONNRESET|socket hang up/);
+});
+
+/** Carries out what the page says, in another folder and for a webhook that is found by its address. */
+async function followDocs(folder: string, port: number): Promise<void> {
+  const page = (await readPages()).find(({ file }) => file === 'docs/how-to/hardening.md');
+  assert.ok(page);
+  for (const command of commandsOf(page).filter((line) => line.startsWith('openssl ')))
+    await runCommand('openssl', wordsOf(command).slice(1), { cwd: folder });
+  for (const { code } of blocksOf(page)) {
+    const file = /^# \/etc\/kubernetes\/admission\/([\w.]+)/.exec(code)?.[1];
+    if (file === undefined) continue;
+    const here = code
+      .replaceAll('/etc/kubernetes/admission', folder)
+      .replace('stoker-operator-webhook.stoker-system.svc', `127.0.0.1:${port}`);
+    await writeFile(path.join(folder, file), here);
+  }
+}
+
+function askAsStranger(port: number): Promise<unknown> {
+  const options = { port, host: '127.0.0.1', path: '/mutate-v1-pod', method: 'POST', rejectUnauthorized: false };
+  return new Promise((resolve, reject) =>
+    request({ ...options, agent: false }, resolve)
+      .on('error', reject)
+      .end(),
+  );
+}
