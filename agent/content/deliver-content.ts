@@ -1,7 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inputsHash, renderTemplate, type TemplateValues } from '../../shared/domain/render-template.ts';
 import { TerminalError } from '../../shared/errors.ts';
+import { wholeOf } from '../git/blob-reader.ts';
 import type { Content } from '../lfs/lfs-store.ts';
 import { applyPatches } from '../plan/file-patches.ts';
 import type { DesiredFile, PreviewedContent } from '../plan/plan-input.ts';
@@ -45,23 +47,33 @@ async function deliverRendered(blob: Content, recipe: Recipe, sink: ContentSink)
   if (blob.size > MAX_RENDERED_BYTES) {
     throw contentError(`${file.source} is too large to be patched (over ${MAX_RENDERED_BYTES} bytes)`);
   }
-  const chunks: Buffer[] = [];
-  for await (const chunk of blob.chunks) chunks.push(chunk);
-  const { content, keys } = render(Buffer.concat(chunks), recipe);
+  const { content, keys } = await render(await wholeOf(blob), recipe);
   await sink(content);
   const sha256 = createHash('sha256').update(content).digest('hex');
   return { sha256, inputs: keys && { keys, hash: inputsHash(keys, values) } };
 }
 
 /** Templates come first: a patch may address what they make. */
-function render(given: Buffer, { file, values }: Recipe): { content: Buffer; keys: string[] | undefined } {
+async function render(
+  given: Buffer,
+  { file, values }: Recipe,
+): Promise<{ content: Buffer; keys: string[] | undefined }> {
   const rendered = file.template ? renderContent(given, values) : undefined;
   if (rendered?.kind === 'problem') throw contentError(`${file.source}: ${rendered.message}`);
   const content = rendered?.content ?? given;
   if (!file.patches) return { content, keys: rendered?.keys };
-  const patched = applyPatches(content, file.patches);
+  const patched = await inTurns(applyPatches(content, file.patches));
   if (patched.kind === 'problem') throw contentError(`${file.source} ${patched.message}`);
   return { content: patched.content, keys: rendered?.keys };
+}
+
+/** Does a long piece of work in steps, so that probes are answered meanwhile. */
+async function inTurns<T>(work: Iterator<undefined, T>): Promise<T> {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+    await nextTurn();
+  }
 }
 
 async function deliverAsIs(blob: Content, file: DesiredFile, sink: ContentSink): Promise<PreviewedContent> {

@@ -58,11 +58,17 @@ async function dropOthers(folder: string, pointers: LfsPointer[]): Promise<void>
   for (const name of names) if (!wanted.has(name)) await rm(join(incompleteFolder(folder), name), { force: true });
 }
 
+/** What is there is read before the host is asked: an offer expires, and a connection on which nothing moves is closed. */
 async function fetchBatch(pointers: LfsPointer[], downloading: Downloading): Promise<void> {
+  const begun = new Map<string, Begun>();
+  for (const pointer of pointers) {
+    const found = await findBegun(pointer, downloading);
+    if (found) begun.set(pointer.oid, found);
+  }
   const offers = await offersOf(pointers, downloading);
   const queue = pointers.values();
   const work = async () => {
-    for (const pointer of queue) await download(pointer, offers, downloading);
+    for (const pointer of queue) await download(pointer, { offers, begun }, downloading);
   };
   await Promise.all(Array.from({ length: PARALLEL }, work));
 }
@@ -73,18 +79,40 @@ interface Downloading extends LfsTools {
   signal: AbortSignal;
 }
 
+/** The beginning of an object that arrived earlier: its length, and a hash of it. */
+interface Begun {
+  length: number;
+  hash: Hash;
+}
+
+async function findBegun({ oid, size }: LfsPointer, { folder, signal }: Downloading): Promise<Begun | undefined> {
+  const file = join(incompleteFolder(folder), oid);
+  const found = await stat(file).catch(() => undefined);
+  if (!found || found.size === 0 || found.size >= size) return undefined;
+  const hash = createHash('sha256');
+  try {
+    for await (const chunk of createReadStream(file, { end: found.size - 1, signal })) hash.update(chunk as Buffer);
+  } catch (error) {
+    throw signal.aborted ? signal.reason : error;
+  }
+  return { length: found.size, hash };
+}
+
+interface Known {
+  offers: ReadonlyMap<string, LfsDownload>;
+  begun: ReadonlyMap<string, Begun>;
+}
+
 async function download(
   { oid, size }: LfsPointer,
-  offers: ReadonlyMap<string, LfsDownload>,
+  { offers, begun }: Known,
   { http, folder, server, ca, signal }: Downloading,
 ): Promise<void> {
   const offer = offers.get(oid);
   if (!offer) throw lfsError('objectNotFound');
   const file = join(incompleteFolder(folder), oid);
-  const start = await stat(file).then(
-    (found) => (found.size < size ? found.size : 0),
-    () => 0,
-  );
+  const there = begun.get(oid);
+  const start = there?.length ?? 0;
   const range: Record<string, string> = start > 0 ? { Range: `bytes=${start}-` } : {};
   const { response } = await http.follow(offer.url, (url) => {
     if (server.isSecure && url.protocol !== 'https:') throw lfsError('insecure');
@@ -92,15 +120,15 @@ async function download(
     const headers = url.origin === offer.url.origin ? offer.headers : {};
     return { headers: { ...headers, ...range }, ca, signal };
   });
-  const isRest = start > 0 && isRestFrom(response, start);
-  if (response.statusCode !== 200 && !isRest) {
+  const rest = there && isRestFrom(response, start) ? there : undefined;
+  if (response.statusCode !== 200 && !rest) {
     response.destroy();
     if (start > 0) await rm(file, { force: true });
     throw errorOfStatus(response, 'object');
   }
-  const hash = createHash('sha256');
-  if (isRest) await hashFile(file, hash);
-  await save(bytesOf(response, { bytes: size - (isRest ? start : 0) }), { file, hash, isRest }).catch((error) => {
+  const hash = rest?.hash ?? createHash('sha256');
+  const bytes = size - (rest?.length ?? 0);
+  await save(bytesOf(response, { bytes }), { file, hash, isRest: rest !== undefined }).catch((error) => {
     throw signal.aborted ? signal.reason : explain(error);
   });
   const isWhole = (await stat(file)).size === size;
@@ -115,10 +143,6 @@ async function download(
 
 function isRestFrom({ statusCode, headers }: IncomingMessage, start: number): boolean {
   return statusCode === 206 && (headers['content-range'] ?? '').startsWith(`bytes ${start}-`);
-}
-
-async function hashFile(file: string, hash: Hash): Promise<void> {
-  for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
 }
 
 interface Saving {

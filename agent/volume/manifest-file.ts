@@ -23,8 +23,10 @@ import {
   type MutableManifest,
   updateManifest,
 } from '../plan/manifest.ts';
+import { NEW_OBJECTS_BYTES } from '../plan/memory-need.ts';
 import { type DataRoot, noAgentFolder } from './data-root.ts';
-import { countLines, manifestText, parseManifest, updateText } from './manifest-text.ts';
+import { countLines, manifestText, updateText } from './manifest-text.ts';
+import { type ParsedManifest, parseManifest } from './parse-manifest.ts';
 
 /** The file is written again when it holds more than twice the lines that it needs, and so many more. */
 const SPARE_LINES = 1_000;
@@ -112,15 +114,16 @@ export class ManifestFile {
   async #load(): Promise<Content> {
     const none = { manifest: emptyManifest(), length: 0, lines: 0 };
     const path = join(this.#root.agentFolder, NAME);
-    const bytes = await readBytes(path);
-    if (bytes === undefined) return none;
-    const parsed = parseManifest(bytes);
+    const found = await readFrom(path);
+    if (found === undefined) return none;
+    const { size, parsed } = found;
     if (parsed.kind === 'manifest') {
       const { manifest, length, lines } = parsed;
-      const ignored = bytes.length - length;
+      const ignored = size - length;
       if (ignored > 0) this.#log.warn({ path, ignored }, 'end of the manifest is cut off or damaged');
       return { manifest, length, lines };
     }
+    if (parsed.kind === 'tooLarge') throw tooLarge(size);
     if (parsed.kind === 'damaged') {
       this.#log.warn({ path }, 'manifest is damaged: files of earlier syncs have no owner any more');
       return none;
@@ -191,26 +194,37 @@ function tryTruncate(descriptor: number, length: number): void {
   } catch {}
 }
 
-/** More than all lines of a manifest for which a sync has memory. */
-const MAX_BYTES = getHeapStatistics().heap_size_limit;
-/** More than the longest line. A hole in a file has none, costs nothing, and may be larger than all memory. */
-const PIECE = 1024 ** 2;
+const MIB = 1024 ** 2;
+/** What the program itself takes of the heap. */
+const PROGRAM_HEAP = 12 * MIB;
+const HEAP = getHeapStatistics().heap_size_limit - NEW_OBJECTS_BYTES;
+/** More than all lines of a manifest for which a sync has memory: it holds each file four times at most. */
+const MAX_BYTES = 2 * HEAP;
+/** Bytes that are read at once. */
+const PIECE = MIB;
 
-/** Reads a file up to where its lines end; of anything that is no file or folder nothing. */
-async function readLines(handle: FileHandle): Promise<Buffer> {
+interface Found {
+  /** Bytes of the file. */
+  size: number;
+  parsed: ParsedManifest;
+}
+
+/** Reads a file; anything that is no file or folder holds nothing. */
+async function readLines(handle: FileHandle): Promise<Found> {
   const stats = await handle.stat();
-  if (!stats.isFile() && !stats.isDirectory()) return Buffer.alloc(0);
-  // Takes memory only as it is written to.
-  const bytes = Buffer.allocUnsafeSlow(Math.max(1, Math.min(stats.size, MAX_BYTES)));
+  const isReadable = stats.isFile() || stats.isDirectory();
+  const parsed = await parseManifest(isReadable ? piecesOf(handle, stats.size) : [], HEAP - PROGRAM_HEAP);
+  return { size: isReadable ? stats.size : 0, parsed };
+}
+
+/** Throws only if somebody wants to read on. */
+async function* piecesOf(handle: FileHandle, size: number): AsyncGenerator<Buffer> {
   let length = 0;
-  while (length < bytes.length) {
-    const { bytesRead } = await handle.read(bytes, length, Math.min(PIECE, bytes.length - length), length);
-    const isText = bytes.subarray(length, length + bytesRead).includes(10);
-    length += bytesRead;
-    if (!isText) return bytes.subarray(0, length);
+  for await (const piece of handle.createReadStream({ autoClose: false, highWaterMark: PIECE })) {
+    length += piece.length;
+    if (length > MAX_BYTES) throw tooLarge(size);
+    yield piece;
   }
-  if (stats.size > MAX_BYTES) throw tooLarge(stats.size);
-  return bytes.subarray(0, length);
 }
 
 const tooLarge = (size: number) =>
@@ -227,7 +241,7 @@ const isFolder = (path: string, cause: unknown) =>
   });
 
 /** Neither follows a link nor waits for a pipe. */
-async function readBytes(path: string): Promise<Buffer | undefined> {
+async function readFrom(path: string): Promise<Found | undefined> {
   let handle: FileHandle | undefined;
   try {
     handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);

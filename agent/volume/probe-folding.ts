@@ -3,7 +3,7 @@ import type { NameFolding } from '../plan/plan-input.ts';
 import type { Folder } from './folder.ts';
 
 /** One name as it is made, and the same in other case and in another normal form of Unicode. */
-const PROBE = 'probe-aé'.normalize('NFC');
+export const PROBE = 'probe-aé'.normalize('NFC');
 
 /** Finds out which names the volume takes for the same, by making a file in the folder. */
 export function probeFolding(folder: Folder): NameFolding {

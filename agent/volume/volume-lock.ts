@@ -1,15 +1,15 @@
-import { closeSync, ftruncateSync, lstatSync, openSync, writeSync } from 'node:fs';
+import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import * as v from 'valibot';
 import { WaitingError } from '../../shared/errors.ts';
 import { readText } from '../../shared/io/read-text.ts';
 import type { Identity } from '../plan/template-values.ts';
 import type { DataRoot } from './data-root.ts';
 import type { Folder } from './folder.ts';
+import { clearLockFolder, draftOf, LOCK, nameOf, numberOf } from './lock-folder.ts';
 import { eachInTurn } from './pacer.ts';
 import { probeFolding } from './probe-folding.ts';
 import { putNew } from './put-new.ts';
-import { putAside } from './set-aside.ts';
-import { KEPT, LAST_GENERATION, removeEarlierStaging, Staging, stagingNumbers } from './staging.ts';
+import { LAST_GENERATION, removeEarlierStaging, Staging, stagingNumbers } from './staging.ts';
 
 export interface LockTimes {
   /** Milliseconds between two signs of life. */
@@ -20,7 +20,6 @@ export interface LockTimes {
 
 const TIMES: LockTimes = { beatMs: 10_000, staleMs: 35_000 };
 const MAX_TEXT_BYTES = 4096;
-const LOCK = 'lock';
 
 const ownerSchema = v.object({ podUid: v.string(), pod: v.string(), isReleased: v.optional(v.boolean(), false) });
 
@@ -58,15 +57,16 @@ export class VolumeLock {
 
   /** Takes the lock, and gives whether it was not held before. Throws {@link WaitingError} where another pod has it. */
   async hold(): Promise<boolean> {
-    if (this.isHeld && this.#root.staging.isAlive) return false;
-    this.#drop();
     const folder = this.#root.openAgentFolder(LOCK);
     try {
+      await clearLockFolder(folder, this.#root);
+      if (this.isHeld && this.#root.staging.isAlive) return false;
+      this.#drop();
       await this.#take(folder);
+      return true;
     } finally {
       folder.close();
     }
-    return true;
   }
 
   /** Whether nobody has taken over. */
@@ -94,7 +94,6 @@ export class VolumeLock {
   }
 
   async #take(folder: Folder): Promise<void> {
-    await this.#removeOthers(folder);
     this.#checkFree(readLatest(folder));
     const generation = this.#nextGeneration(folder);
     const descriptor = this.#create(folder, generation);
@@ -115,20 +114,6 @@ export class VolumeLock {
       throw error;
     }
     this.#watched = undefined;
-  }
-
-  /** Takes away what somebody else put among the locks and is none: folders, and numbers that are too high. */
-  async #removeOthers(folder: Folder): Promise<void> {
-    await eachInTurn(folder.list(), (name) => {
-      if (lstatSync(folder.at(name), { throwIfNoEntry: false })?.isDirectory()) {
-        const kept = this.#root.openAgentFolder(KEPT);
-        try {
-          putAside(Buffer.from(folder.at(name)), { staging: LOCK, name, kept });
-        } finally {
-          kept.close();
-        }
-      } else if (numberOf(name) > LAST_GENERATION) folder.unlink(name);
-    });
   }
 
   /** Above the staging folders as well: where somebody took the locks away, an owner that is held up still has its folder. */
@@ -159,7 +144,7 @@ export class VolumeLock {
 
   /** Only one agent creates a file of that number. It says whose it is from the first moment on, even if a kill comes next. */
   #create(folder: Folder, generation: number): number {
-    const draft = `${this.#identity.podUid}.new`;
+    const draft = draftOf(this.#identity.podUid);
     folder.unlink(draft);
     const descriptor = openSync(folder.at(draft), 'wx', 0o644);
     try {
@@ -168,7 +153,8 @@ export class VolumeLock {
       return descriptor;
     } catch (error) {
       closeSync(descriptor);
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      // Without its draft: another agent has just cleared the folder.
+      if (!['EEXIST', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
       throw this.#inUse('another agent has just taken the data volume', 'data.inUse');
     } finally {
       folder.unlink(draft);
@@ -212,11 +198,6 @@ export class VolumeLock {
     this.#root.staging = undefined;
   }
 }
-
-const nameOf = (generation: number): string => `${generation}.json`;
-
-/** That of a lock; 0 for what is none. */
-const numberOf = (name: string): number => Number(/^([1-9]\d{0,14})\.json$/.exec(name)?.[1] ?? 0);
 
 function generationsIn(folder: Folder): number[] {
   const numbers = folder.list().map(numberOf);

@@ -5,7 +5,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseManifest } from '../../../agent/volume/manifest-text.ts';
+import { parseManifest } from '../../../agent/volume/parse-manifest.ts';
 import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { makeTemporaryFolder, type TemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { bundle } from '../../integration/agent/support/bundle.ts';
@@ -105,7 +105,7 @@ suite('an agent that is killed at any moment', { concurrency: LANES }, () => {
         for (const name of Object.keys(left)) if (name.startsWith('.sync-agent/lock/')) delete left[name];
         const wanted = Object.entries(files).map(([name, text]) => [`config/${name}`, text]);
         assert.deepEqual(left, { ...Object.fromEntries(wanted), ...own }, `round ${n}`);
-        const parsed = parseManifest(Buffer.from(manifest ?? ''));
+        const parsed = await parseManifest([Buffer.from(manifest ?? '')]);
         assert.equal(parsed.kind === 'manifest' && parsed.manifest.applied?.commit, commit);
       }
       t.diagnostic(`killed ${kills} times`);

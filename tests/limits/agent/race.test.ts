@@ -6,7 +6,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseManifest } from '../../../agent/volume/manifest-text.ts';
+import { parseManifest } from '../../../agent/volume/parse-manifest.ts';
 import { makeTemporaryFolder, type TemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { bundle } from '../../integration/agent/support/bundle.ts';
 import { commitOf, treeOf } from '../../integration/agent/support/race-tree.ts';
@@ -173,7 +173,7 @@ class Lane {
 
   async #isInPlace(commit: string): Promise<boolean> {
     const manifest = await readFile(path.join(this.#data, '.sync-agent/manifest.jsonl'));
-    const parsed = parseManifest(manifest);
+    const parsed = await parseManifest([manifest]);
     if (parsed.kind !== 'manifest' || parsed.manifest.applied?.commit !== commit) return false;
     const wanted = { ...treeOf(commit), ...this.#theirs };
     const files = await readFiles(this.#data);

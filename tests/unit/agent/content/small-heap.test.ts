@@ -13,7 +13,14 @@ async function makeContent(text: string, way: 'template' | 'patch', edits = FIRS
     const content = Buffer.from(${text});
     const value = { get: () => 'x'.repeat(300) };
     const steps = ${edits};
-    const result = ${way === 'template' ? 'renderContent(content, value)' : "applyPatches(content, { steps, hash: '' })"};
+    const ofPatches = () => {
+      const work = applyPatches(content, { steps, hash: '' });
+      for (;;) {
+        const { done, value } = work.next();
+        if (done) return value;
+      }
+    };
+    const result = ${way === 'template' ? 'renderContent(content, value)' : 'ofPatches()'};
     console.log(result.kind, result.message ?? result.content.length);`);
 }
 
@@ -51,5 +58,18 @@ suite('content of 8 MiB, in the heap of a small container', () => {
   for (const [where, text] of wide) {
     test(`a JSON patch that adds keys, of white space ${where}`, async () =>
       assert.match(await makeContent(text, 'patch', keys), /^content 83\d{5}$|^content 84\d{5}$/));
+  }
+
+  const sets =
+    "Array.from({ length: 16 }, () => Array.from({ length: 32 }, (_, n) => ({ path: ['e' + n], json: '2' })))";
+  const shapes: [name: string, text: string][] = [
+    ['of characters of two bytes', `'"\u20ac":"' + 'y'.repeat(8e6) + '"'`],
+    ['of many shapes', `Array.from({ length: 70_000 }, (_, n) => '"x' + n + '\u20ac":[{"k' + n + '":1}]').join()`],
+  ];
+  for (const [name, text] of shapes) {
+    test(`as many JSON patches of as many values as a mapping may have, ${name}`, async () => {
+      const values = "Array.from({ length: 32 }, (_, n) => '\"e' + n + '\":1,').join('')";
+      assert.match(await makeContent(`'{' + ${values} + ${text} + '}'`, 'patch', sets), /^content \d{7}$/);
+    });
   }
 });

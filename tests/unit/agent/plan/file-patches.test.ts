@@ -1,13 +1,28 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { applyPatches, patchesFor, patchJson } from '../../../../agent/plan/file-patches.ts';
+import { applyPatches, patchesFor } from '../../../../agent/plan/file-patches.ts';
+import { checkJson } from '../../../../agent/plan/json-scanner.ts';
 import { type JsonEdit, parseJsonPath } from '../../../../shared/domain/json-edits.ts';
 
 const edits = (set: Record<string, string>): JsonEdit[] =>
   Object.entries(set).map(([path, json]) => ({ path: parseJsonPath(path) ?? [], json }));
 
-suite('patchJson', () => {
+/** What the patches of a file make of it, without the pauses. */
+function applyAll(content: Buffer, steps: JsonEdit[][]) {
+  const work = applyPatches(content, { steps, hash: '' });
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+  }
+}
+
+function patchJson(text: string, given: JsonEdit[]) {
+  const result = applyAll(Buffer.from(text), [given]);
+  return result.kind === 'content' ? ({ kind: 'patched', text: result.content.toString() } as const) : result;
+}
+
+suite('a patch of JSON', () => {
   const cases: [name: string, before: string, set: Record<string, string>, after: string][] = [
     ['a value', '{"a": 1, "b": 2}', { a: '"x"' }, '{"a": "x", "b": 2}'],
     [
@@ -44,7 +59,8 @@ suite('patchJson', () => {
 
   const refused: [name: string, before: string, set: Record<string, string>, problem: RegExp][] = [
     ['what is no JSON', '{"a":1,}', { a: '2' }, /is no JSON/],
-    ['a comment', '{} // x', { a: '2' }, /is no JSON/],
+    ['a comment', '{} // x', { a: '2' }, /is no JSON \(RFC 8259\): see line 1, column 4$/],
+    ['a string that does not end', '\ufeff{\n "\u20ac": "x', { a: '2' }, /see line 2, column 9$/],
     ['a path through a number', '{"a":1}', { 'a.b': '2' }, /has no object at a/],
     ['a scalar at the top', '1', { a: '2' }, /has no object at its top/],
     ['an element that is not there', '{"a":[1]}', { 'a.1': '2' }, /has no element a\.1: the array holds 1/],
@@ -101,9 +117,14 @@ suite('the patches of a file', () => {
 
   const apply = (content: Buffer | string, ...sets: Record<string, string>[]) => {
     const steps = sets.map(edits);
-    const result = applyPatches(Buffer.from(content), { steps, hash: '' });
+    const result = applyAll(Buffer.from(content), steps);
     return result.kind === 'content' ? result.content.toString() : result.message;
   };
+
+  test('leave others their turn before each of them', () => {
+    const count = (steps: JsonEdit[][]) => [...applyPatches(Buffer.from('{}'), { steps, hash: '' })].length;
+    assert.equal(count([edits({ a: '1' }), edits({ b: '1' }), edits({ c: '1' })]) - count([]), 3);
+  });
 
   test('are carried out one after the other, or not at all', () => {
     assert.equal(apply('{"a":1}', { a: '2', b: '3' }, { b: '4' }), '{"a":2,"b":4}');
@@ -150,7 +171,59 @@ function put(value: unknown, [key, ...rest]: string[], inner: unknown): unknown 
   return { ...object, [key]: put(object[key] ?? {}, rest, inner) };
 }
 
-suite('patchJson, for any JSON', () => {
+suite('checkJson', () => {
+  const isJson = (text: string): boolean => {
+    try {
+      JSON.parse(text);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const agrees = (text: string) =>
+    assert.equal(checkJson(Buffer.from(text), 0).kind === 'json', isJson(text), JSON.stringify(text));
+
+  const numbers = ['0', '-0', '01', '-', '1.', '.5', '1.5', '1e', '1e+', '1e5', '1E-05', '+1', '1.5.5', '--1', '0x1'];
+  const strings = ['"\\u00e9"', '"\\u00g9"', '"\\u00"', '"\\x"', '"\\/"', '"\t"', '"\\"', '"', '"\u007f"', "'a'"];
+  const others = [
+    '',
+    ' ',
+    'tru',
+    'nullx',
+    'True',
+    '[',
+    ']',
+    '{]',
+    '[1}',
+    '[1 2]',
+    '{"a"}',
+    '{"a":}',
+    '{a:1}',
+    '{,}',
+    '[,1]',
+  ];
+  for (const text of [...numbers, ...strings, ...others]) {
+    test(`says what JSON.parse says of ${JSON.stringify(text)}`, () => {
+      agrees(text);
+      agrees(`[${text}]`);
+      agrees(` {"a" :${text}\n} `);
+    });
+  }
+
+  test('says what JSON.parse says of any JSON, also where something is put in or cut out', () => {
+    const pieces = fc.constantFrom(...'{}[],:"\\ \n\u00a00-1.eEutfn'.split(''), '"a":', 'null');
+    fc.assert(
+      fc.property(fc.json(), fc.nat(), fc.nat({ max: 2 }), pieces, (text, place, length, piece) => {
+        const at = place % (text.length + 1);
+        agrees(text);
+        agrees((text.slice(0, at) + piece + text.slice(at + length)).toWellFormed());
+      }),
+      { numRuns: 3000 },
+    );
+  });
+});
+
+suite('a patch, for any JSON', () => {
   const json = fc.jsonValue({ maxDepth: 4 }).filter((value) => !JSON.stringify(value).includes('__proto__'));
   const inside = json.chain((value) => {
     const paths = pathsOf(value).filter((path) => path.length > 0);
@@ -175,6 +248,29 @@ suite('patchJson, for any JSON', () => {
         assert.deepEqual(JSON.parse(result.text), put(JSON.parse(text), path, JSON.parse(JSON.stringify(next))));
       }),
       { numRuns: 1000 },
+    );
+  });
+
+  test('all values of a patch change at once, and nothing else', () => {
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.string({ minLength: 1 }), json, { minKeys: 2 }),
+        json,
+        seeds,
+        (value, next, spaces) => {
+          let turn = 0;
+          const text = write(value, () => spaces[turn++ % spaces.length] ?? '');
+          const given = Object.keys(value).map((key) => ({ path: [key], json: JSON.stringify(next) }));
+          const together = patchJson(text, given);
+          const apart = applyAll(
+            Buffer.from(text),
+            given.map((edit) => [edit]),
+          );
+          assert.ok(together.kind === 'patched' && apart.kind === 'content');
+          assert.equal(together.text, apart.content.toString());
+        },
+      ),
+      { numRuns: 300 },
     );
   });
 

@@ -10,6 +10,7 @@ import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
 import { removeEarlierStaging, Staging } from '../../../../agent/volume/staging.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { importable, runInSmallHeap } from '../support/small-heap.ts';
 
 const log = pino({ level: 'silent' });
 const applied = { ref: 'main', commit: 'c', time: 't' };
@@ -38,7 +39,40 @@ async function createManifest(t: TestContext) {
   };
 }
 
+/** Reads a manifest with so many files in the heap of a small container, each about to be written and then there; gives their number or the code of the error. */
+const readMany = (files: number) =>
+  runInSmallHeap(`
+    import { mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+    import { tmpdir } from 'node:os';
+    import { DataRoot } from ${importable('agent/volume/data-root.ts')};
+    import { ManifestFile } from ${importable('agent/volume/manifest-file.ts')};
+    import { MANIFEST_HEADER, updateText } from ${importable('agent/volume/manifest-text.ts')};
+    const folder = mkdtempSync(tmpdir() + '/manifest-');
+    mkdirSync(folder + '/.sync-agent');
+    const hex = (number, length) => number.toString(16).padStart(length, '0');
+    const files = function* () {
+      for (let n = 0; n < ${files}; n += 1) {
+        const [path, fingerprint] = ['config/some/folder/' + n, { size: n, mtimeMs: 1_763_710_000_000.125 + n, ino: n }];
+        yield { path, source: path, blob: hex(n, 40), sha256: hex(n, 64), executable: false, fingerprint };
+      }
+    };
+    const rest = { folders: [], forgottenFiles: [], forgottenFolders: [], applied: undefined };
+    const file = openSync(folder + '/.sync-agent/manifest.jsonl', 'w');
+    writeSync(file, MANIFEST_HEADER);
+    for (const pending of [{ has: () => true }, new Set()])
+      for (const text of updateText({ ...rest, files: files(), pending })) writeSync(file, text);
+    await new ManifestFile(await DataRoot.open(folder), { warn: console.log }).read().then(
+      ({ files }) => console.log(files.size),
+      ({ code }) => console.log(code),
+    );
+    rmSync(folder, { recursive: true });`);
+
 suite('the manifest on disk', () => {
+  test('is read where a sync of as many files has memory, and refused before it takes all of it', async () => {
+    assert.equal(await readMany(55_000), '55000');
+    assert.equal(await readMany(200_000), 'manifest.tooLarge');
+  });
+
   test('holds what was added, also for the next agent', async (t) => {
     const { open, reread } = await createManifest(t);
     const manifest = open();

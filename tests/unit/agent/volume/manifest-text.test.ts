@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { emptyManifest, type ManifestUpdate, type OwnedFile, updateManifest } from '../../../../agent/plan/manifest.ts';
-import { MANIFEST_HEADER, manifestText, parseManifest, updateText } from '../../../../agent/volume/manifest-text.ts';
+import { MANIFEST_HEADER, manifestText, updateText } from '../../../../agent/volume/manifest-text.ts';
+import { parseManifest } from '../../../../agent/volume/parse-manifest.ts';
 
 const applied = { ref: 'main', commit: 'c', time: 't', revision: 'r' };
 const file: OwnedFile = {
@@ -21,15 +22,15 @@ const update = (changes: Partial<ManifestUpdate>): ManifestUpdate => ({
 });
 const textOf = (...updates: ManifestUpdate[]) =>
   [MANIFEST_HEADER, ...updates.flatMap((one) => [...updateText(one)])].join('');
-const parse = (text: string) => parseManifest(Buffer.from(text));
-const read = (text: string) => {
-  const parsed = parse(text);
+const parse = (text: string) => parseManifest([Buffer.from(text)]);
+const read = async (text: string) => {
+  const parsed = await parse(text);
   assert.equal(parsed.kind, 'manifest');
   return parsed.kind === 'manifest' ? parsed : assert.fail();
 };
 
 suite('parseManifest', () => {
-  test('reads what was written, update after update', () => {
+  test('reads what was written, update after update', async () => {
     const second = {
       ...file,
       path: 'ä"\\b',
@@ -42,13 +43,13 @@ suite('parseManifest', () => {
       update({ files: [file, second], pending: new Set([file.path]), folders: ['a', 'c'] }),
       update({ forgottenFiles: [second.path], forgottenFolders: ['c'] }),
     );
-    const { manifest, length, lines } = read(text);
+    const { manifest, length, lines } = await read(text);
     assert.deepEqual([...manifest.files.values()], [file]);
     assert.deepEqual([[...manifest.folders], [...manifest.pending]], [['a'], ['a/b']]);
     assert.deepEqual([length, lines], [Buffer.byteLength(text), text.split('\n').length - 2]);
   });
 
-  test('reads all that may be known of a file, and of a sync', () => {
+  test('reads all that may be known of a file, and of a sync', async () => {
     const kept = { name: 'a-1.b_2', size: 7 };
     const full: OwnedFile = { ...file, groupWrite: true, found: true, kept, earlier: 'e', wasOurs: true };
     const bare: OwnedFile = {
@@ -60,41 +61,43 @@ suite('parseManifest', () => {
       executable: false,
     };
     for (const one of [full, bare, ...Object.keys(full).map((key) => ({ ...bare, path: key, ...pick(full, key) }))]) {
-      const { manifest } = read(textOf(update({ files: [one], pending: new Set([one.path]) })));
+      const { manifest } = await read(textOf(update({ files: [one], pending: new Set([one.path]) })));
       assert.deepEqual([...manifest.files.values()], [one]);
     }
     for (const startPolicy of ['requireSync', 'useLastGood'] as const)
-      assert.deepEqual(read(textOf(update({ applied: { ...applied, startPolicy } }))).manifest.applied, {
+      assert.deepEqual((await read(textOf(update({ applied: { ...applied, startPolicy } })))).manifest.applied, {
         ...applied,
         startPolicy,
       });
   });
 
-  test('forgets with the end of a write what was there until then', () => {
+  test('forgets with the end of a write what was there until then', async () => {
     const writing = { ...file, earlier: 'e', wasOurs: true };
-    assert.deepEqual([...read(textOf(update({ files: [writing] }))).manifest.files.values()], [file]);
+    assert.deepEqual([...(await read(textOf(update({ files: [writing] })))).manifest.files.values()], [file]);
   });
 
   for (const name of ['../x', 'a/b', '', '.hidden', 'x'.repeat(201)]) {
-    test(`a kept file called ${JSON.stringify(name.slice(0, 9))} leads elsewhere: nothing of the update counts`, () => {
-      const { manifest } = read(textOf(update({ files: [{ ...file, kept: { name, size: 1 } }] })));
+    test(`a kept file called ${JSON.stringify(name.slice(0, 9))} leads elsewhere: nothing of the update counts`, async () => {
+      const { manifest } = await read(textOf(update({ files: [{ ...file, kept: { name, size: 1 } }] })));
       assert.equal(manifest.files.size, 0);
     });
   }
 
-  test('a large update comes in pieces', () => {
+  test('a large update comes in pieces', async () => {
     const files = Array.from({ length: 1_000 }, (_, n) => ({ ...file, path: `f${n}` }));
     const pieces = [...updateText(update({ files }))];
     assert.ok(pieces.length > 1 && pieces.every(({ length }) => length < 66 * 1024), `${pieces.length}`);
-    assert.equal(read(MANIFEST_HEADER + pieces.join('')).manifest.files.size, 1_000);
+    assert.equal((await read(MANIFEST_HEADER + pieces.join(''))).manifest.files.size, 1_000);
   });
 
-  test('an update that ends a sync leaves nothing pending', () => {
-    const { manifest } = read(textOf(update({ files: [file], pending: new Set([file.path]) }), update({ applied })));
+  test('an update that ends a sync leaves nothing pending', async () => {
+    const { manifest } = await read(
+      textOf(update({ files: [file], pending: new Set([file.path]) }), update({ applied })),
+    );
     assert.deepEqual([[...manifest.pending], manifest.applied], [[], applied]);
   });
 
-  test('a manifest as a whole says the same as the updates that made it', () => {
+  test('a manifest as a whole says the same as the updates that made it', async () => {
     const path = fc.constantFrom('a', 'b', 'c/d');
     const plain = { noNullPrototype: true };
     const someUpdate = fc.record({
@@ -107,38 +110,38 @@ suite('parseManifest', () => {
       forgottenFolders: fc.array(fc.constantFrom('c', 'e')),
       applied: fc.constantFrom(undefined, applied),
     });
-    fc.assert(
-      fc.property(fc.array(someUpdate, { maxLength: 5 }), (updates) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(someUpdate, { maxLength: 5 }), async (updates) => {
         const manifest = emptyManifest();
         for (const one of updates) updateManifest(manifest, one);
-        assert.deepEqual(read(textOf(...updates)).manifest, manifest);
-        assert.deepEqual(read([...manifestText(manifest)].join('')).manifest, manifest);
+        assert.deepEqual((await read(textOf(...updates))).manifest, manifest);
+        assert.deepEqual((await read([...manifestText(manifest)].join(''))).manifest, manifest);
       }),
     );
   });
 
-  test('an update that was cut off at any byte does not count', () => {
+  test('an update that was cut off at any byte does not count', async () => {
     const first = textOf(update({ files: [file], applied }));
     const both = Buffer.from(textOf(update({ files: [file], applied }), update({ forgottenFiles: [file.path] })));
     for (let end = first.length; end < both.length; end += 1) {
-      const parsed = parseManifest(both.subarray(0, end));
+      const parsed = await parseManifest([both.subarray(0, 99), both.subarray(99, end)]);
       assert.ok(parsed.kind === 'manifest');
       assert.deepEqual(
         [parsed.length, parsed.manifest.files.size, parsed.manifest.applied],
         [first.length, 1, applied],
       );
     }
-    assert.equal(read(both.toString()).manifest.files.size, 0);
+    assert.equal((await read(both.toString())).manifest.files.size, 0);
   });
 
-  test('nor does one with another byte in it, as after a loss of power, nor what follows it', () => {
+  test('nor does one with another byte in it, as after a loss of power, nor what follows it', async () => {
     const texts = [
       update({ files: [file], applied }),
       update({ files: [{ ...file, path: 'z' }] }),
       update({ applied }),
     ];
     const text = textOf(...texts).replace('"path":"z"', '"path":"y"');
-    assert.deepEqual([...read(text).manifest.files.keys()], ['a/b']);
+    assert.deepEqual([...(await read(text)).manifest.files.keys()], ['a/b']);
   });
 
   const damaged: [name: string, text: string][] = [
@@ -147,18 +150,18 @@ suite('parseManifest', () => {
     ['an older, unknown version', '{"version":0}\n'],
   ];
   for (const [name, text] of damaged) {
-    test(`${name}: owns nothing`, () => assert.deepEqual(parse(text), { kind: 'damaged' }));
+    test(`${name}: owns nothing`, async () => assert.deepEqual(await parse(text), { kind: 'damaged' }));
   }
 
   for (const path of ['../x', 'a/../../x', '/etc/passwd', '', 'a//b', '.sync-agent/manifest.jsonl']) {
-    test(`the path ${JSON.stringify(path)} owns nothing`, () => {
-      assert.equal(read(textOf(update({ files: [{ ...file, path }] }))).manifest.files.size, 0);
-      assert.equal(read(textOf(update({ folders: [path] }))).manifest.folders.size, 0);
+    test(`the path ${JSON.stringify(path)} owns nothing`, async () => {
+      assert.equal((await read(textOf(update({ files: [{ ...file, path }] })))).manifest.files.size, 0);
+      assert.equal((await read(textOf(update({ folders: [path] })))).manifest.folders.size, 0);
     });
   }
 
-  test('a newer version is told from a damaged one', () => {
-    assert.deepEqual(parse('{"version":2}\n'), { kind: 'newer', version: 2 });
+  test('a newer version is told from a damaged one', async () => {
+    assert.deepEqual(await parse('{"version":2}\n'), { kind: 'newer', version: 2 });
   });
 });
 

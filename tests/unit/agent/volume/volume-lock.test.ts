@@ -264,6 +264,41 @@ suite('two agents on one volume', () => {
     }
   });
 
+  test('files that no agent writes are cleared when the lock is taken, and at each sync; some are put aside', async (t) => {
+    const { agentOf, own } = await prepare(t);
+    const fill = async () => {
+      await mkdir(path.join(own, 'lock'), { recursive: true });
+      for (let n = 0; n < 300; n += 1) await writeFile(path.join(own, `lock/theirs ${n}`), 'theirs');
+      for (let n = 0; n < 300; n += 1) await writeFile(path.join(own, `lock/x${n}.new`), '');
+      await mkdir(path.join(own, 'lock/folder/in it'), { recursive: true });
+      const noText = Buffer.concat([Buffer.from(path.join(own, 'lock/')), Buffer.from([0xff, 0xfe])]);
+      await writeFile(noText, 'theirs');
+    };
+    const a = await agentOf('a', silent);
+    for (const isFresh of [true, false]) {
+      await fill();
+      assert.equal(await a.hold(), isFresh);
+      const left = await readdir(path.join(own, 'lock'));
+      const isDraft = (name: string) => /^x\d+\.new$/.test(name);
+      assert.deepEqual(
+        left.filter((name) => !isDraft(name)),
+        ['1.json'],
+      );
+      assert.ok(left.length <= 101, 'drafts may be those of agents that begin');
+      const kept = (await readdir(path.join(own, 'taken-over'))).filter((name) => name.includes('theirs'));
+      assert.ok(kept.length >= 98 && kept.length <= 200, `${kept.length} are put aside`);
+      assert.ok((await readdir(path.join(own, 'taken-over/lock.folder'))).includes('in it'));
+    }
+  });
+
+  test('the drafts of two agents that clear at the same time are left to them', async (t) => {
+    const { agentOf, own } = await prepare(t);
+    await mkdir(path.join(own, 'lock'), { recursive: true });
+    await writeFile(path.join(own, 'lock/uid-of-b.new'), 'b');
+    await (await agentOf('a')).hold();
+    assert.deepEqual(await readdir(path.join(own, 'lock')), ['1.json', 'uid-of-b.new']);
+  });
+
   test('a file in a staging folder whose name is no UTF-8 is put aside', async (t) => {
     const { agentOf, own } = await prepare(t);
     await mkdir(path.join(own, 'staging/0.gone'), { recursive: true });

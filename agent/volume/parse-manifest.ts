@@ -1,0 +1,237 @@
+import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import * as v from 'valibot';
+import { isBoundedJson } from '../../shared/domain/is-bounded-json.ts';
+import { isAgentPath, isFilePath } from '../../shared/domain/relative-path.ts';
+import { emptyManifest, type ManifestUpdate, type MutableManifest, type OwnedFile } from '../plan/manifest.ts';
+import { grow, HEAP, heapOf, heapOfText } from './manifest-heap.ts';
+import { checkOf, countLines, VERSION } from './manifest-text.ts';
+import { Pacer } from './pacer.ts';
+
+/** The gateway can write to the manifest, and a list of all that is wrong in a line takes much more room than the line. */
+const FIRST_ISSUE = { abortEarly: true } as const;
+
+const headerLine = v.object({ version: v.number() });
+
+const ownPath = v.pipe(
+  v.string(),
+  v.check((path) => isFilePath(path) && !isAgentPath(path)),
+);
+
+/** Of a file in a folder of the agent's own: it leads nowhere else. */
+const keptName = v.pipe(v.string(), v.regex(/^[\w-][\w.-]{0,199}$/));
+
+/** What equals the path, is false or is empty is left out. */
+const fileLine = v.object({
+  path: ownPath,
+  source: v.optional(v.string()),
+  blob: v.string(),
+  inputs: v.optional(v.object({ keys: v.array(v.string()), hash: v.string() })),
+  patches: v.optional(v.string()),
+  sha256: v.string(),
+  executable: v.optional(v.literal(true)),
+  groupWrite: v.optional(v.literal(true)),
+  found: v.optional(v.literal(true)),
+  /** Name and size of what was there before. */
+  kept: v.optional(v.tuple([keptName, v.number()])),
+  /** Size, time and inode. */
+  print: v.tuple([v.number(), v.number(), v.number()]),
+  pending: v.optional(v.literal(true)),
+  earlier: v.optional(v.string()),
+  wasOurs: v.optional(v.literal(true)),
+});
+const endLine = v.object({
+  /** Of all lines since the last such line, see {@link checkOf}. */
+  check: v.string(),
+  applied: v.optional(
+    v.object({
+      ref: v.string(),
+      commit: v.string(),
+      time: v.string(),
+      revision: v.optional(v.string()),
+      startPolicy: v.optional(v.picklist(['requireSync', 'useLastGood'])),
+    }),
+  ),
+});
+const otherLine = v.union([
+  v.object({ folder: ownPath }),
+  v.object({ forgetFile: ownPath }),
+  v.object({ forgetFolder: ownPath }),
+]);
+
+/** More than the longest line. A hole in a file has none, costs nothing, and may be larger than all memory. */
+const MAX_LINE = 1024 ** 2;
+/** What a line of more than so many bytes may hold: what is parsed takes many times the room of its text. */
+const BOUNDS = { bytes: 4096, depth: 8, parts: 20_000 };
+
+export type ParsedManifest =
+  | {
+      kind: 'manifest';
+      manifest: MutableManifest;
+      /** Bytes that count; what follows them was cut off or is damaged. */
+      length: number;
+      lines: number;
+    }
+  | { kind: 'newer'; version: number }
+  | { kind: 'damaged' }
+  /** Its records would take more than they may. */
+  | { kind: 'tooLarge' };
+
+/**
+ * Reads a manifest up to its last update that is whole: a kill cuts the last one off before it matters. What does not
+ * fit to the letter owns nothing, since anybody may have written it. Its records take no more than `maxHeap` bytes, and
+ * others have their turn meanwhile.
+ */
+export async function parseManifest(
+  pieces: Iterable<Buffer> | AsyncIterable<Buffer>,
+  maxHeap = Number.POSITIVE_INFINITY,
+): Promise<ParsedManifest> {
+  const parser = new Parser(maxHeap);
+  const pacer = new Pacer();
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const piece of pieces) {
+    const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
+    let from = 0;
+    for (let end = bytes.indexOf(NEWLINE) + 1; end > 0; end = bytes.indexOf(NEWLINE, from) + 1) {
+      if (!parser.take(bytes.subarray(from, end))) return parser.result;
+      from = end;
+      if (pacer.isDue) await pacer.rest();
+    }
+    rest = bytes.subarray(from);
+    if (rest.length > MAX_LINE) break;
+  }
+  return parser.result;
+}
+
+const NEWLINE = 10;
+
+/** Takes a manifest line by line. */
+class Parser {
+  result: ParsedManifest = { kind: 'damaged' };
+  readonly #maxHeap: number;
+  /** Bytes that the records take: those that count, and those of the update under way. */
+  #heap = 0;
+  #update = noUpdate();
+  #heapOfUpdate = 0;
+  #lengthOfUpdate = 0;
+  #hash = createHash('sha256');
+
+  constructor(maxHeap: number) {
+    this.#maxHeap = maxHeap;
+  }
+
+  /** Gives whether there is more to be read after this line. */
+  take(line: Buffer): boolean {
+    const json = parseJson(line);
+    if (this.result.kind !== 'manifest') return this.#takeHeader(json, line.length);
+    this.#lengthOfUpdate += line.length;
+    const end = v.safeParse(endLine, json, FIRST_ISSUE);
+    if (end.success) return this.#takeEnd(end.output, this.result);
+    if (!this.#takeRecord(json, this.result.manifest)) return false;
+    this.#hash.update(line);
+    if (this.#heap + this.#heapOfUpdate <= this.#maxHeap) return true;
+    this.result = { kind: 'tooLarge' };
+    return false;
+  }
+
+  #takeHeader(json: unknown, length: number): boolean {
+    const header = v.safeParse(headerLine, json, FIRST_ISSUE);
+    if (!header.success || header.output.version < VERSION) return false;
+    const { version } = header.output;
+    const isNewer = version > VERSION;
+    this.result = isNewer
+      ? { kind: 'newer', version }
+      : { kind: 'manifest', manifest: emptyManifest(), length, lines: 0 };
+    return !isNewer;
+  }
+
+  #takeEnd({ check, applied }: v.InferOutput<typeof endLine>, result: ParsedManifest & { kind: 'manifest' }): boolean {
+    if (checkOf(this.#hash) !== check) return false;
+    const update = { ...this.#update, applied };
+    this.#heap += grow(result.manifest, update);
+    result.length += this.#lengthOfUpdate;
+    result.lines += countLines(update);
+    [this.#update, this.#heapOfUpdate, this.#lengthOfUpdate] = [noUpdate(), 0, 0];
+    this.#hash = createHash('sha256');
+    return true;
+  }
+
+  /** Adds a line to the update; gives false for what is no such line. */
+  #takeRecord(json: unknown, { files }: MutableManifest): boolean {
+    const line = v.safeParse(fileLine, json, FIRST_ISSUE);
+    if (line.success) {
+      const file = ownedFile(line.output);
+      const before = files.get(file.path);
+      // What a sync was about to write is what it wrote: so each file is kept once, and not twice.
+      const isKnown = isDeepStrictEqual(before, file);
+      this.#update.files.push(before && isKnown ? before : file);
+      if (line.output.pending) this.#update.pending.add(file.path);
+      this.#heapOfUpdate += HEAP.entry + (isKnown ? 0 : heapOf(file));
+      return true;
+    }
+    const other = v.safeParse(otherLine, json, FIRST_ISSUE);
+    if (!other.success) return false;
+    this.#heapOfUpdate += HEAP.entry + heapOfText(takePath(other.output, this.#update));
+    return true;
+  }
+}
+
+function takePath(line: v.InferOutput<typeof otherLine>, update: ManifestUpdate): string {
+  const [list, path] =
+    'folder' in line
+      ? [update.folders, line.folder]
+      : 'forgetFile' in line
+        ? [update.forgottenFiles, line.forgetFile]
+        : [update.forgottenFolders, line.forgetFolder];
+  list.push(path);
+  return path;
+}
+
+function ownedFile(line: v.InferOutput<typeof fileLine>): OwnedFile {
+  const {
+    path,
+    source = path,
+    blob,
+    inputs,
+    patches,
+    sha256,
+    executable = false,
+    groupWrite,
+    found,
+    kept,
+    earlier,
+    wasOurs,
+  } = line;
+  const [size, mtimeMs, ino] = line.print;
+  const fingerprint = { size, mtimeMs, ino };
+  const used = inputs && { keys: inputs.keys.slice(), hash: inputs.hash };
+  const file: OwnedFile = { path, source, blob, inputs: used, patches, sha256, executable, fingerprint };
+  // Of most files there is no more to say, and there may be very many. One by one: spread, they take 300 bytes more.
+  if (groupWrite) file.groupWrite = groupWrite;
+  if (found) file.found = found;
+  if (kept) file.kept = { name: kept[0], size: kept[1] };
+  if (earlier) file.earlier = earlier;
+  if (wasOurs) file.wasOurs = wasOurs;
+  return file;
+}
+
+/** An update that changes nothing, and ends no sync. */
+function noUpdate(): ManifestUpdate & { pending: Set<string> } {
+  return {
+    files: [],
+    pending: new Set(),
+    folders: [],
+    forgottenFiles: [],
+    forgottenFolders: [],
+    applied: undefined,
+  };
+}
+
+function parseJson(line: Buffer): unknown {
+  if (line.length > BOUNDS.bytes && !isBoundedJson(line, BOUNDS)) return undefined;
+  try {
+    return JSON.parse(line.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}

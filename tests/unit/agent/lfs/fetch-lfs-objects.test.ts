@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { mkdir, readFile, truncate, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { incompleteFolder, objectPath } from '../../../../agent/lfs/fetch-lfs-objects.ts';
+import { type LfsPointer, parseLfsPointer } from '../../../../agent/lfs/lfs-pointer.ts';
+import { LfsStore } from '../../../../agent/lfs/lfs-store.ts';
+import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { Git } from '../../../../shared/io/git/git.ts';
+import { createLfsHost } from '../../../support/lfs-host.ts';
+import { localHttp } from '../../../support/local-http.ts';
+
+const GIB = 1024 ** 3;
+
+/** A host, and a store with the beginning of an object; each request runs `onRequest` before it is answered. */
+async function begin(t: TestContext, start: Buffer, onRequest: (file: string) => Promise<void> = async () => {}) {
+  const server = await startGitServer({});
+  t.after(() => server.stop());
+  const { path: folder, remove } = await makeTemporaryFolder('lfs-');
+  t.after(remove);
+  const lfs = createLfsHost(`${server.url}/x.git/info/lfs/objects`);
+  const content = Buffer.concat([start, Buffer.alloc(1024 * 1024, 'rest')]);
+  const pointer = parseLfsPointer(Buffer.from(lfs.add(content)));
+  assert.ok(pointer);
+  const file = path.join(incompleteFolder(folder), pointer.oid);
+  server.lfs = (request, response) => void onRequest(file).then(() => lfs.listener(request, response));
+  await mkdir(incompleteFolder(folder), { recursive: true });
+  await writeFile(file, start);
+  const store = new LfsStore({ git: new Git(process.env), http: localHttp(), path: folder });
+  const fetch = (wanted: LfsPointer, signal?: AbortSignal) =>
+    store.fetch([wanted], { repo: `${server.url}/x.git`, access: {}, signal });
+  return { lfs, pointer, file, fetch, object: objectPath(folder, pointer.oid) };
+}
+
+suite('the beginning of an object of Git LFS', () => {
+  test('is read before the host is asked: it closes a connection on which nothing moves', async (t) => {
+    const start = Buffer.alloc(1024 * 1024, 'start');
+    // What is read later is something else.
+    const { fetch, lfs, pointer, object } = await begin(t, start, (file) =>
+      writeFile(file, Buffer.alloc(start.length)),
+    );
+    await fetch(pointer);
+    assert.deepEqual((await readFile(object)).subarray(start.length), Buffer.alloc(1024 * 1024, 'rest'));
+    assert.deepEqual(
+      lfs.requests.map(({ headers }) => headers.range),
+      [undefined, `bytes=${start.length}-`],
+    );
+  });
+
+  test('is read only as long as the fetch goes on', async (t) => {
+    const { fetch, file, lfs, pointer } = await begin(t, Buffer.from('start'));
+    await truncate(file, 16 * GIB);
+    const stop = AbortSignal.timeout(300);
+    await assert.rejects(fetch({ ...pointer, size: 17 * GIB }, stop), (error) => error === stop.reason);
+    assert.deepEqual(lfs.requests, []);
+  });
+
+  test('does not matter where it is longer than the object', async (t) => {
+    const { fetch, file, lfs, pointer, object } = await begin(t, Buffer.from('start'));
+    await truncate(file, pointer.size + 1);
+    await fetch(pointer);
+    assert.equal((await readFile(object)).length, pointer.size);
+    assert.deepEqual(
+      lfs.requests.map(({ headers }) => headers.range),
+      [undefined, undefined],
+    );
+  });
+});
