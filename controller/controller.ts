@@ -141,6 +141,7 @@ export class Controller {
         options.githubApps &&
         new GitTokenKeeper({ client, apps: options.githubApps, limiter, onToken: lookAgain, log }),
       onApplied: (seconds) => metrics.requestSeconds.observe(seconds),
+      onNews: lookAgain,
       onForeignStatus: (key) => {
         log.warn({ key }, 'somebody else changed the status: it is repaired');
         this.#queue.addAfter(key, PUT_RIGHT_AFTER_MS);

@@ -47,6 +47,8 @@ export interface ReconcilerOptions {
   onApplied: (seconds: number) => void;
   /** Called for every transition: for metrics. */
   onTransition: (reason: string) => void;
+  /** Called for a resource of which more is known, and which is to be looked at again. */
+  onNews: (key: ObjectKey) => void;
   /** Called for a resource whose status somebody else changed. */
   onForeignStatus: (key: ObjectKey) => void;
   /** Name of this replica, for events. */
@@ -73,7 +75,7 @@ export class Reconciler {
     const { client, mayWrite, caches } = options;
     this.#options = options;
     this.#binder = new AgentBinder(client);
-    this.#secrets = new NamedSecrets(client);
+    this.#secrets = new NamedSecrets({ client, onLook: options.onNews });
     this.#revisions = new RevisionKeeper(client);
     this.#statuses = new StatusWriter({
       ...{ client, mayWrite, onForeign: options.onForeignStatus },
@@ -97,10 +99,12 @@ export class Reconciler {
       reconcileId: randomUUID(),
     });
     const isStarting = pods.some((pod) => pod.live && observed.reportOf(pod)?.podUID !== pod.uid);
+    const secrets = this.#secrets.look(key, gatewaySync, { isStarting, log });
+    if (secrets.kind === 'looking') return { requeueAfterMs: secrets.waitMs, isPutOff: true };
     const revision = await this.#keepRevision(key, gatewaySync, log);
     const access = [
       revision,
-      await this.#secrets.look(key, gatewaySync, { isStarting, log }),
+      secrets.access,
       await this.#bindAgents(key, gatewaySync, { pods, log }),
       await this.#supplyToken(key, gatewaySync, log),
     ];
