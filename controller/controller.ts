@@ -50,7 +50,8 @@ export interface ControllerOptions {
   log: Logger;
 }
 
-const CONCURRENCY = 8;
+/** Workers; one namespace has half of them at most. */
+const CONCURRENCY = 16;
 const MINUTE_MS = 60_000;
 const LOOK_OVER_MS = 10 * MINUTE_MS;
 /** Somebody who goes on changing a status is answered at most so often. */

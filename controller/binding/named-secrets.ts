@@ -44,7 +44,7 @@ const MAX_SECRETS = 32;
 /** So many missing Secrets are reported, and no further ones are looked at meanwhile. */
 const MAX_PROBLEMS = 3;
 /** Secrets that are looked at at a time, and that are read as a whole: each may have a megabyte, of which nothing is kept. */
-const AT_ONCE = { looked: 8, whole: 2 };
+const AT_ONCE = { looked: 4, whole: 2 };
 const TIMEOUT_MS = 5_000;
 /** How long it is worth to wait for the first look, in milliseconds: a status that said nothing would be believed. */
 const PATIENCE_MS = 1_000;

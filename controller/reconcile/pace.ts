@@ -1,10 +1,10 @@
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
 
-/** A key has one part in so many of the processor's time at most, over more than a moment. */
+/** A key has one part in so many of the processor's time at most, but for a moment. */
 const SHARE = 10;
 /** After a pause of so many milliseconds a key may take its share of them at once: a request leads to two decisions. */
-const CREDIT_MS = 1_000;
+const CREDIT_MS = 3_000;
 
 /**
  * Keeps one resource from taking the processor from all others: a fleet of thousands of pods that change all the time

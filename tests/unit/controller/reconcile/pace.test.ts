@@ -18,9 +18,9 @@ suite('the pace of a resource', () => {
   test('leaves a request its two decisions in a row, even in a large fleet', async () => {
     const { pace, work } = arrange();
     assert.equal(pace.waitFor('ns/a'), 0);
-    await work('ns/a', 40);
+    await work('ns/a', 150);
     assert.equal(pace.waitFor('ns/a'), 0);
-    await work('ns/a', 40);
+    await work('ns/a', 150);
     assert.equal(pace.waitFor('ns/a'), 0);
   });
 
@@ -36,14 +36,14 @@ suite('the pace of a resource', () => {
         await work('ns/a', tookMs);
         spent += tookMs;
       }
-      assert.ok(spent > 5_000 && spent < 6_000 + 700, `${spent} ms of a minute, ${tookMs} ms at a time`);
+      assert.ok(spent > 5_000 && spent < 6_000 + 300 + 2 * tookMs, `${spent} ms of a minute, ${tookMs} ms at a time`);
     }
   });
 
   test('holds up nobody else', async () => {
     const { pace, work } = arrange();
     await work('ns/a', 5_000);
-    assert.ok(pace.waitFor('ns/a') > 40_000);
+    assert.ok(pace.waitFor('ns/a') >= 40_000);
     assert.equal(pace.waitFor('ns/b'), 0);
   });
 
