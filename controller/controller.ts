@@ -50,7 +50,8 @@ export interface ControllerOptions {
   log: Logger;
 }
 
-const CONCURRENCY = 8;
+/** Workers; one namespace has half of them at most. */
+const CONCURRENCY = 16;
 const MINUTE_MS = 60_000;
 const LOOK_OVER_MS = 10 * MINUTE_MS;
 /** Somebody who goes on changing a status is answered at most so often. */
@@ -141,6 +142,7 @@ export class Controller {
         options.githubApps &&
         new GitTokenKeeper({ client, apps: options.githubApps, limiter, onToken: lookAgain, log }),
       onApplied: (seconds) => metrics.requestSeconds.observe(seconds),
+      onNews: lookAgain,
       onForeignStatus: (key) => {
         log.warn({ key }, 'somebody else changed the status: it is repaired');
         this.#queue.addAfter(key, PUT_RIGHT_AFTER_MS);

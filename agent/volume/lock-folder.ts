@@ -1,8 +1,8 @@
 import { lstatSync, rmdirSync, unlinkSync } from 'node:fs';
 import { opendir } from 'node:fs/promises';
+import { Pacer } from '../../shared/io/pacer.ts';
 import type { DataRoot } from './data-root.ts';
 import type { Folder } from './folder.ts';
-import { Pacer } from './pacer.ts';
 import { PROBE } from './probe-folding.ts';
 import { putAside } from './set-aside.ts';
 import { KEPT, LAST_GENERATION } from './staging.ts';

@@ -1,11 +1,11 @@
 import { lstatSync, renameSync } from 'node:fs';
 import { TransientError } from '../../shared/errors.ts';
+import { Pacer } from '../../shared/io/pacer.ts';
 import { type Fingerprint, isSameFingerprint, type KeptFile, type OwnedFile } from '../plan/manifest.ts';
 import type { LiveEntry, LiveFile } from '../plan/plan-input.ts';
 import type { DataRoot } from './data-root.ts';
 import type { Folder } from './folder.ts';
 import { makeFolder } from './make-folder.ts';
-import { Pacer } from './pacer.ts';
 import { putNew, tryLink } from './put-new.ts';
 import { fingerprintOf } from './scan-tree.ts';
 import { isAsSeen, isSameFile, isUnchanged, printOf } from './seen-file.ts';

@@ -3,10 +3,10 @@ import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
 import { isBoundedJson } from '../../shared/domain/is-bounded-json.ts';
 import { isAgentPath, isFilePath } from '../../shared/domain/relative-path.ts';
+import { Pacer } from '../../shared/io/pacer.ts';
 import { emptyManifest, type ManifestUpdate, type MutableManifest, type OwnedFile } from '../plan/manifest.ts';
 import { grow, HEAP, heapOf, heapOfText } from './manifest-heap.ts';
 import { checkOf, countLines, VERSION } from './manifest-text.ts';
-import { Pacer } from './pacer.ts';
 
 /** The gateway can write to the manifest, and a list of all that is wrong in a line takes much more room than the line. */
 const FIRST_ISSUE = { abortEarly: true } as const;

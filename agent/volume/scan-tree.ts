@@ -10,11 +10,12 @@ import {
   type Stats,
 } from 'node:fs';
 import { allFolders, joinPath } from '../../shared/domain/relative-path.ts';
+import { Pacer } from '../../shared/io/pacer.ts';
 import { isLfsPointer } from '../lfs/lfs-pointer.ts';
 import { type Fingerprint, isSameFingerprint, type Manifest, type OwnedFile } from '../plan/manifest.ts';
 import type { DesiredTree, LiveEntry, LiveFile, LiveTree } from '../plan/plan-input.ts';
 import type { DataRoot } from './data-root.ts';
-import { forEachLimited, Pacer } from './pacer.ts';
+import { forEachLimited } from './pacer.ts';
 
 /** Files that are read at once. */
 const CONCURRENCY = 8;

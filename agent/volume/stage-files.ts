@@ -5,10 +5,11 @@ import { closeSync, fchmodSync, fstatSync, openSync, writeFile, writeFileSync, w
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { Pacer } from '../../shared/io/pacer.ts';
 import { type ContentSource, contentAtHand, deliverContent } from '../content/deliver-content.ts';
 import type { OwnedFile } from '../plan/manifest.ts';
 import type { DesiredFile, PreviewedContent } from '../plan/plan-input.ts';
-import { forEachLimited, Pacer } from './pacer.ts';
+import { forEachLimited } from './pacer.ts';
 import { fingerprintOf } from './scan-tree.ts';
 
 export interface StagingOptions extends ContentSource {

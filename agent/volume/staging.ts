@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { TransientError } from '../../shared/errors.ts';
+import { Pacer } from '../../shared/io/pacer.ts';
 import type { Folder } from './folder.ts';
-import { Pacer } from './pacer.ts';
 import { isExpendable, isOwn, putAside } from './set-aside.ts';
 
 /** Opens a folder with the agent's own files. */

@@ -1,8 +1,8 @@
 import { lstatSync, renameSync, unlinkSync } from 'node:fs';
+import { Pacer } from '../../shared/io/pacer.ts';
 import { type Fingerprint, isSameFingerprint } from '../plan/manifest.ts';
 import type { DataRoot } from './data-root.ts';
 import { makeFolder } from './make-folder.ts';
-import { Pacer } from './pacer.ts';
 import { putNew } from './put-new.ts';
 import { isSameFile } from './seen-file.ts';
 import { replacedName } from './set-aside.ts';

@@ -30,9 +30,13 @@ export interface QueueOptions {
 /** So many keys of high priority in a row, and one of low priority has its turn: a flood of the one never stops the other. */
 const HIGH_IN_A_ROW = 7;
 
+/** A namespace has at most one part in so many of the workers: what holds up its handlers never holds up all others'. */
+const WORKERS_SHARE = 2;
+
 /**
  * A queue of keys: at most one handler a key, keys that are added while theirs runs are handled once more after it,
- * and a key that waits is there once. Namespaces take turns within each priority. Modelled on client-go's workqueue.
+ * and a key that waits is there once. Namespaces take turns within each priority, and none has more than half of the
+ * workers. Modelled on client-go's workqueue.
  */
 export class KeyedQueue {
   readonly #options: QueueOptions;
@@ -63,7 +67,7 @@ export class KeyedQueue {
     const { high, low } = this.#waiting;
     const isFree = this.#started && this.#running.size < this.#options.concurrency;
     const [oldest] = this.#running.values();
-    const begun = [oldest?.since, ...(isFree ? [firstOf(high)?.[1], firstOf(low)?.[1]] : [])];
+    const begun = [oldest?.since, ...(isFree ? [this.#firstIn(high), this.#firstIn(low)] : [])];
     return Math.max(0, ...begun.flatMap((since) => (since === undefined ? [] : this.#now() - since)));
   }
 
@@ -141,16 +145,31 @@ export class KeyedQueue {
   }
 
   #take(): string | undefined {
-    const { high, low } = this.#waiting;
-    const isTurnOfHigh = low.size === 0 || this.#highInARow < HIGH_IN_A_ROW;
-    const priority = high.size > 0 && isTurnOfHigh ? 'high' : 'low';
-    const key = this.#turns[priority].take()?.item;
+    const isTurnOfHigh = this.#highInARow < HIGH_IN_A_ROW;
+    const [first, second]: [Priority, Priority] = isTurnOfHigh ? ['high', 'low'] : ['low', 'high'];
+    return this.#takeOf(first) ?? this.#takeOf(second);
+  }
+
+  #takeOf(priority: Priority): string | undefined {
+    const key = this.#turns[priority].take((namespace) => this.#hasRoom(namespace))?.item;
     if (key === undefined) return undefined;
     const since = this.#waiting[priority].get(key) ?? this.#now();
     this.#waiting[priority].delete(key);
     this.#highInARow = priority === 'high' ? this.#highInARow + 1 : 0;
     this.#options.onTaken?.((this.#now() - since) / 1000);
     return key;
+  }
+
+  /** Whether a worker may be for a namespace, as far as others need some, too. */
+  #hasRoom(namespace: string): boolean {
+    const running = [...this.#running.keys()].filter((key) => namespaceOf(key) === namespace).length;
+    return running < Math.ceil(this.#options.concurrency / WORKERS_SHARE);
+  }
+
+  /** Since when the oldest key waits that a worker may take. */
+  #firstIn(waiting: Map<string, number>): number | undefined {
+    for (const [key, since] of waiting) if (this.#hasRoom(namespaceOf(key))) return since;
+    return undefined;
   }
 
   async #work(key: string): Promise<void> {
@@ -176,9 +195,4 @@ export class KeyedQueue {
 /** Of a key such as `namespace/name`. */
 function namespaceOf(key: string): string {
   return key.split('/', 1)[0] as string;
-}
-
-function firstOf<K, V>(map: Map<K, V>): [K, V] | undefined {
-  const [first] = map;
-  return first;
 }

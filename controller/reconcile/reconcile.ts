@@ -18,6 +18,7 @@ import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
 import { type Decision, decide } from './decide.ts';
 import { Looks } from './looks.ts';
+import { Pace } from './pace.ts';
 import type { Outcome } from './queue.ts';
 import { EventLimiter, recordEvent } from './record-event.ts';
 import { StatusThrottle } from './status-throttle.ts';
@@ -46,6 +47,8 @@ export interface ReconcilerOptions {
   onApplied: (seconds: number) => void;
   /** Called for every transition: for metrics. */
   onTransition: (reason: string) => void;
+  /** Called for a resource of which more is known, and which is to be looked at again. */
+  onNews: (key: ObjectKey) => void;
   /** Called for a resource whose status somebody else changed. */
   onForeignStatus: (key: ObjectKey) => void;
   /** Name of this replica, for events. */
@@ -60,6 +63,7 @@ const TOKEN_RETRY_MS = 60_000;
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #statuses: StatusWriter;
+  readonly #pace = new Pace();
   readonly #throttle = new StatusThrottle();
   readonly #events = new EventLimiter();
   readonly #binder: AgentBinder;
@@ -71,7 +75,7 @@ export class Reconciler {
     const { client, mayWrite, caches } = options;
     this.#options = options;
     this.#binder = new AgentBinder(client);
-    this.#secrets = new NamedSecrets(client);
+    this.#secrets = new NamedSecrets({ client, onLook: options.onNews });
     this.#revisions = new RevisionKeeper(client);
     this.#statuses = new StatusWriter({
       ...{ client, mayWrite, onForeign: options.onForeignStatus },
@@ -81,23 +85,27 @@ export class Reconciler {
 
   /** Handles one key of the queue. What it throws is tried again with back-off. */
   async reconcile(key: ObjectKey): Promise<Outcome> {
-    const gatewaySync = this.#statuses.latest(key);
-    if (!gatewaySync || gatewaySync.deleting) {
+    const turnInMs = this.#pace.waitFor(key);
+    if (turnInMs > 0) return { requeueAfterMs: turnInMs, isPutOff: true };
+    const observed = await this.#pace.run(key, () => this.#observe(key));
+    if (!observed) {
       this.forget(key);
       return undefined;
     }
+    const { gatewaySync, pods } = observed;
     const log = this.#options.log.child({
       namespace: gatewaySync.namespace,
       name: gatewaySync.name,
       reconcileId: randomUUID(),
     });
-    const observed = this.#observe(key, gatewaySync);
-    const isStarting = observed.pods.some((pod) => pod.live && observed.reportOf(pod)?.podUID !== pod.uid);
+    const isStarting = pods.some((pod) => pod.live && observed.reportOf(pod)?.podUID !== pod.uid);
+    const secrets = this.#secrets.look(key, gatewaySync, { isStarting, log });
+    if (secrets.kind === 'looking') return { requeueAfterMs: secrets.waitMs, isPutOff: true };
     const revision = await this.#keepRevision(key, gatewaySync, log);
     const access = [
       revision,
-      await this.#secrets.look(key, gatewaySync, { isStarting, log }),
-      await this.#bindAgents(key, gatewaySync, { pods: observed.pods, log }),
+      secrets.access,
+      await this.#bindAgents(key, gatewaySync, { pods, log }),
       await this.#supplyToken(key, gatewaySync, log),
     ];
     const accessRetries = access.map(({ retryAfterMs }) => retryAfterMs);
@@ -105,7 +113,7 @@ export class Reconciler {
     const { areAuthorsChecked, isLabelRequired } = this.#options;
     const isRevisionKept = revision.isKept;
     const facts = { ...observed, accessProblems, isRevisionKept, areAuthorsChecked, isLabelRequired };
-    const decision = decide(facts, Date.now());
+    const decision = await this.#pace.run(key, () => decide(facts, Date.now()));
     const { status, holdForMs, retryAfterMs, lookAgainInMs, wakeInMs } = decision;
     if (observed.answer?.kind !== 'asking')
       this.#looks.plan(key, lookAgainInMs === undefined ? undefined : performance.now() + lookAgainInMs);
@@ -134,6 +142,7 @@ export class Reconciler {
   forget(key: ObjectKey): void {
     this.#options.repositories.forget(key);
     this.#statuses.forget(key);
+    this.#pace.forget(key);
     this.#throttle.forget(key);
     this.#binder.forget(key);
     this.#secrets.forget(key);
@@ -143,7 +152,9 @@ export class Reconciler {
     this.#options.commitStatuses.forget(key);
   }
 
-  #observe(key: ObjectKey, gatewaySync: ObservedGatewaySync) {
+  #observe(key: ObjectKey) {
+    const gatewaySync = this.#statuses.latest(key);
+    if (!gatewaySync || gatewaySync.deleting) return undefined;
     const intents = readIntents(gatewaySync);
     const { caches, repositories, podsOf, commitStatuses, cluster } = this.#options;
     const reportOf = (pod: ObservedPod) => caches.report(`${pod.namespace}/${pod.name}`);

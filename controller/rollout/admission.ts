@@ -71,7 +71,7 @@ export function chooseAgain(
 
 /** Whether a gateway fits a wave and belongs to none before. */
 const couldBelong = ({ fits, key }: Place, index: number, admission: Admission): boolean =>
-  (fits[index] ?? index === fits.length) && waveOf(fits.slice(0, index), key, admission) === index;
+  (fits[index] ?? index === fits.length) && waveOf(fits, key, admission, index) === index;
 
 /** Of whom a wave can take a share: those that rest show nothing. */
 const choicesIn = (admission: Admission, index: number, gateways: readonly RolloutGateway[]): RolloutGateway[] =>

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { waveUnderWay } from './admission.ts';
-import { hasCrashed, isLater, recoversAt } from './judge-gateway.ts';
+import { hasCrashed, laterThan, recoversAt } from './judge-gateway.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 import type { Standing } from './standing.ts';
 import { iso } from './transitions.ts';
@@ -44,7 +44,8 @@ function lateOnes(
   const { underWaySince, admittedAt = underWaySince, startedAt, crashing = [] } = rollout;
   if (underWaySince === undefined || admittedAt === undefined) return [];
   const began = Math.max(Date.parse(underWaySince), Date.parse(admittedAt));
-  const isJudged = (gateway: RolloutGateway) => !gateway.isUnstarted || !isLater(gateway, startedAt);
+  const isLater = laterThan(startedAt);
+  const isJudged = (gateway: RolloutGateway) => !gateway.isUnstarted || !isLater(gateway);
   return underWay(standing)
     .filter(isJudged)
     .map((gateway) => {

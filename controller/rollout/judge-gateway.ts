@@ -42,23 +42,25 @@ export function isBack({ report }: RolloutGateway, { number, stableCommit, stabl
  */
 export function notBack(rollout: RolloutStatus, gateways: readonly RolloutGateway[]): RolloutGateway[] {
   const { startedAt, commit, revision } = rollout;
+  const [isSkipped, isLater] = [skippedBefore(startedAt), laterThan(startedAt)];
   const isBroken = ({ report }: RolloutGateway) => report?.commit === commit && report.revision === revision;
   return gateways.filter((gateway) => {
-    if (gateway.isResting || isBack(gateway, rollout) || isLater(gateway, startedAt)) return false;
-    return isBroken(gateway) || !isSkipped(gateway, startedAt);
+    if (gateway.isResting || isBack(gateway, rollout) || isLater(gateway)) return false;
+    return isBroken(gateway) || !isSkipped(gateway);
   });
 }
 
-/** Whether nobody waits for a gateway: it was not ready before a time, so its node may be gone. */
-export function isSkipped({ notReadySince }: RolloutGateway, time: string): boolean {
+/** Tells whether nobody waits for a gateway: it was not ready before a time, so its node may be gone. */
+export function skippedBefore(time: string): (gateway: RolloutGateway) => boolean {
   // Kubernetes notes whole seconds.
   const second = Math.floor(Date.parse(time) / 1000) * 1000;
-  return notReadySince !== undefined && notReadySince < second;
+  return ({ notReadySince }) => notReadySince !== undefined && notReadySince < second;
 }
 
-/** Whether a gateway came after a time: it takes what its wave has. */
-export function isLater({ createdAt }: RolloutGateway, time: string | undefined): boolean {
-  return time !== undefined && createdAt > Date.parse(time);
+/** Tells whether a gateway came after a time: it takes what its wave has. */
+export function laterThan(time: string | undefined): (gateway: RolloutGateway) => boolean {
+  const at = time === undefined ? Number.POSITIVE_INFINITY : Date.parse(time);
+  return ({ createdAt }) => createdAt > at;
 }
 
 /** Whether a gateway has had less time than the deadline since it was created, or began to run. */

@@ -1,6 +1,6 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import { waveOf } from '../../shared/domain/waves.ts';
-import { isAdmitted, waveUnderWay } from './admission.ts';
+import { isWithin, NOBODY, waveOf } from '../../shared/domain/waves.ts';
+import { waveUnderWay } from './admission.ts';
 import { isVerified } from './judge-gateway.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 import { type WaveStanding, waveStandingOf } from './wave-standing.ts';
@@ -24,11 +24,15 @@ export function standingOf(rollout: RolloutStatus, input: RolloutInput): Standin
   const { gateways } = input;
   const { admission, number } = rollout;
   const counted = gateways.filter(({ isResting }) => !isResting);
-  const admitted = new Set(counted.filter((gateway) => isAdmitted(gateway, admission)));
+  const present = admission.map((): RolloutGateway[] => []);
+  const admitted = new Set<RolloutGateway>();
+  for (const gateway of gateways) {
+    const index = waveOf(gateway.fits, gateway.key, admission);
+    present[index]?.push(gateway);
+    if (!gateway.isResting && isWithin(gateway.key, admission[index]?.admitted ?? NOBODY)) admitted.add(gateway);
+  }
   const verified = new Set([...admitted].filter((gateway) => isVerified(gateway, rollout, input)));
   const isFailing = ({ report }: RolloutGateway) => report?.rollout === number && report.state === 'failed';
-  const present = admission.map((): RolloutGateway[] => []);
-  for (const gateway of gateways) present[waveOf(gateway.fits, gateway.key, admission)]?.push(gateway);
   return {
     counted,
     admitted,

@@ -1,6 +1,6 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { waveUnderWay } from './admission.ts';
-import { hasRelease, isLater, isSkipped, isYoung } from './judge-gateway.ts';
+import { hasRelease, isYoung, laterThan, skippedBefore } from './judge-gateway.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 
 /** How far one wave is. */
@@ -36,22 +36,25 @@ const MISSING_SHARE = 10;
 
 export function waveStandingOf(present: RolloutGateway[], circumstances: Circumstances): WaveStanding {
   const { rollout, index, input, admitted, verified } = circumstances;
-  const { failures = [], startedAt, admission } = rollout;
+  const { startedAt, admission } = rollout;
+  const failed = new Set(rollout.failures);
   const members = present.filter(({ isResting }) => !isResting);
-  const skipped = members.filter((gateway) => isSkipped(gateway, startedAt));
-  const eligible = members.filter((gateway) => !skipped.includes(gateway));
+  const [isSkipped, isLater] = [skippedBefore(startedAt), laterThan(startedAt)];
+  const skipped: RolloutGateway[] = [];
+  const eligible: RolloutGateway[] = [];
+  for (const gateway of members) (isSkipped(gateway) ? skipped : eligible).push(gateway);
   const awaited = awaitedOf(eligible, circumstances);
-  const open = awaited.filter((gateway) => !verified.has(gateway) && !failures.includes(gateway.name));
+  const open = awaited.filter((gateway) => !verified.has(gateway) && !failed.has(gateway.name));
   const well = eligible.filter((gateway) => verified.has(gateway));
-  const isWell = well.length > 0 && open.every((gateway) => isStarting(gateway, rollout, input));
+  // What came since the rollout began may still start.
+  const isStarting = (gateway: RolloutGateway) =>
+    isLater(gateway) && (gateway.isUnstarted === true || isYoung(gateway, input));
+  const isWell = well.length > 0 && open.every(isStarting);
   const mayBeMissing = Math.floor((admission[index]?.gateways ?? 0) / MISSING_SHARE);
   // Also those that hold nobody up show something: with most of them not well, the others are lucky.
   const unwell = members.filter(
     (gateway) =>
-      hasRelease(gateway, rollout) &&
-      !gateway.isUnstarted &&
-      !verified.has(gateway) &&
-      !failures.includes(gateway.name),
+      hasRelease(gateway, rollout) && !gateway.isUnstarted && !verified.has(gateway) && !failed.has(gateway.name),
   );
   const isDone =
     isWell &&
@@ -67,20 +70,19 @@ export function waveStandingOf(present: RolloutGateway[], circumstances: Circums
  * count; in a wave that was over before it had any, nobody does.
  */
 function awaitedOf(eligible: RolloutGateway[], { rollout, index, verified }: Circumstances): RolloutGateway[] {
-  const { startedAt, admission, failures = [] } = rollout;
+  const { startedAt, admission } = rollout;
+  const failed = new Set(rollout.failures);
   const isPassedOver = admission[index]?.gateways === undefined && index < (waveUnderWay(rollout) ?? 0);
   if (isPassedOver) return [];
   if (!eligible.some((gateway) => verified.has(gateway))) return eligible;
-  const old = eligible.filter((gateway) => !isLater(gateway, startedAt));
+  const isLater = laterThan(startedAt);
+  const old: RolloutGateway[] = [];
+  const later: RolloutGateway[] = [];
+  for (const gateway of eligible) (isLater(gateway) ? later : old).push(gateway);
   const rankOf = (gateway: RolloutGateway) =>
-    verified.has(gateway) ? 0 : failures.includes(gateway.name) ? 1 : gateway.isUnstarted ? 3 : 2;
-  const inPlace = eligible
-    .filter((gateway) => isLater(gateway, startedAt))
+    verified.has(gateway) ? 0 : failed.has(gateway.name) ? 1 : gateway.isUnstarted ? 3 : 2;
+  const inPlace = later
     .sort((a, b) => rankOf(a) - rankOf(b) || (a.key < b.key ? -1 : 1))
     .slice(0, Math.max(0, (admission[index]?.gateways ?? 0) - old.length));
   return [...old, ...inPlace];
 }
-
-/** Whether a gateway came since the rollout began, and may still start. */
-const isStarting = (gateway: RolloutGateway, { startedAt }: RolloutStatus, input: RolloutInput): boolean =>
-  isLater(gateway, startedAt) && (gateway.isUnstarted === true || isYoung(gateway, input));

@@ -1,6 +1,8 @@
-/** Lets a number of callers in at a time; the others wait in the order in which they came. */
+import { Turns } from './turns.ts';
+
+/** Lets a number of callers in at a time; parties, such as namespaces, take turns, and the order within one is that of arrival. */
 export class Slots {
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting = new Turns<() => void>();
   #free: number;
 
   constructor(count: number) {
@@ -8,14 +10,14 @@ export class Slots {
   }
 
   /** Runs the function as soon as there is a slot. */
-  async run<T>(use: () => Promise<T>): Promise<T> {
+  async run<T>(use: () => Promise<T>, party = ''): Promise<T> {
     if (this.#free > 0) this.#free--;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else await new Promise<void>((resolve) => this.#waiting.add(party, resolve));
     try {
       return await use();
     } finally {
-      const next = this.#waiting.shift();
-      if (next) next();
+      const next = this.#waiting.take();
+      if (next) next.item();
       else this.#free++;
     }
   }

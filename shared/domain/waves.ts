@@ -44,10 +44,19 @@ function fitsExpression({ key, operator, values = [] }: Expression, labels: Labe
 export const fittingWaves = (waves: readonly Wave[], labels: Labels): boolean[] =>
   waves.map(({ selector }) => fitsSelector(selector, labels));
 
-/** Where a gateway belongs: the index of the first wave that fits and still has room for its key, else that of the rest. */
-export function waveOf(fits: readonly boolean[], key: string, admission: readonly { members: string }[]): number {
-  const index = fits.findIndex((isFit, wave) => isFit && isWithin(key, admission[wave]?.members ?? NOBODY));
-  return index === -1 ? fits.length : index;
+/**
+ * Where a gateway belongs: the index of the first wave that fits and still has room for its key, else that of the rest.
+ * With `end` only the waves before it are looked at, and it stands for the rest.
+ */
+export function waveOf(
+  fits: readonly boolean[],
+  key: string,
+  admission: readonly { members: string }[],
+  end = fits.length,
+): number {
+  for (let wave = 0; wave < end; wave += 1)
+    if (fits[wave] && isWithin(key, admission[wave]?.members ?? NOBODY)) return wave;
+  return end;
 }
 
 /** The waves of a plan by name, the rest included. */

@@ -1,3 +1,4 @@
+import { Pacer } from '../pacer.ts';
 import type { ApiRequest, KubernetesClient } from './client.ts';
 import { ListSplitter } from './list-splitter.ts';
 
@@ -48,11 +49,15 @@ async function readPage<T>(
   const timer = setTimeout(() => silence.abort(new Error('the list fell silent')), IDLE_TIMEOUT_MS);
   const signal = options.signal ? AbortSignal.any([options.signal, silence.signal]) : silence.signal;
   const splitter = new ListSplitter();
+  const pacer = new Pacer();
   try {
     const stream: AsyncIterable<Buffer> = await client.stream({ method: 'GET', path, ...options, signal });
     for await (const chunk of stream) {
       timer.refresh();
-      for (const json of splitter.push(chunk)) onObject(JSON.parse(json) as T);
+      for (const json of splitter.push(chunk)) {
+        onObject(JSON.parse(json) as T);
+        if (pacer.isDue) await pacer.rest();
+      }
     }
     return (JSON.parse(splitter.end()) as { metadata: ListMetadata }).metadata;
   } finally {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ObjectMeta } from '../../api/object-meta.ts';
 import type { Logger } from '../../log.ts';
+import { Pacer } from '../pacer.ts';
 import { askedPauseMs, isApiError } from './api-error.ts';
 import type { KubernetesClient } from './client.ts';
 import { listObjects } from './list.ts';
@@ -59,6 +60,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
   readonly store = new Map<ObjectKey, T>();
   readonly #options: ReflectorOptions<TRaw, T>;
   readonly #firstSync = Promise.withResolvers<void>();
+  readonly #pacer = new Pacer();
   #synced = false;
   #version = '';
   #progressAt: number | undefined;
@@ -148,6 +150,8 @@ export class Reflector<TRaw extends KubernetesObject, T> {
       if (event.type === 'DELETED') this.#remove(keyOf(event.object));
       else if (event.type !== 'BOOKMARK') this.#upsert(event.object);
       this.#version = event.object.metadata.resourceVersion;
+      // A socket brings thousands of events at once, and each may lead to more work.
+      if (this.#pacer.isDue) await this.#pacer.rest();
     }
   }
 

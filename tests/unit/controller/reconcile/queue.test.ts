@@ -191,6 +191,53 @@ suite('a keyed queue', () => {
     }
   });
 
+  test('leaves half of the workers to others, whatever holds up those of one namespace', async () => {
+    for (const priority of ['high', 'low'] as const) {
+      const handled: string[] = [];
+      const held = Promise.withResolvers<undefined>();
+      const queue = makeQueue(
+        (key) => {
+          handled.push(key);
+          return key.startsWith('held/') ? held.promise : Promise.resolve(undefined);
+        },
+        { concurrency: 8 },
+      );
+      for (let index = 0; index < 60; index += 1) queue.add(`held/${index}`, 'high');
+      queue.start();
+      for (let index = 0; index < 20; index += 1) queue.add(`other/${index}`, priority);
+      await until(() => handled.includes('other/19'), { describe: 'all others' });
+      assert.equal(handled.filter((key) => key.startsWith('held/')).length, 4);
+      assert.equal(queue.depth, 56);
+      held.resolve(undefined);
+      await until(() => handled.length === 80, { describe: 'all runs' });
+      await queue.stop();
+    }
+  });
+
+  test('is not stuck while a namespace uses all that it may have', async () => {
+    let clock = 0;
+    const ends: (() => void)[] = [];
+    const queue = makeQueue(
+      async () => {
+        await new Promise<void>((resolve) => ends.push(resolve));
+        return undefined;
+      },
+      { concurrency: 2, now: () => clock },
+    );
+    for (const key of ['busy/a', 'busy/b', 'busy/c']) queue.add(key);
+    queue.start();
+    const stuck: number[] = [];
+    for (let minute = 1; minute <= 3; minute += 1) {
+      await setImmediate();
+      clock = minute * 60_000;
+      stuck.push(queue.stuckForMs);
+      ends.at(-1)?.();
+    }
+    await setImmediate();
+    assert.deepEqual([queue.depth, ...stuck], [0, 60_000, 60_000, 60_000]);
+    await queue.stop();
+  });
+
   test('tells how long a key waited for a worker, from the first time it was added', async () => {
     let clock = 0;
     const waited: number[] = [];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import { amountOf, isAdmitted } from '../../../../controller/rollout/admission.ts';
-import { isLater, isSkipped } from '../../../../controller/rollout/judge-gateway.ts';
+import { laterThan, skippedBefore } from '../../../../controller/rollout/judge-gateway.ts';
 import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
 import { standingOf } from '../../../../controller/rollout/standing.ts';
 import { step } from '../../../../controller/rollout/step.ts';
@@ -36,7 +36,7 @@ interface Write {
 /** What is complete is no bad commit, and who was there and is well has it on its disk. */
 function checkComplete({ rollout, was, really }: Write, { agents }: World, { bad, spec }: Setup): void {
   const couldTell = really.filter(
-    (gateway) => !isSkipped(gateway, rollout.startedAt) && !isLater(gateway, rollout.startedAt),
+    (gateway) => !skippedBefore(rollout.startedAt)(gateway) && !laterThan(rollout.startedAt)(gateway),
   );
   const isBad = bad.includes(rollout.stableCommit as never);
   assert.ok(!isBad || couldTell.length <= (spec.maxFailures ?? 0), 'a bad commit is stable');
@@ -70,12 +70,12 @@ function checkWave(index: number, write: Write, { world, had, shown }: Node, set
   const open = really.filter(
     (gateway) => !gateway.isResting && !failures.includes(gateway.name) && !verified.has(gateway),
   );
-  const awaited = open.filter((gateway) => !isSkipped(gateway, rollout.startedAt));
+  const awaited = open.filter((gateway) => !skippedBefore(rollout.startedAt)(gateway));
   // Who comes to a wave that was over before it had any holds nobody up.
   const isPassedOver = (wave: number) => rollout.admission[wave]?.gateways === undefined;
   const earlierWaves = awaited.filter(
     (gateway) =>
-      waveOfGateway(gateway) < index && !isPassedOver(waveOfGateway(gateway)) && !isLater(gateway, rollout.startedAt),
+      waveOfGateway(gateway) < index && !isPassedOver(waveOfGateway(gateway)) && !laterThan(rollout.startedAt)(gateway),
   );
   assert.deepEqual(earlierWaves, [], `the wave ${index} begins before an earlier one is done`);
   const underWay = open
@@ -93,7 +93,7 @@ function checkWave(index: number, write: Write, { world, had, shown }: Node, set
 function takesPlace(gateway: RolloutGateway, { rollout, was }: Write, { now }: World): boolean {
   const { createdAt, notReadySince } = gateway;
   const letInAt = was && isAdmitted(gateway, was.admission) ? Date.parse(was.admittedAt ?? '') || now : now;
-  const isWaitedFor = !isSkipped(gateway, rollout.startedAt) && !isLater(gateway, rollout.startedAt);
+  const isWaitedFor = !skippedBefore(rollout.startedAt)(gateway) && !laterThan(rollout.startedAt)(gateway);
   return isWaitedFor || now < (notReadySince ?? Math.max(createdAt, letInAt)) + DEADLINE_MS;
 }
 

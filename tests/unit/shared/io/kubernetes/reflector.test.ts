@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { ApiError } from '../../../../../shared/io/kubernetes/api-error.ts';
 import { pauseAfter, Reflector } from '../../../../../shared/io/kubernetes/reflector.ts';
 import { clientOfServer } from '../../../../support/client-of-server.ts';
+import { until } from '../../../../support/until.ts';
 
 suite('a server that has too much to do', () => {
   const cases: [name: string, error: unknown, failures: number, fromMs: number, toMs: number][] = [
@@ -42,4 +43,41 @@ suite('a server that has too much to do', () => {
     const [first = 0, second = 0] = askedAt;
     assert.ok(second - first >= 990, `${second - first} ms`);
   });
+});
+
+test('a flood of events leaves timers their turn', async (t) => {
+  const event = (index: number) =>
+    JSON.stringify({
+      type: 'MODIFIED',
+      object: { metadata: { namespace: 'ns', name: 'pod', resourceVersion: `${index}` } },
+    });
+  const flood = Array.from({ length: 200 }, (_, index) => `${event(index + 2)}\n`).join('');
+  const client = await clientOfServer(t, (request, response) => {
+    if (request.url?.includes('watch=')) response.write(flood);
+    else response.end(JSON.stringify({ metadata: { resourceVersion: '1' }, items: [] }));
+  });
+  const all = Promise.withResolvers<void>();
+  let [seen, turns] = [0, 0];
+  const reflector = new Reflector({
+    ...{ client, path: '/api/v1/pods', log: pino({ level: 'silent' }) },
+    project: () => '',
+    onChange: () => {
+      for (const began = performance.now(); performance.now() - began < 3; );
+      seen += 1;
+      if (seen === 200) all.resolve();
+    },
+  });
+  const stopping = new AbortController();
+  const running = reflector.run(stopping.signal);
+  t.after(async () => {
+    stopping.abort();
+    await running;
+  });
+  await until(() => seen > 0, { describe: 'the first event' });
+  const timer = setInterval(() => {
+    turns += 1;
+  }, 1);
+  await all.promise;
+  clearInterval(timer);
+  assert.ok(turns >= 20, `${turns} turns in 600 ms of work`);
 });

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import { pino } from 'pino';
+import { NamedSecrets } from '../../../../controller/binding/named-secrets.ts';
+import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
+import { clientOfServer } from '../../../support/client-of-server.ts';
+import { until } from '../../../support/until.ts';
+import { gatewaySpec } from '../support/gateway-specs.ts';
+
+const circumstances = { isStarting: false, log: pino({ level: 'silent' }) };
+
+/** A resource that names so many Secrets. */
+function resourceOf(namespace: string, count: number, generation = 1): ObservedGatewaySync {
+  const headersFrom = Array.from({ length: count }, (_, index) => ({
+    name: `h${index}`,
+    secretRef: { name: `s${index}`, key: 'k' },
+  }));
+  const spec = gatewaySpec({ gateway: { reload: { requests: [{ path: '/', headersFrom }] } } });
+  return { namespace, name: 'app', uid: namespace, generation, spec } as unknown as ObservedGatewaySync;
+}
+
+/** Secrets whose metadata do not tell who wrote them; `reads` are the paths that were asked for. */
+async function arrange(t: TestContext, options: { isThere?: boolean; gate?: Promise<void> } = {}) {
+  const { isThere = true, gate } = options;
+  const reads: string[] = [];
+  const news: string[] = [];
+  const client = await clientOfServer(t, async (request, response) => {
+    reads.push(request.url ?? '');
+    await gate;
+    response.statusCode = isThere ? 200 : 404;
+    response.end(JSON.stringify({ kind: 'Secret', metadata: { managedFields: [{}] }, data: { k: 'eA==' } }));
+  });
+  return { reads, news, secrets: new NamedSecrets({ client, onLook: (key) => news.push(key) }) };
+}
+
+suite('the Secrets that a resource names', () => {
+  test('are looked at without anybody waiting, and who asks is told when more is known', async (t) => {
+    const { secrets, news } = await arrange(t, { isThere: false });
+    const look = () => secrets.look('ns/app', resourceOf('ns', 1), circumstances);
+    const first = look();
+    assert.ok(first.kind === 'looking' && first.waitMs > 0 && first.waitMs <= 1_000, JSON.stringify(first));
+    await until(() => news.length === 1, { describe: 'the news' });
+    const { kind, ...rest } = look();
+    assert.equal(kind, 'known');
+    assert.match(JSON.stringify(rest), /SecretNotFound.*Secret ns\/s0.*does not exist/);
+    assert.deepEqual(news, ['ns/app']);
+  });
+
+  test('of a namespace with many hold up those of no other', async (t) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const { secrets, news, reads } = await arrange(t, { gate: promise });
+    for (let index = 0; index < 60; index += 1) secrets.look(`many/${index}`, resourceOf('many', 16), circumstances);
+    secrets.look('other/app', resourceOf('other', 1), circumstances);
+    resolve();
+    await until(() => news.includes('other/app'), { describe: 'those of the other' });
+    assert.ok(reads.length < 60, `${reads.length} reads before`);
+  });
+
+  test('are looked at no further when the resource is gone', async (t) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const { secrets, news, reads } = await arrange(t, { gate: promise });
+    secrets.look('gone/app', resourceOf('gone', 16), circumstances);
+    await until(() => reads.length > 0, { describe: 'the first read' });
+    secrets.forget('gone/app');
+    secrets.look('other/app', resourceOf('other', 8), circumstances);
+    resolve();
+    await until(() => news.length > 0, { describe: 'the others' });
+    assert.deepEqual(news, ['other/app']);
+    assert.ok(reads.filter((path) => path.includes('/gone/')).length <= 2, reads.join());
+  });
+
+  test('are looked at once at a time for a resource, whatever is edited meanwhile', async (t) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const { secrets, news, reads } = await arrange(t, { gate: promise });
+    for (let generation = 1; generation <= 20; generation += 1)
+      secrets.look('ns/app', resourceOf('ns', 1, generation), circumstances);
+    await until(() => reads.length > 0, { describe: 'the first read' });
+    assert.equal(reads.length, 1);
+    resolve();
+    await until(() => news.length === 1, { describe: 'the first look' });
+    assert.equal(secrets.look('ns/app', resourceOf('ns', 1, 20), circumstances).kind, 'looking');
+    await until(() => news.length === 2, { describe: 'the look at what was edited' });
+    assert.equal(secrets.look('ns/app', resourceOf('ns', 1, 20), circumstances).kind, 'known');
+  });
+});
