@@ -28,8 +28,8 @@ import { type DataRoot, noAgentFolder } from './data-root.ts';
 import { countLines, manifestText, updateText } from './manifest-text.ts';
 import { type ParsedManifest, parseManifest } from './parse-manifest.ts';
 
-/** The file is written again when it holds more than twice the lines that it needs, and so many more. */
-const SPARE_LINES = 1_000;
+/** The file is written again when it holds a quarter more lines than it needs, and so many more. */
+const SPARE = { share: 0.25, lines: 1_000 };
 
 interface Content {
   manifest: MutableManifest;
@@ -91,7 +91,7 @@ export class ManifestFile {
     updateManifest(content.manifest, update);
     content.lines += countLines(update);
     this.#mark = update.applied ? undefined : (this.#mark ?? start);
-    if (!update.applied || content.lines <= 2 * neededLines(content.manifest) + SPARE_LINES) return;
+    if (!update.applied || content.lines <= (1 + SPARE.share) * neededLines(content.manifest) + SPARE.lines) return;
     try {
       this.#rewrite(content);
     } catch (err) {

@@ -160,13 +160,13 @@ class Parser {
   #takeRecord(json: unknown, { files }: MutableManifest): boolean {
     const line = v.safeParse(fileLine, json, FIRST_ISSUE);
     if (line.success) {
-      const file = ownedFile(line.output);
-      const before = files.get(file.path);
+      const before = files.get(line.output.path);
+      const file = sharing(ownedFile(line.output), before);
       // What a sync was about to write is what it wrote: so each file is kept once, and not twice.
       const isKnown = isDeepStrictEqual(before, file);
       this.#update.files.push(before && isKnown ? before : file);
       if (line.output.pending) this.#update.pending.add(file.path);
-      this.#heapOfUpdate += HEAP.entry + (isKnown ? 0 : heapOf(file));
+      this.#heapOfUpdate += HEAP.entry + (isKnown ? 0 : heapOf(file, before));
       return true;
     }
     const other = v.safeParse(otherLine, json, FIRST_ISSUE);
@@ -212,6 +212,19 @@ function ownedFile(line: v.InferOutput<typeof fileLine>): OwnedFile {
   if (kept) file.kept = { name: kept[0], size: kept[1] };
   if (earlier) file.earlier = earlier;
   if (wasOurs) file.wasOurs = wasOurs;
+  return file;
+}
+
+/** The record with the texts of an earlier one of the file, where they are the same: a sync that changes all files has two of each. */
+function sharing(file: OwnedFile, before: OwnedFile | undefined): OwnedFile {
+  if (!before) return file;
+  file.path = before.path;
+  if (file.source === before.source) file.source = before.source;
+  if (file.blob === before.blob) file.blob = before.blob;
+  if (file.sha256 === before.sha256) file.sha256 = before.sha256;
+  if (file.earlier === before.sha256) file.earlier = before.sha256;
+  const { inputs } = file;
+  if (inputs && isDeepStrictEqual(inputs.keys, before.inputs?.keys)) inputs.keys = before.inputs?.keys ?? [];
   return file;
 }
 

@@ -59,8 +59,12 @@ export class VolumeLock {
   async hold(): Promise<boolean> {
     const folder = this.#root.openAgentFolder(LOCK);
     try {
-      await clearLockFolder(folder, this.#root);
-      if (this.isHeld && this.#root.staging.isAlive) return false;
+      const isHeld = this.isHeld && this.#root.staging.isAlive;
+      // What cannot be moved stops nobody who has the lock.
+      await clearLockFolder(folder, this.#root).catch((error: unknown) => {
+        if (!isHeld) throw error;
+      });
+      if (isHeld && this.isHeld && this.#root.staging.isAlive) return false;
       this.#drop();
       await this.#take(folder);
       return true;

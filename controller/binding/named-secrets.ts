@@ -95,7 +95,8 @@ export class NamedSecrets {
     const since = this.#begin(key, { gatewaySync, named, isStarting, log });
     const waitMs = since + PATIENCE_MS - performance.now();
     if (!isOfThis && waitMs > 0) return { kind: 'looking', waitMs };
-    return { kind: 'known', access: last ? accessOf(last, isStarting, lifetimeOf(last, isStarting)) : {} };
+    const access = last ? accessOf(last, isStarting, lifetimeOf(last, isStarting)) : saidBefore(gatewaySync);
+    return { kind: 'known', access };
   }
 
   /** Drops what is kept of a resource. */
@@ -175,6 +176,9 @@ export class NamedSecrets {
   }
 }
 
+/** Of the condition. */
+const REASON = 'SecretNotFound';
+
 /** Another spec may name other Secrets. */
 const versionOf = ({ uid, generation }: ObservedGatewaySync): string => `${uid} ${generation}`;
 
@@ -184,9 +188,16 @@ function lifetimeOf({ failures, starts }: Look, isStarting: boolean): number {
   return Math.min(FRESH_MS.running, FRESH_MS.starting * 2 ** Math.max(0, starts - 1));
 }
 
+/** What the status says, maybe by an earlier leader, while nothing newer is known. */
+function saidBefore({ status }: ObservedGatewaySync): Access {
+  const before = status.conditions?.find(({ type }) => type === 'AgentAccess');
+  if (before?.reason !== REASON) return {};
+  return { problem: { reason: REASON, message: before.message } };
+}
+
 /** Where all is well, the next look can wait until the resource is reconciled anyway. */
 function accessOf({ problems, failures }: Look, isStarting: boolean, retryAfterMs: number): Access {
   if (failures === 0 && !isStarting) return {};
   if (problems.length === 0) return { retryAfterMs };
-  return { problem: { reason: 'SecretNotFound', message: problems.join('; ') }, retryAfterMs };
+  return { problem: { reason: REASON, message: problems.join('; ') }, retryAfterMs };
 }

@@ -106,12 +106,10 @@ interface ServingCertificate {
   expiresAt: number;
 }
 
-/** Reads a certificate. Throws if the files do not hold a certificate, its key, and CAs, as in the middle of a change. */
-async function readCertificate({ certFile, keyFile, clientCaFile }: TlsFiles): Promise<ServingCertificate> {
+/** Reads a certificate. Throws if the files do not hold a certificate and its key, as in the middle of a change. */
+async function readCertificate({ certFile, keyFile }: TlsFiles): Promise<ServingCertificate> {
   const [cert, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')]);
   createSecureContext({ cert, key });
-  // Node would take what is no certificate for no CA at all, and refuse everybody.
-  if (clientCaFile !== undefined) new X509Certificate(await readFile(clientCaFile, 'utf8'));
   const { fingerprint256, validTo } = new X509Certificate(cert);
   return { fingerprint: fingerprint256, expiresAt: Date.parse(validTo) };
 }

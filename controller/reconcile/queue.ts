@@ -9,7 +9,7 @@ export type Priority = 'high' | 'low';
 export type Outcome =
   | {
       requeueAfterMs?: number;
-      /** The work itself is still to be done: failures before this one and after it are in a row. */
+      /** The work itself is still to be done, with the priority that it had: failures before this one and after it are in a row. */
       isPutOff?: boolean;
     }
   | undefined;
@@ -47,7 +47,7 @@ export class KeyedQueue {
   /** In the order in which they began. */
   readonly #running = new Map<string, { since: number; done: Promise<void> }>();
   readonly #dirty = new Map<string, Priority>();
-  readonly #timers = new Map<string, { timer: NodeJS.Timeout; due: number }>();
+  readonly #timers = new Map<string, { timer: NodeJS.Timeout; due: number; priority: Priority }>();
   readonly #failures = new Map<string, number>();
   #highInARow = 0;
   #started = false;
@@ -100,19 +100,21 @@ export class KeyedQueue {
     this.#dispatch();
   }
 
-  /** Adds a key for later, after 24 days at the latest; an earlier appointment stands. */
-  addAfter(key: string, wantedMs: number): void {
+  /** Adds a key for later, after 24 days at the latest; an earlier appointment stands, with the higher priority of both. */
+  addAfter(key: string, wantedMs: number, priority: Priority = 'low'): void {
     const afterMs = timerMs(wantedMs);
     const due = this.#now() + afterMs;
     const existing = this.#timers.get(key);
+    if (existing && priority === 'high') existing.priority = 'high';
     if (existing && existing.due <= due) return;
     this.#cancelTimer(key);
     const timer = setTimeout(() => {
       this.#timers.delete(key);
-      this.add(key, 'low');
+      this.add(key, appointment.priority);
     }, afterMs);
     timer.unref();
-    this.#timers.set(key, { timer, due });
+    const appointment = { timer, due, priority: existing?.priority ?? priority };
+    this.#timers.set(key, appointment);
   }
 
   /**
@@ -136,28 +138,28 @@ export class KeyedQueue {
 
   #dispatch(): void {
     while (this.#started && this.#running.size < this.#options.concurrency) {
-      const key = this.#take();
-      if (key === undefined) return;
+      const taken = this.#take();
+      if (taken === undefined) return;
       // Begins a moment later: a handler that adds its own key at once must find it among those that run.
-      const done = Promise.resolve(key).then((taken) => this.#work(taken));
-      this.#running.set(key, { since: this.#now(), done });
+      const done = Promise.resolve(taken).then((work) => this.#work(work));
+      this.#running.set(taken.key, { since: this.#now(), done });
     }
   }
 
-  #take(): string | undefined {
+  #take(): Taken | undefined {
     const isTurnOfHigh = this.#highInARow < HIGH_IN_A_ROW;
     const [first, second]: [Priority, Priority] = isTurnOfHigh ? ['high', 'low'] : ['low', 'high'];
     return this.#takeOf(first) ?? this.#takeOf(second);
   }
 
-  #takeOf(priority: Priority): string | undefined {
+  #takeOf(priority: Priority): Taken | undefined {
     const key = this.#turns[priority].take((namespace) => this.#hasRoom(namespace))?.item;
     if (key === undefined) return undefined;
     const since = this.#waiting[priority].get(key) ?? this.#now();
     this.#waiting[priority].delete(key);
     this.#highInARow = priority === 'high' ? this.#highInARow + 1 : 0;
     this.#options.onTaken?.((this.#now() - since) / 1000);
-    return key;
+    return { key, priority };
   }
 
   /** Whether a worker may be for a namespace, as far as others need some, too. */
@@ -172,11 +174,12 @@ export class KeyedQueue {
     return undefined;
   }
 
-  async #work(key: string): Promise<void> {
+  async #work({ key, priority }: Taken): Promise<void> {
     try {
       const outcome = await this.#options.handle(key);
       if (!outcome?.isPutOff) this.#failures.delete(key);
-      if (outcome?.requeueAfterMs !== undefined) this.addAfter(key, outcome.requeueAfterMs);
+      if (outcome?.requeueAfterMs !== undefined)
+        this.addAfter(key, outcome.requeueAfterMs, outcome.isPutOff ? priority : 'low');
     } catch (error) {
       const failures = (this.#failures.get(key) ?? 0) + 1;
       this.#failures.set(key, failures);
@@ -190,6 +193,12 @@ export class KeyedQueue {
     if (again && this.#started) this.add(key, again);
     this.#dispatch();
   }
+}
+
+/** A key that a worker has. */
+interface Taken {
+  key: string;
+  priority: Priority;
 }
 
 /** Of a key such as `namespace/name`. */

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { RequestListener, Server } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
@@ -98,6 +99,8 @@ interface Certificate {
 async function readCertificate({ certFile, keyFile, clientCaFile }: TlsFiles): Promise<Certificate> {
   const files = [certFile, keyFile, ...(clientCaFile === undefined ? [] : [clientCaFile])];
   const [cert = '', key = '', ca] = await Promise.all(files.map(readPem));
+  // Node would take what is no certificate for no CA at all, and refuse everybody.
+  if (ca !== undefined) new X509Certificate(ca);
   return { cert, key, ...(ca !== undefined && { ca }) };
 }
 

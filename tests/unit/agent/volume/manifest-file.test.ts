@@ -39,8 +39,11 @@ async function createManifest(t: TestContext) {
   };
 }
 
-/** Reads a manifest with so many files in the heap of a small container, each about to be written and then there; gives their number or the code of the error. */
-const readMany = (files: number) =>
+/**
+ * Reads a manifest with so many files in the heap of a small container, each about to be written and then there, or there
+ * and about to be changed; gives their number or the code of the error.
+ */
+const readMany = (files: number, { areChanging = false } = {}) =>
   runInSmallHeap(`
     import { mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
     import { tmpdir } from 'node:os';
@@ -50,17 +53,21 @@ const readMany = (files: number) =>
     const folder = mkdtempSync(tmpdir() + '/manifest-');
     mkdirSync(folder + '/.sync-agent');
     const hex = (number, length) => number.toString(16).padStart(length, '0');
-    const files = function* () {
+    const files = function* (from, more) {
       for (let n = 0; n < ${files}; n += 1) {
         const [path, fingerprint] = ['config/some/folder/' + n, { size: n, mtimeMs: 1_763_710_000_000.125 + n, ino: n }];
-        yield { path, source: path, blob: hex(n, 40), sha256: hex(n, 64), executable: false, fingerprint };
+        const hashes = { blob: hex(from + n, 40), sha256: hex(from + n, 64), ...(more && { earlier: hex(n, 64), wasOurs: true }) };
+        yield { path, source: path, ...hashes, executable: false, fingerprint };
       }
     };
     const rest = { folders: [], forgottenFiles: [], forgottenFolders: [], applied: undefined };
     const file = openSync(folder + '/.sync-agent/manifest.jsonl', 'w');
     writeSync(file, MANIFEST_HEADER);
-    for (const pending of [{ has: () => true }, new Set()])
-      for (const text of updateText({ ...rest, files: files(), pending })) writeSync(file, text);
+    const [all, none] = [{ has: () => true }, new Set()];
+    const updates = ${areChanging}
+      ? [{ files: files(0), pending: none }, { files: files(1e6, true), pending: all }]
+      : [{ files: files(0), pending: all }, { files: files(0), pending: none }];
+    for (const update of updates) for (const text of updateText({ ...rest, ...update })) writeSync(file, text);
     await new ManifestFile(await DataRoot.open(folder), { warn: console.log }).read().then(
       ({ files }) => console.log(files.size),
       ({ code }) => console.log(code),
@@ -71,6 +78,24 @@ suite('the manifest on disk', () => {
   test('is read where a sync of as many files has memory, and refused before it takes all of it', async () => {
     assert.equal(await readMany(55_000), '55000');
     assert.equal(await readMany(200_000), 'manifest.tooLarge');
+  });
+
+  // A kill before the end of a sync that changes every file leaves two records of each.
+  test('is read after a kill where a sync of as many files has memory', async () => {
+    assert.equal(await readMany(50_000, { areChanging: true }), '50000');
+  });
+
+  test('holds hardly more lines than files after a sync that changed all of them', async (t) => {
+    const { file, open } = await createManifest(t);
+    const manifest = open();
+    const files = Array.from({ length: 5_000 }, (_, n) => owned(`f${n}`));
+    for (const sha256 of ['s', 't']) {
+      const changed = files.map((each) => ({ ...each, sha256 }));
+      await manifest.append(update({ files: changed, pending: new Set(files.map(({ path }) => path)) }));
+      await manifest.append(update({ applied }));
+    }
+    const lines = (await readFile(file, 'utf8')).split('\n').length;
+    assert.ok(lines < 1.5 * files.length, `${lines} lines`);
   });
 
   test('holds what was added, also for the next agent', async (t) => {

@@ -299,6 +299,17 @@ suite('two agents on one volume', () => {
     assert.deepEqual(await readdir(path.join(own, 'lock')), ['1.json', 'uid-of-b.new']);
   });
 
+  test('what cannot be put aside stops nobody who has the lock', async (t) => {
+    const { agentOf, own } = await prepare(t);
+    const { lock, hold } = await agentOf('a');
+    await hold();
+    await rm(path.join(own, 'taken-over'), { recursive: true, force: true });
+    await writeFile(path.join(own, 'taken-over'), 'no folder');
+    await mkdir(path.join(own, 'lock/theirs'));
+    assert.equal(await hold(), false);
+    assert.ok(lock.isHeld);
+  });
+
   test('a file in a staging folder whose name is no UTF-8 is put aside', async (t) => {
     const { agentOf, own } = await prepare(t);
     await mkdir(path.join(own, 'staging/0.gone'), { recursive: true });

@@ -16,7 +16,7 @@ function resourceOf(namespace: string, count: number, generation = 1): ObservedG
     secretRef: { name: `s${index}`, key: 'k' },
   }));
   const spec = gatewaySpec({ gateway: { reload: { requests: [{ path: '/', headersFrom }] } } });
-  return { namespace, name: 'app', uid: namespace, generation, spec } as unknown as ObservedGatewaySync;
+  return { namespace, name: 'app', uid: namespace, generation, spec, status: {} } as unknown as ObservedGatewaySync;
 }
 
 /** Secrets whose metadata do not tell who wrote them; `reads` are the paths that were asked for. */
@@ -44,6 +44,22 @@ suite('the Secrets that a resource names', () => {
     assert.equal(kind, 'known');
     assert.match(JSON.stringify(rest), /SecretNotFound.*Secret ns\/s0.*does not exist/);
     assert.deepEqual(news, ['ns/app']);
+  });
+
+  test('are said to be missing as long as nothing newer is known, as by an earlier leader', async (t) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const { secrets, reads } = await arrange(t, { gate: promise });
+    t.after(() => resolve());
+    const conditions = [{ type: 'AgentAccess', status: 'False', reason: 'SecretNotFound', message: 's0 is missing' }];
+    const resource = { ...resourceOf('ns', 1), status: { conditions } } as unknown as ObservedGatewaySync;
+    const look = () => secrets.look('ns/app', resource, circumstances);
+    const first = look();
+    assert.equal(first.kind, 'looking');
+    await until(() => reads.length === 1, { describe: 'the read' });
+    const now = performance.now();
+    t.mock.method(performance, 'now', () => now + 1_001);
+    const problem = { reason: 'SecretNotFound', message: 's0 is missing' };
+    assert.deepEqual(look(), { kind: 'known', access: { problem } });
   });
 
   test('of a namespace with many hold up those of no other', async (t) => {

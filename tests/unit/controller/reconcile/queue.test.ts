@@ -54,6 +54,24 @@ suite('a keyed queue', () => {
     await queue.stop();
   });
 
+  test('keeps the priority of what is put off', async () => {
+    const handled: string[] = [];
+    const queue = makeQueue(
+      async (key) => {
+        handled.push(key);
+        await sleep(1);
+        return key === 'request' && handled.length === 1 ? { requeueAfterMs: 5, isPutOff: true } : undefined;
+      },
+      { concurrency: 1 },
+    );
+    queue.add('request', 'high');
+    for (let index = 0; index < 200; index += 1) queue.add(`poll-${index}`, 'low');
+    queue.start();
+    await until(() => handled.lastIndexOf('request') > 0, { describe: 'the second run' });
+    await queue.stop();
+    assert.ok(handled.lastIndexOf('request') < 100, `${handled.lastIndexOf('request')} polls before it`);
+  });
+
   test('tries again after an error, with the back-off of its failures in a row', async () => {
     const asked: number[] = [];
     let runs = 0;
