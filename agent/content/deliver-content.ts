@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inputsHash, renderTemplate, type TemplateValues } from '../../shared/domain/render-template.ts';
 import { TerminalError } from '../../shared/errors.ts';
+import { Pacer } from '../../shared/io/pacer.ts';
 import { wholeOf } from '../git/blob-reader.ts';
 import type { Content } from '../lfs/lfs-store.ts';
 import { applyPatches } from '../plan/file-patches.ts';
@@ -69,10 +69,11 @@ async function render(
 
 /** Does a long piece of work in steps, so that probes are answered meanwhile. */
 async function inTurns<T>(work: Iterator<undefined, T>): Promise<T> {
+  const pacer = new Pacer();
   for (;;) {
     const { done, value } = work.next();
     if (done) return value;
-    await nextTurn();
+    if (pacer.isDue) await pacer.rest();
   }
 }
 

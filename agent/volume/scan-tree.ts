@@ -15,7 +15,7 @@ import { isLfsPointer } from '../lfs/lfs-pointer.ts';
 import { type Fingerprint, isSameFingerprint, type Manifest, type OwnedFile } from '../plan/manifest.ts';
 import type { DesiredTree, LiveEntry, LiveFile, LiveTree } from '../plan/plan-input.ts';
 import type { DataRoot } from './data-root.ts';
-import { forEachLimited } from './pacer.ts';
+import { forEachLimited } from './for-each.ts';
 
 /** Files that are read at once. */
 const CONCURRENCY = 8;

@@ -9,7 +9,7 @@ import { Pacer } from '../../shared/io/pacer.ts';
 import { type ContentSource, contentAtHand, deliverContent } from '../content/deliver-content.ts';
 import type { OwnedFile } from '../plan/manifest.ts';
 import type { DesiredFile, PreviewedContent } from '../plan/plan-input.ts';
-import { forEachLimited } from './pacer.ts';
+import { forEachLimited } from './for-each.ts';
 import { fingerprintOf } from './scan-tree.ts';
 
 export interface StagingOptions extends ContentSource {

@@ -5,8 +5,8 @@ import { readText } from '../../shared/io/read-text.ts';
 import type { Identity } from '../plan/template-values.ts';
 import type { DataRoot } from './data-root.ts';
 import type { Folder } from './folder.ts';
+import { eachInTurn } from './for-each.ts';
 import { clearLockFolder, draftOf, LOCK, nameOf, numberOf } from './lock-folder.ts';
-import { eachInTurn } from './pacer.ts';
 import { probeFolding } from './probe-folding.ts';
 import { putNew } from './put-new.ts';
 import { LAST_GENERATION, removeEarlierStaging, Staging, stagingNumbers } from './staging.ts';
@@ -59,12 +59,10 @@ export class VolumeLock {
   async hold(): Promise<boolean> {
     const folder = this.#root.openAgentFolder(LOCK);
     try {
-      const isHeld = this.isHeld && this.#root.staging.isAlive;
+      const failure = await clearLockFolder(folder, this.#root).catch((error: unknown) => ({ error }));
+      if (this.isHeld && this.#root.staging.isAlive) return false;
       // What cannot be moved stops nobody who has the lock.
-      await clearLockFolder(folder, this.#root).catch((error: unknown) => {
-        if (!isHeld) throw error;
-      });
-      if (isHeld && this.isHeld && this.#root.staging.isAlive) return false;
+      if (failure) throw failure.error;
       this.#drop();
       await this.#take(folder);
       return true;
