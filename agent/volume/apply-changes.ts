@@ -7,8 +7,10 @@ import { keptName, updateAfter, updateBefore, updateRecords } from '../plan/next
 import type { Change, Plan } from '../plan/plan-changes.ts';
 import type { LiveFile } from '../plan/plan-input.ts';
 import type { DataRoot } from './data-root.ts';
+import { folderPermissions } from './make-folder.ts';
 import type { ManifestFile } from './manifest-file.ts';
 import { FileMover, type Placement } from './move-files.ts';
+import { NewFolders } from './new-folders.ts';
 import { stageFiles } from './stage-files.ts';
 import { type Move, undoMoves } from './undo-moves.ts';
 import type { VolumeLock } from './volume-lock.ts';
@@ -37,10 +39,11 @@ export async function applyChanges(plan: Plan, target: Target, applied: Applied)
     await manifestFile.append(updateRecords(plan, applied));
     return dropKept(plan, root);
   }
-  const placements = await stageAll(plan, target);
+  const newFolders = new NewFolders(root, plan.folders.create);
+  const placements = await stageAll(plan, newFolders, target);
   const records = placements.map(({ record }) => record);
   const moves: Move[] = [];
-  const mover = new FileMover(root, moves, target);
+  const mover = new FileMover(root, moves, { ...target, newFolders });
   try {
     target.signal?.throwIfAborted();
     lock.check();
@@ -79,8 +82,9 @@ async function moveFiles({ changes, folders }: Plan, placements: Placement[], mo
   const deletes = changes.filter((change): change is Delete => change.kind === 'delete');
   await mover.remove(deletes.filter(({ inTheWay }) => inTheWay));
   await mover.removeFolders(folders.clear);
-  await mover.makeFolders(folders.create);
-  await mover.place(placements);
+  const left = await mover.placeFolders(folders.create, placements);
+  await mover.makeFolders(left.folders);
+  await mover.place(left.placements);
   for (const change of changes) if (change.kind === 'restore') await mover.giveBack(change);
   await mover.remove(deletes.filter(({ inTheWay }) => !inTheWay));
   await mover.removeFolders(folders.prune);
@@ -110,18 +114,17 @@ function dropKept({ dropped }: Plan, root: DataRoot): void {
   }
 }
 
-async function stageAll(plan: Plan, target: Target): Promise<Placement[]> {
-  const { root, openContents } = target;
+async function stageAll(plan: Plan, newFolders: NewFolders, target: Target): Promise<Placement[]> {
+  const { root, openContents, groupWrite } = target;
   const writes = plan.changes.flatMap((change) => ('file' in change ? [change] : []));
+  const files = writes.map(({ file }) => file);
   await root.staging.empty();
-  if (writes.length === 0) return [];
-  const contents = openContents();
+  const contents = files.length === 0 ? undefined : openContents();
   try {
-    const options = { ...target, folder: root.staging.path, fileSystem: root.agentFolder, contents };
-    const records = await stageFiles(
-      writes.map(({ file }) => file),
-      options,
-    );
+    newFolders.make(folderPermissions(groupWrite));
+    if (!contents) return [];
+    const placeOf = (index: number) => newFolders.at({ path: files[index]?.path ?? '', name: `${index}` });
+    const records = await stageFiles(files, { ...target, placeOf, fileSystem: root.agentFolder, contents });
     const manifest = await target.manifestFile.read();
     return records.map((record, index) =>
       placement(record, { change: writes[index], staged: `${index}`, manifest, root }),
@@ -132,7 +135,8 @@ async function stageAll(plan: Plan, target: Target): Promise<Placement[]> {
     target.lock.check();
     throw error;
   } finally {
-    await contents.close();
+    newFolders.close();
+    await contents?.close();
   }
 }
 

@@ -9,15 +9,20 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  readlinkSync,
   realpathSync,
+  renameSync,
   rmdirSync,
   unlinkSync,
 } from 'node:fs';
 import { TerminalError } from '../../shared/errors.ts';
 
 const FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-/** Where Linux gives an open folder a path that leads to it and nowhere else: what openat(2) is for, which Node lacks. */
-const DESCRIPTORS = '/proc/self/fd';
+/**
+ * Where Linux gives an open folder a path that leads to it and nowhere else: what openat(2) is for, which Node lacks.
+ * `/proc/self` is a link, which a first sync would follow some hundred thousand times, so it is followed once.
+ */
+const DESCRIPTORS = `/proc/${ownNumber()}/fd`;
 
 /**
  * A folder that is held open: paths from {@link Folder.at} lead into it, whatever takes the place of its name or of a
@@ -109,6 +114,11 @@ export class Folder {
     }
   }
 
+  /** Moves an entry of another folder here, by its path; gives whether it was there. */
+  take(path: string, name: string): boolean {
+    return succeeds(() => renameSync(path, this.at(name)), ['ENOENT']);
+  }
+
   /** Removes an empty folder, never a link to one; gives whether it did. */
   removeFolder(name: string): boolean {
     return succeeds(() => rmdirSync(this.at(name)), ['ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR']);
@@ -141,6 +151,15 @@ export class Folder {
 
   close(): void {
     closeSync(this.#descriptor);
+  }
+}
+
+/** That of this process where /proc is mounted, whose numbers may be others than its own. */
+function ownNumber(): string {
+  try {
+    return readlinkSync('/proc/self');
+  } catch {
+    return 'self';
   }
 }
 

@@ -9,6 +9,9 @@ interface Options {
   permissions?: number | undefined;
 }
 
+/** Permissions of new folders; undefined: those of every new folder. */
+export const folderPermissions = (groupWrite: boolean): number | undefined => (groupWrite ? 0o775 : undefined);
+
 /**
  * Makes a folder where nothing is; gives false where something is. Throws where the volume is another agent's: also
  * where that took it while this one was held up right before the folder was made, which is not there any more then.

@@ -8,6 +8,7 @@ import type { Folder } from './folder.ts';
  * number and the others of these are what the agent wrote, or a further name of what is in its place.
  */
 const OWN = /^(?:\d+|manifest\.jsonl|(?:back|dropped)-\d+)$/;
+const NEW_FOLDER = /^new-\d+$/;
 const REPLACED = /^saved-\d+\.(.+)$/;
 const KEPT = /^keep\.(.+)$/;
 
@@ -20,6 +21,12 @@ export function replacedName(number: number, seen: Fingerprint | undefined): str
 export const keepName = (name: string): string => `keep.${name}`;
 
 const print = ({ size, mtimeMs, ino }: Fingerprint): string => `${size}-${mtimeMs}-${ino}`;
+
+/** For a folder that is built with all its files, before it comes to its place. */
+export const newFolderName = (number: number): string => `new-${number}`;
+
+/** Whether a folder under this name is one of these. */
+export const isNewFolder = (name: string): boolean => NEW_FOLDER.test(name);
 
 /** Whether a file or a link under this name is what the agent wrote, or a further name of what is in its place. */
 export const isOwn = (name: string): boolean => OWN.test(name);

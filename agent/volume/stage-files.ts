@@ -1,9 +1,7 @@
 import { spawn } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, fchmodSync, fstatSync, openSync, writeFile, writeFileSync, writeSync } from 'node:fs';
-import { open } from 'node:fs/promises';
-import { join } from 'node:path';
+import { closeSync, fchmodSync, fstatSync, fsync, openSync, writeFile, writeFileSync, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { Pacer } from '../../shared/io/pacer.ts';
 import { type ContentSource, contentAtHand, deliverContent } from '../content/deliver-content.ts';
@@ -13,8 +11,8 @@ import { forEachLimited } from './for-each.ts';
 import { fingerprintOf } from './scan-tree.ts';
 
 export interface StagingOptions extends ContentSource {
-  /** The folder as a path of this process. */
-  folder: string;
+  /** The path to write a file at, by its number in the list, valid until the next call. */
+  placeOf: (index: number) => string;
   /** A path of the same file system that other processes know. */
   fileSystem: string;
   groupWrite: boolean;
@@ -24,21 +22,19 @@ export interface StagingOptions extends ContentSource {
 const SYNCHRONOUS_BYTES = 256 * 1024;
 
 const writeLater = promisify(writeFile);
-
-/** The place of a staged file: its content, mode and time are final, and it lies on the data volume's file system. */
-const stagedPath = (folder: string, index: number): string => `${folder}/${index}`;
+const flush = promisify(fsync);
 
 /**
- * Writes the content of every file to a temporary one and flushes it; gives what the manifest will say of each. Nothing
- * is in its place when this throws.
+ * Writes the content of every file to where it is on its way, on the data volume's file system, and flushes it: content,
+ * mode and time are final. Gives what the manifest will say of each. Nothing is in its place when this throws.
  */
 export async function stageFiles(files: DesiredFile[], options: StagingOptions): Promise<OwnedFile[]> {
   const pacer = new Pacer();
   const records: OwnedFile[] = [];
   options.contents.announce(files);
   for (const file of files) {
-    const temporary = stagedPath(options.folder, records.length);
     const content = contentAtHand(file, options);
+    const temporary = options.placeOf(records.length);
     const isAtHand = content !== undefined;
     records.push(
       isAtHand ? stageContent({ file, content, temporary }, options) : await stageFile(file, temporary, options),
@@ -107,15 +103,15 @@ const CONCURRENCY = 16;
 /** From so many files on, flushing the file system at once is faster than flushing each. */
 const MANY = 64;
 
-/** Makes sure that the files `0`, `1` … of a folder are on the disk, and not in the system's memory alone. */
-async function flushFiles(count: number, { folder, fileSystem }: StagingOptions): Promise<void> {
+/** Makes sure that so many files are on the disk, and not in the system's memory alone. */
+async function flushFiles(count: number, { placeOf, fileSystem }: StagingOptions): Promise<void> {
   if (count >= MANY && (await flushFileSystem(fileSystem))) return;
   await forEachLimited(Array(count).keys(), CONCURRENCY, async (index) => {
-    const handle = await open(join(folder, String(index)), 'r+');
+    const handle = openSync(placeOf(index), 'r+');
     try {
-      await handle.sync();
+      await flush(handle);
     } finally {
-      await handle.close();
+      closeSync(handle);
     }
   });
 }

@@ -1,8 +1,10 @@
-import { lstatSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { lstatSync, renameSync } from 'node:fs';
 import { TransientError } from '../../shared/errors.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
 import type { Folder } from './folder.ts';
-import { isExpendable, isOwn, putAside } from './set-aside.ts';
+import { removeTree } from './remove-tree.ts';
+import { isExpendable, isNewFolder, isOwn, putAside } from './set-aside.ts';
 
 /** Opens a folder with the agent's own files. */
 interface AgentFolders {
@@ -51,6 +53,10 @@ export class Staging {
     }
   }
 
+  get folder(): Folder {
+    return this.#folder;
+  }
+
   /** The folder as a path of this process. */
   get path(): string {
     return this.#folder.at('.');
@@ -58,6 +64,16 @@ export class Staging {
 
   at(name: string): string {
     return this.#folder.at(name);
+  }
+
+  /** Moves an entry to a path; gives false where it could not be moved. */
+  tryMove(name: string, target: string): boolean {
+    try {
+      renameSync(this.at(name), target);
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   /** Whether nobody removed it, or moved it to where the next owner of the lock would not find it. */
@@ -110,13 +126,17 @@ export async function removeEarlierStaging(root: AgentFolders, generation: numbe
       // What a later owner made is not to be touched by one who was held up here.
       const number = numberOf(name);
       if (number >= generation && number < LAST_GENERATION) continue;
-      await removeFolder(root, all, name);
+      if (WITHDRAWN.test(name)) await discard(root, all, name);
+      else await removeFolder(root, all, name);
       if (pacer.isDue) await pacer.rest();
     }
   } finally {
     all.close();
   }
 }
+
+/** What an earlier owner had in its folder, out of its reach. */
+const WITHDRAWN = /^withdrawn-[\da-f-]{36}$/;
 
 async function removeFolder(root: AgentFolders, all: Folder, name: string): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
@@ -126,6 +146,7 @@ async function removeFolder(root: AgentFolders, all: Folder, name: string): Prom
     }
     const folder = all.open(name);
     try {
+      await withdrawNewFolders(root, all, folder);
       await emptyFolder(root, name, folder);
     } finally {
       folder.close();
@@ -138,10 +159,28 @@ async function removeFolder(root: AgentFolders, all: Folder, name: string): Prom
   });
 }
 
+/**
+ * An earlier owner that was held up could bring a new folder to its place while it is emptied, and somebody else a file
+ * into it, which would be removed as well. So the folder is taken out of its reach first.
+ */
+async function withdrawNewFolders(root: AgentFolders, all: Folder, folder: Folder): Promise<void> {
+  for (const entry of folder.isAlive ? folder.rawNames().filter(isNewFolder) : []) {
+    const name = `withdrawn-${randomUUID()}`;
+    if (all.take(folder.at(entry), name)) await discard(root, all, name);
+  }
+}
+
+/** What cannot be removed was made by somebody else. */
+async function discard(root: AgentFolders, all: Folder, name: string): Promise<void> {
+  await removeTree(all, name);
+  takeOut(name, { root, name: STAGING, folder: all });
+}
+
 /** Only what is known to be the agent's is removed. Anything else was caught while it took the place of a file: it is put aside. */
 async function emptyFolder(root: AgentFolders, name: string, folder: Folder): Promise<void> {
   const pacer = new Pacer();
   for (const entry of folder.isAlive ? folder.rawNames() : []) {
+    if (isNewFolder(entry)) await removeTree(folder, entry);
     if (!isOwn(entry) || !folder.unlinkUnlessFolder(entry)) takeOut(entry, { root, name, folder });
     if (pacer.isDue) await pacer.rest();
   }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { buildBundles } from '../demo/build-bundles.ts';
 import type { GitRepository } from '../testbed/git-repository.ts';
-import { runCommand } from '../testbed/run-command.ts';
+import { cloneAndCopy, measureFirstSyncs } from './agent/first-syncs.ts';
 import { measureFleet } from './agent/fleet.ts';
 import { filesOf } from './agent/sample-files.ts';
 import { untilApplied } from './agent/until-applied.ts';
@@ -24,7 +24,10 @@ type Row = [what: string, measured: string, aim: string];
 
 const [SMALL, LARGE] = [200, 20_000];
 
-/** Changes of one file among few and among many, first syncs, idling, a fleet; `--changes 20 --idle-seconds 60 --agents 100 --only trees,fleet`. */
+/**
+ * Changes of one file among few and among many, first syncs, idling, a fleet; `--changes 20 --idle-seconds 60
+ * --agents 100 --only trees,fleet`. With `--only first --times 5` nothing but first syncs, in turns with clone and cp.
+ */
 export async function run(options: string[]): Promise<void> {
   const { values } = parseArgs({
     args: options,
@@ -32,6 +35,7 @@ export async function run(options: string[]): Promise<void> {
       changes: { type: 'string', default: '20' },
       'idle-seconds': { type: 'string', default: '60' },
       agents: { type: 'string', default: '100' },
+      times: { type: 'string', default: '5' },
       only: { type: 'string', default: 'trees,fleet' },
     },
   });
@@ -41,6 +45,7 @@ export async function run(options: string[]): Promise<void> {
   try {
     const parts = values.only.split(',');
     const rows = parts.includes('trees') ? await measureTrees(world, lengths) : [];
+    if (parts.includes('first')) rows.push(...(await measureFirstSyncs(world, LARGE, Number(values.times))));
     if (parts.includes('fleet')) rows.push(...(await measureFleet(world, Number(values.agents))));
     printTable(['what', 'measured', 'aim'], rows);
   } finally {
@@ -105,19 +110,6 @@ async function measureTree(
       [`${count} files: processor at rest`, `${idle.cpuPercent.toFixed(2)} %`, '< 0.5 %'],
     ],
   };
-}
-
-/** What a person would do instead, and the processor time of that. */
-async function cloneAndCopy({ folder }: World, { url }: GitRepository): Promise<{ ms: number; cpuSeconds: number }> {
-  const [clone, copy] = [path.join(folder.path, 'reference'), path.join(folder.path, 'copy')];
-  const started = performance.now();
-  const script = 'git clone --quiet --depth=1 "$1" "$2" && cp -r "$2/files" "$3" && times';
-  const times = await runCommand('sh', ['-c', script, 'sh', url, clone, copy]);
-  const ms = performance.now() - started;
-  await runCommand('rm', ['-rf', clone, copy]);
-  // The shell's own times come first, then those of what it ran: `0m0.15s 0m0.88s`.
-  const spans = (times.trim().split('\n').at(-1) ?? '').matchAll(/(\d+)m([\d.]+)s/g);
-  return { ms, cpuSeconds: Array.from(spans, ([, m, s]) => 60 * Number(m) + Number(s)).reduce((a, b) => a + b, 0) };
 }
 
 interface Changes {

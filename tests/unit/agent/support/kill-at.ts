@@ -33,7 +33,7 @@ export function killAt(t: TestContext, { step, hasLinks, from = /^/, onHeld = ()
     const real = fs[name] as (...args: unknown[]) => unknown;
     return t.mock.method(fs, name, ((...args: unknown[]) => {
       const isChange = name !== 'openSync' || args[1] === 'wx';
-      const isVolume = typeof args[0] === 'number' || String(args[0]).startsWith('/proc/self/fd');
+      const isVolume = typeof args[0] === 'number' || /^\/proc\/\w+\/fd\//.test(String(args[0]));
       const hasBegun = calls > 0 || args.slice(0, 2).some((arg) => from.test(String(arg)));
       if (isChange && isVolume && hasBegun) calls += 1;
       if (isChange && isVolume && calls === step) onHeld(held(real, args));

@@ -57,40 +57,42 @@ async function prepare(name: string) {
 }
 
 suite('a sync that fails leaves everything as it was:', () => {
-  test('at any of its steps, and leads to the wanted tree at the next try', async (t) => {
-    const { repo, first, second } = await prepare('steps');
-    const reference = await createSandbox(t);
-    await reference.sync({ repo, commit: second });
-    const wanted = await reference.files();
-    let failures = 0;
-    for (let step = 1, failed = true; failed; step += 1) {
-      const sandbox = await createSandbox(t);
-      await sandbox.sync({ repo, commit: first });
-      await writeFile(path.join(sandbox.data, 'own'), 'of the gateway');
-      const before = await snapshot(sandbox);
-      let calls = 0;
-      const { root } = sandbox;
-      const open = root.openFolder.bind(root);
-      const faulty = t.mock.method(root, 'openFolder', (folder: string) => {
-        if (++calls === step) throw Object.assign(new Error('EACCES: played'), { code: 'EACCES' });
-        return open(folder);
-      });
-      const outcome = await sandbox.sync({ repo, commit: second }).then(
-        () => 'done',
-        (error) => String(error),
-      );
-      faulty.mock.restore();
-      failed = outcome !== 'done';
-      if (!failed) break;
-      failures += 1;
-      assert.match(outcome, /EACCES: played/);
-      assert.deepEqual(await snapshot(sandbox), before, `step ${step}`);
-      await sandbox.restart();
-      await sandbox.sync({ repo, commit: second });
-      assert.deepEqual(await sandbox.files(), { ...wanted, own: 'of the gateway' }, `after step ${step}`);
-    }
-    assert.ok(failures >= 9, `${failures} steps failed`);
-  });
+  for (const canMove of [true, false])
+    test(`at any of its steps, new folders ${canMove ? 'at once' : 'piece by piece'}, and leads to the wanted tree at the next try`, async (t) => {
+      if (!canMove) t.mock.method(Staging.prototype, 'tryMove', () => false);
+      const { repo, first, second } = await prepare(`steps-${canMove}`);
+      const reference = await createSandbox(t);
+      await reference.sync({ repo, commit: second });
+      const wanted = await reference.files();
+      let failures = 0;
+      for (let step = 1, failed = true; failed; step += 1) {
+        const sandbox = await createSandbox(t);
+        await sandbox.sync({ repo, commit: first });
+        await writeFile(path.join(sandbox.data, 'own'), 'of the gateway');
+        const before = await snapshot(sandbox);
+        let calls = 0;
+        const { root } = sandbox;
+        const open = root.openFolder.bind(root);
+        const faulty = t.mock.method(root, 'openFolder', (folder: string) => {
+          if (++calls === step) throw Object.assign(new Error('EACCES: played'), { code: 'EACCES' });
+          return open(folder);
+        });
+        const outcome = await sandbox.sync({ repo, commit: second }).then(
+          () => 'done',
+          (error) => String(error),
+        );
+        faulty.mock.restore();
+        failed = outcome !== 'done';
+        if (!failed) break;
+        failures += 1;
+        assert.match(outcome, /EACCES: played/);
+        assert.deepEqual(await snapshot(sandbox), before, `step ${step}`);
+        await sandbox.restart();
+        await sandbox.sync({ repo, commit: second });
+        assert.deepEqual(await sandbox.files(), { ...wanted, own: 'of the gateway' }, `after step ${step}`);
+      }
+      assert.ok(failures >= 9, `${failures} steps failed`);
+    });
 
   test('on a disk that is full, of which the report speaks', {
     skip: !isRoot && 'a small file system needs root',

@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
+import { Staging } from '../../../../agent/volume/staging.ts';
 import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import { contents, killAt } from '../support/kill-at.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
@@ -99,6 +100,7 @@ suite('while the agent reads once more', () => {
 });
 
 test('a folder that is removed right after the agent made it is made again by the next sync', async (t) => {
+  t.mock.method(Staging.prototype, 'tryMove', () => false);
   const { url: repo, commit } = await server.createRepository(`meanwhile-${++repositories}`);
   const sandbox = await createSandbox(t);
   const target = { repo, commit: await commit({ files: { 'new/f': '1' } }) };
