@@ -7,14 +7,14 @@ import { Aside } from './aside.ts';
 import { BlobReader, type BlobSurvey, readPointers, surveyBlobs } from './blob-reader.ts';
 import { countTree, type TreeRequest, type TreeSize } from './count-tree.ts';
 import { type CommitSource, type FetchOptions, fetchBlobs, fetchCommit, fetchTag } from './fetch-commit.ts';
-import { filterFor, type Host, isMostOf, LIMIT_FILTER, MANY_BLOBS } from './fetch-policy.ts';
+import { type FetchPlan, type Host, isMostOf, LIMIT_FILTER, MANY_BLOBS, planFetch } from './fetch-policy.ts';
 import { faultOfFetch } from './find-fault.ts';
 import { MadeRoom } from './made-room.ts';
 import { type Pins, tagRef } from './pins.ts';
 import { diffTrees, listTree, readTree, type TreeBounds, type TreeListing, type TreePair } from './read-tree.ts';
 import { Repository, type RepositoryOptions } from './repository.ts';
 import { tidyClone } from './tidy-clone.ts';
-import type { TransferLimits } from './transfer.ts';
+import { TooLargeError, type TransferLimits } from './transfer.ts';
 
 export interface CloneOptions extends RepositoryOptions {
   limits?: TransferLimits;
@@ -45,6 +45,8 @@ export class Clone {
   readonly #limits: TransferLimits | undefined;
   readonly #room: MadeRoom;
   #host: Host = 'servesBlobs';
+  /** Whether a first commit was so large that it was given up. */
+  #isLarge = false;
 
   constructor({ limits, ...options }: CloneOptions) {
     this.#git = options.git;
@@ -78,8 +80,7 @@ export class Clone {
     const repository = this.#repository;
     await repository.open(request.commit);
     await repository.heal();
-    const attempt = () =>
-      this.#fetchCommit(request, { access, signal, filter: filterFor(request, repository.contents, this.#host) });
+    const attempt = () => this.#fetchPlanned(request, { access, signal });
     try {
       await attempt();
     } catch (error) {
@@ -203,11 +204,24 @@ export class Clone {
     await tidyClone(this.#git, path, { isPartial: contents.isPartial, signal });
   }
 
-  async #fetchCommit(source: FetchRequest, options: Way & Pick<FetchOptions, 'filter'>): Promise<void> {
-    const { filter } = options;
+  async #fetchPlanned(request: FetchRequest, way: Way): Promise<void> {
+    const { contents } = this.#repository;
+    const plan = () => planFetch(request, contents, { host: this.#host, isLarge: this.#isLarge });
+    try {
+      await this.#fetchCommit(request, { ...way, ...plan() });
+    } catch (error) {
+      if (!(error instanceof TooLargeError)) throw error;
+      this.#isLarge = true;
+      await this.#repository.heal();
+      await this.#fetchCommit(request, { ...way, ...plan() });
+    }
+  }
+
+  async #fetchCommit(source: FetchRequest, options: Way & FetchPlan): Promise<void> {
+    const { filter, bounds } = options;
     this.#repository.onFetch({ isPartial: filter !== undefined, hasFiles: filter !== 'blob:none' });
     const { isRefetch = false } = source;
-    await fetchCommit(this.#git, source, { ...this.#optionsOf(options), filter, isRefetch });
+    await fetchCommit(this.#git, source, { ...this.#optionsOf(options), filter, isRefetch, bounds });
   }
 
   /** Everything of the commit that is already there once more, with files that were left out. */

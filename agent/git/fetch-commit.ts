@@ -3,7 +3,7 @@ import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { saidNothing } from '../../shared/io/git/git-process.ts';
-import { type TransferLimits, transfer } from './transfer.ts';
+import { type TransferBounds, type TransferLimits, transfer } from './transfer.ts';
 
 /** Name of the remote that objects may be missing from the clone for; https://git-scm.com/docs/partial-clone. */
 export const PROMISOR = 'sync';
@@ -39,6 +39,7 @@ export interface FetchOptions {
   /** Whether the host does not learn what is there already, and sends everything. */
   isRefetch?: boolean;
   limits?: TransferLimits | undefined;
+  bounds?: TransferBounds | undefined;
 }
 
 /** The ref that holds what was fetched last: git sets it only when everything that belongs to the commit is there. */
@@ -145,7 +146,7 @@ export async function fetchOne(
   { repo, name, to, fetchTimeoutMs: timeoutMs }: Wanted,
   options: FetchOptions,
 ): Promise<void> {
-  const { gitDir, access, signal, limits, isPartial, filter, isRefetch } = options;
+  const { gitDir, access, signal, limits, bounds, isPartial, filter, isRefetch } = options;
   const flags = [...TRANSFER_FLAGS, '--depth=1', '--force', ...(isRefetch ? ['--refetch'] : [])];
   const settings = [...TRANSFER_SETTINGS, ...(isPartial ? promisorSettings(repo, filter) : [])];
   // A remote that is configured as one with missing objects filters by itself.
@@ -153,7 +154,7 @@ export async function fetchOne(
     ? [...(filter ? [] : ['--no-filter']), '--end-of-options', PROMISOR]
     : ['--end-of-options', repo];
   const args = [...settings, 'fetch', ...flags, ...origin, `+${name}:${to}`];
-  await transfer(git, args, { gitDir, access, signal, timeoutMs, limits });
+  await transfer(git, args, { gitDir, access, signal, timeoutMs, limits, bounds });
 }
 
 /** A short name that is both a tag and a branch is the tag. */

@@ -1,7 +1,8 @@
 import type { Contents } from './repository.ts';
+import type { TransferBounds } from './transfer.ts';
 
 /** Files that a host leaves out, as in `git rev-list --filter`; undefined: none. */
-export type Filter = 'blob:none' | typeof LIMIT_FILTER | undefined;
+type Filter = 'blob:none' | typeof LIMIT_FILTER | undefined;
 
 /** Larger files are fetched only where they are mapped; smaller ones cost less than another request. */
 export const LIMIT_FILTER = 'blob:limit=64k';
@@ -12,13 +13,28 @@ export const MANY_BLOBS = 1_000;
 /** What is known of a host: whether it gives single files by their ids. Until it refuses it is taken to. */
 export type Host = 'servesBlobs' | 'commitsOnly';
 
+/** How to ask for a commit. */
+export interface FetchPlan {
+  filter: Filter;
+  /** What more than this is given up for, to be asked for without files. */
+  bounds?: TransferBounds;
+}
+
+/** Costs less than to ask for files in a second request, as far as that can be said of all networks. */
+const FIRST_BOUNDS: TransferBounds = { objects: 50_000, bytes: 16 * 1024 * 1024 };
+
 /**
- * What to leave out of a commit: nothing where all is wanted, or could not be had later; the first time all files, since
- * those that are mapped are asked for then; later on large ones.
+ * Leaves out nothing where all is wanted, or could not be had later, and large files otherwise. The first time a commit
+ * that turns out to be large comes without any file: those that are mapped are asked for then.
  */
-export function filterFor({ isWhole }: { isWhole: boolean }, { commit }: Pick<Contents, 'commit'>, host: Host): Filter {
-  if (isWhole || host === 'commitsOnly') return undefined;
-  return commit === undefined ? 'blob:none' : LIMIT_FILTER;
+export function planFetch(
+  { isWhole }: { isWhole: boolean },
+  { commit }: Pick<Contents, 'commit'>,
+  { host, isLarge }: { host: Host; isLarge: boolean },
+): FetchPlan {
+  if (isWhole || host === 'commitsOnly') return { filter: undefined };
+  if (commit !== undefined) return { filter: LIMIT_FILTER };
+  return isLarge ? { filter: 'blob:none' } : { filter: LIMIT_FILTER, bounds: FIRST_BOUNDS };
 }
 
 /** Whether so many wanted files are so large a part of a commit's that the commit had better come as a whole. */

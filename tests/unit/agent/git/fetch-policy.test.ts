@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { filterFor, isMostOf } from '../../../../agent/git/fetch-policy.ts';
+import { isMostOf, planFetch } from '../../../../agent/git/fetch-policy.ts';
 
 const none = { commit: undefined, isPartial: false };
 const some = { commit: 'a'.repeat(40), isPartial: true };
@@ -9,11 +9,19 @@ suite('what a fetch leaves out', () => {
   for (const [name, isWhole, contents, host, filter] of [
     ['nothing where every file is wanted', true, none, 'servesBlobs', undefined],
     ['nothing where it could not be had later', false, none, 'commitsOnly', undefined],
-    ['all files at first', false, none, 'servesBlobs', 'blob:none'],
+    ['large files at first', false, none, 'servesBlobs', 'blob:limit=64k'],
     ['large files later on', false, some, 'servesBlobs', 'blob:limit=64k'],
   ] as const) {
-    test(`is ${name}`, () => assert.equal(filterFor({ isWhole }, contents, host), filter));
+    test(`is ${name}`, () => assert.equal(planFetch({ isWhole }, contents, { host, isLarge: false }).filter, filter));
   }
+
+  test('is every file at first where the commit turned out to be large', () => {
+    const [known, unknown] = [true, false].map((isLarge) =>
+      planFetch({ isWhole: false }, none, { host: 'servesBlobs', isLarge }),
+    );
+    assert.deepEqual(known, { filter: 'blob:none' });
+    assert.deepEqual(unknown?.bounds, { objects: 50_000, bytes: 16 * 1024 * 1024 });
+  });
 
   test('comes with the commit where it is a quarter of its files or more', () => {
     assert.equal(isMostOf(8_000, 1_500), false);
