@@ -212,6 +212,7 @@ export class Clone {
     } catch (error) {
       if (!(error instanceof TooLargeError)) throw error;
       this.#isLarge = true;
+      this.#repository.onFetchGivenUp(contents);
       await this.#repository.heal();
       await this.#fetchCommit(request, { ...way, ...plan() });
     }

@@ -136,6 +136,11 @@ export class Repository {
     };
   }
 
+  /** A fetch was ended on purpose: what was known before it began is true again. */
+  onFetchGivenUp(before: Contents): void {
+    this.#contents = before;
+  }
+
   /** Files are asked for that were left out. */
   onFetchFiles(): void {
     this.#contents = { ...this.contents, hasFiles: true };

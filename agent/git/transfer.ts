@@ -54,7 +54,7 @@ export class TooLargeError extends TransientError {
 const BOUNDED_LOOK_MS = 250;
 
 /** Objects of which a line of progress speaks: `remote: Enumerating objects: 5, done.`, `Receiving objects: 50% (5/10)`. */
-export function objectsIn(line: string): number {
+function objectsIn(line: string): number {
   return Number(/^(?:remote: )?(?:Enumerating|Counting|Receiving) objects: (?:.*\/)?(\d+)/.exec(line)?.[1] ?? 0);
 }
 

@@ -36,7 +36,7 @@ async function holds(sandbox: Sandbox, repository: GitRepository, revision: stri
 const fetches = () => server.requests.filter(({ command }) => command === 'fetch').length;
 
 suite('only what is mapped is fetched', () => {
-  test('at first, and of later commits no large file that is not mapped, in one request', async (t) => {
+  test('and small files next to it, of each commit, in one request where no large file is mapped', async (t) => {
     const repository = await createRepository();
     const { url: repo, commit } = repository;
     const sandbox = await createSandbox(t);
@@ -47,11 +47,12 @@ suite('only what is mapped is fetched', () => {
       ['config/a', true],
       ['config/b', true],
       ['media/film', false],
-      ['readme', false],
+      ['readme', true],
     ] as const) {
       assert.equal(await holds(sandbox, repository, `${first}:${file}`), isThere, file);
     }
     const before = fetches();
+    await sandbox.restart();
     const second = await commit({ files: { 'config/a': '2', 'media/next': large(), readme: 'r2' } });
     await sandbox.sync({ repo, commit: second, profile: mapped('config') });
     assert.equal((await sandbox.files())['config/a'], '2');
@@ -62,10 +63,22 @@ suite('only what is mapped is fetched', () => {
     assert.equal((await sandbox.files())['config/b'], await repository.git('show', `${third}:config/b`));
   });
 
+  test('without any other file at first, where the commit turns out to be large', async (t) => {
+    const repository = await createRepository();
+    const { url: repo, commit } = repository;
+    const sandbox = await createSandbox(t, { git: new LargeGit(process.env) });
+    const before = fetches();
+    const first = await commit({ files: { 'config/a': '1', 'config/b': large(), readme: 'r' } });
+    await sandbox.sync({ repo, commit: first, profile: mapped('config') });
+    assert.deepEqual(Object.keys(await sandbox.files()), ['config/a', 'config/b']);
+    assert.equal(await holds(sandbox, repository, `${first}:readme`), false);
+    assert.ok(fetches() - before <= 3);
+  });
+
   test('or all at once, save for large files, where most of many files are mapped', async (t) => {
     const repository = await createRepository();
     const { url: repo, commit } = repository;
-    const sandbox = await createSandbox(t);
+    const sandbox = await createSandbox(t, { git: new LargeGit(process.env) });
     const many = Object.fromEntries(Array.from({ length: 1_500 }, (_, n) => [`config/${n % 7}/${n}`, `${n}`]));
     const first = await commit({ files: { ...many, 'config/b': large(), 'media/film': large(), readme: 'r' } });
     await sandbox.sync({ repo, commit: first, profile: mapped('config') });
@@ -88,19 +101,30 @@ suite('only what is mapped is fetched', () => {
   test('with no more git processes than one for each question', async (t) => {
     const { url: repo, commit } = await createRepository();
     const git = new WatchedGit(process.env);
+    git.isLarge = false;
+    const sandbox = await createSandbox(t, { git });
+    const files = { 'config/1': '1', 'config/2': '2', readme: 'r' };
+    await sandbox.sync({ repo, commit: await commit({ files }), profile: mapped('config') });
+    assert.deepEqual(git.commands, ['init', 'fetch', 'ls-tree', 'cat-file', 'cat-file', 'log']);
+    git.commands.length = 0;
+    await sandbox.sync({ repo, commit: await commit({ files: { 'config/1': 'x' } }), profile: mapped('config') });
+    assert.deepEqual(git.commands, ['fetch', 'diff-tree', 'cat-file', 'cat-file', 'log']);
+  });
+
+  test('with a few more where the commit turns out to be large', async (t) => {
+    const { url: repo, commit } = await createRepository();
+    const git = new WatchedGit(process.env);
     const sandbox = await createSandbox(t, { git });
     const many = Object.fromEntries(Array.from({ length: 1_500 }, (_, n) => [`config/${n}`, `${n}`]));
     await sandbox.sync({ repo, commit: await commit({ files: many }), profile: mapped('config') });
     assert.deepEqual(git.commands, [
-      ...['init', 'fetch', 'ls-tree'],
+      // What turns out to be large, and the same without files.
+      ...['init', 'fetch', 'fetch', 'ls-tree'],
       // Whether the host left files out, whether all had better come, and all of them.
       ...['cat-file', 'ls-tree', 'fetch'],
       // Which of them are there, or may be in Git LFS, and their content.
       ...['cat-file', 'cat-file', 'log'],
     ]);
-    git.commands.length = 0;
-    await sandbox.sync({ repo, commit: await commit({ files: { 'config/1': 'x' } }), profile: mapped('config') });
-    assert.deepEqual(git.commands, ['fetch', 'diff-tree', 'cat-file', 'cat-file', 'log']);
   });
 
   test('a mapping that is added later brings what was left out', async (t) => {
@@ -165,8 +189,19 @@ suite('only what is mapped is fetched', () => {
   });
 });
 
+/** Says of each fetch that very many objects come. */
+class LargeGit extends Git {
+  isLarge = true;
+
+  override run(args: string[], options: GitOptions = {}): Promise<Buffer> {
+    const output = super.run(args, options);
+    if (this.isLarge) options.onProgress?.('Receiving objects:   1% (600/60000)');
+    return output;
+  }
+}
+
 /** Kills git as soon as it asks for files that were left out, so many times. */
-class DyingGit extends Git {
+class DyingGit extends LargeGit {
   #lives: number;
 
   constructor(deaths: number) {
@@ -181,8 +216,8 @@ class DyingGit extends Git {
   }
 }
 
-/** Takes note of its commands, and counts files that it is asked for until it fetches for the second time. */
-class WatchedGit extends Git {
+/** Takes note of its commands, and counts files that it is asked for until it fetches for the third time. */
+class WatchedGit extends LargeGit {
   readonly commands: string[] = [];
   askedBeforeFiles = 0;
   #fetches = 0;
@@ -190,7 +225,7 @@ class WatchedGit extends Git {
   override run(args: string[], options: GitOptions = {}): Promise<Buffer> {
     if (args.includes('fetch')) this.#fetches += 1;
     const isQuestion = args.some((arg) => arg.startsWith('--batch-check'));
-    if (isQuestion && this.#fetches < 2) this.askedBeforeFiles += String(options.input).split('\n').length;
+    if (isQuestion && this.#fetches < 3) this.askedBeforeFiles += String(options.input).split('\n').length;
     return super.run(args, options);
   }
 
