@@ -1,4 +1,4 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { freePort } from './free-port.ts';
 import { gitEnvironment } from './git-command.ts';
@@ -23,10 +23,8 @@ export async function startGitDaemon(): Promise<GitDaemon> {
   const sent = path.join(folder.path, 'sent');
   const hook = path.join(folder.path, 'pack-objects.sh');
   const config = path.join(folder.path, 'daemon.config');
-  const script = `if [ -e '${sent}' ]; then git pack-objects --stdout -q <'${sent}'; else exec "$@"; fi`;
-  await writeFile(hook, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-  // Git takes the hook from no repository.
-  await writeFile(config, `[uploadpack]\n\tpackObjectsHook = ${hook}\n`);
+  await writeFile(hook, `#!/bin/sh\ngit pack-objects --stdout -q <'${sent}'\n`, { mode: 0o755 });
+  await writeFile(config, '');
   const port = await freePort();
   const daemon = startGuarded(
     'git',
@@ -38,7 +36,11 @@ export async function startGitDaemon(): Promise<GitDaemon> {
   return {
     url,
     createRepository: (name) => createBareRepository(folder.path, name, url),
-    sendOnly: (ids) => (ids ? writeFile(sent, `${ids.join('\n')}\n`) : rm(sent, { force: true })),
+    sendOnly: async (ids) => {
+      if (ids) await writeFile(sent, `${ids.join('\n')}\n`);
+      // Git takes the hook from no repository, and reads this for each request: a shell for all of them would cost more.
+      await writeFile(config, ids ? `[uploadpack]\n\tpackObjectsHook = ${hook}\n` : '');
+    },
     stop: async () => {
       await daemon.stop();
       await folder.remove();

@@ -1,8 +1,10 @@
-import { appendFile, mkdir, readFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { appendFile, cp, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import { type FileChange, fastImportStream, type NewCommit } from './fast-import.ts';
 import { git } from './git-command.ts';
+import { makeTemporaryFolder } from './temporary-folder.ts';
 
 /** A change of files on a branch (default: `main`). */
 interface CommitOptions {
@@ -41,7 +43,10 @@ export interface GitRepository {
   git(...args: string[]): Promise<string>;
 }
 
-/** What hosts of git allow: partial clones, fetches of a commit by its id, pushes. No maintenance in the background. */
+/**
+ * What hosts of git allow: partial clones, fetches of a commit by its id, pushes. No maintenance in the background. Nothing
+ * has to outlive the machine, and a commit stays the pack that it came as: another process would unpack it.
+ */
 const configuration = `
 [uploadpack]
 	allowFilter = true
@@ -53,22 +58,38 @@ const configuration = `
 	auto = 0
 [receive]
 	autogc = false
+[core]
+	fsync = none
+[fastimport]
+	unpackLimit = 0
 `;
+
+/** An empty bare repository: git makes one, and the others of this process are copies of it. */
+let empty: Promise<string> | undefined;
+
+async function makeEmpty(): Promise<string> {
+  const { path: parent } = await makeTemporaryFolder('empty-repository-');
+  const folder = path.join(parent, 'empty.git');
+  // Without a template, which would bring a dozen examples of hooks.
+  await git(parent, ['init', '--quiet', '--bare', '--initial-branch=main', '--template=', folder]);
+  await appendFile(path.join(folder, 'config'), configuration);
+  return folder;
+}
 
 /** Makes an empty bare repository below a folder; `name` may hold slashes. */
 export async function createBareRepository(root: string, name: string, baseUrl: string): Promise<GitRepository> {
   const folder = path.join(root, `${name}.git`);
-  await mkdir(folder, { recursive: true });
+  empty ??= makeEmpty();
+  await cp(await empty, folder, { recursive: true });
   const run = (...args: string[]) => git(folder, args);
-  // Without a template, which would bring a dozen examples of hooks.
-  await run('init', '--quiet', '--bare', '--initial-branch=main', '--template=');
-  await appendFile(path.join(folder, 'config'), configuration);
   const resolve = (revision: string) =>
     run('rev-parse', '--verify', '--quiet', `${revision}^{commit}`).catch(() => undefined);
   /** Most refs are files: no git has to start for those. */
   const tipOf = async (ref: string) => {
     const tip = (await readFile(path.join(folder, ref), 'utf8').catch(() => '')).trim();
-    return isCommitHash(tip) ? tip : await resolve(ref);
+    if (isCommitHash(tip)) return tip;
+    const isElsewhere = tip !== '' || existsSync(path.join(folder, 'packed-refs'));
+    return isElsewhere ? await resolve(ref) : undefined;
   };
   const write = (commit: NewCommit) =>
     git(folder, ['fast-import', '--quiet', '--force', '--done', '--date-format=raw'], fastImportStream(commit));

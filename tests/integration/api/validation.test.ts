@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { connectCluster, createNamespace } from '../../support/cluster.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import { API_VERSION } from '../../../shared/api/group.ts';
+import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
 
 const valid = {
   git: { repo: 'https://git.test/app.git', ref: 'main' },
@@ -266,11 +269,13 @@ const accepted: [what: string, changes: Record<string, unknown>][] = [
 ];
 
 suite('the API server', () => {
-  const post = async (namespace: string, name: string, body: object) =>
-    (await connectCluster()).kubectlWith(
-      { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { name, namespace }, spec: body },
-      ...['create', '--dry-run=server', '--validate=strict', '--filename', '-', '--output', 'json'],
-    );
+  const post = (namespace: string, name: string, body: object) =>
+    callApi<GatewaySync>({
+      method: 'POST',
+      path: gatewaySyncPath(namespace),
+      query: { dryRun: 'All', fieldValidation: 'Strict' },
+      body: { apiVersion: API_VERSION, kind: 'GatewaySync', metadata: { name, namespace }, spec: body },
+    });
 
   test('refuses what is wrong, with words that help', async (t) => {
     const namespace = await createNamespace(t);
@@ -291,7 +296,7 @@ suite('the API server', () => {
 
   test('fills in the defaults', async (t) => {
     const namespace = await createNamespace(t);
-    const { spec: stored } = JSON.parse(await post(namespace, 'x', valid));
+    const { spec: stored } = await post(namespace, 'x', valid);
     assert.deepEqual(stored.polling, { enabled: true, interval: '60s' });
     assert.deepEqual(stored.webhook, { allowedRefs: [] });
     assert.equal(stored.paused, false);
@@ -309,7 +314,7 @@ suite('the API server', () => {
       groupWrite: false,
       maxFailures: 0,
     });
-    assert.deepEqual(stored.sync.profiles.default.mappings[0], {
+    assert.deepEqual(stored.sync.profiles.default?.mappings[0], {
       source: 'config',
       destination: 'config',
       required: true,

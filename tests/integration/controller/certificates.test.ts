@@ -11,7 +11,8 @@ import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { webhookConfiguration } from '../../../scripts/testbed/webhook-configuration.ts';
 import { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../../../shared/io/kubernetes/credentials.ts';
-import { apply, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
+import { corePath, groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { apply, callApi, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
 import { gatewayPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { startController } from '../../support/start-controller.ts';
@@ -24,19 +25,14 @@ const HOUR = 3_600_000;
 
 async function readSecret(namespace: string): Promise<Record<string, string>> {
   const name = `${namespace}-certificate`;
-  const { data } = JSON.parse(await kubectl('get', 'secret', name, '--namespace', namespace, '--output', 'json'));
-  return Object.fromEntries(
-    Object.entries(data as Record<string, string>).map(([key, value]) => [
-      key,
-      Buffer.from(value, 'base64').toString(),
-    ]),
-  );
+  const { data } = await callApi<{ data: Record<string, string> }>({ path: corePath('secrets', namespace, name) });
+  return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]));
 }
 
 async function readBundle(name: string): Promise<string> {
-  const output = 'jsonpath={.webhooks[0].clientConfig.caBundle}';
-  const text = await kubectl('get', 'mutatingwebhookconfiguration', name, '--output', output);
-  return Buffer.from(text, 'base64').toString();
+  const at = groupPath('admissionregistration.k8s.io/v1', 'mutatingwebhookconfigurations', undefined, name);
+  const { webhooks } = await callApi<{ webhooks: { clientConfig: { caBundle?: string } }[] }>({ path: at });
+  return Buffer.from(webhooks[0]?.clientConfig.caBundle ?? '', 'base64').toString();
 }
 
 /** Several replicas that look after the certificate of one webhook, each with its own files, and one clock for all. */

@@ -10,7 +10,7 @@ import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.t
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { watch } from '../../../shared/io/kubernetes/watch.ts';
-import { connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
+import { callApi, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
 import { applyGatewaySync, push, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { type Program, startProgram } from '../../support/program.ts';
 import { startController } from '../../support/start-controller.ts';
@@ -33,8 +33,10 @@ const LEASE = 'stoker-operator-controller';
 /** An identity is the name of the pod, and what tells two processes of that name apart. */
 const podOf = (identity = '') => identity.split('_')[0] ?? '';
 
-const holderOf = async (namespace: string) =>
-  podOf(await kubectl('get', 'lease', LEASE, '--namespace', namespace, '--output', 'jsonpath={.spec.holderIdentity}'));
+const holderOf = async (namespace: string) => {
+  const at = groupPath('coordination.k8s.io/v1', 'leases', namespace, LEASE);
+  return podOf((await callApi<{ spec: { holderIdentity?: string } }>({ path: at })).spec.holderIdentity);
+};
 
 /** Who held the lease so far, one after the other; nobody is empty. */
 async function followHolders(t: TestContext, namespace: string): Promise<string[]> {
