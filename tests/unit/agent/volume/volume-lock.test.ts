@@ -319,6 +319,24 @@ suite('two agents on one volume', () => {
     assert.deepEqual(await readdir(path.join(own, 'taken-over')), ['0.gone.__']);
   });
 
+  test('what is put aside is kept, also where something comes to its new name meanwhile', async (t) => {
+    const { agentOf, own } = await prepare(t);
+    await mkdir(path.join(own, 'staging/0.gone'), { recursive: true });
+    await writeFile(path.join(own, 'staging/0.gone/keep.f'), 'theirs');
+    const { lstatSync } = fs;
+    const looks = t.mock.method(fs, 'lstatSync', ((...args: Parameters<typeof lstatSync>) => {
+      const stats = lstatSync(...args);
+      const isFree = !stats && fs.existsSync(path.join(own, 'taken-over')) && String(args[0]).endsWith('/f');
+      if (isFree) fs.writeFileSync(path.join(own, 'taken-over/f'), '');
+      return stats;
+    }) as typeof lstatSync);
+    syncBuiltinESMExports();
+    await (await agentOf('a')).hold();
+    looks.mock.restore();
+    syncBuiltinESMExports();
+    assert.equal(await readFile(path.join(own, 'taken-over/f'), 'utf8'), 'theirs');
+  });
+
   test('a lock that nobody can read is given up as one that stands still', async (t) => {
     const { agentOf, file } = await prepare(t);
     const a = await agentOf('a', silent);
