@@ -103,13 +103,14 @@ export class VolumeLock {
     this.#held = { generation, descriptor, timer };
     try {
       if (generation < LAST_GENERATION) folder.unlink(nameOf(LAST_GENERATION));
+      // Before anything that may fail: each try would leave one more.
+      await eachInTurn(generationsIn(folder), (number) => {
+        if (number < generation) folder.unlink(nameOf(number));
+      });
       await removeEarlierStaging(this.#root, generation);
       this.#root.staging = Staging.make(this.#root, generation, this.#identity.podUid);
       // Only now: an owner whose folder is made after a look at the lock would escape who takes over in between.
       this.check();
-      await eachInTurn(generationsIn(folder), (number) => {
-        if (number < generation) folder.unlink(nameOf(number));
-      });
       this.#root.folding = probeFolding(folder);
     } catch (error) {
       this.#letGo();

@@ -10,6 +10,7 @@ import { makeFolder } from '../../../../agent/volume/make-folder.ts';
 import { LAST_GENERATION } from '../../../../agent/volume/staging.ts';
 import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { failCalls } from '../support/fail-calls.ts';
 
 const times = { beatMs: 20, staleMs: 150 };
 
@@ -355,6 +356,21 @@ suite('two agents on one volume', () => {
     await a.hold();
     assert.deepEqual(await readdir(path.join(own, 'lock')), ['1.json']);
     assert.equal(JSON.parse(await readFile(file(1), 'utf8')).podUid, 'uid-of-a');
+  });
+
+  test('tries that fail leave one file of the lock', async (t) => {
+    const { agentOf, own } = await prepare(t);
+    const { lock, hold } = await agentOf('a');
+    // As where the folder is immutable, or the volume has no inode left.
+    const end = failCalls(t, (name, [folder]) =>
+      name === 'mkdirSync' && String(folder).endsWith('.uid-of-a') ? 'EPERM' : undefined,
+    );
+    for (let attempt = 0; attempt < 5; attempt += 1) await assert.rejects(hold(), { code: 'EPERM' });
+    end();
+    assert.deepEqual(await readdir(path.join(own, 'lock')), ['5.json']);
+    await hold();
+    assert.ok(lock.isHeld);
+    assert.deepEqual(await readdir(path.join(own, 'lock')), ['6.json']);
   });
 
   test('links in the place of its folders and files lead nowhere', async (t) => {
