@@ -1,5 +1,6 @@
 import { lstatSync, renameSync } from 'node:fs';
 import type { TemplateValues } from '../../shared/domain/render-template.ts';
+import { WaitingError } from '../../shared/errors.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { ContentReader } from '../content/content-reader.ts';
 import { type Applied, isSameFingerprint, type Manifest, type OwnedFile } from '../plan/manifest.ts';
@@ -63,17 +64,31 @@ export async function applyChanges(plan: Plan, target: Target, applied: Applied)
   await root.staging.empty().catch((error) => target.log.warn({ err: error }, 'staging folder not emptied'));
 }
 
-/** Throws, instead of the error that led here, that the volume is another agent's where that is so. */
-async function takeBack(moves: Move[], { root, lock, manifestFile, log }: Target): Promise<void> {
-  if (!lock.isHeld) manifestFile.forget();
+/**
+ * Takes back what was done, or leaves it as a kill would: then nothing of it may stay in memory or in the staging folder,
+ * since a plan that is made of half of it takes files for somebody else's. Throws, instead of the error that led here,
+ * that the volume is another agent's where that is so.
+ */
+async function takeBack(moves: Move[], target: Target): Promise<void> {
+  const { lock, manifestFile, log } = target;
+  const errors = await tryTakeBack(moves, target).catch((error: unknown) => [error]);
+  if (errors.length > 0) {
+    manifestFile.forget();
+    lock.expire();
+  }
+  log.warn({ undone: errors.length === 0, errors: errors.map(String).slice(0, 5) }, 'changes taken back');
+  const lost = errors.find((error) => error instanceof WaitingError);
+  if (lost) throw lost;
+}
+
+/** Gives the errors of what could not be taken back. */
+async function tryTakeBack(moves: Move[], { root, lock, manifestFile, log }: Target): Promise<unknown[]> {
   lock.check();
   const errors = await undoMoves(moves, root, lock);
-  // Where something could not be taken back, the manifest has to cover what is there, as after a kill.
-  if (errors.length === 0) {
-    await manifestFile.takeBack();
-    await root.staging.empty().catch((error) => log.warn({ err: error }, 'staging folder not emptied'));
-  } else manifestFile.forget();
-  log.warn({ undone: errors.length === 0, errors: errors.map(String).slice(0, 5) }, 'changes taken back');
+  if (errors.length > 0) return errors;
+  await manifestFile.takeBack();
+  await root.staging.empty().catch((error) => log.warn({ err: error }, 'staging folder not emptied'));
+  return [];
 }
 
 type Delete = Extract<Change, { kind: 'delete' }>;

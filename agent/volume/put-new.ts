@@ -21,13 +21,23 @@ export function tryLink(source: string, target: string): boolean {
 export function putNew(source: string, target: string): void {
   if (tryLink(source, target)) return;
   const descriptor = openSync(target, 'wx', 0o600);
-  const { ino } = fstatSync(descriptor, { bigint: true });
-  closeSync(descriptor);
+  let ino: bigint | undefined;
   try {
+    ino = inodeOf(descriptor);
     renameSync(source, target);
   } catch (error) {
+    // Nothing but this may go, and it has to: an empty file counts as somebody else's, and as a lock.
     const stats = lstatSync(target, { bigint: true, throwIfNoEntry: false });
-    if (stats?.ino === ino && stats.size === 0n) unlinkSync(target);
+    if (stats?.isFile() && stats.size === 0n && stats.ino === (ino ?? stats.ino)) unlinkSync(target);
     throw error;
+  }
+}
+
+/** Closes the file, too: some network file systems replace none that is open. */
+function inodeOf(descriptor: number): bigint {
+  try {
+    return fstatSync(descriptor, { bigint: true }).ino;
+  } finally {
+    closeSync(descriptor);
   }
 }

@@ -55,14 +55,16 @@ export function putAside(
 ): void {
   const given = KEPT.exec(name)?.[1] ?? `${staging}.${name}`;
   const wanted = given.replace(/[^\w.-]/g, '_').slice(0, 200);
-  const stats = lstatSync(source);
+  const seen = print(lstatSync(source));
   let [number, target] = [1, kept.at(wanted)];
-  for (let there = statOf(target); there; there = statOf(target)) {
-    if (there.isFile() && print(there) === print(stats)) break;
+  let there = statOf(target);
+  while (there && !(there.isFile() && print(there) === seen)) {
     number += 1;
     target = kept.at(`${number}.${wanted}`);
+    there = statOf(target);
   }
-  if (statOf(target)) unlinkSync(source);
+  // By that look: what comes there by now is no reason to remove what is to be kept.
+  if (there) unlinkSync(source);
   else renameSync(source, target);
 }
 

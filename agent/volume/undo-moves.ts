@@ -72,7 +72,18 @@ function giveBack(target: string, saved: Saved, root: DataRoot): void {
   if (!stats) return;
   if (isSameFile(source, target)) unlinkSync(source);
   else if (stats.isDirectory()) renameSync(source, target);
-  else putNew(source, target);
+  else putBack(source, target);
+}
+
+/** Without hard links and without an inode for a file that holds the place, a look right before has to do. */
+function putBack(source: string, target: string): void {
+  try {
+    putNew(source, target);
+  } catch (error) {
+    const isFull = ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
+    if (!isFull || lstatSync(target, { throwIfNoEntry: false })) throw error;
+    renameSync(source, target);
+  }
 }
 
 /** The path of what is saved: in the staging folder, from which one who lost the volume can move nothing. */

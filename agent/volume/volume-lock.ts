@@ -29,6 +29,14 @@ interface Latest {
   text: string;
 }
 
+/** This agent's own lock. */
+interface Held {
+  generation: number;
+  descriptor: number;
+  timer: NodeJS.Timeout;
+  isExpired: boolean;
+}
+
 /** A lock of somebody else that is being watched. */
 interface Watched extends Latest {
   seenAt: number;
@@ -45,7 +53,7 @@ export class VolumeLock {
   readonly #root: DataRoot;
   readonly #identity: Identity;
   readonly #times: LockTimes;
-  #held: { generation: number; descriptor: number; timer: NodeJS.Timeout } | undefined;
+  #held: Held | undefined;
   #watched: Watched | undefined;
   #beats = 0;
 
@@ -60,7 +68,7 @@ export class VolumeLock {
     const folder = this.#root.openAgentFolder(LOCK);
     try {
       const failure = await clearLockFolder(folder, this.#root).catch((error: unknown) => ({ error }));
-      if (this.isHeld && this.#root.staging.isAlive) return false;
+      if (this.isHeld && !this.#held?.isExpired && this.#root.staging.isAlive) return false;
       // What cannot be moved stops nobody who has the lock.
       if (failure) throw failure.error;
       this.#drop();
@@ -88,6 +96,11 @@ export class VolumeLock {
     throw this.#inUse('another agent took over the data volume while this one was held up', 'data.lost');
   }
 
+  /** The next {@link hold} takes it again, and brings what is in the staging folder to where it belongs: as after a kill. */
+  expire(): void {
+    if (this.#held) this.#held.isExpired = true;
+  }
+
   /** Lets the next agent in at once. */
   async release(): Promise<void> {
     // Whatever is wrong with the volume by now, the agent ends; the next owner of the lock tidies up.
@@ -100,16 +113,17 @@ export class VolumeLock {
     const generation = this.#nextGeneration(folder);
     const descriptor = this.#create(folder, generation);
     const timer = setInterval(() => this.#beat(), this.#times.beatMs).unref();
-    this.#held = { generation, descriptor, timer };
+    this.#held = { generation, descriptor, timer, isExpired: false };
     try {
       if (generation < LAST_GENERATION) folder.unlink(nameOf(LAST_GENERATION));
+      // Before anything that may fail: each try would leave one more.
+      await eachInTurn(generationsIn(folder), (number) => {
+        if (number < generation) folder.unlink(nameOf(number));
+      });
       await removeEarlierStaging(this.#root, generation);
       this.#root.staging = Staging.make(this.#root, generation, this.#identity.podUid);
       // Only now: an owner whose folder is made after a look at the lock would escape who takes over in between.
       this.check();
-      await eachInTurn(generationsIn(folder), (number) => {
-        if (number < generation) folder.unlink(nameOf(number));
-      });
       this.#root.folding = probeFolding(folder);
     } catch (error) {
       this.#letGo();

@@ -100,10 +100,14 @@ const OWN = ['', 'zero', 'one', 'three'];
 /** More than a file takes on its way. */
 const STEPS = 20;
 
-suite('after a kill at any step while a file is', () => {
-  for (const [index, { hasLinks: kinds, ...story }] of stories.entries()) {
-    for (const hasLinks of kinds) {
-      test(`${story.title}; with${hasLinks ? '' : 'out'} hard links`, async (t) => {
+/** An agent that is not killed can do nothing either while its volume is unavailable. */
+const ends = [true, false].flatMap((isKilled) => stories.map((story) => ({ story, isKilled })));
+
+suite('after', () => {
+  for (const [index, { story, isKilled: isRestarted }] of ends.entries()) {
+    for (const hasLinks of story.hasLinks) {
+      const [end, links] = [isRestarted ? 'a kill' : 'an outage that begins', hasLinks ? 'with' : 'without'];
+      test(`${end} at any step while a file is ${story.title}; ${links} hard links`, async (t) => {
         const { url: repo, commit } = await server.createRepository(`after-${index}-${hasLinks}`);
         const folder = story.killed.profile?.mappings ? 'd/' : '';
         let commits = 0;
@@ -135,7 +139,7 @@ suite('after a kill at any step while a file is', () => {
           const end = killAt(t, { step, hasLinks, from: /\/f$/ });
           await sandbox.sync(killed).catch((error) => assert.match(error.message, /EIO: killed/));
           isKilled = end();
-          await sandbox.restart();
+          if (isRestarted) await sandbox.restart();
           const endOfPlay = killAt(t, { step: Number.POSITIVE_INFINITY, hasLinks });
           for (const target of later) await sandbox.sync(target);
           endOfPlay();

@@ -10,6 +10,7 @@ import { makeFolder } from '../../../../agent/volume/make-folder.ts';
 import { LAST_GENERATION } from '../../../../agent/volume/staging.ts';
 import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { failCalls } from '../support/fail-calls.ts';
 
 const times = { beatMs: 20, staleMs: 150 };
 
@@ -319,6 +320,24 @@ suite('two agents on one volume', () => {
     assert.deepEqual(await readdir(path.join(own, 'taken-over')), ['0.gone.__']);
   });
 
+  test('what is put aside is kept, also where something comes to its new name meanwhile', async (t) => {
+    const { agentOf, own } = await prepare(t);
+    await mkdir(path.join(own, 'staging/0.gone'), { recursive: true });
+    await writeFile(path.join(own, 'staging/0.gone/keep.f'), 'theirs');
+    const { lstatSync } = fs;
+    const looks = t.mock.method(fs, 'lstatSync', ((...args: Parameters<typeof lstatSync>) => {
+      const stats = lstatSync(...args);
+      const isFree = !stats && fs.existsSync(path.join(own, 'taken-over')) && String(args[0]).endsWith('/f');
+      if (isFree) fs.writeFileSync(path.join(own, 'taken-over/f'), '');
+      return stats;
+    }) as typeof lstatSync);
+    syncBuiltinESMExports();
+    await (await agentOf('a')).hold();
+    looks.mock.restore();
+    syncBuiltinESMExports();
+    assert.equal(await readFile(path.join(own, 'taken-over/f'), 'utf8'), 'theirs');
+  });
+
   test('a lock that nobody can read is given up as one that stands still', async (t) => {
     const { agentOf, file } = await prepare(t);
     const a = await agentOf('a', silent);
@@ -337,6 +356,21 @@ suite('two agents on one volume', () => {
     await a.hold();
     assert.deepEqual(await readdir(path.join(own, 'lock')), ['1.json']);
     assert.equal(JSON.parse(await readFile(file(1), 'utf8')).podUid, 'uid-of-a');
+  });
+
+  test('tries that fail leave one file of the lock', async (t) => {
+    const { agentOf, own } = await prepare(t);
+    const { lock, hold } = await agentOf('a');
+    // As where the folder is immutable, or the volume has no inode left.
+    const end = failCalls(t, (name, [folder]) =>
+      name === 'mkdirSync' && String(folder).endsWith('.uid-of-a') ? 'EPERM' : undefined,
+    );
+    for (let attempt = 0; attempt < 5; attempt += 1) await assert.rejects(hold(), { code: 'EPERM' });
+    end();
+    assert.deepEqual(await readdir(path.join(own, 'lock')), ['5.json']);
+    await hold();
+    assert.ok(lock.isHeld);
+    assert.deepEqual(await readdir(path.join(own, 'lock')), ['6.json']);
   });
 
   test('links in the place of its folders and files lead nowhere', async (t) => {
