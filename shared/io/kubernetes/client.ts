@@ -2,6 +2,7 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage, type 
 import { request as httpsRequest } from 'node:https';
 import { urlToHttpOptions } from 'node:url';
 import { answerTo, NoAnswerError } from '../http/answer-to.ts';
+import { type Refusal, sendWhenReady } from '../http/send-when-ready.ts';
 import { ApiError } from './api-error.ts';
 import { Connections } from './connections.ts';
 import type { AccessOptions, ApiCredentials } from './credentials.ts';
@@ -31,6 +32,8 @@ export interface ApiRequest {
   accept?: string;
   timeoutMs?: number;
   signal?: AbortSignal | undefined;
+  /** Asked right before the request is sent, for each attempt; an error ends the call. */
+  refusal?: Refusal;
 }
 
 /** A request whose time is limited. */
@@ -157,7 +160,7 @@ export class KubernetesClient {
   }
 
   async #attempt(request: Call, connections: Connections, access: AccessOptions): Promise<IncomingMessage> {
-    const { method, path, query, body, contentType, accept, signal, deadline } = request;
+    const { method, path, query, body, contentType, accept, signal, deadline, refusal } = request;
     // As a string it goes out in one piece with the headers.
     const payload = body === undefined ? undefined : JSON.stringify(body);
     const headers = {
@@ -170,7 +173,9 @@ export class KubernetesClient {
     const agent = connections.agentFor(protocol, access);
     const send = protocol === 'https:' ? httpsRequest : httpRequest;
     const target = { ...address, path: basePath + path + queryString(query), method, headers, agent };
-    const outgoing = send(signal ? { ...target, signal } : target).end(payload);
+    const outgoing = send(signal ? { ...target, signal } : target);
+    if (refusal) sendWhenReady(outgoing, payload, refusal);
+    else outgoing.end(payload);
     try {
       return await answerTo(outgoing, signal, deadline);
     } catch (error) {
