@@ -5,7 +5,7 @@ import { answerTo, NoAnswerError } from '../http/answer-to.ts';
 import { type Refusal, sendWhenReady } from '../http/send-when-ready.ts';
 import { ApiError } from './api-error.ts';
 import { Connections } from './connections.ts';
-import type { AccessOptions, ApiCredentials } from './credentials.ts';
+import { type AccessOptions, type ApiCredentials, unlessUntrusted } from './credentials.ts';
 import { Deadline } from './deadline.ts';
 
 /** Time that a call may take if the caller says nothing, in milliseconds. */
@@ -141,11 +141,12 @@ export class KubernetesClient {
     throw new ApiError(status, await readText(response, MAX_ERROR_BYTES), response.headers['retry-after']);
   }
 
-  /** The answer, whatever it is; to a 401 the request is sent once more, with credentials that are asked for again. */
+  /** The answer; after a 401, or without trust in the server, to one more request, with credentials that are asked for again. */
   async #answered(request: Call, connections: Connections): Promise<IncomingMessage> {
-    const response = await this.#exchange(request, connections, await this.#credentials.get());
-    if (response.statusCode !== 401) return response;
-    response.resume();
+    const access = await this.#credentials.get();
+    const response = await this.#exchange(request, connections, access).catch(unlessUntrusted);
+    if (response && response.statusCode !== 401) return response;
+    response?.resume();
     return await this.#exchange(request, connections, await this.#credentials.get(true));
   }
 
