@@ -59,7 +59,10 @@ export class FencedClient extends KubernetesClient {
     if (request.method === 'GET') return await call(request);
     const withinMs = this.writeWithinMs;
     if (withinMs <= 0) throw new FencedError();
-    const write = call({ ...request, timeoutMs: Math.min(request.timeoutMs ?? DEFAULT_TIMEOUT_MS, withinMs) });
+    const timeoutMs = Math.min(request.timeoutMs ?? DEFAULT_TIMEOUT_MS, withinMs);
+    // What waits for a connection goes out before the timer when a process wakes up.
+    const refusal = () => (this.#writeWithinMs() > 0 ? undefined : new FencedError());
+    const write = call({ ...request, timeoutMs, refusal });
     this.#writes.add(write);
     try {
       return await write;

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { uptime } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
@@ -32,6 +33,8 @@ export interface LeaseOptions {
   retryMs?: number;
   /** Time between two looks at a lease that another replica holds, in milliseconds: a released one is taken so soon. */
   lookMs?: number;
+  /** A clock in milliseconds that nobody sets, and that goes on while the machine sleeps. */
+  now?: () => number;
 }
 
 /** What clocks that run at different speeds and the last steps of a write are given, in milliseconds. */
@@ -40,13 +43,23 @@ const MARGIN_MS = 1_000;
 /** Time for the call that gives the lease back, in milliseconds: without it a spare waits until the lease has run out. */
 const RELEASE_MS = 2_000;
 
+/** What a lease says that its holder gave back, in seconds: whoever else removes the holder does not know that it stopped. */
+const GIVEN_BACK_SECONDS = 1;
+
+/** Anybody may write how long a lease lasts: it is believed up to so many times our own duration. */
+const MAX_DURATIONS = 4;
+
+/** The largest int32, beyond which the API server refuses a lease. */
+const MAX_TRANSITIONS = 2 ** 31 - 1;
+
 /** What came of an attempt: `taken` by another replica, or somebody wrote the lease at the same moment (`conflict`). */
 type Attempt = 'held' | 'taken' | 'conflict' | 'failed';
 
 /**
  * Leadership by a Lease, as client-go's leader election does it. Clocks of other machines are never compared: a
  * foreign lease has expired when it has not changed here for its duration, also if it is deleted meanwhile, and one's
- * own is valid only until the duration after the last renewal that was *sent*, by the monotonic clock.
+ * own is valid only until the duration after the last renewal that was *sent*. `performance.now()` would stand still while
+ * the machine sleeps (CLOCK_MONOTONIC); the uptime does not (CLOCK_BOOTTIME).
  */
 export class LeaderLease {
   readonly #options: Required<LeaseOptions>;
@@ -57,19 +70,19 @@ export class LeaderLease {
   #attemptedAt: number | undefined;
 
   constructor(options: LeaseOptions) {
-    this.#options = { durationMs: 15_000, giveUpMs: 10_000, retryMs: 2_000, lookMs: 1_000, ...options };
+    this.#options = { durationMs: 15_000, giveUpMs: 10_000, retryMs: 2_000, lookMs: 1_000, now: uptimeMs, ...options };
     this.#identity = `${options.replica}_${randomUUID()}`;
   }
 
   /** Whether this process leads. False well before the lease may pass to another. */
   get isHeld(): boolean {
-    return performance.now() < this.#renewedAt + this.#options.giveUpMs;
+    return this.#leftMs(this.#options.giveUpMs) > 0;
   }
 
   /** So many whole milliseconds a write that begins now may take, to end before the lease does; 0: none may begin. */
   get writeWithinMs(): number {
     if (!this.isHeld) return 0;
-    return Math.max(0, Math.floor(this.#renewedAt + this.#options.durationMs - MARGIN_MS - performance.now()));
+    return Math.max(0, Math.floor(this.#leftMs(this.#options.durationMs - MARGIN_MS)));
   }
 
   /** Milliseconds since the last attempt to get or renew it; 0 before the first one and after the last. */
@@ -113,14 +126,20 @@ export class LeaderLease {
     }
   }
 
+  /** Milliseconds until the last renewal is so old. */
+  #leftMs(ageMs: number): number {
+    return this.#renewedAt + ageMs - this.#options.now();
+  }
+
   async #giveBack(held: Lease): Promise<void> {
-    const spec = { ...held.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime() };
+    const given = { holderIdentity: '', leaseDurationSeconds: GIVEN_BACK_SECONDS, renewTime: microTime() };
+    const spec = { ...held.spec, ...given };
     await this.#options.client.replace(this.#path(), { ...held, spec }, { timeoutMs: RELEASE_MS });
   }
 
   async #tryOnce(signal: AbortSignal): Promise<Attempt> {
-    const sentAt = performance.now();
-    this.#attemptedAt = sentAt;
+    const sentAt = this.#options.now();
+    this.#attemptedAt = performance.now();
     try {
       const current = await this.#read(signal);
       if (!this.#mayTake(current)) {
@@ -138,18 +157,25 @@ export class LeaderLease {
   }
 
   /**
-   * Not while another replica may think that it holds the lease, even if the lease was deleted: its holder creates it
-   * again. The holder itself stops for anybody else whom it sees there.
+   * Not while another replica may think that it holds the lease, even if somebody deleted it or removed the holder: its
+   * holder writes it again. The holder itself stops for anybody else whom it sees there.
    */
   #mayTake(lease: Lease | undefined): boolean {
-    const { holderIdentity, leaseDurationSeconds = 15 } = lease?.spec ?? {};
+    const { holderIdentity, leaseDurationSeconds } = lease?.spec ?? {};
     if (holderIdentity === this.#identity) return true;
-    if (holderIdentity && this.isHeld) return false;
-    if (lease && !holderIdentity) return true;
+    if (this.isHeld) return !holderIdentity;
+    if (lease && !holderIdentity && leaseDurationSeconds === GIVEN_BACK_SECONDS) return true;
     const version = lease?.metadata.resourceVersion;
+    const now = this.#options.now();
     if (version !== undefined && version !== this.#seen?.version)
-      this.#seen = { version, at: performance.now(), durationMs: leaseDurationSeconds * 1000 };
-    return this.isHeld || !this.#seen || performance.now() - this.#seen.at > this.#seen.durationMs;
+      this.#seen = { version, at: now, durationMs: this.#believed(leaseDurationSeconds) };
+    return !this.#seen || now - this.#seen.at > this.#seen.durationMs;
+  }
+
+  /** Milliseconds for which a foreign lease is taken to last: at least ours, since its holder may go by that all the same. */
+  #believed(seconds = 0): number {
+    const { durationMs } = this.#options;
+    return Math.min(Math.max(seconds * 1_000, durationMs), MAX_DURATIONS * durationMs);
   }
 
   async #read(signal?: AbortSignal): Promise<Lease | undefined> {
@@ -180,7 +206,10 @@ export class LeaderLease {
     }
     const taken = current.spec.holderIdentity !== this.#identity;
     const transition = taken
-      ? { acquireTime: microTime(), leaseTransitions: (current.spec.leaseTransitions ?? 0) + 1 }
+      ? {
+          acquireTime: microTime(),
+          leaseTransitions: Math.min((current.spec.leaseTransitions ?? 0) + 1, MAX_TRANSITIONS),
+        }
       : {};
     return client.replace<Lease>(
       this.#path(),
@@ -202,4 +231,8 @@ export class LeaderLease {
 /** Kubernetes' MicroTime: RFC 3339 with six decimals. */
 function microTime(): string {
   return new Date().toISOString().replace('Z', '000Z');
+}
+
+function uptimeMs(): number {
+  return uptime() * 1_000;
 }

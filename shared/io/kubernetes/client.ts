@@ -2,9 +2,10 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage, type 
 import { request as httpsRequest } from 'node:https';
 import { urlToHttpOptions } from 'node:url';
 import { answerTo, NoAnswerError } from '../http/answer-to.ts';
+import { type Refusal, sendWhenReady } from '../http/send-when-ready.ts';
 import { ApiError } from './api-error.ts';
 import { Connections } from './connections.ts';
-import type { AccessOptions, ApiCredentials } from './credentials.ts';
+import { type AccessOptions, type ApiCredentials, unlessUntrusted } from './credentials.ts';
 import { Deadline } from './deadline.ts';
 
 /** Time that a call may take if the caller says nothing, in milliseconds. */
@@ -31,6 +32,8 @@ export interface ApiRequest {
   accept?: string;
   timeoutMs?: number;
   signal?: AbortSignal | undefined;
+  /** Asked right before the request is sent, for each attempt; an error ends the call. */
+  refusal?: Refusal;
 }
 
 /** A request whose time is limited. */
@@ -138,11 +141,12 @@ export class KubernetesClient {
     throw new ApiError(status, await readText(response, MAX_ERROR_BYTES), response.headers['retry-after']);
   }
 
-  /** The answer, whatever it is; to a 401 the request is sent once more, with credentials that are asked for again. */
+  /** The answer; after a 401, or without trust in the server, to one more request, with credentials that are asked for again. */
   async #answered(request: Call, connections: Connections): Promise<IncomingMessage> {
-    const response = await this.#exchange(request, connections, await this.#credentials.get());
-    if (response.statusCode !== 401) return response;
-    response.resume();
+    const access = await this.#credentials.get();
+    const response = await this.#exchange(request, connections, access).catch(unlessUntrusted);
+    if (response && response.statusCode !== 401) return response;
+    response?.resume();
     return await this.#exchange(request, connections, await this.#credentials.get(true));
   }
 
@@ -157,7 +161,7 @@ export class KubernetesClient {
   }
 
   async #attempt(request: Call, connections: Connections, access: AccessOptions): Promise<IncomingMessage> {
-    const { method, path, query, body, contentType, accept, signal, deadline } = request;
+    const { method, path, query, body, contentType, accept, signal, deadline, refusal } = request;
     // As a string it goes out in one piece with the headers.
     const payload = body === undefined ? undefined : JSON.stringify(body);
     const headers = {
@@ -170,7 +174,9 @@ export class KubernetesClient {
     const agent = connections.agentFor(protocol, access);
     const send = protocol === 'https:' ? httpsRequest : httpRequest;
     const target = { ...address, path: basePath + path + queryString(query), method, headers, agent };
-    const outgoing = send(signal ? { ...target, signal } : target).end(payload);
+    const outgoing = send(signal ? { ...target, signal } : target);
+    if (refusal) sendWhenReady(outgoing, payload, refusal);
+    else outgoing.end(payload);
     try {
       return await answerTo(outgoing, signal, deadline);
     } catch (error) {

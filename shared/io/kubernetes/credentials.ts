@@ -37,7 +37,7 @@ export class ApiCredentials {
     return new ApiCredentials(config);
   }
 
-  /** Headers and TLS options, at most a minute old; `refresh` asks again, after a 401. */
+  /** Headers and TLS options, at most a minute old; `refresh` asks again, where they do not serve any more. */
   async get(refresh = false): Promise<AccessOptions> {
     if (this.#current && !refresh && performance.now() - this.#readAt < REFRESH_MS) return this.#current;
     const options: RequestOptions = { headers: {} };
@@ -59,6 +59,20 @@ export class ApiCredentials {
     this.#readAt = performance.now();
     return this.#current;
   }
+}
+
+/** What OpenSSL says of the certificate of a server whose CA is another than ours, in Node's names. */
+const UNTRUSTED = new Set([
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'CERT_SIGNATURE_FAILURE',
+]);
+
+/** Throws the error, unless a connection failed since the CA is not the server's: that may have been replaced. */
+export function unlessUntrusted(error: unknown): undefined {
+  if (!(error instanceof Error && 'code' in error && UNTRUSTED.has(String(error.code)))) throw error;
 }
 
 /** The library reads the file once a minute, however often it is asked. */

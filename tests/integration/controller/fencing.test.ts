@@ -1,49 +1,56 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { KubeConfig } from '@kubernetes/client-node';
 import { FencedClient } from '../../../controller/leadership/fenced-client.ts';
 import { ApiCredentials } from '../../../shared/io/kubernetes/credentials.ts';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
+import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { startSlowLink } from '../receiver/slow-link.ts';
 
-/** A client of a leader whose lease leaves so many milliseconds for a write, over a link that can be held up. */
-async function arrange(t: TestContext, writeWithinMs: number) {
+interface ConfigMaps {
+  items: { metadata: { name: string; creationTimestamp: string } }[];
+}
+
+/** A client of a leader whose lease leaves so many milliseconds for a write, over a link that can be held up, or directly. */
+async function arrange(t: TestContext, writeWithinMs: () => number, { isDirect = false } = {}) {
   const { url, kubeconfig } = await connectCluster();
   const link = await startSlowLink(t, url);
   const config = new KubeConfig();
   config.loadFromFile(kubeconfig);
-  Object.assign(config.getCurrentCluster() ?? {}, { server: link.url });
-  const client = new FencedClient(new ApiCredentials(config), {
-    userAgent: 'test',
-    writeWithinMs: () => writeWithinMs,
-  });
+  if (!isDirect) Object.assign(config.getCurrentCluster() ?? {}, { server: link.url });
+  const client = new FencedClient(new ApiCredentials(config), { userAgent: 'test', writeWithinMs });
   t.after(() => client.close());
   const namespace = await createNamespace(t);
-  const write = (name: string) =>
-    client.create(corePath('configmaps', namespace), { metadata: { name, namespace } }, { timeoutMs: 20_000 });
-  const names = async () =>
-    (await kubectl('get', 'configmaps', '--namespace', namespace, '--output', 'name')).split('\n');
-  return { link, client, write, names };
+  const path = corePath('configmaps', namespace);
+  const write = (name: string) => client.create(path, { metadata: { name, namespace } }, { timeoutMs: 20_000 });
+  const list = async () => (await client.get<ConfigMaps>(path)).items.map(({ metadata }) => metadata);
+  const names = async () => (await list()).map(({ name }) => name);
+  return { link, client, write, list, names };
+}
+
+/** Stands still as a stopped process does, while the kernel goes on. */
+function standStill(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 suite('a write of the leader', () => {
   test('is given up before its lease ends', async (t) => {
-    const { link, client, write } = await arrange(t, 300);
+    const { link, client, write } = await arrange(t, () => 300);
     await client.get('/version');
     link.hold();
     await assert.rejects(write('late'), { code: 'ETIMEDOUT' });
   });
 
   test('is not sent without a lease, while reading goes on', async (t) => {
-    const { client, write, names } = await arrange(t, 0);
+    const { client, write, names } = await arrange(t, () => 0);
     await assert.rejects(write('fenced'), { code: 'leadership.fenced' });
     await client.get('/version');
-    assert.ok(!(await names()).includes('configmap/fenced'));
+    assert.ok(!(await names()).includes('fenced'));
   });
 
   test('ends before the lease is handed over, and none begins after that', async (t) => {
-    const { link, client, write, names } = await arrange(t, 10_000);
+    const { link, client, write, names } = await arrange(t, () => 10_000);
     await client.get('/version');
     link.hold();
     const underWay = write('under-way');
@@ -52,6 +59,36 @@ suite('a write of the leader', () => {
     link.release();
     await sealed;
     await underWay;
-    assert.ok((await names()).includes('configmap/under-way'));
+    assert.ok((await names()).includes('under-way'));
+  });
+
+  test('is not sent when its connection is ready after the lease has ended', async (t) => {
+    let withinMs = 10_000;
+    const { link, write, names } = await arrange(t, () => withinMs);
+    link.hold();
+    const waiting = assert.rejects(write('late'), { code: 'leadership.fenced' });
+    await sleep(500); // it waits for the TLS handshake
+    withinMs = 0;
+    link.release();
+    await waiting;
+    assert.ok(!(await names()).includes('late'));
+  });
+
+  test('is not sent by a process that wakes up after its lease, where it waited for a free connection', async (t) => {
+    const leaseMs = 1_000;
+    let renewedAt = performance.now();
+    const leftMs = () => Math.max(0, Math.floor(renewedAt + leaseMs - performance.now()));
+    const { client, write, list } = await arrange(t, leftMs, { isDirect: true });
+    await Promise.all(Array.from({ length: 16 }, () => client.get('/version')));
+    renewedAt = performance.now();
+    const endsAt = Date.now() + leaseMs;
+    const writes = Array.from({ length: 150 }, (_, index) => write(`write-${index}`));
+    await sleep(1); // the first of them are on their way
+    standStill(4_000);
+    await Promise.allSettled(writes);
+    await sleep(1_000); // what was sent arrives
+    // Times of the API server are whole seconds, rounded off.
+    const late = (await list()).filter(({ creationTimestamp }) => Date.parse(creationTimestamp) > endsAt);
+    assert.deepEqual(late, []);
   });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { LeaderLease } from '../../../controller/leadership/lease.ts';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LeaderLease, type LeaseOptions } from '../../../controller/leadership/lease.ts';
 import { clientOf } from '../../../scripts/testbed/client-of.ts';
 import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { createLogger } from '../../../shared/log.ts';
@@ -8,27 +9,39 @@ import { connectCluster, createNamespace } from '../../support/cluster.ts';
 
 interface Lease {
   metadata: { labels?: Record<string, string> };
-  spec: { holderIdentity?: string };
+  spec: { holderIdentity?: string; leaseDurationSeconds?: number; leaseTransitions?: number };
 }
 
-/** A lease, and how to see and change what is stored. */
-async function arrange(t: Parameters<typeof createNamespace>[0]) {
+const MAX_INT32 = 2 ** 31 - 1;
+const PATH = ['coordination.k8s.io/v1', 'leases'] as const;
+
+/** Replicas of one lease, and how to see and change what is stored. */
+async function arrange(t: TestContext) {
   const namespace = await createNamespace(t);
   const client = clientOf((await connectCluster()).kubeconfig, { userAgent: 'lease-test' });
   t.after(() => client.close());
   const log = createLogger('test', { level: 'silent' });
-  const lease = new LeaderLease({ client, namespace, name: 'test', replica: 'one', log });
-  await lease.acquire(t.signal);
-  const path = groupPath('coordination.k8s.io/v1', 'leases', namespace, 'test');
+  const path = groupPath(...PATH, namespace, 'test');
   return {
-    lease,
+    replica: (name: string, options: Partial<LeaseOptions> = {}) =>
+      new LeaderLease({ client, namespace, name: 'test', replica: name, log, ...options }),
     read: () => client.get<Lease>(path),
     change: (patch: object) => client.mergePatch<Lease>(path, patch),
+    create: (spec: Lease['spec']) =>
+      client.create(groupPath(...PATH, namespace), { metadata: { name: 'test', namespace }, spec }),
   };
 }
 
+/** The same with a replica that holds the lease. */
+async function arrangeHeld(t: TestContext, options: Partial<LeaseOptions> = {}) {
+  const arranged = await arrange(t);
+  const lease = arranged.replica('one', options);
+  await lease.acquire(t.signal);
+  return { ...arranged, lease };
+}
+
 test('a lease is given back also where somebody else has written it since its last renewal', async (t) => {
-  const { lease, read, change } = await arrange(t);
+  const { lease, read, change } = await arrangeHeld(t);
   await change({ metadata: { labels: { backup: 'done' } } });
   await lease.release();
   const { metadata, spec } = await read();
@@ -36,8 +49,59 @@ test('a lease is given back also where somebody else has written it since its la
 });
 
 test('a lease that another one has taken is left alone', async (t) => {
-  const { lease, read, change } = await arrange(t);
+  const { lease, read, change } = await arrangeHeld(t);
   await change({ spec: { holderIdentity: 'another' } });
   await lease.release();
   assert.equal((await read()).spec.holderIdentity, 'another');
+});
+
+test('a lease whose holder somebody removes stays with the one that leads', async (t) => {
+  const { lease, replica, read, change } = await arrangeHeld(t, { retryMs: 500 });
+  const ending = new AbortController();
+  const holding = lease.hold(ending.signal);
+  const spare = replica('two', { lookMs: 50 });
+  const waiting = spare.acquire(ending.signal).catch(() => {});
+  await sleep(1_000); // the spare has looked at the lease
+  for (const spec of [{ holderIdentity: '' }, { holderIdentity: null }, null]) {
+    await change({ spec });
+    await sleep(1_500); // several looks, and a renewal
+    assert.deepEqual([lease.isHeld, spare.isHeld], [true, false]);
+  }
+  assert.match((await read()).spec.holderIdentity ?? '', /^one_/);
+  ending.abort();
+  await Promise.all([holding, waiting]);
+});
+
+test('a lease whose count of transitions can grow no further is taken all the same', async (t) => {
+  const { create, replica, read } = await arrange(t);
+  await create({ holderIdentity: '', leaseDurationSeconds: 1, leaseTransitions: MAX_INT32 });
+  const lease = replica('one', { lookMs: 100 });
+  await lease.acquire(AbortSignal.timeout(10_000));
+  assert.equal((await read()).spec.leaseTransitions, MAX_INT32);
+});
+
+test('a lease that says it lasts for decades is taken after four of our own durations', async (t) => {
+  const { create, replica } = await arrange(t);
+  await create({ holderIdentity: 'gone', leaseDurationSeconds: MAX_INT32 });
+  const lease = replica('one', { lookMs: 100, durationMs: 1_000 });
+  const started = performance.now();
+  await lease.acquire(AbortSignal.timeout(15_000));
+  assert.ok(performance.now() - started > 4_000);
+});
+
+test('a lease that says it lasts for a second is not taken before our own duration', async (t) => {
+  const { create, replica } = await arrange(t);
+  await create({ holderIdentity: 'alive', leaseDurationSeconds: 1 });
+  const lease = replica('one', { lookMs: 100, durationMs: 4_000 });
+  const started = performance.now();
+  await lease.acquire(AbortSignal.timeout(15_000));
+  assert.ok(performance.now() - started > 4_000);
+});
+
+test('a lease ends while the machine sleeps', async (t) => {
+  let asleepMs = 0;
+  const { lease } = await arrangeHeld(t, { now: () => performance.now() + asleepMs });
+  assert.ok(lease.isHeld);
+  asleepMs = 60_000;
+  assert.deepEqual([lease.isHeld, lease.writeWithinMs], [false, 0]);
 });

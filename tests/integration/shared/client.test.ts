@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict';
+import { copyFile, readFile } from 'node:fs/promises';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
+import { type Certificates, createCertificates } from '../../../scripts/testbed/certificates.ts';
 import { clientOf } from '../../../scripts/testbed/client-of.ts';
+import { writeKubeconfig } from '../../../scripts/testbed/cluster-access.ts';
 import { findBinaries } from '../../../scripts/testbed/find-binaries.ts';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { startGuarded } from '../../../scripts/testbed/guarded-process.ts';
+import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { ApiError } from '../../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { connectCluster } from '../../support/cluster.ts';
@@ -86,4 +93,32 @@ test('an API server below a path is called there', async (t) => {
     );
     assert.equal(namespace.kind, 'Namespace');
   }
+});
+
+test('a server whose CA was replaced is trusted as soon as the file has the new one', async (t) => {
+  const folders = await Promise.all(['old-', 'new-'].map((name) => makeTemporaryFolder(name)));
+  t.after(() => Promise.all(folders.map((folder) => folder.remove())));
+  const [before, after] = (await Promise.all(folders.map((folder) => createCertificates(folder.path)))) as [
+    Certificates,
+    Certificates,
+  ];
+  const pair = async ({ certFile, keyFile }: Certificates) => ({
+    cert: await readFile(certFile),
+    key: await readFile(keyFile),
+  });
+  const server = createServer(await pair(before), (_, response) => response.end('{}'));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const file = path.join(path.dirname(before.caFile), 'kubeconfig');
+  const client = clientOf(await writeKubeconfig(file, { url, caFile: before.caFile, token: 'none' }), {
+    userAgent: 'test',
+  });
+  t.after(() => client.close());
+  await client.get('/version');
+  server.setSecureContext(await pair(after));
+  server.closeAllConnections();
+  await assert.rejects(client.get('/version'), { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' });
+  await copyFile(after.caFile, before.caFile);
+  await client.get('/version');
 });
