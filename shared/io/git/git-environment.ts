@@ -52,6 +52,8 @@ export function gitEnvironment(access: GitAccess): NodeJS.ProcessEnv {
     GIT_ALLOW_PROTOCOL: 'http:https:ssh:git',
     GIT_SSH_COMMAND: sshCommand(access),
     ...(access.virtualHost && { GIT_OVERRIDE_VIRTUAL_HOST: access.virtualHost }),
+    // A pack that lacks an object would have git fetch from within the fetch, and so on without end.
+    GIT_NO_LAZY_FETCH: '1',
     GIT_CONFIG_COUNT: String(config.length),
     LC_ALL: 'C',
   };

@@ -236,7 +236,7 @@ suite('git is told by its environment', () => {
     assert.equal(others.GIT_SSH_COMMAND, sshCommand({}));
     assert.deepEqual(
       Object.keys(others).filter((name) => !/^GIT_CONFIG_(COUNT|(KEY|VALUE)_\d)$/.test(name)),
-      ['GIT_SSH_COMMAND'],
+      ['GIT_SSH_COMMAND', 'GIT_NO_LAZY_FETCH'],
     );
   });
 
