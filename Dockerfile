@@ -46,9 +46,10 @@ ENTRYPOINT ["node", "--max-semi-space-size=1", "--optimize-for-size", "--max-old
 
 # All of git, for fetches by every transport; it runs as any user, and people look into a gateway's pod with its shell.
 FROM ${NODE_IMAGE} AS agent
-# gpg checks OpenPGP signatures; nss-wrapper gives ssh a name for a user that no passwd file knows; tini (30 KB) reaps what git leaves. npm and yarn are not for it.
+# gpg checks OpenPGP signatures; nss-wrapper gives ssh a name for a user that no passwd file knows; tini (30 KB) reaps what git leaves. npm and yarn are not for it, nor is the program by which git gets packs from wherever a host says.
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends ca-certificates git gpg libnss-wrapper openssh-client tini \
+ && rm /usr/lib/git-core/git-http-fetch \
  && rm -rf /var/lib/apt/lists/* /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack \
     /opt/yarn-* /usr/local/bin/yarn /usr/local/bin/yarnpkg
 ENV NODE_ENV=production MALLOC_ARENA_MAX=1

@@ -3,21 +3,9 @@ import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { saidNothing } from '../../shared/io/git/git-process.ts';
+import { PROMISOR, promisorSettings } from './promisor.ts';
+import { healClone } from './tidy-clone.ts';
 import { type TransferBounds, type TransferLimits, transfer } from './transfer.ts';
-
-/** Name of the remote that objects may be missing from the clone for; https://git-scm.com/docs/partial-clone. */
-export const PROMISOR = 'sync';
-
-/** The settings that make a command bear with missing objects. Nothing of it is written to the repository. */
-export function promisorSettings(repo: string, filter = 'blob:none'): string[] {
-  return ['promisor=true', `url=${repo}`, `partialclonefilter=${filter}`].flatMap((setting) => [
-    '-c',
-    `remote.${PROMISOR}.${setting}`,
-  ]);
-}
-
-/** For commands that have no business with a host: what is missing stays missing. */
-export const OFFLINE_PROMISOR = ['-c', `remote.${PROMISOR}.promisor=true`];
 
 /** A commit, where it comes from, and the ref that led to it. */
 export interface CommitSource {
@@ -141,7 +129,28 @@ interface Wanted extends Pick<CommitSource, 'repo' | 'fetchTimeoutMs'> {
   to: string;
 }
 
-export async function fetchOne(
+/**
+ * A host takes files that it left out earlier to be there, and may send differences from them. Where it does, no file is
+ * asked for at all, or everything again.
+ */
+export async function fetchOne(git: Git, wanted: Wanted, options: FetchOptions): Promise<void> {
+  const { gitDir, isPartial, filter, isRefetch } = options;
+  try {
+    return await fetchOnce(git, wanted, options);
+  } catch (error) {
+    if (!isPartial || isRefetch || filter === NO_FILES || !isForWantOfBases(error)) throw error;
+  }
+  await healClone(gitDir);
+  await fetchOnce(git, wanted, { ...options, ...(filter ? { filter: NO_FILES } : { isRefetch: true }) });
+}
+
+const NO_FILES = 'blob:none';
+
+/** Whether git would have asked for objects from within a fetch, which it may not. */
+const isForWantOfBases = (error: unknown): boolean =>
+  error instanceof Error && /warning: lazy fetching disabled/.test(String(error.cause));
+
+async function fetchOnce(
   git: Git,
   { repo, name, to, fetchTimeoutMs: timeoutMs }: Wanted,
   options: FetchOptions,

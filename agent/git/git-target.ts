@@ -11,7 +11,7 @@ import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
 const PROXIED_NAME_MS = 1_000;
 
 /** The part of an access that says where git connects to. */
-type Target = Pick<GitAccess, 'resolve' | 'rewrite' | 'sshHost' | 'virtualHost'>;
+type Target = Pick<GitAccess, 'origin' | 'resolve' | 'rewrite' | 'sshHost' | 'virtualHost'>;
 
 /**
  * Makes git connect to an address that was checked, and to no other that the name may have a moment later. Throws
@@ -22,9 +22,11 @@ export async function targetOf(repository: Repository, http: GuardedHttp): Promi
   const isProxied = transport === 'http' && http.hasProxyFor(new URL(url));
   const address = isProxied ? await proxiedAddressOf(host, http) : await addressOf(host, http);
   if (transport === 'ssh' && address !== undefined) return { sshHost: sshHostOf(repository, address) };
-  if (address === undefined || address === host) return {};
-  const { port = '', protocol = '' } = URL.canParse(url) ? new URL(url) : {};
-  if (transport === 'http') return { resolve: `${host}:${port || (protocol === 'https:' ? 443 : 80)}:${address}` };
+  const isPinned = address !== undefined && address !== host;
+  const { origin = '', port = '', protocol = '' } = URL.canParse(url) ? new URL(url) : {};
+  const resolve = `${host}:${port || (protocol === 'https:' ? 443 : 80)}:${address}`;
+  if (transport === 'http') return { origin, ...(isPinned && { resolve }) };
+  if (!isPinned) return {};
   const name = port ? `${host}:${port}` : host;
   const to = `git://${isIP(address) === 6 ? `[${address}]` : address}${port && `:${port}`}/`;
   // The host must still learn its name: it may serve several.

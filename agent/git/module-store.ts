@@ -2,16 +2,10 @@ import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { TreeEntry } from '../plan/plan-input.ts';
 import { countTree, type TreeRequest, type TreeSize } from './count-tree.ts';
-import {
-  type FetchOptions,
-  fetchedCommit,
-  PROMISOR,
-  promisorSettings,
-  TRANSFER_FLAGS,
-  TRANSFER_SETTINGS,
-} from './fetch-commit.ts';
+import { type FetchOptions, fetchedCommit, TRANSFER_FLAGS, TRANSFER_SETTINGS } from './fetch-commit.ts';
 import { faultOfFetch } from './find-fault.ts';
 import { moduleRef, type Pins } from './pins.ts';
+import { PROMISOR, promisorSettings } from './promisor.ts';
 import { readTree } from './read-tree.ts';
 import { healClone } from './tidy-clone.ts';
 import { transfer } from './transfer.ts';

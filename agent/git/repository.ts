@@ -5,9 +5,10 @@ import type { Git } from '../../shared/io/git/git.ts';
 import { saidNothing } from '../../shared/io/git/git-process.ts';
 import { CLONE_VOLUME, onVolume } from '../../shared/io/volume-error.ts';
 import type { Logger } from '../../shared/log.ts';
-import { fetchedCommit, OFFLINE_PROMISOR } from './fetch-commit.ts';
+import { fetchedCommit } from './fetch-commit.ts';
 import { arePacksIntact, CHECK_TIMEOUT_MS, holdsOtherKinds, isOfOtherKind } from './find-fault.ts';
 import { ownRefs, Pins } from './pins.ts';
+import { OFFLINE_PROMISOR } from './promisor.ts';
 import { emptyFolder, healClone } from './tidy-clone.ts';
 
 export interface RepositoryOptions {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import { CLONE_VOLUME, onVolume } from '../../shared/io/volume-error.ts';
-import { OFFLINE_PROMISOR } from './fetch-commit.ts';
+import { OFFLINE_PROMISOR } from './promisor.ts';
 import { TRANSFER_LIMITS } from './transfer.ts';
 
 /** Left behind by a git that was killed: locks, and packs and objects that were not complete. */

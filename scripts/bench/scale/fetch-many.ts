@@ -20,7 +20,8 @@ const clones = Array.from(
   { length: Number(count) },
   (_, n) => new Clone({ git, log, path: path.join(folder, `${n}`) }),
 );
-const fetch = (clone: Clone, commit: string) => clone.fetch({ repo, ref: 'main', commit, isWhole: true }, {});
+const fetch = (clone: Clone, commit: string) =>
+  clone.fetch({ repo, ref: 'main', commit, isWhole: true }, { origin: new URL(repo).origin });
 
 await fetch(clones[0] as Clone, first);
 for (const n of clones.keys())

@@ -11,7 +11,9 @@ export interface GitAccess {
   ignoresHostKey?: boolean | undefined;
   /** Where ssh connects to, whatever the URL says; `alias` is the host's name in known_hosts. */
   sshHost?: { address: string; port: number; alias: string } | undefined;
-  /** The same for http and https, as `http.curloptResolve` has it: `HOST:PORT:ADDRESS`. */
+  /** The only origin that is talked to by http and https; without it none is. */
+  origin?: string | undefined;
+  /** The same as `sshHost` for this origin, as `http.curloptResolve` has it: `HOST:PORT:ADDRESS`. */
   resolve?: string | undefined;
   /** URLs that begin like `from` are taken to begin like `to`. */
   rewrite?: { from: string; to: string } | undefined;
@@ -21,23 +23,28 @@ export interface GitAccess {
 
 /** Variables that keep git apart from the machine's configuration, and let it in where it may go. */
 export function gitEnvironment(access: GitAccess): NodeJS.ProcessEnv {
-  const config: Record<string, string> = {
-    'safe.directory': '*',
-    'core.fsmonitor': 'false',
-    'protocol.version': '2',
+  const { authorization, caFile, origin, resolve, rewrite } = access;
+  const config: [key: string, value: string][] = [
+    ['safe.directory', '*'],
+    ['core.fsmonitor', 'false'],
+    ['protocol.version', '2'],
     // Git sends the header again to wherever a redirect leads.
-    'http.followRedirects': 'false',
-  };
-  if (access.authorization) {
-    config[`http.${access.authorization.origin}/.extraHeader`] = `Authorization: ${access.authorization.value}`;
+    ['http.followRedirects', 'false'],
+    // Git goes to any URL that a host names for a pack, unasked: curl connects to none, since it cannot read this.
+    ['http.curloptResolve', 'nowhere'],
+  ];
+  // An empty value clears the list.
+  if (origin) config.push([`http.${origin}/.curloptResolve`, '']);
+  if (origin && resolve) config.push([`http.${origin}/.curloptResolve`, resolve]);
+  if (authorization) {
+    config.push([`http.${authorization.origin}/.extraHeader`, `Authorization: ${authorization.value}`]);
   }
-  if (access.caFile) {
-    config['http.sslCAInfo'] = access.caFile;
+  if (caFile) {
+    config.push(['http.sslCAInfo', caFile]);
     // Debian's git would trust the folder with the system's CAs as well.
-    config['http.sslCAPath'] = '/dev/null';
+    config.push(['http.sslCAPath', '/dev/null']);
   }
-  if (access.resolve) config['http.curloptResolve'] = access.resolve;
-  if (access.rewrite) config[`url.${access.rewrite.to}.insteadOf`] = access.rewrite.from;
+  if (rewrite) config.push([`url.${rewrite.to}.insteadOf`, rewrite.from]);
   const environment: Record<string, string> = {
     GIT_CONFIG_NOSYSTEM: '1',
     GIT_CONFIG_GLOBAL: '/dev/null',
@@ -45,10 +52,12 @@ export function gitEnvironment(access: GitAccess): NodeJS.ProcessEnv {
     GIT_ALLOW_PROTOCOL: 'http:https:ssh:git',
     GIT_SSH_COMMAND: sshCommand(access),
     ...(access.virtualHost && { GIT_OVERRIDE_VIRTUAL_HOST: access.virtualHost }),
-    GIT_CONFIG_COUNT: String(Object.keys(config).length),
+    // A pack that lacks an object would have git fetch from within the fetch, and so on without end.
+    GIT_NO_LAZY_FETCH: '1',
+    GIT_CONFIG_COUNT: String(config.length),
     LC_ALL: 'C',
   };
-  for (const [index, [key, value]] of Object.entries(config).entries()) {
+  for (const [index, [key, value]] of config.entries()) {
     environment[`GIT_CONFIG_KEY_${index}`] = key;
     environment[`GIT_CONFIG_VALUE_${index}`] = value;
   }

@@ -209,19 +209,18 @@ test('an error that has its words already keeps them', () => {
 suite('git is told by its environment', () => {
   const configOf = (environment: NodeJS.ProcessEnv) => {
     const count = Number(environment.GIT_CONFIG_COUNT);
-    return Object.fromEntries(
-      Array.from({ length: count }, (_, n) => [
-        environment[`GIT_CONFIG_KEY_${n}`],
-        environment[`GIT_CONFIG_VALUE_${n}`],
-      ]),
-    );
+    return Array.from({ length: count }, (_, n) => [
+      environment[`GIT_CONFIG_KEY_${n}`],
+      environment[`GIT_CONFIG_VALUE_${n}`],
+    ]);
   };
-  const usual = {
-    'safe.directory': '*',
-    'core.fsmonitor': 'false',
-    'protocol.version': '2',
-    'http.followRedirects': 'false',
-  };
+  const usual = [
+    ['safe.directory', '*'],
+    ['core.fsmonitor', 'false'],
+    ['protocol.version', '2'],
+    ['http.followRedirects', 'false'],
+    ['http.curloptResolve', 'nowhere'],
+  ];
 
   test('nothing of the machine, and where it may go', () => {
     const { GIT_CONFIG_NOSYSTEM, GIT_CONFIG_GLOBAL, GIT_TERMINAL_PROMPT, GIT_ALLOW_PROTOCOL, LC_ALL, ...others } =
@@ -237,22 +236,26 @@ suite('git is told by its environment', () => {
     assert.equal(others.GIT_SSH_COMMAND, sshCommand({}));
     assert.deepEqual(
       Object.keys(others).filter((name) => !/^GIT_CONFIG_(COUNT|(KEY|VALUE)_\d)$/.test(name)),
-      ['GIT_SSH_COMMAND'],
+      ['GIT_SSH_COMMAND', 'GIT_NO_LAZY_FETCH'],
     );
   });
 
   test('how it gets in', () => {
     const environment = gitEnvironment({
-      ...{ authorization: { origin: 'https://git.test', value: 'Basic x' }, caFile: '/ca', resolve: 'a:443:192.0.2.1' },
+      ...{ authorization: { origin: 'https://git.test', value: 'Basic x' }, caFile: '/ca' },
+      ...{ origin: 'https://a', resolve: 'a:443:192.0.2.1' },
       ...{ rewrite: { from: 'https://a/', to: 'https://b/' }, virtualHost: 'git.test' },
     });
     assert.equal(environment.GIT_OVERRIDE_VIRTUAL_HOST, 'git.test');
-    assert.deepEqual(configOf(environment), {
+    assert.deepEqual(configOf(environment), [
       ...usual,
-      'http.https://git.test/.extraHeader': 'Authorization: Basic x',
-      ...{ 'http.sslCAInfo': '/ca', 'http.sslCAPath': '/dev/null', 'http.curloptResolve': 'a:443:192.0.2.1' },
-      'url.https://b/.insteadOf': 'https://a/',
-    });
+      ['http.https://a/.curloptResolve', ''],
+      ['http.https://a/.curloptResolve', 'a:443:192.0.2.1'],
+      ['http.https://git.test/.extraHeader', 'Authorization: Basic x'],
+      ['http.sslCAInfo', '/ca'],
+      ['http.sslCAPath', '/dev/null'],
+      ['url.https://b/.insteadOf', 'https://a/'],
+    ]);
   });
 
   const always =

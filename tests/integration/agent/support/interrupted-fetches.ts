@@ -16,7 +16,9 @@ async function countZombies(): Promise<number> {
 async function run(url: string, patienceMs: number): Promise<void> {
   const git = new Git(process.env);
   for (let fetch = 0; fetch < FETCHES; fetch += 1) {
-    await git.run(['ls-remote', url], { signal: AbortSignal.timeout(400) }).catch(() => {});
+    await git
+      .run(['ls-remote', url], { access: { origin: new URL(url).origin }, signal: AbortSignal.timeout(400) })
+      .catch(() => {});
   }
   // The kernel hands the dead over at once; who waits for them does so when it is scheduled.
   const deadline = performance.now() + patienceMs;

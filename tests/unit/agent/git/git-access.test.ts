@@ -74,14 +74,28 @@ suite('withGitAccess', () => {
   test('names the address to connect to, by every transport', async (t) => {
     const { files } = await arrange(t);
     const targetOf = (repo: string) =>
-      withGitAccess(anyHost(repo), files, async ({ resolve, sshHost, rewrite, virtualHost }) => ({
-        ...{ resolve, sshHost, rewrite, virtualHost },
+      withGitAccess(anyHost(repo), files, async ({ origin, resolve, sshHost, rewrite, virtualHost }) => ({
+        ...{ origin, resolve, sshHost, rewrite, virtualHost },
       }));
-    const none = { resolve: undefined, sshHost: undefined, rewrite: undefined, virtualHost: undefined };
+    const none = {
+      origin: undefined,
+      resolve: undefined,
+      sshHost: undefined,
+      rewrite: undefined,
+      virtualHost: undefined,
+    };
     const address = await files.http.guard.addressOf('localhost');
     const bracketed = address.includes(':') ? `[${address}]` : address;
-    assert.deepEqual(await targetOf('https://localhost/x'), { ...none, resolve: `localhost:443:${address}` });
-    assert.deepEqual(await targetOf('http://localhost:81/x'), { ...none, resolve: `localhost:81:${address}` });
+    assert.deepEqual(await targetOf('https://localhost/x'), {
+      ...none,
+      origin: 'https://localhost',
+      resolve: `localhost:443:${address}`,
+    });
+    assert.deepEqual(await targetOf('http://localhost:81/x'), {
+      ...none,
+      origin: 'http://localhost:81',
+      resolve: `localhost:81:${address}`,
+    });
     assert.deepEqual(await targetOf('git@localhost:x'), {
       ...none,
       sshHost: { address, port: 22, alias: 'localhost' },
@@ -104,7 +118,7 @@ suite('withGitAccess', () => {
       rewrite: { from: 'git://localhost:81/', to: `git://${bracketed}:81/` },
       virtualHost: 'localhost:81',
     });
-    assert.deepEqual(await targetOf('https://127.0.0.1/x'), none);
+    assert.deepEqual(await targetOf('https://127.0.0.1/x'), { ...none, origin: 'https://127.0.0.1' });
   });
 });
 

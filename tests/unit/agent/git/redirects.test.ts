@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { answerFetches, fetchAnswer } from '../../../support/fetch-answers.ts';
 import { localHttp } from '../../../support/local-http.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
@@ -150,6 +151,28 @@ suite('a denied address', () => {
       });
     }
     assert.deepEqual(evil.heard, []);
+  });
+
+  test('is not connected to where a pack is said to be there, nor is any other', async (t) => {
+    const denied = await startEvilHost(t, (_, response) => void response.writeHead(404).end(), '127.0.0.2');
+    const other = await startEvilHost(t, (_, response) => void response.writeHead(404).end());
+    const uris = [denied, other].map(({ url }) => `${url}/latest?from=here`);
+    const server = await startServer(t);
+    const { url, commit } = await server.createRepository('x');
+    for (const uri of uris) {
+      const host = await startEvilHost(
+        t,
+        answerFetches(() => fetchAnswer([], [uri])),
+      );
+      const sandbox = await createSandbox(t, { http });
+      await assert.rejects(sandbox.sync({ repo: `${host.url}/x`, commit: 'a'.repeat(40) }), { name: 'TransientError' });
+      const modules = `[submodule "lib"]\n\tpath = lib\n\turl = ${host.url}/lib.git\n`;
+      const files = { '.gitmodules': modules, lib: { submodule: 'a'.repeat(40) } };
+      const target = { repo: url, commit: await commit({ files }), submodules: true };
+      await assert.rejects(sandbox.sync(target), { message: /^submodule lib: / });
+      assert.ok(host.heard.filter(([method]) => method === 'POST').length > 1, 'it was asked, and for the submodule');
+    }
+    assert.deepEqual([...denied.heard, ...other.heard], []);
   });
 
   test('is not connected to where a submodule is said to be there', async (t) => {

@@ -126,14 +126,14 @@ async function arrange(t: TestContext, pace: Pace) {
   const source = { repo: url.replace(server.url, host), ref: 'main', commit: await commit({ files }), isWhole: true };
   const git = new Git(process.env);
   const clone = new Clone({ git, path: folder.path, log: pino({ level: 'silent' }), limits });
-  return { clone, source };
+  return { clone, source, access: { origin: host } };
 }
 
 suite('a fetch', { concurrency: 2 }, () => {
   test('that moves goes on, though it takes longer than any silence may', async (t) => {
-    const { clone, source } = await arrange(t, { bytes: 6_000 });
+    const { clone, source, access } = await arrange(t, { bytes: 6_000 });
     const began = performance.now();
-    await clone.fetch(source, {});
+    await clone.fetch(source, access);
     assert.ok(performance.now() - began > limits.preparingMs, 'the host was too fast for this test');
     assert.equal(await clone.has(source.commit), true);
   });
@@ -144,17 +144,17 @@ suite('a fetch', { concurrency: 2 }, () => {
     ['never sends anything', { bytes: 6_000, end: 0 }],
   ] as const) {
     test(`from a host that ${name} ends soon, and is no damage of the clone`, async (t) => {
-      const { clone, source } = await arrange(t, pace);
+      const { clone, source, access } = await arrange(t, pace);
       const began = performance.now();
-      await assert.rejects(clone.fetch(source, {}), { name: 'TransientError', code: 'git.stalled' });
+      await assert.rejects(clone.fetch(source, access), { name: 'TransientError', code: 'git.stalled' });
       assert.ok(performance.now() - began < 40_000);
       assert.equal(await clone.has(source.commit), false);
     });
   }
 
   test('ends when the time of spec.git.timeout is over', async (t) => {
-    const { clone, source } = await arrange(t, { bytes: 6_000 });
-    await assert.rejects(clone.fetch({ ...source, fetchTimeoutMs: 2_000 }, {}), {
+    const { clone, source, access } = await arrange(t, { bytes: 6_000 });
+    await assert.rejects(clone.fetch({ ...source, fetchTimeoutMs: 2_000 }, access), {
       name: 'TransientError',
       code: 'git.timeout',
       message: /longer than 2 s \(spec\.git\.timeout\)/,
@@ -184,8 +184,9 @@ suite('a fetch', { concurrency: 2 }, () => {
     const small = { ...TRANSFER_LIMITS, memoryBytes: 64 * 1024 ** 2 };
     const log = pino({ level: 'silent' });
     const clone = new Clone({ git: new Git(process.env), path: folder.path, log, limits: small });
+    const access = { origin: server.url };
     const large = await commit({ files: { a: '1', b: 'x'.repeat(150 * 1024 ** 2) } });
-    await clone.fetch({ repo, ref: 'main', commit: large, isWhole: true }, {});
+    await clone.fetch({ repo, ref: 'main', commit: large, isWhole: true }, access);
     assert.equal(await clone.has(large), true);
     const tree = await git('rev-parse', 'main^{tree}');
     const author = 'A <a@b.test> 1700000000 +0000';
@@ -193,7 +194,7 @@ suite('a fetch', { concurrency: 2 }, () => {
     const head = Buffer.from(`tree ${tree}\nauthor ${author}\ncommitter ${author}\n\n`);
     const bomb = await objectWriter(at)('commit', Buffer.concat([head, message]));
     await git('update-ref', 'refs/heads/main', bomb);
-    await assert.rejects(clone.fetch({ repo, ref: 'main', commit: bomb, isWhole: true }, {}), {
+    await assert.rejects(clone.fetch({ repo, ref: 'main', commit: bomb, isWhole: true }, access), {
       code: 'git.answerTooLarge',
       message: /more than 64 MiB for what the git host sent: set a larger spec\.agent\.resources/,
     });

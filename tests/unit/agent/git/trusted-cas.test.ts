@@ -26,7 +26,7 @@ test('git trusts the CAs of the system, and none of them where it is given some'
   const enter = `mount --bind ${system.path} ${SYSTEM} && exec git ls-remote ${url} HEAD`;
   const ask = (access: GitAccess) =>
     runCommand('unshare', ['--mount', 'sh', '-c', enter], {
-      env: { PATH: process.env.PATH, ...gitEnvironment(access) },
+      env: { PATH: process.env.PATH, ...gitEnvironment({ ...access, origin: server.url }) },
     });
 
   assert.match(await ask({}), new RegExp(head));

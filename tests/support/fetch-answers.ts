@@ -1,0 +1,33 @@
+import { createHash } from 'node:crypto';
+import type { RequestListener } from 'node:http';
+import { deflateSync } from 'node:zlib';
+import { DELIMITER, FLUSH, packet } from '../../controller/polling/pkt-line.ts';
+
+/** The first words of a host; https://git-scm.com/docs/protocol-v2. */
+export const CAPABILITIES = `${['version 2\n', 'fetch=shallow filter\n', 'object-format=sha1\n'].map(packet).join('')}${FLUSH}`;
+
+/** An answer to a fetch: a pack, and where further ones are; https://git-scm.com/docs/packfile-uri. */
+export function fetchAnswer(objects: Buffer[], uris: string[] = []): Buffer {
+  const head = Buffer.from('PACK\0\0\0\x02\0\0\0\0');
+  head.writeUInt32BE(objects.length, 8);
+  const content = Buffer.concat([head, ...objects]);
+  const pack = Buffer.concat([content, createHash('sha1').update(content).digest()]);
+  const places = uris.map((uri) => packet(`${'0'.repeat(40)} ${uri}\n`)).join('');
+  const sections = [...(places ? [`${packet('packfile-uris\n')}${places}${DELIMITER}`] : []), packet('packfile\n')];
+  const length = (pack.length + 5).toString(16).padStart(4, '0');
+  return Buffer.concat([Buffer.from(`${sections.join('')}${length}\x01`), pack, Buffer.from(FLUSH)]);
+}
+
+/** The difference from an object that nobody has; https://git-scm.com/docs/pack-format. */
+export const withoutBase = (): Buffer =>
+  Buffer.concat([Buffer.from([0x74]), Buffer.alloc(20, 0x22), deflateSync(Buffer.from([1, 1, 1, 0x41]))]);
+
+/** Answers all fetches by http alike. */
+export function answerFetches(answer: () => Buffer): RequestListener {
+  return async (request, response) => {
+    await request.resume().toArray();
+    const isFetch = request.method === 'POST';
+    response.setHeader('content-type', `application/x-git-upload-pack-${isFetch ? 'result' : 'advertisement'}`);
+    response.end(isFetch ? answer() : `${packet('# service=git-upload-pack\n')}${FLUSH}${CAPABILITIES}`);
+  };
+}

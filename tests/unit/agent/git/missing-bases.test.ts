@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { suite, type TestContext, test } from 'node:test';
+import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { answerFetches, fetchAnswer, withoutBase } from '../../../support/fetch-answers.ts';
+import { createSandbox } from '../support/sandbox.ts';
+
+const mapped = (source: string) => ({
+  mappings: [{ source, destination: source, required: true, template: false }],
+});
+
+/** A host that sends no object as a whole. */
+async function startHost(t: TestContext) {
+  const host = { url: '', fetches: 0 };
+  const server = createServer(
+    answerFetches(() => {
+      host.fetches += 1;
+      return fetchAnswer([withoutBase()]);
+    }),
+  ).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  host.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return host;
+}
+
+async function startServer(t: TestContext) {
+  const server = await startGitServer();
+  t.after(() => server.stop());
+  return server;
+}
+
+suite('a difference from an object that is not there', () => {
+  const commit = '1'.repeat(40);
+
+  test('does not have git fetch from within the fetch', { timeout: 60_000 }, async (t) => {
+    const host = await startHost(t);
+    const sandbox = await createSandbox(t);
+    // So the first fetch leaves files out.
+    const target = { repo: `${host.url}/x.git`, commit, profile: mapped('config') };
+    await assert.rejects(sandbox.sync(target), { name: 'TransientError' });
+    assert.ok(host.fetches <= 4, `${host.fetches} fetches`);
+  });
+
+  test('nor does one in a submodule', { timeout: 60_000 }, async (t) => {
+    const host = await startHost(t);
+    const root = await (await startServer(t)).createRepository('x');
+    const modules = `[submodule "lib"]\n\tpath = lib\n\turl = ${host.url}/lib.git\n`;
+    const files = { '.gitmodules': modules, lib: { submodule: commit } };
+    const sandbox = await createSandbox(t);
+    const target = { repo: root.url, commit: await root.commit({ files }), submodules: true };
+    await assert.rejects(sandbox.sync(target), { message: /^submodule lib: / });
+    assert.equal(host.fetches, 1);
+  });
+
+  for (const [what, source] of [
+    ['other files are wanted', 'config'],
+    ['all are wanted', '.'],
+  ] as const) {
+    test(`is no obstacle where it is from a file that the host left out, and ${what}`, async (t) => {
+      const server = await startServer(t);
+      const { url: repo, commit } = await server.createRepository('x');
+      const sandbox = await createSandbox(t);
+      const lines = Array.from({ length: 1_000 }, () => randomBytes(60).toString('base64'));
+      const first = await commit({ files: { 'config/a': '1', 'media/film': lines.join('\n') } });
+      await sandbox.sync({ repo, commit: first, profile: mapped('config') });
+      // Small enough to come along, and most of it is in the earlier one.
+      const film = lines.slice(0, 500).join('\n');
+      const second = await commit({ files: { 'config/a': '2', 'media/film': film } });
+      await sandbox.sync({ repo, commit: second, profile: mapped(source) });
+      const rest = source === '.' ? { 'media/film': film } : {};
+      assert.deepEqual(await sandbox.files(), { 'config/a': '2', ...rest });
+      await sandbox.sync({ repo, commit: second, profile: mapped('.') });
+      assert.deepEqual(await sandbox.files(), { 'config/a': '2', 'media/film': film });
+    });
+  }
+});
