@@ -45,7 +45,7 @@ export class Clone {
   readonly #limits: TransferLimits | undefined;
   readonly #room: MadeRoom;
   #host: Host = 'servesBlobs';
-  /** Whether a first commit was so large that it was given up. */
+  /** Whether a first commit was so large that it was given up, or its files were found to be left out. */
   #isLarge = false;
 
   constructor({ limits, ...options }: CloneOptions) {
@@ -118,7 +118,10 @@ export class Clone {
     await this.#repository.heal();
     this.#repository.onFetchFiles();
     const isMost = blobs.length > MANY_BLOBS && (await this.#areMost(blobs.length, source.commit, way.signal));
-    if (isMost) await this.#refetch(source, { ...way, filter: LIMIT_FILTER });
+    if (isMost) {
+      await this.#refetch(source, { ...way, filter: LIMIT_FILTER });
+      this.#isLarge = false;
+    }
     const look = (some: string[]) => surveyBlobs(this.#git, this.#repository.path, some, way.signal);
     const { missing, small } = isMost ? await look(blobs) : { missing: blobs, small: [] };
     try {
@@ -222,7 +225,10 @@ export class Clone {
     const { filter, bounds } = options;
     this.#repository.onFetch({ isPartial: filter !== undefined, hasFiles: filter !== 'blob:none' });
     const { isRefetch = false } = source;
-    await fetchCommit(this.#git, source, { ...this.#optionsOf(options), filter, isRefetch, bounds });
+    const onWantOfBases = () => {
+      this.#isLarge = true;
+    };
+    await fetchCommit(this.#git, source, { ...this.#optionsOf(options), filter, isRefetch, bounds, onWantOfBases });
   }
 
   /** Everything of the commit that is already there once more, with files that were left out. */

@@ -28,6 +28,8 @@ export interface FetchOptions {
   isRefetch?: boolean;
   limits?: TransferLimits | undefined;
   bounds?: TransferBounds | undefined;
+  /** Told where the host sent differences from files that it left out. */
+  onWantOfBases?: () => void;
 }
 
 /** The ref that holds what was fetched last: git sets it only when everything that belongs to the commit is there. */
@@ -140,6 +142,7 @@ export async function fetchOne(git: Git, wanted: Wanted, options: FetchOptions):
   } catch (error) {
     if (!isPartial || isRefetch || filter === NO_FILES || !isForWantOfBases(error)) throw error;
   }
+  options.onWantOfBases?.();
   await healClone(gitDir);
   await fetchOnce(git, wanted, { ...options, ...(filter ? { filter: NO_FILES } : { isRefetch: true }) });
 }

@@ -24,8 +24,9 @@ export interface FetchPlan {
 const FIRST_BOUNDS: TransferBounds = { objects: 50_000, bytes: 16 * 1024 * 1024 };
 
 /**
- * Leaves out nothing where all is wanted, or could not be had later, and large files otherwise. The first time a commit
- * that turns out to be large comes without any file: those that are mapped are asked for then.
+ * Leaves out nothing where all is wanted, or could not be had later, and large files otherwise. Where the first commit
+ * turns out to be large, commits come without any file, and those that are mapped are asked for: a host would send what
+ * differs from files that it left out.
  */
 export function planFetch(
   { isWhole }: { isWhole: boolean },
@@ -33,8 +34,8 @@ export function planFetch(
   { host, isLarge }: { host: Host; isLarge: boolean },
 ): FetchPlan {
   if (isWhole || host === 'commitsOnly') return { filter: undefined };
-  if (commit !== undefined) return { filter: LIMIT_FILTER };
-  return isLarge ? { filter: 'blob:none' } : { filter: LIMIT_FILTER, bounds: FIRST_BOUNDS };
+  if (isLarge) return { filter: 'blob:none' };
+  return { filter: LIMIT_FILTER, ...(commit === undefined && { bounds: FIRST_BOUNDS }) };
 }
 
 /** Whether so many wanted files are so large a part of a commit's that the commit had better come as a whole. */

@@ -15,12 +15,18 @@ suite('what a fetch leaves out', () => {
     test(`is ${name}`, () => assert.equal(planFetch({ isWhole }, contents, { host, isLarge: false }).filter, filter));
   }
 
-  test('is every file at first where the commit turned out to be large', () => {
-    const [known, unknown] = [true, false].map((isLarge) =>
-      planFetch({ isWhole: false }, none, { host: 'servesBlobs', isLarge }),
+  test('is every file where the first commit turned out to be large', () => {
+    for (const contents of [none, some]) {
+      const plan = planFetch({ isWhole: false }, contents, { host: 'servesBlobs', isLarge: true });
+      assert.deepEqual(plan, { filter: 'blob:none' });
+    }
+  });
+
+  test('is not known of a first commit before some of it came', () => {
+    const [first, later] = [none, some].map((contents) =>
+      planFetch({ isWhole: false }, contents, { host: 'servesBlobs', isLarge: false }),
     );
-    assert.deepEqual(known, { filter: 'blob:none' });
-    assert.deepEqual(unknown?.bounds, { objects: 50_000, bytes: 16 * 1024 * 1024 });
+    assert.deepEqual([first?.bounds, later?.bounds], [{ objects: 50_000, bytes: 16 * 1024 * 1024 }, undefined]);
   });
 
   test('comes with the commit where it is a quarter of its files or more', () => {
