@@ -266,6 +266,23 @@ suite('requests that nobody waits for the answers of', () => {
   });
 });
 
+suite('a request', () => {
+  for (const [what, hosts, expected] of [
+    ['without a host', '', '400'],
+    ['with two hosts', 'Host: x\r\nhost: y\r\n', '400'],
+    ['with an empty host', 'Host:\r\n', '202'],
+    ['that expects what nobody knows', 'Host: x\r\nExpect: x\r\n', '417'],
+    ['that expects to be told to go on', 'Host: x\r\nExpect: 100-continue\r\n', '100'],
+  ] as const) {
+    test(`${what} is answered ${expected}`, async (t) => {
+      const app = await startApp(t);
+      const { received } = dial(t, app.port, `${head('Content-Length: 12').replace('Host: x\r\n', hosts)}{"ref":"v1"}`);
+      await until(received, { describe: 'an answer', accept: (text) => text.includes('\r\n\r\n') });
+      assert.equal(received().slice(9, 12), expected);
+    });
+  }
+});
+
 suite('a body that is refused before it has all come in', () => {
   test('may come in slowly after that, and is answered once', async (t) => {
     const app = await startApp(t, { headTimeoutMs: 1000, limits: { maxBytes: 1000 } });
