@@ -42,6 +42,8 @@ interface Connection {
 const SWEEP_MS = 1000;
 /** A connection that waits for a head for so long makes room for others, in milliseconds. */
 const FIRST_HEAD_MS = 1000;
+/** So does one on which nothing at all has come in for so long, where no other can: senders begin as they connect. */
+const SILENT_MS = 100;
 /** So does one whose body has stood still for so long. */
 const STALLED_MS = 2000;
 /** What Node's parser takes for an error: it reads no further. */
@@ -193,7 +195,7 @@ function surplusOf(newcomer: Connection, all: Connection[], { max, maxPerAddress
   if (all.length <= max) return undefined;
   const others = all.filter((each) => each !== newcomer);
   const useless = others.filter(isUseless);
-  if (maxPerAddress === 0) return oldest(useless) ?? newcomer;
+  if (maxPerAddress === 0) return oldest(useless) ?? oldest(others.filter(isSilent)) ?? newcomer;
   const byAddress = Map.groupBy(all, ({ address }) => address);
   const countOf = ({ address }: Connection) => byAddress.get(address)?.length ?? 0;
   const own = countOf(newcomer);
@@ -203,6 +205,7 @@ function surplusOf(newcomer: Connection, all: Connection[], { max, maxPerAddress
     oldest(useless.filter((each) => countOf(each) > maxPerAddress)) ??
     oldest(useless.filter((each) => countOf(each) >= own)) ??
     oldest(others.filter((each) => countOf(each) === most && most > own)) ??
+    oldest(others.filter((each) => isSilent(each) && countOf(each) >= own)) ??
     newcomer
   );
 }
@@ -218,6 +221,10 @@ function isUseless(connection: Connection): boolean {
   if (state.kind === 'idle') return true;
   if (state.kind === 'head') return now - state.since > FIRST_HEAD_MS;
   return last?.req.complete === false && now - progressAt > STALLED_MS;
+}
+
+function isSilent({ socket, state }: Connection): boolean {
+  return state.kind === 'head' && socket.bytesRead === 0 && performance.now() - state.since > SILENT_MS;
 }
 
 /** In plain text an answer can be written, as Node does; within TLS only Node could. */

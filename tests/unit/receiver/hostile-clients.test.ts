@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../../../receiver/routes/outcome.ts';
 import { holdConnections } from '../../support/hold-connections.ts';
 import { until } from '../../support/until.ts';
-import { type RunningApp, startApp } from './start-app.ts';
+import { JSON_TYPE, type RunningApp, startApp } from './start-app.ts';
 
 const path = '/webhook/team/demo';
 const chunk = Buffer.alloc(16_384, 'x');
@@ -348,6 +348,19 @@ suite('connections', () => {
     const silent = Array.from({ length: 5 }, () => dial(t, app.port, ''));
     await until(() => works(app).then(() => true), { describe: 'a delivery to be taken', interval: 200 });
     assert.ok(silent.filter(isOpen).length < 5);
+  });
+
+  test('that send nothing keep nobody out, however fast many addresses open them', async (t) => {
+    const app = await startApp(t, { maxConnections: 50, maxConnectionsPerAddress: 12 });
+    let opened = 0;
+    const flood = setInterval(() => dial(t, app.port, '', `127.0.1.${(opened++ % 200) + 1}`), 4);
+    t.after(() => clearInterval(flood));
+    await until(() => opened > 100, { describe: 'all connections to be in use' });
+    const headers = { ...JSON_TYPE, Authorization: 'Bearer token', Connection: 'close' };
+    for (let deliveries = 0; deliveries < 50; deliveries += 1) {
+      assert.equal((await app.post(path, '{"ref":"v1"}', headers)).status, 202, `delivery ${deliveries}`);
+      await sleep(10);
+    }
   });
 
   test('of several addresses that hold all together keep no other address out', async (t) => {
