@@ -18,6 +18,8 @@ const CENSOR = '[redacted]';
 const UNREADABLE = '[unreadable]';
 /** Errors of a chain of causes that a line shows. */
 const MAX_CAUSES = 8;
+/** Characters of a message or a stack that a line shows: what an API server answers is in messages, and may be 64 KiB. */
+const MAX_TEXT = 4096;
 
 /** Makes the root logger of a program: JSON lines on stdout with RFC 3339 times. No call of it throws for what it is handed. */
 export function createLogger(program: string, { level, devMode = false }: LogOptions): Logger {
@@ -105,16 +107,20 @@ function redactHeaders(headers: unknown): unknown {
 function serializeError(error: unknown, above: readonly unknown[] = []): unknown {
   if (above.includes(error)) return { message: '[circular]' };
   if (above.length === MAX_CAUSES) return { message: '[more causes]' };
-  if (!isError(error)) return { message: textOf(error) };
+  if (!isError(error)) return { message: shortened(textOf(error)) };
   const [code, reason, cause] = [read(error, 'code'), read(error, 'reason'), read(error, 'cause')];
   return {
     type: read(error, 'name'),
-    message: read(error, 'message'),
+    message: shortened(read(error, 'message')),
     ...(code === undefined ? {} : { code }),
-    ...(reason === undefined ? {} : { reason }),
-    ...(code === undefined ? { stack: read(error, 'stack') } : {}),
+    ...(reason === undefined ? {} : { reason: shortened(reason) }),
+    ...(code === undefined ? { stack: shortened(read(error, 'stack')) } : {}),
     ...(cause === undefined ? {} : { cause: serializeError(cause, [...above, error]) }),
   };
+}
+
+function shortened(text: unknown): unknown {
+  return typeof text === 'string' && text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)} …` : text;
 }
 
 function textOf(value: unknown): string {

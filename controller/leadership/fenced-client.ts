@@ -45,7 +45,7 @@ export class FencedClient extends KubernetesClient {
     return this.#fence(request, (fenced) => super.request<T>(fenced));
   }
 
-  override send(request: ApiRequest): Promise<void> {
+  override send(request: ApiRequest): Promise<string> {
     return this.#fence(request, (fenced) => super.send(fenced));
   }
 

@@ -4,13 +4,13 @@ import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Annotations } from './annotations-of.ts';
 import type { Target } from './target.ts';
 
-/** Sets annotations of a GatewaySync, others untouched. Throws `ApiError`, or the error of a broken connection. */
+/** Sets annotations of a GatewaySync, others untouched. Throws `ApiError`, or an error with the code of a connection's. */
 export type Annotate = (target: Target, annotations: Annotations, timeoutMs: number) => Promise<void>;
 
 /** Annotates by one JSON merge patch (RFC 7386), the only call that the receiver makes. */
 export function createAnnotate(client: KubernetesClient): Annotate {
-  return ({ namespace, name }, annotations, timeoutMs) =>
-    client.send({
+  return async ({ namespace, name }, annotations, timeoutMs) => {
+    const answer = await client.send({
       method: 'PATCH',
       path: gatewaySyncPath(namespace, name),
       query: { fieldManager: FIELD_MANAGERS.receiver },
@@ -19,4 +19,12 @@ export function createAnnotate(client: KubernetesClient): Annotate {
       accept: METADATA_ONLY, // the object itself may be large
       timeoutMs,
     });
+    if (!answer.includes('"PartialObjectMetadata"')) throw notTheApiServer();
+  };
 }
+
+/** A proxy's page, for one: nothing is stored, whatever status it has. */
+const notTheApiServer = () =>
+  Object.assign(new Error('the answer to a patch is not the object: something else than the API server answers'), {
+    code: 'EPROTO',
+  });

@@ -30,6 +30,7 @@ const bodyRefusals: Record<Exclude<Body['kind'], 'read'>, RefusalReason> = {
   tooLarge: 'BodyTooLarge',
   busy: 'Overloaded',
   slow: 'TooSlow',
+  tinyPieces: 'TinyPieces',
   aborted: 'BrokenOff',
 };
 

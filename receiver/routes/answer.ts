@@ -1,9 +1,10 @@
 import type { H3Event, Middleware } from 'h3';
+import { discard } from '../../shared/io/http/read-body.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { Target } from '../annotations/target.ts';
 import type { DeliveryHeaders } from '../sources/delivery.ts';
 import { type Outcome, REFUSALS, type Refusal, refused } from './outcome.ts';
-import { headersOf, targetOf } from './request.ts';
+import { headersOf, nodeRequestOf, targetOf } from './request.ts';
 
 /** What the log and the metrics get of every answered request. */
 export interface AnswerRecord {
@@ -61,6 +62,9 @@ export function respond(
       return { accepted: false, reason, source, requestId };
     }
     case 'refused': {
+      const request = nodeRequestOf(event);
+      // Node would take in a body that nobody has looked at for as long as it comes.
+      if (!request.complete && request.readableFlowing === null) discard(request);
       const { status, error } = REFUSALS[outcome.reason];
       event.res.status = status;
       const body = { accepted: false, reason: outcome.reason, error: outcome.error ?? error, requestId };
@@ -78,7 +82,7 @@ const JSON_TYPE: [string, string] = ['Content-Type', 'application/json;charset=U
 function headersFor({ reason, retryAfterSeconds }: Refusal): [string, string][] {
   const found: [string, string][] = [];
   if (retryAfterSeconds !== undefined) found.push(['Retry-After', String(retryAfterSeconds)]);
-  if (reason === 'TooSlow') found.push(['Connection', 'close']);
+  if (reason === 'TooSlow' || reason === 'TinyPieces') found.push(['Connection', 'close']);
   if (reason === 'Unauthorized') found.push(['WWW-Authenticate', 'Bearer']);
   if (reason === 'MethodNotAllowed') found.push(['Allow', 'POST']);
   return found;

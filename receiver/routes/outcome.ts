@@ -5,6 +5,7 @@ import { NOTHING_REASONS } from '../sources/delivery.ts';
 export const REFUSALS = {
   MalformedRequest: { status: 400, error: 'malformed request' },
   BrokenOff: { status: 400, error: 'the request broke off' },
+  TinyPieces: { status: 400, error: 'the body comes in too many pieces' },
   InvalidBody: { status: 400, error: 'the body is not a JSON object, or one of too many parts' },
   InvalidPayload: { status: 400, error: 'a field of the body is not what this event has there' },
   UnknownPayload: { status: 400, error: 'the body is in no known shape, and names no ref' },

@@ -14,6 +14,9 @@ const FLOOR = { bytes: 60_000, ms: 60_000 };
 /** So many pieces may be of any size, such as one for each ref; those beyond have to have so many bytes each, on average. */
 const PIECES = { free: 10_000, bytes: 256 };
 
+/** Whether so many bytes came in pieces so small that the work on them would keep everybody else waiting. */
+export const areTiny = (pieces: number, bytes: number): boolean => pieces > PIECES.free + bytes / PIECES.bytes;
+
 /**
  * The bytes of an answer; throws {@link TransientError} where it says more than that, comes too slowly, or in pieces so
  * small that the work on them would keep everybody else waiting. Others have their turn between any two reads.
@@ -32,7 +35,7 @@ export async function* bytesOf(
     transform: (chunk: Buffer, _, done) => {
       pieces += 1;
       size += chunk.length;
-      if (pieces > PIECES.free + size / PIECES.bytes) done(tinyPieces());
+      if (areTiny(pieces, size)) done(tinyPieces());
       else done(size > bytes ? error() : null, chunk);
     },
   });

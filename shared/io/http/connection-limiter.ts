@@ -1,4 +1,4 @@
-import type { RequestListener, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { Server as SecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { networkOf } from '../../domain/network-of.ts';
@@ -42,8 +42,12 @@ interface Connection {
 const SWEEP_MS = 1000;
 /** A connection that waits for a head for so long makes room for others, in milliseconds. */
 const FIRST_HEAD_MS = 1000;
+/** So does one on which nothing at all has come in for so long, where no other can: senders begin as they connect. */
+const SILENT_MS = 100;
 /** So does one whose body has stood still for so long. */
 const STALLED_MS = 2000;
+/** What Node's parser takes for an error: it reads no further. */
+const STOP = -1;
 /** Requests on one connection that are not yet answered. Proxies send one after the other, most clients too. */
 const MAX_UNANSWERED = 16;
 const TIMED_OUT = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
@@ -66,9 +70,16 @@ export class ConnectionLimiter {
     this.#limits = limits;
   }
 
-  /** Watches the connections of a server. */
+  /** Watches the connections of a server; its listener for requests has to be one that {@link guard} made. */
   watch(server: Server): void {
     server.on('connection', (socket: Socket) => this.#add(socket));
+    server.on(server instanceof SecureServer ? 'secureConnection' : 'connection', stopReadingWhenDestroyed);
+    // What Node would answer by itself has to be counted as well.
+    Object.assign(server, { requireHostHeader: false });
+    server.on(
+      'checkExpectation',
+      this.guard((_, response) => void response.writeHead(417).end()),
+    );
     const sweep = setInterval(() => this.#sweep(server), SWEEP_MS);
     sweep.unref();
     server.once('close', () => clearInterval(sweep));
@@ -85,7 +96,10 @@ export class ConnectionLimiter {
     }
   }
 
-  /** Puts the limit on unanswered requests before a listener: what is refused costs the program nothing. */
+  /**
+   * Puts the limit on unanswered requests before a listener, and refuses those that do not name one host (RFC 9112,
+   * section 3.2): what is refused costs the program nothing.
+   */
   guard(listener: RequestListener): RequestListener {
     return (request, response) => {
       if (this.#isClosing) response.shouldKeepAlive = false;
@@ -99,6 +113,7 @@ export class ConnectionLimiter {
         connection.unanswered -= 1;
         if (connection.unanswered === 0 && connection.last?.req.complete) rest(connection);
       });
+      if (!namesOneHost(request)) return void response.writeHead(400, { Connection: 'close' }).end();
       return listener(request, response);
     };
   }
@@ -127,6 +142,27 @@ export class ConnectionLimiter {
       if (state.kind === 'head' && now - state.since > this.#limits.headTimeoutMs) timeOut(socket, server);
     }
   }
+}
+
+/**
+ * Node goes on with what it has read of a connection, 64 KiB, when the connection is destroyed: that may be thousands of
+ * requests, each of which becomes objects. `onIncoming`, which it calls for each head, is the one place to stop it.
+ */
+function stopReadingWhenDestroyed(socket: Socket): void {
+  const { parser } = socket as { parser?: { onIncoming: (request: IncomingMessage, keepAlive: boolean) => number } };
+  if (!parser) return;
+  const { onIncoming } = parser;
+  parser.onIncoming = (request, keepAlive) => (socket.destroyed ? STOP : onIncoming(request, keepAlive));
+}
+
+/** HTTP/1.0 knows no hosts. */
+function namesOneHost({ httpVersion, rawHeaders }: IncomingMessage): boolean {
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? '';
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+  }
+  return hosts === 1 || (hosts === 0 && httpVersion === '1.0');
 }
 
 /** Finds out what has happened on a connection since the last look. */
@@ -159,7 +195,7 @@ function surplusOf(newcomer: Connection, all: Connection[], { max, maxPerAddress
   if (all.length <= max) return undefined;
   const others = all.filter((each) => each !== newcomer);
   const useless = others.filter(isUseless);
-  if (maxPerAddress === 0) return oldest(useless) ?? newcomer;
+  if (maxPerAddress === 0) return oldest(useless) ?? oldest(others.filter(isSilent)) ?? newcomer;
   const byAddress = Map.groupBy(all, ({ address }) => address);
   const countOf = ({ address }: Connection) => byAddress.get(address)?.length ?? 0;
   const own = countOf(newcomer);
@@ -169,6 +205,7 @@ function surplusOf(newcomer: Connection, all: Connection[], { max, maxPerAddress
     oldest(useless.filter((each) => countOf(each) > maxPerAddress)) ??
     oldest(useless.filter((each) => countOf(each) >= own)) ??
     oldest(others.filter((each) => countOf(each) === most && most > own)) ??
+    oldest(others.filter((each) => isSilent(each) && countOf(each) >= own)) ??
     newcomer
   );
 }
@@ -184,6 +221,10 @@ function isUseless(connection: Connection): boolean {
   if (state.kind === 'idle') return true;
   if (state.kind === 'head') return now - state.since > FIRST_HEAD_MS;
   return last?.req.complete === false && now - progressAt > STALLED_MS;
+}
+
+function isSilent({ socket, state }: Connection): boolean {
+  return state.kind === 'head' && socket.bytesRead === 0 && performance.now() - state.since > SILENT_MS;
 }
 
 /** In plain text an answer can be written, as Node does; within TLS only Node could. */

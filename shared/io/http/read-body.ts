@@ -1,7 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { networkOf } from '../../domain/network-of.ts';
+import { areTiny } from './bytes-of.ts';
 
-export type Body = HeldBody | { kind: 'tooLarge' } | { kind: 'busy' } | { kind: 'slow' } | { kind: 'aborted' };
+export type Body = HeldBody | { kind: Refusal } | { kind: 'aborted' };
+
+/** Who is `slow`, or sends `tinyPieces`, is not waited for any longer: the answer has to close the connection. */
+type Refusal = 'tooLarge' | 'busy' | 'slow' | 'tinyPieces';
 
 export interface BodyLimits {
   /** Bytes of one body at most. */
@@ -119,6 +123,7 @@ class Incoming {
   /** In one piece: whoever sends a byte at a time would have a hundred times as many bytes in objects around them. */
   #bytes: Buffer = EMPTY;
   #size = 0;
+  #pieces = 0;
   /** Bytes of late, of which half are forgotten each {@link HALF_LIFE_MS}, and when that was calculated. */
   #recent = 0;
   #reckonedAt = performance.now();
@@ -148,19 +153,21 @@ class Incoming {
     return this.#recent * (this.#options.isTrusted ? TRUST : 1);
   }
 
-  refuse(kind: 'tooLarge' | 'busy' | 'slow'): void {
+  refuse(kind: Refusal): void {
     if (this.#isOver) return;
     this.#request.off('data', this.#keep);
-    // Who is too slow is not waited for any longer: the answer closes the connection.
     if (kind === 'slow') this.#request.pause();
-    else discard(this.#request, this.#options.limits.maxBytes);
+    else if (kind === 'tinyPieces') this.#request.socket.pause();
+    else discard(this.#request, 4 * this.#options.limits.maxBytes);
     this.#end({ kind });
   }
 
   readonly #keep = (chunk: Buffer): void => {
     const size = this.#size + chunk.length;
+    this.#pieces += 1;
     this.#reckon(chunk.length);
     if (size > this.#options.limits.maxBytes) this.refuse('tooLarge');
+    else if (areTiny(this.#pieces, size)) this.refuse('tinyPieces');
     else if (this.#charge(size)) this.#append(chunk);
     else this.refuse('busy');
   };
@@ -222,12 +229,13 @@ function slowestOf(bodies: Incoming[]): Incoming | undefined {
 
 /**
  * Takes in the rest of a body, so that the sender comes to read the answer: closing the connection on unread bytes
- * would reset it. A sender that goes on for long is cut off.
+ * would reset it. A sender that goes on for long, or in tiny pieces, is cut off.
  */
-function discard(request: IncomingMessage, maxBytes: number): void {
-  let discarded = 0;
+export function discard(request: IncomingMessage, maxBytes = 4 * 3_145_728): void {
+  let [discarded, pieces] = [0, 0];
   request.on('data', (chunk: Buffer) => {
     discarded += chunk.length;
-    if (discarded > 4 * maxBytes) request.destroy();
+    pieces += 1;
+    if (discarded > maxBytes || areTiny(pieces, discarded)) request.destroy();
   });
 }

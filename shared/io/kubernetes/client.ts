@@ -11,8 +11,8 @@ import { Deadline } from './deadline.ts';
 /** Time that a call may take if the caller says nothing, in milliseconds. */
 export const DEFAULT_TIMEOUT_MS = 15_000;
 
-/** Bytes of an answer that reports an error: a Status object has a few hundred. */
-const MAX_ERROR_BYTES = 64 * 1024;
+/** Bytes of an answer that reports an error, where a Status has a few hundred, and those that hold the kind of an object. */
+const [MAX_ERROR_BYTES, BEGINNING_BYTES] = [64 * 1024, 256];
 
 /** JSON merge patch (RFC 7386). */
 export const MERGE_PATCH = 'application/merge-patch+json';
@@ -78,9 +78,9 @@ export class KubernetesClient {
     return JSON.parse(await this.#call(request, readText)) as T;
   }
 
-  /** The same for a request whose answer nobody needs: it is read, so that the connection can be used again. */
-  async send(request: ApiRequest): Promise<void> {
-    await this.#call(request, readAway);
+  /** The same where only the beginning of the answer is needed. All is read, so that the connection can be used again. */
+  send(request: ApiRequest): Promise<string> {
+    return this.#call(request, readBeginning);
   }
 
   /** Sends a request whose answer is read as it comes: a watch. The caller's signal ends it. */
@@ -238,9 +238,12 @@ function readText(response: IncomingMessage, maxBytes = Number.POSITIVE_INFINITY
   return atEnd(response, () => Buffer.concat(chunks).toString('utf8'));
 }
 
-function readAway(response: IncomingMessage): Promise<void> {
-  response.resume();
-  return atEnd(response, () => {});
+function readBeginning(response: IncomingMessage): Promise<string> {
+  let beginning = '';
+  response.on('data', (chunk: Buffer) => {
+    if (beginning.length < BEGINNING_BYTES) beginning += chunk.toString('latin1', 0, BEGINNING_BYTES);
+  });
+  return atEnd(response, () => beginning);
 }
 
 function atEnd<T>(response: IncomingMessage, result: () => T): Promise<T> {

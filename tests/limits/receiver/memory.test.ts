@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
+import { connect as connectTls } from 'node:tls';
 import { readNodeFlags } from '../../../scripts/images/read-entry-point.ts';
+import { createCertificates } from '../../../scripts/testbed/certificates.ts';
 import { LIMIT_KB, makeCgroup, watchMemory } from '../../../scripts/testbed/memory-limit.ts';
 import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { startSlowLink } from '../../integration/receiver/slow-link.ts';
@@ -119,4 +121,48 @@ suite('in 128 MiB, while the API server is silent,', { skip: process.platform !=
     assert.equal(status, 401);
     assert.ok(peak > 0 && peak < LIMIT_KB, `${peak} kB at the peak`);
   });
+
+  for (const [what, sent] of [
+    ['', 'GET / HTTP/1.1\r\nHost:\r\n\r\n'],
+    [' that name no host', 'GET / HTTP/1.1\r\n\r\n'],
+    [' that expect what nobody knows', 'GET / HTTP/1.1\r\nHost:\r\nExpect:x\r\n\r\n'],
+    [' that expect to be told to go on', 'GET / HTTP/1.1\r\nHost:\r\nExpect:100-continue\r\n\r\n'],
+  ] as const) {
+    test(`strangers who send thousands of requests${what} without waiting for answers`, async (t) => {
+      const { kubeconfig } = await connectCluster();
+      const env = { WEBHOOK_HMAC_SECRET: key, MALLOC_ARENA_MAX: '1' };
+      const receiver = await startReceiver(t, kubeconfig, env, await readNodeFlags('receiver'));
+      const memory = watchMemory(receiver.program.pid);
+      const ports = [receiver.port, Number(new URL(receiver.healthUrl).port)];
+      for (const port of ports) await pipeline(sent, 300, () => connect(port, '127.0.0.1'));
+      const { status } = await receiver.post('default/r0', { ref: 'v1' });
+      const peak = memory.stop();
+      t.diagnostic(`${(peak / 1024).toFixed(0)} MiB at the peak`);
+      assert.equal(status, 401);
+      assert.ok(peak > 0 && peak < LIMIT_KB, `${peak} kB at the peak`);
+    });
+  }
+
+  test('strangers who send thousands of requests by TLS', async (t) => {
+    const { kubeconfig } = await connectCluster();
+    const folder = await makeTemporaryFolder('receiver-memory-');
+    t.after(() => folder.remove());
+    const { certFile, keyFile } = await createCertificates(folder.path);
+    const env = { WEBHOOK_HMAC_SECRET: key, MALLOC_ARENA_MAX: '1', TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile };
+    const receiver = await startReceiver(t, kubeconfig, env, await readNodeFlags('receiver'));
+    const { port } = receiver;
+    const open = () => connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false });
+    await pipeline('GET / HTTP/1.1\r\nHost:\r\n\r\n', 300, open);
+    assert.equal((await fetch(`${receiver.healthUrl}/healthz`)).status, 200);
+  });
 });
+
+/** Sends as many requests as fill 64 KiB on each of many connections at once, and waits until these are closed. */
+async function pipeline(sent: string, connections: number, open: () => Socket): Promise<void> {
+  const bytes = Buffer.from(sent.repeat(65_536 / sent.length));
+  const sockets = Array.from({ length: connections }, open);
+  for (const socket of sockets) socket.on('error', () => {}).resume();
+  const closed = sockets.map((socket) => new Promise((resolve) => socket.once('close', resolve)));
+  for (const socket of sockets) socket.write(bytes);
+  await Promise.all(closed);
+}

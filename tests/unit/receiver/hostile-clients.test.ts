@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../../../receiver/routes/outcome.ts';
 import { holdConnections } from '../../support/hold-connections.ts';
 import { until } from '../../support/until.ts';
-import { type RunningApp, startApp } from './start-app.ts';
+import { JSON_TYPE, type RunningApp, startApp } from './start-app.ts';
 
 const path = '/webhook/team/demo';
 const chunk = Buffer.alloc(16_384, 'x');
@@ -266,6 +266,23 @@ suite('requests that nobody waits for the answers of', () => {
   });
 });
 
+suite('a request', () => {
+  for (const [what, hosts, expected] of [
+    ['without a host', '', '400'],
+    ['with two hosts', 'Host: x\r\nhost: y\r\n', '400'],
+    ['with an empty host', 'Host:\r\n', '202'],
+    ['that expects what nobody knows', 'Host: x\r\nExpect: x\r\n', '417'],
+    ['that expects to be told to go on', 'Host: x\r\nExpect: 100-continue\r\n', '100'],
+  ] as const) {
+    test(`${what} is answered ${expected}`, async (t) => {
+      const app = await startApp(t);
+      const { received } = dial(t, app.port, `${head('Content-Length: 12').replace('Host: x\r\n', hosts)}{"ref":"v1"}`);
+      await until(received, { describe: 'an answer', accept: (text) => text.includes('\r\n\r\n') });
+      assert.equal(received().slice(9, 12), expected);
+    });
+  }
+});
+
 suite('a body that is refused before it has all come in', () => {
   test('may come in slowly after that, and is answered once', async (t) => {
     const app = await startApp(t, { headTimeoutMs: 1000, limits: { maxBytes: 1000 } });
@@ -331,6 +348,19 @@ suite('connections', () => {
     const silent = Array.from({ length: 5 }, () => dial(t, app.port, ''));
     await until(() => works(app).then(() => true), { describe: 'a delivery to be taken', interval: 200 });
     assert.ok(silent.filter(isOpen).length < 5);
+  });
+
+  test('that send nothing keep nobody out, however fast many addresses open them', async (t) => {
+    const app = await startApp(t, { maxConnections: 50, maxConnectionsPerAddress: 12 });
+    let opened = 0;
+    const flood = setInterval(() => dial(t, app.port, '', `127.0.1.${(opened++ % 200) + 1}`), 4);
+    t.after(() => clearInterval(flood));
+    await until(() => opened > 100, { describe: 'all connections to be in use' });
+    const headers = { ...JSON_TYPE, Authorization: 'Bearer token', Connection: 'close' };
+    for (let deliveries = 0; deliveries < 50; deliveries += 1) {
+      assert.equal((await app.post(path, '{"ref":"v1"}', headers)).status, 202, `delivery ${deliveries}`);
+      await sleep(10);
+    }
   });
 
   test('of several addresses that hold all together keep no other address out', async (t) => {

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createAnnotate } from '../../../../receiver/annotations/annotate.ts';
+import { judgeFailure } from '../../../../receiver/annotations/judge-failure.ts';
+import { clientOfServer } from '../../../support/client-of-server.ts';
+
+const target = { namespace: 'team', name: 'demo' };
+const object = JSON.stringify({
+  kind: 'PartialObjectMetadata',
+  apiVersion: 'meta.k8s.io/v1',
+  metadata: { ...target, annotations: { large: 'x'.repeat(200_000) } },
+});
+
+test('annotations are stored where the object comes back, also in pieces', async (t) => {
+  const client = await clientOfServer(t, (_, response) => {
+    response.write(object.slice(0, 10));
+    setTimeout(() => response.end(object.slice(10)), 20);
+  });
+  await createAnnotate(client)(target, {}, 5_000);
+});
+
+for (const [what, status, body] of [
+  ['a page', 200, '<!doctype html>'],
+  ['nothing', 204, ''],
+  ['a failure', 200, '{"kind":"Status","apiVersion":"v1","status":"Failure"}'],
+] as const) {
+  test(`${what} with status ${status} does not count as stored, and is asked again`, async (t) => {
+    const client = await clientOfServer(t, (_, response) => void response.writeHead(status).end(body));
+    const error = await createAnnotate(client)(target, {}, 5_000).then(() => undefined, Object);
+    assert.deepEqual(judgeFailure(error, target), { kind: 'retry', afterMs: 0 });
+  });
+}
