@@ -102,9 +102,13 @@ function openOwn(parent: Folder, name: string): Folder {
   try {
     return parent.open(name);
   } catch (cause) {
-    throw noAgentFolder(parent.pathOf(name), cause);
+    const isNoFolder = NO_FOLDER.has((cause as NodeJS.ErrnoException).code ?? '');
+    throw isNoFolder ? noAgentFolder(parent.pathOf(name), cause) : cause;
   }
 }
+
+/** What says that something else than a folder is there; any other error says nothing against what is. */
+const NO_FOLDER = new Set(['ENOTDIR', 'data.symbolicLink']);
 
 /** Something else is in the place of a folder with the agent's own files. */
 export const noAgentFolder = (path: string, cause: unknown) =>
