@@ -78,7 +78,7 @@ suite('the volume of the clone', () => {
     server.lfs = lfs.listener;
     const { url: repo, commit } = await server.createRepository('x');
     const sandbox = await createSandbox(t);
-    await withSmallVolume(t, sandbox, async () => {
+    await withSmallVolume(t, sandbox.repo, async () => {
       for (let n = 0; n < 2; n += 1) {
         await sandbox.sync({ repo, commit: await commit({ files: { f: randomBytes(5 * MIB) } }) });
       }
@@ -91,7 +91,7 @@ suite('the volume of the clone', () => {
   test('is told from the data volume where it is read-only', async (t) => {
     const { url: repo, commit } = await (await startServer(t)).createRepository('x');
     const sandbox = await createSandbox(t);
-    await withSmallVolume(t, sandbox, async () => {
+    await withSmallVolume(t, sandbox.repo, async () => {
       await sandbox.sync({ repo, commit: await commit({ files: { f: '1' } }) });
       await writeFile(path.join(sandbox.repo, 'objects/pack/tmp_pack_x'), 'left by a kill');
       await run('mount', ['-o', 'remount,ro', sandbox.repo]);
