@@ -34,6 +34,7 @@ export interface ScanInput {
  * a link is never followed, and what lies behind one counts as not there.
  */
 export async function scanTree(root: DataRoot, { desired, manifest, algorithm, signal }: ScanInput): Promise<LiveTree> {
+  root.checkPlace();
   const live = new ScannedTree(manifest);
   const unread: UnreadFile[] = [];
   const reading = { algorithm, signal };
@@ -163,6 +164,7 @@ async function listBelow(root: DataRoot, folder: string, { files, folders: own }
 
 /** Whether every file and folder is there as the manifest has it, told by fingerprints; no link is followed. */
 export async function isUntouched(root: DataRoot, { files, folders }: Manifest): Promise<boolean> {
+  root.checkPlace();
   const pacer = new Pacer();
   for (const folder of new Set([...allFolders(files.keys()), ...folders])) {
     if (!root.look(folder, lstat)?.isDirectory()) return false;
