@@ -5,10 +5,20 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
+interface SmallVolume {
+  path: string;
+  /** How many files and folders it can hold, itself included; left out, as many as have room. */
+  inodes?: number;
+}
+
 /** Works with a file system of 16 MiB at a path, or skips the test where nobody may mount one. */
-export async function withSmallVolume(t: TestContext, path: string, work: () => Promise<void>): Promise<void> {
+export async function withSmallVolume(
+  t: TestContext,
+  { path, inodes = 0 }: SmallVolume,
+  work: () => Promise<void>,
+): Promise<void> {
   await mkdir(path, { recursive: true });
-  const isMounted = await run('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', path]).then(
+  const isMounted = await run('mount', ['-t', 'tmpfs', '-o', `size=16m,nr_inodes=${inodes}`, 'tmpfs', path]).then(
     () => true,
     () => false,
   );

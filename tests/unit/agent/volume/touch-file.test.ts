@@ -62,7 +62,7 @@ suite('touchFile', () => {
 
   test('leaves no file behind for which there is no room, and makes it at the next call', async (t) => {
     const { data } = await makeVolume(t);
-    await withSmallVolume(t, data, async () => {
+    await withSmallVolume(t, { path: data }, async () => {
       const [volume, file, filler] = [await holdVolume(data), path.join(data, 'synced'), path.join(data, 'filler')];
       await writeFile(filler, Buffer.alloc(32 * 1024 ** 2, 1)).catch(() => {});
       await assert.rejects(touchFile('synced', marker('1'), volume), { code: 'ENOSPC' });
