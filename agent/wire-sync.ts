@@ -93,9 +93,11 @@ function gatewayOf(config: AgentConfig, { root, lock, log }: Around): Pick<SyncD
   const { GATEWAY_PORT: port, GATEWAY_TLS: tls, API_KEY_FILE: apiKeyFile, RELOAD_HEADERS_DIR: headersFolder } = config;
   const client = new GatewayClient({ port, tls, apiKeyFile });
   const openFolder = () => root.openAgentFolder('');
-  const touch = (path: string, text: string) => touchFile(root, path, text);
+  const checkOwner = () => lock.check();
+  const pending = new PendingReload(openFolder, checkOwner);
+  const touch = (path: string, text: string) => touchFile(path, text, { root, lock });
   return {
-    gateway: new Gateway({ client, pending: new PendingReload(openFolder), headersFolder, touch }),
-    verifier: new Verifier({ client, verdicts: new VerdictFile(openFolder, () => lock.check()), log }),
+    gateway: new Gateway({ client, pending, headersFolder, touch }),
+    verifier: new Verifier({ client, verdicts: new VerdictFile(openFolder, checkOwner), log }),
   };
 }

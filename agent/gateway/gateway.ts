@@ -103,9 +103,12 @@ const MARK = 'reload-pending';
 /** A mark next to the manifest: files change or changed, and the gateway was not notified yet. It outlives the agent. */
 export class PendingReload {
   readonly #openFolder: () => OwnFolder;
+  readonly #checkOwner: () => void;
 
-  constructor(openFolder: () => OwnFolder) {
+  /** `checkOwner` throws where the volume is another agent's by now: the mark is that one's then. */
+  constructor(openFolder: () => OwnFolder, checkOwner: () => void) {
     this.#openFolder = openFolder;
+    this.#checkOwner = checkOwner;
   }
 
   isPending(): boolean {
@@ -115,6 +118,7 @@ export class PendingReload {
   /** To be called before the first file changes. */
   mark(): void {
     if (this.isPending()) return;
+    this.#checkOwner();
     inFolder(this.#openFolder, (folder) => {
       // Made again, never opened: a link in its place leads nowhere.
       const descriptor = openSync(folder.at(MARK), 'wx', 0o644);
@@ -128,6 +132,7 @@ export class PendingReload {
 
   /** A folder in its place is put aside. */
   clear(): void {
+    this.#checkOwner();
     inFolder(this.#openFolder, (folder) => removeOwn(folder, MARK));
   }
 }

@@ -56,6 +56,7 @@ export class VerdictFile {
   }
 
   remove(): void {
+    this.#checkOwner();
     inFolder(this.#openFolder, (folder) => removeOwn(folder, NAME));
   }
 }

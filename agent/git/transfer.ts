@@ -58,8 +58,8 @@ function objectsIn(line: string): number {
   return Number(/^(?:remote: )?(?:Enumerating|Counting|Receiving) objects: (?:.*\/)?(\d+)/.exec(line)?.[1] ?? 0);
 }
 
-/** Whoever can write so much is not the one whose disk is full. */
-const ROOM_BYTES = 64 * 1024;
+/** Whoever can write so much, and make so many files, is not the one whose disk is full. A fetch makes less than ten. */
+const ROOM = { bytes: 64 * 1024, files: 16 };
 
 /** What a look at a transfer shows. */
 export interface TransferView {
@@ -208,13 +208,15 @@ const noSpace = (cause: Error) =>
 /** A host can say that there is none; what git wrote before it failed is there still. */
 async function hasRoom(gitDir: string): Promise<boolean> {
   const file = join(gitDir, 'tmp_room');
+  const more = Array.from({ length: ROOM.files - 1 }, (_, index) => `${file}_${index}`);
   try {
-    await writeFile(file, Buffer.alloc(ROOM_BYTES, 1), { flush: true });
+    await writeFile(file, Buffer.alloc(ROOM.bytes, 1), { flush: true });
+    for (const empty of more) await writeFile(empty, '');
     return true;
   } catch {
     return false;
   } finally {
-    await rm(file, { force: true }).catch(() => {});
+    for (const made of [file, ...more]) await rm(made, { force: true }).catch(() => {});
   }
 }
 

@@ -4,6 +4,13 @@ export interface Fingerprint {
   /** Milliseconds since 1970, with a fraction. */
   mtimeMs: number;
   ino: number;
+  /** Taken within the second that the time says, of a time without a fraction: what is written after that may have the same one. */
+  isRacy?: true;
+}
+
+/** Whether nobody wrote into the file since the fingerprint was taken, as far as that can tell. */
+export function provesUntouched(recorded: Fingerprint, found: Fingerprint): boolean {
+  return !recorded.isRacy && isSameFingerprint(recorded, found);
 }
 
 /** Whether the file is the same, untouched one. */

@@ -17,6 +17,7 @@ const words: Record<string, string> = {
   ENOSPC: 'the data volume is full',
   EDQUOT: 'the data volume is full (quota)',
   EROFS: 'the data volume is mounted read-only',
+  EIO: 'the disk or the server of the data volume fails',
   EACCES: 'the agent may not write to the data volume: it has to run as the user of the gateway',
   EPERM: 'the agent may not write to the data volume: it has to run as the user of the gateway',
   EISDIR: 'a folder took the place of a file during the sync',

@@ -89,7 +89,8 @@ async function attempt(
 
 /** A dry run leaves the volume alone, whoever's it is. */
 async function holdVolume({ profile }: Intent, dependencies: SyncDependencies): Promise<void> {
-  const { lock } = dependencies;
+  const { lock, root } = dependencies;
+  root.checkPlace();
   if (!lock.isHeld) readAgain(dependencies);
   if (!profile.dryRun && (await lock.hold())) readAgain(dependencies);
 }

@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AGENT_FOLDER } from '../../shared/api/names.ts';
-import { TerminalError } from '../../shared/errors.ts';
+import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { NameFolding } from '../plan/plan-input.ts';
 import { Folder } from './folder.ts';
 import type { Staging } from './staging.ts';
@@ -30,6 +30,15 @@ export class DataRoot {
   /** Resolves the root once; links in the path to it are the mount's business, links below it are not followed. */
   static async open(path: string): Promise<DataRoot> {
     return new DataRoot(await realpath(path));
+  }
+
+  /** To come before a look by path: the folder that was opened is what is written to. Throws {@link TransientError}. */
+  checkPlace(): void {
+    if (this.#root.isAt(this.path)) return;
+    throw new TransientError(
+      `another folder is at ${this.path} than when the agent started, or none: nothing changes until the first one is back; to deliver to this one, recreate the pod`,
+      { code: 'data.replaced', reason: 'VolumeUnusable' },
+    );
   }
 
   /** The real path of a relative one in normal form; says nothing about links on the way: for looks, not for changes. */
@@ -102,9 +111,13 @@ function openOwn(parent: Folder, name: string): Folder {
   try {
     return parent.open(name);
   } catch (cause) {
-    throw noAgentFolder(parent.pathOf(name), cause);
+    const isNoFolder = NO_FOLDER.has((cause as NodeJS.ErrnoException).code ?? '');
+    throw isNoFolder ? noAgentFolder(parent.pathOf(name), cause) : cause;
   }
 }
+
+/** What says that something else than a folder is there; any other error says nothing against what is. */
+const NO_FOLDER = new Set(['ENOTDIR', 'data.symbolicLink']);
 
 /** Something else is in the place of a folder with the agent's own files. */
 export const noAgentFolder = (path: string, cause: unknown) =>

@@ -113,6 +113,7 @@ export class ManifestFile {
 
   async #load(): Promise<Content> {
     const none = { manifest: emptyManifest(), length: 0, lines: 0 };
+    this.#root.checkPlace();
     const path = join(this.#root.agentFolder, NAME);
     const found = await readFrom(path);
     if (found === undefined) return none;

@@ -60,6 +60,7 @@ function* linesOf({ files, pending, ...other }: ManifestUpdate): Generator<strin
       found: found || undefined,
       kept: kept && [kept.name, kept.size],
       print: [fingerprint.size, fingerprint.mtimeMs, fingerprint.ino],
+      racy: fingerprint.isRacy,
       pending: isPending || undefined,
       earlier: isPending ? file.earlier : undefined,
       wasOurs: (isPending && file.wasOurs) || undefined,

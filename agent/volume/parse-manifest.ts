@@ -36,6 +36,7 @@ const fileLine = v.object({
   kept: v.optional(v.tuple([keptName, v.number()])),
   /** Size, time and inode. */
   print: v.tuple([v.number(), v.number(), v.number()]),
+  racy: v.optional(v.literal(true)),
   pending: v.optional(v.literal(true)),
   earlier: v.optional(v.string()),
   wasOurs: v.optional(v.literal(true)),
@@ -201,9 +202,10 @@ function ownedFile(line: v.InferOutput<typeof fileLine>): OwnedFile {
     kept,
     earlier,
     wasOurs,
+    racy: isRacy,
   } = line;
   const [size, mtimeMs, ino] = line.print;
-  const fingerprint = { size, mtimeMs, ino };
+  const fingerprint = isRacy ? { size, mtimeMs, ino, isRacy } : { size, mtimeMs, ino };
   const used = inputs && { keys: inputs.keys.slice(), hash: inputs.hash };
   const file: OwnedFile = { path, source, blob, inputs: used, patches, sha256, executable, fingerprint };
   // Of most files there is no more to say, and there may be very many. One by one: spread, they take 300 bytes more.

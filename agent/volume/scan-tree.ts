@@ -12,7 +12,7 @@ import {
 import { allFolders, joinPath } from '../../shared/domain/relative-path.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
 import { isLfsPointer } from '../lfs/lfs-pointer.ts';
-import { type Fingerprint, isSameFingerprint, type Manifest, type OwnedFile } from '../plan/manifest.ts';
+import { type Fingerprint, type Manifest, type OwnedFile, provesUntouched } from '../plan/manifest.ts';
 import type { DesiredTree, LiveEntry, LiveFile, LiveTree } from '../plan/plan-input.ts';
 import type { DataRoot } from './data-root.ts';
 import { forEachLimited } from './for-each.ts';
@@ -34,6 +34,7 @@ export interface ScanInput {
  * a link is never followed, and what lies behind one counts as not there.
  */
 export async function scanTree(root: DataRoot, { desired, manifest, algorithm, signal }: ScanInput): Promise<LiveTree> {
+  root.checkPlace();
   const live = new ScannedTree(manifest);
   const unread: UnreadFile[] = [];
   const reading = { algorithm, signal };
@@ -106,7 +107,7 @@ function look(root: DataRoot, path: string, owned: OwnedFile | undefined): Look 
   if (stats.isDirectory()) return { kind: 'folder' };
   if (!stats.isFile()) return { kind: 'other' };
   const executable = isExecutable(stats);
-  if (!owned || !isSameFingerprint(owned.fingerprint, stats)) {
+  if (!owned || !provesUntouched(owned.fingerprint, stats)) {
     return { kind: 'unread', executable, fingerprint: fingerprintOf(stats) };
   }
   return executable === owned.executable ? { kind: 'recorded' } : { ...asRecorded(owned), executable };
@@ -163,6 +164,7 @@ async function listBelow(root: DataRoot, folder: string, { files, folders: own }
 
 /** Whether every file and folder is there as the manifest has it, told by fingerprints; no link is followed. */
 export async function isUntouched(root: DataRoot, { files, folders }: Manifest): Promise<boolean> {
+  root.checkPlace();
   const pacer = new Pacer();
   for (const folder of new Set([...allFolders(files.keys()), ...folders])) {
     if (!root.look(folder, lstat)?.isDirectory()) return false;
@@ -170,7 +172,7 @@ export async function isUntouched(root: DataRoot, { files, folders }: Manifest):
   }
   for (const { path, executable, fingerprint } of files.values()) {
     const stats = root.look(path, lstat);
-    if (!stats?.isFile() || !isSameFingerprint(fingerprint, stats) || isExecutable(stats) !== executable) return false;
+    if (!stats?.isFile() || !provesUntouched(fingerprint, stats) || isExecutable(stats) !== executable) return false;
     if (pacer.isDue) await pacer.rest();
   }
   return true;
@@ -226,9 +228,13 @@ async function hashOpen(
   return { sha256: content.digest('hex'), blob: isPointer ? undefined : object.digest('hex') };
 }
 
-/** Moving a file into place changes none of it. */
-export function fingerprintOf({ size, mtimeMs, ino }: Stats): Fingerprint {
-  return { size, mtimeMs, ino };
+/** Of file systems that hold times in whole seconds, or in every second one. */
+const COARSE_MS = 2_000;
+
+/** Moving a file into place changes none of it. `takenAt` is when it was taken, in milliseconds since 1970. */
+export function fingerprintOf({ size, mtimeMs, ino }: Stats, takenAt = Date.now()): Fingerprint {
+  const isRacy = mtimeMs % 1000 === 0 && Math.abs(takenAt - mtimeMs) < COARSE_MS;
+  return isRacy ? { size, mtimeMs, ino, isRacy } : { size, mtimeMs, ino };
 }
 
 /** Whether the owner may execute the file: the one bit of the mode that git knows. */

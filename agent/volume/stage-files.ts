@@ -88,7 +88,7 @@ function recordOf(
   // The mask of the process may have taken bits away.
   if ((stats.mode & 0o777) !== mode) fchmodSync(handle, mode);
   const { path, source, blob, executable, patches } = file;
-  const fingerprint = fingerprintOf(stats);
+  const fingerprint = fingerprintOf(stats, stats.mtimeMs); // it was written right now, whatever clock the volume goes by
   const record = { path, source, blob, inputs, patches: patches?.hash, sha256, executable, fingerprint };
   return groupWrite ? { ...record, groupWrite } : record;
 }

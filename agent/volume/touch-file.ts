@@ -1,54 +1,96 @@
-import { constants } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fsyncSync,
+  ftruncateSync,
+  futimesSync,
+  openSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { isAgentPath, isFilePath, isTooLong } from '../../shared/domain/relative-path.ts';
 import { TerminalError } from '../../shared/errors.ts';
 import type { DataRoot } from './data-root.ts';
 import type { Folder } from './folder.ts';
+import { putNew } from './put-new.ts';
+import type { VolumeLock } from './volume-lock.ts';
 
 /** What the agent writes into such a file: a commit and a time. */
 const marker = /^[0-9a-f]{40,64} [-0-9T:.Z]+\n$/;
 const MAX_MARKER_BYTES = 128;
+/** In the staging folder, which holds nothing between two syncs that is needed: the name of a file that the agent wrote. */
+const DRAFT = '0';
+
+/** The volume, and its lock, which is to be held. */
+interface Volume {
+  root: DataRoot;
+  lock: Pick<VolumeLock, 'check'>;
+}
 
 /**
  * Touches a file of the data volume, so that a gateway that watches it sees that the others changed. A file that the
  * agent made holds the text, a commit and a time; one of somebody else keeps its content, also if it has none. Throws
- * {@link TerminalError} where the path is no place for a file.
+ * {@link TerminalError} where the path is no place for a file, and what the lock throws where that is another agent's.
  */
-export async function touchFile(root: DataRoot, path: string, text: string): Promise<void> {
+export async function touchFile(path: string, text: string, { root, lock }: Volume): Promise<void> {
   if (!isFilePath(path) || isAgentPath(path) || isTooLong(path)) throw unusable(path, 'it is no path of a file');
-  const { handle, isNew } = await openFile(root, path);
+  lock.check();
+  const folder = openFolder(root, path);
   try {
-    const { size, isFile } = await statOf(handle);
-    if (!isFile) throw unusable(path, 'what is there is no file');
-    if (isNew || (await isMarker(handle, size))) {
-      await handle.write(text, 0);
-      await handle.truncate(Buffer.byteLength(text));
-    }
-    const now = new Date();
-    await handle.utimes(now, now);
-    await handle.sync();
+    const file = folder.at(basename(path));
+    const handle = await openFile(file, path);
+    if (handle) await touch(handle, { path, text, lock }).finally(() => handle.close());
+    else makeFile(file, text, root);
+  } catch (error) {
+    lock.check(); // who lost the volume has no staging folder
+    throw error;
   } finally {
-    await handle.close();
+    folder.close();
   }
 }
 
-/** Opens the file, or makes it. A pipe would make the agent wait for whoever reads it. */
-async function openFile(root: DataRoot, path: string): Promise<{ handle: FileHandle; isNew: boolean }> {
-  const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK } = constants;
-  const folder = openFolder(root, path);
-  const file = folder.at(basename(path));
+/** Opens the file, if there is one. A pipe would make the agent wait for whoever reads it. */
+async function openFile(file: string, path: string): Promise<FileHandle | undefined> {
+  const { O_RDWR, O_NOFOLLOW, O_NONBLOCK } = constants;
+  return await open(file, O_RDWR | O_NOFOLLOW | O_NONBLOCK).catch((cause) => {
+    if (cause.code === 'ENOENT') return undefined;
+    const isOccupied = ['ELOOP', 'EISDIR', 'ENXIO', 'EMLINK'].includes(cause.code);
+    throw isOccupied ? unusable(path, 'what is there is no file') : cause;
+  });
+}
+
+interface Touch {
+  path: string;
+  text: string;
+  lock: Volume['lock'];
+}
+
+async function touch(handle: FileHandle, { path, text, lock }: Touch): Promise<void> {
+  const { size, isFile } = await statOf(handle);
+  if (!isFile) throw unusable(path, 'what is there is no file');
+  const isOurs = await isMarker(handle, size);
+  lock.check();
+  // Nothing comes between the look at the lock and the changes.
+  if (isOurs) ftruncateSync(handle.fd, writeSync(handle.fd, text, 0));
+  const now = new Date();
+  futimesSync(handle.fd, now, now);
+  await handle.sync();
+}
+
+/** It comes with its content, or not at all: one that is empty is somebody else's. Throws `EEXIST` where something is by now. */
+function makeFile(file: string, text: string, { staging }: DataRoot): void {
+  const { folder } = staging;
+  folder.unlink(DRAFT);
+  const descriptor = openSync(folder.at(DRAFT), 'wx', 0o644);
   try {
-    return { handle: await open(file, O_RDWR | O_CREAT | O_EXCL, 0o644), isNew: true };
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    const handle = await open(file, O_RDWR | O_NOFOLLOW | O_NONBLOCK).catch((cause) => {
-      const isOccupied = ['ELOOP', 'EISDIR', 'ENXIO', 'EMLINK'].includes(cause.code);
-      throw isOccupied ? unusable(path, 'what is there is no file') : cause;
-    });
-    return { handle, isNew: false };
+    writeFileSync(descriptor, text);
+    fsyncSync(descriptor);
+    putNew(folder.at(DRAFT), file);
   } finally {
-    folder.close();
+    closeSync(descriptor);
+    folder.unlink(DRAFT);
   }
 }
 

@@ -111,6 +111,14 @@ suite('describeFailure', () => {
       },
     ],
     [
+      'a disk that fails',
+      Object.assign(new Error('EIO: i/o error'), { code: 'EIO', path: '/data/x' }),
+      {
+        message: 'the disk or the server of the data volume fails (EIO, /data/x)',
+        ...{ code: 'data.EIO', isWaiting: false, retryAfterMs: 0, isFinal: false },
+      },
+    ],
+    [
       'a name that the volume does not take',
       Object.assign(new Error('ENAMETOOLONG: …'), { code: 'ENAMETOOLONG', path: '/staging/0', dest: '/data/x' }),
       {

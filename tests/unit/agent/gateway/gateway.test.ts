@@ -195,6 +195,7 @@ suite('reload requests', () => {
     }
     gateway.faults = {};
     await sandbox.restart();
+    await sandbox.sync(target);
     assert.equal(await sandbox.reload(target), true);
   });
 

@@ -13,7 +13,14 @@ async function arrange(t: TestContext) {
   await mkdir(data);
   await mkdir(outside);
   const root = await DataRoot.open(data);
-  return { data, outside, pending: new PendingReload(() => root.openAgentFolder('')) };
+  return {
+    data,
+    outside,
+    pending: new PendingReload(
+      () => root.openAgentFolder(''),
+      () => {},
+    ),
+  };
 }
 
 suite('the mark of changes that the gateway does not know of', () => {

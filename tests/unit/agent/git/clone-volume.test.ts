@@ -78,7 +78,7 @@ suite('the volume of the clone', () => {
     server.lfs = lfs.listener;
     const { url: repo, commit } = await server.createRepository('x');
     const sandbox = await createSandbox(t);
-    await withSmallVolume(t, sandbox, async () => {
+    await withSmallVolume(t, { path: sandbox.repo }, async () => {
       for (let n = 0; n < 2; n += 1) {
         await sandbox.sync({ repo, commit: await commit({ files: { f: randomBytes(5 * MIB) } }) });
       }
@@ -88,10 +88,29 @@ suite('the volume of the clone', () => {
     });
   });
 
+  test('is named where it can hold no more files, and not the git host', async (t) => {
+    const { url: repo, commit } = await (await startServer(t)).createRepository('x');
+    const target = { repo, commit: await commit({ files: { f: '1' } }) };
+    const codes: string[] = [];
+    for (let [inodes, isEnough] = [10, false]; !isEnough; inodes += 1) {
+      const sandbox = await createSandbox(t);
+      isEnough = true;
+      await withSmallVolume(t, { path: sandbox.repo, inodes }, async () => {
+        const error = await sandbox.sync(target).then(() => undefined, describeFailure);
+        isEnough = error === undefined;
+        if (error) codes.push(error.code);
+      });
+    }
+    assert.deepEqual(
+      codes.filter((code) => code !== 'git.noSpace'),
+      [],
+    );
+  });
+
   test('is told from the data volume where it is read-only', async (t) => {
     const { url: repo, commit } = await (await startServer(t)).createRepository('x');
     const sandbox = await createSandbox(t);
-    await withSmallVolume(t, sandbox, async () => {
+    await withSmallVolume(t, { path: sandbox.repo }, async () => {
       await sandbox.sync({ repo, commit: await commit({ files: { f: '1' } }) });
       await writeFile(path.join(sandbox.repo, 'objects/pack/tmp_pack_x'), 'left by a kill');
       await run('mount', ['-o', 'remount,ro', sandbox.repo]);

@@ -37,7 +37,7 @@ suite('with no git host, a gateway goes back', () => {
       [4, 3],
       [8, 2],
     ];
-    await withSmallVolume(t, sandbox, async () => {
+    await withSmallVolume(t, { path: sandbox.repo }, async () => {
       const history: string[] = [];
       for (const [n, [mib, kept]] of sizes.entries()) {
         const id = await commit({ files: { large: randomBytes(mib * MIB), [`small/${n}`]: `${n}` } });
@@ -87,7 +87,7 @@ suite('with no git host, a gateway goes back', () => {
   test('to files in Git LFS that the volume has room for', async (t) => {
     const { lfs, repository, sandbox } = await startWorld(t);
     const { url: repo, commit } = repository;
-    await withSmallVolume(t, sandbox, async () => {
+    await withSmallVolume(t, { path: sandbox.repo }, async () => {
       const history: string[] = [];
       for (let n = 0; n < 4; n += 1) {
         const id = await commit({ files: { a: lfs.add(`${n}`.repeat(5 * MIB)) } });

@@ -2,14 +2,23 @@ import { execFile } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import type { Sandbox } from './sandbox.ts';
 
 const run = promisify(execFile);
 
-/** Works with a file system of 16 MiB where the clone is to be, or skips the test where nobody may mount one. */
-export async function withSmallVolume(t: TestContext, { repo }: Sandbox, work: () => Promise<void>): Promise<void> {
-  await mkdir(repo, { recursive: true });
-  const isMounted = await run('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', repo]).then(
+interface SmallVolume {
+  path: string;
+  /** How many files and folders it can hold, itself included; left out, as many as have room. */
+  inodes?: number;
+}
+
+/** Works with a file system of 16 MiB at a path, or skips the test where nobody may mount one. */
+export async function withSmallVolume(
+  t: TestContext,
+  { path, inodes = 0 }: SmallVolume,
+  work: () => Promise<void>,
+): Promise<void> {
+  await mkdir(path, { recursive: true });
+  const isMounted = await run('mount', ['-t', 'tmpfs', '-o', `size=16m,nr_inodes=${inodes}`, 'tmpfs', path]).then(
     () => true,
     () => false,
   );
@@ -17,6 +26,6 @@ export async function withSmallVolume(t: TestContext, { repo }: Sandbox, work: (
   try {
     await work();
   } finally {
-    await run('umount', ['-l', repo]);
+    await run('umount', ['-l', path]);
   }
 }

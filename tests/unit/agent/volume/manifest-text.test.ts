@@ -174,6 +174,6 @@ function constants({ path: _, source: __, executable: ___, ...rest }: OwnedFile)
     inputs: fc.constantFrom(rest.inputs, undefined),
     patches: fc.constantFrom(rest.patches, undefined),
     sha256: fc.constant(rest.sha256),
-    fingerprint: fc.constant(rest.fingerprint),
+    fingerprint: fc.constantFrom(rest.fingerprint, { ...rest.fingerprint, isRacy: true as const }),
   };
 }

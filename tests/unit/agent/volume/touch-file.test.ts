@@ -1,61 +1,107 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { lstat, mkdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readFile, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { touchFile } from '../../../../agent/volume/touch-file.ts';
+import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { withSmallVolume } from '../support/small-volume.ts';
 
 const marker = (digit: string) => `${digit.repeat(40)} 2026-01-0${digit}T00:00:00.000Z\n`;
 
-async function makeRoot(t: TestContext) {
+const identity = {
+  podName: 'a',
+  podUid: 'u',
+  namespace: 'ns',
+  crName: 'gw',
+  profile: 'default',
+  gatewayName: undefined,
+};
+
+async function makeVolume(t: TestContext) {
   const { path: folder, remove } = await makeTemporaryFolder('touch-');
-  t.after(remove);
   const data = path.join(folder, 'data');
   await mkdir(data);
-  return { folder, root: await DataRoot.open(data), at: (name: string) => path.join(data, name) };
+  const volume = await holdVolume(data);
+  t.after(() => volume.lock.release().then(remove));
+  return { folder, data, volume, at: (name: string) => path.join(data, name) };
+}
+
+async function holdVolume(data: string) {
+  const root = await DataRoot.open(data);
+  const lock = new VolumeLock(root, identity);
+  await lock.hold();
+  return { root, lock };
 }
 
 suite('touchFile', () => {
   test('makes a file that holds the text, and writes the next one over it', async (t) => {
-    const { root, at } = await makeRoot(t);
+    const { volume, at } = await makeVolume(t);
     await mkdir(at('config'));
-    await touchFile(root, 'config/synced', marker('1'));
+    await touchFile('config/synced', marker('1'), volume);
     assert.equal(await readFile(at('config/synced'), 'utf8'), marker('1'));
     await utimes(at('config/synced'), 0, 0);
-    await touchFile(root, 'config/synced', marker('2'));
+    await touchFile('config/synced', marker('2'), volume);
     assert.equal(await readFile(at('config/synced'), 'utf8'), marker('2'));
     assert.ok((await stat(at('config/synced'))).mtimeMs > 0);
   });
 
   for (const content of ['<config/>', '']) {
     test(`keeps what a file of somebody else holds ('${content}'), and touches it`, async (t) => {
-      const { root, at } = await makeRoot(t);
+      const { volume, at } = await makeVolume(t);
       await writeFile(at('gateway.xml'), content);
       await utimes(at('gateway.xml'), 0, 0);
-      await touchFile(root, 'gateway.xml', marker('1'));
+      await touchFile('gateway.xml', marker('1'), volume);
       assert.equal(await readFile(at('gateway.xml'), 'utf8'), content);
       assert.ok((await stat(at('gateway.xml'))).mtimeMs > 0);
     });
   }
 
+  test('leaves no file behind for which there is no room, and makes it at the next call', async (t) => {
+    const { data } = await makeVolume(t);
+    await withSmallVolume(t, { path: data }, async () => {
+      const [volume, file, filler] = [await holdVolume(data), path.join(data, 'synced'), path.join(data, 'filler')];
+      await writeFile(filler, Buffer.alloc(32 * 1024 ** 2, 1)).catch(() => {});
+      await assert.rejects(touchFile('synced', marker('1'), volume), { code: 'ENOSPC' });
+      await assert.rejects(lstat(file), { code: 'ENOENT' });
+      await truncate(filler);
+      await touchFile('synced', marker('1'), volume);
+      assert.equal(await readFile(file, 'utf8'), marker('1'));
+      await volume.lock.release();
+    });
+  });
+
+  test('changes nothing once another agent has the volume', async (t) => {
+    const { data, volume, at } = await makeVolume(t);
+    await touchFile('synced', marker('1'), volume);
+    await utimes(at('synced'), 0, 0);
+    const next = await holdVolume(data);
+    t.after(() => next.lock.release());
+    await assert.rejects(touchFile('synced', marker('2'), volume), { code: 'data.lost' });
+    await assert.rejects(touchFile('new', marker('2'), volume), { code: 'data.lost' });
+    assert.equal(await readFile(at('synced'), 'utf8'), marker('1'));
+    assert.equal((await stat(at('synced'))).mtimeMs, 0);
+    await assert.rejects(lstat(at('new')), { code: 'ENOENT' });
+  });
+
   test('follows no link, be it the file or a folder', async (t) => {
-    const { folder, root, at } = await makeRoot(t);
+    const { folder, volume, at } = await makeVolume(t);
     await mkdir(path.join(folder, 'outside'));
     await symlink(path.join(folder, 'outside'), at('folder'));
     await symlink(path.join(folder, 'outside/new'), at('file'));
-    await assert.rejects(touchFile(root, 'folder/x', marker('1')), { code: 'data.symbolicLink' });
-    await assert.rejects(touchFile(root, 'file', marker('1')), { code: 'gateway.touchFile' });
+    await assert.rejects(touchFile('folder/x', marker('1'), volume), { code: 'data.symbolicLink' });
+    await assert.rejects(touchFile('file', marker('1'), volume), { code: 'gateway.touchFile' });
     await assert.rejects(lstat(path.join(folder, 'outside/new')), { code: 'ENOENT' });
     await assert.rejects(lstat(path.join(folder, 'outside/x')), { code: 'ENOENT' });
   });
 
   test('does not wait at a pipe', { timeout: 60_000 }, async (t) => {
-    const { root, at } = await makeRoot(t);
+    const { volume, at } = await makeVolume(t);
     await promisify(execFile)('mkfifo', [at('pipe')]);
-    await assert.rejects(touchFile(root, 'pipe', marker('1')), { code: 'gateway.touchFile' });
+    await assert.rejects(touchFile('pipe', marker('1'), volume), { code: 'gateway.touchFile' });
   });
 
   for (const [name, words] of [
@@ -66,8 +112,8 @@ suite('touchFile', () => {
     ['n'.repeat(256), /no path of a file/],
   ] as const) {
     test(`refuses ${JSON.stringify(name)}`, async (t) => {
-      const { root } = await makeRoot(t);
-      await assert.rejects(touchFile(root, name, marker('1')), { name: 'TerminalError', message: words });
+      const { volume } = await makeVolume(t);
+      await assert.rejects(touchFile(name, marker('1'), volume), { name: 'TerminalError', message: words });
     });
   }
 });

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
+import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import { createSandbox } from '../support/sandbox.ts';
+
+let server: GitDaemon;
+before(async () => {
+  server = await startGitDaemon();
+});
+after(() => server.stop());
+
+const request = { method: 'POST' as const, path: '/reload', timeoutMs: 60_000 };
+const reload = { ...reloadSettings({ gateway: undefined }), requests: [request], timeoutMs: 60_000 };
+
+/** A gateway that answers when it is told to. */
+async function startGateway(t: TestContext) {
+  const waiting: ServerResponse[] = [];
+  const gateway = createServer((_, response) => {
+    waiting.push(response);
+    gateway.emit('asked');
+  }).listen(0, '127.0.0.1');
+  t.after(() => gateway.close());
+  await once(gateway, 'listening');
+  return { port: (gateway.address() as AddressInfo).port, gateway, waiting };
+}
+
+suite('an agent that was suspended while it notified its gateway, and lost the volume meanwhile', () => {
+  test("leaves the next owner's mark that its gateway is to be notified", { timeout: 30_000 }, async (t) => {
+    const { url: repo, commit } = await server.createRepository('late-mark');
+    const [one, two] = [await commit({ files: { a: '1' } }), await commit({ files: { a: '2' } })];
+    const [slow, busy] = [await startGateway(t), await startGateway(t)];
+    const earlier = await createSandbox(t, { port: slow.port });
+    await earlier.sync({ repo, commit: one, reload });
+    const notifying = earlier.reload({ repo, commit: one, reload });
+    await once(slow.gateway, 'asked');
+    // As one does that saw the lock standing still for 35 s: that of the same pod does not have to wait.
+    const later = await createSandbox(t, { shared: { data: earlier.data, podUid: 'uid' }, port: busy.port });
+    await later.sync({ repo, commit: two, reload });
+    slow.waiting[0]?.end('ok');
+    await assert.rejects(notifying, { code: 'data.lost' });
+    const told = later.reload({ repo, commit: two, reload });
+    const isTold = await Promise.race([once(busy.gateway, 'asked').then(() => true), told]);
+    for (const response of busy.waiting) response.end('ok');
+    await told;
+    assert.ok(isTold, 'the gateway of the next owner never hears of commit two');
+  });
+
+  test('writes nothing more into the file that tells the gateway of changes', { timeout: 30_000 }, async (t) => {
+    const { url: repo, commit } = await server.createRepository('late-touch');
+    const [one, two] = [await commit({ files: { a: '1' } }), await commit({ files: { a: '2' } })];
+    const touching = { ...reload, requests: [], touchFile: 'changed' };
+    const earlier = await createSandbox(t);
+    await earlier.sync({ repo, commit: one, reload: touching });
+    const later = await createSandbox(t, { shared: { data: earlier.data, podUid: 'uid' } });
+    await later.sync({ repo, commit: two, reload: touching });
+    await later.reload({ repo, commit: two, reload: touching });
+    const file = path.join(earlier.data, 'changed');
+    const before = fs.readFileSync(file, 'utf8');
+    assert.match(before, new RegExp(`^${two} `));
+    // Its gateway is to be notified again: the earlier agent sees that.
+    await later.sync({ repo, commit: one, reload: touching });
+    await later.sync({ repo, commit: two, reload: touching });
+    await assert.rejects(earlier.reload({ repo, commit: one, reload: touching }), { code: 'data.lost' });
+    assert.equal(fs.readFileSync(file, 'utf8'), before);
+  });
+});

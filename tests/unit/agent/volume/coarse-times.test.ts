@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import path from 'node:path';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import { createSandbox } from '../support/sandbox.ts';
+
+let server: GitDaemon;
+before(async () => {
+  server = await startGitDaemon();
+});
+after(() => server.stop());
+
+/** Times of files are cut off as ext3 does it, and FAT; gives the names of files that are opened from now on. */
+function playVolume(t: TestContext, stepMs: number): string[] {
+  for (const name of ['lstatSync', 'fstatSync'] as const) {
+    const real = fs[name] as (...args: unknown[]) => { mtimeMs: number | bigint } | undefined;
+    t.mock.method(fs, name, ((...args: unknown[]) => {
+      const stats = real(...args);
+      if (typeof stats?.mtimeMs === 'number') stats.mtimeMs -= stats.mtimeMs % stepMs;
+      return stats;
+    }) as never);
+  }
+  const { openSync } = fs;
+  const opened: string[] = [];
+  t.mock.method(fs, 'openSync', (...args: Parameters<typeof openSync>) => {
+    opened.push(path.basename(String(args[0])));
+    return openSync(...args);
+  });
+  syncBuiltinESMExports();
+  t.after(() => {
+    t.mock.restoreAll();
+    syncBuiltinESMExports();
+  });
+  return opened;
+}
+
+async function deliver(t: TestContext, stepMs: number) {
+  const opened = playVolume(t, stepMs);
+  const { url: repo, commit } = await server.createRepository(`coarse-${stepMs}`);
+  const sandbox = await createSandbox(t);
+  const target = { repo, commit: await commit({ files: { f: 'OURS' } }) };
+  const file = path.join(sandbox.data, 'f');
+  await sandbox.sync(target);
+  const { atimeMs, mtimeMs } = fs.statSync(file);
+  /** Changes the file so that only its content tells. */
+  const change = () => {
+    fs.writeFileSync(file, 'BAD!');
+    fs.utimesSync(file, atimeMs / 1000, mtimeMs / 1000);
+  };
+  return { sandbox, target, opened, change };
+}
+
+for (const [stepMs, restarts] of [
+  [1_000, false],
+  [2_000, true],
+] as const) {
+  suite(`where the times of files are multiples of ${stepMs} ms${restarts ? ', and the agent starts again' : ''}`, () => {
+    test('a file that is changed right after its delivery is repaired', async (t) => {
+      const { sandbox, target, change } = await deliver(t, stepMs);
+      change();
+      if (restarts) await sandbox.restart();
+      await sandbox.sync(target);
+      assert.deepEqual(await sandbox.files(), { f: 'OURS' });
+    });
+
+    test('a file is read once more after its delivery, and then no more', async (t) => {
+      const { sandbox, target, opened } = await deliver(t, stepMs);
+      const now = Date.now() + 10_000;
+      t.mock.method(Date, 'now', () => now);
+      for (const isRead of [true, false]) {
+        opened.length = 0;
+        if (restarts) await sandbox.restart();
+        await sandbox.sync(target);
+        assert.equal(opened.includes('f'), isRead);
+      }
+    });
+  });
+}
+
+test('a file is not read after its delivery where times are fine', async (t) => {
+  const { sandbox, target, opened } = await deliver(t, 0.1);
+  opened.length = 0;
+  await sandbox.sync(target);
+  assert.ok(!opened.includes('f'));
+});

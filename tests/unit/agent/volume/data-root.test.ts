@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { DataRoot } from '../../../../agent/volume/data-root.ts';
+import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+
+async function makeRoot(t: TestContext): Promise<{ root: DataRoot; own: string }> {
+  const { path: folder, remove } = await makeTemporaryFolder('root-');
+  t.after(remove);
+  return { root: await DataRoot.open(folder), own: path.join(folder, '.sync-agent') };
+}
+
+/** Lets no file of that path be opened, while something is done. */
+function withoutOpening(t: TestContext, end: string, code: string, run: () => void): void {
+  const { openSync } = fs;
+  const mock = t.mock.method(fs, 'openSync', (...args: Parameters<typeof openSync>) => {
+    if (String(args[0]).endsWith(end)) throw Object.assign(new Error(`${code}: played`), { code });
+    return openSync(...args);
+  });
+  syncBuiltinESMExports();
+  try {
+    run();
+  } finally {
+    mock.mock.restore();
+    syncBuiltinESMExports();
+  }
+}
+
+suite("the folder with the agent's own files", () => {
+  for (const code of ['EMFILE', 'EIO', 'EACCES']) {
+    test(`that cannot be opened (${code}) is not to be removed`, async (t) => {
+      const { root } = await makeRoot(t);
+      root.openAgentFolder('taken-over').close();
+      for (const name of ['.sync-agent', 'taken-over']) {
+        withoutOpening(t, `/${name}`, code, () => {
+          assert.throws(() => root.openAgentFolder('taken-over'), { name: 'Error', code });
+        });
+      }
+    });
+  }
+
+  for (const [what, make] of [
+    ['a file', (place: string) => fs.writeFileSync(place, 'THEIRS')],
+    ['a link', (place: string) => fs.symlinkSync('elsewhere', place)],
+  ] as const) {
+    test(`is to be removed where it is ${what}`, async (t) => {
+      const { root, own } = await makeRoot(t);
+      make(own);
+      assert.throws(() => root.openAgentFolder('lock'), {
+        name: 'TerminalError',
+        code: 'data.agentFolder',
+        message: /\.sync-agent must be a folder.*remove what is there/,
+      });
+    });
+  }
+});

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import { createSandbox } from '../support/sandbox.ts';
+
+let server: GitDaemon;
+before(async () => {
+  server = await startGitDaemon();
+});
+after(() => server.stop());
+
+const replaced = { name: 'TransientError', code: 'data.replaced' };
+
+suite('while another folder is where the data volume was, a running agent', () => {
+  test('forgets nothing of what it owns and keeps in the first one', async (t) => {
+    const { url: repo, commit } = await server.createRepository('replaced-volume');
+    const sandbox = await createSandbox(t);
+    const away = `${sandbox.data}.away`;
+    fs.writeFileSync(path.join(sandbox.data, 'f'), 'THEIRS');
+    await sandbox.sync({ repo, commit: await commit({ files: { a: '1', f: 'OURS' } }) });
+    const [two, three] = [await commit({ files: { f: 'OURS 2' } }), await commit({ files: { f: null } })];
+    fs.renameSync(sandbox.data, away);
+    fs.mkdirSync(sandbox.data);
+    await assert.rejects(sandbox.sync({ repo, commit: two }), replaced);
+    await assert.rejects(sandbox.inspect({ kind: 'drift' }, { repo, commit: two }), replaced);
+    assert.deepEqual(fs.readdirSync(sandbox.data), []);
+    fs.rmSync(sandbox.data, { recursive: true });
+    fs.renameSync(away, sandbox.data);
+    await sandbox.sync({ repo, commit: two });
+    assert.deepEqual(await sandbox.files(), { a: '1', f: 'OURS 2' });
+    await sandbox.sync({ repo, commit: three });
+    assert.deepEqual(await sandbox.files(), { a: '1', f: 'THEIRS' });
+  });
+
+  test('reads no manifest there', async (t) => {
+    const { url: repo, commit } = await server.createRepository('replaced-manifest');
+    const sandbox = await createSandbox(t);
+    await sandbox.sync({ repo, commit: await commit({ files: { a: '1' } }) });
+    await sandbox.restart();
+    fs.renameSync(sandbox.data, `${sandbox.data}.away`);
+    await assert.rejects(sandbox.applied(), replaced);
+    fs.mkdirSync(sandbox.data);
+    await assert.rejects(sandbox.applied(), replaced);
+  });
+
+  test('does not say that it synced what it did not', async (t) => {
+    const { url: repo, commit } = await server.createRepository('replaced-by-copy');
+    const sandbox = await createSandbox(t);
+    await sandbox.sync({ repo, commit: await commit({ files: { f: 'one' } }) });
+    const two = await commit({ files: { f: 'two' } });
+    fs.renameSync(sandbox.data, `${sandbox.data}.away`);
+    fs.cpSync(`${sandbox.data}.away`, sandbox.data, { recursive: true, preserveTimestamps: true });
+    await assert.rejects(sandbox.sync({ repo, commit: two }), replaced);
+    await assert.rejects(sandbox.sync({ repo, commit: two, profile: { dryRun: true } }), replaced);
+    assert.deepEqual(await sandbox.files(), { f: 'one' });
+  });
+});
