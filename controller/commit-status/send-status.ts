@@ -44,7 +44,9 @@ export function statusSender({ client, http, githubApps, writeWithinMs }: SendTo
     const withinMs = Math.min(POST_MS, Math.floor(writeWithinMs()));
     if (withinMs <= 0 || signal.aborted) throw fenced();
     const { url, body } = statusRequest(place, status);
-    const options = { authorization, ca, signal: AbortSignal.any([signal, AbortSignal.timeout(withinMs)]) };
+    // A process that wakes up sends what waits for a connection before its timers fire.
+    const refusal = () => (writeWithinMs() > 0 ? undefined : fenced());
+    const options = { authorization, ca, signal: AbortSignal.any([signal, AbortSignal.timeout(withinMs)]), refusal };
     const answer = await http.postJson(new URL(url), body, options).catch((error: unknown) => {
       throw isTyped(error) && error.reason === 'AddressDenied' ? addressDenied(error) : unlessSent(error);
     });
@@ -56,7 +58,10 @@ export function statusSender({ client, http, githubApps, writeWithinMs }: SendTo
 }
 
 /** What went wrong before anything could be sent. */
-const NOT_SENT = new Set(['git.unknownName', 'git.noNameServer', 'git.refused', 'git.noRoute', 'git.noTls']);
+const NOT_SENT = new Set([
+  ...['git.unknownName', 'git.noNameServer', 'git.refused', 'git.noRoute', 'git.noTls'],
+  'commitStatus.fenced',
+]);
 
 /** The error, or, where the host may have got the status, one that says so. */
 function unlessSent(error: unknown): unknown {

@@ -23,6 +23,8 @@ export interface GitHttpOptions {
   /** CA bundle (PEM) of the host. */
   ca?: string | undefined;
   signal: AbortSignal;
+  /** Asked right before the request is sent; an error ends it. */
+  refusal?: GuardedRequest['refusal'];
 }
 
 /** What the API of a host answered. */
@@ -105,7 +107,10 @@ export class GitHttp {
   }
 }
 
-function requestOf({ authorization, ca, signal }: GitHttpOptions, { payload, headers }: Content): GuardedRequest {
+function requestOf(
+  { authorization, ca, signal, refusal }: GitHttpOptions,
+  { payload, headers }: Content,
+): GuardedRequest {
   if (ca && Buffer.byteLength(ca) > MAX_CA_BYTES) throw caTooLarge();
   return {
     method: payload ? 'POST' : 'GET',
@@ -119,6 +124,7 @@ function requestOf({ authorization, ca, signal }: GitHttpOptions, { payload, hea
     ...(payload && { body: payload }),
     ca,
     signal,
+    refusal,
   };
 }
 

@@ -5,6 +5,7 @@ import type { AddressGuard } from '../address-guard.ts';
 import { connectionErrorOf } from '../git/git-error.ts';
 import { answerTo } from './answer-to.ts';
 import { stalled } from './bytes-of.ts';
+import { type Refusal, sendWhenReady } from './send-when-ready.ts';
 import { TrustedCas } from './trusted-cas.ts';
 
 export interface GuardedHttpOptions {
@@ -22,6 +23,8 @@ export interface GuardedRequest {
   /** CA bundle (PEM) to trust and nothing else. */
   ca?: string | undefined;
   signal?: AbortSignal | undefined;
+  /** Asked right before the request is sent; an error ends it. */
+  refusal?: Refusal | undefined;
 }
 
 /** How often a request is sent on at most. */
@@ -64,7 +67,7 @@ export class GuardedHttp {
   async send(url: URL, request: GuardedRequest): Promise<IncomingMessage> {
     this.guard.check(url.hostname);
     if (this.hasProxyFor(url)) await this.guard.checkProxied(url.hostname);
-    const { method = 'GET', headers = {}, body, ca, signal } = request;
+    const { method = 'GET', headers = {}, body, ca, signal, refusal } = request;
     const secure = url.protocol === 'https:';
     const sent = (secure ? httpsRequest : httpRequest)(url, {
       method,
@@ -77,7 +80,8 @@ export class GuardedHttp {
       ...(signal && { signal }),
     });
     sent.once('timeout', () => sent.destroy(stalled()));
-    sent.end(body);
+    if (refusal) sendWhenReady(sent, body, refusal);
+    else sent.end(body);
     const timer = setTimeout(() => sent.destroy(stalled()), HEAD_MS);
     return await answerTo(sent, signal)
       .catch((error: unknown) => {

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { statusSender } from '../../../../controller/commit-status/send-status.ts';
+import { GitHttp } from '../../../../controller/polling/git-http.ts';
+import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
+import { localHttp } from '../../../support/local-http.ts';
+import { commit, resource } from './resource.ts';
+
+/** Posts a status to a host that takes every one; `leftMs` are what the lease leaves, each time it is asked. */
+async function arrange(t: TestContext, leftMs: number[]) {
+  let posts = 0;
+  const server = createServer((_, response) => {
+    posts += 1;
+    response.writeHead(201).end('{}');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const http = new GitHttp({}, localHttp().guard);
+  t.after(() => {
+    http.close();
+    server.close();
+  });
+  const secret = { data: { k: Buffer.from('token').toString('base64') } };
+  const client = { get: async () => secret } as unknown as KubernetesClient;
+  const send = statusSender({ client, http, githubApps: undefined, writeWithinMs: () => leftMs.shift() ?? 0 });
+  const api = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const place = { provider: 'github', api, project: ['plant', 'config'], context: 'sync', target: 'hash' } as const;
+  const status = { commit, state: 'success', description: '' } as const;
+  const post = () => send(resource(), { place: { ...place, project: [...place.project] }, status }, t.signal);
+  return { post, posts: () => posts };
+}
+
+test('a status is posted while the lease lasts', async (t) => {
+  const { post, posts } = await arrange(t, [10_000, 10_000]);
+  await post();
+  assert.equal(posts(), 1);
+});
+
+test('a status is not posted where the lease ends before there is a connection', async (t) => {
+  const { post, posts } = await arrange(t, [10_000, 0]);
+  await assert.rejects(post(), { code: 'commitStatus.fenced' });
+  assert.equal(posts(), 0);
+});
