@@ -2,7 +2,6 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
-import { TRANSFER_LIMITS } from './transfer.ts';
 
 /** A commit whose objects are looked at, and the refs of what else belongs to it. */
 interface Suspect {
@@ -15,8 +14,7 @@ interface Suspect {
 
 /** Time for a look at all that is there, in milliseconds. */
 export const CHECK_TIMEOUT_MS = 300_000;
-const { memoryBytes } = TRANSFER_LIMITS;
-const SMALL = ['-c', 'core.bigFileThreshold=1m', '-c', 'core.deltaBaseCacheLimit=16m', '-c', 'pack.threads=1'];
+const SMALL = ['-c', 'core.bigFileThreshold=1m', '-c', 'pack.threads=1'];
 
 /**
  * Whether all packs hold the bytes that git wrote, by git verify-pack(1). Git checked what a host sent before it wrote
@@ -29,7 +27,7 @@ export async function arePacksIntact(git: Git, gitDir: string, signal: AbortSign
   const packs = [...names].filter((name) => name.endsWith('.pack') && names.has(name.replace(/pack$/, 'idx')));
   if (packs.length === 0) return true;
   const args = [...SMALL, `--git-dir=${gitDir}`, 'verify-pack', ...packs.map((name) => join(folder, name))];
-  return await git.run(args, { timeoutMs: CHECK_TIMEOUT_MS, limits: { memoryBytes }, signal }).then(
+  return await git.run(args, { timeoutMs: CHECK_TIMEOUT_MS, signal }).then(
     () => true,
     (error) => {
       signal?.throwIfAborted();
@@ -46,7 +44,7 @@ const saidSomethingElse = (error: unknown): boolean =>
 export async function holdsOtherKinds(git: Git, { gitDir, commit, refs, signal }: Suspect): Promise<boolean> {
   const what = ['--objects', '--quiet', '--filter=blob:none', `--glob=${refs}`, commit];
   const args = [...SMALL, `--git-dir=${gitDir}`, 'rev-list', ...what];
-  return await git.run(args, { timeoutMs: CHECK_TIMEOUT_MS, limits: { memoryBytes }, signal }).then(
+  return await git.run(args, { timeoutMs: CHECK_TIMEOUT_MS, signal }).then(
     () => false,
     (error) => {
       signal?.throwIfAborted();

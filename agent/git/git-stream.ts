@@ -24,7 +24,7 @@ export interface GitStream {
   output: Readable;
   /**
    * Waits for its end. Throws {@link DamagedCloneError} where git failed, since it only reads what was fetched, and
-   * another {@link TransientError} where it did not start, or was killed.
+   * another {@link TransientError} where it did not start, was killed, or may not take the memory that it needs.
    */
   finish(): Promise<void>;
   /** Ends it now. */
@@ -57,7 +57,7 @@ export function startGitStream(git: Git, gitDir: string, args: string[], signal?
       const { code, problem } = await ended;
       signal?.throwIfAborted();
       if (problem) throw problem;
-      if (code !== 0) throw new DamagedCloneError(complaint);
+      if (code !== 0) throw git.limitErrorOf(complaint) ?? new DamagedCloneError(complaint);
     },
     kill: () => {
       stdout.destroy(); // what nobody reads any more would keep it from being closed for good

@@ -1,6 +1,5 @@
 import { readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { getHeapStatistics } from 'node:v8';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
@@ -20,8 +19,6 @@ export interface TransferLimits {
   finishingMs: number;
   /** Between two looks. */
   lookMs: number;
-  /** What git and each of its helpers may take of memory. */
-  memoryBytes: number;
 }
 
 /** Git takes what comes in pieces of 64 KB, so the floor is one of them each two minutes: half a KB/s. */
@@ -32,8 +29,6 @@ export const TRANSFER_LIMITS: TransferLimits = {
   floor: { bytes: 60_000, ms: 120_000 },
   finishingMs: 300_000,
   lookMs: 2_000,
-  // V8's heap may take half of the container; git gets as much.
-  memoryBytes: getHeapStatistics().heap_size_limit,
 };
 
 /** What a transfer may come to; one that comes to more is given up with {@link TooLargeError}. */
@@ -153,7 +148,6 @@ export async function transfer(git: Git, args: string[], options: Transfer): Pro
   );
   try {
     await git.run([`--git-dir=${gitDir}`, ...args], {
-      limits: { memoryBytes: limits.memoryBytes },
       access,
       timeoutMs,
       onProgress,
@@ -162,7 +156,7 @@ export async function transfer(git: Git, args: string[], options: Transfer): Pro
     });
   } catch (error) {
     const isFull = mayBeFull(error) && !(await hasRoom(gitDir));
-    throw isFull ? noSpace(error) : explain(error, { timeoutMs, memoryBytes: limits.memoryBytes });
+    throw isFull ? noSpace(error) : explain(error, timeoutMs);
   } finally {
     clearInterval(timer);
   }
@@ -189,9 +183,8 @@ const stalled = ({ bytes }: TransferView) =>
     { code: 'git.stalled', reason: 'GitTimeout' },
   );
 
-function explain(error: unknown, { timeoutMs, memoryBytes }: { timeoutMs: number; memoryBytes: number }): unknown {
+function explain(error: unknown, timeoutMs: number): unknown {
   if (error instanceof TransientError && error.code === 'git.timeout') return tooLong(timeoutMs);
-  if (error instanceof TransientError && error.code === 'git.answerTooLarge') return tooLarge(memoryBytes, error);
   return isNoSpace(error) ? gitErrorOf('', error) : error;
 }
 
@@ -217,12 +210,6 @@ async function hasRoom(gitDir: string): Promise<boolean> {
     await rm(file, { force: true }).catch(() => {});
   }
 }
-
-const tooLarge = (bytes: number, cause: Error) =>
-  new TransientError(
-    `git needs more than ${Math.floor(bytes / 1024 ** 2)} MiB for what the git host sent: set a larger spec.agent.resources.limits.memory and recreate the pod, or keep such files in Git LFS`,
-    { code: 'git.answerTooLarge', reason: 'GitAnswerTooLarge', cause },
-  );
 
 const tooLong = (ms: number) =>
   new TransientError(

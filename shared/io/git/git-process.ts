@@ -35,9 +35,11 @@ export async function endOf(child: ChildProcess): Promise<End> {
   }
 }
 
-/** Whether git did not get to say anything: what it was asked is as unknown as before. */
+const withoutAnswer = ['git.notStarted', 'git.killed', 'git.timeout', 'git.answerTooLarge'];
+
+/** Whether git did not get to say anything, also for want of memory: what it was asked is as unknown as before. */
 export function saidNothing(error: unknown): boolean {
-  return error instanceof TransientError && ['git.notStarted', 'git.killed', 'git.timeout'].includes(error.code);
+  return error instanceof TransientError && withoutAnswer.includes(error.code);
 }
 
 /** Why a process cannot be started, by the codes of Node. */

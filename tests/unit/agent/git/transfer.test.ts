@@ -10,6 +10,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { Clone } from '../../../../agent/git/clone.ts';
+import { GIT_LIMITS } from '../../../../agent/git/git-limits.ts';
 import { TRANSFER_LIMITS, type TransferLimits, TransferWatch, transfer } from '../../../../agent/git/transfer.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
@@ -74,7 +75,6 @@ const limits: TransferLimits = {
   floor: { bytes: 20_000, ms: 2_000 },
   finishingMs: 3_000,
   lookMs: 50,
-  memoryBytes: 2 ** 30,
 };
 
 interface Pace {
@@ -181,9 +181,9 @@ suite('a fetch', { concurrency: 2 }, () => {
     const { url: repo, path: at, git, commit } = await server.createRepository('x');
     const folder = await makeTemporaryFolder('transfer-');
     t.after(() => folder.remove());
-    const small = { ...TRANSFER_LIMITS, memoryBytes: 64 * 1024 ** 2 };
+    const small = new Git(process.env, { ...GIT_LIMITS, memoryBytes: 64 * 1024 ** 2 });
     const log = pino({ level: 'silent' });
-    const clone = new Clone({ git: new Git(process.env), path: folder.path, log, limits: small });
+    const clone = new Clone({ git: small, path: folder.path, log });
     const large = await commit({ files: { a: '1', b: 'x'.repeat(150 * 1024 ** 2) } });
     await clone.fetch({ repo, ref: 'main', commit: large, isWhole: true }, {});
     assert.equal(await clone.has(large), true);
