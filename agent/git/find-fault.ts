@@ -60,18 +60,37 @@ export const isOfOtherKind = (error: unknown): boolean =>
     String(error.cause),
   );
 
-const isIncomplete = (error: unknown): boolean =>
-  error instanceof Error &&
-  /fatal: (?:did not receive expected object|Not all child objects of)|did not send all necessary objects/.test(
-    String(error.cause),
-  );
+const INCOMPLETE =
+  /fatal: (?:did not receive expected object|Not all child objects of|bad object [0-9a-f]{40})|did not send all necessary objects/;
+const DAMAGED = /fatal: (?:pack (?:has|is|signature|version)|protocol error: bad pack header)\b/;
+/** Since 2.43 git counts how deep folders are; before, it crashes at some depth. */
+const TOO_DEEP = /exceeded maximum allowed tree depth|(?:rev-list|--shallow-file) died of signal 11\b/;
+
+/** Whether git stopped at folders that are nested too deep for it, by what it printed: that is no damage. */
+export const isTooDeep = (printed: string): boolean => TOO_DEEP.test(printed);
 
 /** Says of a fetch that failed, and not because of what is on disk, that the commit or the host is at fault where git says so. */
 export function faultOfFetch(error: unknown, commit: string): unknown {
   if (!(error instanceof TransientError) || error.code !== 'git.unreachable') return error;
   if (isOfOtherKind(error)) return otherKind(`commit ${commit} has an entry whose object is of another kind`, error);
-  return isIncomplete(error) ? leftOut(commit, error) : error;
+  const printed = String(error.cause);
+  if (isTooDeep(printed)) return tooDeep(error);
+  if (DAMAGED.test(printed)) return badPack(error);
+  return INCOMPLETE.test(printed) ? leftOut(commit, error) : error;
 }
+
+export const tooDeep = (cause: unknown): TerminalError =>
+  new TerminalError('the commit has folders that are nested too deep for git: nothing of it is used', {
+    code: 'commit.invalid',
+    reason: 'ContentInvalid',
+    cause,
+  });
+
+const badPack = (cause: unknown): TransientError =>
+  new TransientError(
+    'the git host sent a damaged pack: look at the repository there by git fsck, and at proxies on the way; it is tried again',
+    { code: 'git.badPack', reason: 'CommitNotServed', cause },
+  );
 
 /** An object of a commit is there, and of another kind than it has to be. */
 export const otherKind = (what: string, cause?: unknown): TerminalError =>
