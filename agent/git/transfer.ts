@@ -19,6 +19,8 @@ export interface TransferLimits {
   finishingMs: number;
   /** Between two looks. */
   lookMs: number;
+  /** Of one pack: whoever sends without an end would fill the disk of the node. */
+  packBytes: number;
 }
 
 /** Git takes what comes in pieces of 64 KB, so the floor is one of them each two minutes: half a KB/s. */
@@ -29,6 +31,7 @@ export const TRANSFER_LIMITS: TransferLimits = {
   floor: { bytes: 60_000, ms: 120_000 },
   finishingMs: 300_000,
   lookMs: 2_000,
+  packBytes: 10e9,
 };
 
 /** What a transfer may come to; one that comes to more is given up with {@link TooLargeError}. */
@@ -143,6 +146,7 @@ export async function transfer(git: Git, args: string[], options: Transfer): Pro
       const view = { ...steps, bytes: await arrivedBytes(gitDir) };
       if (watch.look(view, performance.now()) === 'stalled') stopping.abort(stalled(view));
       if (bounds && view.bytes > bounds.bytes) stopping.abort(new TooLargeError());
+      if (view.bytes > limits.packBytes) stopping.abort(packTooLarge(limits.packBytes));
     },
     bounds ? BOUNDED_LOOK_MS : limits.lookMs,
   );
@@ -156,6 +160,7 @@ export async function transfer(git: Git, args: string[], options: Transfer): Pro
     });
   } catch (error) {
     const isFull = mayBeFull(error) && !(await hasRoom(gitDir));
+    await removeArrived(gitDir);
     throw isFull ? noSpace(error) : explain(error, timeoutMs);
   } finally {
     clearInterval(timer);
@@ -163,11 +168,20 @@ export async function transfer(git: Git, args: string[], options: Transfer): Pro
 }
 
 /** Git writes a pack to a temporary file as it comes. */
-async function arrivedBytes(gitDir: string): Promise<number> {
+async function arrivingPacks(gitDir: string): Promise<string[]> {
   const folder = join(gitDir, 'objects/pack');
-  const names = (await readdir(folder).catch(() => [])).filter((name) => name.startsWith('tmp_pack_'));
-  const sizes = names.map((name) =>
-    stat(join(folder, name)).then(
+  const names = await readdir(folder).catch(() => []);
+  return names.filter((name) => name.startsWith('tmp_pack_')).map((name) => join(folder, name));
+}
+
+/** Of a fetch that failed, and may not be tried again soon; what stays is removed before the next one. */
+async function removeArrived(gitDir: string): Promise<void> {
+  await Promise.all((await arrivingPacks(gitDir)).map((file) => rm(file, { force: true }).catch(() => {})));
+}
+
+async function arrivedBytes(gitDir: string): Promise<number> {
+  const sizes = (await arrivingPacks(gitDir)).map((file) =>
+    stat(file).then(
       ({ size }) => size,
       () => 0,
     ),
@@ -210,6 +224,12 @@ async function hasRoom(gitDir: string): Promise<boolean> {
     await rm(file, { force: true }).catch(() => {});
   }
 }
+
+const packTooLarge = (bytes: number) =>
+  new TransientError(
+    `the git host sent more than ${bytes / 1e6} MB at once: map less of the repository, or keep large files in Git LFS`,
+    { code: 'git.packTooLarge', reason: 'GitAnswerTooLarge' },
+  );
 
 const tooLong = (ms: number) =>
   new TransientError(

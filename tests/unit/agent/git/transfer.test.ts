@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -75,6 +75,7 @@ const limits: TransferLimits = {
   floor: { bytes: 20_000, ms: 2_000 },
   finishingMs: 3_000,
   lookMs: 50,
+  packBytes: 2 ** 30,
 };
 
 interface Pace {
@@ -115,7 +116,7 @@ async function startSlowHost(t: TestContext, to: string, pace: Pace): Promise<st
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-async function arrange(t: TestContext, pace: Pace) {
+async function arrange(t: TestContext, pace: Pace, own: Partial<TransferLimits> = {}) {
   const server = await startGitServer();
   t.after(() => server.stop());
   const { url, commit } = await server.createRepository('x');
@@ -125,8 +126,9 @@ async function arrange(t: TestContext, pace: Pace) {
   const host = await startSlowHost(t, server.url, pace);
   const source = { repo: url.replace(server.url, host), ref: 'main', commit: await commit({ files }), isWhole: true };
   const git = new Git(process.env);
-  const clone = new Clone({ git, path: folder.path, log: pino({ level: 'silent' }), limits });
-  return { clone, source };
+  const clone = new Clone({ git, path: folder.path, log: pino({ level: 'silent' }), limits: { ...limits, ...own } });
+  const packs = async () => await readdir(path.join(folder.path, 'objects/pack'));
+  return { clone, source, packs };
 }
 
 suite('a fetch', { concurrency: 2 }, () => {
@@ -159,6 +161,17 @@ suite('a fetch', { concurrency: 2 }, () => {
       code: 'git.timeout',
       message: /longer than 2 s \(spec\.git\.timeout\)/,
     });
+  });
+
+  test('of more than it may bring ends, and leaves nothing on the disk', async (t) => {
+    const { clone, source, packs } = await arrange(t, { bytes: 20_000 }, { packBytes: 100_000 });
+    await assert.rejects(clone.fetch(source, {}), {
+      name: 'TransientError',
+      code: 'git.packTooLarge',
+      reason: 'GitAnswerTooLarge',
+      message: /more than 0\.1 MB .* map less of the repository, or keep large files in Git LFS/,
+    });
+    assert.deepEqual(await packs(), []);
   });
 
   test('that fills the volume of the clone says that it is this one', async (t) => {
