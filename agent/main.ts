@@ -14,6 +14,7 @@ import { createLogger, endOnUncaught, type Logger } from '../shared/log.ts';
 import { version } from '../shared/version.ts';
 import { type AgentConfig, agentConfigSchema } from './config.ts';
 import { labelsNow } from './content/read-labels.ts';
+import { GIT_LIMITS } from './git/git-limits.ts';
 import { nameUser, type User } from './git/name-user.ts';
 import { removeKeyCopies } from './git/ssh-key.ts';
 import { inspect, tidyAfterLook } from './inspection/inspect.ts';
@@ -40,7 +41,7 @@ async function main(): Promise<void> {
   const { stopping, waitingEnds } = stopOnSignals(log);
   const metrics = new AgentMetrics(version);
   const user = currentUser();
-  const git = new Git({ ...process.env, ...(await nameUser(user)) });
+  const git = new Git({ ...process.env, ...(await nameUser(user)) }, GIT_LIMITS);
   const keyFolder = config.MEMORY_PATH ?? tmpdir();
   await removeKeyCopies([keyFolder, config.REPO_PATH]);
   const onFetch = metrics.onFetch.bind(metrics);

@@ -2,7 +2,6 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
-import { TRANSFER_LIMITS } from './transfer.ts';
 
 /** A commit whose objects are looked at, and the refs of what else belongs to it. */
 interface Suspect {
@@ -15,8 +14,7 @@ interface Suspect {
 
 /** Time for a look at all that is there, in milliseconds. */
 export const CHECK_TIMEOUT_MS = 300_000;
-const { memoryBytes } = TRANSFER_LIMITS;
-const SMALL = ['-c', 'core.bigFileThreshold=1m', '-c', 'core.deltaBaseCacheLimit=16m', '-c', 'pack.threads=1'];
+const SMALL = ['-c', 'core.bigFileThreshold=1m', '-c', 'pack.threads=1'];
 
 /**
  * Whether all packs hold the bytes that git wrote, by git verify-pack(1). Git checked what a host sent before it wrote
@@ -29,7 +27,7 @@ export async function arePacksIntact(git: Git, gitDir: string, signal: AbortSign
   const packs = [...names].filter((name) => name.endsWith('.pack') && names.has(name.replace(/pack$/, 'idx')));
   if (packs.length === 0) return true;
   const args = [...SMALL, `--git-dir=${gitDir}`, 'verify-pack', ...packs.map((name) => join(folder, name))];
-  return await git.run(args, { timeoutMs: CHECK_TIMEOUT_MS, limits: { memoryBytes }, signal }).then(
+  return await git.run(args, { timeoutMs: CHECK_TIMEOUT_MS, signal }).then(
     () => true,
     (error) => {
       signal?.throwIfAborted();
@@ -46,7 +44,7 @@ const saidSomethingElse = (error: unknown): boolean =>
 export async function holdsOtherKinds(git: Git, { gitDir, commit, refs, signal }: Suspect): Promise<boolean> {
   const what = ['--objects', '--quiet', '--filter=blob:none', `--glob=${refs}`, commit];
   const args = [...SMALL, `--git-dir=${gitDir}`, 'rev-list', ...what];
-  return await git.run(args, { timeoutMs: CHECK_TIMEOUT_MS, limits: { memoryBytes }, signal }).then(
+  return await git.run(args, { timeoutMs: CHECK_TIMEOUT_MS, signal }).then(
     () => false,
     (error) => {
       signal?.throwIfAborted();
@@ -62,18 +60,37 @@ export const isOfOtherKind = (error: unknown): boolean =>
     String(error.cause),
   );
 
-const isIncomplete = (error: unknown): boolean =>
-  error instanceof Error &&
-  /fatal: (?:did not receive expected object|Not all child objects of)|did not send all necessary objects/.test(
-    String(error.cause),
-  );
+const INCOMPLETE =
+  /fatal: (?:did not receive expected object|Not all child objects of|bad object [0-9a-f]{40})|did not send all necessary objects/;
+const DAMAGED = /fatal: (?:pack (?:has|is|signature|version)|protocol error: bad pack header)\b/;
+/** Since 2.43 git counts how deep folders are; before, it crashes at some depth. */
+const TOO_DEEP = /exceeded maximum allowed tree depth|(?:rev-list|--shallow-file) died of signal 11\b/;
+
+/** Whether git stopped at folders that are nested too deep for it, by what it printed: that is no damage. */
+export const isTooDeep = (printed: string): boolean => TOO_DEEP.test(printed);
 
 /** Says of a fetch that failed, and not because of what is on disk, that the commit or the host is at fault where git says so. */
 export function faultOfFetch(error: unknown, commit: string): unknown {
   if (!(error instanceof TransientError) || error.code !== 'git.unreachable') return error;
   if (isOfOtherKind(error)) return otherKind(`commit ${commit} has an entry whose object is of another kind`, error);
-  return isIncomplete(error) ? leftOut(commit, error) : error;
+  const printed = String(error.cause);
+  if (isTooDeep(printed)) return tooDeep(error);
+  if (DAMAGED.test(printed)) return badPack(error);
+  return INCOMPLETE.test(printed) ? leftOut(commit, error) : error;
 }
+
+export const tooDeep = (cause: unknown): TerminalError =>
+  new TerminalError('the commit has folders that are nested too deep for git: nothing of it is used', {
+    code: 'commit.invalid',
+    reason: 'ContentInvalid',
+    cause,
+  });
+
+const badPack = (cause: unknown): TransientError =>
+  new TransientError(
+    'the git host sent a damaged pack: look at the repository there by git fsck, and at proxies on the way; it is tried again',
+    { code: 'git.badPack', reason: 'CommitNotServed', cause },
+  );
 
 /** An object of a commit is there, and of another kind than it has to be. */
 export const otherKind = (what: string, cause?: unknown): TerminalError =>

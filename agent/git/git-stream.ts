@@ -1,8 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
-import { TransientError } from '../../shared/errors.ts';
+import { type TerminalError, TransientError } from '../../shared/errors.ts';
 import { type Git, killGroup } from '../../shared/io/git/git.ts';
 import { endOf } from '../../shared/io/git/git-process.ts';
+import { isTooDeep, tooDeep } from './find-fault.ts';
 
 /** The repository on disk cannot be read: it is deleted and fetched again. */
 export class DamagedCloneError extends TransientError {
@@ -24,7 +25,8 @@ export interface GitStream {
   output: Readable;
   /**
    * Waits for its end. Throws {@link DamagedCloneError} where git failed, since it only reads what was fetched, and
-   * another {@link TransientError} where it did not start, or was killed.
+   * another {@link TransientError} where it did not start, was killed, crashed, or may not take the memory that it needs.
+   * Throws {@link TerminalError} where folders are nested too deep for it.
    */
   finish(): Promise<void>;
   /** Ends it now. */
@@ -57,7 +59,9 @@ export function startGitStream(git: Git, gitDir: string, args: string[], signal?
       const { code, problem } = await ended;
       signal?.throwIfAborted();
       if (problem) throw problem;
-      if (code !== 0) throw new DamagedCloneError(complaint);
+      if (code === 0) return;
+      if (isTooDeep(complaint)) throw tooDeep(new Error(complaint.slice(0, 500)));
+      throw git.limitErrorOf(complaint) ?? new DamagedCloneError(complaint);
     },
     kill: () => {
       stdout.destroy(); // what nobody reads any more would keep it from being closed for good

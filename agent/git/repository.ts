@@ -6,7 +6,7 @@ import { saidNothing } from '../../shared/io/git/git-process.ts';
 import { CLONE_VOLUME, onVolume } from '../../shared/io/volume-error.ts';
 import type { Logger } from '../../shared/log.ts';
 import { fetchedCommit } from './fetch-commit.ts';
-import { arePacksIntact, CHECK_TIMEOUT_MS, holdsOtherKinds, isOfOtherKind } from './find-fault.ts';
+import { arePacksIntact, CHECK_TIMEOUT_MS, holdsOtherKinds, isOfOtherKind, isTooDeep } from './find-fault.ts';
 import { ownRefs, Pins } from './pins.ts';
 import { OFFLINE_PROMISOR } from './promisor.ts';
 import { emptyFolder, healClone } from './tidy-clone.ts';
@@ -205,7 +205,7 @@ export class Repository {
       () => true,
       (error) => {
         signal?.throwIfAborted();
-        return saidNothing(error) || isOfOtherKind(error);
+        return saidNothing(error) || isOfOtherKind(error) || isTooDeep(String(error.cause));
       },
     );
   }

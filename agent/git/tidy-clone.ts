@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import { CLONE_VOLUME, onVolume } from '../../shared/io/volume-error.ts';
+import { GIT_LIMITS } from './git-limits.ts';
 import { OFFLINE_PROMISOR } from './promisor.ts';
-import { TRANSFER_LIMITS } from './transfer.ts';
 
 /** Left behind by a git that was killed: locks, and packs and objects that were not complete. */
 const leftover = /\.lock$|^tmp_|^incoming-|^\.tmp-/;
@@ -35,16 +35,12 @@ export async function emptyFolder(folder: string): Promise<void> {
 /** So many packs, one of each fetch, are merged into one. */
 const MAX_PACKS = 30;
 const TIMEOUT_MS = 300_000;
-/** What git may take of memory: as much as for a fetch. */
-const { memoryBytes } = TRANSFER_LIMITS;
 /** Of the ids of all objects, which are there twice for a moment; with more of them than that, packs stay as they are. */
-const MAX_IDS_BYTES = memoryBytes / 8;
-const SMALL = [
-  'core.bigFileThreshold=1m',
-  'core.deltaBaseCacheLimit=16m',
-  'pack.threads=1',
-  'pack.windowMemory=16m',
-].flatMap((setting) => ['-c', setting]);
+const MAX_IDS_BYTES = GIT_LIMITS.memoryBytes / 8;
+const SMALL = ['core.bigFileThreshold=1m', 'pack.threads=1', 'pack.windowMemory=16m'].flatMap((setting) => [
+  '-c',
+  setting,
+]);
 
 interface TidyOptions {
   isPartial: boolean;
@@ -106,7 +102,6 @@ function runnerOf(git: Git, gitDir: string, { signal }: TidyOptions): Run {
   return (args, input) =>
     git.run([...SMALL, ...OFFLINE_PROMISOR, `--git-dir=${gitDir}`, ...args], {
       timeoutMs: TIMEOUT_MS,
-      limits: { memoryBytes },
       signal,
       maxOutputBytes: MAX_IDS_BYTES,
       ...(input && { input }),

@@ -1,6 +1,5 @@
 import { readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { getHeapStatistics } from 'node:v8';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
@@ -20,8 +19,8 @@ export interface TransferLimits {
   finishingMs: number;
   /** Between two looks. */
   lookMs: number;
-  /** What git and each of its helpers may take of memory. */
-  memoryBytes: number;
+  /** Of one pack: whoever sends without an end would fill the disk of the node. */
+  packBytes: number;
 }
 
 /** Git takes what comes in pieces of 64 KB, so the floor is one of them each two minutes: half a KB/s. */
@@ -32,8 +31,7 @@ export const TRANSFER_LIMITS: TransferLimits = {
   floor: { bytes: 60_000, ms: 120_000 },
   finishingMs: 300_000,
   lookMs: 2_000,
-  // V8's heap may take half of the container; git gets as much.
-  memoryBytes: getHeapStatistics().heap_size_limit,
+  packBytes: 10e9,
 };
 
 /** What a transfer may come to; one that comes to more is given up with {@link TooLargeError}. */
@@ -148,12 +146,12 @@ export async function transfer(git: Git, args: string[], options: Transfer): Pro
       const view = { ...steps, bytes: await arrivedBytes(gitDir) };
       if (watch.look(view, performance.now()) === 'stalled') stopping.abort(stalled(view));
       if (bounds && view.bytes > bounds.bytes) stopping.abort(new TooLargeError());
+      if (view.bytes > limits.packBytes) stopping.abort(packTooLarge(limits.packBytes));
     },
     bounds ? BOUNDED_LOOK_MS : limits.lookMs,
   );
   try {
     await git.run([`--git-dir=${gitDir}`, ...args], {
-      limits: { memoryBytes: limits.memoryBytes },
       access,
       timeoutMs,
       onProgress,
@@ -162,18 +160,28 @@ export async function transfer(git: Git, args: string[], options: Transfer): Pro
     });
   } catch (error) {
     const isFull = mayBeFull(error) && !(await hasRoom(gitDir));
-    throw isFull ? noSpace(error) : explain(error, { timeoutMs, memoryBytes: limits.memoryBytes });
+    await removeArrived(gitDir);
+    throw isFull ? noSpace(error) : explain(error, timeoutMs);
   } finally {
     clearInterval(timer);
   }
 }
 
 /** Git writes a pack to a temporary file as it comes. */
-async function arrivedBytes(gitDir: string): Promise<number> {
+async function arrivingPacks(gitDir: string): Promise<string[]> {
   const folder = join(gitDir, 'objects/pack');
-  const names = (await readdir(folder).catch(() => [])).filter((name) => name.startsWith('tmp_pack_'));
-  const sizes = names.map((name) =>
-    stat(join(folder, name)).then(
+  const names = await readdir(folder).catch(() => []);
+  return names.filter((name) => name.startsWith('tmp_pack_')).map((name) => join(folder, name));
+}
+
+/** Of a fetch that failed, and may not be tried again soon; what stays is removed before the next one. */
+async function removeArrived(gitDir: string): Promise<void> {
+  await Promise.all((await arrivingPacks(gitDir)).map((file) => rm(file, { force: true }).catch(() => {})));
+}
+
+async function arrivedBytes(gitDir: string): Promise<number> {
+  const sizes = (await arrivingPacks(gitDir)).map((file) =>
+    stat(file).then(
       ({ size }) => size,
       () => 0,
     ),
@@ -189,9 +197,8 @@ const stalled = ({ bytes }: TransferView) =>
     { code: 'git.stalled', reason: 'GitTimeout' },
   );
 
-function explain(error: unknown, { timeoutMs, memoryBytes }: { timeoutMs: number; memoryBytes: number }): unknown {
+function explain(error: unknown, timeoutMs: number): unknown {
   if (error instanceof TransientError && error.code === 'git.timeout') return tooLong(timeoutMs);
-  if (error instanceof TransientError && error.code === 'git.answerTooLarge') return tooLarge(memoryBytes, error);
   return isNoSpace(error) ? gitErrorOf('', error) : error;
 }
 
@@ -220,10 +227,10 @@ async function hasRoom(gitDir: string): Promise<boolean> {
   }
 }
 
-const tooLarge = (bytes: number, cause: Error) =>
+const packTooLarge = (bytes: number) =>
   new TransientError(
-    `git needs more than ${Math.floor(bytes / 1024 ** 2)} MiB for what the git host sent: set a larger spec.agent.resources.limits.memory and recreate the pod, or keep such files in Git LFS`,
-    { code: 'git.answerTooLarge', reason: 'GitAnswerTooLarge', cause },
+    `the git host sent more than ${bytes / 1e6} MB at once: map less of the repository, or keep large files in Git LFS`,
+    { code: 'git.packTooLarge', reason: 'GitAnswerTooLarge' },
   );
 
 const tooLong = (ms: number) =>

@@ -21,7 +21,7 @@ function spawned(program: string, args: string[], options: SpawnOptions): ChildP
 /** How a process ended: by its exit status, or before it could have one. */
 interface End {
   code: number | null;
-  /** It did not start, or was killed. */
+  /** It did not start, was killed, or crashed. */
   problem: TransientError | undefined;
 }
 
@@ -29,15 +29,17 @@ interface End {
 export async function endOf(child: ChildProcess): Promise<End> {
   try {
     const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
-    return { code, problem: signal === 'SIGKILL' ? killed() : undefined };
+    return { code, problem: signal ? endings[signal]?.() : undefined };
   } catch (cause) {
     return { code: null, problem: notStarted(cause) };
   }
 }
 
-/** Whether git did not get to say anything: what it was asked is as unknown as before. */
+const withoutAnswer = ['git.notStarted', 'git.killed', 'git.crashed', 'git.timeout', 'git.answerTooLarge'];
+
+/** Whether git did not get to say anything, also for want of memory: what it was asked is as unknown as before. */
 export function saidNothing(error: unknown): boolean {
-  return error instanceof TransientError && ['git.notStarted', 'git.killed', 'git.timeout'].includes(error.code);
+  return error instanceof TransientError && withoutAnswer.includes(error.code);
 }
 
 /** Why a process cannot be started, by the codes of Node. */
@@ -65,3 +67,12 @@ const killed = () =>
     'git was killed, as happens where memory runs out: look at the memory limit of the container; it is tried again',
     { code: 'git.killed', reason: 'GitUnreachable' },
   );
+
+const crashed = () =>
+  new TransientError(
+    'git crashed (SIGSEGV), as it does where folders of a commit are nested too deep: it is tried again',
+    { code: 'git.crashed', reason: 'GitUnreachable' },
+  );
+
+/** Signals after which git said nothing. */
+const endings: Partial<Record<NodeJS.Signals, () => TransientError>> = { SIGKILL: killed, SIGSEGV: crashed };

@@ -26,12 +26,19 @@ export interface GitLimits {
   memoryBytes: number;
   /** Left out, files may be as large as they are. */
   fileBytes?: number;
+  /** What to do where that is not enough memory, for the error. */
+  remedy?: string;
 }
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 /** Names and ids. A command that lists objects has to say how much that may be. */
 const DEFAULT_MAX_OUTPUT = 1024 * 1024;
 const MAX_STDERR = 16 * 1024;
+/** No hooks, nothing in the background, and next to the objects that git works on 16 MiB of those that others are made from. */
+const SETTINGS = ['core.hooksPath=/dev/null', 'gc.auto=0', 'core.deltaBaseCacheLimit=16m'].flatMap((setting) => [
+  '-c',
+  setting,
+]);
 const PROXY = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy'];
 /** With the last three a user without a name gets one, as ssh demands. */
 const INHERITED = ['PATH', 'TMPDIR', ...PROXY, 'LD_PRELOAD', 'NSS_WRAPPER_PASSWD', 'NSS_WRAPPER_GROUP'];
@@ -41,9 +48,14 @@ const INHERITED = ['PATH', 'TMPDIR', ...PROXY, 'LD_PRELOAD', 'NSS_WRAPPER_PASSWD
  */
 export class Git {
   readonly #inherited: NodeJS.ProcessEnv;
+  readonly #limits: GitLimits | undefined;
 
-  /** `environment` is the program's own; only the way to the binaries, the proxy, TMPDIR and the user's name are taken from it. */
-  constructor(environment: NodeJS.ProcessEnv) {
+  /**
+   * `environment` is the program's own; only the way to the binaries, the proxy, TMPDIR and the user's name are taken
+   * from it. The limits are for all that is started without its own.
+   */
+  constructor(environment: NodeJS.ProcessEnv, limits?: GitLimits) {
+    this.#limits = limits;
     this.#inherited = Object.fromEntries(
       INHERITED.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
     );
@@ -80,7 +92,7 @@ export class Git {
       child.stdin?.end(options.input);
       const { code, problem } = await endOf(child);
       if (failure ?? problem) throw failure ?? problem;
-      if (code !== 0) throw errorOf(output.stderr, options);
+      if (code !== 0) throw this.#errorOf(output.stderr, options);
       return Buffer.concat(output.stdout);
     } finally {
       clearTimeout(timer);
@@ -90,10 +102,20 @@ export class Git {
 
   /** Starts git in its own process group, so that its helpers end with it. Throws what {@link startProcess} throws. */
   spawn(args: string[], options: Pick<GitOptions, 'cwd' | 'access' | 'environment' | 'limits'>): ChildProcess {
-    return this.#start(['git', '-c', 'core.hooksPath=/dev/null', '-c', 'gc.auto=0', ...args], options);
+    return this.#start(['git', ...SETTINGS, ...args], options);
   }
 
-  #start(command: string[], { cwd, access = {}, environment, limits }: GitOptions): ChildProcess {
+  /** The error where git ended for want of what it may use, by what it printed itself. */
+  limitErrorOf(printed: string, limits = this.#limits): TransientError | undefined {
+    return limits && limitErrorOf(printed, limits);
+  }
+
+  #errorOf(stderr: string, { limits, access }: GitOptions): Error {
+    const printed = withoutCredentials(stderr, access?.authorization?.value);
+    return this.limitErrorOf(ownWords(printed), limits) ?? gitErrorOf(printed);
+  }
+
+  #start(command: string[], { cwd, access = {}, environment, limits = this.#limits }: GitOptions): ChildProcess {
     const [program = '', ...rest] = limits ? ['sh', '-c', limitScript(limits), 'sh', ...command] : command;
     const env = { ...this.#inherited, ...gitEnvironment(access), ...environment };
     return startProcess(program, rest, { cwd, env, detached: true });
@@ -171,18 +193,17 @@ function killProcesses(child: ChildProcess): void {
 const limitScript = ({ memoryBytes, fileBytes }: GitLimits) =>
   `ulimit -d ${Math.floor(memoryBytes / 1024)} || :; ${fileBytes === undefined ? '' : `ulimit -f ${fileBytes / 512} || :; `}exec "$@"`;
 
-function errorOf(stderr: string, { limits, access }: GitOptions): Error {
-  const printed = withoutCredentials(stderr, access?.authorization?.value);
-  return (limits && limitErrorOf(ownWords(printed))) || gitErrorOf(printed);
-}
-
-function limitErrorOf(stderr: string): TransientError | undefined {
+function limitErrorOf(stderr: string, { memoryBytes, remedy }: GitLimits): TransientError | undefined {
   const isFile = /died of signal 25|File too large/.test(stderr);
-  if (!isFile && !/out of memory|unable to create .*thread/i.test(stderr)) return undefined;
-  return new TransientError(
-    'the git host sent more than git may keep: delete refs that nobody needs, or use a smaller repository',
-    { code: isFile ? 'git.fileTooLarge' : 'git.answerTooLarge', reason: 'GitAnswerTooLarge' },
-  );
+  if (!isFile && !/out of memory|Cannot allocate memory|unable to create .*thread/i.test(stderr)) return undefined;
+  const message = remedy
+    ? `git needs more than ${Math.floor(memoryBytes / 1024 ** 2)} MiB for what the git host sent: ${remedy}`
+    : 'the git host sent more than git may keep: delete refs that nobody needs, or use a smaller repository';
+  return new TransientError(message, {
+    code: isFile ? 'git.fileTooLarge' : 'git.answerTooLarge',
+    reason: 'GitAnswerTooLarge',
+    cause: new Error(stderr.slice(0, 500)),
+  });
 }
 
 const timeoutError = (timeoutMs: number) =>

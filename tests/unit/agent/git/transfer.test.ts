@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -10,6 +10,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { Clone } from '../../../../agent/git/clone.ts';
+import { GIT_LIMITS } from '../../../../agent/git/git-limits.ts';
 import { TRANSFER_LIMITS, type TransferLimits, TransferWatch, transfer } from '../../../../agent/git/transfer.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
@@ -74,7 +75,7 @@ const limits: TransferLimits = {
   floor: { bytes: 20_000, ms: 2_000 },
   finishingMs: 3_000,
   lookMs: 50,
-  memoryBytes: 2 ** 30,
+  packBytes: 2 ** 30,
 };
 
 interface Pace {
@@ -115,7 +116,7 @@ async function startSlowHost(t: TestContext, to: string, pace: Pace): Promise<st
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-async function arrange(t: TestContext, pace: Pace) {
+async function arrange(t: TestContext, pace: Pace, own: Partial<TransferLimits> = {}) {
   const server = await startGitServer();
   t.after(() => server.stop());
   const { url, commit } = await server.createRepository('x');
@@ -125,8 +126,9 @@ async function arrange(t: TestContext, pace: Pace) {
   const host = await startSlowHost(t, server.url, pace);
   const source = { repo: url.replace(server.url, host), ref: 'main', commit: await commit({ files }), isWhole: true };
   const git = new Git(process.env);
-  const clone = new Clone({ git, path: folder.path, log: pino({ level: 'silent' }), limits });
-  return { clone, source, access: { origin: host } };
+  const clone = new Clone({ git, path: folder.path, log: pino({ level: 'silent' }), limits: { ...limits, ...own } });
+  const packs = async () => await readdir(path.join(folder.path, 'objects/pack'));
+  return { clone, source, access: { origin: host }, packs };
 }
 
 suite('a fetch', { concurrency: 2 }, () => {
@@ -161,6 +163,17 @@ suite('a fetch', { concurrency: 2 }, () => {
     });
   });
 
+  test('of more than it may bring ends, and leaves nothing on the disk', async (t) => {
+    const { clone, source, packs } = await arrange(t, { bytes: 20_000 }, { packBytes: 100_000 });
+    await assert.rejects(clone.fetch(source, {}), {
+      name: 'TransientError',
+      code: 'git.packTooLarge',
+      reason: 'GitAnswerTooLarge',
+      message: /more than 0\.1 MB .* map less of the repository, or keep large files in Git LFS/,
+    });
+    assert.deepEqual(await packs(), []);
+  });
+
   test('that fills the volume of the clone says that it is this one', async (t) => {
     const folder = await makeTemporaryFolder('full-');
     t.after(() => folder.remove());
@@ -181,9 +194,9 @@ suite('a fetch', { concurrency: 2 }, () => {
     const { url: repo, path: at, git, commit } = await server.createRepository('x');
     const folder = await makeTemporaryFolder('transfer-');
     t.after(() => folder.remove());
-    const small = { ...TRANSFER_LIMITS, memoryBytes: 64 * 1024 ** 2 };
+    const small = new Git(process.env, { ...GIT_LIMITS, memoryBytes: 64 * 1024 ** 2 });
     const log = pino({ level: 'silent' });
-    const clone = new Clone({ git: new Git(process.env), path: folder.path, log, limits: small });
+    const clone = new Clone({ git: small, path: folder.path, log });
     const access = { origin: server.url };
     const large = await commit({ files: { a: '1', b: 'x'.repeat(150 * 1024 ** 2) } });
     await clone.fetch({ repo, ref: 'main', commit: large, isWhole: true }, access);

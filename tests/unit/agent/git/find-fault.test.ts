@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { faultOfFetch } from '../../../../agent/git/find-fault.ts';
+import { startGitStream } from '../../../../agent/git/git-stream.ts';
+import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { Git } from '../../../../shared/io/git/git.ts';
+import { gitErrorOf } from '../../../../shared/io/git/git-error.ts';
+
+const COMMIT = 'c'.repeat(40);
+const TREE = 'd'.repeat(40);
+
+const tooDeep = { name: 'TerminalError', code: 'commit.invalid', reason: 'ContentInvalid', message: /nested too deep/ };
+const badPack = { name: 'TransientError', code: 'git.badPack', reason: 'CommitNotServed', message: /damaged pack/ };
+const leftOut = { name: 'TransientError', code: 'git.incomplete', message: /left out objects/ };
+
+suite('a fetch that fails says what is wrong', () => {
+  for (const [printed, expected] of [
+    [`error: inflate: data stream error\nfatal: pack has bad object at offset 12: inflate returned -3`, badPack],
+    ['fatal: pack is corrupted (SHA1 mismatch)\nfatal: fetch-pack: invalid index-pack output', badPack],
+    ['fatal: pack has 3 unresolved deltas\nfatal: fetch-pack: invalid index-pack output', badPack],
+    ['fatal: protocol error: bad pack header', badPack],
+    [`fatal: bad object ${COMMIT}\nerror: remote did not send all necessary objects`, leftOut],
+    ['error: --shallow-file died of signal 11\nerror: remote did not send all necessary objects', tooDeep],
+    ['fatal: exceeded maximum allowed tree depth\nerror: remote did not send all necessary objects', tooDeep],
+    [`error: object ${TREE} is a blob, not a tree\nfatal: not a tree`, { code: 'commit.invalid', message: /kind/ }],
+    ['fatal: early EOF\nfatal: fetch-pack: invalid index-pack output', { code: 'git.brokeOff' }],
+    ['remote: fatal: pack is corrupted\nfatal: something else', { code: 'git.unreachable' }],
+  ] as const) {
+    test(printed, () => {
+      const error = faultOfFetch(
+        gitErrorOf(`warning: filtering not recognized by server, ignoring\n${printed}`),
+        COMMIT,
+      );
+      assert.throws(() => {
+        throw error;
+      }, expected);
+    });
+  }
+});
+
+async function listBy(t: TestContext, script: string) {
+  const folder = await makeTemporaryFolder('git-');
+  t.after(() => folder.remove());
+  await writeFile(path.join(folder.path, 'git'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  const stream = startGitStream(new Git({ PATH: `${folder.path}:${process.env.PATH}` }), '/nowhere', ['ls-tree']);
+  stream.output.resume();
+  await stream.finish();
+}
+
+suite('folders that are nested too deep for git', () => {
+  test('are named where git counts them', async (t) => {
+    await assert.rejects(listBy(t, 'echo "error: exceeded maximum allowed tree depth" >&2; exit 1'), tooDeep);
+  });
+
+  test('are named where git crashes on them', async (t) => {
+    const crashed = { name: 'TransientError', code: 'git.crashed', message: /SIGSEGV.*nested too deep/ };
+    await assert.rejects(listBy(t, 'kill -SEGV $$'), crashed);
+  });
+});

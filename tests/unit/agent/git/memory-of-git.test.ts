@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { suite, type TestContext, test } from 'node:test';
+import { GIT_LIMITS } from '../../../../agent/git/git-limits.ts';
+import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { Git } from '../../../../shared/io/git/git.ts';
+import { createSandbox } from '../support/sandbox.ts';
+import { objectWriter } from './support/write-object.ts';
+
+const MIB = 1024 ** 2;
+
+/** A repository, and an agent whose git has as much memory as in a container of 128 MiB. */
+async function arrange(t: TestContext) {
+  const server = await startGitServer();
+  t.after(() => server.stop());
+  const repository = await server.createRepository('x');
+  const git = new Git(process.env, { ...GIT_LIMITS, memoryBytes: 64 * MIB });
+  return { repository, sandbox: await createSandbox(t, { git }) };
+}
+
+const mapped = (source: string) => ({ mappings: [{ source, destination: source, required: true, template: false }] });
+
+suite('the memory of git', { timeout: 60_000 }, () => {
+  test('is enough for many files that resemble each other', async (t) => {
+    const { repository, sandbox } = await arrange(t);
+    const { url: repo, commit, git } = repository;
+    const text = randomBytes(1_250_000).toString('hex');
+    const files = Array.from({ length: 60 }, (_, line) => [`line-${line}/tags.json`, `${text}\n${line}\n`]);
+    const id = await commit({ files: Object.fromEntries(files) });
+    await git('repack', '-a', '-d', '-q');
+    await sandbox.sync({ repo, commit: id });
+    assert.equal(Object.keys(await sandbox.files()).length, 60);
+  });
+
+  test('is bounded where it lists folders: the error says which limit to raise, and the clone stays', async (t) => {
+    const { repository, sandbox } = await arrange(t);
+    const { url: repo, path, git, commit } = repository;
+    const first = await commit({ files: { ok: '1' } });
+    await sandbox.sync({ repo, commit: first, profile: mapped('ok') });
+    const write = objectWriter(path);
+    const file = await write('blob', Buffer.from('x'));
+    const entry = (mode: string, name: string, of: string) =>
+      Buffer.concat([Buffer.from(`${mode} ${name}\0`), Buffer.from(of, 'hex')]);
+    const many = Array.from({ length: 2_000 }, (_, n) => entry('100644', `b${n + 1_000}${'n'.repeat(4_000)}`, file));
+    let tree = file;
+    // What is below comes first: git holds all of the 8 MB of each level before it says anything.
+    for (let level = 0; level < 10; level += 1) {
+      tree = await write('tree', Buffer.concat([entry(level === 0 ? '100644' : '40000', 'a', tree), ...many]));
+    }
+    const root = await write('tree', Buffer.concat([entry('40000', 'config', tree), entry('100644', 'ok', file)]));
+    const author = 'A <a@b.test> 1700000000 +0000';
+    const large = await write('commit', Buffer.from(`tree ${root}\nauthor ${author}\ncommitter ${author}\n\nx\n`));
+    await git('update-ref', 'refs/heads/main', large);
+    await assert.rejects(sandbox.sync({ repo, commit: large, profile: mapped('config') }), {
+      name: 'TransientError',
+      code: 'git.answerTooLarge',
+      reason: 'GitAnswerTooLarge',
+      message: /^git needs more than 64 MiB .*: set a larger spec\.agent\.resources\.limits\.memory/,
+    });
+    await sandbox.sync({ repo, commit: large, profile: mapped('ok') });
+    assert.deepEqual([await sandbox.files(), sandbox.fetches], [{ ok: 'x' }, 2]);
+  });
+});
