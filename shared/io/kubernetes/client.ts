@@ -7,12 +7,13 @@ import { ApiError } from './api-error.ts';
 import { Connections } from './connections.ts';
 import { type AccessOptions, type ApiCredentials, unlessUntrusted } from './credentials.ts';
 import { Deadline } from './deadline.ts';
+import { readBeginning, readText } from './read-answer.ts';
 
 /** Time that a call may take if the caller says nothing, in milliseconds. */
 export const DEFAULT_TIMEOUT_MS = 15_000;
 
-/** Bytes of an answer that reports an error, where a Status has a few hundred, and those that hold the kind of an object. */
-const [MAX_ERROR_BYTES, BEGINNING_BYTES] = [64 * 1024, 256];
+/** Bytes of an answer that reports an error: a Status object has a few hundred. */
+const MAX_ERROR_BYTES = 64 * 1024;
 
 /** JSON merge patch (RFC 7386). */
 export const MERGE_PATCH = 'application/merge-patch+json';
@@ -224,34 +225,4 @@ function explain(error: NodeJS.ErrnoException, { reusedSocket }: ClientRequest):
   if (error instanceof NoAnswerError) return Object.assign(error, { code: 'EPROTO' });
   const isStale = reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
   return isStale ? new StaleConnectionError({ cause: error }) : error;
-}
-
-/** By events: an asynchronous iteration costs as much as all the rest of a small call. */
-function readText(response: IncomingMessage, maxBytes = Number.POSITIVE_INFINITY): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  response.on('data', (chunk: Buffer) => {
-    size += chunk.length;
-    if (size <= maxBytes) chunks.push(chunk);
-    else response.destroy(Object.assign(new Error('the answer is too long'), { code: 'EPROTO' }));
-  });
-  return atEnd(response, () => Buffer.concat(chunks).toString('utf8'));
-}
-
-function readBeginning(response: IncomingMessage): Promise<string> {
-  let beginning = '';
-  response.on('data', (chunk: Buffer) => {
-    if (beginning.length < BEGINNING_BYTES) beginning += chunk.toString('latin1', 0, BEGINNING_BYTES);
-  });
-  return atEnd(response, () => beginning);
-}
-
-function atEnd<T>(response: IncomingMessage, result: () => T): Promise<T> {
-  return new Promise((resolve, reject) => {
-    response.on('end', () => resolve(result()));
-    response.on('error', reject);
-    response.on('close', () => {
-      if (!response.complete) reject(Object.assign(new Error('the answer broke off'), { code: 'ECONNRESET' }));
-    });
-  });
 }

@@ -164,7 +164,7 @@ suite('a fetch', { concurrency: 2 }, () => {
   });
 
   test('of more than it may bring ends, and leaves nothing on the disk', async (t) => {
-    const { clone, source, packs } = await arrange(t, { bytes: 20_000 }, { packBytes: 100_000 });
+    const { clone, source, access, packs } = await arrange(t, { bytes: 20_000 }, { packBytes: 100_000 });
     await assert.rejects(clone.fetch(source, access), {
       name: 'TransientError',
       code: 'git.packTooLarge',
