@@ -7,10 +7,19 @@ import { Aside } from './aside.ts';
 import { BlobReader, type BlobSurvey, readPointers, surveyBlobs } from './blob-reader.ts';
 import { countTree, type TreeRequest, type TreeSize } from './count-tree.ts';
 import { type CommitSource, type FetchOptions, fetchBlobs, fetchCommit, fetchTag } from './fetch-commit.ts';
-import { type FetchPlan, type Host, isMostOf, LIMIT_FILTER, MANY_BLOBS, planFetch } from './fetch-policy.ts';
+import {
+  type FetchPlan,
+  type Host,
+  isMostOf,
+  LIMIT_FILTER,
+  MANY_BLOBS,
+  planFetch,
+  RepositorySize,
+} from './fetch-policy.ts';
 import { faultOfFetch } from './find-fault.ts';
 import { MadeRoom } from './made-room.ts';
 import { type Pins, tagRef } from './pins.ts';
+import { readAuthor, readTag, type Tag } from './read-commit.ts';
 import { diffTrees, listTree, readTree, type TreeBounds, type TreeListing, type TreePair } from './read-tree.ts';
 import { Repository, type RepositoryOptions } from './repository.ts';
 import { tidyClone } from './tidy-clone.ts';
@@ -19,11 +28,6 @@ import { TooLargeError, type TransferLimits } from './transfer.ts';
 export interface CloneOptions extends RepositoryOptions {
   limits?: TransferLimits;
 }
-
-/** Of names and addresses in a commit or a tag, which may be as long as anybody likes. */
-const MAX_TEXT_BYTES = 64 * 1024;
-/** What git may take to read a commit or a tag. */
-const READING_BYTES = 32 * 1024 * 1024;
 
 type Way = Pick<FetchOptions, 'access' | 'signal'>;
 
@@ -45,8 +49,7 @@ export class Clone {
   readonly #limits: TransferLimits | undefined;
   readonly #room: MadeRoom;
   #host: Host = 'servesBlobs';
-  /** Whether a first commit was so large that it was given up, or its files were found to be left out. */
-  #isLarge = false;
+  readonly #size = new RepositorySize();
 
   constructor({ limits, ...options }: CloneOptions) {
     this.#git = options.git;
@@ -120,7 +123,7 @@ export class Clone {
     const isMost = blobs.length > MANY_BLOBS && (await this.#areMost(blobs.length, source.commit, way.signal));
     if (isMost) {
       await this.#refetch(source, { ...way, filter: LIMIT_FILTER });
-      this.#isLarge = false;
+      this.#size.onSmallFiles();
     }
     const look = (some: string[]) => surveyBlobs(this.#git, this.#repository.path, some, way.signal);
     const { missing, small } = isMost ? await look(blobs) : { missing: blobs, small: [] };
@@ -144,17 +147,13 @@ export class Clone {
   }
 
   /** The tag that was last fetched for a commit: its object, the name that it says of itself and what it leads to. */
-  async tag(of: string): Promise<{ id: string; name: string; commit: string } | undefined> {
-    const format = '%(objecttype) %(objectname) %(*objectname) %(tag)';
-    const output = await this.#read(['for-each-ref', `--format=${format}`, tagRef(of)]);
-    const [type, id, commit, ...name] = output.split(' ');
-    return type === 'tag' && id && commit ? { id, commit, name: name.join(' ') } : undefined;
+  async tag(of: string): Promise<Tag | undefined> {
+    return await readTag(this.#git, this.#repository.path, tagRef(of));
   }
 
   /** Who wrote the commit: name and address. */
   async author(commit: string): Promise<string> {
-    const text = await this.#read(['log', '-1', '--format=%an <%ae>', '--end-of-options', commit]);
-    return text.slice(0, 200);
+    return await readAuthor(this.#git, this.#repository.path, commit);
   }
 
   /** The files of a commit below the sources. */
@@ -209,12 +208,12 @@ export class Clone {
 
   async #fetchPlanned(request: FetchRequest, way: Way): Promise<void> {
     const { contents } = this.#repository;
-    const plan = () => planFetch(request, contents, { host: this.#host, isLarge: this.#isLarge });
+    const plan = () => planFetch(request, contents, { host: this.#host, isLarge: this.#size.isLarge });
     try {
       await this.#fetchCommit(request, { ...way, ...plan() });
     } catch (error) {
       if (!(error instanceof TooLargeError)) throw error;
-      this.#isLarge = true;
+      this.#size.onGivenUp();
       this.#repository.onFetchGivenUp(contents);
       await this.#repository.heal();
       await this.#fetchCommit(request, { ...way, ...plan() });
@@ -225,16 +224,15 @@ export class Clone {
     const { filter, bounds } = options;
     this.#repository.onFetch({ isPartial: filter !== undefined, hasFiles: filter !== 'blob:none' });
     const { isRefetch = false } = source;
-    const onWantOfBases = () => {
-      this.#isLarge = true;
-    };
+    const onWantOfBases = () => this.#size.onWantOfBases();
     await fetchCommit(this.#git, source, { ...this.#optionsOf(options), filter, isRefetch, bounds, onWantOfBases });
+    if (filter !== 'blob:none') this.#size.onFetched();
   }
 
   /** Everything of the commit that is already there once more, with files that were left out. */
   async #refetch(source: CommitSource, options: Way & Pick<FetchOptions, 'filter'>): Promise<void> {
-    const { filter } = options;
-    await fetchCommit(this.#git, source, { ...this.#optionsOf(options), filter, isRefetch: true });
+    const refetch = { ...this.#optionsOf(options), filter: options.filter, isRefetch: true };
+    await fetchCommit(this.#git, source, refetch);
   }
 
   #optionsOf({ access, signal }: Way) {
@@ -247,10 +245,5 @@ export class Clone {
     const isEnough = ({ files, folders }: TreeSize) => !isMostOf(files + folders, wanted);
     const request = { gitDir: this.#repository.path, commit, sources: [''], signal };
     return (await countTree(this.#git, request, isEnough)).isComplete;
-  }
-
-  async #read(args: string[]): Promise<string> {
-    const options = { maxOutputBytes: MAX_TEXT_BYTES, limits: { memoryBytes: READING_BYTES } };
-    return (await this.#git.run([`--git-dir=${this.#repository.path}`, ...args], options)).toString('utf8').trim();
   }
 }

@@ -38,5 +38,41 @@ export function planFetch(
   return { filter: LIMIT_FILTER, ...(commit === undefined && { bounds: FIRST_BOUNDS }) };
 }
 
+/** What is known of the size of a repository, from its fetches. */
+export class RepositorySize {
+  #wasGivenUp = false;
+  /** Commits in a row, and whether the one that comes is among them. */
+  #wants = 0;
+  #isWanting = false;
+
+  /** Whether commits had better come without files. */
+  get isLarge(): boolean {
+    return this.#wasGivenUp || this.#wants > 1;
+  }
+
+  /** A first commit was given up for its size. */
+  onGivenUp(): void {
+    this.#wasGivenUp = true;
+  }
+
+  /** The host sends differences from files that it left out: where it does so for two commits in a row, it will go on. */
+  onWantOfBases(): void {
+    this.#wants += 1;
+    this.#isWanting = true;
+  }
+
+  /** A commit came, as it was asked for or for want of bases without files. */
+  onFetched(): void {
+    if (!this.#isWanting) this.#wants = 0;
+    this.#isWanting = false;
+  }
+
+  /** All small files came. */
+  onSmallFiles(): void {
+    this.#wasGivenUp = false;
+    this.#wants = 0;
+  }
+}
+
 /** Whether so many wanted files are so large a part of a commit's that the commit had better come as a whole. */
 export const isMostOf = (files: number, wanted: number): boolean => wanted * 4 > files;

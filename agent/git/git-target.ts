@@ -23,14 +23,20 @@ export async function targetOf(repository: Repository, http: GuardedHttp): Promi
   const address = isProxied ? await proxiedAddressOf(host, http) : await addressOf(host, http);
   if (transport === 'ssh' && address !== undefined) return { sshHost: sshHostOf(repository, address) };
   const isPinned = address !== undefined && address !== host;
-  const { origin = '', port = '', protocol = '' } = URL.canParse(url) ? new URL(url) : {};
+  const { port = '', protocol = '' } = URL.canParse(url) ? new URL(url) : {};
   const resolve = `${host}:${port || (protocol === 'https:' ? 443 : 80)}:${address}`;
-  if (transport === 'http') return { origin, ...(isPinned && { resolve }) };
+  if (transport === 'http') return { origin: originOf(url), ...(isPinned && { resolve }) };
   if (!isPinned) return {};
   const name = port ? `${host}:${port}` : host;
   const to = `git://${isIP(address) === 6 ? `[${address}]` : address}${port && `:${port}`}/`;
   // The host must still learn its name: it may serve several.
   return { rewrite: { from: /^git:\/\/[^/]*\//i.exec(url)?.[0] ?? url, to }, virtualHost: name };
+}
+
+/** As the URL has it: git compares hosts letter by letter, also those that are written in another way than usual. */
+function originOf(url: string): string {
+  const [, scheme = '', host = ''] = /^(https?:\/\/)(?:[^/]*@)?([^/?#]*)/i.exec(url) ?? [];
+  return scheme + host;
 }
 
 async function addressOf(host: string, { guard }: GuardedHttp): Promise<string> {

@@ -229,7 +229,7 @@ async function hasRoom(gitDir: string): Promise<boolean> {
 
 const packTooLarge = (bytes: number) =>
   new TransientError(
-    `the git host sent more than ${bytes / 1e6} MB at once: map less of the repository, or keep large files in Git LFS`,
+    `the git host sent more than ${bytes / 1e6} MB at once: map less of the repository, leave submodules out, or keep large files in Git LFS`,
     { code: 'git.packTooLarge', reason: 'GitAnswerTooLarge' },
   );
 

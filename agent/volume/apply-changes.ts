@@ -12,6 +12,7 @@ import { folderPermissions } from './make-folder.ts';
 import type { ManifestFile } from './manifest-file.ts';
 import { FileMover, type Placement } from './move-files.ts';
 import { NewFolders } from './new-folders.ts';
+import { placeFolders } from './place-folders.ts';
 import { stageFiles } from './stage-files.ts';
 import { type Move, undoMoves } from './undo-moves.ts';
 import type { VolumeLock } from './volume-lock.ts';
@@ -44,13 +45,15 @@ export async function applyChanges(plan: Plan, target: Target, applied: Applied)
   const placements = await stageAll(plan, newFolders, target);
   const records = placements.map(({ record }) => record);
   const moves: Move[] = [];
-  const mover = new FileMover(root, moves, { ...target, newFolders });
+  const mover = new FileMover(root, moves, target);
   try {
     target.signal?.throwIfAborted();
     lock.check();
     await manifestFile.append(updateBefore(plan, records, await manifestFile.read()));
     lock.check();
-    await moveFiles(plan, placements, mover);
+    await moveFiles(plan, mover, () =>
+      placeFolders(newFolders, { folders: plan.folders.create, placements }, { root, lock, moves }),
+    );
     lock.check();
     await manifestFile.append(updateAfter(plan, applied));
   } catch (error) {
@@ -93,11 +96,15 @@ async function tryTakeBack(moves: Move[], { root, lock, manifestFile, log }: Tar
 
 type Delete = Extract<Change, { kind: 'delete' }>;
 
-async function moveFiles({ changes, folders }: Plan, placements: Placement[], mover: FileMover): Promise<void> {
+async function moveFiles(
+  { changes, folders }: Plan,
+  mover: FileMover,
+  bringFolders: () => ReturnType<typeof placeFolders>,
+): Promise<void> {
   const deletes = changes.filter((change): change is Delete => change.kind === 'delete');
   await mover.remove(deletes.filter(({ inTheWay }) => inTheWay));
   await mover.removeFolders(folders.clear);
-  const left = await mover.placeFolders(folders.create, placements);
+  const left = await bringFolders();
   await mover.makeFolders(left.folders);
   await mover.place(left.placements);
   for (const change of changes) if (change.kind === 'restore') await mover.giveBack(change);

@@ -1,12 +1,11 @@
 import { lstatSync, renameSync } from 'node:fs';
-import { TransientError } from '../../shared/errors.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
 import { type Fingerprint, isSameFingerprint, type KeptFile, type OwnedFile } from '../plan/manifest.ts';
 import type { LiveEntry, LiveFile } from '../plan/plan-input.ts';
 import type { DataRoot } from './data-root.ts';
 import type { Folder } from './folder.ts';
 import { folderPermissions, makeFolder } from './make-folder.ts';
-import type { NewFolder, NewFolders } from './new-folders.ts';
+import { changed, meanwhile } from './meanwhile.ts';
 import { putNew, tryLink } from './put-new.ts';
 import { fingerprintOf } from './scan-tree.ts';
 import { isAsSeen, isSameFile, isUnchanged, printOf } from './seen-file.ts';
@@ -34,42 +33,16 @@ export class FileMover {
   readonly #moves: Move[];
   readonly #lock: VolumeLock;
   readonly #permissions: number | undefined;
-  readonly #newFolders: NewFolders;
   readonly #pacer = new Pacer();
   #open: { path: string; folder: Folder } | undefined;
   #saved = 0;
 
   /** `lock` is looked at where the staging folder stops nobody. */
-  constructor(root: DataRoot, moves: Move[], { groupWrite, lock, newFolders }: FileMoverOptions) {
+  constructor(root: DataRoot, moves: Move[], { groupWrite, lock }: FileMoverOptions) {
     this.#lock = lock;
     this.#root = root;
     this.#moves = moves;
     this.#permissions = folderPermissions(groupWrite);
-    this.#newFolders = newFolders;
-  }
-
-  /**
-   * Brings new folders to their places, each in one step with all files in it. Gives the folders and files that have to
-   * come one by one: where something has the place by now, or the folder cannot be moved there.
-   */
-  async placeFolders(
-    folders: string[],
-    placements: Placement[],
-  ): Promise<{ folders: string[]; placements: Placement[] }> {
-    const isNew = new Set(this.#newFolders.all.flatMap((each) => each.folders));
-    const left = { folders: folders.filter((path) => !isNew.has(path)), placements: [] as Placement[] };
-    const groups = Map.groupBy(placements, ({ record }) => this.#newFolders.of(record.path));
-    left.placements.push(...(groups.get(undefined) ?? []));
-    for (const folder of this.#newFolders.all) {
-      const files = groups.get(folder) ?? [];
-      if (!this.#placeFolder(folder, files)) {
-        await this.#takeApart(files);
-        left.folders.push(...folder.folders);
-        left.placements.push(...files);
-      }
-      if (this.#pacer.isDue) await this.#pacer.rest();
-    }
-    return left;
   }
 
   /** Puts staged files into their places; what was there is replaced in one step. */
@@ -141,42 +114,10 @@ export class FileMover {
     }
   }
 
-  /** Lets go of the folders that were last worked in. */
+  /** Lets go of the folder that was last worked in. */
   close(): void {
-    this.#newFolders.close();
     this.#open?.folder.close();
     this.#open = undefined;
-  }
-
-  /** Gives whether the folder is in its place, where nothing was right before: an empty folder would be replaced. */
-  #placeFolder(newFolder: NewFolder, files: Placement[]): boolean {
-    const { path, staged, folders } = newFolder;
-    const target = this.#targetOf(path);
-    if (lstatSync(target, { throwIfNoEntry: false })) return false;
-    const folder = meanwhile(path, () => this.#newFolders.open(newFolder));
-    const noted = this.#moves.length;
-    try {
-      this.#lock.check();
-      for (const made of folders) this.#moves.push({ kind: 'folderMade', path: made });
-      for (const { record } of files) {
-        const { path, fingerprint: print } = record;
-        this.#moves.push({ kind: 'placed', path, print, saved: undefined, backTo: undefined });
-      }
-      const isMoved = this.#root.staging.tryMove(staged, target) || folder.isAt(target);
-      if (!isMoved) this.#moves.length = noted;
-      return isMoved;
-    } finally {
-      folder.close();
-    }
-  }
-
-  /** Gives files of a new folder the names that others have in the staging folder. */
-  async #takeApart(files: Placement[]): Promise<void> {
-    for (const { staged, record } of files) {
-      const { path } = record;
-      meanwhile(path, () => renameSync(this.#newFolders.at({ path, name: staged }), this.#root.staging.at(staged)));
-      if (this.#pacer.isDue) await this.#pacer.rest();
-    }
   }
 
   /** Puts a file where nothing is. */
@@ -285,31 +226,10 @@ interface FileMoverOptions {
   /** Whether the group may write to new folders. */
   groupWrite: boolean;
   lock: VolumeLock;
-  newFolders: NewFolders;
 }
 
 interface Put extends Pick<Placement, 'was' | 'keepAs'> {
   path: string;
   /** The name in the staging folder that it has to have when it is taken back, if it is no second name of it. */
   backTo?: string | undefined;
-}
-
-const changed = (path: string) =>
-  new TransientError(
-    `${path} was changed by somebody else during the sync: nothing is overwritten, and looked at again`,
-    {
-      code: 'data.changed',
-      reason: 'PathConflict',
-    },
-  );
-
-/** Runs a call, in which something may come to a path where nothing was, or its folder may go. */
-function meanwhile<T>(path: string, call: () => T): T {
-  try {
-    return call();
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    if (['EEXIST', 'EISDIR', 'ENOENT'].includes(code)) throw changed(path);
-    throw error;
-  }
 }

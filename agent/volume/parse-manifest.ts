@@ -202,10 +202,10 @@ function ownedFile(line: v.InferOutput<typeof fileLine>): OwnedFile {
     kept,
     earlier,
     wasOurs,
-    racy: isRacy,
   } = line;
   const [size, mtimeMs, ino] = line.print;
-  const fingerprint = isRacy ? { size, mtimeMs, ino, isRacy } : { size, mtimeMs, ino };
+  const fingerprint: OwnedFile['fingerprint'] = { size, mtimeMs, ino };
+  if (line.racy) fingerprint.isRacy = true;
   const used = inputs && { keys: inputs.keys.slice(), hash: inputs.hash };
   const file: OwnedFile = { path, source, blob, inputs: used, patches, sha256, executable, fingerprint };
   // Of most files there is no more to say, and there may be very many. One by one: spread, they take 300 bytes more.
@@ -232,14 +232,8 @@ function sharing(file: OwnedFile, before: OwnedFile | undefined): OwnedFile {
 
 /** An update that changes nothing, and ends no sync. */
 function noUpdate(): ManifestUpdate & { pending: Set<string> } {
-  return {
-    files: [],
-    pending: new Set(),
-    folders: [],
-    forgottenFiles: [],
-    forgottenFolders: [],
-    applied: undefined,
-  };
+  const nothing = { files: [], folders: [], forgottenFiles: [], forgottenFolders: [] };
+  return { ...nothing, pending: new Set(), applied: undefined };
 }
 
 function parseJson(line: Buffer): unknown {

@@ -87,9 +87,9 @@ export function gitErrorOf(printed: string, cause?: unknown): TransientError | T
   const stderr = inLines(printed);
   const own = ownWords(stderr);
   const symptom = symptoms.find(({ pattern, within }) => pattern.test(within(stderr)));
-  if (!symptom) return unreachableBy(own + connecting(stderr), cause ?? new Error(own.slice(0, 500)));
+  if (!symptom) return unreachableBy(own + connecting(stderr), cause ?? new Error(excerptOf(own)));
   const problem = /^error: object [0-9a-f]{40,64}: ([a-zA-Z0-9]{1,40}): /m.exec(own)?.[1];
-  const details = { ...symptom.details, cause: cause ?? new Error(own.slice(0, 500)) };
+  const details = { ...symptom.details, cause: cause ?? new Error(excerptOf(own)) };
   return new TerminalError(problem ? `${symptom.message} (${problem})` : symptom.message, details);
 }
 
@@ -103,6 +103,13 @@ export function ownWords(printed: string): string {
     .replace(/^(fatal: [^\n]*)[\s\S]*/m, '$1')
     .replace(quoting, '$1…');
 }
+
+/** Characters of each end of what git printed that an error keeps. */
+const EXCERPT = 300;
+
+/** Beginning and end of what git printed: an ssh server may begin with a long banner, and git says last why it ends. */
+const excerptOf = (text: string): string =>
+  text.length <= 2 * EXCERPT ? text : `${text.slice(0, EXCERPT)} … ${text.slice(-EXCERPT)}`;
 
 /** Lines as git counts them, which marks each as the host's: in a pattern other characters begin one as well. */
 const inLines = (printed: string): string => printed.replaceAll('\r\n', '\n').replace(/[\r\u2028\u2029]/g, ' ');

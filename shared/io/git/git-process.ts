@@ -25,10 +25,15 @@ interface End {
   problem: TransientError | undefined;
 }
 
+/** What a shell ends with that could not start a program, as Node would have said it. */
+const unstarted: Record<number, string> = { 126: 'EACCES', 127: 'ENOENT' };
+
 /** Waits for the end of a process; never throws. */
 export async function endOf(child: ChildProcess): Promise<End> {
   try {
     const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+    const obstacle = unstarted[code ?? 0];
+    if (obstacle) return { code, problem: notStarted({ code: obstacle }) };
     return { code, problem: signal ? endings[signal]?.() : undefined };
   } catch (cause) {
     return { code: null, problem: notStarted(cause) };

@@ -5,6 +5,15 @@ import { gitEnvironment, sshCommand } from '../../../shared/io/git/git-environme
 import { connectionErrorOf, gitErrorOf, withoutCredentials } from '../../../shared/io/git/git-error.ts';
 import { assertLinear } from '../../support/assert-linear.ts';
 
+test('an error of git keeps what git says last, also behind the banner of an ssh server', () => {
+  const { cause } = gitErrorOf(
+    `${'Authorized use only.\n'.repeat(100)}warning: lazy fetching disabled\nfatal: it ended\n`,
+  );
+  const { message } = cause as Error;
+  assert.match(message, /^Authorized use only\..*warning: lazy fetching disabled\nfatal: it ended\n?$/s);
+  assert.ok(message.length < 700);
+});
+
 suite('an error of git', () => {
   const cases: [stderr: string, ...meaning: string[]][] = [
     ['fatal: cannot write: No space left on device', 'git.noSpace', 'CloneUnusable'],
@@ -116,12 +125,14 @@ suite('an error of git', () => {
     assert.match(message, /^an object of the commit .* by git fsck \(zeroPaddedFilemode\)$/);
   });
 
-  test('has as its cause what was caught, or the beginning of what git printed', () => {
+  test('has as its cause what was caught, or beginning and end of what git printed', () => {
     const cause = new Error('caught');
     assert.equal(gitErrorOf('x', cause).cause, cause);
     assert.equal(gitErrorOf('SSL', cause).cause, cause);
-    for (const text of ['x', 'SSL'])
-      assert.equal((gitErrorOf(text.repeat(600)).cause as Error).message, text.repeat(600).slice(0, 500));
+    for (const text of ['x'.repeat(900), 'SSL'.repeat(300)]) {
+      const { message } = gitErrorOf(text).cause as Error;
+      assert.equal(message, `${text.slice(0, 300)} … ${text.slice(-300)}`);
+    }
   });
 
   for (const words of [

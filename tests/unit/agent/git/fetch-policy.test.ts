@@ -1,9 +1,33 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { isMostOf, planFetch } from '../../../../agent/git/fetch-policy.ts';
+import { isMostOf, planFetch, RepositorySize } from '../../../../agent/git/fetch-policy.ts';
 
 const none = { commit: undefined, isPartial: false };
 const some = { commit: 'a'.repeat(40), isPartial: true };
+
+suite('a repository counts as large', () => {
+  const after = (...wants: boolean[]) => {
+    const size = new RepositorySize();
+    for (const isWanting of wants) {
+      if (isWanting) size.onWantOfBases();
+      size.onFetched();
+    }
+    return size.isLarge;
+  };
+
+  test('from when its first commit was given up until all small files came', () => {
+    const size = new RepositorySize();
+    assert.equal(size.isLarge, false);
+    size.onGivenUp();
+    assert.equal(size.isLarge, true);
+    size.onSmallFiles();
+    assert.equal(size.isLarge, false);
+  });
+
+  test('where two commits in a row hold differences from files that were left out, and not for one', () => {
+    assert.deepEqual([after(true), after(true, false, true), after(false, true, true)], [false, false, true]);
+  });
+});
 
 suite('what a fetch leaves out', () => {
   for (const [name, isWhole, contents, host, filter] of [

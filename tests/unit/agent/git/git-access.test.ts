@@ -91,6 +91,9 @@ suite('withGitAccess', () => {
       origin: 'https://localhost',
       resolve: `localhost:443:${address}`,
     });
+    // Git compares hosts letter by letter.
+    for (const host of ['http://[0:0:0:0:0:0:0:1]:81', 'http://127.1', 'https://LocalHost:0443'])
+      assert.equal((await targetOf(`${host}/x`)).origin, host);
     assert.deepEqual(await targetOf('http://localhost:81/x'), {
       ...none,
       origin: 'http://localhost:81',

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { symlink } from 'node:fs/promises';
+import path from 'node:path';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { BlobReader } from '../../../../agent/git/blob-reader.ts';
 import { DamagedCloneError, recordsOf, startGitStream } from '../../../../agent/git/git-stream.ts';
+import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 
 const git = new Git({ PATH: '/usr/local/bin:/usr/bin:/bin' });
@@ -39,7 +42,7 @@ suite('a stream of git', () => {
     assert.equal((new DamagedCloneError('x'.repeat(600)).cause as Error).message.length, 500);
   });
 
-  test('that did not start, or was killed, says nothing of the clone', async () => {
+  test('that did not start, or was killed, says nothing of the clone', async (t) => {
     const missing = new Git({ PATH: '/nowhere' });
     const stream = startGitStream(missing, '/nowhere', ['cat-file', '--batch']);
     assert.deepEqual(await stream.output.toArray(), []);
@@ -47,6 +50,12 @@ suite('a stream of git', () => {
     const reader = new BlobReader(missing, '/nowhere');
     await assert.rejects(reader.open('a'.repeat(40)), { name: 'TransientError', code: 'git.notStarted' });
     await reader.close();
+    const folder = await makeTemporaryFolder('no-git-');
+    t.after(() => folder.remove());
+    await symlink('/bin/sh', path.join(folder.path, 'sh'));
+    // With a limit it is a shell that cannot start git.
+    const limited = new Git({ PATH: folder.path }, { memoryBytes: 64 * 1024 ** 2 });
+    await assert.rejects(limited.run(['version']), { name: 'TransientError', code: 'git.notStarted' });
     const waiting = startGitStream(git, '/nowhere', ['hash-object', '--stdin']);
     waiting.child.kill('SIGKILL');
     await assert.rejects(waiting.finish(), { name: 'TransientError', code: 'git.killed' });

@@ -1,0 +1,102 @@
+import { lstatSync, renameSync } from 'node:fs';
+import { Pacer } from '../../shared/io/pacer.ts';
+import type { DataRoot } from './data-root.ts';
+import { meanwhile } from './meanwhile.ts';
+import type { Placement } from './move-files.ts';
+import type { NewFolder, NewFolders } from './new-folders.ts';
+import { type Move, split } from './undo-moves.ts';
+import type { VolumeLock } from './volume-lock.ts';
+
+interface Volume {
+  root: DataRoot;
+  lock: VolumeLock;
+}
+
+interface ToPlace {
+  /** All that a sync makes. */
+  folders: string[];
+  placements: Placement[];
+}
+
+/**
+ * Brings new folders to their places, each in one step with all files in it, and notes the moves before. Gives the
+ * folders and files that have to come one by one: where something has the place by now, or the folder cannot be moved
+ * there.
+ */
+export async function placeFolders(
+  newFolders: NewFolders,
+  { folders, placements }: ToPlace,
+  { root, lock, moves }: Volume & { moves: Move[] },
+): Promise<ToPlace> {
+  const isNew = new Set(newFolders.all.flatMap((each) => each.folders));
+  const left: ToPlace = { folders: folders.filter((path) => !isNew.has(path)), placements: [] };
+  const groups = Map.groupBy(placements, ({ record }) => newFolders.of(record.path));
+  // One by one: there may be more of them than a call takes.
+  for (const placement of groups.get(undefined) ?? []) left.placements.push(placement);
+  const pacer = new Pacer();
+  try {
+    for (const folder of newFolders.all) {
+      const files = groups.get(folder) ?? [];
+      const isMoved = moveFolder(folder, newFolders, { root, lock, note: () => noteMoves(folder, files, moves) });
+      if (!isMoved) {
+        await takeApart(files, newFolders, root);
+        left.folders.push(...folder.folders);
+        for (const file of files) left.placements.push(file);
+      }
+      if (pacer.isDue) await pacer.rest();
+    }
+    return left;
+  } finally {
+    newFolders.close();
+  }
+}
+
+/** Gives what takes it back again. */
+function noteMoves({ folders }: NewFolder, files: Placement[], moves: Move[]): () => void {
+  const noted = moves.length;
+  for (const path of folders) moves.push({ kind: 'folderMade', path });
+  for (const { record } of files) {
+    const { path, fingerprint: print } = record;
+    moves.push({ kind: 'placed', path, print, saved: undefined, backTo: undefined });
+  }
+  return () => {
+    moves.length = noted;
+  };
+}
+
+/** Gives whether the folder is in its place. Nothing may be there right before: an empty folder would be replaced. */
+function moveFolder(
+  newFolder: NewFolder,
+  newFolders: NewFolders,
+  { root, lock, note }: Volume & { note: () => () => void },
+): boolean {
+  const { path, staged } = newFolder;
+  const [parent, name] = split(path);
+  const around = meanwhile(path, () => root.openFolder(parent));
+  try {
+    const target = around.at(name);
+    if (lstatSync(target, { throwIfNoEntry: false })) return false;
+    const folder = meanwhile(path, () => newFolders.open(newFolder));
+    try {
+      lock.check();
+      const unnote = note();
+      const isMoved = root.staging.tryMove(staged, target) || folder.isAt(target);
+      if (!isMoved) unnote();
+      return isMoved;
+    } finally {
+      folder.close();
+    }
+  } finally {
+    around.close();
+  }
+}
+
+/** Gives files of a new folder the names that others have in the staging folder. */
+async function takeApart(files: Placement[], newFolders: NewFolders, { staging }: DataRoot): Promise<void> {
+  const pacer = new Pacer();
+  for (const { staged, record } of files) {
+    const { path } = record;
+    meanwhile(path, () => renameSync(newFolders.at({ path, name: staged }), staging.at(staged)));
+    if (pacer.isDue) await pacer.rest();
+  }
+}
