@@ -71,16 +71,7 @@ export class DataRoot {
 
   /** Opens a folder by a relative path in normal form, to be closed. Throws {@link TerminalError} for a link on the way. */
   openFolder(path: string): Folder {
-    let folder = this.#root.open('');
-    for (const name of path === '' ? [] : path.split('/')) {
-      const above = folder;
-      try {
-        folder = above.open(name);
-      } finally {
-        above.close();
-      }
-    }
-    return folder;
+    return this.#root.openBelow(path);
   }
 
   /** Opens one of the folders with the agent's own files, and makes it if need be; `''` is the one that holds them. */

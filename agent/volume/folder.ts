@@ -72,6 +72,20 @@ export class Folder {
     });
   }
 
+  /** Opens a folder by its path below this one, `''` being this one; each on the way as {@link Folder.open} does. */
+  openBelow(path: string): Folder {
+    let folder = this.open('');
+    for (const name of path === '' ? [] : path.split('/')) {
+      const above = folder;
+      try {
+        folder = above.open(name);
+      } finally {
+        above.close();
+      }
+    }
+    return folder;
+  }
+
   /** Makes a folder in this one; gives false where something of that name is there. */
   make(name: string): boolean {
     try {

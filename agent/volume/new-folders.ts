@@ -93,17 +93,7 @@ export class NewFolders {
   #openFolder(path: string): Folder {
     const own = this.#by.get(path);
     if (!own) throw new Error(`${path} is no new folder`);
-    const below = path.slice(own.path.length + 1);
-    let folder = this.open(own);
-    for (const name of below === '' ? [] : below.split('/')) {
-      const above = folder;
-      try {
-        folder = above.open(name);
-      } finally {
-        above.close();
-      }
-    }
-    return folder;
+    return this.#root.staging.folder.openBelow(own.staged + path.slice(own.path.length));
   }
 
   /** Whether a folder would be the same if it was made there: of the same group, on the same file system. */
