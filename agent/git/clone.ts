@@ -19,6 +19,7 @@ import {
 import { faultOfFetch } from './find-fault.ts';
 import { MadeRoom } from './made-room.ts';
 import { type Pins, tagRef } from './pins.ts';
+import { NO_FILES } from './promisor.ts';
 import { readAuthor, readTag, type Tag } from './read-commit.ts';
 import { diffTrees, listTree, readTree, type TreeBounds, type TreeListing, type TreePair } from './read-tree.ts';
 import { Repository, type RepositoryOptions } from './repository.ts';
@@ -222,11 +223,11 @@ export class Clone {
 
   async #fetchCommit(source: FetchRequest, options: Way & FetchPlan): Promise<void> {
     const { filter, bounds } = options;
-    this.#repository.onFetch({ isPartial: filter !== undefined, hasFiles: filter !== 'blob:none' });
+    this.#repository.onFetch({ isPartial: filter !== undefined, hasFiles: filter !== NO_FILES });
     const { isRefetch = false } = source;
     const onWantOfBases = () => this.#size.onWantOfBases();
     await fetchCommit(this.#git, source, { ...this.#optionsOf(options), filter, isRefetch, bounds, onWantOfBases });
-    if (filter !== 'blob:none') this.#size.onFetched();
+    if (filter !== NO_FILES) this.#size.onFetched();
   }
 
   /** Everything of the commit that is already there once more, with files that were left out. */

@@ -3,7 +3,7 @@ import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { saidNothing } from '../../shared/io/git/git-process.ts';
-import { PROMISOR, promisorSettings } from './promisor.ts';
+import { NO_FILES, PROMISOR, promisorSettings } from './promisor.ts';
 import { healClone } from './tidy-clone.ts';
 import { type TransferBounds, type TransferLimits, transfer } from './transfer.ts';
 
@@ -62,7 +62,6 @@ const HARMLESS = [
  */
 export const TRANSFER_SETTINGS = [
   'core.bigFileThreshold=4m',
-  'core.deltaBaseCacheLimit=16m',
   'pack.threads=1',
   'fetch.unpackLimit=1',
   'fetch.fsckObjects=true',
@@ -146,8 +145,6 @@ export async function fetchOne(git: Git, wanted: Wanted, options: FetchOptions):
   await healClone(gitDir);
   await fetchOnce(git, wanted, { ...options, ...(filter ? { filter: NO_FILES } : { isRefetch: true }) });
 }
-
-const NO_FILES = 'blob:none';
 
 /** Whether git would have asked for objects from within a fetch, which it may not. */
 const isForWantOfBases = (error: unknown): boolean =>

@@ -1,8 +1,9 @@
+import { NO_FILES } from './promisor.ts';
 import type { Contents } from './repository.ts';
 import type { TransferBounds } from './transfer.ts';
 
 /** Files that a host leaves out, as in `git rev-list --filter`; undefined: none. */
-type Filter = 'blob:none' | typeof LIMIT_FILTER | undefined;
+type Filter = typeof NO_FILES | typeof LIMIT_FILTER | undefined;
 
 /** Larger files are fetched only where they are mapped; smaller ones cost less than another request. */
 export const LIMIT_FILTER = 'blob:limit=64k';
@@ -34,7 +35,7 @@ export function planFetch(
   { host, isLarge }: { host: Host; isLarge: boolean },
 ): FetchPlan {
   if (isWhole || host === 'commitsOnly') return { filter: undefined };
-  if (isLarge) return { filter: 'blob:none' };
+  if (isLarge) return { filter: NO_FILES };
   return { filter: LIMIT_FILTER, ...(commit === undefined && { bounds: FIRST_BOUNDS }) };
 }
 

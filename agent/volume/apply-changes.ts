@@ -52,7 +52,7 @@ export async function applyChanges(plan: Plan, target: Target, applied: Applied)
     await manifestFile.append(updateBefore(plan, records, await manifestFile.read()));
     lock.check();
     await moveFiles(plan, mover, () =>
-      placeFolders(newFolders, { folders: plan.folders.create, placements }, { root, lock, moves }),
+      placeFolders({ folders: plan.folders.create, placements }, { newFolders, root, lock, moves }),
     );
     lock.check();
     await manifestFile.append(updateAfter(plan, applied));

@@ -138,12 +138,10 @@ export class Folder {
     return succeeds(() => rmdirSync(this.at(name)), ['ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR']);
   }
 
-  get mode(): number {
-    return fstatSync(this.#descriptor).mode & 0o7777;
-  }
-
-  chmod(mode: number): void {
-    fchmodSync(this.#descriptor, mode);
+  /** Sets its permissions; the group that a volume gives to new folders (setgid) stays. */
+  permit(permissions: number): void {
+    const { mode } = fstatSync(this.#descriptor);
+    fchmodSync(this.#descriptor, (mode & 0o7000) | permissions);
   }
 
   /** Whether the folder still has a name; in one that has not nothing can be made. */

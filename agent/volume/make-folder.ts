@@ -26,8 +26,7 @@ export function makeFolder(parent: Folder, name: string, { root, lock, permissio
   if (permissions === undefined) return true;
   const folder = parent.open(name);
   try {
-    // The group that a volume gives to new folders (setgid) stays.
-    folder.chmod((folder.mode & 0o7000) | permissions);
+    folder.permit(permissions);
   } finally {
     folder.close();
   }

@@ -3,7 +3,7 @@ import { Pacer } from '../../shared/io/pacer.ts';
 import { type Fingerprint, isSameFingerprint, type KeptFile, type OwnedFile } from '../plan/manifest.ts';
 import type { LiveEntry, LiveFile } from '../plan/plan-input.ts';
 import type { DataRoot } from './data-root.ts';
-import type { Folder } from './folder.ts';
+import { HeldFolder } from './held-folder.ts';
 import { folderPermissions, makeFolder } from './make-folder.ts';
 import { changed, meanwhile } from './meanwhile.ts';
 import { putNew, tryLink } from './put-new.ts';
@@ -34,13 +34,14 @@ export class FileMover {
   readonly #lock: VolumeLock;
   readonly #permissions: number | undefined;
   readonly #pacer = new Pacer();
-  #open: { path: string; folder: Folder } | undefined;
+  readonly #held: HeldFolder;
   #saved = 0;
 
   /** `lock` is looked at where the staging folder stops nobody. */
   constructor(root: DataRoot, moves: Move[], { groupWrite, lock }: FileMoverOptions) {
     this.#lock = lock;
     this.#root = root;
+    this.#held = new HeldFolder((path) => root.openFolder(path));
     this.#moves = moves;
     this.#permissions = folderPermissions(groupWrite);
   }
@@ -93,7 +94,7 @@ export class FileMover {
     const options = { root: this.#root, lock: this.#lock, permissions: this.#permissions };
     for (const path of folders) {
       const [parent, name] = split(path);
-      const isMade = meanwhile(path, () => makeFolder(this.#folder(parent), name, options));
+      const isMade = meanwhile(path, () => makeFolder(this.#held.at(parent), name, options));
       if (!isMade) continue;
       this.#moves.push({ kind: 'folderMade', path });
       if (this.#pacer.isDue) await this.#pacer.rest();
@@ -108,7 +109,7 @@ export class FileMover {
       const stats = lstatSync(this.#target(path) ?? '', { throwIfNoEntry: false });
       if (!stats?.isDirectory()) continue;
       this.#moves.push({ kind: 'folderRemoved', path, mode: stats.mode & 0o7777 });
-      const folder = this.#folder(parent);
+      const folder = this.#held.at(parent);
       this.#lock.check();
       folder.removeFolder(name);
     }
@@ -116,8 +117,7 @@ export class FileMover {
 
   /** Lets go of the folder that was last worked in. */
   close(): void {
-    this.#open?.folder.close();
-    this.#open = undefined;
+    this.#held.close();
   }
 
   /** Puts a file where nothing is. */
@@ -193,27 +193,19 @@ export class FileMover {
   /** The path of an entry in its folder, which the plan saw or made. */
   #targetOf(path: string): string {
     const [parent, name] = split(path);
-    return meanwhile(path, () => this.#folder(parent)).at(name);
+    return meanwhile(path, () => this.#held.at(parent)).at(name);
   }
 
   /** The path of an entry in its folder; undefined where that is not there any more, or is a link. */
   #target(path: string): string | undefined {
     const [parent, name] = split(path);
     try {
-      return this.#folder(parent).at(name);
+      return this.#held.at(parent).at(name);
     } catch (error) {
       const { code = '' } = error as NodeJS.ErrnoException;
       if (['ENOENT', 'ENOTDIR', 'data.symbolicLink'].includes(code)) return undefined;
       throw error;
     }
-  }
-
-  #folder(path: string): Folder {
-    if (this.#open?.path === path) return this.#open.folder;
-    this.close();
-    const folder = this.#root.openFolder(path);
-    this.#open = { path, folder };
-    return folder;
   }
 
   #savedAs(name: (number: number) => string): Saved {

@@ -1,6 +1,7 @@
 import { type Stats, statSync } from 'node:fs';
 import type { DataRoot } from './data-root.ts';
 import type { Folder } from './folder.ts';
+import { HeldFolder } from './held-folder.ts';
 import { newFolderName } from './set-aside.ts';
 import { split } from './undo-moves.ts';
 
@@ -28,17 +29,19 @@ export class NewFolders {
   readonly all: NewFolder[] = [];
   readonly #root: DataRoot;
   readonly #by = new Map<string, NewFolder>();
-  #open: { path: string; folder: Folder } | undefined;
+  readonly #held = new HeldFolder((path) => this.#openFolder(path));
 
   /** `folders` are made by a sync, the outer ones first. */
   constructor(root: DataRoot, folders: string[]) {
     this.#root = root;
     const isNew = new Set(folders);
+    const staging = folders.length > 0 ? statSync(root.staging.path) : undefined;
+    const canMoveTo = (parent: string) => staging !== undefined && isAlike(staging, this.#statsOf(parent));
     for (const path of folders) {
       const [parent] = split(path);
       const above = this.#by.get(parent);
       if (above) above.folders.push(path);
-      else if (isNew.has(parent) || !this.#canMoveTo(parent)) continue;
+      else if (isNew.has(parent) || !canMoveTo(parent)) continue;
       const own = above ?? { path, staged: newFolderName(this.all.length), folders: [path] };
       this.#by.set(path, own);
       if (!above) this.all.push(own);
@@ -56,10 +59,8 @@ export class NewFolders {
       this.#root.staging.folder.make(staged);
       for (const path of folders) {
         const [parent, name] = split(path);
-        if (path !== folders[0]) this.#folder(parent).make(name);
-        if (permissions === undefined) continue;
-        const folder = this.#folder(path);
-        folder.chmod((folder.mode & 0o7000) | permissions); // setgid stays
+        if (path !== folders[0]) this.#held.at(parent).make(name);
+        if (permissions !== undefined) this.#held.at(path).permit(permissions);
       }
     }
   }
@@ -68,7 +69,7 @@ export class NewFolders {
   at({ path, name }: Staged): string {
     if (!this.of(path)) return this.#root.staging.at(name);
     const [parent, own] = split(path);
-    return this.#folder(parent).at(own);
+    return this.#held.at(parent).at(own);
   }
 
   /** Opens one of them as it is now, to be closed. */
@@ -78,16 +79,7 @@ export class NewFolders {
 
   /** Lets go of the folder that was last worked in. */
   close(): void {
-    this.#open?.folder.close();
-    this.#open = undefined;
-  }
-
-  #folder(path: string): Folder {
-    if (this.#open?.path === path) return this.#open.folder;
-    this.close();
-    const folder = this.#openFolder(path);
-    this.#open = { path, folder };
-    return folder;
+    this.#held.close();
   }
 
   #openFolder(path: string): Folder {
@@ -96,17 +88,16 @@ export class NewFolders {
     return this.#root.staging.folder.openBelow(own.staged + path.slice(own.path.length));
   }
 
-  /** Whether a folder would be the same if it was made there: of the same group, on the same file system. */
-  #canMoveTo(parent: string): boolean {
-    const there = this.#root.lookInside(parent === '' ? '.' : `${parent}/.`, (path) => statSync(path));
-    return there !== undefined && isAlike(there, statSync(this.#root.staging.path));
+  #statsOf(folder: string): Stats | undefined {
+    return this.#root.lookInside(folder === '' ? '.' : `${folder}/.`, (path) => statSync(path));
   }
 }
 
 const SETGID = 0o2000;
 
-/** Whether what is made in one gets the group that it would get in the other. */
-function isAlike(a: Stats, b: Stats): boolean {
+/** Whether what is made in one would be the same in the other: of the same group, on the same file system. */
+function isAlike(a: Stats, b: Stats | undefined): boolean {
+  if (!b) return false;
   const [hasGroup, hasSame] = [(a.mode & SETGID) !== 0, (b.mode & SETGID) !== 0];
   return a.dev === b.dev && hasGroup === hasSame && (!hasGroup || a.gid === b.gid);
 }

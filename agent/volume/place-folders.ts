@@ -7,9 +7,12 @@ import type { NewFolder, NewFolders } from './new-folders.ts';
 import { type Move, split } from './undo-moves.ts';
 import type { VolumeLock } from './volume-lock.ts';
 
-interface Volume {
+interface Target {
+  newFolders: NewFolders;
   root: DataRoot;
   lock: VolumeLock;
+  /** What is done is noted there before. */
+  moves: Move[];
 }
 
 interface ToPlace {
@@ -23,11 +26,8 @@ interface ToPlace {
  * folders and files that have to come one by one: where something has the place by now, or the folder cannot be moved
  * there.
  */
-export async function placeFolders(
-  newFolders: NewFolders,
-  { folders, placements }: ToPlace,
-  { root, lock, moves }: Volume & { moves: Move[] },
-): Promise<ToPlace> {
+export async function placeFolders({ folders, placements }: ToPlace, target: Target): Promise<ToPlace> {
+  const { newFolders, root } = target;
   const isNew = new Set(newFolders.all.flatMap((each) => each.folders));
   const left: ToPlace = { folders: folders.filter((path) => !isNew.has(path)), placements: [] };
   const groups = Map.groupBy(placements, ({ record }) => newFolders.of(record.path));
@@ -37,8 +37,7 @@ export async function placeFolders(
   try {
     for (const folder of newFolders.all) {
       const files = groups.get(folder) ?? [];
-      const isMoved = moveFolder(folder, newFolders, { root, lock, note: () => noteMoves(folder, files, moves) });
-      if (!isMoved) {
+      if (!moveFolder(folder, files, target)) {
         await takeApart(files, newFolders, root);
         left.folders.push(...folder.folders);
         for (const file of files) left.placements.push(file);
@@ -51,43 +50,35 @@ export async function placeFolders(
   }
 }
 
-/** Gives what takes it back again. */
-function noteMoves({ folders }: NewFolder, files: Placement[], moves: Move[]): () => void {
-  const noted = moves.length;
-  for (const path of folders) moves.push({ kind: 'folderMade', path });
-  for (const { record } of files) {
-    const { path, fingerprint: print } = record;
-    moves.push({ kind: 'placed', path, print, saved: undefined, backTo: undefined });
-  }
-  return () => {
-    moves.length = noted;
-  };
-}
-
 /** Gives whether the folder is in its place. Nothing may be there right before: an empty folder would be replaced. */
-function moveFolder(
-  newFolder: NewFolder,
-  newFolders: NewFolders,
-  { root, lock, note }: Volume & { note: () => () => void },
-): boolean {
+function moveFolder(newFolder: NewFolder, files: Placement[], { newFolders, root, lock, moves }: Target): boolean {
   const { path, staged } = newFolder;
   const [parent, name] = split(path);
   const around = meanwhile(path, () => root.openFolder(parent));
   try {
-    const target = around.at(name);
-    if (lstatSync(target, { throwIfNoEntry: false })) return false;
+    const place = around.at(name);
+    if (lstatSync(place, { throwIfNoEntry: false })) return false;
     const folder = meanwhile(path, () => newFolders.open(newFolder));
     try {
       lock.check();
-      const unnote = note();
-      const isMoved = root.staging.tryMove(staged, target) || folder.isAt(target);
-      if (!isMoved) unnote();
+      const noted = moves.length;
+      note(newFolder, files, moves);
+      const isMoved = root.staging.tryMove(staged, place) || folder.isAt(place);
+      if (!isMoved) moves.length = noted;
       return isMoved;
     } finally {
       folder.close();
     }
   } finally {
     around.close();
+  }
+}
+
+function note({ folders }: NewFolder, files: Placement[], moves: Move[]): void {
+  for (const path of folders) moves.push({ kind: 'folderMade', path });
+  for (const { record } of files) {
+    const { path, fingerprint: print } = record;
+    moves.push({ kind: 'placed', path, print, saved: undefined, backTo: undefined });
   }
 }
 

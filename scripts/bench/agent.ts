@@ -4,10 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { buildBundles } from '../demo/build-bundles.ts';
 import type { GitRepository } from '../testbed/git-repository.ts';
-import { cloneAndCopy, measureFirstSyncs } from './agent/first-syncs.ts';
+import { cloneAndCopy, measureFirstSyncs, timeFirstSync } from './agent/first-syncs.ts';
 import { measureFleet } from './agent/fleet.ts';
 import { filesOf } from './agent/sample-files.ts';
-import { untilApplied } from './agent/until-applied.ts';
 import {
   type BenchAgent,
   createResource,
@@ -75,13 +74,7 @@ async function measureTree(
   const commit = await repository.commit({ files: filesOf(count) });
   await createResource(world, name, repository.url);
   const agent = await startAgent(world, name, name);
-  await sleep(1_000);
-  const idleCpu = await readCpuSeconds(agent.program.pid);
-  const started = performance.now();
-  await settle(world, name, commit);
-  await untilApplied(agent, commit);
-  const first = performance.now() - started;
-  const firstCpu = (await readCpuSeconds(agent.program.pid)) - idleCpu;
+  const first = await timeFirstSync(world, agent, { name, commit });
   const reference = await cloneAndCopy(world, repository);
   const times = await measureChanges(world, { name, repository, agent, changes });
   const [median, p99] = [quantile(times, 0.5), quantile(times, 0.99)];
@@ -92,12 +85,12 @@ async function measureTree(
     rows: [
       [
         `${count} files: first sync`,
-        `${first.toFixed(0)} ms`,
+        `${first.ms.toFixed(0)} ms`,
         count === LARGE ? `≤ ${reference.ms.toFixed(0)} ms (clone and cp -r)` : '',
       ],
       [
         `${count} files: first sync, processor time without git`,
-        `${firstCpu.toFixed(2)} s`,
+        `${first.cpuSeconds.toFixed(2)} s`,
         count === LARGE ? `${reference.cpuSeconds.toFixed(2)} s (clone and cp -r)` : '',
       ],
       [`${count} files: one changed, status to file, p50`, `${median.toFixed(0)} ms`, ''],

@@ -7,7 +7,7 @@ import { readCpuSeconds } from '../process-usage.ts';
 import { quantile } from '../table.ts';
 import { filesOf } from './sample-files.ts';
 import { untilApplied } from './until-applied.ts';
-import { createResource, settle, startAgent, type World } from './world.ts';
+import { type BenchAgent, createResource, settle, startAgent, type World } from './world.ts';
 
 /** How long something took, and the processor time of that. */
 export interface Cost {
@@ -57,17 +57,26 @@ async function firstSync(world: World, { name, repository, commit }: First): Pro
   await createResource(world, name, repository.url);
   const agent = await startAgent(world, name, name);
   try {
-    await sleep(1_000); // it is ready, and has compiled what it needs
-    const before = await readCpuSeconds(agent.program.pid);
-    const started = performance.now();
-    await settle(world, name, commit);
-    await untilApplied(agent, commit);
-    const ms = performance.now() - started;
-    return { ms, cpuSeconds: (await readCpuSeconds(agent.program.pid)) - before };
+    return await timeFirstSync(world, agent, { name, commit });
   } finally {
     await agent.program.stop();
     await rm(path.dirname(agent.data), { recursive: true });
   }
+}
+
+/** What it costs an agent that has just started to bring a commit in place. */
+export async function timeFirstSync(
+  world: World,
+  agent: BenchAgent,
+  { name, commit }: Pick<First, 'name' | 'commit'>,
+): Promise<Cost> {
+  await sleep(1_000); // it is ready, and has compiled what it needs
+  const before = await readCpuSeconds(agent.program.pid);
+  const started = performance.now();
+  await settle(world, name, commit);
+  await untilApplied(agent, commit);
+  const ms = performance.now() - started;
+  return { ms, cpuSeconds: (await readCpuSeconds(agent.program.pid)) - before };
 }
 
 /** What a person would do instead. */

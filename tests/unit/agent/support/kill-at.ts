@@ -1,7 +1,7 @@
 import fs from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
+import { mockCalls, type RealCall } from './mock-calls.ts';
 import type { Sandbox } from './sandbox.ts';
 
 const CHANGING = [
@@ -29,29 +29,24 @@ interface Kill {
  */
 export function killAt(t: TestContext, { step, hasLinks, from = /^/, onHeld = () => {} }: Kill) {
   let calls = 0;
-  const mocks = CHANGING.map((name) => {
-    const real = fs[name] as (...args: unknown[]) => unknown;
-    return t.mock.method(fs, name, ((...args: unknown[]) => {
-      const isChange = name !== 'openSync' || args[1] === 'wx';
-      const isVolume = typeof args[0] === 'number' || /^\/proc\/\w+\/fd\//.test(String(args[0]));
-      const hasBegun = calls > 0 || args.slice(0, 2).some((arg) => from.test(String(arg)));
-      if (isChange && isVolume && hasBegun) calls += 1;
-      if (isChange && isVolume && calls === step) onHeld(held(real, args));
-      if (isChange && isVolume && calls >= step) throw Object.assign(new Error('EIO: killed'), { code: 'EIO' });
-      if (name === 'linkSync' && !hasLinks) throw Object.assign(new Error('EPERM: played'), { code: 'EPERM' });
-      return real(...args);
-    }) as never);
+  const end = mockCalls(t, CHANGING, (name, args, real) => {
+    const isChange = name !== 'openSync' || args[1] === 'wx';
+    const isVolume = typeof args[0] === 'number' || /^\/proc\/\w+\/fd\//.test(String(args[0]));
+    const hasBegun = calls > 0 || args.slice(0, 2).some((arg) => from.test(String(arg)));
+    if (isChange && isVolume && hasBegun) calls += 1;
+    if (isChange && isVolume && calls === step) onHeld(held(real, args));
+    if (isChange && isVolume && calls >= step) throw Object.assign(new Error('EIO: killed'), { code: 'EIO' });
+    if (name === 'linkSync' && !hasLinks) throw Object.assign(new Error('EPERM: played'), { code: 'EPERM' });
+    return real(...args);
   });
-  syncBuiltinESMExports();
   return () => {
-    for (const mock of mocks) mock.mock.restore();
-    syncBuiltinESMExports();
+    end();
     return calls >= step;
   };
 }
 
 /** The call with paths that lead to the same folders when those of this process are closed. */
-function held(call: (...args: unknown[]) => unknown, args: unknown[]): () => void {
+function held(call: RealCall, args: unknown[]): () => void {
   const real = args.map((arg) =>
     typeof arg === 'string' && arg.startsWith('/')
       ? path.join(fs.realpathSync(path.dirname(arg)), path.basename(arg))
