@@ -1,26 +1,65 @@
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import { type BlobReader, wholeOf } from '../git/blob-reader.ts';
+import { MissingBlobError } from '../git/git-stream.ts';
 import { isLfsPointer, MAX_POINTER_BYTES, parseLfsPointer } from '../lfs/lfs-pointer.ts';
 import type { Content, LfsStore } from '../lfs/lfs-store.ts';
 import type { DesiredFile } from '../plan/plan-input.ts';
 
-/** Reads the content of files one after the other, whether in git or in Git LFS. A pointer is never given as content. */
-export class ContentReader {
-  readonly #blobs: BlobReader;
-  readonly #lfs: LfsStore;
+export interface ContentSources {
+  openBlobs: () => BlobReader;
+  lfs: LfsStore;
+  /** Fetches what of these files is not on disk. */
+  provide: (files: DesiredFile[]) => Promise<void>;
+}
 
-  constructor(blobs: BlobReader, lfs: LfsStore) {
-    this.#blobs = blobs;
-    this.#lfs = lfs;
+/**
+ * Reads the content of files one after the other, whether in git or in Git LFS. A pointer is never given as content.
+ * Whether all of it is on disk shows while it is read: to look at each file before would take as long as to read it.
+ */
+export class ContentReader {
+  readonly #sources: ContentSources;
+  #blobs: BlobReader;
+  #announced: DesiredFile[] = [];
+  #isProvided = false;
+
+  constructor(sources: ContentSources) {
+    this.#sources = sources;
+    this.#blobs = sources.openBlobs();
   }
 
   /** Says what will be opened, in this order. */
   announce(files: DesiredFile[]): void {
+    this.#announced = files;
     this.#blobs.announce(files.map(({ blob }) => blob));
   }
 
-  /** Throws {@link TransientError} where the content is not on disk. */
+  /** Where the content is not on disk, it is fetched with that of all that follow, once: throws {@link TransientError} then. */
   async open(file: DesiredFile): Promise<Content> {
+    try {
+      return await this.#open(file);
+    } catch (error) {
+      if (this.#isProvided || !isLeftOut(error)) throw error;
+    }
+    await this.#provide(file);
+    return await this.#open(file);
+  }
+
+  /** No git may read meanwhile. */
+  async #provide(file: DesiredFile): Promise<void> {
+    const { openBlobs, provide } = this.#sources;
+    const from = this.#announced.indexOf(file);
+    const left = from === -1 ? [file] : this.#announced.slice(from);
+    await this.#blobs.close();
+    this.#isProvided = true;
+    try {
+      await provide(left);
+    } finally {
+      this.#blobs = openBlobs();
+    }
+    this.announce(left);
+  }
+
+  async #open(file: DesiredFile): Promise<Content> {
     const blob = await this.#blobs.open(file.blob);
     if (blob.size >= MAX_POINTER_BYTES) return blob;
     const content = await wholeOf(blob);
@@ -48,14 +87,20 @@ export class ContentReader {
         },
       );
     }
-    const object = await this.#lfs.open(pointer);
+    const object = await this.#sources.lfs.open(pointer);
     if (!object) throw notFetched(source);
     return object;
   }
 }
 
+/** Whether the content can be fetched: it was left out, or is in Git LFS. */
+const isLeftOut = (error: unknown): boolean =>
+  error instanceof MissingBlobError || (error instanceof TransientError && error.code === NOT_FETCHED);
+
+const NOT_FETCHED = 'lfs.missing';
+
 const notFetched = (file: string) =>
   new TransientError(`the content of ${file} is in Git LFS, and not fetched`, {
-    code: 'lfs.missing',
+    code: NOT_FETCHED,
     reason: 'LfsUnavailable',
   });

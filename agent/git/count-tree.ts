@@ -22,7 +22,7 @@ export interface TreeSize {
 }
 
 /** Of the mode in front of each path. */
-const MODE_BYTES = 6;
+export const MODE_BYTES = 6;
 /** The mode of a folder is the only one that begins with it. */
 const ZERO = 0x30;
 

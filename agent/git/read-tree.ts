@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { foldersOf } from '../../shared/domain/relative-path.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { TreeChange, TreeEntry } from '../plan/plan-input.ts';
-import { TreeCounter, type TreeRequest, type TreeSize } from './count-tree.ts';
+import { MODE_BYTES, TreeCounter, type TreeRequest, type TreeSize } from './count-tree.ts';
 import { otherKind } from './find-fault.ts';
 import { recordsOf, startGitStream } from './git-stream.ts';
 
@@ -93,17 +93,21 @@ const SPACE = 0x20;
 /** `<mode> SP <type> SP <object> TAB <path>`. */
 function parseRecord(record: Buffer): TreeEntry {
   const tab = record.indexOf(TAB);
-  const mode = record.toString('latin1', 0, record.indexOf(SPACE));
+  const mode = record.toString('latin1', 0, MODE_BYTES);
   return entryOf(record.subarray(tab + 1), mode, record.toString('latin1', record.lastIndexOf(SPACE, tab) + 1, tab));
 }
+
+/** What stands for bytes that are no UTF-8. */
+const REPLACEMENT = '\uFFFD';
 
 /** An entry by what git says of it. */
 function entryOf(name: Buffer, mode: string, blob: string | undefined): TreeEntry {
   const kind = kinds[mode];
   if (!kind || !blob) throw otherKind(`the commit has an entry of mode ${mode}`);
   const path = name.toString('utf8');
+  const isReadable = !path.includes(REPLACEMENT) || isUtf8(name);
   // Where it is excluded, or not mapped, its name does not matter.
-  return { path, kind: isUtf8(name) ? kind : 'unreadable', blob, executable: mode === '100755' };
+  return { path, kind: isReadable ? kind : 'unreadable', blob, executable: mode === '100755' };
 }
 
 export interface TreePair {

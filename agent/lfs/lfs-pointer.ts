@@ -15,7 +15,7 @@ const HEADER = Buffer.from('version https://git-lfs.github.com/spec/');
 
 /** Whether content of that size only points at a file in Git LFS. */
 export function isLfsPointer(head: Buffer, size: number): boolean {
-  return size < MAX_POINTER_BYTES && head.subarray(0, HEADER.length).equals(HEADER);
+  return size < MAX_POINTER_BYTES && head.length >= HEADER.length && head.subarray(0, HEADER.length).equals(HEADER);
 }
 
 /** Reads a pointer; undefined where it is damaged, or where its content has to go through an extension first. */

@@ -38,7 +38,7 @@ function layMapping(mapping: RenderedMapping, input: DesiredTreeInput, tree: Des
     if (type === 'dir' && single.kind === 'file') return [`${source} is a file, and type says dir`];
     return [...layEntries([single], { mapping, input, tree }), ...unusedPatches(mapping, [single])];
   }
-  const below = input.entries.filter(({ path }) => source === '' || path.startsWith(`${source}/`));
+  const below = input.entries.filter(({ path }) => isWithin(path, source));
   if (below.length === 0 && source !== '') return layMissing(mapping, input, tree);
   if (type === 'file') return [`${source || '.'} is a folder, and type says file`];
   return [...layEntries(below, { mapping, input, tree }), ...unusedPatches(mapping, below)];

@@ -118,7 +118,7 @@ async function planFor(
   const files = result.kind === 'plan' ? filesToPreview(result.plan, intent.profile.dryRun) : [];
   if (files.length === 0) return result;
   await provideFiles(files, aim, dependencies);
-  const contents = openContents(dependencies);
+  const contents = openContents(aim, dependencies);
   try {
     return planChanges({ ...input, contents: await previews.of(files, { contents, values }) });
   } finally {

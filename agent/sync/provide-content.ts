@@ -101,7 +101,6 @@ export async function provideFiles(
   { intent, signal }: SyncAim,
   { clone, lfs, accessFiles }: SyncDependencies,
 ): Promise<void> {
-  if (files.length === 0) return;
   const { missing, small } = await clone.survey(
     files.map(({ blob }) => blob),
     signal,
@@ -118,7 +117,16 @@ export async function provideFiles(
   });
 }
 
-/** Starts to read the content of files; has to be closed. */
-export function openContents({ clone, lfs }: Pick<SyncDependencies, 'clone' | 'lfs'>): ContentReader {
-  return new ContentReader(clone.blobs(), lfs);
+/** Starts to read the content of files, which fetches what is not on disk and then calls `onProvided`; has to be closed. */
+export function openContents(
+  aim: SyncAim,
+  dependencies: SyncDependencies,
+  onProvided: () => Promise<void> = async () => {},
+): ContentReader {
+  const { clone, lfs } = dependencies;
+  const provide = async (files: DesiredFile[]) => {
+    await provideFiles(files, aim, dependencies);
+    await onProvided();
+  };
+  return new ContentReader({ openBlobs: () => clone.blobs(), lfs, provide });
 }

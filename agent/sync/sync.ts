@@ -11,15 +11,7 @@ import type { SyncOutcome } from '../report/news.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import { applyChanges } from '../volume/apply-changes.ts';
 import { planSync } from './plan-sync.ts';
-import {
-  isFull,
-  keepCommit,
-  makeRoom,
-  openContents,
-  provideCommit,
-  provideFiles,
-  verifyCommit,
-} from './provide-content.ts';
+import { isFull, keepCommit, makeRoom, openContents, provideCommit, verifyCommit } from './provide-content.ts';
 import { recipeOf, type SyncAim, type SyncDependencies, syncProblems } from './sync-aim.ts';
 
 /** What was done, in this order, about a commit that cannot be read. */
@@ -121,12 +113,12 @@ async function bringAbout(plan: Plan, aim: SyncAim, dependencies: SyncDependenci
   const { intent, manifest, values } = aim;
   const { root, lock, manifestFile, baseline, log } = dependencies;
   if (!isNoted(intent, manifest.applied) || plan.changes.length + plan.corrected.length + plan.disowned.length > 0) {
-    const files = plan.changes.flatMap((change) => ('file' in change ? [change.file] : []));
-    await provideFiles(files, aim, dependencies);
     aim.signal.throwIfAborted();
-    if (plan.changes.length > 0) await beforeChange(intent, dependencies);
+    const prepare = () => beforeChange(intent, dependencies);
+    if (plan.changes.length > 0) await prepare();
     const { groupWrite } = intent.profile;
-    const source = { openContents: () => openContents(dependencies), values };
+    // Who edits may have begun to while files were fetched.
+    const source = { openContents: () => openContents(aim, dependencies, prepare), values };
     const target = { root, lock, manifestFile, groupWrite, log, signal: aim.signal, ...source };
     await applyChanges(plan, target, appliedBy(intent)).catch((error) => {
       baseline.forget();

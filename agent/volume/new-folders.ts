@@ -67,9 +67,8 @@ export class NewFolders {
 
   /** The path of a file on its way, until the next call. */
   at({ path, name }: Staged): string {
-    if (!this.of(path)) return this.#root.staging.at(name);
     const [parent, own] = split(path);
-    return this.#held.at(parent).at(own);
+    return this.#by.has(parent) ? this.#held.at(parent).at(own) : this.#root.staging.at(name);
   }
 
   /** Opens one of them as it is now, to be closed. */

@@ -81,7 +81,8 @@ class ScannedTree implements LiveTree {
   }
 
   note(path: string, entry: LiveEntry | undefined): void {
-    this.#found.set(path, entry);
+    // What was not there and is not there needs no note: in a first sync that is every file.
+    if (entry || this.#owned.has(path)) this.#found.set(path, entry);
   }
 
   /** Whether the folder that the path lies in is there. */

@@ -26,7 +26,7 @@ export function withoutTrailingSlashes(text: string): string {
 
 /** Whether the path is the folder in which the agent keeps its own files, or lies in it. */
 export function isAgentPath(path: string): boolean {
-  return path === AGENT_FOLDER || path.startsWith(`${AGENT_FOLDER}/`);
+  return isWithin(path, AGENT_FOLDER);
 }
 
 const problem = (message: string): RelativePath => ({ kind: 'problem', message });
@@ -48,11 +48,15 @@ const MAX_PATH = 3072;
 /** Far more than anybody has; to work in a folder takes a step for each of those that it lies in. */
 const MAX_FOLDERS = 128;
 
+/** Such a path is no longer than a name may be, and in fewer folders: a character of UTF-16 takes three bytes at most. */
+const SHORT = MAX_NAME / 3;
+
 /**
  * Whether no program could open a file at the path, or not by its name: with more bytes than a path, or a part of it, may
  * have. Also where it lies in more folders than 128, one in the other.
  */
 export function isTooLong(path: string): boolean {
+  if (path.length <= SHORT) return false;
   if (path.length > MAX_PATH || Buffer.byteLength(path) > MAX_PATH) return true;
   const names = path.split('/');
   return names.length > MAX_FOLDERS + 1 || names.some((name) => Buffer.byteLength(name) > MAX_NAME);
@@ -73,7 +77,8 @@ function isGitPath(path: string): boolean {
 
 /** Whether `path` is `folder` or lies below it; `''` is the root. */
 export function isWithin(path: string, folder: string): boolean {
-  return folder === '' || path === folder || path.startsWith(`${folder}/`);
+  if (folder === '' || path === folder) return true;
+  return path.startsWith(folder) && path[folder.length] === '/';
 }
 
 /** The folders that a path lies in, the outermost first, without the root. */

@@ -96,6 +96,24 @@ suite('the preset ignition', () => {
     await sandbox.sync({ ...target, commit: target.commit, profile: { designerSessionPolicy: 'proceed' } });
   });
 
+  test('holds back a change where somebody began to edit while files were fetched', async (t) => {
+    const { gateway, sandbox, repository, target } = await prepare(t, ignition);
+    const mappings = [{ source: 'config', destination: 'config', required: true, template: false }];
+    const profile = { mappings, designerSessionPolicy: 'wait' as const };
+    // The host is asked for files of that size only where they are mapped.
+    const commit = await repository.commit({ files: { 'config/a': 'x'.repeat(100_000) } });
+    const fetchBlobs = sandbox.clone.fetchBlobs.bind(sandbox.clone);
+    t.mock.method(sandbox.clone, 'fetchBlobs', (...given: Parameters<typeof fetchBlobs>) => {
+      gateway.editors = [{ user: 'ann', project: 'plant' }];
+      return fetchBlobs(...given);
+    });
+    await assert.rejects(sandbox.sync({ ...target, commit, profile }), { code: 'gateway.editors' });
+    assert.deepEqual(await sandbox.files(), {});
+    gateway.editors = [];
+    await sandbox.sync({ ...target, commit, profile });
+    assert.deepEqual(Object.keys(await sandbox.files()), ['config/a']);
+  });
+
   test('names who edits at no great length, whatever the gateway calls them', async (t) => {
     const { gateway, sandbox, target } = await prepare(t, ignition, { designerSessionPolicy: 'wait' });
     gateway.editors = Array.from({ length: 9 }, () => ({ user: 'u'.repeat(20_000), project: 'p'.repeat(20_000) }));

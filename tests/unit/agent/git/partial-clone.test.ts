@@ -105,10 +105,25 @@ suite('only what is mapped is fetched', () => {
     const sandbox = await createSandbox(t, { git });
     const files = { 'config/1': '1', 'config/2': '2', readme: 'r' };
     await sandbox.sync({ repo, commit: await commit({ files }), profile: mapped('config') });
-    assert.deepEqual(git.commands, ['init', 'fetch', 'ls-tree', 'cat-file', 'cat-file', 'log']);
+    assert.deepEqual(git.commands, ['init', 'fetch', 'ls-tree', 'cat-file', 'log']);
     git.commands.length = 0;
     await sandbox.sync({ repo, commit: await commit({ files: { 'config/1': 'x' } }), profile: mapped('config') });
-    assert.deepEqual(git.commands, ['fetch', 'diff-tree', 'cat-file', 'cat-file', 'log']);
+    assert.deepEqual(git.commands, ['fetch', 'diff-tree', 'cat-file', 'log']);
+  });
+
+  test('with four more where a file that was left out is mapped', async (t) => {
+    const { url: repo, commit } = await createRepository();
+    const git = new WatchedGit(process.env);
+    git.isLarge = false;
+    const sandbox = await createSandbox(t, { git });
+    const files = { 'config/1': '1', 'config/2': large(), 'config/3': large(), 'config/4': '4' };
+    await sandbox.sync({ repo, commit: await commit({ files }), profile: mapped('config') });
+    assert.deepEqual(git.commands, [
+      ...['init', 'fetch', 'ls-tree', 'cat-file'],
+      // What is missing from the second file on, that, whether it may be in Git LFS, and the content of those files.
+      ...['cat-file', 'fetch', 'cat-file', 'cat-file', 'log'],
+    ]);
+    assert.deepEqual(await sandbox.files(), files);
   });
 
   test('with a few more where the commit turns out to be large', async (t) => {
@@ -120,8 +135,8 @@ suite('only what is mapped is fetched', () => {
     assert.deepEqual(git.commands, [
       // What turns out to be large, and the same without files.
       ...['init', 'fetch', 'fetch', 'ls-tree'],
-      // Whether the host left files out, whether all had better come, and all of them.
-      ...['cat-file', 'ls-tree', 'fetch'],
+      // That one is missing, whether the host left files out, whether all had better come, and all of them.
+      ...['cat-file', 'cat-file', 'ls-tree', 'fetch'],
       // Which of them are there, or may be in Git LFS, and their content.
       ...['cat-file', 'cat-file', 'log'],
     ]);
