@@ -23,6 +23,9 @@ export interface SignedObject {
   name: string;
 }
 
+/** What gpg and ssh-keygen say of a good signature: since 2.54 git itself also accepts one by an OpenPGP key that has expired. */
+const GOOD = /^(?:\[GNUPG:\] GOODSIG |Good "git" signature for )/m;
+
 /** Checks signatures by git-verify-commit(1) and git-verify-tag(1) against the keys as they are now. */
 export class Signatures {
   readonly #options: SignatureOptions;
@@ -60,9 +63,10 @@ export class Signatures {
     if (keys.openPgp.length > 0) await importOpenPgpKeys(keys.openPgp, folder);
     const config = ['-c', `gpg.ssh.allowedSignersFile=${signersFile}`, '-c', 'gpg.minTrustLevel=undefined'];
     const args = [...config, `--git-dir=${gitDir}`, `verify-${kind}`, '--raw', id];
-    await git.run(args, { environment: { GNUPGHOME: folder } }).catch((cause) => {
+    const messages = await git.runForMessages(args, { environment: { GNUPGHOME: folder } }).catch((cause) => {
       throw explain(`${kind} ${name}`, cause);
     });
+    if (!GOOD.test(messages)) throw explain(`${kind} ${name}`, new Error(messages));
   }
 }
 

@@ -52,7 +52,8 @@ export async function lsRemote(git: Git, remote: RemoteAccess, query: RefQuery):
 export async function fetchesCommit(git: Git, remote: RemoteAccess, commit: string): Promise<boolean> {
   const folder = await mkdtemp(join(remote.scratch, 'probe-'));
   try {
-    await git.run(['init', '--quiet', '--bare', folder], { signal: remote.signal });
+    const format = commit.length === 64 ? 'sha256' : 'sha1';
+    await git.run(['init', '--quiet', '--bare', `--object-format=${format}`, folder], { signal: remote.signal });
     // One file, so that its size is what came; and one thread, since each takes 8 MiB of what may be used.
     const settings = ['-c', 'fetch.unpackLimit=1', '-c', 'pack.threads=1'];
     const args = ['fetch', '--quiet', '--depth=1', '--no-tags', '--filter=tree:0', '--end-of-options'];

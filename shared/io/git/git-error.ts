@@ -71,7 +71,7 @@ const symptoms: Symptom[] = [
   {
     within: firstWords,
     pattern:
-      /^(?:fatal: unable to access '[^'\n]*': |error: RPC failed; curl \d+ )(?:(?:error (?:setting|adding|reading)|Problem with the|server certificate|SSL certificate problem)\b|SSL: |(?:OpenSSL|SSL|TLS) [^\n]*certificate verify failed)[^\n]*$/m,
+      /^(?:fatal: unable to access '[^'\n]*': |error: RPC failed; curl \d+ )(?:(?:error (?:setting|adding|reading)|Problem with the|server (?:certificate|verification failed)|SSL certificate (?:problem|verification failed))\b|SSL: |(?:OpenSSL|SSL|TLS) [^\n]*certificate verify failed)[^\n]*$/m,
     ...certificate,
   },
   {

@@ -63,16 +63,21 @@ export class Git {
 
   /** Runs to the end and gives standard output. Throws {@link TerminalError} or {@link TransientError}. */
   async run(args: string[], options: GitOptions = {}): Promise<Buffer> {
-    return await this.#finish(this.spawn(args, options), options);
+    return Buffer.concat((await this.#finish(this.spawn(args, options), options)).stdout);
+  }
+
+  /** The same, and gives what git printed as its messages, up to 16 KiB. */
+  async runForMessages(args: string[], options: GitOptions = {}): Promise<string> {
+    return (await this.#finish(this.spawn(args, options), options)).stderr;
   }
 
   /** Runs a command on a host by ssh, in the way that git does. Throws as {@link Git.run} does. */
   async runBySsh(args: string[], options: GitOptions): Promise<Buffer> {
     const command = ['sh', '-c', `${sshCommand(options.access ?? {})} "$@"`, 'ssh', ...args];
-    return await this.#finish(this.#start(command, options), options);
+    return Buffer.concat((await this.#finish(this.#start(command, options), options)).stdout);
   }
 
-  async #finish(child: ChildProcess, options: GitOptions): Promise<Buffer> {
+  async #finish(child: ChildProcess, options: GitOptions): Promise<Output> {
     const { timeoutMs = DEFAULT_TIMEOUT_MS, maxOutputBytes = DEFAULT_MAX_OUTPUT, signal } = options;
     let failure: Error | undefined;
     const fail = (error: Error) => {
@@ -93,7 +98,7 @@ export class Git {
       const { code, problem } = await endOf(child);
       if (failure ?? problem) throw failure ?? problem;
       if (code !== 0) throw this.#errorOf(output.stderr, options);
-      return Buffer.concat(output.stdout);
+      return output;
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);

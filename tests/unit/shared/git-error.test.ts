@@ -33,6 +33,15 @@ suite('an error of git', () => {
       "fatal: unable to access 'https://git.test/': server certificate verification failed. CAfile: none",
       ...['git.certificate', 'CertificateNotTrusted'],
     ],
+    // As curl 8.14 has it, and 8.23.
+    [
+      "fatal: unable to access 'https://git.test/': server verification failed: certificate signer not trusted. (CAfile: x CRLfile: none)",
+      ...['git.certificate', 'CertificateNotTrusted'],
+    ],
+    [
+      "fatal: unable to access 'https://git.test/': SSL certificate verification failed: certificate has expired. (CAfile: x CRLfile: none)",
+      ...['git.certificate', 'CertificateNotTrusted'],
+    ],
     [
       "warning: filtering not recognized by server, ignoring\nfatal: unable to access 'https://git.test/': SSL: no match",
       ...['git.certificate', 'CertificateNotTrusted'],

@@ -247,7 +247,37 @@ suite('a key that has expired', () => {
     });
     assert.deepEqual(await sandbox.files(), {});
   });
+
+  test('by OpenPGP is told apart also where git itself accepts it', { skip: skipGpg }, async (t) => {
+    const { repository, repo } = await prepare(t);
+    const lenient = await makeTemporaryFolder('git-');
+    t.after(() => lenient.remove());
+    // Git 2.54 and later end with 0 there.
+    const script = `#!/bin/sh\nPATH='${process.env.PATH}'\ngit "$@" || :\n`;
+    await writeFile(path.join(lenient.path, 'git'), script, { mode: 0o755 });
+    const sandbox = await createSandbox(t, { git: new LenientGit(process.env, lenient.path) });
+    const ann = await gpgSigner(t, '20200101T000000!');
+    await trust(sandbox, { ann: ann.publicKey });
+    const commit = await signedCommit(repository, ann, '2020-01-01T00:00:00Z');
+    await assert.rejects(sandbox.sync({ repo, commit, verify: 'head' }), { message: /by a key that has expired/ });
+    assert.deepEqual(await sandbox.files(), {});
+  });
 });
+
+/** Finds every signature good by its exit status. */
+class LenientGit extends Git {
+  readonly #folder: string;
+
+  constructor(environment: NodeJS.ProcessEnv, folder: string) {
+    super(environment);
+    this.#folder = folder;
+  }
+
+  override spawn(args: string[], options: GitOptions): ChildProcess {
+    if (!args.includes('verify-commit')) return super.spawn(args, options);
+    return super.spawn(args, { ...options, environment: { ...options.environment, PATH: this.#folder } });
+  }
+}
 
 /** Cannot be started to check signatures, as where the node has no more processes. */
 class TiredGit extends Git {

@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { test } from 'node:test';
+import { git } from '../../../../scripts/testbed/git-command.ts';
+import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import { clientFor } from './query-world.ts';
+
+test('a host serves a commit of a repository whose ids are SHA-256', async (t) => {
+  const daemon = await startGitDaemon();
+  t.after(() => daemon.stop());
+  const { url, path, git: run, commit } = await daemon.createRepository('x');
+  await rm(path, { recursive: true });
+  await git('/', ['init', '--quiet', '--bare', '--object-format=sha256', '--initial-branch=main', path]);
+  await run('config', 'uploadpack.allowReachableSHA1InWant', 'true');
+  const first = await commit({ files: { a: '1' } });
+  await commit({ files: { a: '2' } });
+  const refs = await clientFor(t, url).query({ prefixes: [], commits: [first] });
+  assert.deepEqual([...refs.keys()], [first]);
+});
