@@ -11,6 +11,9 @@ export interface Credentials {
   adminKubeconfig: string;
 }
 
+/** How an API server is reached from here, and from a pod. */
+const HOSTS = ['127.0.0.1', 'localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc'];
+
 /**
  * Writes what the control plane authenticates with: its certificate, static tokens, kubeconfigs that hold them, the
  * ServiceAccount key. All keys are EC: the API server would make itself an RSA key, and sign with it for each connection.
@@ -25,7 +28,7 @@ export async function createCredentials(dir: string, url: string): Promise<Crede
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const now = Date.now();
   const authority = makeAuthority(now);
-  const serving = makeServingCertificate(authority, ['127.0.0.1', 'localhost'], now);
+  const serving = makeServingCertificate(authority, HOSTS, now);
   await mkdir(files.certificates);
   await Promise.all([
     writeFile(files.ca, authority.certificate),
