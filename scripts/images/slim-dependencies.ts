@@ -1,4 +1,3 @@
-import http from 'node:http';
 import path from 'node:path';
 import type { Plugin } from 'esbuild';
 
@@ -22,7 +21,7 @@ const lazy = ['WebSocket', 'CloseEvent', 'MessageEvent'];
  */
 const slimHttp = `const http = process.getBuiltinModule('node:http');
 export default http;
-export const { ${Object.keys(http).filter((name) => !lazy.includes(name))} } = http;`;
+export const { ${Object.keys(process.getBuiltinModule('node:http')).filter((name) => !lazy.includes(name))} } = http;`;
 
 /** What an import leads to in the place of all that the dependency has: a file, or code; undefined: what it says. */
 export function slimImport(name: string, importer: string): { path: string } | { contents: string } | undefined {

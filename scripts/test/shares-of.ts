@@ -5,7 +5,7 @@ import { LONGEST } from './longest-first.ts';
 const MOST_FILES = 8;
 
 /** What starts git a thousand times: to start a program costs the more the more a process has in memory. */
-const ALONE = /^tests\/unit\/agent\//;
+const ALONE = /^tests\/unit\/agent\/(gateway|git|inspection|lfs|signatures|sync|volume)\//;
 
 /** Which test files share a process: those of one folder, which import much the same. What takes longest begins first. */
 export function sharesOf(files: string[]): string[][] {

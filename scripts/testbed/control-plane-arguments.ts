@@ -5,8 +5,9 @@ export function controlPlaneFiles(dir: string) {
   const certificates = path.join(dir, 'certificates');
   return {
     certificates,
-    // The API server makes its own certificate and appends to it the CA that signed it.
-    ca: path.join(certificates, 'apiserver.crt'),
+    ca: path.join(certificates, 'ca.crt'),
+    certificate: path.join(certificates, 'apiserver.crt'),
+    key: path.join(certificates, 'apiserver.key'),
     tokens: path.join(dir, 'tokens.csv'),
     serviceAccountKey: path.join(dir, 'service-account.key'),
     controllersKubeconfig: path.join(dir, 'controllers.kubeconfig'),
@@ -38,7 +39,8 @@ export function apiServerArguments(options: { dir: string; port: number; etcdPor
     '--endpoint-reconciler-type=none',
     '--advertise-address=127.0.0.1',
     `--secure-port=${options.port}`,
-    `--cert-dir=${files.certificates}`,
+    `--tls-cert-file=${files.certificate}`,
+    `--tls-private-key-file=${files.key}`,
     `--token-auth-file=${files.tokens}`,
     '--authorization-mode=RBAC',
     '--allow-privileged=true',

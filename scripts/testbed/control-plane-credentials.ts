@@ -1,5 +1,6 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { makeAuthority, makeServingCertificate } from '../../controller/certificates/make-certificate.ts';
 import { writeKubeconfig } from './cluster-access.ts';
 import { controlPlaneFiles } from './control-plane-arguments.ts';
 
@@ -10,7 +11,13 @@ export interface Credentials {
   adminKubeconfig: string;
 }
 
-/** Writes what the control plane authenticates with: static tokens, kubeconfigs that hold them, the ServiceAccount key. */
+/** How an API server is reached from here, and from a pod. */
+const HOSTS = ['127.0.0.1', 'localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc'];
+
+/**
+ * Writes what the control plane authenticates with: its certificate, static tokens, kubeconfigs that hold them, the
+ * ServiceAccount key. All keys are EC: the API server would make itself an RSA key, and sign with it for each connection.
+ */
 export async function createCredentials(dir: string, url: string): Promise<Credentials> {
   const files = controlPlaneFiles(dir);
   const [adminToken, controllersToken] = [randomBytes(16).toString('hex'), randomBytes(16).toString('hex')];
@@ -18,10 +25,17 @@ export async function createCredentials(dir: string, url: string): Promise<Crede
     `${adminToken},admin,admin,system:masters`,
     `${controllersToken},system:kube-controller-manager,system:kube-controller-manager`,
   ];
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const now = Date.now();
+  const authority = makeAuthority(now);
+  const serving = makeServingCertificate(authority, HOSTS, now);
+  await mkdir(files.certificates);
   await Promise.all([
+    writeFile(files.ca, authority.certificate),
+    writeFile(files.certificate, serving.certificate),
+    writeFile(files.key, serving.privateKey, { mode: 0o600 }),
     writeFile(files.tokens, tokens.join('\n'), { mode: 0o600 }),
-    writeFile(files.serviceAccountKey, privateKey.export({ type: 'pkcs1', format: 'pem' }), { mode: 0o600 }),
+    writeFile(files.serviceAccountKey, privateKey.export({ type: 'sec1', format: 'pem' }), { mode: 0o600 }),
     writeKubeconfig(files.controllersKubeconfig, { url, caFile: files.ca, token: controllersToken }),
     writeKubeconfig(files.adminKubeconfig, { url, caFile: files.ca, token: adminToken }),
   ]);

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { before, test } from 'node:test';
 import { controllerEffects } from './support/effects/controller.ts';
-import type { Effects } from './support/effects/effect.ts';
+import type { Effect, Effects } from './support/effects/effect.ts';
 import { monitoringEffects } from './support/effects/monitoring.ts';
 import { receiverEffects } from './support/effects/receiver.ts';
 import { type Rendered, render } from './support/render.ts';
+import { renderTogether } from './support/render-together.ts';
 import { listDocumentedValues } from './support/values.ts';
 
 const effects: Effects = { ...controllerEffects, ...receiverEffects, ...monitoringEffects };
@@ -26,14 +27,22 @@ const allOn = Object.fromEntries(
 );
 const usual = { ...allOn, 'crds.install': false };
 
-const renderings = new Map<string, Promise<Rendered[]>>();
+const renderings = new Map<string, Rendered[]>();
 
-function renderOnce(values: object): Promise<Rendered[]> {
-  const key = JSON.stringify(values);
-  const rendering = renderings.get(key) ?? render(values);
-  renderings.set(key, rendering);
-  return rendering;
+/** The values without the one that a test is about, and with it. */
+function valuesOf(name: string, { given, to }: Effect): { without: object; set: object } {
+  const without = { ...usual, ...given };
+  return { without, set: { ...without, [name]: to } };
 }
+
+before(async () => {
+  const values = Object.entries(effects).flatMap(([name, effect]) => Object.values(valuesOf(name, effect)));
+  const sets = new Map(values.map((set) => [JSON.stringify(set), set]));
+  const rendered = await renderTogether([...sets.values()]);
+  for (const [index, key] of [...sets.keys()].entries()) renderings.set(key, rendered[index] ?? []);
+});
+
+const renderingOf = (values: object) => renderings.get(JSON.stringify(values)) ?? [];
 
 test('every value has a test of its effect', async () => {
   assert.deepEqual(Object.keys(effects).sort(), (await listDocumentedValues()).sort());
@@ -41,8 +50,14 @@ test('every value has a test of its effect', async () => {
 
 for (const [name, effect] of Object.entries(effects)) {
   test(`${name} has its effect`, async () => {
-    const given = { ...usual, ...effect.given };
-    assert.notDeepEqual(effect.in(await renderOnce(given)), effect.is, 'without the value');
-    assert.deepEqual(effect.in(await render({ ...given, [name]: effect.to })), effect.is);
+    const { without, set } = valuesOf(name, effect);
+    assert.notDeepEqual(effect.in(renderingOf(without)), effect.is, 'without the value');
+    assert.deepEqual(effect.in(renderingOf(set)), effect.is);
   });
 }
+
+test('many sets of values are rendered as each is alone', async () => {
+  const sets = [usual, { ...usual, nameOverride: 'other', 'commonLabels.a': 'b' }];
+  const alone = await Promise.all(sets.map((values) => render(values)));
+  assert.deepEqual(await renderTogether(sets), alone);
+});

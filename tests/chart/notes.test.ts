@@ -7,8 +7,16 @@ const skip =
   sources.helm.version.startsWith('3.') &&
   'Helm 3 shows notes only where a cluster has all kinds, those of cert-manager too';
 
-async function notesOf(...values: string[]): Promise<string> {
+const rendered = new Map<string, Promise<string>>();
+
+function notesOf(...values: string[]): Promise<string> {
   const flags = values.map((value) => `--set=${value}`);
+  const notes = rendered.get(flags.join()) ?? renderNotes(flags);
+  rendered.set(flags.join(), notes);
+  return notes;
+}
+
+async function renderNotes(flags: string[]): Promise<string> {
   const output = await helm('install', 'test', chart, '--namespace=operator', '--dry-run=client', ...flags);
   return output.slice(output.indexOf('\nNOTES:'));
 }

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import type { TestContext } from 'node:test';
 import { type ApiCall, callApi as callServer } from '../../scripts/testbed/call-api.ts';
 import { accessCluster, type ClusterAccess, type ClusterDetails } from '../../scripts/testbed/cluster-access.ts';
 import { startControlPlane } from '../../scripts/testbed/control-plane.ts';
+import type { Scope } from './program.ts';
 
 let connection: Promise<ClusterAccess> | undefined;
 /** A run writes down nothing of its own control plane, and ends it. */
@@ -91,7 +91,7 @@ async function pathOf({ apiVersion, kind, metadata: { name, namespace = 'default
  * Makes a namespace with its own name and gives the name. It goes with the control plane: a fifth of the processor time
  * of a run would be spent on emptying them. In one that outlives the run it is deleted when the test is over.
  */
-export async function createNamespace(t: TestContext, labels: Record<string, string> = {}): Promise<string> {
+export async function createNamespace(t: Scope, labels: Record<string, string> = {}): Promise<string> {
   const name = `test-${randomBytes(5).toString('hex')}`;
   const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } };
   await callApi({ method: 'POST', path: '/api/v1/namespaces', body });

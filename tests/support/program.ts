@@ -1,5 +1,4 @@
 import path from 'node:path';
-import type { TestContext } from 'node:test';
 import { type GuardedProcess, type ProcessEnd, startGuarded } from '../../scripts/testbed/guarded-process.ts';
 import { until } from './until.ts';
 
@@ -18,6 +17,11 @@ export interface Program {
   kill(): Promise<ProcessEnd>;
 }
 
+/** What a program, or an object, is for: a test, or all tests of a file. */
+export interface Scope {
+  after(end: () => unknown): void;
+}
+
 /** How to run a bundle. */
 export interface ProgramOptions {
   cwd?: string;
@@ -33,7 +37,7 @@ export interface ProgramOptions {
  * and what this run of the tests compiled before, unless its memory is limited. It is killed when the test is over.
  */
 export function startProgram(
-  t: TestContext,
+  t: Scope,
   bundle: string,
   { env, ...options }: ProgramOptions & { env: Record<string, string> },
 ): Program {

@@ -1,11 +1,12 @@
-import type { TestContext } from 'node:test';
+import { after, before } from 'node:test';
 import { freePort } from '../../scripts/testbed/free-port.ts';
-import { connectCluster } from './cluster.ts';
-import { type Program, startProgram } from './program.ts';
+import { connectCluster, createNamespace } from './cluster.ts';
+import type { Address } from './gateway-syncs.ts';
+import { type Program, type Scope, startProgram } from './program.ts';
 
 /** A controller that looks after one namespace, without admission and metrics unless the environment says so. */
 export async function startController(
-  t: TestContext,
+  t: Scope,
   namespace: string,
   environment: Record<string, string> = {},
 ): Promise<Program> {
@@ -27,4 +28,23 @@ export async function startController(
   });
   await program.waitForLog(/controller started/);
   return program;
+}
+
+/**
+ * One controller for the tests of a file that need no more of it than that it runs: to start it is most of the processor
+ * time of such a test. Gives each of them an address for its own resource.
+ */
+export function shareController(): () => Address {
+  const ends: (() => unknown)[] = [];
+  let namespace = '';
+  let resources = 0;
+  before(async () => {
+    const file: Scope = { after: (end) => void ends.unshift(end) };
+    namespace = await createNamespace(file);
+    await startController(file, namespace);
+  });
+  after(async () => {
+    for (const end of ends) await end();
+  });
+  return () => ({ namespace, name: `app-${++resources}` });
 }

@@ -54,7 +54,8 @@ export function environmentOf(deployment: Rendered): Record<string, string | und
 /** By their text: most are the same in every rendering, and the CRDs take longer to parse than helm to render. */
 const parsed = new Map<string, Rendered[]>();
 
-function parse(output: string): Rendered[] {
+/** Gives the objects that helm wrote. */
+export function parse(output: string): Rendered[] {
   return output.split(/^---$/m).flatMap((text) => {
     const objects = parsed.get(text) ?? parseText(text);
     parsed.set(text, objects);

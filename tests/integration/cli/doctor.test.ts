@@ -15,7 +15,7 @@ import { FAULTS, seed } from './doctor-faults.ts';
 import { at, GATEWAYS } from './doctor-objects.ts';
 import { World } from './doctor-world.ts';
 
-// Its own API server: what is broken here belongs to the whole cluster.
+// Its own API server: what is broken here belongs to the whole cluster, and at first there are no CRDs.
 let server: ApiServer;
 let world: World;
 before(async () => {
@@ -55,6 +55,14 @@ async function grantView(): Promise<void> {
     subjects: [{ kind: 'ServiceAccount', name: 'viewer', namespace: GATEWAYS }],
   });
 }
+
+test('kubectl gs says that the operator is not installed, in one line', async () => {
+  for (const line of [['status'], ['status', 'plant'], ['pause', 'plant', '--yes']]) {
+    const { status, output, notes } = await runCli([...line, '--kubeconfig', server.kubeconfig]);
+    assert.deepEqual([status, output], [3, ''], notes);
+    assert.match(notes, /^error: the CRDs of the operator are not installed in this cluster.*: install the chart.*\n$/);
+  }
+});
 
 suite('kubectl gs doctor', () => {
   test('names a cluster without the CRDs', async () => {

@@ -12,7 +12,7 @@ import {
   request,
   untilGatewaySync,
 } from '../../support/gateway-syncs.ts';
-import { startController } from '../../support/start-controller.ts';
+import { shareController, startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 
 interface World {
@@ -22,17 +22,27 @@ interface World {
   first: string;
 }
 
-async function arrange(t: TestContext, ref = 'main', spec: object = {}): Promise<World> {
+const newAddress = shareController();
+
+async function arrange(
+  t: TestContext,
+  { ref = 'main', spec = {}, address = newAddress() }: { ref?: string; spec?: object; address?: Address } = {},
+): Promise<World> {
   const server = await startGitServer();
   t.after(() => server.stop());
   const repository = await server.createRepository('app');
   const first = await repository.commit({ files: { 'config/a': '1' } });
   await repository.tag('v1');
-  const address = { namespace: await createNamespace(t), name: 'app' };
-  await startController(t, address.namespace);
   await applyGatewaySync(address, { repo: repository.url, ref }, spec);
   await untilCommit(address, first);
   return { server, repository, address, first };
+}
+
+/** The same with its own controller, which asks a host that answers late or not at all. */
+async function arrangeAlone(t: TestContext): Promise<World> {
+  const address = { namespace: await createNamespace(t), name: 'app' };
+  await startController(t, address.namespace);
+  return await arrange(t, { address });
 }
 
 const untilCommit = (address: Address, commit: string) =>
@@ -47,7 +57,7 @@ const untilPushed = (address: Address, at: Date) =>
 
 suite('a ref that changes at the host', { concurrency: 4 }, () => {
   test('is followed when a tag moves', async (t) => {
-    const { repository, address } = await arrange(t, 'v1');
+    const { repository, address } = await arrange(t, { ref: 'v1' });
     const second = await repository.commit({ files: { 'config/a': '2' } });
     await repository.tag('v1', { force: true, target: second });
     await push(address, 'main');
@@ -101,7 +111,7 @@ suite('a ref that changes at the host', { concurrency: 4 }, () => {
   });
 
   test('that is HEAD follows the default branch, also to another name', async (t) => {
-    const { repository, address } = await arrange(t, 'HEAD');
+    const { repository, address } = await arrange(t, { ref: 'HEAD' });
     await repository.git('branch', '-m', 'main', 'trunk');
     const second = await repository.commit({ files: { 'config/a': '2' }, branch: 'trunk' });
     await push(address, 'trunk');
@@ -110,7 +120,7 @@ suite('a ref that changes at the host', { concurrency: 4 }, () => {
   });
 
   test('of a repository that is gone leaves the last good commit, and is followed once that is back', async (t) => {
-    const { repository, address, first } = await arrange(t, 'main', { polling: { enabled: true, interval: '5s' } });
+    const { repository, address, first } = await arrange(t, { spec: { polling: { enabled: true, interval: '5s' } } });
     await rename(repository.path, `${repository.path}.gone`);
     const gone = await untilGatewaySync(
       address,
@@ -129,8 +139,7 @@ suite('a ref that changes at the host', { concurrency: 4 }, () => {
     const server = await startGitServer();
     t.after(() => server.stop());
     const repository = await server.createRepository('empty');
-    const address = { namespace: await createNamespace(t), name: 'app' };
-    await startController(t, address.namespace);
+    const address = newAddress();
     await applyGatewaySync(address, { repo: repository.url }, { polling: { enabled: true, interval: '5s' } });
     await untilGatewaySync(
       address,
@@ -144,7 +153,7 @@ suite('a ref that changes at the host', { concurrency: 4 }, () => {
 
 suite('a host that is away', { concurrency: 4 }, () => {
   test('leaves the commit, and a request waits for it', async (t) => {
-    const { server, repository, address, first } = await arrange(t);
+    const { server, repository, address, first } = await arrangeAlone(t);
     const second = await repository.commit({ files: { 'config/a': '2' } });
     await repository.tag('v2');
     server.fault = { status: 503, headers: { 'Retry-After': '1' } };
@@ -163,7 +172,7 @@ suite('a host that is away', { concurrency: 4 }, () => {
   });
 
   test('does not keep new mappings from being published', async (t) => {
-    const { server, repository, address, first } = await arrange(t);
+    const { server, repository, address, first } = await arrangeAlone(t);
     server.fault = { status: 503 };
     await push(address, 'main');
     await untilGatewaySync(address, 'pending', ({ status }) => status?.lastPush?.outcome === 'Pending');
@@ -196,7 +205,7 @@ suite('a host that is away', { concurrency: 4 }, () => {
   });
 
   test('that hangs shows as under way', async (t) => {
-    const { server, address } = await arrange(t);
+    const { server, address } = await arrangeAlone(t);
     const seen = Promise.withResolvers<void>();
     server.fault = { delay: seen.promise };
     await push(address, 'main');
@@ -230,7 +239,7 @@ suite('one repository', { concurrency: 4 }, () => {
   });
 
   test('is asked for a request during a reconcile once more', async (t) => {
-    const { server, repository, address } = await arrange(t);
+    const { server, repository, address } = await arrangeAlone(t);
     const second = await repository.commit({ files: { 'config/a': '2' } });
     const asked = server.requests.length;
     const meanwhile = Promise.withResolvers<void>();

@@ -16,20 +16,21 @@ import {
   untilGatewaySync,
 } from '../../support/gateway-syncs.ts';
 import type { Program } from '../../support/program.ts';
-import { startController } from '../../support/start-controller.ts';
+import { shareController, startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 
 interface World {
   git: GitServer;
-  controller: Program;
   repository: GitRepository;
   address: Address;
   /** Commits by ref. */
   commits: Record<'main' | 'v1' | 'v2' | 'develop', string>;
 }
 
+const newAddress = shareController();
+
 /** A repository with main (v2 is there), v1 and develop, and a resource that follows main. */
-async function arrange(t: TestContext, spec: object = {}): Promise<World> {
+async function arrange(t: TestContext, spec: object = {}, address = newAddress()): Promise<World> {
   const server = await startGitServer();
   t.after(() => server.stop());
   const repository = await server.createRepository('app');
@@ -38,20 +39,31 @@ async function arrange(t: TestContext, spec: object = {}): Promise<World> {
   const develop = await repository.commit({ files: { 'config/a': 'd' }, branch: 'develop' });
   const main = await repository.commit({ files: { 'config/a': '2' } });
   await repository.tag('v2');
-  const address = { namespace: await createNamespace(t), name: 'app' };
-  const controller = await startController(t, address.namespace);
   await applyGatewaySync(address, { repo: repository.url }, spec);
   await untilCommit(address, main);
-  return { git: server, controller, repository, address, commits: { main, v1, v2: main, develop } };
+  return { git: server, repository, address, commits: { main, v1, v2: main, develop } };
+}
+
+/** The same with its own controller, which can be ended. */
+async function arrangeWithController(t: TestContext, spec: object = {}): Promise<World & { controller: Program }> {
+  const address = { namespace: await createNamespace(t), name: 'app' };
+  const controller = await startController(t, address.namespace);
+  return { ...(await arrange(t, spec, address)), controller };
 }
 
 const untilCommit = (address: Address, commit: string) =>
   untilGatewaySync(address, `at ${commit}`, ({ status }) => status?.lastSyncCommit === commit);
 
-const readEvents = async ({ namespace }: Address) =>
-  (
-    await callApi<{ items: { reason: string }[] }>({ path: groupPath('events.k8s.io/v1', 'events', namespace) })
-  ).items.map(({ reason }) => reason);
+interface Event {
+  reason: string;
+  regarding: { name: string };
+}
+
+async function readEvents({ namespace, name }: Address): Promise<string[]> {
+  const path = groupPath('events.k8s.io/v1', 'events', namespace);
+  const { items } = await callApi<{ items: Event[] }>({ path });
+  return items.filter(({ regarding }) => regarding.name === name).map(({ reason }) => reason);
+}
 
 const untilOutcome = (address: Address, id: string, outcome: string) =>
   untilGatewaySync(
@@ -277,7 +289,7 @@ suite('a ref that the host shows only after its webhook', { concurrency: 4 }, ()
   });
 
   test('is waited for by the next controller as well', async (t) => {
-    const { address, repository, commits, controller } = await arrange(t);
+    const { address, repository, commits, controller } = await arrangeWithController(t);
     await request(address, 'v3', { id: 'early' });
     await untilOutcome(address, 'early', 'Pending');
     await controller.kill();
@@ -338,7 +350,7 @@ suite('a release and a push that may both be followed', { concurrency: 4 }, () =
   });
 
   test('end with the newer one, both at once and the other way round', async (t) => {
-    const { address, commits, controller } = await arrange(t, spec);
+    const { address, commits, controller } = await arrangeWithController(t, spec);
     await controller.kill();
     const at = new Date();
     await push(address, 'develop', new Date(at.getTime() + 1));
@@ -351,7 +363,9 @@ suite('a release and a push that may both be followed', { concurrency: 4 }, () =
 
 suite('a status that is wiped while no controller runs', { concurrency: 4 }, () => {
   test('lets neither an older request nor an older push beat an edit', async (t) => {
-    const { address, repository, commits, controller } = await arrange(t, { webhook: { allowedRefs: ['v*', 'late'] } });
+    const { address, repository, commits, controller } = await arrangeWithController(t, {
+      webhook: { allowedRefs: ['v*', 'late'] },
+    });
     await repository.branch('late', commits.develop);
     const at = new Date();
     await request(address, 'v1', { id: 'release', at });

@@ -8,7 +8,7 @@ import { startGitDaemon } from '../../../scripts/testbed/git-daemon.ts';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
-import { startController } from '../../support/start-controller.ts';
+import { shareController, startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 
 const resolved = (name: string, namespace: string) =>
@@ -34,6 +34,8 @@ async function serve(
   return server;
 }
 
+const newAddress = shareController();
+
 suite('a ref', { concurrency: 4 }, () => {
   test('is resolved over HTTP, whatever kind it is', async (t) => {
     const server = await serve(t);
@@ -44,8 +46,7 @@ suite('a ref', { concurrency: 4 }, () => {
     await repository.branch('both', first);
     const second = await repository.commit({ files: { 'config/a': '2' } });
     await repository.tag('both');
-    const namespace = await createNamespace(t);
-    await startController(t, namespace);
+    const { namespace } = newAddress();
     const cases: [name: string, ref: string, commit: string][] = [
       ['branch', 'main', second],
       ['full-branch', 'refs/heads/main', second],
@@ -77,15 +78,10 @@ suite('a ref', { concurrency: 4 }, () => {
     const repository = await daemon.createRepository('plain');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     await repository.tag('v1', { annotated: true });
-    const namespace = await createNamespace(t);
-    await startController(t, namespace);
-    for (const [name, ref] of [
-      ['branch', 'main'],
-      ['tag', 'v1'],
-      ['hash', commit],
-    ] as const) {
-      await applyGatewaySync({ namespace, name }, { repo: repository.url, ref });
-      const { status } = await resolved(name, namespace);
+    for (const ref of ['main', 'v1', commit]) {
+      const address = newAddress();
+      await applyGatewaySync(address, { repo: repository.url, ref });
+      const { status } = await resolved(address.name, address.namespace);
       assert.equal(status?.lastSyncCommit, commit, ref);
     }
   });
@@ -163,10 +159,9 @@ suite('a condition says what to do about', { concurrency: 4 }, () => {
       const server = await serve(t);
       const repository = await server.createRepository('any');
       await repository.commit({ files: { 'config/a': '1' } });
-      const namespace = await createNamespace(t);
-      await startController(t, namespace);
-      await applyGatewaySync({ namespace, name: 'x' }, git(server, repository.url));
-      const gatewaySync = await refused('x', namespace);
+      const address = newAddress();
+      await applyGatewaySync(address, git(server, repository.url));
+      const gatewaySync = await refused(address.name, address.namespace);
       for (const type of ['RefResolved', 'Ready'] as const) {
         assert.equal(condition(gatewaySync, type)?.status, 'False');
         assert.equal(condition(gatewaySync, type)?.reason, reason);

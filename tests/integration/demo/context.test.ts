@@ -7,8 +7,9 @@ import { after, before, suite, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { KubeConfig } from '@kubernetes/client-node';
 import { gatewaySyncObject } from '../../../scripts/demo/objects.ts';
+import { type ApiCall, callApi } from '../../../scripts/testbed/call-api.ts';
 import { type ControlPlane, startControlPlane } from '../../../scripts/testbed/control-plane.ts';
-import { type Definition, installCrds } from '../../../scripts/testbed/install-crds.ts';
+import { CRDS_PATH, type Definition, installCrds } from '../../../scripts/testbed/install-crds.ts';
 import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { until } from '../../support/until.ts';
 
@@ -52,15 +53,32 @@ async function demo(run: Run = {}): Promise<{ status: number | null; output: str
   return { status, output };
 }
 
-const crds = async () =>
-  (await cluster.kubectl('get', 'crd', '--output=jsonpath={.items[*].metadata.name}')).split(' ').filter(Boolean);
+const call = <T>(request: ApiCall) => callApi<T>(cluster, request);
+const NAMESPACE_PATH = '/api/v1/namespaces/stoker-demo';
+const CRD_PATHS = CRDS.map((name) => `${CRDS_PATH}/${name}`);
 
-const untilGone = () => cluster.kubectl('wait', '--for=delete', 'namespace/stoker-demo', '--timeout=60s');
+const crds = async () =>
+  (await call<{ items: Definition[] }>({ path: CRDS_PATH })).items.map(({ metadata: { name } }) => name);
+
+const untilGone = (path = NAMESPACE_PATH) =>
+  until(
+    () =>
+      call({ path }).then(
+        () => false,
+        ({ status }) => status === 404,
+      ),
+    { describe: `the end of ${path}` },
+  );
+
+/** Deletes objects and waits until they are gone. */
+async function remove(...paths: string[]): Promise<void> {
+  for (const path of paths) await call({ method: 'DELETE', path });
+  for (const path of paths) await untilGone(path);
+}
 
 /** Nothing of the demo is in the cluster, or soon. */
 async function assertNothingIsLeft(): Promise<void> {
-  await untilGone();
-  await cluster.kubectl('wait', '--for=delete', ...CRDS.map((name) => `crd/${name}`), '--timeout=60s');
+  for (const path of [NAMESPACE_PATH, ...CRD_PATHS]) await untilGone(path);
   assert.deepEqual(await crds(), []);
 }
 
@@ -139,7 +157,7 @@ suite('the demo on a cluster of somebody else', { timeout: 600_000 }, () => {
     );
     await cluster.kubectl('get', 'configmap', 'mine', '--namespace=stoker-demo');
     assert.deepEqual(await crds(), []);
-    await cluster.kubectl('delete', 'namespace', 'stoker-demo');
+    await remove(NAMESPACE_PATH);
   });
 
   test('leaves the CRD of somebody else as it is, and removes the one that it created', async () => {
@@ -153,9 +171,9 @@ suite('the demo on a cluster of somebody else', { timeout: 600_000 }, () => {
     assert.equal(status, 0, output);
     assert.match(output, /The CRD syncreports\.sync\.io stays: it was there before\./);
     await untilGone();
-    await cluster.kubectl('wait', '--for=delete', 'crd/gatewaysyncs.sync.io', '--timeout=60s');
+    await untilGone(`${CRDS_PATH}/gatewaysyncs.sync.io`);
     assert.equal(await look(), before);
-    await cluster.kubectl('delete', 'crd', name);
+    await remove(`${CRDS_PATH}/${name}`);
   });
 
   for (const { who, object, why } of users) {
@@ -171,7 +189,7 @@ suite('the demo on a cluster of somebody else', { timeout: 600_000 }, () => {
       await untilGone();
       assert.deepEqual(await crds(), CRDS);
       await cluster.kubectlWith(object, 'delete', '--filename=-');
-      await cluster.kubectl('delete', 'crd', ...CRDS);
+      await remove(...CRD_PATHS);
     });
   }
 
@@ -189,7 +207,7 @@ suite('the demo on a cluster of somebody else', { timeout: 600_000 }, () => {
     assert.match(output, /The CRD syncreports\.sync\.io stays: GatewaySyncs outside of stoker-demo need it/);
     await untilGone();
     await cluster.kubectlWith(object, 'delete', '--filename=-');
-    await cluster.kubectl('delete', 'crd', ...CRDS);
+    await remove(...CRD_PATHS);
   });
 
   test('removes what it may, and says what stays and why', async () => {
@@ -198,30 +216,24 @@ suite('the demo on a cluster of somebody else', { timeout: 600_000 }, () => {
     assert.equal(status, 1, output);
     assert.match(output, /The namespace stoker-demo stays: .* cannot delete resource "namespaces"/);
     for (const name of CRDS) assert.match(output, new RegExp(`The CRD ${name} is removed\\.`));
-    await cluster.kubectl('delete', 'namespace', 'stoker-demo');
+    await remove(NAMESPACE_PATH);
     await assertNothingIsLeft();
   });
 
-  test('leaves the namespace where CRDs stay that it may not remove, and by it the next run removes all', async () => {
+  test('leaves the namespace where CRDs stay that it may not remove, and by it the next run removes all', async (t) => {
     const kubeconfig = await somebodyWhoMayDelete({ apiGroups: [''], resources: ['namespaces'] });
     const { status, output } = await demo({ kubeconfig });
     assert.equal(status, 1, output);
     for (const name of CRDS) assert.match(output, new RegExp(`The CRD ${name} stays: .* cannot delete resource`));
     assert.match(output, /The namespace stoker-demo stays: by it the next run finds the rest/);
-    const next = await demo();
-    assert.equal(next.status, 0, next.output);
-    await assertNothingIsLeft();
-  });
-
-  test('has the environment of the person for the plugin that a kubeconfig names', async (t) => {
     const folder = await makeTemporaryFolder('plugin-');
     t.after(folder.remove);
-    const { status, output } = await demo({
+    const next = await demo({
       kubeconfig: await kubeconfigWithPlugin(folder.path),
-      // The latter is none of the levels that the programs know.
+      // The plugin has the environment of the person, whose level is none of those that the programs know.
       environment: { DEMO_TEST_PROFILE: 'production', LOG_LEVEL: 'verbose' },
     });
-    assert.equal(status, 0, output);
+    assert.equal(next.status, 0, next.output);
     await assertNothingIsLeft();
   });
 

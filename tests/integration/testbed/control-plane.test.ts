@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { createInterface } from 'node:readline';
 import { after, before, describe, test } from 'node:test';
 import { clientOf } from '../../../scripts/testbed/client-of.ts';
-import { type ControlPlane, startApiServer, startControlPlane } from '../../../scripts/testbed/control-plane.ts';
+import { accessCluster, type ClusterAccess, type ClusterDetails } from '../../../scripts/testbed/cluster-access.ts';
+import { startApiServer, startControlPlane } from '../../../scripts/testbed/control-plane.ts';
 import { runCommand } from '../../../scripts/testbed/run-command.ts';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { isGone } from '../../support/is-gone.ts';
@@ -14,11 +15,13 @@ import { until } from '../../support/until.ts';
 const root = path.join(import.meta.dirname, '../../..');
 
 describe('control plane', () => {
-  let controlPlane: ControlPlane;
+  let owner: ChildProcess;
+  let controlPlane: ClusterAccess;
   before(async () => {
-    controlPlane = await startControlPlane();
+    owner = startOwner();
+    controlPlane = accessCluster(await detailsFrom(owner));
   });
-  after(() => controlPlane.stop());
+  after(() => owner.kill('SIGKILL'));
 
   const pod = (name: string) => ({
     apiVersion: 'v1',
@@ -79,20 +82,23 @@ describe('control plane', () => {
     await until(attempt, { describe: 'a refusal', accept: (answer) => answer.includes('refused by policy') });
   });
 
-  test('stops and starts its API server, which keeps its address and data', async () => {
-    await controlPlane.kubectl('create', 'configmap', 'kept');
-    await controlPlane.stopApiServer();
-    await assert.rejects(controlPlane.kubectl('get', 'configmap', 'kept'), /refused/);
-    await controlPlane.startApiServer();
-    assert.match(await controlPlane.kubectl('get', 'configmap', 'kept', '-o', 'name'), /kept/);
-  });
+  test('does not survive the SIGKILL of its owner', async () => {
+    const { dir } = controlPlane;
+    const pids = await processesWith(dir);
+    assert.ok(pids.length >= 3, `etcd, API server, controllers run: ${pids}`);
 
-  test('shows the end of the log when a process does not start', async () => {
-    await assert.rejects(startControlPlane({ apiServerArgs: ['--no-such-flag'] }), /unknown flag: --no-such-flag/);
+    owner.kill('SIGKILL');
+
+    for (const pid of pids) assert.ok(await isGone(pid), `process ${pid} is gone`);
+    await until(() => !existsSync(dir), { describe: 'the folder is removed' });
   });
 });
 
-test('an API server comes without controllers, and issues tokens for accounts that somebody else made', async (t) => {
+test('a control plane that does not start shows the end of the log', async () => {
+  await assert.rejects(startControlPlane({ apiServerArgs: ['--no-such-flag'] }), /unknown flag: --no-such-flag/);
+});
+
+test('an API server comes without controllers, issues tokens for accounts that somebody else made, and keeps its address and data over a restart', async (t) => {
   const server = await startApiServer();
   t.after(() => server.stop());
   const running = (await runCommand('ps', ['-axww', '-o', 'args=']))
@@ -114,31 +120,31 @@ test('an API server comes without controllers, and issues tokens for accounts th
   const client = clientOf(await server.kubeconfigFor(account), { userAgent: 'test' });
   t.after(() => client.close());
   await assert.rejects(client.get(corePath('secrets', 'default')), /made-by-hand" cannot list resource "secrets"/);
-});
 
-test('a control plane does not survive the SIGKILL of its owner', async () => {
-  const module = path.join(root, 'scripts/testbed/control-plane.ts');
-  const owner = spawn(
-    process.execPath,
-    [
-      '--input-type=module',
-      '--eval',
-      `const { startControlPlane } = await import(${JSON.stringify(module)});
-       console.log((await startControlPlane()).dir);
-       setInterval(() => {}, 1000);`,
-    ],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
+  await server.stopApiServer();
+  await assert.rejects(administrator.get(corePath('serviceaccounts', 'default')), /ECONNREFUSED/);
+  await server.startApiServer();
+  const kept = await administrator.get<{ metadata: { name: string } }>(
+    corePath('serviceaccounts', 'default', 'made-by-hand'),
   );
-  const [line] = await once(owner.stdout.setEncoding('utf8'), 'data');
-  const dir = String(line).trim();
-  const pids = await processesWith(dir);
-  assert.ok(pids.length >= 3, `etcd, API server, controllers run: ${pids}`);
-
-  owner.kill('SIGKILL');
-
-  for (const pid of pids) assert.ok(await isGone(pid), `process ${pid} is gone`);
-  await until(() => !existsSync(dir), { describe: 'the folder is removed' });
+  assert.equal(kept.metadata.name, 'made-by-hand');
 });
+
+/** Starts a process that owns a control plane, and writes its details as a line of JSON. */
+function startOwner(): ChildProcess {
+  const module = path.join(root, 'scripts/testbed/control-plane.ts');
+  const program = `const { startControlPlane } = await import(${JSON.stringify(module)});
+    console.log(JSON.stringify(await startControlPlane()));
+    setInterval(() => {}, 1000);`;
+  const args = ['--input-type=module', '--eval', program];
+  return spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+async function detailsFrom({ stdout }: ChildProcess): Promise<ClusterDetails> {
+  assert.ok(stdout);
+  for await (const line of createInterface(stdout)) return JSON.parse(line) as ClusterDetails;
+  throw new Error('the owner ended without a control plane');
+}
 
 async function processesWith(text: string): Promise<number[]> {
   const lines = (await runCommand('ps', ['-axww', '-o', 'pid=,args='])).split('\n');

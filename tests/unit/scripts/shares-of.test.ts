@@ -19,6 +19,7 @@ test('what starts many programs has a small process, for itself', () => {
     sharesOf(filesIn('tests/unit/agent/git', 3)),
     filesIn('tests/unit/agent/git', 3).map((file) => [file]),
   );
+  assert.deepEqual(sharesOf(filesIn('tests/unit/agent/plan', 3)), [filesIn('tests/unit/agent/plan', 3)]);
 });
 
 test('what takes longest begins first, and not in one process', () => {

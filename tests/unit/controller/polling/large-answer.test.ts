@@ -20,17 +20,31 @@ async function askInSmallProcess(repo: string): Promise<{ refs?: Record<string, 
   return JSON.parse(stdout);
 }
 
+const REFS_AT_A_TIME = 1_000;
+const DIGITS = 7;
+
+/** Gives a thousand refs of other people, each time others: a new number is written into what was made once. */
+function otherRefs(): () => Buffer {
+  const line = packet(`${'a'.repeat(40)} refs/heads/other-${'0'.repeat(DIGITS)}\n`);
+  const lines = Buffer.from(line.repeat(REFS_AT_A_TIME), 'latin1');
+  let index = 0;
+  return () => {
+    for (let end = line.length - 1; end < lines.length; end += line.length, index += 1)
+      lines.write(String(index).padStart(DIGITS, '0'), end - DIGITS, 'latin1');
+    return Buffer.from(lines);
+  };
+}
+
 /** Writes refs of other people until there are so many bytes, with the wanted one in the middle. */
 async function writeRefs(response: ServerResponse, bytes: number): Promise<void> {
   const closed = new Promise((resolve) => response.once('close', resolve));
-  let index = 0;
+  const others = otherRefs();
   for (let written = 0, given = false; written < bytes && !response.destroyed; ) {
     if (!given && written >= bytes / 2) {
       response.write(packet(`${wanted} refs/heads/main\n`));
       given = true;
     }
-    const lines = Array.from({ length: 1_000 }, () => packet(`${'a'.repeat(40)} refs/heads/other-${index++}\n`));
-    const batch = lines.join('');
+    const batch = others();
     written += batch.length;
     if (!response.write(batch)) await Promise.race([new Promise((resolve) => response.once('drain', resolve)), closed]);
   }
