@@ -2,18 +2,23 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { KeyPair } from './make-certificate.ts';
 
-/** Whether a certificate belongs to its key and is good for another third of its life. */
+/**
+ * Whether a certificate belongs to its key, is valid already, and is good for another third of its life. A replica whose
+ * clock was ahead leaves certificates of the future, and no API server takes those.
+ */
 export function isCurrent(pair: KeyPair, now: number): boolean {
   const certificate = parse(pair.certificate);
   if (!certificate || !hasKey(certificate, pair.privateKey)) return false;
   const [from, to] = lifeOf(certificate);
-  return now < to - (to - from) / 3;
+  return from <= now && now < to - (to - from) / 3;
 }
 
-/** Whether a certificate belongs to its key and has not expired. */
+/** Whether a certificate belongs to its key, is valid already, and has not expired. */
 export function isValid(pair: KeyPair, now: number): boolean {
   const certificate = parse(pair.certificate);
-  return certificate !== undefined && hasKey(certificate, pair.privateKey) && now < lifeOf(certificate)[1];
+  if (!certificate || !hasKey(certificate, pair.privateKey)) return false;
+  const [from, to] = lifeOf(certificate);
+  return from <= now && now < to;
 }
 
 /** Whether a serving certificate is for all these hosts, and from this authority. */

@@ -105,5 +105,6 @@ test('without a Lease one pod is gone before the next one starts, so that never 
   const strategyFor = async (enabled: boolean) =>
     pick(await render({ leaderElection: { enabled } }), 'Deployment').spec.strategy;
   assert.deepEqual(await strategyFor(false), { type: 'Recreate' });
-  assert.deepEqual(await strategyFor(true), { type: 'RollingUpdate' });
+  const rollingUpdate = { maxUnavailable: '25%', maxSurge: '25%' };
+  assert.deepEqual(await strategyFor(true), { type: 'RollingUpdate', rollingUpdate });
 });

@@ -24,6 +24,7 @@ const old = {
 };
 const current = {
   certManager: { enabled: false },
+  leaderElection: { enabled: false },
   serviceAccount: { name: 'renamed' },
   controller: { watchNamespaces: ['default'] },
   rbac: { autoBindAgent: { enabled: false } },

@@ -71,6 +71,34 @@ suite('self-made certificates', () => {
   });
 });
 
+suite('certificates of a replica whose clock was ahead', () => {
+  const ahead = 3_650 * DAY;
+
+  test('are made anew, since no API server takes one that is not valid yet', () => {
+    const early = renew(first, ahead);
+    const repaired = renew(early, HOUR);
+    const { 'ca.crt': authority, 'tls.crt': serving } = repaired;
+    for (const pem of [authority, serving]) assert.ok(new X509Certificate(pem).validFromDate.getTime() <= start + HOUR);
+    assert.ok(isTrusted(repaired, bundleOf(repaired)));
+    assert.equal(renew(repaired, 2 * HOUR)['tls.crt'], serving);
+  });
+
+  test('are made anew by a CA that is valid already', () => {
+    const early = renew(first, 70 * DAY);
+    const repaired = renew(early, HOUR);
+    assert.equal(repaired['ca.crt'], first['ca.crt']);
+    assert.ok(new X509Certificate(repaired['tls.crt']).validFromDate.getTime() <= start + HOUR);
+  });
+
+  test('do not follow the CA that is in place', () => {
+    const announced = renew(first, 300 * DAY);
+    const later = renew(announced, 250 * DAY);
+    assert.notEqual(later['next-ca.crt'], announced['next-ca.crt']);
+    const switched = renew(later, 250 * DAY + 2 * HOUR);
+    assert.equal(switched['ca.crt'], later['next-ca.crt']);
+  });
+});
+
 suite('the CA', () => {
   test('is followed by the next one, which signs only when it has been published for an hour', () => {
     const late = 244 * DAY;
