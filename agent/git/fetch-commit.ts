@@ -130,25 +130,46 @@ interface Wanted extends Pick<CommitSource, 'repo' | 'fetchTimeoutMs'> {
   to: string;
 }
 
-/**
- * A host takes files that it left out earlier to be there, and may send differences from them. Where it does, no file is
- * asked for at all, or everything again.
- */
+/** Fetches, and where that cannot work the way that was asked for, once more in another way. */
 export async function fetchOne(git: Git, wanted: Wanted, options: FetchOptions): Promise<void> {
-  const { gitDir, isPartial, filter, isRefetch } = options;
   try {
     return await fetchOnce(git, wanted, options);
   } catch (error) {
-    if (!isPartial || isRefetch || filter === NO_FILES || !isForWantOfBases(error)) throw error;
+    const way = otherWay(error, options);
+    if (!way) throw error;
+    await healClone(options.gitDir);
+    await fetchOnce(git, wanted, { ...options, ...way });
   }
-  options.onWantOfBases?.();
-  await healClone(gitDir);
-  await fetchOnce(git, wanted, { ...options, ...(filter ? { filter: NO_FILES } : { isRefetch: true }) });
+}
+
+/**
+ * A host takes files that it left out earlier to be there, and may send differences from them. Where it does, no file is
+ * asked for at all, or everything again. Where files may be missing, git refuses what is harmless as well: everything is
+ * asked for then, as if nothing were there.
+ */
+function otherWay(
+  error: unknown,
+  { isPartial, filter, isRefetch, onWantOfBases }: FetchOptions,
+): Partial<FetchOptions> | undefined {
+  if (!isPartial) return undefined;
+  if (isHarmless(error)) return { isPartial: false, filter: undefined, isRefetch: true };
+  if (isRefetch || filter === NO_FILES || !isForWantOfBases(error)) return undefined;
+  onWantOfBases?.();
+  return filter ? { filter: NO_FILES } : { isRefetch: true };
 }
 
 /** Whether git would have asked for objects from within a fetch, which it may not. */
 const isForWantOfBases = (error: unknown): boolean =>
   error instanceof Error && /warning: lazy fetching disabled/.test(String(error.cause));
+
+const harmless = new RegExp(`^error: object [0-9a-f]+: (?:${HARMLESS.join('|')}): `, 'm');
+
+/** Whether git refused an object for what does no harm: if it is told so, it finds all that does. */
+const isHarmless = (error: unknown): boolean =>
+  error instanceof TerminalError &&
+  error.code === 'git.unsafeObject' &&
+  error.cause instanceof Error &&
+  harmless.test(error.cause.message);
 
 async function fetchOnce(
   git: Git,

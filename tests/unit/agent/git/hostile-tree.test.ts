@@ -83,19 +83,56 @@ suite('an old but honest history', () => {
     const id = await write('blob', Buffer.from('1'));
     const inner = await write('tree', Buffer.concat([Buffer.from('100664 a\0'), Buffer.from(id, 'hex')]));
     const entries = [{ mode: '040000', name: 'config', id: inner }];
-    const sandbox = await createSandbox(t);
-    for (const author of [
-      'A <a@b.test> 1700000000 +051800',
-      'A 1700000000 +0000',
-      '<a> 0000001 +0000',
-      'A <a<b>> 1 +0000',
-    ]) {
-      for (const source of ['.', 'config']) {
+    const authors = ['A <a@b.test> 1700000000 +051800', 'A 1700000000 +0000', '<a> 0000001 +0000', 'A <a<b>> 1 +0000'];
+    for (const source of ['.', 'config']) {
+      const sandbox = await createSandbox(t);
+      for (const author of authors) {
         const commit = await commitTree(entries, author);
         await sandbox.sync({ repo: repository.url, commit, profile: mapped(source) });
         assert.deepEqual(await sandbox.files(), { 'config/a': '1' });
       }
     }
+  });
+
+  test('works also where files were left out before, and of what is kept nothing is lost', async (t) => {
+    const { repository, write, commitTree } = await arrange(t);
+    const film = { mode: '100644', name: 'film', id: await write('blob', Buffer.alloc(100_000, 'x')) };
+    const commitConfig = async (content: string, mode: string) => {
+      const id = await write('blob', Buffer.from(content));
+      const inner = await write('tree', Buffer.concat([Buffer.from('100644 a\0'), Buffer.from(id, 'hex')]));
+      return await commitTree([{ mode, name: 'config', id: inner }, film]);
+    };
+    const sandbox = await createSandbox(t);
+    const earlier: string[] = [];
+    for (const [content, mode] of [
+      ['1', '40000'],
+      ['2', '040000'],
+      ['3', '40000'],
+      ['4', '040000'],
+    ] as const) {
+      const commit = await commitConfig(content, mode);
+      await sandbox.sync({ repo: repository.url, commit, earlier, profile: mapped('config') });
+      assert.deepEqual(await sandbox.files(), { 'config/a': content });
+      earlier.unshift(commit);
+    }
+    assert.deepEqual(sandbox.clone.pins.lost, []);
+    const commit = earlier.at(-1) ?? '';
+    await sandbox.sync({ repo: `${repository.url}/away`, commit, earlier, profile: mapped('config') });
+    assert.deepEqual(await sandbox.files(), { 'config/a': '1' });
+  });
+
+  test('is no way past the check, whatever else is wrong', async (t) => {
+    const { repository, write, commitTree } = await arrange(t);
+    const id = await write('blob', Buffer.from('x'));
+    const inner = await write('tree', Buffer.concat([Buffer.from('100644 a\0'), Buffer.from(id, 'hex')]));
+    const commit = await commitTree([
+      { mode: '040000', name: '.GIT', id: inner },
+      { mode: '040000', name: 'config', id: inner },
+    ]);
+    const sandbox = await createSandbox(t);
+    const target = { repo: repository.url, commit, profile: mapped('config') };
+    await assert.rejects(sandbox.sync(target), { code: 'git.unsafeObject', message: /\(hasDotgit\)/ });
+    assert.deepEqual(await sandbox.files(), {});
   });
 });
 
