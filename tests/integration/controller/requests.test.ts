@@ -44,7 +44,7 @@ async function arrange(t: TestContext, spec: object = {}, address = newAddress()
   return { git: server, repository, address, commits: { main, v1, v2: main, develop } };
 }
 
-/** The same with its own controller, which can be ended. */
+/** The same with its own controller, which can be ended, and in its own namespace: events of a namespace are limited. */
 async function arrangeWithController(t: TestContext, spec: object = {}): Promise<World & { controller: Program }> {
   const address = { namespace: await createNamespace(t), name: 'app' };
   const controller = await startController(t, address.namespace);
@@ -74,7 +74,7 @@ const untilOutcome = (address: Address, id: string, outcome: string) =>
 
 suite('a request', { concurrency: 4 }, () => {
   test('for a tag moves the gateways there and is echoed', async (t) => {
-    const { address, commits } = await arrange(t);
+    const { address, commits } = await arrangeWithController(t);
     const at = new Date();
     await request(address, 'v1', { id: 'one', at });
     const { status } = await untilCommit(address, commits.v1);
@@ -266,7 +266,7 @@ suite('a request', { concurrency: 4 }, () => {
 
 suite('a ref that the host shows only after its webhook', { concurrency: 4 }, () => {
   test('is waited for, without a word for each look', async (t) => {
-    const { address, repository, commits, git } = await arrange(t);
+    const { address, repository, commits, git } = await arrangeWithController(t);
     await request(address, 'v3', { id: 'early' });
     const waiting = await untilOutcome(address, 'early', 'Pending');
     assert.equal(waiting.status?.lastSyncCommit, commits.main);
@@ -436,7 +436,7 @@ suite('a status', () => {
     );
 
   test('that somebody else changes or wipes is put right', async (t) => {
-    const { address, commits } = await arrange(t);
+    const { address, commits } = await arrangeWithController(t);
     await request(address, 'v1', { id: 'first' });
     const before = await untilOutcome(address, 'first', 'Applied');
     const isAsBefore = ({ status }: typeof before) => JSON.stringify(status) === JSON.stringify(before.status);
