@@ -1,7 +1,6 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs';
-import type { ResolvedProfile } from '../../shared/domain/resolve-profile.ts';
 import { isTyped, TerminalError, WaitingError } from '../../shared/errors.ts';
-import type { Intent, ReloadSettings } from '../resource/judge-resource.ts';
+import type { Intent } from '../resource/judge-resource.ts';
 import type { CallLimits, GatewayClient } from './gateway-client.ts';
 import { inFolder, type OwnFolder, removeOwn, statOf } from './own-folder.ts';
 import { findPreset } from './presets/preset.ts';
@@ -28,8 +27,9 @@ export class Gateway {
   }
 
   /** Comes before the first change of a file: may throw to hold the change back, and notes that there will be news. */
-  async beforeChange({ reload, profile }: Intent): Promise<void> {
-    await this.#checkEditors(reload, profile.designerSessionPolicy);
+  async beforeChange(intent: Intent): Promise<void> {
+    await this.checkEditors(intent);
+    const { reload } = intent;
     const isNotified = reload.preset !== 'none' || reload.requests.length > 0 || reload.touchFile !== undefined;
     if (isNotified) this.#options.pending.mark();
   }
@@ -66,8 +66,9 @@ export class Gateway {
     });
   }
 
-  async #checkEditors({ preset }: ReloadSettings, policy: ResolvedProfile['designerSessionPolicy']): Promise<void> {
-    const { listEditors } = findPreset(preset);
+  /** Throws where somebody edits on the gateway, and the profile says that a change is held back then. */
+  async checkEditors({ reload, profile: { designerSessionPolicy: policy } }: Intent): Promise<void> {
+    const { listEditors } = findPreset(reload.preset);
     if (policy === 'proceed' || !listEditors) return;
     const editors = await listEditors(this.#options.client).catch((error) => {
       // A gateway that does not run has nobody who edits on it.

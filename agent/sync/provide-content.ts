@@ -117,16 +117,9 @@ export async function provideFiles(
   });
 }
 
-/** Starts to read the content of files, which fetches what is not on disk and then calls `onProvided`; has to be closed. */
-export function openContents(
-  aim: SyncAim,
-  dependencies: SyncDependencies,
-  onProvided: () => Promise<void> = async () => {},
-): ContentReader {
+/** Starts to read the content of files, which fetches what is not on disk; has to be closed. */
+export function openContents(aim: SyncAim, dependencies: SyncDependencies): ContentReader {
   const { clone, lfs } = dependencies;
-  const provide = async (files: DesiredFile[]) => {
-    await provideFiles(files, aim, dependencies);
-    await onProvided();
-  };
+  const provide = (files: DesiredFile[]) => provideFiles(files, aim, dependencies);
   return new ContentReader({ openBlobs: () => clone.blobs(), lfs, provide });
 }

@@ -111,15 +111,17 @@ function mappingsOf({ profile }: Intent, values: TemplateValues): RenderedMappin
 /** Carries the plan out, unless there is nothing to do and nothing to note. */
 async function bringAbout(plan: Plan, aim: SyncAim, dependencies: SyncDependencies): Promise<void> {
   const { intent, manifest, values } = aim;
-  const { root, lock, manifestFile, baseline, log } = dependencies;
+  const { root, lock, manifestFile, baseline, gateway, log } = dependencies;
   if (!isNoted(intent, manifest.applied) || plan.changes.length + plan.corrected.length + plan.disowned.length > 0) {
     aim.signal.throwIfAborted();
-    const prepare = () => beforeChange(intent, dependencies);
-    if (plan.changes.length > 0) await prepare();
+    // Nothing is fetched while somebody edits. Who begins to meanwhile is found before the first file moves.
+    if (plan.changes.length > 0) await gateway.checkEditors(intent);
+    const beforeMoves = async () => {
+      if (plan.changes.length > 0) await beforeChange(intent, dependencies);
+    };
     const { groupWrite } = intent.profile;
-    // Who edits may have begun to while files were fetched.
-    const source = { openContents: () => openContents(aim, dependencies, prepare), values };
-    const target = { root, lock, manifestFile, groupWrite, log, signal: aim.signal, ...source };
+    const source = { openContents: () => openContents(aim, dependencies), values };
+    const target = { root, lock, manifestFile, groupWrite, log, signal: aim.signal, beforeMoves, ...source };
     await applyChanges(plan, target, appliedBy(intent)).catch((error) => {
       baseline.forget();
       throw error;

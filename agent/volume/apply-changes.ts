@@ -22,6 +22,8 @@ export interface Target {
   lock: VolumeLock;
   manifestFile: ManifestFile;
   openContents: () => ContentReader;
+  /** Called when all is written that is to come, before the first file moves: may throw to hold the change back. */
+  beforeMoves?: () => Promise<void>;
   values: TemplateValues;
   groupWrite: boolean;
   log: Logger;
@@ -47,6 +49,7 @@ export async function applyChanges(plan: Plan, target: Target, applied: Applied)
   const moves: Move[] = [];
   const mover = new FileMover(root, moves, target);
   try {
+    await target.beforeMoves?.();
     target.signal?.throwIfAborted();
     lock.check();
     await manifestFile.append(updateBefore(plan, records, await manifestFile.read()));

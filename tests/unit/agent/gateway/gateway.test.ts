@@ -114,6 +114,20 @@ suite('the preset ignition', () => {
     assert.deepEqual(Object.keys(await sandbox.files()), ['config/a']);
   });
 
+  test('scans nothing where a change was given up before the first file moved', async (t) => {
+    const { gateway, sandbox, repository, target } = await prepare(t, ignition);
+    assert.equal(await syncAndReload(sandbox, target), true);
+    const commit = await repository.commit({ files: { a: 'x'.repeat(100_000) } });
+    const mocked = t.mock.method(sandbox.clone, 'blobs', () => {
+      throw new Error('no blob can be read');
+    });
+    await assert.rejects(sandbox.sync({ ...target, commit }), { message: 'no blob can be read' });
+    mocked.mock.restore();
+    const calls = gateway.calls.length;
+    assert.equal(await syncAndReload(sandbox, target), false);
+    assert.equal(gateway.calls.length, calls);
+  });
+
   test('names who edits at no great length, whatever the gateway calls them', async (t) => {
     const { gateway, sandbox, target } = await prepare(t, ignition, { designerSessionPolicy: 'wait' });
     gateway.editors = Array.from({ length: 9 }, () => ({ user: 'u'.repeat(20_000), project: 'p'.repeat(20_000) }));
