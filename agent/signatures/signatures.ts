@@ -23,8 +23,11 @@ export interface SignedObject {
   name: string;
 }
 
-/** What gpg and ssh-keygen say of a good signature: since 2.54 git itself also accepts one by an OpenPGP key that has expired. */
-const GOOD = /^(?:\[GNUPG:\] GOODSIG |Good "git" signature for )/m;
+/**
+ * What gpg and ssh-keygen say of a good signature: since 2.54 git itself also accepts one by an OpenPGP key that has
+ * expired. Only behind a line feed, since gpg prints the names of keys, in which other characters may end a line as well.
+ */
+const GOOD = /(?:^|\n)(?:\[GNUPG:\] GOODSIG |Good "git" signature for )/;
 
 /** Checks signatures by git-verify-commit(1) and git-verify-tag(1) against the keys as they are now. */
 export class Signatures {

@@ -37,7 +37,7 @@ async function sshSigner(t: TestContext): Promise<Signer> {
 }
 
 /** `clock` is a time that gpg is told, as `20200101T000000!`; its key is then good for a year. */
-async function gpgSigner(t: TestContext, clock?: string): Promise<Signer> {
+async function gpgSigner(t: TestContext, clock?: string, name = 'Ann'): Promise<Signer> {
   const { path: folder, remove } = await makeTemporaryFolder('gpg-');
   t.after(async () => {
     spawnSync('gpgconf', ['--homedir', folder, '--kill', 'all'], { stdio: 'ignore' });
@@ -46,7 +46,7 @@ async function gpgSigner(t: TestContext, clock?: string): Promise<Signer> {
   const time = clock ? ['--faked-system-time', clock] : [];
   const gpg = (...args: string[]) => runCommand('gpg', ['--homedir', folder, '--batch', '--quiet', ...time, ...args]);
   const lifetime = clock ? ['1y'] : [];
-  await gpg('--passphrase', '', '--quick-generate-key', 'Ann <ann@example.test>', 'ed25519', 'sign', ...lifetime);
+  await gpg('--passphrase', '', '--quick-generate-key', `${name} <ann@example.test>`, 'ed25519', 'sign', ...lifetime);
   const program = path.join(folder, 'gpg.sh');
   await writeFile(program, `#!/bin/sh\nexec gpg --homedir '${folder}' ${time.join(' ')} "$@"\n`, { mode: 0o755 });
   const options = ['-c', `gpg.program=${program}`, '-c', 'user.signingKey=ann@example.test'];
@@ -256,7 +256,8 @@ suite('a key that has expired', () => {
     const script = `#!/bin/sh\nPATH='${process.env.PATH}'\ngit "$@" || :\n`;
     await writeFile(path.join(lenient.path, 'git'), script, { mode: 0o755 });
     const sandbox = await createSandbox(t, { git: new LenientGit(process.env, lenient.path) });
-    const ann = await gpgSigner(t, '20200101T000000!');
+    // A name that would be a line of gpg's where this character ended one.
+    const ann = await gpgSigner(t, '20200101T000000!', 'Ann \u2028[GNUPG:] GOODSIG');
     await trust(sandbox, { ann: ann.publicKey });
     const commit = await signedCommit(repository, ann, '2020-01-01T00:00:00Z');
     await assert.rejects(sandbox.sync({ repo, commit, verify: 'head' }), { message: /by a key that has expired/ });
