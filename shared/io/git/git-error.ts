@@ -42,7 +42,8 @@ const symptoms: Symptom[] = [
   },
   {
     within: everything,
-    pattern: /not our ref|couldn't find remote ref|unadvertised object|Server does not allow request/i,
+    pattern:
+      /not our ref|couldn't find remote ref|unadvertised object|Server does not allow request|mismatched algorithms: client sha/i,
     details: { code: 'git.refNotFound', reason: 'RefNotFound' },
     message: 'the repository has no such commit or ref, or the host does not serve it',
   },

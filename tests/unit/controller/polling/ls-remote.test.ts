@@ -5,7 +5,7 @@ import { git } from '../../../../scripts/testbed/git-command.ts';
 import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import { clientFor } from './query-world.ts';
 
-test('a host serves a commit of a repository whose ids are SHA-256', async (t) => {
+test('a host serves a commit of a repository whose ids are SHA-256, and none with an id of the other kind', async (t) => {
   const daemon = await startGitDaemon();
   t.after(() => daemon.stop());
   const { url, path, git: run, commit } = await daemon.createRepository('x');
@@ -16,4 +16,15 @@ test('a host serves a commit of a repository whose ids are SHA-256', async (t) =
   await commit({ files: { a: '2' } });
   const refs = await clientFor(t, url).query({ prefixes: [], commits: [first] });
   assert.deepEqual([...refs.keys()], [first]);
+  const other = await clientFor(t, url).query({ prefixes: [], commits: ['a'.repeat(40)] });
+  assert.deepEqual([...other.keys()], []);
+});
+
+test('a host serves no commit with a SHA-256 id of a repository whose ids are SHA-1', async (t) => {
+  const daemon = await startGitDaemon();
+  t.after(() => daemon.stop());
+  const { url, commit } = await daemon.createRepository('x');
+  await commit({ files: { a: '1' } });
+  const refs = await clientFor(t, url).query({ prefixes: [], commits: ['a'.repeat(64)] });
+  assert.deepEqual([...refs.keys()], []);
 });
