@@ -88,7 +88,8 @@ export class BlobReader {
     }
     this.#opened += 1;
     if (this.#asked - this.#opened > AHEAD / 2) return;
-    const next = this.#announced.slice(this.#asked, this.#opened + AHEAD);
+    // The first one by itself: where the host left all files out, git looks for no other in vain.
+    const next = this.#announced.slice(this.#asked, this.#asked === 0 ? 1 : this.#opened + AHEAD);
     this.#asked += next.length;
     this.#send(next);
   }

@@ -204,7 +204,7 @@ export class Clone {
   /** Merges the packs of many fetches, now and then; stops at once when the signal aborts. */
   async tidy(signal?: AbortSignal): Promise<void> {
     const { contents, path } = this.#repository;
-    await tidyClone(this.#git, path, { isPartial: contents.isPartial, signal });
+    await tidyClone(this.#git, path, { isPartial: contents.isPartial, hasCopies: this.#size.takeCopies(), signal });
   }
 
   async #fetchPlanned(request: FetchRequest, way: Way): Promise<void> {
@@ -225,8 +225,8 @@ export class Clone {
     const { filter, bounds } = options;
     this.#repository.onFetch({ isPartial: filter !== undefined, hasFiles: filter !== NO_FILES });
     const { isRefetch = false } = source;
-    const onWantOfBases = () => this.#size.onWantOfBases();
-    await fetchCommit(this.#git, source, { ...this.#optionsOf(options), filter, isRefetch, bounds, onWantOfBases });
+    const { onFallback } = this.#size;
+    await fetchCommit(this.#git, source, { ...this.#optionsOf(options), filter, isRefetch, bounds, onFallback });
     if (filter !== NO_FILES) this.#size.onFetched();
   }
 

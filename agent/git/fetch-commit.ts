@@ -16,6 +16,12 @@ export interface CommitSource {
   fetchTimeoutMs?: number;
 }
 
+/**
+ * Why a commit is asked for once more in another way: the host sends differences from files that it left out, or git
+ * refuses what is harmless, and everything comes again.
+ */
+export type Fallback = 'wantOfBases' | 'harmless';
+
 export interface FetchOptions {
   gitDir: string;
   access: GitAccess;
@@ -28,8 +34,8 @@ export interface FetchOptions {
   isRefetch?: boolean;
   limits?: TransferLimits | undefined;
   bounds?: TransferBounds | undefined;
-  /** Told where the host sent differences from files that it left out. */
-  onWantOfBases?: () => void;
+  /** Told why a commit is fetched in another way. */
+  onFallback?: (cause: Fallback) => void;
 }
 
 /** The ref that holds what was fetched last: git sets it only when everything that belongs to the commit is there. */
@@ -135,26 +141,26 @@ export async function fetchOne(git: Git, wanted: Wanted, options: FetchOptions):
   try {
     return await fetchOnce(git, wanted, options);
   } catch (error) {
-    const way = otherWay(error, options);
-    if (!way) throw error;
+    const fallback = fallbackOf(error, options);
+    if (!fallback) throw error;
     await healClone(options.gitDir);
-    await fetchOnce(git, wanted, { ...options, ...way });
+    await fetchOnce(git, wanted, { ...options, ...fallback });
   }
 }
 
 /**
  * A host takes files that it left out earlier to be there, and may send differences from them. Where it does, no file is
- * asked for at all, or everything again. Where files may be missing, git refuses what is harmless as well: everything is
- * asked for then, as if nothing were there.
+ * asked for at all, or everything again. Where the host is to leave files out, git refuses what is harmless as well:
+ * everything is asked for then, whatever its size, as if nothing were there.
  */
-function otherWay(
-  error: unknown,
-  { isPartial, filter, isRefetch, onWantOfBases }: FetchOptions,
-): Partial<FetchOptions> | undefined {
-  if (!isPartial) return undefined;
-  if (isHarmless(error)) return { isPartial: false, filter: undefined, isRefetch: true };
-  if (isRefetch || filter === NO_FILES || !isForWantOfBases(error)) return undefined;
-  onWantOfBases?.();
+function fallbackOf(error: unknown, options: FetchOptions): Partial<FetchOptions> | undefined {
+  const { isPartial, filter, isRefetch, onFallback } = options;
+  if (filter && isHarmless(error)) {
+    onFallback?.('harmless');
+    return { filter: undefined, isRefetch: true, bounds: undefined };
+  }
+  if (!isPartial || isRefetch || filter === NO_FILES || !isForWantOfBases(error)) return undefined;
+  onFallback?.('wantOfBases');
   return filter ? { filter: NO_FILES } : { isRefetch: true };
 }
 

@@ -1,3 +1,4 @@
+import type { Fallback } from './fetch-commit.ts';
 import { NO_FILES } from './promisor.ts';
 import type { Contents } from './repository.ts';
 import type { TransferBounds } from './transfer.ts';
@@ -45,6 +46,7 @@ export class RepositorySize {
   /** Commits in a row, and whether the one that comes is among them. */
   #wants = 0;
   #isWanting = false;
+  #hasCopies = false;
 
   /** Whether commits had better come without files. */
   get isLarge(): boolean {
@@ -56,10 +58,24 @@ export class RepositorySize {
     this.#wasGivenUp = true;
   }
 
-  /** The host sends differences from files that it left out: where it does so for two commits in a row, it will go on. */
-  onWantOfBases(): void {
+  /**
+   * A commit is asked for in another way. A host that sends differences from files that it left out for two commits in a
+   * row will go on.
+   */
+  readonly onFallback = (cause: Fallback): void => {
+    if (cause === 'harmless') {
+      this.#hasCopies = true;
+      return;
+    }
     this.#wants += 1;
     this.#isWanting = true;
+  };
+
+  /** Whether files came that may have been in the clone already, since the last time that somebody asked. */
+  takeCopies(): boolean {
+    const hasCopies = this.#hasCopies;
+    this.#hasCopies = false;
+    return hasCopies;
   }
 
   /** A commit came, as it was asked for or for want of bases without files. */

@@ -48,8 +48,13 @@ interface TidyOptions {
   signal: AbortSignal | undefined;
 }
 
-/** Merges the packs of many fetches and drops what no longer belongs to what is kept. */
-export async function tidyClone(git: Git, gitDir: string, options: TidyOptions): Promise<void> {
+/** Merges the packs of many fetches and drops what no longer belongs to what is kept; copies are dropped at once. */
+export async function tidyClone(
+  git: Git,
+  gitDir: string,
+  options: TidyOptions & { hasCopies: boolean },
+): Promise<void> {
+  if (options.hasCopies) return void (await compactClone(git, gitDir, options));
   const folder = join(gitDir, 'objects/pack');
   const names = await readdir(folder);
   if (names.filter((name) => name.endsWith('.pack')).length < MAX_PACKS) return;

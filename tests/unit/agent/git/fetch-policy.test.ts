@@ -9,7 +9,7 @@ suite('a repository counts as large', () => {
   const after = (...wants: boolean[]) => {
     const size = new RepositorySize();
     for (const isWanting of wants) {
-      if (isWanting) size.onWantOfBases();
+      if (isWanting) size.onFallback('wantOfBases');
       size.onFetched();
     }
     return size.isLarge;

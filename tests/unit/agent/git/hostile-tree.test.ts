@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
@@ -96,7 +99,7 @@ suite('an old but honest history', () => {
 
   test('works also where files were left out before, and of what is kept nothing is lost', async (t) => {
     const { repository, write, commitTree } = await arrange(t);
-    const film = { mode: '100644', name: 'film', id: await write('blob', Buffer.alloc(100_000, 'x')) };
+    const film = { mode: '100644', name: 'film', id: await write('blob', randomBytes(100_000)) };
     const commitConfig = async (content: string, mode: string) => {
       const id = await write('blob', Buffer.from(content));
       const inner = await write('tree', Buffer.concat([Buffer.from('100644 a\0'), Buffer.from(id, 'hex')]));
@@ -114,7 +117,14 @@ suite('an old but honest history', () => {
       await sandbox.sync({ repo: repository.url, commit, earlier, profile: mapped('config') });
       assert.deepEqual(await sandbox.files(), { 'config/a': content });
       earlier.unshift(commit);
+      await sandbox.tidy();
     }
+    const packs = path.join(sandbox.repo, 'objects/pack');
+    const sizes = await Promise.all(
+      (await readdir(packs)).map(async (name) => (await stat(path.join(packs, name))).size),
+    );
+    const bytes = sizes.reduce((all, size) => all + size, 0);
+    assert.ok(bytes < 150_000, `the film is there once: ${bytes} bytes`);
     assert.deepEqual(sandbox.clone.pins.lost, []);
     const commit = earlier.at(-1) ?? '';
     await sandbox.sync({ repo: `${repository.url}/away`, commit, earlier, profile: mapped('config') });

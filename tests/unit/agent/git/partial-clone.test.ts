@@ -246,7 +246,16 @@ class WatchedGit extends LargeGit {
 
   override spawn(args: string[], options: GitOptions): ChildProcess {
     this.commands.push(args.find((arg, index) => !arg.startsWith('-') && args[index - 1] !== '-c') ?? '');
-    return super.spawn(args, options);
+    const child = super.spawn(args, options);
+    const { stdin } = child;
+    const write = stdin?.write.bind(stdin) as (text: string) => boolean;
+    if (stdin && args.includes('--batch-command')) {
+      stdin.write = (text: string) => {
+        if (this.#fetches < 3) this.askedBeforeFiles += text.match(/^contents /gm)?.length ?? 0;
+        return write(text);
+      };
+    }
+    return child;
   }
 }
 
