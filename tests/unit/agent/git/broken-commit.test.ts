@@ -5,7 +5,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
-import { objectWriter } from './support/write-object.ts';
+import { commitText, objectWriter, treeEntry } from './support/write-object.ts';
 
 type Entry = [mode: string, name: string, id: string];
 
@@ -28,16 +28,11 @@ async function arrange(t: TestContext): Promise<World> {
   t.after(() => daemon.stop());
   const repository = await daemon.createRepository('x');
   const write = objectWriter(repository.path);
-  const treeOf = (...entries: Entry[]) => {
-    const parts = entries.map(([mode, name, id]) =>
-      Buffer.concat([Buffer.from(`${mode} ${name}\0`), Buffer.from(id, 'hex')]),
-    );
-    return write('tree', Buffer.concat(parts));
-  };
+  const treeOf = (...entries: Entry[]) =>
+    write('tree', Buffer.concat(entries.map(([mode, name, id]) => treeEntry(mode, name, id))));
   const commitEntries: World['commitEntries'] = async (...entries) => {
     const root = await treeOf(['40000', 'config', await treeOf(...entries)]);
-    const author = 'A <a@b.test> 1700000000 +0000';
-    const commit = await write('commit', Buffer.from(`tree ${root}\nauthor ${author}\ncommitter ${author}\n\nx\n`));
+    const commit = await write('commit', commitText(root));
     await repository.git('update-ref', 'refs/heads/main', commit);
     return commit;
   };

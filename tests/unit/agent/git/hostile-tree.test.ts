@@ -6,7 +6,7 @@ import { suite, type TestContext, test } from 'node:test';
 import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { createSandbox } from '../support/sandbox.ts';
-import { objectWriter } from './support/write-object.ts';
+import { commitText, objectWriter, treeEntry } from './support/write-object.ts';
 
 interface Entry {
   mode: string;
@@ -27,11 +27,9 @@ async function arrange(t: TestContext): Promise<World> {
   t.after(() => server.stop());
   const repository = await server.createRepository('x');
   const write = objectWriter(repository.path);
-  const commitTree: World['commitTree'] = async (entries, author = 'A <a@b.test> 1700000000 +0000') => {
-    const parts = entries.flatMap(({ mode, name, id }) => [`${mode} `, name, '\0', Buffer.from(id, 'hex')]);
-    const tree = await write('tree', Buffer.concat(parts.map((part) => Buffer.from(part))));
-    const text = `tree ${tree}\nauthor ${author}\ncommitter ${author}\n\nx\n`;
-    const commit = await write('commit', Buffer.from(text));
+  const commitTree: World['commitTree'] = async (entries, author) => {
+    const tree = await write('tree', Buffer.concat(entries.map(({ mode, name, id }) => treeEntry(mode, name, id))));
+    const commit = await write('commit', commitText(tree, author));
     await repository.git('update-ref', 'refs/heads/main', commit);
     return commit;
   };
@@ -57,7 +55,7 @@ suite('a tree that nobody can have committed with git', () => {
     test(`is refused: ${JSON.stringify(name)}`, async (t) => {
       const { repository, write, commitTree } = await arrange(t);
       const id = await write('blob', Buffer.from('x'));
-      const inner = await write('tree', Buffer.concat([Buffer.from('100644 config\0'), Buffer.from(id, 'hex')]));
+      const inner = await write('tree', treeEntry('100644', 'config', id));
       const commit = await commitTree([{ mode: '40000', name, id: inner }]);
       const sandbox = await createSandbox(t);
       await assert.rejects(sandbox.sync({ repo: repository.url, commit }), {
@@ -84,7 +82,7 @@ suite('an old but honest history', () => {
   test('works, though its modes have zeros in front and its authors no address', async (t) => {
     const { repository, write, commitTree } = await arrange(t);
     const id = await write('blob', Buffer.from('1'));
-    const inner = await write('tree', Buffer.concat([Buffer.from('100664 a\0'), Buffer.from(id, 'hex')]));
+    const inner = await write('tree', treeEntry('100664', 'a', id));
     const entries = [{ mode: '040000', name: 'config', id: inner }];
     const authors = ['A <a@b.test> 1700000000 +051800', 'A 1700000000 +0000', '<a> 0000001 +0000', 'A <a<b>> 1 +0000'];
     for (const source of ['.', 'config']) {
@@ -102,7 +100,7 @@ suite('an old but honest history', () => {
     const film = { mode: '100644', name: 'film', id: await write('blob', randomBytes(100_000)) };
     const commitConfig = async (content: string, mode: string) => {
       const id = await write('blob', Buffer.from(content));
-      const inner = await write('tree', Buffer.concat([Buffer.from('100644 a\0'), Buffer.from(id, 'hex')]));
+      const inner = await write('tree', treeEntry('100644', 'a', id));
       return await commitTree([{ mode, name: 'config', id: inner }, film]);
     };
     const sandbox = await createSandbox(t);
@@ -134,7 +132,7 @@ suite('an old but honest history', () => {
   test('is no way past the check, whatever else is wrong', async (t) => {
     const { repository, write, commitTree } = await arrange(t);
     const id = await write('blob', Buffer.from('x'));
-    const inner = await write('tree', Buffer.concat([Buffer.from('100644 a\0'), Buffer.from(id, 'hex')]));
+    const inner = await write('tree', treeEntry('100644', 'a', id));
     const commit = await commitTree([
       { mode: '040000', name: '.GIT', id: inner },
       { mode: '040000', name: 'config', id: inner },

@@ -5,7 +5,7 @@ import { GIT_LIMITS } from '../../../../agent/git/git-limits.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 import { createSandbox } from '../support/sandbox.ts';
-import { objectWriter } from './support/write-object.ts';
+import { commitText, objectWriter, treeEntry } from './support/write-object.ts';
 
 const MIB = 1024 ** 2;
 
@@ -39,17 +39,19 @@ suite('the memory of git', { timeout: 60_000 }, () => {
     await sandbox.sync({ repo, commit: first, profile: mapped('ok') });
     const write = objectWriter(path);
     const file = await write('blob', Buffer.from('x'));
-    const entry = (mode: string, name: string, of: string) =>
-      Buffer.concat([Buffer.from(`${mode} ${name}\0`), Buffer.from(of, 'hex')]);
-    const many = Array.from({ length: 2_000 }, (_, n) => entry('100644', `b${n + 1_000}${'n'.repeat(4_000)}`, file));
+    const many = Array.from({ length: 2_000 }, (_, n) =>
+      treeEntry('100644', `b${n + 1_000}${'n'.repeat(4_000)}`, file),
+    );
     let tree = file;
     // What is below comes first: git holds all of the 8 MB of each level before it says anything.
     for (let level = 0; level < 10; level += 1) {
-      tree = await write('tree', Buffer.concat([entry(level === 0 ? '100644' : '40000', 'a', tree), ...many]));
+      tree = await write('tree', Buffer.concat([treeEntry(level === 0 ? '100644' : '40000', 'a', tree), ...many]));
     }
-    const root = await write('tree', Buffer.concat([entry('40000', 'config', tree), entry('100644', 'ok', file)]));
-    const author = 'A <a@b.test> 1700000000 +0000';
-    const large = await write('commit', Buffer.from(`tree ${root}\nauthor ${author}\ncommitter ${author}\n\nx\n`));
+    const root = await write(
+      'tree',
+      Buffer.concat([treeEntry('40000', 'config', tree), treeEntry('100644', 'ok', file)]),
+    );
+    const large = await write('commit', commitText(root));
     await git('update-ref', 'refs/heads/main', large);
     await assert.rejects(sandbox.sync({ repo, commit: large, profile: mapped('config') }), {
       name: 'TransientError',

@@ -5,7 +5,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { suite, type TestContext, test } from 'node:test';
 import { type GitServer, type GitServerOptions, startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { createSandbox } from '../support/sandbox.ts';
-import { objectWriter } from './support/write-object.ts';
+import { commitText, objectWriter, treeEntry } from './support/write-object.ts';
 
 async function startServer(t: TestContext, options: GitServerOptions = {}): Promise<GitServer> {
   const server = await startGitServer(options);
@@ -126,10 +126,9 @@ suite('submodules', () => {
     const { url: repo, path: at, git } = await server.createRepository('root');
     // Newer versions of git do not make such a commit by themselves.
     const write = objectWriter(at);
-    const link = Buffer.from(await write('blob', Buffer.from('x')), 'hex');
-    const tree = await write('tree', Buffer.concat([Buffer.from('120000 .gitmodules\0'), link]));
-    const author = 'A <a@b.test> 1700000000 +0000';
-    const commit = await write('commit', Buffer.from(`tree ${tree}\nauthor ${author}\ncommitter ${author}\n\nx\n`));
+    const link = await write('blob', Buffer.from('x'));
+    const tree = await write('tree', treeEntry('120000', '.gitmodules', link));
+    const commit = await write('commit', commitText(tree));
     await git('update-ref', 'refs/heads/main', commit);
     const sandbox = await createSandbox(t);
     await assert.rejects(sandbox.sync({ repo, commit, submodules: true }), {
@@ -215,13 +214,11 @@ suite('submodules', () => {
     const server = await startServer(t);
     const { url: repo, path: at, git } = await server.createRepository('links');
     const write = objectWriter(at);
-    const id = Buffer.from('ab'.repeat(20), 'hex');
     const names = Array.from({ length: 60_000 }, (_, index) => String(100_000 + index));
-    const links = names.map((name) => Buffer.concat([Buffer.from(`160000 ${name}\0`), id]));
-    const file = Buffer.from(await write('blob', Buffer.from(gitmodules({ 100000: '../x.git' }))), 'hex');
-    const tree = await write('tree', Buffer.concat([Buffer.from('100644 .gitmodules\0'), file, ...links]));
-    const author = 'A <a@b.test> 1700000000 +0000';
-    const commit = await write('commit', Buffer.from(`tree ${tree}\nauthor ${author}\ncommitter ${author}\n\nx\n`));
+    const links = names.map((name) => treeEntry('160000', name, 'ab'.repeat(20)));
+    const file = await write('blob', Buffer.from(gitmodules({ 100000: '../x.git' })));
+    const tree = await write('tree', Buffer.concat([treeEntry('100644', '.gitmodules', file), ...links]));
+    const commit = await write('commit', commitText(tree));
     await git('update-ref', 'refs/heads/main', commit);
     const sandbox = await createSandbox(t);
     const delay = monitorEventLoopDelay({ resolution: 20 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { createSandbox } from '../support/sandbox.ts';
-import { objectWriter } from './support/write-object.ts';
+import { commitText, objectWriter, treeEntry } from './support/write-object.ts';
 
 const MIB = 1024 ** 2;
 
@@ -13,16 +13,13 @@ async function commitBomb(t: TestContext, { isEmpty = false } = {}) {
   const { url: repo, path, git } = await server.createRepository('x');
   const write = objectWriter(path);
   const file = await write('blob', Buffer.from('x'));
-  const entry = (mode: string, name: string, id: string) =>
-    Buffer.concat([Buffer.from(`${mode} ${name}\0`), Buffer.from(id, 'hex')]);
-  let tree = await write('tree', isEmpty ? Buffer.alloc(0) : entry('100644', 'f', file));
+  let tree = await write('tree', isEmpty ? Buffer.alloc(0) : treeEntry('100644', 'f', file));
   for (let level = 0; level < 12; level += 1) {
     const names = Array.from({ length: 30 }, (_, index) => String(10 + index));
-    tree = await write('tree', Buffer.concat(names.map((name) => entry('40000', name, tree))));
+    tree = await write('tree', Buffer.concat(names.map((name) => treeEntry('40000', name, tree))));
   }
-  const root = await write('tree', Buffer.concat([entry('40000', 'bomb', tree), entry('100644', 'ok', file)]));
-  const author = 'A <a@b.test> 1700000000 +0000';
-  const commit = await write('commit', Buffer.from(`tree ${root}\nauthor ${author}\ncommitter ${author}\n\nx\n`));
+  const root = await write('tree', Buffer.concat([treeEntry('40000', 'bomb', tree), treeEntry('100644', 'ok', file)]));
+  const commit = await write('commit', commitText(root));
   await git('update-ref', 'refs/heads/main', commit);
   return { repo, commit };
 }
@@ -52,14 +49,10 @@ suite('a commit that lists more than can be counted', { timeout: 60_000 }, () =>
     await sandbox.sync({ repo, commit: from });
     const write = objectWriter(path);
     const file = await write('blob', Buffer.from('x'));
-    const entry = (mode: string, name: string, id: string) =>
-      Buffer.concat([Buffer.from(`${mode} ${name}\0`), Buffer.from(id, 'hex')]);
     const names = Array.from({ length: 1_000 }, (_, index) => String(1_000 + index));
-    let tree = await write('tree', Buffer.concat(names.map((name) => entry('100644', name, file))));
-    for (let level = 0; level < 10; level += 1) tree = await write('tree', entry('40000', 'n'.repeat(4_000), tree));
-    const author = 'A <a@b.test> 1700000000 +0000';
-    const text = `tree ${tree}\nauthor ${author}\ncommitter ${author}\n\nx\n`;
-    const to = await write('commit', Buffer.from(text));
+    let tree = await write('tree', Buffer.concat(names.map((name) => treeEntry('100644', name, file))));
+    for (let level = 0; level < 10; level += 1) tree = await write('tree', treeEntry('40000', 'n'.repeat(4_000), tree));
+    const to = await write('commit', commitText(tree));
     await git('update-ref', 'refs/heads/main', to);
     await assert.rejects(sandbox.sync({ repo, commit: to }), { code: 'sync.TooManyFiles' });
     assert.equal(await sandbox.clone.changes({ from, to, sources: [''] }), undefined);

@@ -1,5 +1,13 @@
 import { execFile } from 'node:child_process';
 
+/** An entry of a tree, in the bytes of git. */
+export const treeEntry = (mode: string, name: string | Buffer, id: string): Buffer =>
+  Buffer.concat([Buffer.from(`${mode} `), Buffer.from(name), Buffer.from('\0'), Buffer.from(id, 'hex')]);
+
+/** A commit without parents, in the bytes of git. */
+export const commitText = (tree: string, author = 'A <a@b.test> 1700000000 +0000'): Buffer =>
+  Buffer.from(`tree ${tree}\nauthor ${author}\ncommitter ${author}\n\nx\n`);
+
 /** Writes objects to a repository as they stand, whatever git thinks of them, and gives their ids. */
 export function objectWriter(folder: string) {
   return (type: 'blob' | 'tree' | 'commit', content: Buffer): Promise<string> =>
