@@ -115,13 +115,12 @@ async function bringAbout(plan: Plan, aim: SyncAim, dependencies: SyncDependenci
   if (!isNoted(intent, manifest.applied) || plan.changes.length + plan.corrected.length + plan.disowned.length > 0) {
     aim.signal.throwIfAborted();
     // Nothing is fetched while somebody edits. Who begins to meanwhile is found before the first file moves.
-    if (plan.changes.length > 0) await gateway.checkEditors(intent);
-    const beforeMoves = async () => {
-      if (plan.changes.length > 0) await beforeChange(intent, dependencies);
-    };
+    const hasChanges = plan.changes.length > 0;
+    if (hasChanges) await gateway.checkEditors(intent);
+    const hold = hasChanges && { beforeMoves: () => beforeChange(intent, dependencies) };
     const { groupWrite } = intent.profile;
     const source = { openContents: () => openContents(aim, dependencies), values };
-    const target = { root, lock, manifestFile, groupWrite, log, signal: aim.signal, beforeMoves, ...source };
+    const target = { root, lock, manifestFile, groupWrite, log, signal: aim.signal, ...hold, ...source };
     await applyChanges(plan, target, appliedBy(intent)).catch((error) => {
       baseline.forget();
       throw error;
