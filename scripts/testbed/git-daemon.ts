@@ -23,7 +23,8 @@ export async function startGitDaemon(): Promise<GitDaemon> {
   const sent = path.join(folder.path, 'sent');
   const hook = path.join(folder.path, 'pack-objects.sh');
   const config = path.join(folder.path, 'daemon.config');
-  await writeFile(hook, `#!/bin/sh\ngit pack-objects --stdout -q <'${sent}'\n`, { mode: 0o755 });
+  // What it is asked for is read to its end: the daemon breaks off where nobody takes that.
+  await writeFile(hook, `#!/bin/sh\ncat >/dev/null\ngit pack-objects --stdout -q <'${sent}'\n`, { mode: 0o755 });
   await writeFile(config, '');
   const port = await freePort();
   const daemon = startGuarded(
