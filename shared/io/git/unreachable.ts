@@ -52,7 +52,8 @@ const obstacles: Obstacle[] = [
     name: 'brokeOff',
     message: 'the git host broke off the connection',
     codes: ['ECONNRESET', 'EPIPE'],
-    printed: /Connection (?:reset|closed)|hung up unexpectedly|early EOF|connection was non-properly terminated/i,
+    printed:
+      /Connection (?:reset|closed)|hung up unexpectedly|unexpected disconnect|early EOF|connection was non-properly terminated/i,
   },
 ];
 

@@ -26,6 +26,10 @@ suite('a fetch that fails says what is wrong', () => {
     ['fatal: exceeded maximum allowed tree depth\nerror: remote did not send all necessary objects', tooDeep],
     [`error: object ${TREE} is a blob, not a tree\nfatal: not a tree`, { code: 'commit.invalid', message: /kind/ }],
     ['fatal: early EOF\nfatal: fetch-pack: invalid index-pack output', { code: 'git.brokeOff' }],
+    [
+      'fetch-pack: unexpected disconnect while reading sideband packet\nfatal: protocol error: bad pack header',
+      { code: 'git.brokeOff' },
+    ],
     ['remote: fatal: pack is corrupted\nfatal: something else', { code: 'git.unreachable' }],
   ] as const) {
     test(printed, () => {
