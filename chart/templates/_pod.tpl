@@ -67,8 +67,10 @@ readinessProbe:
   httpGet:
     path: /readyz
     port: health
-  periodSeconds: 5
+  # A pod that can serve is ready a second later; one that cannot for 15 s is no longer.
+  periodSeconds: 1
   timeoutSeconds: 5
+  failureThreshold: 15
 {{- end -}}
 
 {{/*
