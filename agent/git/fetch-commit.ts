@@ -136,7 +136,7 @@ interface Wanted extends Pick<CommitSource, 'repo' | 'fetchTimeoutMs'> {
   to: string;
 }
 
-/** Fetches, and where that cannot work the way that was asked for, once more in another way. */
+/** Fetches, and where that cannot work the way that was asked for, once more in another way: for each reason once. */
 export async function fetchOne(git: Git, wanted: Wanted, options: FetchOptions): Promise<void> {
   try {
     return await fetchOnce(git, wanted, options);
@@ -144,7 +144,7 @@ export async function fetchOne(git: Git, wanted: Wanted, options: FetchOptions):
     const fallback = fallbackOf(error, options);
     if (!fallback) throw error;
     await healClone(options.gitDir);
-    await fetchOnce(git, wanted, { ...options, ...fallback });
+    await fetchOne(git, wanted, { ...options, ...fallback });
   }
 }
 

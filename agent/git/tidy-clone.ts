@@ -80,6 +80,7 @@ export async function compactClone(git: Git, gitDir: string, options: TidyOption
   const needless = sum(packs) - needed;
   if (needless < WORTHWHILE * sum(packs)) return 0;
   const objects = await run(NEEDED);
+  if (options.isPartial) await markPacks(folder);
   for (const { name } of packs) {
     const others = (await packsIn(folder))
       .filter((pack) => pack.name !== name)
@@ -133,6 +134,17 @@ async function repack(
     const others = old.filter((name) => !id || !name.startsWith(`pack-${id}.`));
     await Promise.all(others.map((name) => rm(join(folder, name), { force: true })));
   });
+}
+
+/**
+ * Marks all packs as those of a host that leaves things out: what is missing has to be named by such a one. A kill that
+ * comes right after one was written leaves it without the mark, next to that which it takes the place of.
+ */
+async function markPacks(folder: string): Promise<void> {
+  const names = await readdir(folder);
+  const marks = names.filter((name) => name.endsWith('.pack')).map((name) => name.replace(/pack$/, 'promisor'));
+  const absent = marks.filter((name) => !names.includes(name));
+  await onVolume(CLONE_VOLUME, () => Promise.all(absent.map((name) => writeFile(join(folder, name), ''))));
 }
 
 interface Pack {

@@ -30,6 +30,9 @@ const words: Record<string, string> = {
 /** Of these a try that is repeated says the same. A full volume may get room, and what is in the way may go. */
 const final = new Set(['EROFS', 'EACCES', 'EPERM', 'EXDEV', 'ENAMETOOLONG']);
 
+/** A folder that the agent held open: its number leads nowhere for people, and may be another one at each try. */
+const HELD = /\/proc\/\w+\/fd\/\d+\//g;
+
 /** Maps anything that a sync threw to its report, its log line and its retry. */
 export function describeFailure(error: unknown): Failure {
   const isWaiting = error instanceof WaitingError;
@@ -40,8 +43,8 @@ export function describeFailure(error: unknown): Failure {
   if (error instanceof TerminalError) return failure(error.message, error.code, true);
   const { code = 'unexpected', path, dest = path } = error as NodeJS.ErrnoException & { dest?: string };
   const known = words[code];
-  if (!known) return failure(messageOf(error), code, false);
-  return failure(`${known} (${code}${dest ? `, ${dest}` : ''})`, `data.${code}`, final.has(code));
+  if (!known) return failure(messageOf(error).replace(HELD, ''), code, false);
+  return failure(`${known} (${code}${dest ? `, ${dest.replace(HELD, '')}` : ''})`, `data.${code}`, final.has(code));
 }
 
 const failure = (message: string, code: string, isFinal: boolean): Failure => ({

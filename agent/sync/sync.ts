@@ -114,7 +114,7 @@ async function bringAbout(plan: Plan, aim: SyncAim, dependencies: SyncDependenci
   const { root, lock, manifestFile, baseline, gateway, log } = dependencies;
   if (!isNoted(intent, manifest.applied) || plan.changes.length + plan.corrected.length + plan.disowned.length > 0) {
     aim.signal.throwIfAborted();
-    // Nothing is fetched while somebody edits. Who begins to meanwhile is found before the first file moves.
+    // Nothing is staged while somebody edits. Who begins to meanwhile is found before the first file moves.
     const hasChanges = plan.changes.length > 0;
     if (hasChanges) await gateway.checkEditors(intent);
     const hold = hasChanges && { beforeMoves: () => beforeChange(intent, dependencies) };

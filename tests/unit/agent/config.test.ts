@@ -127,6 +127,24 @@ suite('describeFailure', () => {
       },
     ],
     [
+      'a folder that the agent held open, by whatever number',
+      Object.assign(new Error('EXDEV: …'), { code: 'EXDEV', path: '/proc/7/fd/32/0', dest: '/proc/7/fd/33/x' }),
+      {
+        message: 'another volume is mounted inside the data volume: the agent cannot deliver into it (EXDEV, x)',
+        ...{ code: 'data.EXDEV', isWaiting: false, retryAfterMs: 0, isFinal: true },
+      },
+    ],
+    [
+      'the same in words of the system',
+      Object.assign(new Error("ESTALE: stale file handle, rename '/proc/7/fd/32/0' -> '/proc/7/fd/33/x'"), {
+        code: 'ESTALE',
+      }),
+      {
+        message: "ESTALE: stale file handle, rename '0' -> 'x'",
+        ...{ code: 'ESTALE', isWaiting: false, retryAfterMs: 0, isFinal: false },
+      },
+    ],
+    [
       'waiting',
       new WaitingError('m', { ...details, retryAfterMs: 9 }),
       { message: 'm', code: 'x.y', isWaiting: true, retryAfterMs: 9, isFinal: false },

@@ -7,6 +7,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { answerFetches, fetchAnswer, withoutBase } from '../../../support/fetch-answers.ts';
 import { createSandbox } from '../support/sandbox.ts';
+import { commitText, objectWriter, treeEntry } from './support/write-object.ts';
 
 const mapped = (source: string) => ({
   mappings: [{ source, destination: source, required: true, template: false }],
@@ -80,4 +81,28 @@ suite('a difference from an object that is not there', () => {
       assert.deepEqual(await sandbox.files(), { 'config/a': '2', 'media/film': film });
     });
   }
+
+  test('is no obstacle either where a folder that is sent in the same way has what is harmless', async (t) => {
+    const server = await startServer(t);
+    const { url: repo, path, git } = await server.createRepository('x');
+    const write = objectWriter(path);
+    const lines = Array.from({ length: 1_000 }, () => randomBytes(60).toString('base64'));
+    const commitWith = async (mode: string, content: string, film: string[]) => {
+      const file = await write('blob', Buffer.from(content));
+      const folder = await write('tree', treeEntry('100644', 'a', file));
+      // So many that only what is new of them is sent.
+      const others = Array.from({ length: 200 }, (_, index) => treeEntry('100644', `d${1_000 + index}`, file));
+      const media = await write('blob', Buffer.from(film.join('\n')));
+      const entries = [treeEntry(mode, 'config', folder), ...others, treeEntry('100644', 'film', media)];
+      const commit = await write('commit', commitText(await write('tree', Buffer.concat(entries))));
+      await git('update-ref', 'refs/heads/main', commit);
+      return commit;
+    };
+    const sandbox = await createSandbox(t);
+    const first = await commitWith('40000', '1', lines);
+    await sandbox.sync({ repo, commit: first, profile: mapped('config') });
+    const second = await commitWith('040000', '1', lines.slice(0, 500));
+    await sandbox.sync({ repo, commit: second, profile: mapped('config') });
+    assert.deepEqual(await sandbox.files(), { 'config/a': '1' });
+  });
 });

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { compactClone } from '../../../../agent/git/tidy-clone.ts';
 import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
 import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
@@ -277,6 +278,23 @@ suite('a partial clone works', () => {
     await assert.rejects(sandbox.sync(target), { name: 'TransientError' });
     await sandbox.sync(target);
     assert.deepEqual(await sandbox.files(), { 'config/a': '1' });
+  });
+
+  test('after a kill right before a merged pack was marked as one from which files were left out', async (t) => {
+    const { url: repo, commit } = await createRepository();
+    const sandbox = await createSandbox(t);
+    const first = await commit({ files: { 'config/a': '1', 'config/b': large(), 'media/film': large() } });
+    await sandbox.sync({ repo, commit: first, profile: mapped('config') });
+    const inClone = ['-c', 'remote.sync.promisor=true', `--git-dir=${sandbox.repo}`];
+    const list = ['rev-list', '--objects', '--no-object-names', '--missing=allow-promisor', '--all'];
+    const input = await sandbox.git.run([...inClone, ...list]);
+    await sandbox.git.run([...inClone, 'pack-objects', '-q', path.join(sandbox.repo, 'objects/pack/pack')], { input });
+    await compactClone(sandbox.git, sandbox.repo, { isPartial: true, signal: undefined });
+    await sandbox.restart();
+    const second = await commit({ files: { 'config/a': '2' } });
+    const { lost } = await sandbox.sync({ repo, commit: second, earlier: [first], profile: mapped('config') });
+    assert.deepEqual(lost, []);
+    assert.deepEqual(await sandbox.git.run([...inClone, ...list, '--quiet']), Buffer.alloc(0));
   });
 
   test('where the host cannot leave files out', async (t) => {
