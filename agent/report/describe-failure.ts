@@ -12,20 +12,26 @@ export interface Failure {
   isFinal: boolean;
 }
 
+const notAllowed =
+  "the agent may not write to the data volume: set fsGroup in the pod's securityContext, and runAsUser to the user of the gateway, or give that user the files";
+
 /** What the errors of a file system mean to a person. */
 const words: Record<string, string> = {
   ENOSPC: 'the data volume is full',
   EDQUOT: 'the data volume is full (quota)',
   EROFS: 'the data volume is mounted read-only',
   EIO: 'the disk or the server of the data volume fails',
-  EACCES: 'the agent may not write to the data volume: it has to run as the user of the gateway',
-  EPERM: 'the agent may not write to the data volume: it has to run as the user of the gateway',
+  EACCES: notAllowed,
+  EPERM: notAllowed,
   EISDIR: 'a folder took the place of a file during the sync',
   ENOTDIR: 'a file took the place of a folder during the sync',
   EXDEV: 'another volume is mounted inside the data volume: the agent cannot deliver into it',
   EBUSY: 'a mount or a program holds on to a file or folder of the data volume: the agent cannot replace or remove it',
   ENAMETOOLONG: 'the name of a file is too long for the data volume',
 };
+
+/** How a path begins that goes through a folder that the agent holds open: it says nothing to a person. */
+const OPEN_FOLDER = /^\/proc\/\d+\/fd\/\d+\//;
 
 /** Of these a try that is repeated says the same. A full volume may get room, and what is in the way may go. */
 const final = new Set(['EROFS', 'EACCES', 'EPERM', 'EXDEV', 'ENAMETOOLONG']);
@@ -41,7 +47,8 @@ export function describeFailure(error: unknown): Failure {
   const { code = 'unexpected', path, dest = path } = error as NodeJS.ErrnoException & { dest?: string };
   const known = words[code];
   if (!known) return failure(messageOf(error), code, false);
-  return failure(`${known} (${code}${dest ? `, ${dest}` : ''})`, `data.${code}`, final.has(code));
+  const file = dest?.replace(OPEN_FOLDER, '');
+  return failure(`${known} (${code}${file ? `, ${file}` : ''})`, `data.${code}`, final.has(code));
 }
 
 const failure = (message: string, code: string, isFinal: boolean): Failure => ({
