@@ -131,12 +131,15 @@ function explain(cause: NodeJS.ErrnoException, { port, method, path, timeoutMs }
   }
   const code = cause.code ?? 'unknown';
   if (away.has(code)) {
-    return new WaitingError(`the gateway does not answer on port ${port} (${code})`, {
-      code: code === 'ECONNREFUSED' ? 'gateway.down' : 'gateway.silent',
-      reason: 'GatewayAway',
-      retryAfterMs: 1_000,
-      cause,
-    });
+    return new WaitingError(
+      `the gateway does not answer on port ${port}, its spec.gateway.port when the pod was created (${code})`,
+      {
+        code: code === 'ECONNREFUSED' ? 'gateway.down' : 'gateway.silent',
+        reason: 'GatewayAway',
+        retryAfterMs: 1_000,
+        cause,
+      },
+    );
   }
   return new TransientError(`the gateway cannot be called on port ${port}: ${cause.code ?? cause.message}`, {
     code: 'gateway.call',

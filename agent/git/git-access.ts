@@ -44,10 +44,31 @@ export async function withGitAccess<T>(
   run: (access: GitAccess) => Promise<T>,
 ): Promise<T> {
   const { caFile, extraCaFile, keyFolder } = files;
-  if (caFile || !extraCaFile) return await openAccess(source, files, run);
-  return await withExtraCas({ file: extraCaFile, folder: keyFolder }, (bundle) =>
-    openAccess(source, { ...files, caFile: bundle }, run),
-  );
+  try {
+    if (caFile || !extraCaFile) return await openAccess(source, files, run);
+    return await withExtraCas({ file: extraCaFile, folder: keyFolder }, (bundle) =>
+      openAccess(source, { ...files, caFile: bundle }, run),
+    );
+  } catch (error) {
+    throw withRemedy(error);
+  }
+}
+
+/** What of the resource a pod may be older than, by the reason of a refusal. */
+const MOUNTED = new Map([
+  ['AuthenticationFailed', 'spec.git.auth'],
+  ['RepositoryNotFound', 'spec.git.auth'],
+  ['CertificateNotTrusted', 'spec.git.caSecretRef'],
+  ['HostKeyVerificationFailed', 'spec.git.auth.sshKey.knownHosts'],
+]);
+
+/** The host lets the controller in, which read the Secrets a moment ago: most likely the pod has other ones. */
+function withRemedy(error: unknown): unknown {
+  const field = error instanceof TerminalError ? MOUNTED.get(error.reason) : undefined;
+  if (!(error instanceof TerminalError) || !field) return error;
+  const { message, code, reason, cause } = error;
+  const remedy = `a pod keeps the Secrets that it was created with: recreate it if it is older than ${field}`;
+  return new TerminalError(`${message}; ${remedy}`, { code, reason, cause });
 }
 
 async function openAccess<T>(

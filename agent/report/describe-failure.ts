@@ -12,14 +12,17 @@ export interface Failure {
   isFinal: boolean;
 }
 
+const notAllowed =
+  "the agent may not write to the data volume: set fsGroup in the pod's securityContext, and runAsUser to the user of the gateway, or give that user the files";
+
 /** What the errors of a file system mean to a person. */
 const words: Record<string, string> = {
   ENOSPC: 'the data volume is full',
   EDQUOT: 'the data volume is full (quota)',
   EROFS: 'the data volume is mounted read-only',
   EIO: 'the disk or the server of the data volume fails',
-  EACCES: 'the agent may not write to the data volume: it has to run as the user of the gateway',
-  EPERM: 'the agent may not write to the data volume: it has to run as the user of the gateway',
+  EACCES: notAllowed,
+  EPERM: notAllowed,
   EISDIR: 'a folder took the place of a file during the sync',
   ENOTDIR: 'a file took the place of a folder during the sync',
   EXDEV: 'another volume is mounted inside the data volume: the agent cannot deliver into it',

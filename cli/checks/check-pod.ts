@@ -182,7 +182,10 @@ function checkContainers(pod: Pod, events: readonly Event[]): Finding[] {
   if (volume && isWaiting)
     return [
       failed(`pod/volume/${volume.reason}`, `it waits for a volume: ${volume.message ?? volume.reason}`, {
-        ...{ todo: 'create what the message names, or free the volume', page: INJECTION },
+        ...{
+          todo: 'create what the message names, or free the volume; delete the pod if the resource names another Secret by now',
+          page: INJECTION,
+        },
       }),
     ];
   return [

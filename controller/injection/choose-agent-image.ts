@@ -15,7 +15,7 @@ export function chooseAgentImage({ agent }: Pick<GatewaySyncSpec, 'agent'>, imag
   const byDefault = splitImage(images.defaultImage);
   const repository = agent?.image?.repository ?? byDefault.repository;
   const version = agent?.image?.tag === undefined ? byDefault.version : `:${agent.image.tag}`;
-  const allowed = [byDefault.repository, ...images.allowedRepositories];
+  const allowed = [...new Set([byDefault.repository, ...images.allowedRepositories])];
   if (images.allowedRepositories.length > 0 && !allowed.some((pattern) => matches(pattern, repository))) {
     return {
       kind: 'denied',

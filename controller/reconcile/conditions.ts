@@ -118,11 +118,14 @@ function judgeAllGateways(facts: Facts): Verdict {
   return gateways.reason === 'NoGateways' ? { ...gateways, status: 'Unknown' } : gateways;
 }
 
+const noPod =
+  'no pod is annotated for this resource: sync.io/inject: "true" belongs on the pod template, and an event (FailedCreate) says why a pod is denied';
+
 function judgeGateways({ counts, gatewayErrors, podsThatWait, unaskedPods }: Facts): Verdict {
   const { total, synced, error, missingSidecar, paused, dryRun, summary } = counts;
   if (total === 0) {
     const half = `have the annotation sync.io/cr-name, but not sync.io/inject: "true": ${unaskedPods.join(', ')}`;
-    const message = `no pod is annotated for this resource${unaskedPods.length > 0 ? `; these pods ${half}` : ''}`;
+    const message = unaskedPods.length > 0 ? `${noPod}; these pods ${half}` : noPod;
     return { status: 'True', reason: 'NoGateways', message };
   }
   if (error > 0)

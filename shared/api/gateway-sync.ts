@@ -106,7 +106,10 @@ const verifySchema = v.pipe(
 const gatewaySchema = v.pipe(
   v.object({
     verify: v.optional(verifySchema),
-    port: v.optional(integer(1, 65_535, 'Port of the gateway inside the pod.'), 8088),
+    port: v.optional(
+      integer(1, 65_535, 'Port of the gateway inside the pod. Pods get it when they are created.'),
+      8088,
+    ),
     tls: v.optional(v.pipe(v.boolean(), v.description('Whether the gateway speaks https on that port.')), false),
     api: v.optional(
       v.pipe(

@@ -124,7 +124,10 @@ suite('a gateway that is verified', () => {
     await untilIs('Running');
     await gateway.stop();
     const { message } = await untilIs('Failed');
-    assert.match(message ?? '', /does not answer on port \d+ \((ECONNREFUSED|ECONNRESET)\), asked for \/health$/);
+    assert.match(
+      message ?? '',
+      /does not answer on port \d+, its spec.gateway.port when the pod was created \((ECONNREFUSED|ECONNRESET)\), asked for \/health$/,
+    );
   });
 
   test('is looked at again for a newer commit, and the look under way ends at once', async (t) => {

@@ -86,7 +86,7 @@ suite('a person is told', { concurrency: 4 }, () => {
     assert.equal(`${status} ${reason}`, 'True NoGateways');
     assert.equal(
       message,
-      'no pod is annotated for this resource; these pods have the annotation sync.io/cr-name, but not sync.io/inject: "true": forgetful',
+      'no pod is annotated for this resource: sync.io/inject: "true" belongs on the pod template, and an event (FailedCreate) says why a pod is denied; these pods have the annotation sync.io/cr-name, but not sync.io/inject: "true": forgetful',
     );
   });
 

@@ -119,6 +119,15 @@ suite('describeFailure', () => {
       },
     ],
     [
+      'a volume that belongs to somebody else, which the agent sees through /proc',
+      Object.assign(new Error('EACCES: …'), { code: 'EACCES', path: '/proc/1/fd/18/.sync-agent' }),
+      {
+        message:
+          "the agent may not write to the data volume: set fsGroup in the pod's securityContext, and runAsUser to the user of the gateway, or give that user the files (EACCES, .sync-agent)",
+        ...{ code: 'data.EACCES', isWaiting: false, retryAfterMs: 0, isFinal: true },
+      },
+    ],
+    [
       'a name that the volume does not take',
       Object.assign(new Error('ENAMETOOLONG: …'), { code: 'ENAMETOOLONG', path: '/staging/0', dest: '/data/x' }),
       {

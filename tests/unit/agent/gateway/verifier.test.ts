@@ -133,7 +133,10 @@ suite('a verifier', () => {
     });
     const { state, words } = (await wrong) ?? {};
     assert.equal(state, 'Running', 'a threshold of one');
-    assert.match(words ?? '', /does not answer on port \d+ \(ECONNREFUSED\), asked for \/health$/);
+    assert.match(
+      words ?? '',
+      /does not answer on port \d+, its spec.gateway.port when the pod was created \(ECONNREFUSED\), asked for \/health$/,
+    );
     verifier.keepOnly(undefined);
     assert.equal(verifier.stateOf(intent), undefined);
   });

@@ -5,6 +5,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { type AccessFiles, withGitAccess } from '../../../../agent/git/git-access.ts';
 import { removeKeyCopies } from '../../../../agent/git/ssh-key.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { TerminalError } from '../../../../shared/errors.ts';
 import { AddressGuard } from '../../../../shared/io/address-guard.ts';
 import { GuardedHttp } from '../../../../shared/io/http/guarded-http.ts';
 import { localHttp } from '../../../support/local-http.ts';
@@ -69,6 +70,24 @@ suite('withGitAccess', () => {
 
     const caFile = path.join(folder, 'of-the-resource');
     assert.equal((await bundleFor('https://127.0.0.1/x', { caFile })).caFile, caFile, 'it replaces all others');
+  });
+
+  test('says of a refusal that the pod may be older than what the resource names', async (t) => {
+    const { files } = await arrange(t);
+    const refusedFor = (reason: string) =>
+      withGitAccess(anyHost('https://127.0.0.1/x'), files, () => {
+        throw new TerminalError('refused', { code: 'git.played', reason });
+      });
+    const kept = 'a pod keeps the Secrets that it was created with: recreate it if it is older than';
+    for (const [reason, field] of [
+      ['AuthenticationFailed', 'spec.git.auth'],
+      ['RepositoryNotFound', 'spec.git.auth'],
+      ['CertificateNotTrusted', 'spec.git.caSecretRef'],
+      ['HostKeyVerificationFailed', 'spec.git.auth.sshKey.knownHosts'],
+    ] as const) {
+      await assert.rejects(refusedFor(reason), { code: 'git.played', reason, message: `refused; ${kept} ${field}` });
+    }
+    await assert.rejects(refusedFor('RefNotFound'), { message: 'refused' });
   });
 
   test('names the address to connect to, by every transport', async (t) => {

@@ -91,7 +91,10 @@ const insecure = isFalse(
   'InsecureIgnoreHostKey',
   'the host key is not checked, as spec.git.auth.sshKey.insecureIgnoreHostKey asks for: name known_hosts lines in spec.git.auth.sshKey.knownHosts instead',
 );
-const noPods = isTrue('NoGateways', 'no pod is annotated for this resource');
+const noPods = isTrue(
+  'NoGateways',
+  'no pod is annotated for this resource: sync.io/inject: "true" belongs on the pod template, and an event (FailedCreate) says why a pod is denied',
+);
 const denied = { reason: 'ForeignRoleBinding', message: 'it is not ours' };
 const noSecret = { reason: 'SecretNotFound', message: 'there is no Secret' };
 const hostKey = (reason: string) => failed({ reason, message: 'bad key', transient: false });
@@ -235,7 +238,7 @@ suite('the conditions', () => {
           {
             ...{ status, reason: 'NoGateways' },
             message:
-              'no pod is annotated for this resource; these pods have the annotation sync.io/cr-name, but not sync.io/inject: "true": x, y',
+              'no pod is annotated for this resource: sync.io/inject: "true" belongs on the pod template, and an event (FailedCreate) says why a pod is denied; these pods have the annotation sync.io/cr-name, but not sync.io/inject: "true": x, y',
           },
         ]),
       ),
