@@ -16,7 +16,10 @@ const certificate = {
 
 const everything = (stderr: string): string => stderr;
 
-/** What git or a host says, and what it means. The first that fits counts; the texts of the host go no further. */
+/**
+ * What git or a host says, and what it means. The first that fits counts; the texts of the host go no further. A number
+ * in front of `bytes` is no status: `error: 404 bytes of body are still expected` says that the connection ended.
+ */
 const symptoms: Symptom[] = [
   {
     within: firstWords,
@@ -28,7 +31,7 @@ const symptoms: Symptom[] = [
   {
     within: everything,
     pattern:
-      /Authentication failed|could not read (Username|Password)|HTTP Basic: Access denied|error: (401|403)|Permission denied \(|invalid credentials/i,
+      /Authentication failed|could not read (Username|Password)|HTTP Basic: Access denied|error: 40[13]\b(?! bytes)|Permission denied \(|invalid credentials/i,
     details: { code: 'git.authentication', reason: 'AuthenticationFailed' },
     message:
       'the git host refused the credentials: check the Secret named in spec.git.auth, and that it may read the repository',
@@ -50,7 +53,7 @@ const symptoms: Symptom[] = [
   {
     within: everything,
     pattern:
-      /repository .{0,2000}not found|does not appear to be a git repository|error: 404|not exported|access denied or repository/i,
+      /repository .{0,2000}not found|does not appear to be a git repository|error: 404\b(?! bytes)|not exported|access denied or repository/i,
     details: { code: 'git.repositoryNotFound', reason: 'RepositoryNotFound' },
     message:
       'the git host knows no such repository, or hides it: check spec.git.repo, and spec.git.auth if it is private',

@@ -70,7 +70,7 @@ export function unreachable(cause: unknown): TransientError {
 
 /** The same by what git printed; linear in its length. */
 export function unreachableBy(stderr: string, cause: unknown): TransientError {
-  const answered = /error: (5\d\d)\b/.exec(stderr)?.[1];
+  const answered = /error: (5\d\d)\b(?! bytes)/.exec(stderr)?.[1];
   if (answered) return errorOf({ name: `http${answered}`, message: `the git host answered ${answered}` }, cause);
   return errorOf(obstacles.find(({ printed }) => printed.test(stderr)) ?? unclear, cause);
 }

@@ -88,6 +88,11 @@ suite('an error of git', () => {
     ['fatal: early EOF', 'git.brokeOff'],
     ['Connection closed by 192.0.2.1 port 22', 'git.brokeOff'],
     ['error: RPC failed; The requested URL returned error: 503', 'git.http503'],
+    // Where the connection ends, git counts what did not come.
+    ...[401, 403, 404, 4012, 40300, 507].map((bytes): [stderr: string, code: string] => [
+      `error: RPC failed; curl 18 transfer closed\nerror: ${bytes} bytes of body are still expected\nfatal: early EOF`,
+      'git.brokeOff',
+    ]),
   ];
   for (const [stderr, code, reason = 'GitUnreachable'] of cases) {
     test(`${stderr} is ${code}`, () => {
