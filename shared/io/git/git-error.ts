@@ -14,6 +14,27 @@ const certificate = {
   message: 'the certificate of the git host is not trusted: name its CA in spec.git.caSecretRef',
 };
 
+/** What is wrong with a certificate that no further CA puts right: by the codes of Node, and by what git prints. */
+const certificateFaults: { pattern: RegExp; message: string }[] = [
+  {
+    pattern: /CERT_HAS_EXPIRED|CERT_NOT_YET_VALID|has expired|has passed|not yet valid|not activated/,
+    message:
+      'the certificate of the git host has expired, or begins later: renew it there, or set the clock of the node',
+  },
+  {
+    pattern: /ALTNAME|HOSTNAME_MISMATCH|subject name|: no match/,
+    message: 'the certificate of the git host is for another name: use one in spec.git.repo that it is for',
+  },
+  {
+    pattern: /Problem with the SSL CA cert|error (?:setting|adding|reading)/,
+    message:
+      'git cannot read the CAs for the git host: a certificate in the Secret of spec.git.caSecretRef, or in the ConfigMap of agent.caConfigMap, is damaged',
+  },
+];
+
+const certificateMessage = (text: string): string =>
+  certificateFaults.find(({ pattern }) => pattern.test(text))?.message ?? certificate.message;
+
 const everything = (stderr: string): string => stderr;
 
 /**
@@ -94,7 +115,9 @@ export function gitErrorOf(printed: string, cause?: unknown): TransientError | T
   if (!symptom) return unreachableBy(own + connecting(stderr), cause ?? new Error(excerptOf(own)));
   const problem = /^error: object [0-9a-f]{40,64}: ([a-zA-Z0-9]{1,40}): /m.exec(own)?.[1];
   const details = { ...symptom.details, cause: cause ?? new Error(excerptOf(own)) };
-  return new TerminalError(problem ? `${symptom.message} (${problem})` : symptom.message, details);
+  const isCertificate = details.code === certificate.details.code;
+  const message = isCertificate ? certificateMessage(firstWords(stderr)) : symptom.message;
+  return new TerminalError(problem ? `${message} (${problem})` : message, details);
 }
 
 /**
@@ -155,12 +178,13 @@ export function withoutCredentials(text: string, authorization = ''): string {
 }
 
 /** Of certificates, and of a CA bundle that is none; anything else about TLS is no matter of trust, nor what a host says. */
-const ABOUT_CERTIFICATES = /^(?!ERR_SSL_.*ALERT).*(?:CERT|SELF_SIGNED|UNABLE_TO|OSSL)/;
+const ABOUT_CERTIFICATES =
+  /^(?!ERR_SSL_.*ALERT).*(?:CERT|SELF_SIGNED|UNABLE_TO|OSSL)|^(?:INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH|UNSPECIFIED)$/;
 
 /** Turns the error of a look-up or a connection into one with stable words; typed errors stay as they are. */
 export function connectionErrorOf(error: unknown): TransientError | TerminalError {
   if (isTyped(error)) return error;
   const { code = '' } = error as NodeJS.ErrnoException;
   if (!ABOUT_CERTIFICATES.test(String(code))) return unreachable(error);
-  return new TerminalError(certificate.message, { ...certificate.details, cause: error });
+  return new TerminalError(certificateMessage(String(code)), { ...certificate.details, cause: error });
 }
