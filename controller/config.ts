@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { flag, json, list, networks, port, wholeNumber } from '../shared/config.ts';
+import { flag, json, list, networks, port, proxyUrl, wholeNumber } from '../shared/config.ts';
 import { DENIED_NETWORKS } from '../shared/io/local-address.ts';
 import { LOG_LEVELS } from '../shared/log.ts';
 
@@ -48,6 +48,10 @@ export const configSchema = v.pipe(
     GIT_CONCURRENCY_PER_HOST: wholeNumber(8, 1),
     GIT_RATE_PER_HOST: wholeNumber(15, 1),
     GITHUB_APP: flag(false),
+    HTTPS_PROXY: proxyUrl(),
+    HTTP_PROXY: proxyUrl(),
+    https_proxy: proxyUrl(),
+    http_proxy: proxyUrl(),
     CLUSTER_NAME: v.optional(
       v.pipe(v.string(), v.regex(/^[-._A-Za-z0-9]{1,63}$/, 'must be of letters, digits, -, _ and ., 63 at most')),
     ),

@@ -1,3 +1,4 @@
+import { Agent } from 'node:http';
 import * as v from 'valibot';
 import { isNetwork } from './io/networks.ts';
 
@@ -76,6 +77,28 @@ const number = (min: number) =>
 /** JSON of a shape that a schema describes; without a default. */
 export const json = <const TSchema extends v.GenericSchema>(schema: TSchema, shape: string) =>
   v.optional(v.pipe(v.string(), v.parseJson(undefined, `must be ${shape} in JSON`), schema));
+
+/** The URL of a proxy; no error holds it, since a password may be in it. */
+export const proxyUrl = () =>
+  v.optional(
+    v.pipe(
+      v.string(),
+      v.check(
+        isProxyUrl,
+        'must begin with http:// or https:// and be a URL: a # in a password, for one, has to be written as %23',
+      ),
+    ),
+  );
+
+/** Node ignores what it does not know, and fails on other mistakes with the whole text in the error. */
+function isProxyUrl(text: string): boolean {
+  try {
+    new Agent({ proxyEnv: { HTTP_PROXY: text } }).destroy();
+    return /^https?:\/\//.test(text);
+  } catch {
+    return false;
+  }
+}
 
 /** A comma-separated list; empty parts are left out. */
 export const list = () =>

@@ -22,7 +22,7 @@ import { type Pins, tagRef } from './pins.ts';
 import { NO_FILES } from './promisor.ts';
 import { readAuthor, readTag, type Tag } from './read-commit.ts';
 import { diffTrees, listTree, readTree, type TreeBounds, type TreeListing, type TreePair } from './read-tree.ts';
-import { Repository, type RepositoryOptions } from './repository.ts';
+import { type Fault, Repository, type RepositoryOptions } from './repository.ts';
 import { tidyClone } from './tidy-clone.ts';
 import { TooLargeError, type TransferLimits } from './transfer.ts';
 
@@ -192,7 +192,7 @@ export class Clone {
   }
 
   /** Why a commit cannot be read that was fetched: see {@link Repository.faultIn}. */
-  async faultIn(commit: string, signal: AbortSignal): Promise<'clone' | 'commit' | 'missing'> {
+  async faultIn(commit: string, signal: AbortSignal): Promise<Fault> {
     return await this.#repository.faultIn(commit, signal);
   }
 

@@ -108,7 +108,16 @@ export async function fetchCommit(git: Git, source: CommitSource, options: Fetch
 
 /** The commit that is completely there, if any. Throws {@link TransientError} where git cannot say. */
 export async function fetchedCommit(git: Git, gitDir: string, ref = FETCHED_REF): Promise<string | undefined> {
-  const args = [`--git-dir=${gitDir}`, 'rev-parse', '--verify', '--quiet', `${ref}^{commit}`];
+  return await idOf(git, gitDir, `${ref}^{commit}`);
+}
+
+/** The object that was fetched last, whatever it is, if it is there. Throws as {@link fetchedCommit} does. */
+export async function fetchedObject(git: Git, gitDir: string): Promise<string | undefined> {
+  return await idOf(git, gitDir, `${FETCHED_REF}^{object}`);
+}
+
+async function idOf(git: Git, gitDir: string, revision: string): Promise<string | undefined> {
+  const args = [`--git-dir=${gitDir}`, 'rev-parse', '--verify', '--quiet', revision];
   return await git.run(args).then(
     (output) => output.toString('utf8').trim(),
     (error) => {

@@ -100,6 +100,14 @@ export const otherKind = (what: string, cause?: unknown): TerminalError =>
     cause,
   });
 
+/** A ref leads to something else: hosts let tags name anything. */
+export const noCommit = (id: string, cause: unknown): TerminalError =>
+  new TerminalError(`${id} is no commit: nothing of it is used; let the ref lead to a commit`, {
+    code: 'commit.invalid',
+    reason: 'ContentInvalid',
+    cause,
+  });
+
 /** A host was asked for everything of a commit, and some of it is not there. */
 export const leftOut = (commit: string, cause: unknown): TransientError =>
   new TransientError(

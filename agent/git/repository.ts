@@ -5,7 +5,7 @@ import type { Git } from '../../shared/io/git/git.ts';
 import { saidNothing } from '../../shared/io/git/git-process.ts';
 import { CLONE_VOLUME, onVolume } from '../../shared/io/volume-error.ts';
 import type { Logger } from '../../shared/log.ts';
-import { fetchedCommit } from './fetch-commit.ts';
+import { fetchedCommit, fetchedObject } from './fetch-commit.ts';
 import { arePacksIntact, CHECK_TIMEOUT_MS, holdsOtherKinds, isOfOtherKind, isTooDeep } from './find-fault.ts';
 import { ownRefs, Pins } from './pins.ts';
 import { OFFLINE_PROMISOR } from './promisor.ts';
@@ -27,6 +27,12 @@ export interface Contents {
   /** Whether files were asked for: a host that cannot leave any out sends them all the same. */
   readonly hasFiles: boolean;
 }
+
+/**
+ * Something is wrong with the clone, or with the commit itself, which may be no commit at all, or objects are gone, or
+ * never came, which only another fetch can tell.
+ */
+export type Fault = 'clone' | 'commit' | 'noCommit' | 'missing';
 
 const NOTHING: Contents = { commit: undefined, isPartial: false, hasFiles: false };
 /** From one look at all objects to the next: so long at least, and so many times what it took. */
@@ -172,12 +178,10 @@ export class Repository {
     return false;
   }
 
-  /**
-   * Why a commit cannot be read that was fetched: something is wrong with the clone, or with the commit itself, or
-   * objects are gone, or never came, which only another fetch can tell.
-   */
-  async faultIn(commit: string, signal: AbortSignal): Promise<'clone' | 'commit' | 'missing'> {
-    if (!(await fetchedCommit(this.#git, this.path))) return 'clone';
+  /** Why a commit cannot be read that was fetched. */
+  async faultIn(commit: string, signal: AbortSignal): Promise<Fault> {
+    if (!(await fetchedCommit(this.#git, this.path)))
+      return (await fetchedObject(this.#git, this.path)) ? 'noCommit' : 'clone';
     if (await this.#finds(() => arePacksIntact(this.#git, this.path, signal))) return 'clone';
     const suspect = { gitDir: this.path, commit, refs: ownRefs(commit), signal };
     return (await holdsOtherKinds(this.#git, suspect)) ? 'commit' : 'missing';
@@ -198,7 +202,7 @@ export class Repository {
    * with a commit.
    */
   async #isSound(signal: AbortSignal | undefined): Promise<boolean> {
-    if (!(await fetchedCommit(this.#git, this.path))) return false;
+    if (!(await fetchedObject(this.#git, this.path))) return false;
     const bearing = this.contents.isPartial ? ['--missing=allow-promisor'] : [];
     const args = [...OFFLINE_PROMISOR, `--git-dir=${this.path}`, 'rev-list', '--objects', '--quiet', ...bearing];
     return await this.#git.run([...args, '--all'], { timeoutMs: CHECK_TIMEOUT_MS, signal }).then(

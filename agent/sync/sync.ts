@@ -2,7 +2,7 @@ import { type RenderedMapping, renderMappings } from '../../shared/domain/render
 import type { TemplateValues } from '../../shared/domain/render-template.ts';
 import { excludeProblems } from '../../shared/domain/validate-profiles.ts';
 import { readLabels } from '../content/read-labels.ts';
-import { leftOut, otherKind } from '../git/find-fault.ts';
+import { leftOut, noCommit, otherKind } from '../git/find-fault.ts';
 import { DamagedCloneError } from '../git/git-stream.ts';
 import type { Applied } from '../plan/manifest.ts';
 import type { Plan } from '../plan/plan-changes.ts';
@@ -47,6 +47,7 @@ async function remedyFor(
   { intent: { commit }, dependencies: { clone, log }, signal, tried }: Unreadable,
 ): Promise<Remedy> {
   const fault = await clone.faultIn(commit, signal);
+  if (fault === 'noCommit') throw noCommit(commit, error);
   if (fault === 'commit') throw otherKind(`commit ${commit} has an entry whose object is of another kind`, error);
   if (fault === 'clone' && tried !== 'madeAgain') {
     log.warn({ err: error }, 'clone cannot be read');

@@ -59,7 +59,7 @@ export function statusSender({ client, http, githubApps, writeWithinMs }: SendTo
 
 /** What went wrong before anything could be sent. */
 const NOT_SENT = new Set([
-  ...['git.unknownName', 'git.noNameServer', 'git.refused', 'git.noRoute', 'git.noTls'],
+  ...['git.unknownName', 'git.noNameServer', 'git.refused', 'git.noRoute', 'git.noTls', 'git.proxy'],
   'commitStatus.fenced',
 ]);
 

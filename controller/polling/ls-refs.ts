@@ -86,6 +86,8 @@ export async function servesCommit(
   commit: string,
   options: GitHttpOptions,
 ): Promise<boolean> {
+  // Git ends without a word on ids of another kind.
+  if (commit.length !== (endpoint.objectFormat === 'sha256' ? 64 : 40)) return false;
   const body = [
     packet('command=fetch\n'),
     AGENT,

@@ -14,9 +14,33 @@ const certificate = {
   message: 'the certificate of the git host is not trusted: name its CA in spec.git.caSecretRef',
 };
 
+/** What is wrong with a certificate that no further CA puts right: by the codes of Node, and by what git prints. */
+const certificateFaults: { pattern: RegExp; message: string }[] = [
+  {
+    pattern: /CERT_HAS_EXPIRED|CERT_NOT_YET_VALID|has expired|has passed|not yet valid|not activated/,
+    message:
+      'the certificate of the git host has expired, or begins later: renew it there, or set the clock of the node',
+  },
+  {
+    pattern: /ALTNAME|HOSTNAME_MISMATCH|subject name|: no match/,
+    message: 'the certificate of the git host is for another name: use one in spec.git.repo that it is for',
+  },
+  {
+    pattern: /Problem with the SSL CA cert|error (?:setting|adding|reading)/,
+    message:
+      'git cannot read the CAs for the git host: a certificate in the Secret of spec.git.caSecretRef, or in the ConfigMap of agent.caConfigMap, is damaged',
+  },
+];
+
+const certificateMessage = (text: string): string =>
+  certificateFaults.find(({ pattern }) => pattern.test(text))?.message ?? certificate.message;
+
 const everything = (stderr: string): string => stderr;
 
-/** What git or a host says, and what it means. The first that fits counts; the texts of the host go no further. */
+/**
+ * What git or a host says, and what it means. The first that fits counts; the texts of the host go no further. A number
+ * in front of `bytes` is no status: `error: 404 bytes of body are still expected` says that the connection ended.
+ */
 const symptoms: Symptom[] = [
   {
     within: firstWords,
@@ -28,7 +52,7 @@ const symptoms: Symptom[] = [
   {
     within: everything,
     pattern:
-      /Authentication failed|could not read (Username|Password)|HTTP Basic: Access denied|error: (401|403)|Permission denied \(|invalid credentials/i,
+      /Authentication failed|could not read (Username|Password)|HTTP Basic: Access denied|error: 40[13]\b(?! bytes)|Permission denied \(|invalid credentials/i,
     details: { code: 'git.authentication', reason: 'AuthenticationFailed' },
     message:
       'the git host refused the credentials: check the Secret named in spec.git.auth, and that it may read the repository',
@@ -50,7 +74,7 @@ const symptoms: Symptom[] = [
   {
     within: everything,
     pattern:
-      /repository .{0,2000}not found|does not appear to be a git repository|error: 404|not exported|access denied or repository/i,
+      /repository .{0,2000}not found|does not appear to be a git repository|error: 404\b(?! bytes)|not exported|access denied or repository/i,
     details: { code: 'git.repositoryNotFound', reason: 'RepositoryNotFound' },
     message:
       'the git host knows no such repository, or hides it: check spec.git.repo, and spec.git.auth if it is private',
@@ -91,7 +115,9 @@ export function gitErrorOf(printed: string, cause?: unknown): TransientError | T
   if (!symptom) return unreachableBy(own + connecting(stderr), cause ?? new Error(excerptOf(own)));
   const problem = /^error: object [0-9a-f]{40,64}: ([a-zA-Z0-9]{1,40}): /m.exec(own)?.[1];
   const details = { ...symptom.details, cause: cause ?? new Error(excerptOf(own)) };
-  return new TerminalError(problem ? `${symptom.message} (${problem})` : symptom.message, details);
+  const isCertificate = details.code === certificate.details.code;
+  const message = isCertificate ? certificateMessage(firstWords(stderr)) : symptom.message;
+  return new TerminalError(problem ? `${message} (${problem})` : message, details);
 }
 
 /**
@@ -152,12 +178,13 @@ export function withoutCredentials(text: string, authorization = ''): string {
 }
 
 /** Of certificates, and of a CA bundle that is none; anything else about TLS is no matter of trust, nor what a host says. */
-const ABOUT_CERTIFICATES = /^(?!ERR_SSL_.*ALERT).*(?:CERT|SELF_SIGNED|UNABLE_TO|OSSL)/;
+const ABOUT_CERTIFICATES =
+  /^(?!ERR_SSL_.*ALERT).*(?:CERT|SELF_SIGNED|UNABLE_TO|OSSL)|^(?:INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH|UNSPECIFIED)$/;
 
 /** Turns the error of a look-up or a connection into one with stable words; typed errors stay as they are. */
 export function connectionErrorOf(error: unknown): TransientError | TerminalError {
   if (isTyped(error)) return error;
   const { code = '' } = error as NodeJS.ErrnoException;
   if (!ABOUT_CERTIFICATES.test(String(code))) return unreachable(error);
-  return new TerminalError(certificate.message, { ...certificate.details, cause: error });
+  return new TerminalError(certificateMessage(String(code)), { ...certificate.details, cause: error });
 }

@@ -41,13 +41,15 @@ const SETTINGS = ['core.hooksPath=/dev/null', 'gc.auto=0', 'core.deltaBaseCacheL
 ]);
 const PROXY = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy'];
 /** With the last three a user without a name gets one, as ssh demands. */
-const INHERITED = ['PATH', 'TMPDIR', ...PROXY, 'LD_PRELOAD', 'NSS_WRAPPER_PASSWD', 'NSS_WRAPPER_GROUP'];
+const INHERITED = ['PATH', 'TMPDIR', 'LD_PRELOAD', 'NSS_WRAPPER_PASSWD', 'NSS_WRAPPER_GROUP'];
 
 /**
  * Runs git apart from the machine's configuration, with transports limited to http, https, ssh and git, and hooks off.
  */
 export class Git {
   readonly #inherited: NodeJS.ProcessEnv;
+  /** For http and https alone, since a password may be in it. */
+  readonly #proxy: NodeJS.ProcessEnv;
   readonly #limits: GitLimits | undefined;
 
   /**
@@ -56,9 +58,10 @@ export class Git {
    */
   constructor(environment: NodeJS.ProcessEnv, limits?: GitLimits) {
     this.#limits = limits;
-    this.#inherited = Object.fromEntries(
-      INHERITED.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
-    );
+    const pick = (names: string[]) =>
+      Object.fromEntries(names.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])));
+    this.#inherited = pick(INHERITED);
+    this.#proxy = pick(PROXY);
   }
 
   /** Runs to the end and gives standard output. Throws {@link TerminalError} or {@link TransientError}. */
@@ -122,7 +125,8 @@ export class Git {
 
   #start(command: string[], { cwd, access = {}, environment, limits = this.#limits }: GitOptions): ChildProcess {
     const [program = '', ...rest] = limits ? ['sh', '-c', limitScript(limits), 'sh', ...command] : command;
-    const env = { ...this.#inherited, ...gitEnvironment(access), ...environment };
+    const proxy = access.origin === undefined ? {} : this.#proxy;
+    const env = { ...this.#inherited, ...proxy, ...gitEnvironment(access), ...environment };
     return startProcess(program, rest, { cwd, env, detached: true });
   }
 }

@@ -13,6 +13,13 @@ interface Obstacle {
 /** Why no answer comes from a host, in words of ours. */
 const obstacles: Obstacle[] = [
   {
+    name: 'proxy',
+    message:
+      'the proxy does not connect to the git host: look at HTTPS_PROXY and HTTP_PROXY of the controller, and at what the proxy allows',
+    codes: ['ERR_PROXY_TUNNEL'],
+    printed: /from proxy after CONNECT|CONNECT tunnel failed|Proxy CONNECT aborted|error: 407\b(?! bytes)/i,
+  },
+  {
     name: 'unknownName',
     message: 'the name of the git host is not known: check spec.git.repo, and the DNS of the cluster',
     codes: ['ENOTFOUND', 'ENODATA'],
@@ -46,7 +53,8 @@ const obstacles: Obstacle[] = [
     name: 'noTls',
     message: 'the git host and the operator do not agree on TLS: check the scheme and the port in spec.git.repo',
     codes: ['EPROTO'],
-    printed: /wrong version number/i,
+    printed:
+      /wrong version number|gnutls_handshake\(\) failed: (?:An unexpected TLS packet|Handshake failed|A TLS fatal alert)/i,
   },
   {
     name: 'brokeOff',
@@ -70,7 +78,7 @@ export function unreachable(cause: unknown): TransientError {
 
 /** The same by what git printed; linear in its length. */
 export function unreachableBy(stderr: string, cause: unknown): TransientError {
-  const answered = /error: (5\d\d)\b/.exec(stderr)?.[1];
+  const answered = /error: (429|5\d\d)\b(?! bytes)/.exec(stderr)?.[1];
   if (answered) return errorOf({ name: `http${answered}`, message: `the git host answered ${answered}` }, cause);
   return errorOf(obstacles.find(({ printed }) => printed.test(stderr)) ?? unclear, cause);
 }

@@ -1,5 +1,6 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from 'node:https';
+import type { Duplex } from 'node:stream';
 import { isTyped, TransientError } from '../../errors.ts';
 import type { AddressGuard } from '../address-guard.ts';
 import { connectionErrorOf } from '../git/git-error.ts';
@@ -38,6 +39,23 @@ const IDLE_MS = 60_000;
 /** Time until an answer begins, in milliseconds, however lively its headers trickle. */
 const HEAD_MS = 60_000;
 
+interface Connecting extends RequestOptions {
+  /** Gets the connection that is opened for a request: to the host, or to a proxy. */
+  onConnection?: (socket: Duplex) => void;
+}
+
+/** Until TLS has begun behind a proxy, Node lets a request end without its connection, which then stays for ever. */
+class TellingAgent extends HttpsAgent {
+  override createConnection(
+    options: Connecting,
+    callback?: (error: Error | null, socket: Duplex) => void,
+  ): Duplex | null | undefined {
+    const socket = super.createConnection(options, callback);
+    if (socket) options.onConnection?.(socket);
+    return socket;
+  }
+}
+
 /** HTTP to hosts that nobody vouches for: no denied address, and redirects only where the caller says so. */
 export class GuardedHttp {
   readonly guard: AddressGuard;
@@ -54,7 +72,7 @@ export class GuardedHttp {
       ...{ maxCachedSessions: MAX_IDLE, proxyEnv: environment },
     };
     this.#plain = boundIdle(new HttpAgent(options));
-    this.#secure = boundIdle(new HttpsAgent(options));
+    this.#secure = boundIdle(new TellingAgent(options));
   }
 
   /** Whether a proxy connects in our place, at least to some hosts. */
@@ -69,7 +87,8 @@ export class GuardedHttp {
     if (this.hasProxyFor(url)) await this.guard.checkProxied(url.hostname);
     const { method = 'GET', headers = {}, body, ca, signal, refusal } = request;
     const secure = url.protocol === 'https:';
-    const sent = (secure ? httpsRequest : httpRequest)(url, {
+    let connection: Duplex | undefined;
+    const options: Connecting = {
       method,
       headers: { ...headers, ...(body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) }) },
       agent: secure ? this.#secure : this.#plain,
@@ -78,13 +97,18 @@ export class GuardedHttp {
       lookup: this.guard.lookup,
       timeout: SILENCE_MS,
       ...(signal && { signal }),
-    });
+      onConnection: (socket) => {
+        connection = socket;
+      },
+    };
+    const sent = (secure ? httpsRequest : httpRequest)(url, options);
     sent.once('timeout', () => sent.destroy(stalled()));
     if (refusal) sendWhenReady(sent, body, refusal);
     else sent.end(body);
     const timer = setTimeout(() => sent.destroy(stalled()), HEAD_MS);
     return await answerTo(sent, signal)
       .catch((error: unknown) => {
+        connection?.destroy();
         throw signal?.aborted && !isTyped(error) ? signal.reason : connectionErrorOf(error);
       })
       .finally(() => clearTimeout(timer));

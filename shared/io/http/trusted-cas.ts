@@ -7,9 +7,13 @@ const MAX_CONTEXTS = 16;
 export class TrustedCas {
   readonly #contexts = new Map<string | undefined, SecureContext>();
 
-  /** For a bundle (PEM) that is trusted, and nothing else; undefined: the CAs of the image. */
+  /**
+   * For a bundle (PEM) that is trusted, and nothing else; undefined: the CAs of the image. As for git, a certificate of the
+   * bundle is trusted whoever signed it.
+   */
   contextOf(ca: string | undefined): SecureContext {
-    const context = this.#contexts.get(ca) ?? createSecureContext(ca === undefined ? {} : { ca });
+    const context =
+      this.#contexts.get(ca) ?? createSecureContext(ca === undefined ? {} : { ca, allowPartialTrustChain: true });
     this.#contexts.delete(ca);
     this.#contexts.set(ca, context);
     const [oldest] = this.#contexts.keys();

@@ -6,6 +6,27 @@ import { readConfig } from '../../../shared/config.ts';
 const least = { DEFAULT_AGENT_IMAGE: 'agent:1', WEBHOOK_CERT_DIR: '/certs' };
 
 suite('the configuration of the controller', () => {
+  for (const name of ['HTTPS_PROXY', 'HTTP_PROXY', 'https_proxy', 'http_proxy']) {
+    test(`takes a URL for ${name}, and prints none that it refuses`, () => {
+      for (const url of ['http://proxy.test:3128', 'https://user:pa%23ss@proxy.test'])
+        assert.equal(readConfig(configSchema, { ...least, [name]: url }).WEBHOOK_PORT, 9443);
+      for (const url of [
+        'http://user:pa#ss@proxy.test:3128',
+        'http://user:pass%@proxy.test',
+        'proxy.test:3128',
+        'socks5://user:pass@proxy.test',
+      ])
+        assert.throws(
+          () => readConfig(configSchema, { ...least, [name]: url }),
+          ({ message }: Error) => {
+            assert.match(message, new RegExp(`${name}: must begin with http:// or https://`));
+            assert.doesNotMatch(message, /user|proxy\.test/);
+            return true;
+          },
+        );
+    });
+  }
+
   test('has the documented defaults', () => {
     assert.deepEqual(readConfig(configSchema, least), {
       ...least,

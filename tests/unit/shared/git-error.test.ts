@@ -81,6 +81,22 @@ suite('an error of git', () => {
       "fatal: unable to access 'https://git.test/': GnuTLS recv error (-110): The TLS connection was non-properly terminated.",
       'git.brokeOff',
     ],
+    ...['An unexpected TLS packet was received.', 'Handshake failed', 'A TLS fatal alert has been received.'].map(
+      (words): [stderr: string, code: string] => [
+        `fatal: unable to access 'https://git.test/': gnutls_handshake() failed: ${words}`,
+        'git.noTls',
+      ],
+    ),
+    ...[
+      'CONNECT tunnel failed, response 407',
+      'Received HTTP code 503 from proxy after CONNECT',
+      'Proxy CONNECT aborted',
+      'The requested URL returned error: 407',
+    ].map((words): [stderr: string, code: string] => [
+      `fatal: unable to access 'https://git.test/': ${words}`,
+      'git.proxy',
+    ]),
+    ['error: RPC failed; HTTP 429 curl 22 The requested URL returned error: 429', 'git.http429'],
     ["fatal: unable to access 'https://git.test/': OpenSSL SSL_read: SSL_ERROR_SYSCALL, errno 0", 'git.unreachable'],
     ["fatal: unable to access 'https://git.test/': SSL connection timed out", 'git.noConnection'],
     ['error: RPC failed; curl 56 GnuTLS recv error (-54): Error in the pull function.', 'git.unreachable'],
@@ -88,6 +104,11 @@ suite('an error of git', () => {
     ['fatal: early EOF', 'git.brokeOff'],
     ['Connection closed by 192.0.2.1 port 22', 'git.brokeOff'],
     ['error: RPC failed; The requested URL returned error: 503', 'git.http503'],
+    // Where the connection ends, git counts what did not come.
+    ...[401, 403, 404, 4012, 40300, 507].map((bytes): [stderr: string, code: string] => [
+      `error: RPC failed; curl 18 transfer closed\nerror: ${bytes} bytes of body are still expected\nfatal: early EOF`,
+      'git.brokeOff',
+    ]),
   ];
   for (const [stderr, code, reason = 'GitUnreachable'] of cases) {
     test(`${stderr} is ${code}`, () => {
@@ -185,6 +206,7 @@ suite('a host that does not answer', () => {
     [{ code: 'EPIPE' }, 'git.brokeOff', /: it is tried again$/],
     [{ code: 'ECONNRESET' }, 'git.brokeOff', /broke off/],
     [{ code: 'EPROTO' }, 'git.noTls', /TLS/],
+    [{ code: 'ERR_PROXY_TUNNEL' }, 'git.proxy', /HTTPS_PROXY/],
     [{ code: 'ERR_SSL_WRONG_VERSION_NUMBER' }, 'git.noTls', /TLS/],
     [{}, 'git.unreachable', /cannot be reached/],
   ];
@@ -198,8 +220,50 @@ suite('a host that does not answer', () => {
   }
 
   test('has a certificate that is not trusted', () => {
-    for (const code of ['CERT_HAS_EXPIRED', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'ERR_TLS_CERT_ALTNAME_INVALID'])
+    // The last one is that of a key that is too short, among others.
+    for (const code of ['DEPTH_ZERO_SELF_SIGNED_CERT', 'INVALID_CA', 'INVALID_PURPOSE', 'UNSPECIFIED'])
       assert.equal(connectionErrorOf(Object.assign(new Error(), { code })).reason, 'CertificateNotTrusted');
+  });
+
+  for (const [what, code, printed, words] of [
+    ['has expired', 'CERT_HAS_EXPIRED', 'SSL certificate verification failed: certificate has expired', /renew it/],
+    ['begins later', 'CERT_NOT_YET_VALID', 'SSL certificate problem: certificate is not yet valid', /clock/],
+    [
+      'is for another name',
+      'ERR_TLS_CERT_ALTNAME_INVALID',
+      "SSL: no alternative certificate subject name matches 'x'",
+      /for another name/,
+    ],
+    [
+      'is for another name (GnuTLS)',
+      'HOSTNAME_MISMATCH',
+      "SSL: certificate subject name (x) does not match 'y'",
+      /for another name/,
+    ],
+    [
+      'is from an unknown CA',
+      'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+      'server certificate verification failed. CAfile: none',
+      /name its CA/,
+    ],
+  ] as const) {
+    test(`has a certificate that ${what}, and says so`, () => {
+      const error = connectionErrorOf(Object.assign(new Error(), { code }));
+      assert.deepEqual([error.reason, error.name], ['CertificateNotTrusted', 'TerminalError']);
+      assert.match(error.message, words);
+      assert.equal(gitErrorOf(`fatal: unable to access 'https://git.test/': ${printed}`).message, error.message);
+    });
+  }
+
+  test('has a bundle of CAs that git cannot read', () => {
+    for (const printed of [
+      'Problem with the SSL CA cert (path? access rights?)',
+      'error adding trust anchors from file: x',
+    ]) {
+      const error = gitErrorOf(`fatal: unable to access 'https://git.test/': ${printed}`);
+      assert.equal(error.reason, 'CertificateNotTrusted');
+      assert.match(error.message, /damaged/);
+    }
   });
 });
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { suite, test } from 'node:test';
 import { localHttp } from '../../support/local-http.ts';
+import { until } from '../../support/until.ts';
 
 suite('a request of the agent ends, where the host', { concurrency: 2 }, () => {
   for (const [what, answer, repeats] of [
@@ -20,6 +21,33 @@ suite('a request of the agent ends, where the host', { concurrency: 2 }, () => {
       t.after(() => http.close());
       const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/app.git`);
       await assert.rejects(http.send(url, {}), { name: 'TransientError', reason: 'GitUnreachable' });
+    });
+  }
+});
+
+suite('a connection to a proxy ends with its request, where the proxy', () => {
+  for (const [what, answer] of [
+    ['says nothing', ''],
+    ['asks for a password', 'HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n'],
+    ['connects to a host that says nothing', 'HTTP/1.1 200 Connection established\r\n\r\n'],
+    ['sends half of a TLS record', 'HTTP/1.1 200 Connection established\r\n\r\n\x16\x03\x03\x40'],
+  ] as const) {
+    test(what, async (t) => {
+      const open = new Set<Socket>();
+      const proxy = createServer((socket) => {
+        open.add(socket.on('close', () => open.delete(socket)));
+        socket.on('error', () => {}).once('data', () => socket.write(answer, 'latin1'));
+      }).listen(0, '127.0.0.1');
+      await once(proxy, 'listening');
+      t.after(() => {
+        for (const socket of open) socket.destroy();
+        proxy.close();
+      });
+      const http = localHttp(undefined, { https_proxy: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` });
+      t.after(() => http.close());
+      const send = () => http.send(new URL('https://203.0.113.1/app.git'), { signal: AbortSignal.timeout(300) });
+      for (let n = 0; n < 3; n += 1) await assert.rejects(send());
+      await until(() => open.size === 0, { describe: 'closed connections', timeout: 5_000 });
     });
   }
 });

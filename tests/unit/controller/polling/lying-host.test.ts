@@ -168,6 +168,23 @@ suite('a host', () => {
     }
   });
 
+  test('has no commit whose id is of another kind than its own, and is not asked for it', async (t) => {
+    for (const [format, ids] of [
+      ['sha256', 40],
+      ['sha1', 64],
+    ] as const) {
+      let posts = 0;
+      const url = await startHost(t, (request, response) => {
+        if (request.method === 'POST') posts += 1;
+        const formats = packet('ls-refs\n') + packet(`object-format=${format}\n`);
+        response.writeHead(200, { 'Content-Type': ADVERTISEMENT });
+        response.end(request.method === 'POST' ? '' : VERSION_2.replace(packet('ls-refs\n'), formats));
+      });
+      const refs = await clientFor(t, url).query({ prefixes: [], commits: ['a'.repeat(ids)] });
+      assert.deepEqual([refs.size, posts], [0, 0]);
+    }
+  });
+
   test('that is no git host stays refused', async (t) => {
     const url = await startHost(t, (_, response) => {
       response.writeHead(200, { 'Content-Type': 'text/html' }).end('<html>a page</html>');

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { suite, type TestContext, test } from 'node:test';
+import { connect } from 'node:tls';
 import { RepositoryClient } from '../../../../controller/polling/query-repository.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
@@ -35,6 +37,15 @@ suite('a private CA', { concurrency: true }, () => {
       await assert.rejects(ask(otherCa), untrusted);
       assert.equal((await ask(`${otherCa}\n${ca}`)).get('refs/heads/main'), commit);
     }
+  });
+
+  test('may be named by a certificate below it, which is enough for git', async (t) => {
+    const { server, commit, ask } = await arrange(t);
+    const socket = connect({ port: Number(new URL(server.url).port), host: '127.0.0.1', rejectUnauthorized: false });
+    await once(socket, 'secureConnect');
+    const certificate = socket.getPeerX509Certificate()?.toString() ?? '';
+    socket.destroy();
+    assert.equal((await ask(certificate)).get('refs/heads/main'), commit);
   });
 
   test('of more than 64 KiB is refused in words, before anybody is asked', async (t) => {

@@ -30,6 +30,16 @@ suite('git', () => {
     assert.ok(performance.now() - began < 15_000);
   });
 
+  test('gets the proxy, whose URL may hold a password, only where it talks http', async (t) => {
+    const { path: folder, remove } = await makeTemporaryFolder('git-');
+    t.after(remove);
+    await writeFile(path.join(folder, 'git'), '#!/bin/sh\necho "$HTTPS_PROXY"\n', { mode: 0o755 });
+    const proxy = 'http://user:pass@proxy.test:3128';
+    const git = new Git({ PATH: `${folder}:${PATH}`, HTTPS_PROXY: proxy });
+    const seenWith = async (access: object) => (await git.run(['x'], { access })).toString('utf8').trim();
+    assert.deepEqual([await seenWith({}), await seenWith({ origin: 'https://git.test' })], ['', proxy]);
+  });
+
   test('is stopped by a signal, with all that it started', async (t) => {
     const git = await playGit(t, 'sleep 20; echo never');
     const began = performance.now();
