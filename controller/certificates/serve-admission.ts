@@ -43,10 +43,7 @@ export async function serveAdmission(options: AdmissionOptions): Promise<Listeni
   void keepCertificate(options, certificate, listening);
   return {
     ...listening,
-    close: async (graceMs) => {
-      await sleep(options.lingerMs ?? LINGER_MS);
-      await listening.close(graceMs);
-    },
+    close: (graceMs) => listening.close(graceMs, options.lingerMs ?? LINGER_MS),
   };
 }
 

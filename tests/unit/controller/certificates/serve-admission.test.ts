@@ -184,6 +184,18 @@ suite('the certificate of the admission endpoint', () => {
     await closed;
     await assert.rejects(shakeHands(port), /ECONNREFUSED/);
   });
+
+  test('ends each connection with its answer from then on, so that no review comes in as the connection is closed', async (t) => {
+    const volume = await secretVolume(t);
+    await volume.write(serving());
+    const { port, listening } = await serve(t, volume.folder);
+    const agent = new Agent({ ca: authority.certificate, servername: 'localhost', keepAlive: true, maxSockets: 1 });
+    t.after(() => agent.destroy());
+    assert.equal(await connectionHeader(port, agent), 'keep-alive');
+    const closed = listening.close(100);
+    assert.equal(await connectionHeader(port, agent), 'close');
+    await closed;
+  });
 });
 
 /** One request, by a client with a certificate or without; gives the answer. */
@@ -193,6 +205,17 @@ function ask(port: number, client?: KeyPair): Promise<string> {
   return new Promise((resolve, reject) => {
     const sent = request({ ...own, agent, host: '127.0.0.1', port }, (response) => {
       text(response).then(resolve, reject);
+    });
+    sent.on('error', reject);
+    sent.end();
+  });
+}
+
+/** What the answer says about the connection. */
+function connectionHeader(port: number, agent: Agent): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ agent, host: '127.0.0.1', port }, (response) => {
+      response.resume().once('end', () => resolve(response.headers.connection));
     });
     sent.on('error', reject);
     sent.end();
