@@ -80,9 +80,8 @@ async function run(config: Config, log: Logger): Promise<void> {
   await askedToEnd;
   log.info('ending: no more requests are taken');
   state.isEnding = true;
-  await sleep(LAME_DUCK_MS);
+  await listening.close(DRAIN_MS, LAME_DUCK_MS);
   clearInterval(refresh);
-  await listening.close(DRAIN_MS);
   for (const server of operations) server.close().closeAllConnections();
   log.info('ended');
   process.exit(0);

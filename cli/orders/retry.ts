@@ -13,6 +13,11 @@ export function planRetry(gatewaySync: GatewaySync): Plan {
   if (commit === undefined)
     throw new Problem(`nothing of ${address} was stopped or taken back: it is ${rollout.summary}`);
   const ref = commit === rollout.commit ? rollout.ref : undefined;
-  const says = `${named(commit, ref)} starts again at the first wave.`;
+  // The controller begins with what the ref leads to; another commit it only stops refusing.
+  const isNewest = [rollout.commit, rollout.nextCommit, gatewaySync.status?.lastSyncCommit].includes(commit);
+  const start = isNewest
+    ? 'starts again at the first wave'
+    : 'may be tried again: it starts at the first wave when the ref leads to it';
+  const says = `${named(commit, ref)} ${start}.`;
   return planOnce(gatewaySync, 'retry', { value: commit, says, about: [] });
 }

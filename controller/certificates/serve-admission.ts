@@ -4,6 +4,7 @@ import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createSecureContext } from 'node:tls';
+import { RateLimit } from '../../shared/domain/rate-limit.ts';
 import { type Listening, listen, type TlsFiles } from '../../shared/io/http/listen.ts';
 import type { Logger } from '../../shared/log.ts';
 import { ensureSelfSigned, type SelfSignedOptions } from './self-signed.ts';
@@ -31,6 +32,8 @@ const CHECK_MS = 10_000;
 /** Reviews keep coming until every node knows that this pod ends. Each one that fails is a pod without a sidecar. */
 const LINGER_MS = 3_000;
 const RETRY_MS = 2_000;
+/** What a client sends that does not trust the certificate; https://www.rfc-editor.org/rfc/rfc8446#section-6.2. */
+const DISTRUST = /ALERT_(BAD_CERTIFICATE|UNKNOWN_CA|CERTIFICATE_(EXPIRED|UNKNOWN))$/;
 /** API servers need a handful each, in a burst some dozens; a connection costs memory before the client is known. */
 const LIMITS = { maxConnections: 500, maxConnectionsPerAddress: 100 };
 
@@ -40,13 +43,11 @@ export async function serveAdmission(options: AdmissionOptions): Promise<Listeni
   const { handler, port } = options;
   const listening = await listen({ handler, port, tls, host: '0.0.0.0', ...LIMITS });
   options.onCertificate?.(certificate);
+  tellOfDistrust(listening, options.log);
   void keepCertificate(options, certificate, listening);
   return {
     ...listening,
-    close: async (graceMs) => {
-      await sleep(options.lingerMs ?? LINGER_MS);
-      await listening.close(graceMs);
-    },
+    close: (graceMs) => listening.close(graceMs, options.lingerMs ?? LINGER_MS),
   };
 }
 
@@ -87,6 +88,17 @@ async function keepCertificate(
       log.warn({ err: error }, 'certificate of the admission endpoint not checked');
     }
   }
+}
+
+/** With `Ignore` pods start without a sidecar then, and the API server's own log may be out of reach. */
+function tellOfDistrust({ server }: Listening, log: Logger): void {
+  const told = new RateLimit({ perMinute: 1, burst: 1, maxKeys: 1 });
+  server.on('tlsClientError', ({ code = '' }: NodeJS.ErrnoException) => {
+    const now = performance.now();
+    if (!DISTRUST.test(code) || told.waitMs('', now) > 0) return;
+    told.count('', now);
+    log.warn({ code }, 'a client does not trust the certificate of the admission endpoint');
+  });
 }
 
 /** Gives the files of the certificate, and fills them unless something else does. */

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { RequestListener, Server } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import { listen as listhen } from 'listhen';
@@ -33,8 +34,11 @@ export interface ListenOptions {
 /** A server that listens, and can be told to stop. */
 export interface Listening {
   readonly server: Server;
-  /** Takes no more requests, lets those under way end, and cuts them off after `graceMs`. */
-  close(graceMs: number): Promise<void>;
+  /**
+   * Goes on answering for `lingerMs`, 0 unless given, but ends each connection with its answer: a request that comes in as
+   * its connection is closed is lost. Then takes no more, lets those under way end, and cuts them off after `graceMs`.
+   */
+  close(graceMs: number, lingerMs?: number): Promise<void>;
   /** Reads the certificate files again; connections that are open keep the old one. */
   reloadCertificate(): Promise<void>;
 }
@@ -74,9 +78,10 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   limiter.watch(server);
   return {
     server,
-    close: (graceMs) => {
+    close: async (graceMs, lingerMs = 0) => {
       limiter.closeAfterAnswers();
-      return closeServer(server, graceMs);
+      if (lingerMs > 0) await sleep(lingerMs);
+      await closeServer(server, graceMs);
     },
     reloadCertificate: async () => {
       if (!tls) return;

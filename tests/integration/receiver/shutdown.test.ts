@@ -30,10 +30,12 @@ test('on SIGTERM it is not ready any more, ends what is under way, and exits wit
   const ended = receiver.program.stop('SIGTERM');
   await until(async () => (await readiness()) === 503, { describe: 'readiness is false' });
   assert.equal((await fetch(`${receiver.healthUrl}/healthz`)).status, 200);
+  const late = await receiver.post(`${namespace}/demo`, { ref: 'late' });
+  assert.equal(late.status, 202, 'the cluster may still send some');
   assert.equal(
-    (await receiver.post(`${namespace}/demo`, { ref: 'late' })).status,
-    202,
-    'the cluster may still send some',
+    late.headers.get('connection'),
+    'close',
+    'a proxy must not send the next one as the connection is closed',
   );
   await receiver.program.waitForLog(/no more requests/);
   await sleep(4000);

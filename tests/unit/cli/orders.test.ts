@@ -97,8 +97,17 @@ suite('a retry', () => {
   test('takes what was stopped or taken back, with the ref that it had', () => {
     const says = 'bbbbbbbb (v2) starts again at the first wave.';
     assert.deepEqual(shown(planRetry(resource({ rollout: stopped }))), change(says, retry, []));
-    const { says: earlier } = planRetry(resource({ rollout: { ...done, givenUp: [`${OLDER} ${revision}`] } }));
-    assert.equal(earlier, 'gateways/plant: cccccccc starts again at the first wave.');
+  });
+
+  test('of a commit before says that it only starts if the ref leads to it', () => {
+    const earlier = { rollout: { ...rollout, givenUp: [`${OLDER} ${revision}`] } };
+    assert.equal(
+      planRetry(resource(earlier)).says,
+      'gateways/plant: cccccccc may be tried again: it starts at the first wave when the ref leads to it.',
+    );
+    const followed = { ...earlier.rollout, phase: 'Complete' };
+    const { says } = planRetry(resource({ rollout: followed, status: { rollout: followed, lastSyncCommit: OLDER } }));
+    assert.equal(says, 'gateways/plant: cccccccc starts again at the first wave.');
   });
 
   test('counts once: what was carried out before is removed first', () => {

@@ -15,6 +15,7 @@ import {
 } from '../../../../controller/certificates/make-certificate.ts';
 import { serveAdmission } from '../../../../controller/certificates/serve-admission.ts';
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
+import { runCommand } from '../../../../scripts/testbed/run-command.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 import { createLogger } from '../../../../shared/log.ts';
 import { holdConnections } from '../../../support/hold-connections.ts';
@@ -58,13 +59,15 @@ interface Given {
 async function serve(t: TestContext, certDir: string, { lingerMs = 300, clientCaFile }: Given = {}) {
   const stopping = new AbortController();
   const taken: string[] = [];
+  const warnings: string[] = [];
+  const log = createLogger('test', { level: 'silent' });
   const listening = await serveAdmission({
     handler: (_request, response) => response.end('ok'),
     port: await freePort(),
     ...{ certDir, clientCaFile },
     selfSigned: { client: {} as KubernetesClient, webhook: undefined, namespace: '', folder: '' },
     signal: stopping.signal,
-    log: createLogger('test', { level: 'silent' }),
+    log: Object.assign(log, { warn: (_: object, message: string) => warnings.push(message) }),
     checkMs: 10,
     lingerMs,
     onCertificate: ({ fingerprint }) => taken.push(fingerprint),
@@ -73,7 +76,7 @@ async function serve(t: TestContext, certDir: string, { lingerMs = 300, clientCa
     stopping.abort();
     await listening.close(100);
   });
-  return { taken, listening, port: (listening.server.address() as AddressInfo).port };
+  return { taken, warnings, listening, port: (listening.server.address() as AddressInfo).port };
 }
 
 /** One handshake with full verification; gives the fingerprint of what was presented. */
@@ -184,6 +187,28 @@ suite('the certificate of the admission endpoint', () => {
     await closed;
     await assert.rejects(shakeHands(port), /ECONNREFUSED/);
   });
+
+  test('is named in the log, once a minute, where a client does not trust it', async (t) => {
+    const volume = await secretVolume(t);
+    await volume.write(serving());
+    const { port, warnings } = await serve(t, volume.folder);
+    const distrust = () => runCommand('openssl', ['s_client', '-verify_return_error', '-connect', `127.0.0.1:${port}`]);
+    for (let call = 0; call < 2; call += 1) await assert.rejects(distrust(), /verify failed/);
+    await until(() => warnings.length > 0, { describe: 'a warning', interval: 10 });
+    assert.deepEqual(warnings, ['a client does not trust the certificate of the admission endpoint']);
+  });
+
+  test('ends each connection with its answer from then on, so that no review comes in as the connection is closed', async (t) => {
+    const volume = await secretVolume(t);
+    await volume.write(serving());
+    const { port, listening } = await serve(t, volume.folder);
+    const agent = new Agent({ ca: authority.certificate, servername: 'localhost', keepAlive: true, maxSockets: 1 });
+    t.after(() => agent.destroy());
+    assert.equal(await connectionHeader(port, agent), 'keep-alive');
+    const closed = listening.close(100);
+    assert.equal(await connectionHeader(port, agent), 'close');
+    await closed;
+  });
 });
 
 /** One request, by a client with a certificate or without; gives the answer. */
@@ -193,6 +218,17 @@ function ask(port: number, client?: KeyPair): Promise<string> {
   return new Promise((resolve, reject) => {
     const sent = request({ ...own, agent, host: '127.0.0.1', port }, (response) => {
       text(response).then(resolve, reject);
+    });
+    sent.on('error', reject);
+    sent.end();
+  });
+}
+
+/** What the answer says about the connection. */
+function connectionHeader(port: number, agent: Agent): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ agent, host: '127.0.0.1', port }, (response) => {
+      response.resume().once('end', () => resolve(response.headers.connection));
     });
     sent.on('error', reject);
     sent.end();
