@@ -1,5 +1,4 @@
 import { isIP } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
 import { type Repository, sshHostOf } from '../../shared/domain/repository.ts';
 import { TerminalError } from '../../shared/errors.ts';
@@ -7,22 +6,22 @@ import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { connectionErrorOf, gitErrorOf } from '../../shared/io/git/git-error.ts';
 import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
 
-/** So long is waited for a name that a proxy may have to look up, in milliseconds. */
-const PROXIED_NAME_MS = 1_000;
-
 /** The part of an access that says where git connects to. */
-type Target = Pick<GitAccess, 'origin' | 'resolve' | 'rewrite' | 'sshHost' | 'virtualHost'>;
+type Target = Pick<GitAccess, 'origin' | 'isProxied' | 'resolve' | 'rewrite' | 'sshHost' | 'virtualHost'>;
 
 /**
- * Makes git connect to an address that was checked, and to no other that the name may have a moment later. Throws
- * {@link TerminalError} where the host is at an address that is denied.
+ * Makes git connect to an address that was checked, and to no other that the name may have a moment later, or to a proxy,
+ * which looks the name up itself. Throws {@link TerminalError} where the host is at an address that is denied.
  */
 export async function targetOf(repository: Repository, http: GuardedHttp): Promise<Target> {
   const { url, host, transport } = repository;
-  const isProxied = transport === 'http' && http.hasProxyFor(new URL(url));
-  const address = isProxied ? await proxiedAddressOf(host, http) : await addressOf(host, http);
-  if (transport === 'ssh' && address !== undefined) return { sshHost: sshHostOf(repository, address) };
-  const isPinned = address !== undefined && address !== host;
+  if (transport === 'http' && http.hasProxyFor(new URL(url))) {
+    await http.guard.checkProxied(host);
+    return { origin: originOf(url), isProxied: true };
+  }
+  const address = await addressOf(host, http);
+  if (transport === 'ssh') return { sshHost: sshHostOf(repository, address) };
+  const isPinned = address !== host;
   const { port = '', protocol = '' } = URL.canParse(url) ? new URL(url) : {};
   const resolve = `${host}:${port || (protocol === 'https:' ? 443 : 80)}:${address}`;
   if (transport === 'http') return { origin: originOf(url), ...(isPinned && { resolve }) };
@@ -43,15 +42,6 @@ async function addressOf(host: string, { guard }: GuardedHttp): Promise<string> 
   return await guard.addressOf(host).catch((error: unknown) => {
     throw connectionErrorOf(error);
   });
-}
-
-/** A proxy may know names that we do not. Where it is passed over for a host (no_proxy), that is one that we know. */
-async function proxiedAddressOf(host: string, { guard }: GuardedHttp): Promise<string | undefined> {
-  await guard.checkProxied(host);
-  const known = guard.addressOf(host).catch((error: unknown) => (error instanceof TerminalError ? error : undefined));
-  const address = await Promise.race([known, sleep(PROXIED_NAME_MS, undefined, { ref: false })]);
-  if (address instanceof TerminalError) throw address;
-  return address;
 }
 
 const DISCOVERY = '/info/refs?service=git-upload-pack';

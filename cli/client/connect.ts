@@ -1,11 +1,12 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import { isNamespaceName } from '../../shared/domain/object-name.ts';
+import type { Environment } from '../../shared/io/http/no-proxy.ts';
 import { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../../shared/io/kubernetes/credentials.ts';
 import { version } from '../../shared/version.ts';
 import { loadKubeconfig } from './kubeconfig.ts';
 import { EXIT, Problem } from './problem.ts';
-import { type Environment, proxyFor } from './proxy.ts';
+import { proxyFor } from './proxy.ts';
 
 /** Which cluster, and as whom: as kubectl has it. */
 export interface AccessOptions {

@@ -13,6 +13,8 @@ export interface GitAccess {
   sshHost?: { address: string; port: number; alias: string } | undefined;
   /** The only origin that is talked to by http and https; without it none is. */
   origin?: string | undefined;
+  /** Whether a proxy connects to that origin: git gets its URL, and no exceptions. */
+  isProxied?: boolean | undefined;
   /** The same as `sshHost` for this origin, as `http.curloptResolve` has it: `HOST:PORT:ADDRESS`. */
   resolve?: string | undefined;
   /** URLs that begin like `from` are taken to begin like `to`. */

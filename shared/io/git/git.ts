@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { TransientError } from '../../errors.ts';
+import { proxiesOf } from '../http/no-proxy.ts';
 import { type GitAccess, gitEnvironment, sshCommand } from './git-environment.ts';
 import { gitErrorOf, ownWords, withoutCredentials } from './git-error.ts';
 import { endOf, startProcess } from './git-process.ts';
@@ -39,7 +40,6 @@ const SETTINGS = ['core.hooksPath=/dev/null', 'gc.auto=0', 'core.deltaBaseCacheL
   '-c',
   setting,
 ]);
-const PROXY = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy'];
 /** With the last three a user without a name gets one, as ssh demands. */
 const INHERITED = ['PATH', 'TMPDIR', 'LD_PRELOAD', 'NSS_WRAPPER_PASSWD', 'NSS_WRAPPER_GROUP'];
 
@@ -48,7 +48,7 @@ const INHERITED = ['PATH', 'TMPDIR', 'LD_PRELOAD', 'NSS_WRAPPER_PASSWD', 'NSS_WR
  */
 export class Git {
   readonly #inherited: NodeJS.ProcessEnv;
-  /** For http and https alone, since a password may be in it. */
+  /** For access by a proxy alone, since a password may be in it. */
   readonly #proxy: NodeJS.ProcessEnv;
   readonly #limits: GitLimits | undefined;
 
@@ -58,10 +58,10 @@ export class Git {
    */
   constructor(environment: NodeJS.ProcessEnv, limits?: GitLimits) {
     this.#limits = limits;
-    const pick = (names: string[]) =>
-      Object.fromEntries(names.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])));
-    this.#inherited = pick(INHERITED);
-    this.#proxy = pick(PROXY);
+    this.#inherited = Object.fromEntries(
+      INHERITED.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
+    );
+    this.#proxy = { ...proxiesOf(environment), no_proxy: '' };
   }
 
   /** Runs to the end and gives standard output. Throws {@link TerminalError} or {@link TransientError}. */
@@ -125,7 +125,7 @@ export class Git {
 
   #start(command: string[], { cwd, access = {}, environment, limits = this.#limits }: GitOptions): ChildProcess {
     const [program = '', ...rest] = limits ? ['sh', '-c', limitScript(limits), 'sh', ...command] : command;
-    const proxy = access.origin === undefined ? {} : this.#proxy;
+    const proxy = access.isProxied ? this.#proxy : {};
     const env = { ...this.#inherited, ...proxy, ...gitEnvironment(access), ...environment };
     return startProcess(program, rest, { cwd, env, detached: true });
   }

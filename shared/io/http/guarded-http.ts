@@ -6,6 +6,7 @@ import type { AddressGuard } from '../address-guard.ts';
 import { connectionErrorOf } from '../git/git-error.ts';
 import { answerTo } from './answer-to.ts';
 import { stalled } from './bytes-of.ts';
+import { isExcepted, proxiesOf } from './no-proxy.ts';
 import { type Refusal, sendWhenReady } from './send-when-ready.ts';
 import { TrustedCas } from './trusted-cas.ts';
 
@@ -56,44 +57,57 @@ class TellingAgent extends HttpsAgent {
   }
 }
 
+interface Agents {
+  plain: HttpAgent;
+  secure: HttpsAgent;
+}
+
+function agents(maxSockets: number, proxyEnv: NodeJS.ProcessEnv = {}): Agents {
+  const options = {
+    ...{ keepAlive: true, maxSockets, maxFreeSockets: 4, timeout: IDLE_MS },
+    ...{ maxCachedSessions: MAX_IDLE, proxyEnv },
+  };
+  return { plain: boundIdle(new HttpAgent(options)), secure: boundIdle(new TellingAgent(options)) };
+}
+
 /** HTTP to hosts that nobody vouches for: no denied address, and redirects only where the caller says so. */
 export class GuardedHttp {
   readonly guard: AddressGuard;
-  readonly #environment: NodeJS.ProcessEnv;
-  readonly #plain: HttpAgent;
-  readonly #secure: HttpsAgent;
+  readonly #proxies: ReturnType<typeof proxiesOf>;
+  readonly #direct: Agents;
+  readonly #proxied: Agents;
   readonly #cas = new TrustedCas();
 
   constructor({ guard, environment, maxSockets = 8 }: GuardedHttpOptions) {
     this.guard = guard;
-    this.#environment = environment;
-    const options = {
-      ...{ keepAlive: true, maxSockets, maxFreeSockets: 4, timeout: IDLE_MS },
-      ...{ maxCachedSessions: MAX_IDLE, proxyEnv: environment },
-    };
-    this.#plain = boundIdle(new HttpAgent(options));
-    this.#secure = boundIdle(new TellingAgent(options));
+    this.#proxies = proxiesOf(environment);
+    this.#direct = agents(maxSockets);
+    // Exceptions are found here, for git as well: Node and curl have other rules.
+    this.#proxied = agents(maxSockets, { ...this.#proxies, no_proxy: '' });
   }
 
-  /** Whether a proxy connects in our place, at least to some hosts. */
-  hasProxyFor({ protocol }: URL): boolean {
-    const name = protocol === 'https:' ? 'https_proxy' : 'http_proxy';
-    return Boolean(this.#environment[name] || this.#environment[name.toUpperCase()]);
+  /** Whether a proxy connects to the host in our place. */
+  hasProxyFor(url: URL): boolean {
+    const { https_proxy, http_proxy, no_proxy } = this.#proxies;
+    const proxy = url.protocol === 'https:' ? https_proxy : http_proxy;
+    return proxy !== '' && !isExcepted(url, no_proxy);
   }
 
   /** Sends one request and gives its answer, a redirect too; its body has to be read or destroyed. */
   async send(url: URL, request: GuardedRequest): Promise<IncomingMessage> {
     this.guard.check(url.hostname);
-    if (this.hasProxyFor(url)) await this.guard.checkProxied(url.hostname);
+    const isProxied = this.hasProxyFor(url);
+    if (isProxied) await this.guard.checkProxied(url.hostname);
+    const { plain, secure } = isProxied ? this.#proxied : this.#direct;
     const { method = 'GET', headers = {}, body, ca, signal, refusal } = request;
-    const secure = url.protocol === 'https:';
+    const isSecure = url.protocol === 'https:';
     let connection: Duplex | undefined;
     const options: Connecting = {
       method,
       headers: { ...headers, ...(body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) }) },
-      agent: secure ? this.#secure : this.#plain,
+      agent: isSecure ? secure : plain,
       ...(ca && { ca }), // by which Node keeps connections apart
-      ...(secure && { secureContext: this.#cas.contextOf(ca) }),
+      ...(isSecure && { secureContext: this.#cas.contextOf(ca) }),
       lookup: this.guard.lookup,
       timeout: SILENCE_MS,
       ...(signal && { signal }),
@@ -101,7 +115,7 @@ export class GuardedHttp {
         connection = socket;
       },
     };
-    const sent = (secure ? httpsRequest : httpRequest)(url, options);
+    const sent = (isSecure ? httpsRequest : httpRequest)(url, options);
     sent.once('timeout', () => sent.destroy(stalled()));
     if (refusal) sendWhenReady(sent, body, refusal);
     else sent.end(body);
@@ -136,8 +150,10 @@ export class GuardedHttp {
   }
 
   close(): void {
-    this.#plain.destroy();
-    this.#secure.destroy();
+    for (const { plain, secure } of [this.#direct, this.#proxied]) {
+      plain.destroy();
+      secure.destroy();
+    }
   }
 }
 

@@ -144,15 +144,18 @@ suite('withGitAccess', () => {
   });
 });
 
-test('behind a proxy a name that only the proxy knows is no error, and any other is connected to as it was checked', async (t) => {
+test('behind a proxy git gets no address, and an exception is connected to as it was checked', async (t) => {
   const { files } = await arrange(t);
-  const http = new GuardedHttp({ guard: files.http.guard, environment: { https_proxy: 'http://127.0.0.1:9' } });
+  const environment = { https_proxy: 'http://127.0.0.1:9', no_proxy: 'localhost, 10.0.0.0/8' };
+  const http = new GuardedHttp({ guard: files.http.guard, environment });
   t.after(() => http.close());
-  const resolveOf = (repo: string) => withGitAccess(anyHost(repo), { ...files, http }, async ({ resolve }) => resolve);
-  assert.equal(await resolveOf('https://git.invalid/x'), undefined);
-  assert.match((await resolveOf('https://localhost/x')) ?? '', /^localhost:443:/);
-  await assert.rejects(resolveOf('https://100.100.100.200/x'), { code: 'git.deniedAddress' });
-  await assert.rejects(resolveOf('http://git.invalid/x'), { name: 'TransientError' });
+  const wayTo = (repo: string) =>
+    withGitAccess(anyHost(repo), { ...files, http }, async ({ isProxied, resolve }) => ({ isProxied, resolve }));
+  assert.deepEqual(await wayTo('https://git.invalid/x'), { isProxied: true, resolve: undefined });
+  assert.deepEqual(await wayTo('https://10.1.2.3/x'), { isProxied: undefined, resolve: undefined });
+  assert.match((await wayTo('https://localhost/x')).resolve ?? '', /^localhost:443:/);
+  await assert.rejects(wayTo('https://100.100.100.200/x'), { code: 'git.deniedAddress' });
+  await assert.rejects(wayTo('http://git.invalid/x'), { name: 'TransientError' });
 });
 
 test('nobody waits for a name server when the signal aborts', { timeout: 20_000 }, async (t) => {

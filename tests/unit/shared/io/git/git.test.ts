@@ -30,14 +30,17 @@ suite('git', () => {
     assert.ok(performance.now() - began < 15_000);
   });
 
-  test('gets the proxy, whose URL may hold a password, only where it talks http', async (t) => {
+  test('gets the proxy, whose URL may hold a password, and no exceptions, only where it goes through it', async (t) => {
     const { path: folder, remove } = await makeTemporaryFolder('git-');
     t.after(remove);
-    await writeFile(path.join(folder, 'git'), '#!/bin/sh\necho "$HTTPS_PROXY"\n', { mode: 0o755 });
+    await writeFile(path.join(folder, 'git'), '#!/bin/sh\necho "$https_proxy$HTTPS_PROXY$no_proxy$NO_PROXY"\n', {
+      mode: 0o755,
+    });
     const proxy = 'http://user:pass@proxy.test:3128';
-    const git = new Git({ PATH: `${folder}:${PATH}`, HTTPS_PROXY: proxy });
+    const git = new Git({ PATH: `${folder}:${PATH}`, HTTPS_PROXY: proxy, NO_PROXY: '.svc' });
     const seenWith = async (access: object) => (await git.run(['x'], { access })).toString('utf8').trim();
-    assert.deepEqual([await seenWith({}), await seenWith({ origin: 'https://git.test' })], ['', proxy]);
+    const origin = 'https://git.test';
+    assert.deepEqual([await seenWith({ origin }), await seenWith({ origin, isProxied: true })], ['', proxy]);
   });
 
   test('is stopped by a signal, with all that it started', async (t) => {

@@ -1,0 +1,58 @@
+import { BlockList, isIP } from 'node:net';
+
+/** Environment variables by name. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+const inEitherCase = (environment: Environment, name: string): string =>
+  environment[name] || environment[name.toUpperCase()] || '';
+
+/** What the environment says of proxies for git hosts, in the spelling that Node and curl read for all of it. */
+export const proxiesOf = (environment: Environment) => ({
+  http_proxy: inEitherCase(environment, 'http_proxy'),
+  https_proxy: inEitherCase(environment, 'https_proxy'),
+  no_proxy: inEitherCase(environment, 'no_proxy'),
+});
+
+/**
+ * Whether a server is reached without the proxy, by the value of `NO_PROXY` and the rules of Go
+ * (https://pkg.go.dev/golang.org/x/net/http/httpproxy#Config), as all of Kubernetes has them. Node and curl each have others.
+ */
+export function isExcepted(server: URL, noProxy: string): boolean {
+  const host = hostOf(server);
+  const port = server.port || (server.protocol === 'https:' ? '443' : '80');
+  return noProxy
+    .split(',')
+    .map((text) => text.trim().toLowerCase())
+    .some((text) => text !== '' && isNamed(text, { host, port }));
+}
+
+/** Whether a server is this machine, by its name: Go asks no proxy for those. */
+export function isThisMachine(server: URL): boolean {
+  const host = hostOf(server);
+  return host === 'localhost' || isInNetwork(host, '127.0.0.0/8') || host === '::1';
+}
+
+const hostOf = ({ hostname }: URL): string => hostname.toLowerCase().replace(/^\[|\]$|\.$/g, '');
+
+function isNamed(text: string, { host, port }: { host: string; port: string }): boolean {
+  if (text === '*') return true;
+  if (text.includes('/')) return isInNetwork(host, text);
+  const [, bracketed, plain = '', wanted] = /^(?:\[([^\]]+)\]|(.*?))(?::(\d+))?$/.exec(text) ?? [];
+  // An address of version 6 without brackets has no port.
+  const [name, onlyPort] = isIP(text) === 6 ? [text, undefined] : [bracketed ?? plain, wanted];
+  if (onlyPort !== undefined && onlyPort !== port) return false;
+  if (isIP(name)) return isInNetwork(host, `${name}/${isIP(name) === 6 ? 128 : 32}`);
+  const domain = name.replace(/^\*\./, '.');
+  return domain.startsWith('.') ? host.endsWith(domain) : host === domain || host.endsWith(`.${domain}`);
+}
+
+function isInNetwork(host: string, network: string): boolean {
+  const [address = '', bits] = network.split('/');
+  const version = isIP(address);
+  const family = version === 6 ? 'ipv6' : 'ipv4';
+  if (version === 0 || isIP(host) !== version || !/^\d{1,3}$/.test(bits ?? '')) return false;
+  if (Number(bits) > (version === 6 ? 128 : 32)) return false;
+  const list = new BlockList();
+  list.addSubnet(address, Number(bits), family);
+  return list.check(host, family);
+}
