@@ -6,8 +6,8 @@ import { createNamespace, kubectl } from '../../support/cluster.ts';
 import { gatewayPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { startController } from '../../support/start-controller.ts';
+import { type ForwardProxy, startProxy } from '../../support/start-proxy.ts';
 import { createPod, sidecarOf, startInjection } from './injection-world.ts';
-import { type ForwardProxy, startProxy } from './start-proxy.ts';
 
 interface World {
   proxy: ForwardProxy;
