@@ -79,12 +79,11 @@ export function faultOfFetch(error: unknown, commit: string): unknown {
   return INCOMPLETE.test(printed) ? leftOut(commit, error) : error;
 }
 
+const invalid = (message: string, cause: unknown): TerminalError =>
+  new TerminalError(message, { code: 'commit.invalid', reason: 'ContentInvalid', cause });
+
 export const tooDeep = (cause: unknown): TerminalError =>
-  new TerminalError('the commit has folders that are nested too deep for git: nothing of it is used', {
-    code: 'commit.invalid',
-    reason: 'ContentInvalid',
-    cause,
-  });
+  invalid('the commit has folders that are nested too deep for git: nothing of it is used', cause);
 
 const badPack = (cause: unknown): TransientError =>
   new TransientError(
@@ -94,19 +93,11 @@ const badPack = (cause: unknown): TransientError =>
 
 /** An object of a commit is there, and of another kind than it has to be. */
 export const otherKind = (what: string, cause?: unknown): TerminalError =>
-  new TerminalError(`${what}: nothing of the commit is used; make a commit without that entry`, {
-    code: 'commit.invalid',
-    reason: 'ContentInvalid',
-    cause,
-  });
+  invalid(`${what}: nothing of the commit is used; make a commit without that entry`, cause);
 
 /** A ref leads to something else: hosts let tags name anything. */
 export const noCommit = (id: string, cause: unknown): TerminalError =>
-  new TerminalError(`${id} is no commit: nothing of it is used; let the ref lead to a commit`, {
-    code: 'commit.invalid',
-    reason: 'ContentInvalid',
-    cause,
-  });
+  invalid(`${id} is no commit: nothing of it is used; let the ref lead to a commit`, cause);
 
 /** A host was asked for everything of a commit, and some of it is not there. */
 export const leftOut = (commit: string, cause: unknown): TransientError =>

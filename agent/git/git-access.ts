@@ -64,8 +64,9 @@ const MOUNTED = new Map([
 
 /** The host lets the controller in, which read the Secrets a moment ago: most likely the pod has other ones. */
 function withRemedy(error: unknown): unknown {
-  const field = error instanceof TerminalError ? MOUNTED.get(error.reason) : undefined;
-  if (!(error instanceof TerminalError) || !field) return error;
+  if (!(error instanceof TerminalError)) return error;
+  const field = MOUNTED.get(error.reason);
+  if (!field) return error;
   const { message, code, reason, cause } = error;
   const remedy = `a pod keeps the Secrets that it was created with: recreate it if it is older than ${field}`;
   return new TerminalError(`${message}; ${remedy}`, { code, reason, cause });
