@@ -1,4 +1,5 @@
 import { AGENT_CONTAINER } from '../../shared/api/names.ts';
+import { exceptionsOf, proxiesOf } from '../../shared/io/http/no-proxy.ts';
 import type { ObservedSpec } from '../watch/observed-gateway-sync.ts';
 import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';
 import { mountsInside } from './mounts-inside.ts';
@@ -178,19 +179,15 @@ function literal(text: string): string {
   return text.replaceAll('$', '$$$$');
 }
 
-const PROXY_VARIABLES = ['http_proxy', 'https_proxy', 'no_proxy'];
-
 /**
  * The variables by which agents reach git hosts through the proxy of the controller's environment, in lower case, which
  * git reads for all of them. A proxy with a user and a password stays with the controller: pods can be read by people
  * who are not to know these.
  */
 export function proxyEnvironment(environment: Record<string, string | undefined>): Record<string, string> {
-  const found = PROXY_VARIABLES.flatMap((name) => {
-    const value = environment[name] || environment[name.toUpperCase()];
-    return value ? [[name, value]] : [];
-  });
-  const isSecret = found.some(([, value]) => value?.includes('@'));
+  const variables = { ...proxiesOf(environment), no_proxy: exceptionsOf(environment) };
+  const found = Object.entries(variables).filter(([, value]) => value !== '');
+  const isSecret = found.some(([, value]) => value.includes('@'));
   return isSecret ? {} : Object.fromEntries(found);
 }
 

@@ -61,7 +61,7 @@ export class Git {
     this.#inherited = Object.fromEntries(
       INHERITED.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
     );
-    this.#proxy = { ...proxiesOf(environment), no_proxy: '' };
+    this.#proxy = proxiesOf(environment);
   }
 
   /** Runs to the end and gives standard output. Throws {@link TerminalError} or {@link TransientError}. */

@@ -6,7 +6,7 @@ import type { AddressGuard } from '../address-guard.ts';
 import { connectionErrorOf } from '../git/git-error.ts';
 import { answerTo } from './answer-to.ts';
 import { stalled } from './bytes-of.ts';
-import { isExcepted, proxiesOf } from './no-proxy.ts';
+import { exceptionsOf, isExcepted, proxiesOf } from './no-proxy.ts';
 import { type Refusal, sendWhenReady } from './send-when-ready.ts';
 import { TrustedCas } from './trusted-cas.ts';
 
@@ -74,6 +74,7 @@ function agents(maxSockets: number, proxyEnv: NodeJS.ProcessEnv = {}): Agents {
 export class GuardedHttp {
   readonly guard: AddressGuard;
   readonly #proxies: ReturnType<typeof proxiesOf>;
+  readonly #exceptions: string;
   readonly #direct: Agents;
   readonly #proxied: Agents;
   readonly #cas = new TrustedCas();
@@ -81,16 +82,17 @@ export class GuardedHttp {
   constructor({ guard, environment, maxSockets = 8 }: GuardedHttpOptions) {
     this.guard = guard;
     this.#proxies = proxiesOf(environment);
+    this.#exceptions = exceptionsOf(environment);
     this.#direct = agents(maxSockets);
     // Exceptions are found here, for git as well: Node and curl have other rules.
-    this.#proxied = agents(maxSockets, { ...this.#proxies, no_proxy: '' });
+    this.#proxied = agents(maxSockets, this.#proxies);
   }
 
   /** Whether a proxy connects to the host in our place. */
   hasProxyFor(url: URL): boolean {
-    const { https_proxy, http_proxy, no_proxy } = this.#proxies;
+    const { https_proxy, http_proxy } = this.#proxies;
     const proxy = url.protocol === 'https:' ? https_proxy : http_proxy;
-    return proxy !== '' && !isExcepted(url, no_proxy);
+    return proxy !== '' && !isExcepted(url, this.#exceptions);
   }
 
   /** Sends one request and gives its answer, a redirect too; its body has to be read or destroyed. */

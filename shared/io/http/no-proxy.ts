@@ -6,12 +6,14 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const inEitherCase = (environment: Environment, name: string): string =>
   environment[name] || environment[name.toUpperCase()] || '';
 
-/** What the environment says of proxies for git hosts, in the spelling that Node and curl read for all of it. */
+/** The proxies to git hosts by protocol, in the spelling that Node and curl read for both; an empty one is none. */
 export const proxiesOf = (environment: Environment) => ({
   http_proxy: inEitherCase(environment, 'http_proxy'),
   https_proxy: inEitherCase(environment, 'https_proxy'),
-  no_proxy: inEitherCase(environment, 'no_proxy'),
 });
+
+/** What is excepted from them, for {@link isExcepted}. */
+export const exceptionsOf = (environment: Environment): string => inEitherCase(environment, 'no_proxy');
 
 /**
  * Whether a server is reached without the proxy, by the value of `NO_PROXY` and the rules of Go
