@@ -11,9 +11,9 @@ import path from 'node:path';
  *   export E2E_LOAD_IMAGES='for p in controller receiver agent; do i=$E2E_IMAGE_REGISTRY/$p:$E2E_IMAGE_TAG;
  *     docker build --target $p --tag $i . && kind load docker-image $i || exit 1; done'
  *
- * Where the cluster pulls the images from a registry, leave it out.
+ * Where the cluster pulls the images from a registry, leave it out. `npm run test:e2e -- FILE…` runs only these.
  */
-async function testEndToEnd(): Promise<number> {
+async function testEndToEnd(files: string[]): Promise<number> {
   if (!process.env.KUBECONFIG) {
     process.stderr.write(
       'KUBECONFIG is not set: the end-to-end tests install the chart into the cluster that it names.\n',
@@ -30,7 +30,7 @@ async function testEndToEnd(): Promise<number> {
     }
   }
   const reporter = '--test-reporter=spec';
-  return await run(process.execPath, ['--test', '--test-concurrency=1', reporter, 'tests/e2e/*.test.ts'], env);
+  return await run(process.execPath, ['--test', '--test-concurrency=1', reporter, ...files], env);
 }
 
 function run(command: string, args: string[], env: NodeJS.ProcessEnv): Promise<number> {
@@ -41,4 +41,5 @@ function run(command: string, args: string[], env: NodeJS.ProcessEnv): Promise<n
   });
 }
 
-process.exitCode = await testEndToEnd();
+const files = process.argv.slice(2);
+process.exitCode = await testEndToEnd(files.length > 0 ? files : ['tests/e2e/*.test.ts']);
