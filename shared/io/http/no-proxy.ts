@@ -8,9 +8,17 @@ const inEitherCase = (environment: Environment, name: string): string =>
 
 /** The proxies to git hosts by protocol, in the spelling that Node and curl read for both; an empty one is none. */
 export const proxiesOf = (environment: Environment) => ({
-  http_proxy: inEitherCase(environment, 'http_proxy'),
-  https_proxy: inEitherCase(environment, 'https_proxy'),
+  http_proxy: inFull(inEitherCase(environment, 'http_proxy')),
+  https_proxy: inFull(inEitherCase(environment, 'https_proxy')),
 });
+
+/** As Node reads it: curl takes port 1080 where there is none, and git no proxy at all for `http:///proxy.test`. */
+function inFull(proxy: string): string {
+  if (!/^https?:/.test(proxy) || !URL.canParse(proxy)) return proxy;
+  const { protocol, username, password, hostname, port } = new URL(proxy);
+  const user = username || password ? `${username}:${password}@` : '';
+  return `${protocol}//${user}${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`;
+}
 
 /** What is excepted from them, for {@link isExcepted}. */
 export const exceptionsOf = (environment: Environment): string => inEitherCase(environment, 'no_proxy');
