@@ -21,11 +21,16 @@ export async function targetOf(repository: Repository, http: GuardedHttp): Promi
   }
   const address = await addressOf(host, http);
   if (transport === 'ssh') return { sshHost: sshHostOf(repository, address) };
-  const isPinned = address !== host;
   const { port = '', protocol = '' } = URL.canParse(url) ? new URL(url) : {};
-  const resolve = `${host}:${port || (protocol === 'https:' ? 443 : 80)}:${address}`;
-  if (transport === 'http') return { origin: originOf(url), ...(isPinned && { resolve }) };
-  if (!isPinned) return {};
+  if (transport === 'http') {
+    const origin = originOf(url);
+    // As it is written: curl takes addresses such as `10.0.0.1.` and `10.0x` for names, and would look them up.
+    const written = origin.replace(/^.*\/\/|:\d*$/g, '').toLowerCase();
+    const isPinned = written !== address && !written.startsWith('[');
+    const resolve = `${written}:${port || (protocol === 'https:' ? 443 : 80)}:${address}`;
+    return { origin, ...(isPinned && { resolve }) };
+  }
+  if (address === host) return {};
   const name = port ? `${host}:${port}` : host;
   const to = `git://${isIP(address) === 6 ? `[${address}]` : address}${port && `:${port}`}/`;
   // The host must still learn its name: it may serve several.

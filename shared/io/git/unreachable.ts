@@ -15,9 +15,10 @@ const obstacles: Obstacle[] = [
   {
     name: 'proxy',
     message:
-      'the proxy does not connect to the git host: look at HTTPS_PROXY and HTTP_PROXY of the controller, and at what the proxy allows',
+      'the proxy cannot be reached, or does not connect to the git host: look at HTTPS_PROXY and HTTP_PROXY of the controller, and at what the proxy allows',
     codes: ['ERR_PROXY_TUNNEL'],
-    printed: /from proxy after CONNECT|CONNECT tunnel failed|Proxy CONNECT aborted|error: 407\b(?! bytes)/i,
+    printed:
+      /Could not resolve proxy|from proxy after CONNECT|CONNECT tunnel failed|Proxy CONNECT aborted|error: 407\b(?! bytes)/i,
   },
   {
     name: 'unknownName',

@@ -125,7 +125,8 @@ export class GuardedHttp {
     return await answerTo(sent, signal)
       .catch((error: unknown) => {
         connection?.destroy();
-        throw signal?.aborted && !isTyped(error) ? signal.reason : connectionErrorOf(error);
+        if (signal?.aborted && !isTyped(error)) throw signal.reason;
+        throw connectionErrorOf(isProxied ? ofProxy(error) : error);
       })
       .finally(() => clearTimeout(timer));
   }
@@ -165,4 +166,11 @@ function boundIdle<T extends HttpAgent>(agent: T): T {
     const idle = Object.values(agent.freeSockets).flatMap((sockets) => sockets ?? []);
     if (idle.length > MAX_IDLE) idle[0]?.destroy();
   });
+}
+
+/** Behind a proxy nothing but the proxy is looked up and connected to; Node has a code for what the proxy answers. */
+function ofProxy(error: unknown): unknown {
+  const { syscall = '' } = error as NodeJS.ErrnoException;
+  if (!/^(?:getaddrinfo|connect)$/.test(syscall)) return error;
+  return Object.assign(new Error('no connection to the proxy', { cause: error }), { code: 'ERR_PROXY_TUNNEL' });
 }

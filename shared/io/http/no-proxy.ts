@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import { domainToASCII } from 'node:url';
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -8,9 +9,17 @@ const inEitherCase = (environment: Environment, name: string): string =>
 
 /** The proxies to git hosts by protocol, in the spelling that Node and curl read for both; an empty one is none. */
 export const proxiesOf = (environment: Environment) => ({
-  http_proxy: inEitherCase(environment, 'http_proxy'),
-  https_proxy: inEitherCase(environment, 'https_proxy'),
+  http_proxy: inFull(inEitherCase(environment, 'http_proxy')),
+  https_proxy: inFull(inEitherCase(environment, 'https_proxy')),
 });
+
+/** As Node reads it: curl takes port 1080 where there is none, and git no proxy at all for `http:///proxy.test`. */
+function inFull(proxy: string): string {
+  if (!/^https?:/.test(proxy) || !URL.canParse(proxy)) return proxy;
+  const { protocol, username, password, hostname, port } = new URL(proxy);
+  const user = username || password ? `${username}:${password}@` : '';
+  return `${protocol}//${user}${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`;
+}
 
 /** What is excepted from them, for {@link isExcepted}. */
 export const exceptionsOf = (environment: Environment): string => inEitherCase(environment, 'no_proxy');
@@ -39,22 +48,28 @@ const hostOf = ({ hostname }: URL): string => hostname.toLowerCase().replace(/^\
 function isNamed(text: string, { host, port }: { host: string; port: string }): boolean {
   if (text === '*') return true;
   if (text.includes('/')) return isInNetwork(host, text);
-  const [, bracketed, plain = '', wanted] = /^(?:\[([^\]]+)\]|(.*?))(?::(\d+))?$/.exec(text) ?? [];
+  const [, bracketed, plain = '', wanted] = /^(?:\[([^\]]+)\]|(.*?))(?::(\d*))?$/.exec(text) ?? [];
   // An address of version 6 without brackets has no port.
   const [name, onlyPort] = isIP(text) === 6 ? [text, undefined] : [bracketed ?? plain, wanted];
-  if (onlyPort !== undefined && onlyPort !== port) return false;
+  if (onlyPort && onlyPort !== port) return false;
   if (isIP(name)) return isInNetwork(host, `${name}/${isIP(name) === 6 ? 128 : 32}`);
-  const domain = name.replace(/^\*\./, '.');
+  if (isIP(host)) return false; // it is below no name
+  const domain = toAscii(name.replace(/^\*\./, '.'));
   return domain.startsWith('.') ? host.endsWith(domain) : host === domain || host.endsWith(`.${domain}`);
 }
+
+/** As a URL has it; what is no name stays as it is. */
+const toAscii = (name: string): string => domainToASCII(name) || name;
 
 function isInNetwork(host: string, network: string): boolean {
   const [address = '', bits] = network.split('/');
   const version = isIP(address);
-  const family = version === 6 ? 'ipv6' : 'ipv4';
-  if (version === 0 || isIP(host) !== version || !/^\d{1,3}$/.test(bits ?? '')) return false;
+  // An address of version 6 may stand for one of version 4 (RFC 4291 §2.5.5.2), as Node knows.
+  if (version === 0 || isIP(host) < version || !/^\d{1,3}$/.test(bits ?? '')) return false;
   if (Number(bits) > (version === 6 ? 128 : 32)) return false;
   const list = new BlockList();
-  list.addSubnet(address, Number(bits), family);
-  return list.check(host, family);
+  list.addSubnet(address, Number(bits), familyOf(address));
+  return list.check(host, familyOf(host));
 }
+
+const familyOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4');

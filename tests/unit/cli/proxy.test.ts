@@ -38,6 +38,16 @@ suite('the proxy to an API server', () => {
     ['[fd00::1]:6443', 'https://[fd00::1]:6443', false],
     ['[fd00::1]:1', 'https://[fd00::1]:6443', true],
     [' , ,', 'https://api.example.com', true],
+    ['example.com:', 'https://api.example.com:6443', false],
+    ['10.1.2.3:', 'https://10.1.2.3:6443', false],
+    ['.2.3', 'https://10.1.2.3:6443', true],
+    ['2.3', 'https://10.1.2.3:6443', true],
+    ['bücher.example', 'https://xn--bcher-kva.example', false],
+    ['.Bücher.example', 'https://git.xn--bcher-kva.example', false],
+    ['10.0.0.0/8', 'https://[::ffff:10.1.2.3]:6443', false],
+    ['10.1.2.3', 'https://[::ffff:11.1.2.3]:6443', true],
+    ['::/0', 'https://10.1.2.3:6443', true],
+    ['', 'https://[::ffff:127.0.0.1]:6443', false],
   ];
   for (const [exceptions, server, isProxied] of rows) {
     test(`${isProxied ? 'is' : 'is not'} used for ${server} with NO_PROXY=${exceptions}`, () => {

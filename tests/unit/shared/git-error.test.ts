@@ -91,6 +91,7 @@ suite('an error of git', () => {
       'CONNECT tunnel failed, response 407',
       'Received HTTP code 503 from proxy after CONNECT',
       'Proxy CONNECT aborted',
+      'Could not resolve proxy: proxy.invalid',
       'The requested URL returned error: 407',
     ].map((words): [stderr: string, code: string] => [
       `fatal: unable to access 'https://git.test/': ${words}`,

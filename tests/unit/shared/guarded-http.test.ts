@@ -51,3 +51,19 @@ suite('a connection to a proxy ends with its request, where the proxy', () => {
     });
   }
 });
+
+suite('a proxy is named where it cannot be reached, and not the git host, by', () => {
+  for (const [what, proxy] of [
+    ['a port on which nobody listens', 'http://127.0.0.1:1'],
+    ['a name that nobody knows', 'http://proxy.invalid:3128'],
+  ] as const) {
+    for (const scheme of ['http', 'https']) {
+      test(`${what}, for ${scheme}`, async (t) => {
+        const http = localHttp(undefined, { http_proxy: proxy, https_proxy: proxy });
+        t.after(() => http.close());
+        const send = http.send(new URL(`${scheme}://203.0.113.1/app.git`), {});
+        await assert.rejects(send, { code: 'git.proxy', reason: 'GitUnreachable' });
+      });
+    }
+  }
+});

@@ -113,6 +113,12 @@ suite('withGitAccess', () => {
     // Git compares hosts letter by letter.
     for (const host of ['http://[0:0:0:0:0:0:0:1]:81', 'http://127.1', 'https://LocalHost:0443'])
       assert.equal((await targetOf(`${host}/x`)).origin, host);
+    // Curl takes these for names, and the URL has an address.
+    for (const host of ['10.0.0.1.', '10.1.', '10.0.0X1.', '10.0x'])
+      assert.equal(
+        (await targetOf(`https://${host}/x`)).resolve,
+        `${host.toLowerCase()}:443:${new URL(`https://${host}`).hostname}`,
+      );
     assert.deepEqual(await targetOf('http://localhost:81/x'), {
       ...none,
       origin: 'http://localhost:81',

@@ -272,6 +272,11 @@ suite('the proxy of agents', () => {
       },
       { https_proxy: 'http://lower:3128', http_proxy: 'http://p:80', no_proxy: '.svc' },
     ],
+    [
+      'with the port that Node takes where there is none: curl takes 1080',
+      { HTTP_PROXY: 'http://proxy.test', HTTPS_PROXY: 'https://proxy.test/' },
+      { http_proxy: 'http://proxy.test:80', https_proxy: 'https://proxy.test:443' },
+    ],
     ['with a password', { HTTPS_PROXY: 'http://me:secret@proxy:3128', HTTP_PROXY: 'http://p:80' }, {}],
   ];
   for (const [name, given, expected] of cases) {

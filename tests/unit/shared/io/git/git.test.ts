@@ -43,6 +43,23 @@ suite('git', () => {
     assert.deepEqual([await seenWith({ origin }), await seenWith({ origin, isProxied: true })], ['', proxy]);
   });
 
+  test('asks the proxy that Node asks, also where curl reads its URL in another way, or asks none', async (t) => {
+    const ports: string[] = [];
+    const proxy = createServer((socket) => {
+      ports.push('asked');
+      socket.on('error', () => {}).destroy();
+    }).listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    t.after(() => proxy.close());
+    const place = `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    const access = { origin: 'http://git.invalid', isProxied: true };
+    for (const text of [`http:///${place}`, `http://${place} `, `http://me@${place}`, `http://me:p@ss@${place}/a?b`]) {
+      const git = new Git({ PATH, http_proxy: text });
+      await assert.rejects(git.run(['ls-remote', 'http://git.invalid/x'], { access }), { name: 'TransientError' });
+      assert.deepEqual(ports.splice(0), ['asked'], text);
+    }
+  });
+
   test('is stopped by a signal, with all that it started', async (t) => {
     const git = await playGit(t, 'sleep 20; echo never');
     const began = performance.now();
