@@ -14,6 +14,7 @@ import { createLogger, endOnUncaught, type Logger } from '../shared/log.ts';
 import { version } from '../shared/version.ts';
 import { type AgentConfig, agentConfigSchema } from './config.ts';
 import { labelsNow } from './content/read-labels.ts';
+import { isAboutAccess, stampOf } from './git/git-access.ts';
 import { GIT_LIMITS } from './git/git-limits.ts';
 import { nameUser, type User } from './git/name-user.ts';
 import { removeKeyCopies } from './git/ssh-key.ts';
@@ -47,7 +48,7 @@ async function main(): Promise<void> {
   const onFetch = metrics.onFetch.bind(metrics);
   const given = { git, http: httpOf(config), keyFolder, uid: user.uid, log, onFetch };
   const dependencies = await wireSync(config, given);
-  const { identity, labelsFile, manifestFile, clone, gateway, verifier, lock } = dependencies;
+  const { identity, labelsFile, accessFiles, manifestFile, clone, gateway, verifier, lock } = dependencies;
   const client = new KubernetesClient(ApiCredentials.load(), { userAgent: `sync-agent/${version}`, maxSockets: 4 });
   const reportLog = log.child({ component: 'report' });
   const reports = await Reports.start({ client, identity, labelsFile, manifestFile, log: reportLog });
@@ -74,6 +75,7 @@ async function main(): Promise<void> {
     tidy: (signal) => tidy(dependencies, signal),
     lastGood: async () => (await manifestFile.read()).applied,
     inspections: inspector,
+    access: { isMissedBy: isAboutAccess, stamp: () => stampOf(accessFiles) },
     announcer: new Announcer({ report: (finding) => reports.say(finding), metrics, log: syncLog }),
     log: syncLog,
   });

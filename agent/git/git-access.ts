@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { beforeAbort } from '../../shared/domain/before-abort.ts';
 import { ASCII_HOST, authorizationOf, hasForeignHost, parseRepository } from '../../shared/domain/repository.ts';
-import { TerminalError, TransientError } from '../../shared/errors.ts';
+import { isTyped, TerminalError, TransientError } from '../../shared/errors.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
 import { withExtraCas } from './extra-cas.ts';
@@ -70,6 +70,26 @@ function withRemedy(error: unknown): unknown {
   const { message, code, reason, cause } = error;
   const remedy = `a pod keeps the Secrets that it was created with: recreate it if it is older than ${field}`;
   return new TerminalError(`${message}; ${remedy}`, { code, reason, cause });
+}
+
+/** Whether other files may help, with credentials or with what is trusted. */
+export const isAboutAccess = (error: unknown): boolean =>
+  isTyped(error) && (MOUNTED.has(error.reason) || error.reason === 'CredentialsMissing');
+
+/** What differs once one of the files is another one, or has come or gone: the kubelet replaces them as a whole. */
+export async function stampOf({
+  tokenFile,
+  sshKeyFile,
+  knownHostsFile,
+  caFile,
+  extraCaFile,
+}: AccessFiles): Promise<string> {
+  const files = [tokenFile, sshKeyFile, knownHostsFile, caFile, extraCaFile].flatMap((file) => file ?? []);
+  const stamps = files.map(async (file) => {
+    const found = await stat(file).catch(() => undefined); // who reads it says what is wrong with it
+    return found && `${found.dev} ${found.ino} ${found.mtimeMs} ${found.size}`;
+  });
+  return (await Promise.all(stamps)).join();
 }
 
 async function openAccess<T>(

@@ -67,8 +67,8 @@ async function list(
   { gitDir, commit, signal, args, paths }: Listed,
   { fits, isEnough }: TreeBounds,
 ): Promise<TreeListing> {
-  // Without --format, by which git puts some paths in quotes.
-  const command = ['ls-tree', '-z', '--full-tree', ...args, commit, '--', ...paths];
+  // Without --format, by which git puts some paths in quotes. What a tag names may be a bare tree.
+  const command = ['ls-tree', '-z', '--full-tree', ...args, `${commit}^{commit}`, '--', ...paths];
   const stream = startGitStream(git, gitDir, command, signal);
   stream.child.stdin?.end();
   const counter = new TreeCounter('100644 blob '.length + commit.length + 1);
@@ -137,7 +137,8 @@ export async function diffTrees(
 ): Promise<TreeChange[] | undefined> {
   const paths = sources.includes('') ? [] : sources;
   // Folders count, too: git may go through any number of them and find no file.
-  const args = ['diff-tree', '-r', '-t', '-z', '--raw', '--no-renames', '--no-abbrev', from, to, '--', ...paths];
+  const commits = [from, to].map((commit) => `${commit}^{commit}`);
+  const args = ['diff-tree', '-r', '-t', '-z', '--raw', '--no-renames', '--no-abbrev', ...commits, '--', ...paths];
   const stream = startGitStream(git, gitDir, args, signal);
   stream.child.stdin?.end();
   const changes: TreeChange[] = [];

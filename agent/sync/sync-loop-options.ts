@@ -22,6 +22,7 @@ export interface SyncLoopOptions {
   /** What the data volume holds completely, if anything. */
   lastGood: () => Promise<Applied | undefined>;
   inspections: Inspections;
+  access: AccessFacts;
   announcer: Announcer;
   log: Logger;
 }
@@ -32,4 +33,12 @@ export interface Inspections {
   readonly dueMs: number;
   /** Does it, if it is due; ends when the signal aborts, and is due again then. */
   run: (signal: AbortSignal) => Promise<void>;
+}
+
+/** What is known of the files by which the git host lets the agent in, and by which the agent trusts it. */
+interface AccessFacts {
+  /** Whether a sync failed for want of other ones. */
+  isMissedBy: (error: unknown) => boolean;
+  /** What differs once one of them has changed. */
+  stamp: () => Promise<string>;
 }

@@ -15,6 +15,9 @@ const IDLE_MS = 3_600_000;
 /** The API server has so long to say what is wanted before a gateway may start without it. */
 const API_GRACE_MS = 10_000;
 
+/** How often mounted files are looked at that may let the next try succeed. */
+const ACCESS_LOOK_MS = 1_000;
+
 /** One sync at a time, for the latest state of the resource, and a check of the files in each period. */
 export class SyncLoop {
   readonly #options: SyncLoopOptions;
@@ -37,6 +40,8 @@ export class SyncLoop {
   #underWay: { intent: Intent; ending: AbortController } | undefined;
   /** When the turn of this gateway to fetch comes. */
   #fetchAt: number | undefined;
+  /** What the files were like with which the last sync got no access. */
+  #refusedStamp: string | undefined;
 
   constructor(options: SyncLoopOptions) {
     this.#options = options;
@@ -95,16 +100,21 @@ export class SyncLoop {
     this.#options.verifier.keepOnly(undefined);
   }
 
-  /** Until the next turn: what is known of the gateway meanwhile is said at once, and questions are answered. */
+  /**
+   * Until the next turn: what is known of the gateway meanwhile is said at once, and questions are answered. Ends early
+   * where the git host may let the agent in by now.
+   */
   async #rest(ms: number, signal: AbortSignal): Promise<void> {
     const until = performance.now() + ms;
-    const { inspections } = this.#options;
+    const { inspections, access } = this.#options;
+    const lookMs = this.#refusedStamp === undefined ? Number.POSITIVE_INFINITY : ACCESS_LOOK_MS;
     const isOver = () => signal.aborted || this.#wake.signal.aborted;
     do {
-      const restMs = Math.min(until - performance.now(), inspections.dueMs);
+      const restMs = Math.min(until - performance.now(), inspections.dueMs, lookMs);
       await this.#pause(restMs, AbortSignal.any([signal, this.#looked.signal]));
       if (this.#looked.signal.aborted && !isOver()) await this.#sayLooks();
       if (!isOver()) await inspections.run(AbortSignal.any([signal, this.#wake.signal]));
+      if (this.#refusedStamp !== undefined && this.#refusedStamp !== (await access.stamp())) return;
     } while (performance.now() < until && !isOver());
   }
 
@@ -121,6 +131,7 @@ export class SyncLoop {
   /** Does what the verdict asks for, and gives the time until the next turn in milliseconds. */
   async #turn(signal: AbortSignal): Promise<number> {
     const verdict = this.#verdict;
+    this.#refusedStamp = undefined;
     this.#intent = intentAfter(verdict, this.#intent);
     if (this.#intent) return await this.#pursue(this.#intent, signal);
     if (verdict.kind !== 'act') await this.#wait(verdict, signal);
@@ -145,6 +156,8 @@ export class SyncLoop {
     if (isNew && !(await this.#options.isAtHand(intent.commit))) await this.#awaitTurn(signal);
     if (signal.aborted || this.#wake.signal.aborted) return 0;
     this.#fetchAt = undefined;
+    const { access } = this.#options;
+    const stamp = await access.stamp();
     const started = performance.now();
     const ending = new AbortController();
     this.#underWay = { intent, ending };
@@ -160,6 +173,7 @@ export class SyncLoop {
       await this.#options.announcer.announce({ kind: 'done', intent, verification, outcome, durationMs, problem });
     } catch (error) {
       if (ending.signal.aborted) return 0;
+      if (access.isMissedBy(error)) this.#refusedStamp = stamp;
       return await this.#onFailure(intent, error, performance.now() - started);
     } finally {
       this.#underWay = undefined;

@@ -82,8 +82,10 @@ async function takeBack(moves: Move[], target: Target): Promise<void> {
     manifestFile.forget();
     lock.expire();
   }
-  log.warn({ undone: errors.length === 0, errors: errors.map(String).slice(0, 5) }, 'changes taken back');
   const lost = errors.find((error) => error instanceof WaitingError);
+  // Where nothing moved, only what is said nowhere else is news.
+  if (moves.length > 0 || (errors.length > 0 && !lost))
+    log.warn({ undone: errors.length === 0, errors: errors.map(String).slice(0, 5) }, 'changes taken back');
   if (lost) throw lost;
 }
 

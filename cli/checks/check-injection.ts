@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import { certificatesOf, checkCertificate, endOf } from './check-certificate.ts';
 import { componentsOf, programOf } from './check-operator.ts';
 import { hasEndpoint } from './check-receiver.ts';
 import { type Finding, failed, listed, ok, seenOr, unseen, warning } from './finding.ts';
@@ -32,7 +32,7 @@ export function checkInjection(survey: Survey): Finding[] {
   const injectors = injectorsOf(survey);
   if (injectors.length === 0) return [absent(survey)];
   return injectors.flatMap((injector) => [
-    ...checkAuthority(injector, survey.now),
+    ...checkAuthority(injector, survey),
     ...checkRules(injector),
     ...checkReach(injector, survey),
   ]);
@@ -53,32 +53,24 @@ function absent({ operator }: Survey): Finding {
       });
 }
 
-function checkAuthority({ webhook, configuration }: Injector, now: number): Finding[] {
+function checkAuthority({ webhook, configuration }: Injector, { now, operator }: Survey): Finding[] {
   const { name, annotations = {} } = configuration.metadata;
   const check = 'webhook/ca-bundle';
   const source = annotations['cert-manager.io/inject-ca-from'];
   const todo = source
     ? `look at the Certificate ${source} and at the log of cert-manager's cainjector`
     : "look at the controller's log for 'certificate of the admission endpoint not checked'";
-  const fail = (says: string) => [failed(check, `${name} ${says}`, { todo, page: INJECTION })];
-  const { caBundle } = webhook.clientConfig;
+  const advice = { todo, page: INJECTION };
+  const fail = (says: string) => [failed(check, `${name} ${says}`, advice)];
+  const { caBundle, service } = webhook.clientConfig;
   if (!caBundle) return fail('has no caBundle: the API server trusts no answer of the controller');
-  const ends = endsOf(caBundle);
-  if (ends.length === 0) return fail('has a caBundle that is no certificate');
-  const last = Math.max(...ends);
+  // While one CA replaces another there are two.
+  const authorities = certificatesOf(Buffer.from(caBundle, 'base64').toString());
+  if (authorities.length === 0) return fail('has a caBundle that is no certificate');
+  const last = Math.max(...authorities.map(endOf));
   if (last < now) return fail(`has a caBundle that ended on ${new Date(last).toISOString()}`);
-  return [ok(check, `${name} has the CA of the controller`)];
-}
-
-/** When each certificate of a bundle ends: while one CA replaces another there are two. */
-function endsOf(caBundle: string): number[] {
-  const pem = Buffer.from(caBundle, 'base64').toString();
-  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
-  try {
-    return blocks.map((block) => Date.parse(new X509Certificate(block).validTo));
-  } catch {
-    return [];
-  }
+  const served = checkCertificate({ configuration, service, authorities, advice, now }, operator);
+  return [ok(check, `${name} has a CA`), ...served];
 }
 
 function checkRules({ webhook, configuration: { metadata } }: Injector): Finding[] {

@@ -65,6 +65,8 @@ export interface OperatorPlace {
   networkPolicies: Look<NetworkPolicy[]>;
   /** Secrets that the receiver mounts, by name. */
   secrets: Record<string, Look<SecretKeys | undefined>>;
+  /** Certificates that controllers serve the webhook with, PEM, by the names of their Secrets; empty where there is none. */
+  certificates: Record<string, Look<string>>;
 }
 
 export interface NamespaceSurvey {

@@ -1,6 +1,7 @@
 import { messageOf } from '../../shared/errors.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import { listObjects } from '../../shared/io/kubernetes/list.ts';
+import { CERTIFICATE_KEY } from '../checks/check-certificate.ts';
 import type { Look } from '../checks/finding.ts';
 import type { SecretKeys } from '../checks/objects.ts';
 import type { Access } from '../client/connect.ts';
@@ -55,4 +56,11 @@ export async function lookAtSecret(access: Access, path: string): Promise<Look<S
   const { data = {} } = secret.value ?? {};
   const lengths = Object.fromEntries(Object.entries(data).map(([key, value]) => [key, value.length]));
   return { kind: 'seen', value: secret.value && lengths };
+}
+
+/** Reads the certificate in a Secret, PEM, which is empty where there is none; its key is dropped at once. */
+export async function lookAtCertificate(access: Access, path: string): Promise<Look<string>> {
+  const secret = await lookAt<{ data?: Record<string, string> }>(access, path);
+  if (secret.kind === 'hidden') return secret;
+  return { kind: 'seen', value: Buffer.from(secret.value?.data?.[CERTIFICATE_KEY] ?? '', 'base64').toString() };
 }

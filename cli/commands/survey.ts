@@ -5,6 +5,7 @@ import type { SyncReport } from '../../shared/api/sync-report.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import { corePath, gatewaySyncPath, groupPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { version } from '../../shared/version.ts';
+import { certificateSecretOf } from '../checks/check-certificate.ts';
 import { isGateway, VOLUME_REASONS } from '../checks/check-pod.ts';
 import { secretsOf } from '../checks/check-secrets.ts';
 import { type Look, seenOr } from '../checks/finding.ts';
@@ -27,7 +28,7 @@ import type {
 } from '../checks/objects.ts';
 import type { ClusterSurvey, NamespaceSurvey, OperatorPlace, OperatorSurvey, Survey } from '../checks/survey.ts';
 import type { Access } from '../client/connect.ts';
-import { look, lookAt, lookAtSecret, lookOver } from './look.ts';
+import { look, lookAt, lookAtCertificate, lookAtSecret, lookOver } from './look.ts';
 
 const ADMISSION = 'admissionregistration.k8s.io/v1';
 const RBAC = 'rbac.authorization.k8s.io/v1';
@@ -143,29 +144,36 @@ async function surveyPlace(
   deployments: readonly Deployment[],
 ): Promise<OperatorPlace> {
   const query = { labelSelector: 'app.kubernetes.io/component in (controller,receiver)' };
-  const mounted = deployments
-    .filter(({ metadata }) => metadata.namespace === namespace)
-    .filter(({ metadata }) => metadata.labels?.['app.kubernetes.io/component'] === 'receiver')
-    .flatMap(({ spec }) => (spec.template.spec.volumes ?? []).flatMap(({ secret }) => secret?.secretName ?? []));
-  const [pods, lease, services, endpoints, networkPolicies, secrets] = await Promise.all([
+  const programs = (component: string) =>
+    deployments
+      .filter(({ metadata }) => metadata.namespace === namespace)
+      .filter(({ metadata }) => metadata.labels?.['app.kubernetes.io/component'] === component);
+  const served = programs('controller').flatMap((controller) => certificateSecretOf(controller) ?? []);
+  const mounted = programs('receiver').flatMap(({ spec }) =>
+    (spec.template.spec.volumes ?? []).flatMap(({ secret }) => secret?.secretName ?? []),
+  );
+  const [pods, lease, services, endpoints, networkPolicies, secrets, certificates] = await Promise.all([
     lookOver<Pod>(access, corePath('pods', namespace), { query }),
     lookAt<Lease>(access, groupPath('coordination.k8s.io/v1', 'leases', namespace, LEASE_NAME)),
     lookOver<Service>(access, corePath('services', namespace)),
     lookOver<EndpointSlice>(access, groupPath('discovery.k8s.io/v1', 'endpointslices', namespace)),
     lookOver<NetworkPolicy>(access, groupPath(NETWORKING, 'networkpolicies', namespace)),
-    surveySecrets(access, namespace, mounted),
+    eachSecret(namespace, mounted, (path) => lookAtSecret(access, path)),
+    eachSecret(namespace, served, (path) => lookAtCertificate(access, path)),
   ]);
-  return { pods, lease, services, endpoints, networkPolicies, secrets };
+  return { pods, lease, services, endpoints, networkPolicies, secrets, certificates };
 }
 
-async function surveySecrets(
-  access: Access,
+/** Looks at Secrets of a namespace, and gives what is seen by their names. */
+async function eachSecret<T>(
   namespace: string,
   names: readonly string[],
-): Promise<OperatorPlace['secrets']> {
-  const unique = [...new Set(names)];
-  const looks = await Promise.all(unique.map((name) => lookAtSecret(access, corePath('secrets', namespace, name))));
-  return Object.fromEntries(unique.map((name, index) => [name, looks[index] as Look<undefined>]));
+  lookAtOne: (path: string) => Promise<T>,
+): Promise<Record<string, T>> {
+  const looks = [...new Set(names)].map(
+    async (name) => [name, await lookAtOne(corePath('secrets', namespace, name))] as const,
+  );
+  return Object.fromEntries(await Promise.all(looks));
 }
 
 async function surveyNamespaces(
@@ -196,11 +204,8 @@ async function surveyNamespace(access: Access, name: string, asked: string | und
     }),
   ]);
   const wanted = seenOr(gatewaySyncs, []).filter(({ metadata }) => !asked || metadata.name === asked);
-  const secrets = await surveySecrets(
-    access,
-    name,
-    wanted.flatMap((gatewaySync) => secretsOf(gatewaySync).map((secret) => secret.name)),
-  );
+  const names = wanted.flatMap((gatewaySync) => secretsOf(gatewaySync).map((secret) => secret.name));
+  const secrets = await eachSecret(name, names, (path) => lookAtSecret(access, path));
   return {
     ...{ name, asked, namespace, gatewaySyncs, reports, pods },
     ...{ roleBindings, workloads, networkPolicies, events, secrets },

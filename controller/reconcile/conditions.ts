@@ -259,5 +259,9 @@ function judgeStalled(facts: Facts, profilesValid: Verdict): Verdict {
     return { status: 'True', reason: 'RolloutStopped', message: facts.rollout.message ?? '' };
   if (profilesValid.status === 'False')
     return { status: 'True', reason: profilesValid.reason, message: profilesValid.message };
-  return { status: 'False', reason: 'Progressing', message: 'nothing needs a person' };
+  return {
+    status: 'False',
+    reason: 'Progressing',
+    message: 'the operator is not stuck: see the other conditions for what gateways need',
+  };
 }

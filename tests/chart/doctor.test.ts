@@ -46,6 +46,7 @@ function installed(objects: Rendered[]): Survey {
     ...{ pods: seen(pods), lease: seen(lease), services: seen(services), endpoints: seen(endpoints) },
     networkPolicies: seen(of('NetworkPolicy')),
     secrets: Object.fromEntries(mounted.map((name: string) => [name, seen(keys)])),
+    certificates: {},
   };
   return {
     ...{ now, version: components[0]?.metadata.labels?.['app.kubernetes.io/version'] ?? '' },

@@ -1,8 +1,17 @@
+import { makeAuthority, makeServingCertificate } from '../../../controller/certificates/make-certificate.ts';
 import { CONTROLLER, slicesGone, withEnv } from './doctor-cluster-faults.ts';
 import type { Fault } from './doctor-fault.ts';
 import { at, CONTROLLER_ENV, SYSTEM } from './doctor-objects.ts';
 
 const WEBHOOK = `${at.webhooks}/stoker-operator-webhook`;
+
+const CERTIFICATE = 'stoker-operator-webhook-tls';
+const CERTIFICATE_VOLUME = { name: 'webhook-certs', secret: { secretName: CERTIFICATE } };
+const OF_ANOTHER_CA = makeServingCertificate(
+  makeAuthority(Date.now()),
+  [`stoker-operator-webhook.${SYSTEM}.svc`],
+  Date.now(),
+).certificate;
 
 /** The webhook with something else in it. */
 const withWebhook = (changes: object) => ({
@@ -48,6 +57,17 @@ export const INJECTION_FAULTS: readonly Fault[] = [
     name: 'a webhook without a CA',
     change: [{ patch: WEBHOOK, with: withWebhook(service(443)) }],
     ...{ check: 'webhook/ca-bundle', says: /has no caBundle/ },
+  },
+  {
+    name: 'a webhook that does not trust the certificate of the controller',
+    change: [
+      { patch: CONTROLLER, with: { spec: { template: { spec: { volumes: [CERTIFICATE_VOLUME] } } } } },
+      {
+        add: at.secrets(SYSTEM),
+        object: { metadata: { name: CERTIFICATE }, stringData: { 'tls.crt': OF_ANOTHER_CA } },
+      },
+    ],
+    ...{ check: 'webhook/certificate', says: /is from none of the CAs in the caBundle/ },
   },
   {
     name: 'a webhook that is not called for pods',

@@ -104,22 +104,24 @@ suite('what is wrong with a commit costs nothing that is kept of others', () => 
     assert.equal(sandbox.fetches, 3);
   });
 
-  test('a tag of a file, also when fetches of another commit fail for unknown reasons', async (t) => {
-    const world = await arrange(t);
-    const { daemon, repository, sandbox, sync } = world;
-    const blob = await repository.git('rev-parse', 'main:config/a');
-    for (let n = 0; n < 2; n += 1) {
-      await assert.rejects(sync(blob), {
-        name: 'TerminalError',
-        reason: 'ContentInvalid',
-        message: `${blob} is no commit: nothing of it is used; let the ref lead to a commit`,
-      });
-    }
-    await daemon.sendOnly(['0'.repeat(40)]);
-    for (let n = 0; n < 3; n += 1) await assert.rejects(sync('1'.repeat(40)), { name: 'TransientError' });
-    await assertKept(world);
-    assert.equal(sandbox.fetches, 3);
-  });
+  for (const kind of ['file', 'folder'] as const) {
+    test(`a tag of a ${kind}, also when fetches of another commit fail for unknown reasons`, async (t) => {
+      const world = await arrange(t);
+      const { daemon, repository, sandbox, sync } = world;
+      const id = await repository.git('rev-parse', kind === 'file' ? 'main:config/a' : 'main^{tree}');
+      for (let n = 0; n < 2; n += 1) {
+        await assert.rejects(sync(id), {
+          name: 'TerminalError',
+          reason: 'ContentInvalid',
+          message: `${id} is no commit: nothing of it is used; let the ref lead to a commit`,
+        });
+      }
+      await daemon.sendOnly(['0'.repeat(40)]);
+      for (let n = 0; n < 3; n += 1) await assert.rejects(sync('1'.repeat(40)), { name: 'TransientError' });
+      await assertKept(world);
+      assert.equal(sandbox.fetches, 3);
+    });
+  }
 
   for (const kind of ['blob', 'tree'] as const) {
     test(`a submodule that is a ${kind}`, async (t) => {

@@ -1,8 +1,20 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdtemp, readdir, readFile, rm, stat, statfs, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  statfs,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { type AccessFiles, withGitAccess } from '../../../../agent/git/git-access.ts';
+import { type AccessFiles, isAboutAccess, stampOf, withGitAccess } from '../../../../agent/git/git-access.ts';
 import { removeKeyCopies } from '../../../../agent/git/ssh-key.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import { TerminalError } from '../../../../shared/errors.ts';
@@ -29,6 +41,37 @@ async function arrange(t: TestContext, { onDisk = false } = {}): Promise<{ folde
   };
   return { folder, files: { ...none, keyFolder: folder, uid: process.getuid?.() ?? 0, http } };
 }
+
+suite('the files of an access', () => {
+  test('are known to be others once one comes, goes or is replaced, as the kubelet does it', async (t) => {
+    const { folder, files } = await arrange(t);
+    const mounted = { ...files, tokenFile: path.join(folder, 'token'), caFile: path.join(folder, 'ca') };
+    const stamps = new Set([await stampOf(mounted)]);
+    const isNews = async () => {
+      const before = stamps.size;
+      return stamps.add(await stampOf(mounted)).size > before;
+    };
+    assert.equal(await isNews(), false);
+    for (const version of ['one', 'two']) {
+      await mkdir(path.join(folder, version));
+      await writeFile(path.join(folder, version, 'token'), 'secret');
+      await symlink(version, path.join(folder, 'next'));
+      await rename(path.join(folder, 'next'), path.join(folder, '..data'));
+      if (version === 'one') await symlink('..data/token', mounted.tokenFile);
+      assert.equal(await isNews(), true, version);
+      assert.equal(await isNews(), false, version);
+    }
+    await writeFile(mounted.caFile, 'x');
+    assert.equal(await isNews(), true);
+  });
+
+  test('are what a sync fails for that is refused, and no other one', () => {
+    const failed = (reason: string) => new TerminalError('', { code: '', reason });
+    for (const reason of ['AuthenticationFailed', 'RepositoryNotFound', 'CertificateNotTrusted', 'CredentialsMissing'])
+      assert.ok(isAboutAccess(failed(reason)), reason);
+    for (const error of [failed('ContentInvalid'), new Error('AuthenticationFailed')]) assert.ok(!isAboutAccess(error));
+  });
+});
 
 suite('withGitAccess', () => {
   test('gives a token to the origin of an https repository, and to no other transport', async (t) => {

@@ -22,6 +22,7 @@ import type { GatewaySyncSpec } from '../../../../shared/api/gateway-sync.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { syncRevision } from '../../../../shared/domain/sync-revision.ts';
 import { ALL, planOf } from '../../../../shared/domain/waves.ts';
+import { TransientError } from '../../../../shared/errors.ts';
 
 const log = pino({ level: 'silent' });
 const mapping = { source: '.', destination: '.', required: true, template: false };
@@ -59,7 +60,10 @@ async function loopOf(
   t: TestContext,
   sync: (loop: SyncLoop, ...given: Parameters<SyncLoopOptions['sync']>) => Promise<SyncOutcome>,
   report: (finding: Finding) => void,
-  inspections: SyncLoopOptions['inspections'] = { dueMs: Number.POSITIVE_INFINITY, run: async () => {} },
+  {
+    inspections = { dueMs: Number.POSITIVE_INFINITY, run: async () => {} },
+    access = { isMissedBy: () => false, stamp: async () => '' },
+  }: Partial<Pick<SyncLoopOptions, 'inspections' | 'access'>> = {},
 ): Promise<SyncLoop> {
   const loop: SyncLoop = new SyncLoop({
     profileName: 'default',
@@ -74,6 +78,7 @@ async function loopOf(
     tidy: async () => {},
     lastGood: async () => undefined,
     inspections,
+    access,
     announcer: new Announcer({ report: async (finding) => report(finding), metrics: new AgentMetrics('0.0.0'), log }),
     log,
   });
@@ -184,6 +189,35 @@ suite('a release that is taken back', () => {
   });
 });
 
+suite('a sync that the git host refused', () => {
+  /** When the tries begin, in milliseconds, where the second one would have to wait for a minute. */
+  async function triesOf(t: TestContext, isMissedBy: (error: unknown) => boolean): Promise<number[]> {
+    const stop = new AbortController();
+    const tries: number[] = [];
+    let stamp = 'wrong token';
+    const sync = async () => {
+      tries.push(performance.now());
+      if (tries.length === 2) stop.abort();
+      // Somebody changes the Secret while the host is asked already.
+      stamp = 'right token';
+      throw new TransientError('no', { code: 'x', reason: 'X', retryAfterMs: 60_000 });
+    };
+    const loop = await loopOf(t, sync, () => {}, { access: { isMissedBy, stamp: async () => stamp } });
+    loop.onResource(resourceOf({ port: 1 }, 1, 1));
+    await loop.run(AbortSignal.any([stop.signal, t.signal, AbortSignal.timeout(4_000)]));
+    return tries;
+  }
+
+  test('is tried again within seconds of a change of the credentials', async (t) => {
+    const [first = 0, second = Number.POSITIVE_INFINITY] = await triesOf(t, () => true);
+    assert.ok(second - first < 3_000, `after ${second - first} ms`);
+  });
+
+  test('waits for its turn where it failed for another reason', async (t) => {
+    assert.equal((await triesOf(t, () => false)).length, 1);
+  });
+});
+
 suite('a question about the files', () => {
   test('is looked into between syncs only, and a sync cuts the look off', async (t) => {
     const stop = new AbortController();
@@ -214,7 +248,7 @@ suite('a question about the files', () => {
       story.push('sync ends');
       return synced;
     };
-    const loop = await loopOf(t, sync, () => {}, inspections);
+    const loop = await loopOf(t, sync, () => {}, { inspections });
     loop.onResource({ ...resourceOf({ port: 1 }, 1, 1), commit: FIRST });
     await loop.run(AbortSignal.any([stop.signal, t.signal]));
     const oneSync = ['sync begins', 'sync ends'];

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { chmod, chown, link, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { pino } from 'pino';
 import type { Plan } from '../../../../agent/plan/plan-changes.ts';
 import { applyChanges } from '../../../../agent/volume/apply-changes.ts';
 import { Staging } from '../../../../agent/volume/staging.ts';
@@ -188,6 +189,28 @@ suite('a sync', () => {
   });
 });
 
+const NOTHING_CHANGES: Plan = {
+  ...{ changes: [], unchanged: 0, corrected: [], disowned: [], drift: [], isPartial: false },
+  ...{ folders: { create: [], clear: [], prune: [] }, dropped: [] },
+};
+const applied = { ref: 'main', commit: 'c', time: 't' };
+
+test('a change that is held back before the first file moves is no change that is taken back', async (t) => {
+  const { root } = await createSandbox(t);
+  root.staging = Staging.make(root, 1, 'uid');
+  const lines: string[] = [];
+  const log = pino({ level: 'debug' }, { write: (line: string) => lines.push(line) });
+  const plan: Plan = { ...NOTHING_CHANGES, folders: { create: [], clear: [], prune: ['old'] } };
+  const beforeMoves = async () => {
+    throw new Error('somebody edits');
+  };
+  const manifestFile = { read: async () => ({ files: new Map() }), takeBack: async () => {} };
+  const target = { root, lock: { check: () => {} }, manifestFile, beforeMoves, log };
+  const held = applyChanges(plan, target as unknown as Parameters<typeof applyChanges>[1], applied);
+  await assert.rejects(held, /somebody edits/);
+  assert.deepEqual(lines, []);
+});
+
 test('what lies behind a link is not in its place: the copy of it that is kept stays', async (t) => {
   const sandbox = await createSandbox(t);
   const { root, data, folder } = sandbox;
@@ -197,12 +220,8 @@ test('what lies behind a link is not in its place: the copy of it that is kept s
   await writeFile(path.join(elsewhere, 'f'), 'theirs');
   await link(path.join(elsewhere, 'f'), path.join(kept, 'copy'));
   await symlink(elsewhere, path.join(data, 'd'));
-  const plan: Plan = {
-    ...{ changes: [], unchanged: 0, corrected: [], disowned: [], drift: [], isPartial: false },
-    ...{ folders: { create: [], clear: [], prune: [] }, dropped: [{ path: 'd/f', name: 'copy' }] },
-  };
+  const plan: Plan = { ...NOTHING_CHANGES, dropped: [{ path: 'd/f', name: 'copy' }] };
   const target = { root, lock: { check: () => {} }, manifestFile: { append: async () => {} } };
-  const applied = { ref: 'main', commit: 'c', time: 't' };
   await applyChanges(plan, target as unknown as Parameters<typeof applyChanges>[1], applied);
   assert.deepEqual(await readdir(kept), ['copy']);
 });

@@ -11,6 +11,7 @@ import {
   newest,
   type partsOf,
   seen,
+  served,
 } from './in-order.ts';
 
 /** Makes one thing wrong, or another. */
@@ -21,6 +22,8 @@ const env = (deploymentOf: Loose, name: string, value: string) =>
 const conditions = (resource: Loose, ...given: [type: string, status: string, reason: string][]) => {
   resource.status.conditions = given.map(([type, status, reason]) => ({ type, status, reason, message: 'words' }));
 };
+const both = (...bundles: string[]) =>
+  Buffer.concat(bundles.map((each) => Buffer.from(each, 'base64'))).toString('base64');
 const waiting = (reason: string, message?: string) => ({ name: 'gateway', state: { waiting: { reason, message } } });
 /** A Deployment of three pods, of whose ReplicaSet some are denied at noon. */
 const denied = (namespace: Loose, status: object, changes: object = {}) => {
@@ -215,7 +218,15 @@ export const CHANGES: Record<string, Change> = {
   'a webhook with a CA that is none': ({ webhook }) => { webhook.clientConfig.caBundle = Buffer.from('CA').toString('base64'); },
   'a webhook with a CA that is damaged': ({ webhook }) => { webhook.clientConfig.caBundle = Buffer.from('-----BEGIN CERTIFICATE-----x-----END CERTIFICATE-----').toString('base64'); },
   'a webhook with a CA that has ended': ({ webhook }) => { webhook.clientConfig.caBundle = bundle('2020-01-01T00:00:00Z'); },
-  'a webhook with a CA that has ended, and the next': ({ webhook }) => { webhook.clientConfig.caBundle = bundle('2020-01-01T00:00:00Z', EARLY); },
+  'a webhook with a CA that has ended, and the next': ({ webhook }) => { webhook.clientConfig.caBundle = both(bundle('2020-01-01T00:00:00Z'), CA); },
+  'a webhook with the CA of somebody else': ({ webhook }) => { webhook.clientConfig.caBundle = bundle(EARLY); },
+  'a webhook whose CA follows, and is there already': ({ webhook }) => { webhook.clientConfig.caBundle = both(CA, bundle(EARLY)); },
+  'a certificate of the webhook that has ended': ({ place }) => { place.certificates['stoker-webhook-tls'] = seen(served('2025-01-01T00:00:00Z')); },
+  'a certificate of the webhook for another host': ({ place }) => { place.certificates['stoker-webhook-tls'] = seen(served(EARLY, 'other.stoker-system.svc')); },
+  'a certificate of the webhook that nobody has made': ({ place }) => { place.certificates['stoker-webhook-tls'] = seen(''); },
+  'a certificate of the webhook that nobody may look at': ({ place }) => { place.certificates['stoker-webhook-tls'] = forbidden; },
+  'a certificate of the webhook that another one signed in between': ({ place, webhook }) => { place.certificates['stoker-webhook-tls'] = seen(served(EARLY) + Buffer.from(CA, 'base64').toString()); webhook.clientConfig.caBundle = bundle(EARLY); },
+  'a certificate of the webhook of another release': ({ configuration }) => { configuration.metadata.labels = { 'app.kubernetes.io/instance': 'other' }; },
   'a webhook that asks for no pods': ({ webhook }) => { webhook.rules[0].resources = ['services']; },
   'a webhook that asks for pods of another group': ({ webhook }) => { webhook.rules[0].apiGroups = ['apps']; },
   'a webhook that asks for pods that go': ({ webhook }) => { webhook.rules[0].operations = ['DELETE']; },

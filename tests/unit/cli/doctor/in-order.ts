@@ -1,13 +1,16 @@
-import { makeAuthority } from '../../../../controller/certificates/make-certificate.ts';
+import { makeAuthority, makeServingCertificate } from '../../../../controller/certificates/make-certificate.ts';
 import { gatewaySpec } from '../../controller/support/gateway-specs.ts';
 
 /** What a test changes of an installation in order; as loose as what an API server may send. */
 // biome-ignore lint/suspicious/noExplicitAny: the surveys are JSON, and the tests change single fields of them
 export type Loose = any;
 
-export const bundle = (...from: string[]) =>
-  Buffer.from(from.map((each) => makeAuthority(Date.parse(each)).certificate).join('')).toString('base64');
-export const CA = bundle('2026-01-01T00:00:00Z');
+export const bundle = (from: string) => Buffer.from(makeAuthority(Date.parse(from)).certificate).toString('base64');
+const authority = makeAuthority(Date.parse('2026-01-01T00:00:00Z'));
+export const CA = Buffer.from(authority.certificate).toString('base64');
+/** A certificate that the webhook may be served with. */
+export const served = (from: string, host = 'stoker-webhook.stoker-system.svc') =>
+  makeServingCertificate(authority, [host], Date.parse(from)).certificate;
 export const seen = (value: unknown) => ({ kind: 'seen', value });
 export const forbidden = { kind: 'hidden', why: 'forbidden' };
 export const lost = { kind: 'hidden', why: 'the API server answered 500' };
@@ -107,7 +110,9 @@ export const inOrder = () => ({
   },
   operator: {
     deployments: seen([
-      deployment('controller', { AUTO_BIND_AGENT: 'true', DEFAULT_AGENT_IMAGE: 'agent:1' }),
+      deployment('controller', { AUTO_BIND_AGENT: 'true', DEFAULT_AGENT_IMAGE: 'agent:1' }, [
+        { name: 'webhook-certs', secret: { secretName: 'stoker-webhook-tls' } },
+      ]),
       deployment('receiver', { WEBHOOK_HMAC_SECRET_FILE: '/hmac/hmac', WEBHOOK_BEARER_TOKEN_FILE: '/token/token' }, [
         { name: 'hmac', secret: { secretName: 'hooks' } },
         { name: 'token', secret: { secretName: 'tokens' } },
@@ -138,6 +143,7 @@ export const inOrder = () => ({
           })),
         ),
         ...{ networkPolicies: seen([]), secrets: { hooks: seen({ hmac: 20 }), tokens: seen({ token: 20 }) } },
+        certificates: { 'stoker-webhook-tls': seen(served(EARLY)) },
       },
     },
   },

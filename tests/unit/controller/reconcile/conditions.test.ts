@@ -71,7 +71,7 @@ const isTrue = (reason: string, message: string) => ({ status: 'True', reason, m
 const isFalse = (reason: string, message: string) => ({ status: 'False', reason, message });
 const isUnknown = (reason: string, message: string) => ({ status: 'Unknown', reason, message });
 
-const noNeed = isFalse('Progressing', 'nothing needs a person');
+const noNeed = isFalse('Progressing', 'the operator is not stuck: see the other conditions for what gateways need');
 const synced = isTrue('Synced', '2/2 synced');
 const allWell = {
   RefResolved: isTrue('Resolved', `main is ${commit}`),

@@ -1,0 +1,77 @@
+import { X509Certificate } from 'node:crypto';
+import { componentsOf, programOf } from './check-operator.ts';
+import { type Advice, type Finding, failed, ok, unseen } from './finding.ts';
+import { type Deployment, variableOf, type Webhook, type WebhookConfiguration } from './objects.ts';
+import type { OperatorSurvey } from './survey.ts';
+
+/** The key of the Secret that holds what the controller shows to the API server; it is no secret. */
+export const CERTIFICATE_KEY = 'tls.crt';
+
+/** The Secret with the certificate that a controller serves the webhook with: its own, or that of cert-manager. */
+export function certificateSecretOf(controller: Deployment): string | undefined {
+  const selfSigned = variableOf(programOf(controller), 'WEBHOOK_SELF_SIGNED');
+  if (selfSigned) return `${selfSigned}-certificate`;
+  return controller.spec.template.spec.volumes?.find(({ name }) => name === 'webhook-certs')?.secret?.secretName;
+}
+
+/** The certificates of a bundle, PEM; none where one of them cannot be read. */
+export function certificatesOf(pem: string): X509Certificate[] {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
+  try {
+    return blocks.map((block) => new X509Certificate(block));
+  } catch {
+    return [];
+  }
+}
+
+/** What the API server trusts, and whom it calls. */
+interface Trust {
+  configuration: WebhookConfiguration;
+  service: Webhook['clientConfig']['service'];
+  authorities: X509Certificate[];
+  advice: Advice;
+  now: number;
+}
+
+/** Checks that the API server trusts what the controllers behind the Service of a webhook serve. */
+export function checkCertificate(trust: Trust, operator: OperatorSurvey): Finding[] {
+  const { service, configuration } = trust;
+  const place = service && operator.places[service.namespace];
+  if (!place) return [];
+  const release = configuration.metadata.labels?.[RELEASE];
+  const names = componentsOf(operator, 'controller')
+    .filter(({ metadata }) => metadata.namespace === service.namespace)
+    .filter(({ metadata }) => release === undefined || metadata.labels?.[RELEASE] === release)
+    .flatMap((controller) => certificateSecretOf(controller) ?? []);
+  return names.flatMap((name) => {
+    const look = place.certificates[name];
+    const what = `the certificate of the controller, in the Secret ${service.namespace}/${name},`;
+    if (!look) return [];
+    if (look.kind === 'hidden') return unseen(CHECK, `the Secret ${service.namespace}/${name}`, look);
+    const fault = faultOf(certificatesOf(look.value), trust);
+    if (fault) return [failed(CHECK, `${what} ${fault}: the API server does not trust it`, trust.advice)];
+    return [ok(CHECK, `${configuration.metadata.name} trusts the certificate of the controller`)];
+  });
+}
+
+const CHECK = 'webhook/certificate';
+const RELEASE = 'app.kubernetes.io/instance';
+
+/** What the API server finds wrong with a certificate, which comes first, and those between it and a CA. */
+function faultOf([serving, ...between]: X509Certificate[], { configuration, service, ...trust }: Trust) {
+  if (!serving) return 'is not there';
+  const { authorities, now } = trust;
+  if (endOf(serving) < now) return `ended on ${new Date(endOf(serving)).toISOString()}`;
+  const host = `${service?.name}.${service?.namespace}.svc`;
+  if (!serving.checkHost(host)) return `is not for ${host}`;
+  const valid = authorities.filter((authority) => endOf(authority) >= now);
+  const chain = [serving, ...between.filter((each, index) => vouchesFor(each, [serving, ...between][index]))];
+  const isTrusted = chain.some((each) => valid.some((authority) => vouchesFor(authority, each)));
+  return isTrusted ? undefined : `is from none of the CAs in the caBundle of ${configuration.metadata.name}`;
+}
+
+/** When a certificate ends, in milliseconds since the epoch. */
+export const endOf = ({ validTo }: X509Certificate): number => Date.parse(validTo);
+
+const vouchesFor = (authority: X509Certificate, certificate: X509Certificate | undefined): boolean =>
+  certificate?.verify(authority.publicKey) ?? false;
