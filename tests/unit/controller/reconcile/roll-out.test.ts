@@ -106,6 +106,17 @@ test('an approval is of the revision of spec.sync that the status named when it 
   assert.deepEqual([again?.phase, again?.waitsFor, again?.nextCommit], ['Progressing', undefined, undefined]);
 });
 
+test('an approval that comes together with an edit of spec.sync is of what the status named', () => {
+  const rollout = { waves };
+  const waiting = next(complete({ rollout }), { rollout }).fields;
+  assert.deepEqual([waiting.rollout?.nextCommit, waiting.rollout?.nextRevision], [newest, undefined]);
+  const approved = { rollout, annotations: { 'sync.io/approve': newest } };
+  const both = next(waiting, { ...approved, destination: 'elsewhere' }).fields.rollout;
+  assert.deepEqual([both?.commit, both?.nextCommit, both?.waitsFor], [stable, newest, 'Approval']);
+  assert.match(both?.message ?? '', /set before spec\.sync was edited, so remove it first/);
+  assert.equal(next(waiting, approved).fields.rollout?.commit, newest);
+});
+
 test('an order waits while the resource is paused, and the message says so until it does not', () => {
   const before = next(complete({}), {}).fields;
   const annotations = { 'sync.io/rollback': 'previous' };
@@ -306,7 +317,8 @@ suite('a step of a rollout is made from', () => {
     assert.equal(approved(undefined), 'r0');
     assert.equal(approved('old'), 'r0');
     assert.equal(approved('next'), 'r2');
-    assert.equal(approved('next', { nextRevision: undefined }), 'r9');
+    assert.equal(approved('next', { nextRevision: undefined }), 'r1');
+    assert.equal(approved('next', { nextRevision: undefined, stableRevision: 'r9' }), 'r9');
     assert.equal(approved('now'), 'r1');
     assert.equal(approved('other'), 'r9');
   });
