@@ -129,6 +129,23 @@ test('an order waits while the resource is paused, and the message says so until
   assert.equal(next(held, { annotations }).fields.rollout?.phase, 'RollingBack');
 });
 
+test('so does an approval', () => {
+  const rollout = { waves };
+  const before = next(complete({ rollout }), { rollout }).fields;
+  const approved = { rollout, annotations: { 'sync.io/approve': newest } };
+  const held = next(before, { ...approved, paused: true }).fields;
+  assert.equal(held.rollout?.nextCommit, newest);
+  const words = `sync.io/approve: ${newest} waits until the resource is not paused; ${before.rollout?.message}`;
+  assert.equal(held.rollout?.message, words);
+  const others = { 'sync.io/rollback': 'x', 'sync.io/retry-rollout': 'y' };
+  const all = next(held, { ...approved, paused: true, annotations: { ...approved.annotations, ...others } }).fields;
+  assert.equal(all.rollout?.message?.split(' waits until the resource is not paused; ').length, 4);
+  assert.equal(next(all, { rollout, paused: true }).fields.rollout?.message, before.rollout?.message);
+  const begun = next(held, approved).fields;
+  assert.equal(begun.rollout?.commit, newest);
+  assert.equal(next(begun, { ...approved, paused: true }).fields.rollout?.message, begun.rollout?.message);
+});
+
 test('all orders that were seen are noted, each with what it said', () => {
   const annotations = { 'sync.io/approve': newest, 'sync.io/rollback': 'x', 'sync.io/retry-rollout': 'y' };
   const { rollout } = next(complete({}), { annotations }).fields;
