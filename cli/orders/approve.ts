@@ -1,5 +1,6 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
+import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { Problem } from '../client/problem.ts';
 import { addressOf } from '../fleet/names.ts';
 import { toApprove } from '../fleet/orders.ts';
@@ -18,7 +19,7 @@ export function planApproval(gatewaySync: GatewaySync, wanted: string | undefine
   const waves = (spec.rollout?.waves ?? []).filter(({ approval }) => approval).map(({ name }) => name);
   if (waves.length === 0) throw new Problem(`no wave of ${address} waits for approval`);
   const isApproved = metadata.annotations?.[ROLLOUT_ANNOTATIONS.approve] === commit;
-  if (isApproved && rollout.waitsFor === 'Approval' && rollout.handled?.approve === commit)
+  if (isApproved && isOutdated(rollout, commit))
     throw new Problem(
       `${commit} was approved for ${address} before spec.sync was edited: remove ${ROLLOUT_ANNOTATIONS.approve} first`,
     );
@@ -30,4 +31,12 @@ export function planApproval(gatewaySync: GatewaySync, wanted: string | undefine
     change: { annotations: { [ROLLOUT_ANNOTATIONS.approve]: commit } },
     about: waves,
   };
+}
+
+/** Whether the approval that the controller noted is of another revision of `spec.sync` than the one on its way. */
+function isOutdated({ handled = {}, waitsFor, nextCommit, nextRevision, revision }: RolloutStatus, commit: string) {
+  const { approve, approvedRevision } = handled;
+  const onItsWay = nextCommit === commit ? nextRevision : revision;
+  const isOther = approvedRevision !== undefined && onItsWay !== undefined && approvedRevision !== onItsWay;
+  return approve === commit && (waitsFor === 'Approval' || isOther);
 }

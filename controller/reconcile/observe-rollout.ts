@@ -64,7 +64,9 @@ export function approvedRevision({ orders, spec, status }: ObservedGatewaySync):
   const { rollout } = status;
   const approve = orders?.approve;
   if (approve === undefined || approve === rollout?.handled?.approve) return rollout?.handled?.approvedRevision;
-  if (approve === rollout?.nextCommit) return rollout.nextRevision ?? spec.revision;
+  // Where no other one was kept, what waits has that of the rollout or the stable one: any other came with the approval.
+  const known = spec.revision === rollout?.stableRevision ? spec.revision : rollout?.revision;
+  if (approve === rollout?.nextCommit) return rollout.nextRevision ?? known;
   return approve === rollout?.commit ? rollout.revision : spec.revision;
 }
 

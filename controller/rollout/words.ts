@@ -215,10 +215,14 @@ const skippedIn = ({ standing: { waves } }: Context, index: number): string[] =>
   (waves[index]?.skipped ?? []).map(({ name }) => name);
 
 /** What people order while the resource is paused waits, which is said. */
-export function withHeldOrders(rollout: RolloutStatus, { rollback, retry }: Pick<RolloutInput, 'rollback' | 'retry'>) {
+export function withHeldOrders(
+  rollout: RolloutStatus,
+  { approved, rollback, retry }: Pick<RolloutInput, 'approved' | 'rollback' | 'retry'>,
+) {
   const { handled = {}, message: said = '' } = rollout;
   const parts = [
     said.replace(HELD, ''),
+    approved !== undefined && approved !== handled.approve ? `sync.io/approve: ${approved}${UNTIL}` : '',
     rollback !== undefined && rollback !== handled.rollback ? `sync.io/rollback: ${rollback}${UNTIL}` : '',
     retry !== undefined && retry !== handled.retry ? `sync.io/retry-rollout: ${retry}${UNTIL}` : '',
   ];
@@ -232,7 +236,7 @@ export function withHeldOrders(rollout: RolloutStatus, { rollback, retry }: Pick
 }
 
 const UNTIL = ' waits until the resource is not paused';
-const HELD = /^(sync\.io\/[a-z-]+: .{0,128}? waits until the resource is not paused(; |$)){1,2}/;
+const HELD = /^(sync\.io\/[a-z-]+: .{0,128}? waits until the resource is not paused(; |$)){1,3}/;
 
 function ignoredOrders({ handled: { ignored = [], rollback, retry } = {} }: RolloutStatus): string[] {
   const words = {

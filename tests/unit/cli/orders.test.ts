@@ -73,6 +73,8 @@ suite('an approval', () => {
     assert.equal(planApproval(resource({ ...approved, rollout: handled }), undefined).kind, 'done');
     const waiting = { ...handled, waitsFor: 'Approval' };
     isWrong(() => planApproval(resource({ ...approved, rollout: waiting }), undefined), /before spec\.sync was edited/);
+    const early = { ...rollout, handled: { approve: NEW, approvedRevision: 'earlier' } };
+    isWrong(() => planApproval(resource({ ...approved, rollout: early }), undefined), /before spec\.sync was edited/);
     const other = { 'sync.io/approve': OLDER };
     assert.equal(planApproval(resource({ annotations: other, rollout: waiting }), undefined).kind, 'change');
   });

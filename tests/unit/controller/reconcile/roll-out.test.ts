@@ -106,6 +106,17 @@ test('an approval is of the revision of spec.sync that the status named when it 
   assert.deepEqual([again?.phase, again?.waitsFor, again?.nextCommit], ['Progressing', undefined, undefined]);
 });
 
+test('an approval that comes together with an edit of spec.sync is of what the status named', () => {
+  const rollout = { waves };
+  const waiting = next(complete({ rollout }), { rollout }).fields;
+  assert.deepEqual([waiting.rollout?.nextCommit, waiting.rollout?.nextRevision], [newest, undefined]);
+  const approved = { rollout, annotations: { 'sync.io/approve': newest } };
+  const both = next(waiting, { ...approved, destination: 'elsewhere' }).fields.rollout;
+  assert.deepEqual([both?.commit, both?.nextCommit, both?.waitsFor], [stable, newest, 'Approval']);
+  assert.match(both?.message ?? '', /set before spec\.sync was edited, so remove it first/);
+  assert.equal(next(waiting, approved).fields.rollout?.commit, newest);
+});
+
 test('an order waits while the resource is paused, and the message says so until it does not', () => {
   const before = next(complete({}), {}).fields;
   const annotations = { 'sync.io/rollback': 'previous' };
@@ -116,6 +127,23 @@ test('an order waits while the resource is paused, and the message says so until
   assert.equal(next(held, { paused: true, annotations }).fields.rollout?.message, words);
   assert.equal(next(held, { paused: true }).fields.rollout?.message, before.rollout?.message);
   assert.equal(next(held, { annotations }).fields.rollout?.phase, 'RollingBack');
+});
+
+test('so does an approval', () => {
+  const rollout = { waves };
+  const before = next(complete({ rollout }), { rollout }).fields;
+  const approved = { rollout, annotations: { 'sync.io/approve': newest } };
+  const held = next(before, { ...approved, paused: true }).fields;
+  assert.equal(held.rollout?.nextCommit, newest);
+  const words = `sync.io/approve: ${newest} waits until the resource is not paused; ${before.rollout?.message}`;
+  assert.equal(held.rollout?.message, words);
+  const others = { 'sync.io/rollback': 'x', 'sync.io/retry-rollout': 'y' };
+  const all = next(held, { ...approved, paused: true, annotations: { ...approved.annotations, ...others } }).fields;
+  assert.equal(all.rollout?.message?.split(' waits until the resource is not paused; ').length, 4);
+  assert.equal(next(all, { rollout, paused: true }).fields.rollout?.message, before.rollout?.message);
+  const begun = next(held, approved).fields;
+  assert.equal(begun.rollout?.commit, newest);
+  assert.equal(next(begun, { ...approved, paused: true }).fields.rollout?.message, begun.rollout?.message);
 });
 
 test('all orders that were seen are noted, each with what it said', () => {
@@ -306,7 +334,8 @@ suite('a step of a rollout is made from', () => {
     assert.equal(approved(undefined), 'r0');
     assert.equal(approved('old'), 'r0');
     assert.equal(approved('next'), 'r2');
-    assert.equal(approved('next', { nextRevision: undefined }), 'r9');
+    assert.equal(approved('next', { nextRevision: undefined }), 'r1');
+    assert.equal(approved('next', { nextRevision: undefined, stableRevision: 'r9' }), 'r9');
     assert.equal(approved('now'), 'r1');
     assert.equal(approved('other'), 'r9');
   });

@@ -456,7 +456,7 @@ suite('a person reads', () => {
     const rollout = { ...new Fleet({}, [[]]).rollout, message: 'words' };
     const handled = { ...rollout, handled: { rollback: 'x', retry: 'y' } };
     const messageOf = (of: RolloutStatus, orders: { rollback?: string; retry?: string }) =>
-      withHeldOrders(of, { rollback: undefined, retry: undefined, ...orders }).message;
+      withHeldOrders(of, { approved: undefined, rollback: undefined, retry: undefined, ...orders }).message;
     const until = 'waits until the resource is not paused';
     const both = `sync.io/retry-rollout: y ${until}; sync.io/rollback: x ${until}; words`;
     const cases: [RolloutStatus, { rollback?: string; retry?: string }, message: string][] = [
