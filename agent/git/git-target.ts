@@ -5,6 +5,7 @@ import { TerminalError } from '../../shared/errors.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { connectionErrorOf, gitErrorOf } from '../../shared/io/git/git-error.ts';
 import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
+import { portOf } from '../../shared/io/http/no-proxy.ts';
 
 /** The part of an access that says where git connects to. */
 type Target = Pick<GitAccess, 'origin' | 'isProxied' | 'resolve' | 'rewrite' | 'sshHost' | 'virtualHost'>;
@@ -21,16 +22,16 @@ export async function targetOf(repository: Repository, http: GuardedHttp): Promi
   }
   const address = await addressOf(host, http);
   if (transport === 'ssh') return { sshHost: sshHostOf(repository, address) };
-  const { port = '', protocol = '' } = URL.canParse(url) ? new URL(url) : {};
   if (transport === 'http') {
     const origin = originOf(url);
     // As it is written: curl takes addresses such as `10.0.0.1.` and `10.0x` for names, and would look them up.
     const written = origin.replace(/^.*\/\/|:\d*$/g, '').toLowerCase();
     const isPinned = written !== address && !written.startsWith('[');
-    const resolve = `${written}:${port || (protocol === 'https:' ? 443 : 80)}:${address}`;
+    const resolve = `${written}:${portOf(new URL(url))}:${address}`;
     return { origin, ...(isPinned && { resolve }) };
   }
   if (address === host) return {};
+  const { port = '' } = URL.canParse(url) ? new URL(url) : {};
   const name = port ? `${host}:${port}` : host;
   const to = `git://${isIP(address) === 6 ? `[${address}]` : address}${port && `:${port}`}/`;
   // The host must still learn its name: it may serve several.

@@ -16,10 +16,14 @@ export const proxiesOf = (environment: Environment) => ({
 /** As Node reads it: curl takes port 1080 where there is none, and git no proxy at all for `http:///proxy.test`. */
 function inFull(proxy: string): string {
   if (!/^https?:/.test(proxy) || !URL.canParse(proxy)) return proxy;
-  const { protocol, username, password, hostname, port } = new URL(proxy);
+  const url = new URL(proxy);
+  const { protocol, username, password, hostname } = url;
   const user = username || password ? `${username}:${password}@` : '';
-  return `${protocol}//${user}${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`;
+  return `${protocol}//${user}${hostname}:${portOf(url)}`;
 }
+
+/** The port of a URL of http or https, also where that is left out. */
+export const portOf = ({ port, protocol }: URL): string => port || (protocol === 'https:' ? '443' : '80');
 
 /** What is excepted from them, for {@link isExcepted}. */
 export const exceptionsOf = (environment: Environment): string => inEitherCase(environment, 'no_proxy');
@@ -30,7 +34,7 @@ export const exceptionsOf = (environment: Environment): string => inEitherCase(e
  */
 export function isExcepted(server: URL, noProxy: string): boolean {
   const host = hostOf(server);
-  const port = server.port || (server.protocol === 'https:' ? '443' : '80');
+  const port = portOf(server);
   return noProxy
     .split(',')
     .map((text) => text.trim().toLowerCase())
