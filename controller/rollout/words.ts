@@ -220,15 +220,16 @@ export function withHeldOrders(
   { approved, rollback, retry }: Pick<RolloutInput, 'approved' | 'rollback' | 'retry'>,
 ) {
   const { handled = {}, message: said = '' } = rollout;
-  const parts = [
-    said.replace(HELD, ''),
-    approved !== undefined && approved !== handled.approve ? `sync.io/approve: ${approved}${UNTIL}` : '',
-    rollback !== undefined && rollback !== handled.rollback ? `sync.io/rollback: ${rollback}${UNTIL}` : '',
-    retry !== undefined && retry !== handled.retry ? `sync.io/retry-rollout: ${retry}${UNTIL}` : '',
+  const orders: [name: string, ordered: string | undefined, done: string | undefined][] = [
+    ['retry-rollout', retry, handled.retry],
+    ['rollback', rollback, handled.rollback],
+    ['approve', approved, handled.approve],
   ];
-  const message = parts
+  const held = orders
+    .filter(([, ordered, done]) => ordered !== undefined && ordered !== done)
+    .map(([name, ordered]) => `sync.io/${name}: ${ordered}${UNTIL}`);
+  const message = [...held, said.replace(HELD, '')]
     .filter((part) => part !== '')
-    .reverse()
     .join('; ')
     .slice(0, BOUNDS.message)
     .toWellFormed();
