@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto';
+import { certificateBlocks } from '../../shared/domain/certificate-blocks.ts';
 import { componentsOf, programOf } from './check-operator.ts';
 import { type Advice, type Finding, failed, ok, unseen } from './finding.ts';
 import { type Deployment, variableOf, type Webhook, type WebhookConfiguration } from './objects.ts';
@@ -16,9 +17,8 @@ export function certificateSecretOf(controller: Deployment): string | undefined 
 
 /** The certificates of a bundle, PEM; none where one of them cannot be read. */
 export function certificatesOf(pem: string): X509Certificate[] {
-  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
   try {
-    return blocks.map((block) => new X509Certificate(block));
+    return certificateBlocks(pem).map((block) => new X509Certificate(block));
   } catch {
     return [];
   }
@@ -58,14 +58,15 @@ const CHECK = 'webhook/certificate';
 const RELEASE = 'app.kubernetes.io/instance';
 
 /** What the API server finds wrong with a certificate, which comes first, and those between it and a CA. */
-function faultOf([serving, ...between]: X509Certificate[], { configuration, service, ...trust }: Trust) {
-  if (!serving) return 'is not there';
+function faultOf(shown: X509Certificate[], { configuration, service, ...trust }: Trust) {
   const { authorities, now } = trust;
+  const [serving] = shown;
+  if (!serving) return 'is not there';
   if (endOf(serving) < now) return `ended on ${new Date(endOf(serving)).toISOString()}`;
   const host = `${service?.name}.${service?.namespace}.svc`;
   if (!serving.checkHost(host)) return `is not for ${host}`;
   const valid = authorities.filter((authority) => endOf(authority) >= now);
-  const chain = [serving, ...between.filter((each, index) => vouchesFor(each, [serving, ...between][index]))];
+  const chain = shown.filter((each, index) => each === serving || vouchesFor(each, shown[index - 1]));
   const isTrusted = chain.some((each) => valid.some((authority) => vouchesFor(authority, each)));
   return isTrusted ? undefined : `is from none of the CAs in the caBundle of ${configuration.metadata.name}`;
 }

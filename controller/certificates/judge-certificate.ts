@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
+import { certificateBlocks } from '../../shared/domain/certificate-blocks.ts';
 import type { KeyPair } from './make-certificate.ts';
 
 /**
@@ -36,8 +37,7 @@ export function ageOf(pem: string, now: number): number {
 
 /** The certificates of a bundle that can be read and have not expired, each in PEM. */
 export function splitBundle(bundle: string, now: number): string[] {
-  const found = bundle.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
-  return found.flatMap((pem) => {
+  return certificateBlocks(bundle).flatMap((pem) => {
     const certificate = parse(pem);
     return certificate && now < lifeOf(certificate)[1] ? [certificate.toString()] : [];
   });
