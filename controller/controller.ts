@@ -144,7 +144,7 @@ export class Controller {
       onApplied: (seconds) => metrics.requestSeconds.observe(seconds),
       onNews: lookAgain,
       onForeignStatus: (key) => {
-        log.warn({ key }, 'somebody else changed the status: it is repaired');
+        log.warn({ key }, 'somebody else changed the status: restoring it');
         this.#queue.addAfter(key, PUT_RIGHT_AFTER_MS);
       },
       onTransition: (reason) => metrics.transitions.inc({ reason }),

@@ -78,7 +78,7 @@ async function run(config: Config, log: Logger): Promise<void> {
   }, CERTIFICATE_REFRESH_MS);
 
   await askedToEnd;
-  log.info('ending: no more requests are taken');
+  log.info('shutting down');
   state.isEnding = true;
   await listening.close(DRAIN_MS, LAME_DUCK_MS);
   clearInterval(refresh);
@@ -91,7 +91,8 @@ async function run(config: Config, log: Logger): Promise<void> {
 async function reportSecrets(readSecrets: AppOptions['readSecrets'], log: Logger): Promise<boolean> {
   const { hmac, bearer } = await readSecrets({ namespace: '', name: '' });
   const isOpen = hmac === undefined && bearer === undefined;
-  if (isOpen) log.warn('neither a secret nor a token is configured: everybody who gets here may ask for a sync');
+  if (isOpen)
+    log.warn('neither a secret nor a token is configured: anybody who reaches this endpoint can request a sync');
   if (hmac?.length === 0) log.warn('no HMAC secret can be read where one is configured: no signature is accepted');
   if (bearer?.length === 0) log.warn('no bearer token can be read where one is configured: no token is accepted');
   return isOpen;
@@ -101,7 +102,7 @@ async function untilSecretsAreThere(secrets: SecretSources, log: Logger): Promis
   for (let told = ''; ; ) {
     const detail = (await missingSecrets(secrets)).join('; ');
     if (detail === '') return;
-    if (detail !== told) log.error({ detail }, 'not ready before a secret can be read');
+    if (detail !== told) log.error({ detail }, 'not ready until the secrets can be read');
     told = detail;
     await sleep(SECRETS_PERIOD_MS, undefined, { ref: false });
   }

@@ -137,11 +137,11 @@ export class Verifier {
     this.#verdict = { subject: subjectOf(intent), generation: intent.generation, state, words };
     const fields = { ref: intent.ref, commit: intent.commit, words };
     if (state === 'Passed') log.info(fields, 'gateway verified');
-    else log.warn(fields, 'gateway not well');
+    else log.warn(fields, 'gateway is not healthy');
     try {
       verdicts.write(this.#verdict);
     } catch (error) {
-      log.warn({ err: error }, 'verdict on the gateway not kept: a restarted agent looks again');
+      log.warn({ err: error }, 'verdict on the gateway not saved: a restarted agent verifies it again');
     }
     onNews();
   }

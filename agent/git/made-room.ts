@@ -32,7 +32,10 @@ export class MadeRoom {
     const dropped = await pins.dropLast(Math.max(1, this.#dropped));
     if (dropped.length === 0) return false;
     this.#dropped += dropped.length;
-    this.#log.warn({ commit, dropped }, 'the volume of the clone is full: going back to these needs the git host');
+    this.#log.warn(
+      { commit, dropped },
+      'the volume of the clone is full: a rollback to these commits needs the git host',
+    );
     await this.#compact(signal);
     return true;
   }

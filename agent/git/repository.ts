@@ -112,7 +112,7 @@ export class Repository {
 
   /** Deletes everything and starts from nothing; what was kept is told as lost. */
   async recreate(commit: string): Promise<void> {
-    this.#log.warn({ path: this.path }, 'clone is made again');
+    this.#log.warn({ path: this.path }, 'recreating the clone');
     this.#contents = undefined;
     await this.pins.loseAll().catch(() => {}); // it cannot be read, and is deleted
     await emptyFolder(this.path);

@@ -48,7 +48,9 @@ export async function inspectDiff({ ref = '', commit: expected }: Question, look
     await verifyCommit(aim, dependencies);
     return { ref, commit, ...(await changesOf(aim, dependencies)) };
   } finally {
-    await clone.aside.drop(commit, before).catch((err) => log.warn({ err }, 'what came for a question not removed'));
+    await clone.aside
+      .drop(commit, before)
+      .catch((err) => log.warn({ err }, 'objects fetched for a question not removed'));
   }
 }
 

@@ -38,6 +38,6 @@ export class Announcer {
     metrics.onReload(problem ? 'error' : 'success');
     const fields = fieldsOf(intent);
     if (problem) log[problem.isWaiting ? 'info' : 'warn']({ ...fields, err: problem.error }, 'gateway not told');
-    else log.info(fields, 'gateway told');
+    else log.info(fields, 'gateway notified');
   }
 }

@@ -37,7 +37,7 @@ function neededBy({ commit, earlier = [] }: Intent, applied: string | undefined)
 export async function keepCommit({ commit, earlier }: Intent, { clone, log }: SyncDependencies): Promise<void> {
   if (!earlier) return;
   await clone.pins.add(commit).catch((error) => {
-    log.warn({ err: error, commit }, 'commit not kept: going back to it will need the git host');
+    log.warn({ err: error, commit }, 'commit not kept: a rollback to it will need the git host');
   });
 }
 

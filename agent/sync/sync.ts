@@ -55,7 +55,7 @@ async function remedyFor(
     return 'madeAgain';
   }
   if (fault === 'missing' && tried === 'none') {
-    log.warn({ err: error, commit }, 'commit cannot be read, and is fetched once more');
+    log.warn({ err: error, commit }, 'commit cannot be read: fetching it once more');
     return 'fetchedAgain';
   }
   throw fault === 'missing' ? leftOut(commit, error) : error;

@@ -127,7 +127,7 @@ export class NamedSecrets {
     const version = versionOf(gatewaySync);
     const last = before?.version === version ? before : undefined;
     const found = await this.#problemsOf(subject).catch((error: unknown) => {
-      log.warn({ err: error }, 'the Secrets of the resource cannot be looked at');
+      log.warn({ err: error }, 'cannot read the Secrets of the resource');
     });
     const problems = found ?? last?.problems ?? [];
     const failures = found?.length === 0 ? 0 : (last?.failures ?? 0) + 1;

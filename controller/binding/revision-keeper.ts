@@ -118,7 +118,7 @@ export class RevisionKeeper {
     if (!isOwned(found.metadata, uid)) return { kind: 'foreign' };
     // Its data can never change.
     if (object === known || (await this.#isTrue(path, revision))) return { kind: 'kept', object };
-    log.warn({ revision }, 'somebody else wrote the revision of spec.sync: it is written again');
+    log.warn({ revision }, 'somebody else changed the revision of spec.sync: restoring it');
     await this.#client.delete(path, { body: { preconditions: { uid: object } } });
     return await this.#create(gatewaySync, revision);
   }

@@ -110,7 +110,7 @@ export class MissingSidecars {
         this.#store(namespace, groupByResource(names, [...pods.values()]), unasked);
       } catch (error) {
         if (signal.aborted) return;
-        this.#options.log.warn({ err: error, namespace }, 'pods without sidecar not looked for');
+        this.#options.log.warn({ err: error, namespace }, 'cannot look for pods without a sidecar');
       }
     }
   }

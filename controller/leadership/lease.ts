@@ -122,7 +122,7 @@ export class LeaderLease {
         if (current?.spec.holderIdentity === this.#identity) await this.#giveBack(current);
       });
     } catch (error) {
-      this.#options.log.warn({ err: error }, 'the lease could not be given back');
+      this.#options.log.warn({ err: error }, 'lease not released');
     }
   }
 

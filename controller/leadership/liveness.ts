@@ -22,7 +22,10 @@ export class Liveness {
   get isAlive(): boolean {
     const stuck = this.#loops.filter(({ stuckForMs, limitMs }) => stuckForMs() > limitMs);
     for (const { name, stuckForMs } of stuck)
-      this.#log.error({ loop: name, stuckForMs: Math.round(stuckForMs()) }, 'no progress: not alive');
+      this.#log.error(
+        { loop: name, stuckForMs: Math.round(stuckForMs()) },
+        'no progress: the liveness probe fails from now on',
+      );
     return stuck.length === 0;
   }
 }

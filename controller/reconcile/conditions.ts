@@ -204,7 +204,7 @@ function judgeHostKey({ gatewaySync, resolution }: Facts): Verdict | undefined {
 const notShownYet: Verdict = {
   status: 'Unknown',
   reason: 'Resolving',
-  message: 'the repository does not show yet what was asked for: see status.lastRequest and status.lastPush',
+  message: 'the repository does not have the requested commit yet: see status.lastRequest and status.lastPush',
 };
 
 function judgeReady(

@@ -107,7 +107,7 @@ function nextOf(rollout: RolloutStatus, { kind }: Wait, { input }: Context): str
   if (kind === 'window') return `waits${sinceWhen(rollout)}: ${input.window.message}`;
   return kind === 'approval'
     ? `waits${sinceWhen(rollout)}: ${approvalOf(commit, input)}`
-    : 'waits: the repository is asked what is newest';
+    : 'waits: the newest commit is being resolved';
 }
 
 function phaseOf(rollout: RolloutStatus, wait: Wait, context: Context): string {
@@ -140,13 +140,13 @@ function approvalOf(commit: string, { approved }: RolloutInput): string {
   const isOld = approved === commit;
   const said = isOld ? ': it was set before spec.sync was edited, so remove it first' : `, which says ${approved} now`;
   const other = approved === undefined ? '' : said;
-  return `somebody has to approve it: set the annotation sync.io/approve: ${commit}${other}`;
+  return `it needs approval: set the annotation sync.io/approve: ${commit}${other}`;
 }
 
 /** By other waves nobody is let in any more. */
 const placeOf = ({ wave, admission }: RolloutStatus): string =>
   wave === undefined && admission.every(({ admitted }) => admitted === NOBODY)
-    ? ', and its waves were edited since, so that nobody has it'
+    ? ', and its waves were edited since, so no gateway has it'
     : ` in the wave ${wave}`;
 
 /** Who was told to rest does not go back either. */
@@ -169,8 +169,8 @@ function progressOf(rollout: RolloutStatus, index: number, context: Context): st
   if (areUnderWay || (holders.length > 0 && skipped.length === 0))
     return `the wave ${wave} waits for ${named(holders)}, since ${underWaySince}${leftOut(rollout, context)}`;
   if (skipped.length > 0)
-    return `the wave ${wave} waits until one of ${named(skipped)} is ready, since ${sinceOf(rollout)}: none was before the rollout began, so nobody can say whether all is well`;
-  return `the wave ${wave} waits for a gateway in place of one that is gone, since ${sinceOf(rollout)}: nobody is left who shows that all is well`;
+    return `the wave ${wave} waits until one of ${named(skipped)} is ready, since ${sinceOf(rollout)}: none was ready before the rollout began, so the rollout cannot be verified`;
+  return `the wave ${wave} waits for a gateway in place of one that is gone, since ${sinceOf(rollout)}: no gateway is left to verify the rollout`;
 }
 
 const sinceOf = ({ waveStartedAt, startedAt }: RolloutStatus): string => waveStartedAt ?? startedAt;
@@ -196,7 +196,7 @@ function absenceIn(rollout: RolloutStatus, index: number, { standing }: Context)
   const isGone = gateways === undefined ? 'it has none yet' : 'none of its gateways is there any more';
   const reason = rests ? 'all of its gateways are paused or in a dry run' : isGone;
   const wayOut = wave === 'rest' ? '' : `. If none is to come, take ${wave} out of spec.rollout.waves`;
-  return `the wave ${wave} waits for a gateway since ${sinceOf(rollout)}: ${reason}, so nobody can say whether all is well${wayOut}`;
+  return `the wave ${wave} waits for a gateway since ${sinceOf(rollout)}: ${reason}, so the rollout cannot be verified${wayOut}`;
 }
 
 /** Whom nobody waits for: gateways that were not ready before, and waves that never had any. */

@@ -120,7 +120,7 @@ suite('the conditions', () => {
       {
         Ready: isUnknown(
           'Resolving',
-          'the repository does not show yet what was asked for: see status.lastRequest and status.lastPush',
+          'the repository does not have the requested commit yet: see status.lastRequest and status.lastPush',
         ),
       },
     ],

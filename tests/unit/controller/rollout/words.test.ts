@@ -38,7 +38,7 @@ test('says which commit waits, and for what', () => {
   const gated = { ...setup, spec: { waves: [{ name: 'canary', approval: true }] } } as Setup;
   const world = control({ ...control(makeWorld(gated), gated), wanted: 'A' }, gated);
   assert.equal(said(world)[0], 'complete; A waits');
-  assert.match(said(world)[1] ?? '', /^commit A waits since then: somebody has to approve it/);
+  assert.match(said(world)[1] ?? '', /^commit A waits since then: it needs approval/);
 });
 
 const B = 'c0ffee11'.repeat(5);
@@ -69,11 +69,11 @@ function failed(spec: RolloutSpec, fits: readonly (readonly boolean[])[] = onTwo
 
 const approval: RolloutSpec = { waves: [{ name: 'canary', approval: true }] };
 const rollback: RolloutSpec = { ...canary, onFailure: 'Rollback' };
-const approve = `somebody has to approve it: set the annotation sync.io/approve: ${B}`;
+const approve = `it needs approval: set the annotation sync.io/approve: ${B}`;
 const noFurther =
   'no further gateway gets it until somebody sets sync.io/rollback or sync.io/retry-rollout, or a newer commit comes';
 const notAgain = 'is not tried again until somebody sets sync.io/retry-rollout, or a newer commit comes';
-const unshown = 'so nobody can say whether all is well';
+const unshown = 'so the rollout cannot be verified';
 
 /** What a person reads: the times of the messages are those of the day alone; the counts are let in, verified, failed, all. */
 const readings: [
@@ -132,7 +132,7 @@ const readings: [
       return fleet;
     },
     'complete; c0ffee11 waits',
-    `commit ${B} waits: the repository is asked what is newest`,
+    `commit ${B} waits: the newest commit is being resolved`,
     undefined,
     '2 0 0 2',
   ],
@@ -236,7 +236,7 @@ const readings: [
       return fleet;
     },
     'canary 0/1',
-    `the wave canary waits until one of g0 is ready, since 12:00:02: none was before the rollout began, ${unshown}`,
+    `the wave canary waits until one of g0 is ready, since 12:00:02: none was ready before the rollout began, ${unshown}`,
     'Gateways',
     '1 0 0 2',
   ],
@@ -290,7 +290,7 @@ const readings: [
       return fleet;
     },
     'canary 0/1',
-    'the wave canary waits for a gateway in place of one that is gone, since 12:00:02: nobody is left who shows that all is well',
+    'the wave canary waits for a gateway in place of one that is gone, since 12:00:02: no gateway is left to verify the rollout',
     'Gateways',
     '1 0 1 2',
   ],
@@ -322,7 +322,7 @@ const readings: [
       return fleet;
     },
     'stopped',
-    `commit ${B} failed on g0, and its waves were edited since, so that nobody has it: ${noFurther}`,
+    `commit ${B} failed on g0, and its waves were edited since, so no gateway has it: ${noFurther}`,
     undefined,
     '0 0 1 2',
   ],
