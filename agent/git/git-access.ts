@@ -3,6 +3,7 @@ import { beforeAbort } from '../../shared/domain/before-abort.ts';
 import { ASCII_HOST, authorizationOf, hasForeignHost, parseRepository } from '../../shared/domain/repository.ts';
 import { isTyped, TerminalError, TransientError } from '../../shared/errors.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
+import { withoutProxy } from '../../shared/io/git/unreachable.ts';
 import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
 import { withExtraCas } from './extra-cas.ts';
 import { findRepository, targetOf } from './git-target.ts';
@@ -50,7 +51,8 @@ export async function withGitAccess<T>(
       openAccess(source, { ...files, caFile: bundle }, run),
     );
   } catch (error) {
-    throw withRemedy(error);
+    const isProxyless = files.http.hasProxy && parseRepository(source.repo)?.transport === 'ssh';
+    throw withRemedy(isProxyless ? withoutProxy(error) : error);
   }
 }
 

@@ -57,6 +57,11 @@ export class GitHttp {
     this.#http = new GuardedHttp({ guard, environment, maxSockets: MAX_SOCKETS });
   }
 
+  /** Whether any host is reached by a proxy. */
+  get hasProxy(): boolean {
+    return this.#http.hasProxy;
+  }
+
   /** Follows redirects within the host, and takes credentials to no other origin. */
   async get(url: URL, options: GitHttpOptions): Promise<GitHttpAnswer> {
     let from = url;

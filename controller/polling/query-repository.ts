@@ -14,6 +14,7 @@ import type { AddressGuard } from '../../shared/io/address-guard.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { connectionErrorOf } from '../../shared/io/git/git-error.ts';
+import { withoutProxy } from '../../shared/io/git/unreachable.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import type { GitHttp, GitHttpOptions } from './git-http.ts';
@@ -77,7 +78,8 @@ export class RepositoryClient {
       for (const commit of query.commits) if (this.#known.has(commit)) refs.set(commit, commit);
       return refs;
     } catch (error) {
-      throw deadline.aborted ? timedOut() : error;
+      if (deadline.aborted) throw timedOut();
+      throw repository.transport === 'ssh' && this.#tools.http.hasProxy ? withoutProxy(error) : error;
     }
   }
 

@@ -84,6 +84,16 @@ export function unreachableBy(stderr: string, cause: unknown): TransientError {
   return errorOf(obstacles.find(({ printed }) => printed.test(stderr)) ?? unclear, cause);
 }
 
+const noWayOut = ['unknownName', 'noNameServer', 'refused', 'noConnection', 'noRoute'].map((name) => `git.${name}`);
+
+/** The error of who asked by ssh while a proxy is set: where ssh could not connect, it says that ssh takes no proxy. */
+export function withoutProxy(error: unknown): unknown {
+  if (!(error instanceof TransientError) || !noWayOut.includes(error.code)) return error;
+  const { message, code, reason, cause, retryAfterMs } = error;
+  const remedy = 'ssh does not use HTTPS_PROXY or HTTP_PROXY: if only the proxy leads out, use https in spec.git.repo';
+  return new TransientError(`${message}; ${remedy}`, { code, reason, cause, retryAfterMs });
+}
+
 function errorOf({ name, message }: Pick<Obstacle, 'name' | 'message'>, cause: unknown): TransientError {
   return new TransientError(`${message}: it is tried again`, { code: `git.${name}`, reason: 'GitUnreachable', cause });
 }

@@ -88,6 +88,11 @@ export class GuardedHttp {
     this.#proxied = agents(maxSockets, this.#proxies);
   }
 
+  /** Whether any host is reached by a proxy. */
+  get hasProxy(): boolean {
+    return Object.values(this.#proxies).some((proxy) => proxy !== '');
+  }
+
   /** Whether a proxy connects to the host in our place. */
   hasProxyFor(url: URL): boolean {
     const { https_proxy, http_proxy } = this.#proxies;

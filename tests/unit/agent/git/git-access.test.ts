@@ -19,6 +19,7 @@ import { removeKeyCopies } from '../../../../agent/git/ssh-key.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import { TerminalError } from '../../../../shared/errors.ts';
 import { AddressGuard } from '../../../../shared/io/address-guard.ts';
+import { connectionErrorOf, gitErrorOf } from '../../../../shared/io/git/git-error.ts';
 import { GuardedHttp } from '../../../../shared/io/http/guarded-http.ts';
 import { localHttp } from '../../../support/local-http.ts';
 
@@ -205,6 +206,27 @@ test('behind a proxy git gets no address, and an exception is connected to as it
   assert.match((await wayTo('https://localhost/x')).resolve ?? '', /^localhost:443:/);
   await assert.rejects(wayTo('https://100.100.100.200/x'), { code: 'git.deniedAddress' });
   await assert.rejects(wayTo('http://git.invalid/x'), { name: 'TransientError' });
+});
+
+test('where ssh cannot connect, an error says that ssh takes no proxy if there is one', async (t) => {
+  const { files } = await arrange(t);
+  const refused = Object.assign(new Error(), { code: 'ECONNREFUSED', syscall: 'connect' });
+  const messageWith = async (
+    environment: NodeJS.ProcessEnv,
+    repo: string,
+    error: unknown = connectionErrorOf(refused),
+  ) => {
+    const http = new GuardedHttp({ guard: files.http.guard, environment });
+    t.after(() => http.close());
+    const failing = withGitAccess(anyHost(repo), { ...files, http }, () => Promise.reject(error));
+    return failing.catch(({ message }: Error) => message);
+  };
+  const proxied = { HTTPS_PROXY: 'http://proxy.test' };
+  assert.match((await messageWith(proxied, REPO)) ?? '', /refuses the connection.*; ssh does not use HTTPS_PROXY/);
+  assert.match((await messageWith(proxied, 'git@git.invalid:x')) ?? '', /ssh does not use HTTPS_PROXY/);
+  assert.doesNotMatch((await messageWith({}, REPO)) ?? '', /PROXY/);
+  assert.doesNotMatch((await messageWith(proxied, 'git://127.0.0.1/x')) ?? '', /PROXY/);
+  assert.doesNotMatch((await messageWith(proxied, REPO, gitErrorOf('error: 403'))) ?? '', /PROXY/);
 });
 
 test('nobody waits for a name server when the signal aborts', { timeout: 20_000 }, async (t) => {

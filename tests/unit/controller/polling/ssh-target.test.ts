@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { GitHttp } from '../../../../controller/polling/git-http.ts';
 import { RepositoryClient } from '../../../../controller/polling/query-repository.ts';
+import type { TransientError } from '../../../../shared/errors.ts';
 import { AddressGuard } from '../../../../shared/io/address-guard.ts';
 import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
 import { sshAuth, sshTools } from './query-world.ts';
@@ -40,4 +42,20 @@ test('an SSH key may have 64 KiB, since it is in memory while the host is asked'
   };
   await assert.rejects(ask('x'.repeat(64 * 1024 + 1)), { name: 'TerminalError', reason: 'SecretTooLarge' });
   await assert.rejects(ask('x'.repeat(64 * 1024)), { name: 'TransientError' });
+});
+
+test('where ssh cannot connect, an error says that ssh takes no proxy if there is one', async (t) => {
+  const messageWith = async (environment: NodeJS.ProcessEnv, repo = 'ssh://git@127.0.0.1:1/app.git') => {
+    const tools = sshTools();
+    tools.http.close();
+    const http = new GitHttp(environment, tools.guard);
+    t.after(() => http.close());
+    const client = new RepositoryClient({ ...tools, http }, { namespace: 'default', git: { repo, auth: sshAuth } });
+    return client.query(main).then(String, (error: TransientError) => `${error.code} ${error.message}`);
+  };
+  const proxyless = /^git\.refused .*; ssh does not use HTTPS_PROXY or HTTP_PROXY: .* use https in spec\.git\.repo$/;
+  assert.match(await messageWith({ HTTPS_PROXY: 'http://proxy.test' }), proxyless);
+  assert.match(await messageWith({ http_proxy: 'http://proxy.test' }), proxyless);
+  assert.doesNotMatch(await messageWith({}), /PROXY/);
+  assert.doesNotMatch(await messageWith({ HTTPS_PROXY: 'http://proxy.test' }, 'git://127.0.0.1:1/app.git'), /PROXY/);
 });
