@@ -73,6 +73,13 @@ suite('events tell', () => {
       ...{ type, status, reason, message: `of ${reason}`, lastTransitionTime: '2026-01-01T00:00:00Z' },
     })),
   });
+  const unready = (reason: string, message: string) => {
+    const ready = { type: 'Ready', status: 'False' as const, reason, message };
+    return { conditions: [{ ...ready, lastTransitionTime: '2026-01-01T00:00:00Z' }] };
+  };
+  const unanswered = (message: string): GatewaySyncStatus => ({
+    ...{ refResolutionStatus: 'Error', ...unready('GitUnreachable', message) },
+  });
   const rollout = (fields: Partial<RolloutStatus>): GatewaySyncStatus => ({
     rollout: { number: 1, phase: 'Progressing', wave: 'a', summary: 's', message: 'm', ...fields } as RolloutStatus,
   });
@@ -178,6 +185,20 @@ suite('events tell', () => {
       conditions(['Ready', 'Unknown', 'Syncing']),
       conditions(['Ready', 'False', 'Syncing']),
       ['Warning Syncing of Syncing'],
+    ],
+    [
+      'of another cause why the repository gives no answer, under the same reason',
+      unanswered('unknown name'),
+      unanswered('refused'),
+      ['Warning GitUnreachable refused'],
+    ],
+    ['nothing of the same cause', unanswered('refused'), unanswered('refused'), []],
+    ['nothing of numbers that differ each time', unanswered('ask at 12:00:01'), unanswered('ask at 12:05:59'), []],
+    [
+      'nothing of other words about gateways under the same reason',
+      unready('GatewaysFailed', 'a failed'),
+      unready('GatewaysFailed', 'b failed'),
+      [],
     ],
     ['nothing while that stays', conditions(['Ready', 'False', 'X']), conditions(['Ready', 'False', 'X']), []],
     ['nothing while nobody knows', {}, conditions(['Ready', 'Unknown', 'Syncing']), []],
