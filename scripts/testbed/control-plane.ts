@@ -1,3 +1,4 @@
+import { cp, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { apiRequest } from './api-request.ts';
@@ -22,6 +23,8 @@ export interface ApiServer extends ServerAccess {
   startApiServer(): Promise<void>;
   /** Stops etcd (SIGSTOP), so that the API server waits for it, or lets it go on. */
   holdEtcd(isHeld: boolean): void;
+  /** Backs up what etcd holds, restarting both; gives what restores it, after which versions begin again where they were. */
+  backUp(): Promise<() => Promise<void>>;
   /** Ends all processes and removes the folder. */
   stop(): Promise<void>;
 }
@@ -81,13 +84,27 @@ async function startServer(
     processes.start(binaries['kube-apiserver'], args);
     await processes.until(isReady('/readyz'), 'kube-apiserver');
   };
-  processes.start(binaries.etcd, etcdArguments({ dir, port: etcdPort }));
-  await startKubeApiServer();
+  const start = async () => {
+    processes.start(binaries.etcd, etcdArguments({ dir, port: etcdPort }));
+    await startKubeApiServer();
+  };
+  const [data, backup] = [path.join(dir, 'etcd'), path.join(dir, 'etcd-backup')];
+  const replaceData = async (from: string, to: string) => {
+    for (const name of ['kube-apiserver', 'etcd']) await processes.kill(name);
+    await rm(to, { recursive: true, force: true });
+    await cp(from, to, { recursive: true });
+    await start();
+  };
+  await start();
   const { caFile, adminKubeconfig: kubeconfig } = credentials;
   const server: ApiServer = {
     ...accessServer({ dir, url, caFile, kubeconfig }),
     stopApiServer: () => processes.kill('kube-apiserver'),
     startApiServer: startKubeApiServer,
+    backUp: async () => {
+      await replaceData(data, backup);
+      return () => replaceData(backup, data);
+    },
     holdEtcd: (isHeld) => processes.signal('etcd', isHeld ? 'SIGSTOP' : 'SIGCONT'),
     stop: () => processes.stop(),
   };

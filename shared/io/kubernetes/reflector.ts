@@ -5,7 +5,7 @@ import { Pacer } from '../pacer.ts';
 import { askedPauseMs, isApiError } from './api-error.ts';
 import type { KubernetesClient } from './client.ts';
 import { listObjects } from './list.ts';
-import { watch } from './watch.ts';
+import { SilentWatchError, watch } from './watch.ts';
 
 /** `namespace/name`. */
 export type ObjectKey = string;
@@ -54,7 +54,8 @@ const keyOf = ({ metadata }: KubernetesObject): ObjectKey => `${metadata.namespa
 
 /**
  * Mirrors a collection of the API server: a list, object by object, then a watch with bookmarks, for ever. After any
- * end or error it comes back with full-jitter back-off, and lists again where the server has forgotten the version (410).
+ * end or error it comes back with full-jitter back-off, and lists again where the server has forgotten the version (410),
+ * or sends nothing.
  */
 export class Reflector<TRaw extends KubernetesObject, T> {
   readonly store = new Map<ObjectKey, T>();
@@ -109,7 +110,8 @@ export class Reflector<TRaw extends KubernetesObject, T> {
 
   #onFailure(error: unknown): void {
     const expired = isApiError(error, 410);
-    if (expired || isApiError(error, 400)) this.#version = '';
+    // Where the server was restored from a backup, its versions begin again, and it is silent until they reach this one.
+    if (expired || isApiError(error, 400) || error instanceof SilentWatchError) this.#version = '';
     this.#options.onRestart?.(expired ? 'relist' : 'error');
     const isOld = expired || this.#options.isOldNews?.(error);
     this.#options.log[isOld ? 'debug' : 'warn']({ err: error, path: this.#options.path }, 'watch interrupted');

@@ -125,6 +125,23 @@ suite('a reflector', () => {
     await untilStore(view, { stays: '2' });
   });
 
+  test('finds out that the API server was restored from a backup, whose versions are older', async (t) => {
+    const cluster = await startApiServer();
+    t.after(() => cluster.stop());
+    await until(() => write(cluster, configMap('default', 'changed', '1')), { describe: 'the namespace default' });
+    await write(cluster, configMap('default', 'removed', '1'));
+    const restore = await cluster.backUp();
+    const view = mirror(t, cluster.kubeconfig, 'default', { idleTimeoutMs: 1_500 });
+    for (let value = 2; value < 50; value += 1) await write(cluster, configMap('default', 'changed', `${value}`));
+    await remove(cluster, configMap('default', 'removed', '1'));
+    await write(cluster, configMap('default', 'added', '1'));
+    await untilStore(view, { changed: '49', added: '1' });
+    await restore();
+    await untilStore(view, { changed: '1', removed: '1' });
+    await write(cluster, configMap('default', 'changed', 'later'));
+    await untilStore(view, { changed: 'later', removed: '1' });
+  });
+
   test('notices a connection on which nothing comes any more', async (t) => {
     const cluster = await connectCluster();
     const namespace = await createNamespace(t);
