@@ -37,7 +37,7 @@ test('on SIGTERM it is not ready any more, ends what is under way, and exits wit
     'close',
     'a proxy must not send the next one as the connection is closed',
   );
-  await receiver.program.waitForLog(/no more requests/);
+  await receiver.program.waitForLog(/shutting down/);
   await sleep(4000);
   outgoing.end('"v9.0"}');
   assert.equal(await status, 202);
@@ -48,7 +48,7 @@ test('on SIGTERM it is not ready any more, ends what is under way, and exits wit
 test('a second signal ends it at once', async (t) => {
   const receiver = await startReceiver(t, cluster.kubeconfig);
   const ended = receiver.program.stop('SIGTERM');
-  await receiver.program.waitForLog(/no more requests/);
+  await receiver.program.waitForLog(/shutting down/);
   await receiver.program.stop('SIGINT');
   assert.equal((await ended).code, 1, 'an orderly end gives 0');
 });

@@ -111,4 +111,4 @@ export function checkWaits(world: World, setup: Setup): void {
 
 /** A gateway, a person or a window. */
 const NAMED =
-  /(waits for|one of|waiting for) g\d|waits for a gateway (since|in place)|sync\.io\/(approve|retry-rollout)|no window|is asked/;
+  /(waits for|one of|waiting for) g\d|waits for a gateway (since|in place)|sync\.io\/(approve|retry-rollout)|no window|is being resolved/;
