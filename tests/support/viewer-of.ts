@@ -1,6 +1,12 @@
+import { clientOf } from '../../scripts/testbed/client-of.ts';
+import { syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { apply, connectCluster } from './cluster.ts';
+import { until } from './until.ts';
 
-/** The kubeconfig of an account that may read GatewaySyncs and reports of its own namespace, and nothing else. */
+/**
+ * The kubeconfig of an account that may read GatewaySyncs and reports of its own namespace, and nothing else; gives it
+ * when the API server has noticed, which takes a moment.
+ */
 export async function viewerOf(namespace: string): Promise<string> {
   const metadata = { name: 'viewer', namespace };
   await apply([
@@ -19,5 +25,10 @@ export async function viewerOf(namespace: string): Promise<string> {
       subjects: [{ kind: 'ServiceAccount', ...metadata }],
     },
   ]);
-  return await (await connectCluster()).kubeconfigFor({ namespace, serviceAccount: 'viewer' });
+  const kubeconfig = await (await connectCluster()).kubeconfigFor({ namespace, serviceAccount: 'viewer' });
+  const client = clientOf(kubeconfig, { userAgent: 'test' });
+  await until(async () => (await client.get(syncReportPath(namespace))) !== undefined, {
+    describe: 'the rights of the viewer',
+  });
+  return kubeconfig;
 }
