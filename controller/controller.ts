@@ -76,6 +76,7 @@ export class Controller {
       handle: (key) => this.#handle(key),
       concurrency: CONCURRENCY,
       backoffMs,
+      onFailure: (key, failures, error) => this.#reconciler.onFailure(key, failures, error),
       onTaken: (seconds) => metrics.queueSeconds.observe(seconds),
       log,
     });

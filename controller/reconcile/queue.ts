@@ -20,6 +20,8 @@ export interface QueueOptions {
   concurrency: number;
   /** Milliseconds until the next try after `failures` failures in a row. */
   backoffMs: (failures: number, error: unknown) => number;
+  /** Called for each failure, with how many in a row it makes. */
+  onFailure?: (key: string, failures: number, error: unknown) => void;
   /** Told how long a key waited for a worker, in seconds: for metrics. */
   onTaken?: (waitedSeconds: number) => void;
   /** Milliseconds of a monotonic clock. */
@@ -186,6 +188,7 @@ export class KeyedQueue {
       const retryInMs = Math.round(this.#options.backoffMs(failures, error));
       this.#options.log.warn({ err: error, key, failures, retryInMs }, 'reconcile failed');
       this.addAfter(key, retryInMs);
+      this.#options.onFailure?.(key, failures, error);
     }
     this.#running.delete(key);
     const again = this.#dirty.get(key);

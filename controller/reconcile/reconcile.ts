@@ -23,7 +23,7 @@ import type { Outcome } from './queue.ts';
 import { EventLimiter, recordEvent } from './record-event.ts';
 import { StatusThrottle } from './status-throttle.ts';
 import { StatusWriter } from './status-writer.ts';
-import { appliedDelays } from './transitions.ts';
+import { appliedDelays, failureTransition, type Transition } from './transitions.ts';
 
 export interface ReconcilerOptions {
   client: KubernetesClient;
@@ -127,6 +127,13 @@ export class Reconciler {
     return earliest(...accessRetries, retryAfterMs, lookAgainInMs, wakeInMs);
   }
 
+  /** Tells people of a resource that goes on failing. */
+  onFailure(key: ObjectKey, failures: number, error: unknown): void {
+    const gatewaySync = this.#options.caches.gatewaySync(key);
+    const transition = failureTransition(failures, error);
+    if (gatewaySync && transition) this.#record(gatewaySync, [transition], this.#options.log.child({ key }));
+  }
+
   /** Takes in that the watch brought a resource. */
   observe(key: ObjectKey, gatewaySync: ObservedGatewaySync, previous: ObservedGatewaySync | undefined): void {
     this.#statuses.observe(key, gatewaySync, previous);
@@ -210,8 +217,13 @@ export class Reconciler {
   }
 
   #announce(gatewaySync: ObservedGatewaySync, { status, transitions }: Decision, log: Logger): void {
-    const { client, instance, mayWrite, onApplied, onTransition } = this.#options;
+    const { onApplied } = this.#options;
     for (const seconds of appliedDelays(gatewaySync.status, status, Date.now())) onApplied(seconds);
+    this.#record(gatewaySync, transitions, log);
+  }
+
+  #record(gatewaySync: ObservedGatewaySync, transitions: Transition[], log: Logger): void {
+    const { client, instance, mayWrite, onTransition } = this.#options;
     const key = `${gatewaySync.namespace}/${gatewaySync.name}`;
     let recorded: Promise<void> = Promise.resolve();
     for (const transition of transitions) {

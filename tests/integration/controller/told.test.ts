@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { startGitServer } from '../../../scripts/testbed/git-server.ts';
-import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { API_VERSION, GATEWAY_SYNC } from '../../../shared/api/group.ts';
+import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, createNamespace, kubectl } from '../../support/cluster.ts';
 import { gatewayPod, injectedPod, report } from '../../support/gateway-pods.ts';
-import { type Address, applyGatewaySync, condition, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { type Address, applyGatewaySync, condition, push, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 
@@ -37,7 +38,56 @@ async function readEvents(namespace: string): Promise<Event[]> {
 const waitFor = ({ namespace, name }: Address, type: string, timeout: string) =>
   kubectl('wait', `gs/${name}`, '--namespace', namespace, `--for=condition=${type}`, `--timeout=${timeout}`);
 
+/** Has the API server refuse every change of a status in the namespace, and waits until it does. */
+async function refuseStatus(t: TestContext, { namespace, name }: Address): Promise<void> {
+  const [apiVersion, metadata] = ['admissionregistration.k8s.io/v1', { name: namespace }];
+  const [apiGroup] = API_VERSION.split('/');
+  const resourceRule = { apiVersions: ['*'], operations: ['UPDATE'], resources: [`${GATEWAY_SYNC.plural}/status`] };
+  await apply({
+    ...{ apiVersion, kind: 'ValidatingAdmissionPolicy', metadata },
+    spec: {
+      matchConstraints: {
+        namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
+        resourceRules: [{ apiGroups: [apiGroup], ...resourceRule }],
+      },
+      validations: [{ expression: 'false', message: 'this cluster is frozen' }],
+    },
+  });
+  t.after(() => kubectl('delete', 'validatingadmissionpolicy', namespace));
+  await apply({
+    ...{ apiVersion, kind: 'ValidatingAdmissionPolicyBinding', metadata },
+    spec: { policyName: namespace, validationActions: ['Deny'] },
+  });
+  t.after(() => kubectl('delete', 'validatingadmissionpolicybinding', namespace));
+  const change = () =>
+    callApi({
+      method: 'PATCH',
+      path: `${gatewaySyncPath(namespace, name)}/status`,
+      query: { dryRun: 'All' },
+      body: { status: { lastSyncRef: 'other' } },
+      contentType: 'application/merge-patch+json',
+    });
+  const answer = () => change().then(() => 'written', String);
+  await until(answer, { describe: 'a refusal', accept: (said) => said.includes('frozen') });
+}
+
 suite('a person is told', { concurrency: 4 }, () => {
+  test('what the API server refuses again and again, by an event, since the status cannot say it', async (t) => {
+    const { address, repository, resolved } = await arrange(t);
+    const { namespace, name } = address;
+    await startController(t, namespace);
+    await applyGatewaySync(address, { repo: repository.url });
+    const { metadata } = await resolved();
+    await refuseStatus(t, address);
+    await repository.commit({ files: { 'config/a': '2' } });
+    await push(address, 'main');
+    const failed = async () => (await readEvents(namespace)).find(({ reason }) => reason === 'ReconcileFailed');
+    const event = await until(failed, { describe: 'the event' });
+    const { kind, uid } = event?.involvedObject ?? {};
+    assert.deepEqual({ kind, uid }, { kind: 'GatewaySync', uid: metadata.uid });
+    assert.match(event?.message ?? '', /^5 reconciles in a row failed, .*this cluster is frozen/);
+  });
+
   test('that gateways are in line, and not before there is one', async (t) => {
     const { address, repository, commit, resolved } = await arrange(t);
     const { namespace, name } = address;

@@ -73,7 +73,7 @@ suite('a keyed queue', () => {
   });
 
   test('tries again after an error, with the back-off of its failures in a row', async () => {
-    const asked: number[] = [];
+    const [asked, told]: [number[], string[]] = [[], []];
     let runs = 0;
     const queue = makeQueue(
       async () => {
@@ -81,13 +81,20 @@ suite('a keyed queue', () => {
         if (runs <= 3) throw new Error('not yet');
         return undefined;
       },
-      { backoffMs: (failures) => asked.push(failures) },
+      {
+        backoffMs: (failures) => asked.push(failures),
+        onFailure: (key, failures, error) => told.push(`${key} ${failures} ${error}`),
+      },
     );
     queue.start();
     queue.add('a');
     await until(() => runs === 4, { describe: 'four runs' });
     await queue.stop();
     assert.deepEqual(asked, [1, 2, 3]);
+    assert.deepEqual(
+      told,
+      [1, 2, 3].map((failures) => `a ${failures} Error: not yet`),
+    );
   });
 
   test('counts on where a handler only put its work off between two failures', async () => {
