@@ -98,15 +98,17 @@ function shownBy(pod: ObservedPod, said: ReturnType<typeof saidBy>) {
 
 /** What the agent says. A report of an earlier pod of the name is not its. */
 function saidBy(
-  { uid }: ObservedPod,
+  { uid, waiting }: ObservedPod,
   report: ObservedReport | undefined,
   verifies: boolean,
-): Pick<RolloutGateway, 'report' | 'isOutdated'> {
+): Pick<RolloutGateway, 'report' | 'says' | 'isOutdated'> {
   const status = report?.podUID === uid ? report.status : undefined;
-  if (!status) return { report: undefined, isOutdated: false };
+  const says = [status?.message, waiting].filter(Boolean).join('; ') || undefined;
+  if (!status) return { report: undefined, says, isOutdated: false };
   const { rollout, commit, revision, agentVersion } = status;
   return {
     report: { rollout, commit, revision, state: wellness(status, verifies) },
+    says,
     isOutdated: !isAtLeast(agentVersion, AGENT_KNOWS_ROLLOUTS),
   };
 }

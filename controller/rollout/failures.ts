@@ -1,21 +1,29 @@
 import { createHash } from 'node:crypto';
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import { formatDuration } from '../../shared/domain/duration.ts';
 import { waveUnderWay } from './admission.ts';
 import { hasCrashed, laterThan, recoversAt } from './judge-gateway.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 import type { Standing } from './standing.ts';
 import { iso } from './transitions.ts';
 
-/** Notes who has failed, who failed once has failed, and since when somebody is under way. */
+/**
+ * Notes who has failed, and of the first one why, since nothing else says so once it is back; and since when somebody is
+ * under way. Who failed once has failed.
+ */
 export function noteFailures(rollout: RolloutStatus, standing: Standing, input: RolloutInput): RolloutStatus {
   const said = withFailures(rollout, standing.failing);
   const timed = noteTimes(said, standing, input);
   const late = lateOnes(timed, standing, input).filter(({ due }) => due <= input.now);
-  return withFailures(
+  const noted = withFailures(
     timed,
     late.map(({ gateway }) => gateway.name),
   );
+  const [first] = noted.failures ?? [];
+  if (first === undefined || first === rollout.failures?.[0]) return noted;
+  const failureMessage = reasonOf(first, standing, input);
+  return failureMessage === '' ? noted : { ...noted, failureMessage };
 }
 
 /** When something may change by the clock alone, in milliseconds since the epoch. */
@@ -118,6 +126,18 @@ function crashingIn(rollout: RolloutStatus, { admitted }: Standing, input: Rollo
     )
     .sort((a, b) => (a.since < b.since ? -1 : 1))
     .slice(0, BOUNDS.crashing);
+}
+
+/** Why a gateway has failed, in one line; empty where nobody says anything. */
+function reasonOf(name: string, { failing }: Standing, { gateways, deadlineMs }: RolloutInput): string {
+  const { says } = gateways.find((gateway) => gateway.name === name) ?? {};
+  const isLate = !failing.includes(name);
+  const parts = [isLate && `not well within ${formatDuration(deadlineMs)}`, says].filter(Boolean);
+  return parts
+    .join(': ')
+    .replace(/\p{Cc}+/gu, ' ')
+    .slice(0, BOUNDS.text)
+    .toWellFormed();
 }
 
 /** With these as well, in the order in which they failed. */

@@ -17,11 +17,12 @@ export function giveUp(state: RolloutState, input: RolloutInput): Advanced {
     const stopped = { ...rollout, ...(failures.length > 0 && { failures }), givenUp: givenUpWith(rollout, rollout) };
     return { state: inPhase({ ...state, rollout: stopped }, 'Stopped'), wait: { kind: 'none' } };
   }
-  const { nextCommit } = rollout;
+  const { nextCommit, failureMessage } = rollout;
   const back = rollBack(state, stableOf(rollout), input);
   const noted = {
     ...back.rollout,
     ...(failures.length > 0 && { failures }),
+    ...(failureMessage !== undefined && { failureMessage }),
     ...(nextCommit !== undefined && { nextCommit }),
   };
   return goBack({ ...back, history: state.history, rollout: noted }, input);

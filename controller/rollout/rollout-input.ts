@@ -24,7 +24,9 @@ export interface RolloutGateway {
   isResting: boolean;
   /** Its agent does not know rollouts, and follows the newest commit. */
   isOutdated: boolean;
-  /** What its agent says; undefined where it has said nothing. */
+  /** What is wrong with it, in the words of its agent and of its pod; undefined where neither says anything. */
+  says?: string | undefined;
+  /** What its agent reports; undefined where it has reported nothing. */
   report: GatewayReport | undefined;
 }
 

@@ -112,12 +112,12 @@ function nextOf(rollout: RolloutStatus, { kind }: Wait, { input }: Context): str
 
 function phaseOf(rollout: RolloutStatus, wait: Wait, context: Context): string {
   const { phase, wave, commit, stableCommit, failures = [] } = rollout;
-  const why = failures.length > 0 ? `, since ${commit} failed on ${named(failures)}` : '';
+  const why = failures.length > 0 ? `, since ${commit} ${failureOf(rollout)}` : '';
   switch (phase) {
     case 'Complete':
       return `every gateway may have commit ${commit}`;
     case 'Stopped':
-      return `commit ${commit} failed on ${named(failures)}${placeOf(rollout)}: no further gateway gets it until somebody sets sync.io/rollback or sync.io/retry-rollout, or a newer commit comes`;
+      return `commit ${commit} ${failureOf(rollout)}${placeOf(rollout)}: no further gateway gets it until somebody sets sync.io/rollback or sync.io/retry-rollout, or a newer commit comes`;
     case 'RollingBack':
       return `all gateways go back to commit ${stableCommit}${why}: waiting for ${named(notBack(rollout, context.input.gateways).map(({ name }) => name))}, since ${rollout.startedAt}`;
     case 'RolledBack':
@@ -132,6 +132,12 @@ function phaseOf(rollout: RolloutStatus, wait: Wait, context: Context): string {
       if (wait.kind === 'nobody') return absenceIn(rollout, wait.index, context);
       return progressOf(rollout, wait.kind === 'gateways' ? wait.index : (context.standing.index ?? 0), context);
   }
+}
+
+/** Where it failed, and what was wrong with the first one. */
+function failureOf({ failures = [], failureMessage }: RolloutStatus): string {
+  const whose = failures.length > 1 ? `${failures[0]}: ` : '';
+  return `failed on ${named(failures)}${failureMessage === undefined ? '' : ` (${whose}${failureMessage})`}`;
 }
 
 const sinceWhen = ({ waitsSince }: RolloutStatus): string => (waitsSince === undefined ? '' : ` since ${waitsSince}`);

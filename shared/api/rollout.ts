@@ -137,6 +137,9 @@ export const rolloutStatusSchema = v.pipe(
         v.description('Gateways that failed.'),
       ),
     ),
+    failureMessage: v.optional(
+      text('What was wrong with the first gateway that failed, also when it is back.', BOUNDS.text),
+    ),
     givenUp: v.optional(
       v.pipe(
         v.array(text('A commit and a revision.', 128)),

@@ -5,7 +5,14 @@ import { API_VERSION, GATEWAY_SYNC } from '../../../shared/api/group.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, createNamespace, kubectl } from '../../support/cluster.ts';
 import { gatewayPod, injectedPod, report } from '../../support/gateway-pods.ts';
-import { type Address, applyGatewaySync, condition, push, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import {
+  type Address,
+  applyGatewaySync,
+  condition,
+  push,
+  request,
+  untilGatewaySync,
+} from '../../support/gateway-syncs.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 

@@ -122,6 +122,7 @@ test('a bad commit stays in the canary and is taken back, however often the cont
   assert.deepEqual(canaries, [['first', 'bad', 'first']], 'one gateway had it, and has it no more');
   assert.equal(disks.had.filter((had) => had.join() === 'first').length, GATEWAYS - 1, 'no other one ever had it');
   assert.equal(back.status?.lastRequest?.outcome, 'Failed');
+  assert.match(back.status?.rollout?.failureMessage ?? '', /500/);
 
   await controller.kill();
   controller = await starter.start();

@@ -217,7 +217,7 @@ suite('a step of a rollout is made from', () => {
     return { input: rolloutInput({ sync, observation, restOf, now }), revision: gatewaySync.spec.revision };
   };
   const began = Date.parse('2026-11-22T11:00:00Z');
-  const unknown = { report: undefined, isOutdated: false };
+  const unknown = { report: undefined, says: undefined, isOutdated: false };
 
   test('the gateways that live, what people want, and the rules', () => {
     const rules = {
@@ -311,6 +311,14 @@ suite('a step of a rollout is made from', () => {
       assert.deepEqual({ fits, isUnstarted, isResting, isOutdated, report: report?.state }, { ...plain, ...expected });
     });
   }
+
+  test('what is wrong with a gateway, in the words of its agent and of its pod', () => {
+    const says = (world: World) => inputOf(world).input.gateways[0]?.says;
+    const [report, pod] = [{ message: 'the data volume is full' }, { waiting: 'gateway: CrashLoopBackOff' }];
+    assert.equal(says({ report, pod }), 'the data volume is full; gateway: CrashLoopBackOff');
+    assert.equal(says({ report, pod, podUID: 'other' }), 'gateway: CrashLoopBackOff');
+    assert.equal(says({ report: {} }), undefined);
+  });
 
   test('what a report says of rollouts', () => {
     const said = { rollout: 3, commit: newest, revision: 'r', agentVersion: '9.9.9' };

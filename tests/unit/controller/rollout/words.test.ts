@@ -303,6 +303,51 @@ const readings: [
     '1 0 1 2',
   ],
   [
+    'a commit failed, and the agent says why',
+    () => {
+      const fleet = begin(canary, onTwo);
+      report(fleet, 0, 'failed');
+      fleet.gateways[0] = { ...(fleet.gateways[0] as RolloutGateway), says: 'GET /ready\nanswers 500' };
+      fleet.look(B);
+      return fleet;
+    },
+    'stopped in canary 0/1',
+    `commit ${B} failed on g0 (GET /ready answers 500) in the wave canary: ${noFurther}`,
+    undefined,
+    '1 0 1 2',
+  ],
+  [
+    'it is as it was again, and what was wrong with it is said still',
+    () => {
+      const fleet = begin({ ...rollback, maxFailures: 1 }, [[true], [true], [true], [false]]);
+      report(fleet, 0, 'failed');
+      fleet.gateways[0] = { ...(fleet.gateways[0] as RolloutGateway), says: 'the data volume is full' };
+      fleet.look(B);
+      fleet.gateways[0] = { ...(fleet.gateways[0] as RolloutGateway), says: 'something else' };
+      fleet.pass(15).look(B);
+      for (const index of [0, 1, 2, 3]) report(fleet, index, 'well', { commit: 'A' });
+      fleet.look(B);
+      return fleet;
+    },
+    'rolled back',
+    `the gateways are back on commit A, since ${B} failed on g0, g1 (g0: the data volume is full): c0ffee11 ${notAgain}`,
+    undefined,
+    '0 4 2 4',
+  ],
+  [
+    'a gateway takes too long',
+    () => {
+      const fleet = begin(canary, onTwo);
+      fleet.gateways[0] = { ...(fleet.gateways[0] as RolloutGateway), says: 'CrashLoopBackOff' };
+      fleet.pass(15).look(B);
+      return fleet;
+    },
+    'stopped in canary 0/1',
+    `commit ${B} failed on g0 (not well within 15m0s: CrashLoopBackOff) in the wave canary: ${noFurther}`,
+    undefined,
+    '1 0 1 2',
+  ],
+  [
     'a commit failed, and a newer one waits',
     () => {
       const fleet = failed(canary);
