@@ -81,7 +81,7 @@ async function refuseStatus(t: TestContext, { namespace, name }: Address): Promi
 suite('a person is told', { concurrency: 4 }, () => {
   test('what the API server refuses again and again, by an event, since the status cannot say it', async (t) => {
     const { address, repository, resolved } = await arrange(t);
-    const { namespace, name } = address;
+    const { namespace } = address;
     await startController(t, namespace);
     await applyGatewaySync(address, { repo: repository.url });
     const { metadata } = await resolved();
