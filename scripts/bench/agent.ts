@@ -75,7 +75,7 @@ async function measureTree(
   await createResource(world, name, repository.url);
   const agent = await startAgent(world, name, name);
   const first = await timeFirstSync(world, agent, { name, commit });
-  const reference = await cloneAndCopy(world, repository);
+  const reference = await cloneAndCopy(world, { name, repository });
   const times = await measureChanges(world, { name, repository, agent, changes });
   const [median, p99] = [quantile(times, 0.5), quantile(times, 0.99)];
   const idle = await measureIdle(agent, idleSeconds);

@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GitRepository } from '../../testbed/git-repository.ts';
@@ -19,16 +18,18 @@ type Row = [what: string, measured: string, aim: string];
 
 /**
  * First syncs of new agents, each next to what a person would do instead, since the speed of a machine varies. They take
- * turns in who is first: the second one may get memory that is warm.
+ * turns in who is first: the second one may get memory that is warm. What they write stays until the end: ext4 passes
+ * over every inode that was deleted in the last minutes, so removing it would slow down whoever comes next.
  */
 export async function measureFirstSyncs(world: World, count: number, times: number): Promise<Row[]> {
   const repository = await world.server.createRepository('first');
   const commit = await repository.commit({ files: filesOf(count) });
   const pairs: { sync: Cost; reference: Cost }[] = [];
   for (let time = 0; time < times; time += 1) {
-    const early = time % 2 === 1 ? await cloneAndCopy(world, repository) : undefined;
-    const sync = await firstSync(world, { name: `first-${time}`, repository, commit });
-    pairs.push({ sync, reference: early ?? (await cloneAndCopy(world, repository)) });
+    const name = `first-${time}`;
+    const early = time % 2 === 1 ? await cloneAndCopy(world, { name, repository }) : undefined;
+    const sync = await firstSync(world, { name, repository, commit });
+    pairs.push({ sync, reference: early ?? (await cloneAndCopy(world, { name, repository })) });
   }
   const [sync, reference] = [pairs.map((each) => each.sync), pairs.map((each) => each.reference)];
   return [
@@ -64,7 +65,6 @@ async function firstSync(world: World, { name, repository, commit }: First): Pro
     return await timeFirstSync(world, agent, { name, commit });
   } finally {
     await agent.program.stop();
-    await rm(path.dirname(agent.data), { recursive: true });
   }
 }
 
@@ -75,6 +75,7 @@ export async function timeFirstSync(
   { name, commit }: Pick<First, 'name' | 'commit'>,
 ): Promise<Cost> {
   await sleep(1_000); // it is ready, and has compiled what it needs
+  await flush(world);
   const before = await readCpuSeconds(agent.program.pid);
   const started = performance.now();
   await settle(world, name, commit);
@@ -84,14 +85,22 @@ export async function timeFirstSync(
 }
 
 /** What a person would do instead. */
-export async function cloneAndCopy({ folder }: World, { url }: GitRepository): Promise<Cost> {
-  const [clone, copy] = [path.join(folder.path, 'reference'), path.join(folder.path, 'copy')];
+export async function cloneAndCopy(
+  { folder }: Pick<World, 'folder'>,
+  { name, repository }: Omit<First, 'commit'>,
+): Promise<Cost> {
+  const [clone, copy] = ['clone', 'copy'].map((part) => path.join(folder.path, `${part}-${name}`)) as [string, string];
+  await flush({ folder });
   const started = performance.now();
   const script = 'git clone --quiet --depth=1 "$1" "$2" && cp -r "$2/files" "$3" && times';
-  const times = await runCommand('sh', ['-c', script, 'sh', url, clone, copy]);
+  const times = await runCommand('sh', ['-c', script, 'sh', repository.url, clone, copy]);
   const ms = performance.now() - started;
-  await runCommand('rm', ['-rf', clone, copy]);
   // The shell's own times come first, then those of what it ran: `0m0.15s 0m0.88s`.
   const spans = (times.trim().split('\n').at(-1) ?? '').matchAll(/(\d+)m([\d.]+)s/g);
   return { ms, cpuSeconds: Array.from(spans, ([, m, s]) => 60 * Number(m) + Number(s)).reduce((a, b) => a + b, 0) };
+}
+
+/** An agent flushes the whole file system: what others wrote to it before is not to count. */
+async function flush({ folder }: Pick<World, 'folder'>): Promise<void> {
+  await runCommand('sync', ['--file-system', folder.path]);
 }
