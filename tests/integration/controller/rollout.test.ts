@@ -10,6 +10,7 @@ import { apply, callApi, createNamespace, kubectl } from '../../support/cluster.
 import { injectedPod, report } from '../../support/gateway-pods.ts';
 import { type Address, applyGatewaySync, condition, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { startController } from '../../support/start-controller.ts';
+import { until } from '../../support/until.ts';
 
 const waves = [{ name: 'canary', selector: { matchLabels: { tier: 'canary' } } }];
 const pods = { a: { tier: 'canary' }, b: { tier: 'shop' }, c: { tier: 'shop' } };
@@ -113,6 +114,8 @@ async function arrange(t: TestContext, rollout: object = { waves }, environment:
       ({ status }) => status?.rollout?.phase === phase && (!commit || status.rollout.commit === commit),
     );
   await untilPhase('Complete', first);
+  // It is complete before the first gateway has it.
+  await until(() => Object.values(agents.had).every(({ length }) => length > 0), { describe: 'the first commit' });
   return { address, repository, first, commit, agents, untilPhase, controller };
 }
 
