@@ -118,8 +118,7 @@ async function measureChanges(world: World, { name, repository, agent, changes }
   for (let change = 0; change < changes; change += 1) {
     const content = `{"change": ${change}}\n`;
     const commit = await repository.commit({ files: { 'files/1/1.json': content } });
-    const started = performance.now();
-    await settle(world, name, commit);
+    const started = await settle(world, name, commit);
     while ((await readFile(file, 'utf8')) !== content) await sleep(1);
     times.push(performance.now() - started);
     await sleep(100);

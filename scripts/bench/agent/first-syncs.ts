@@ -77,8 +77,7 @@ export async function timeFirstSync(
   await sleep(1_000); // it is ready, and has compiled what it needs
   await flush(world);
   const before = await readCpuSeconds(agent.program.pid);
-  const started = performance.now();
-  await settle(world, name, commit);
+  const started = await settle(world, name, commit);
   await untilApplied(agent, commit);
   const ms = performance.now() - started;
   return { ms, cpuSeconds: (await readCpuSeconds(agent.program.pid)) - before };

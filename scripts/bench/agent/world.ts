@@ -88,18 +88,19 @@ export const push = (world: World, name: string): Promise<void> =>
     [REQUEST_ANNOTATIONS.pushedAt]: new Date().toISOString(),
   });
 
-/** Plays the controller: the ref leads to this commit, and so many gateways follow. */
-export async function settle({ client }: World, name: string, commit: string, gateways = 1): Promise<void> {
+/** Plays the controller: the ref leads to this commit, and so many gateways follow. Gives when that was sent, by `performance.now()`. */
+export async function settle({ client }: World, name: string, commit: string, gateways = 1): Promise<number> {
   const url = gatewaySyncPath(NAMESPACE, name);
   const { generation = 1 } = (await client.get<GatewaySync>(url)).metadata;
   const lastTransitionTime = new Date().toISOString();
   const condition = { type: 'RefResolved', status: 'True', reason: 'Resolved', message: '', lastTransitionTime };
-  await client.mergePatch(`${url}/status`, {
-    status: {
-      ...{ observedGeneration: generation, lastSyncRef: 'main', lastSyncCommit: commit },
-      ...{ conditions: [condition], gateways: { ...noGateways, total: gateways } },
-    },
-  });
+  const status = {
+    ...{ observedGeneration: generation, lastSyncRef: 'main', lastSyncCommit: commit },
+    ...{ conditions: [condition], gateways: { ...noGateways, total: gateways } },
+  };
+  const sent = performance.now();
+  await client.mergePatch(`${url}/status`, { status });
+  return sent;
 }
 
 /** Starts an agent with the flags of its image, for a pod that is created for it. */
