@@ -76,7 +76,7 @@ function judgeForeign(file: DesiredFile, live: LiveFile, { manifest, contents, v
 }
 
 const foreignProblem = (path: string) =>
-  `${path} is a file in the data volume that the agent did not write, with other content (onConflict: refuse): remove it, exclude it, or set onConflict to takeOver`;
+  `${path} is a file in the data volume that the agent did not write, with other content or another mode (onConflict: refuse): remove it, exclude it, or set onConflict to takeOver`;
 
 function drifted(path: string, was: LiveEntry, input: PlanInput): Judged {
   return staysDrifted(path, input) ? { kind: 'left', reason: 'Drifted' } : { kind: 'modify', reason: 'Drifted', was };

@@ -30,7 +30,7 @@ export class SyncLoop {
   /** In a row, of what is asked for now: they space the tries out. */
   #failures = 0;
   #reloadFailures = 0;
-  /** In a row, whatever was asked for. */
+  /** In a row, whatever was asked for; a dry run is no sync. */
   #failedSyncs = 0;
   #wake = new AbortController();
   /** Aborted when more is known of the gateway than was said, or somebody asks about its files. */
@@ -179,7 +179,7 @@ export class SyncLoop {
       this.#underWay = undefined;
     }
     this.#failures = 0;
-    this.#failedSyncs = 0;
+    if (!intent.profile.dryRun) this.#failedSyncs = 0;
     this.#commit = intent.commit;
     if (isNew) await this.#tidy(signal);
     return this.#nextCheckMs(intent);
@@ -228,7 +228,7 @@ export class SyncLoop {
   async #onFailure(intent: Intent, error: unknown, durationMs: number): Promise<number> {
     const failure = describeFailure(error);
     this.#failures += 1;
-    if (!failure.isWaiting) this.#failedSyncs += 1;
+    if (!failure.isWaiting && !intent.profile.dryRun) this.#failedSyncs += 1;
     const { announcer, verifier } = this.#options;
     await announcer.announce({ kind: 'failed', intent, verification: verifier.stateOf(intent), error, durationMs });
     await this.#startOnLastGood(intent.profile.startPolicy);

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   closeSync,
   constants,
@@ -74,9 +75,19 @@ async function touch(handle: FileHandle, { path, text, lock }: Touch): Promise<v
   lock.check();
   // Nothing comes between the look at the lock and the changes.
   if (isOurs) ftruncateSync(handle.fd, writeSync(handle.fd, text, 0));
-  const now = new Date();
-  futimesSync(handle.fd, now, now);
+  setTime(handle.fd);
   await handle.sync();
+}
+
+/** A time of one's choice is for the owner of a file; the present is for whoever may write it, by touch(1): Node has no call. */
+function setTime(descriptor: number): void {
+  const now = new Date();
+  try {
+    futimesSync(descriptor, now, now);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error;
+    execFileSync('touch', ['-'], { stdio: ['ignore', descriptor, 'ignore'] });
+  }
 }
 
 /** It comes with its content, or not at all: one that is empty is somebody else's. Throws `EEXIST` where something is by now. */

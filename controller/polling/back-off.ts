@@ -4,7 +4,10 @@ import { isTyped, TransientError } from '../../shared/errors.ts';
 const BACKOFF_MS = { base: 5_000, max: 300_000 };
 /** The most where another Secret may help, in milliseconds: a poll of the usual interval. The controller watches no Secrets. */
 const ACCESS_MAX_MS = 60_000;
-const ABOUT_ACCESS = ['AuthenticationFailed', 'RepositoryNotFound', 'SecretNotFound'];
+const ABOUT_ACCESS = [
+  ...['AuthenticationFailed', 'RepositoryNotFound', 'SecretNotFound', 'SecretTooLarge'],
+  ...['HostKeyVerificationFailed', 'CertificateNotTrusted'],
+];
 /** However soon a host wants to be asked again, in milliseconds. */
 const LEAST_BACKOFF_MS = 1_000;
 

@@ -31,6 +31,7 @@ export function rolloutInput({ sync, observation, restOf, now }: Situation): Rol
   const { gatewaySync, pods, reportOf } = observation;
   const { spec, status: before, orders = {} } = gatewaySync;
   const { rollout = {}, revision = '', history = HISTORY } = spec;
+  const number = before.rollout?.number;
   const { waves = [], progressDeadline = '' } = rollout;
   return {
     spec: rollout,
@@ -39,7 +40,7 @@ export function rolloutInput({ sync, observation, restOf, now }: Situation): Rol
       .filter(({ live }) => live)
       .map((pod) => ({
         ...gatewayOf(pod, waves),
-        ...shownBy(pod, saidBy(pod, reportOf(pod), spec.gateway.verifies === true)),
+        ...shownBy(pod, saidBy(pod, reportOf(pod), { verifies: spec.gateway.verifies === true, number })),
         isResting: Boolean(restOf(pod.profile)),
       })),
     wanted: releaseOf(sync, revision),
@@ -100,10 +101,10 @@ function shownBy(pod: ObservedPod, said: ReturnType<typeof saidBy>) {
 function saidBy(
   { uid, waiting }: ObservedPod,
   report: ObservedReport | undefined,
-  verifies: boolean,
+  { verifies, number }: { verifies: boolean; number: number | undefined },
 ): Pick<RolloutGateway, 'report' | 'says' | 'isOutdated'> {
   const status = report?.podUID === uid ? report.status : undefined;
-  const says = [status?.message, waiting].filter(Boolean).join('; ') || undefined;
+  const says = [status && wordsOn(number, status), waiting].filter(Boolean).join('; ') || undefined;
   if (!status) return { report: undefined, says, isOutdated: false };
   const { rollout, commit, revision, agentVersion } = status;
   return {
@@ -111,6 +112,15 @@ function saidBy(
     says,
     isOutdated: !isAtLeast(agentVersion, AGENT_KNOWS_ROLLOUTS),
   };
+}
+
+/**
+ * What an agent says, unless it is about an earlier rollout, or about the stable release, of which a report names no
+ * rollout: one that is silent by now must not seem to say it of the commit that is on its way.
+ */
+function wordsOn(number: number | undefined, { rollout, state, message }: ObservedReportStatus): string | undefined {
+  const isAbout = rollout === undefined ? state !== 'Synced' : rollout === number;
+  return isAbout ? message : undefined;
 }
 
 function wellness({ state, verification, hasFailed }: ObservedReportStatus, verifies: boolean): GatewayReport['state'] {

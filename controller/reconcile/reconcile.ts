@@ -17,13 +17,14 @@ import type { Caches } from '../watch/caches.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
 import { type Decision, decide } from './decide.ts';
+import { LastingFailures } from './lasting-failures.ts';
 import { Looks } from './looks.ts';
 import { Pace } from './pace.ts';
 import type { Outcome } from './queue.ts';
 import { EventLimiter, recordEvent } from './record-event.ts';
 import { StatusThrottle } from './status-throttle.ts';
 import { StatusWriter } from './status-writer.ts';
-import { appliedDelays, failureTransition, type Transition } from './transitions.ts';
+import { appliedDelays, type Transition } from './transitions.ts';
 
 export interface ReconcilerOptions {
   client: KubernetesClient;
@@ -70,6 +71,7 @@ export class Reconciler {
   readonly #secrets: NamedSecrets;
   readonly #revisions: RevisionKeeper;
   readonly #looks = new Looks();
+  readonly #lastingFailures = new LastingFailures();
 
   constructor(options: ReconcilerOptions) {
     const { client, mayWrite, caches } = options;
@@ -130,8 +132,9 @@ export class Reconciler {
   /** Tells people of a resource that goes on failing. */
   onFailure(key: ObjectKey, failures: number, error: unknown): void {
     const gatewaySync = this.#options.caches.gatewaySync(key);
-    const transition = failureTransition(failures, error);
-    if (gatewaySync && transition) this.#record(gatewaySync, [transition], this.#options.log.child({ key }));
+    if (!gatewaySync) return;
+    const transition = this.#lastingFailures.newsOf(key, { failures, error, now: performance.now() });
+    if (transition) this.#record(gatewaySync, [transition], this.#options.log.child({ key }));
   }
 
   /** Takes in that the watch brought a resource. */
@@ -155,6 +158,7 @@ export class Reconciler {
     this.#secrets.forget(key);
     this.#revisions.forget(key);
     this.#looks.forget(key);
+    this.#lastingFailures.forget(key);
     this.#options.gitTokens?.forget(key);
     this.#options.commitStatuses.forget(key);
   }

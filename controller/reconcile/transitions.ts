@@ -1,7 +1,6 @@
 import type { GatewaySyncStatus, RequestOutcome } from '../../shared/api/gateway-sync-status.ts';
 import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
 import { GIVEN_UP } from '../../shared/domain/releases.ts';
-import { messageOf } from '../../shared/errors.ts';
 import type { Author, ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
 import { conditionOf } from './merge-conditions.ts';
@@ -44,16 +43,6 @@ export function podTransitions(
 
 /** Pods that are named at once: the others of a workload are like them. */
 const MAX_PODS = 10;
-
-/** So many failures are no coincidence. They are told again after as many more, before an event is forgotten after an hour. */
-const FAILURES_TOLD = 5;
-
-/** Reconciles that fail in a row, for which there is no status: to write it may be what is refused. */
-export function failureTransition(failures: number, error: unknown): Transition | undefined {
-  if (failures % FAILURES_TOLD !== 0) return undefined;
-  const message = `${failures} reconciles in a row failed, the next one is due within 5 minutes: ${messageOf(error)}`;
-  return { type: 'Warning', reason: 'ReconcileFailed', message };
-}
 
 const userNotSet =
   'the container that mounts the data has no securityContext.runAsUser, so the sync agent runs as the user of its own image and may not be able to write: set it in the pod template, so that both own the same files';

@@ -71,7 +71,7 @@ const gitPart = new RegExp(`(?:^|[/\\\\])(?:${ignorable}${dotGit}|git~1)[ .]*(?:
  * Whether a part of the path is `.git` on any file system, as git's own check has it: in any case, with what HFS+
  * passes over, or as NTFS takes it (`git~1`, dots and spaces at the end, streams after a colon, backslashes).
  */
-function isGitPath(path: string): boolean {
+export function isGitPath(path: string): boolean {
   return gitPart.test(path);
 }
 

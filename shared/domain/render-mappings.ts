@@ -1,6 +1,6 @@
 import { BOUNDS } from '../api/bounds.ts';
 import type { Mapping } from '../api/sync.ts';
-import { isAgentPath, relativePath } from './relative-path.ts';
+import { isAgentPath, isGitPath, relativePath } from './relative-path.ts';
 import { type RenderedPatch, renderPatch } from './render-patch.ts';
 import { renderTemplate, type TemplateValues } from './render-template.ts';
 import { WorkBudget } from './work-budget.ts';
@@ -55,9 +55,9 @@ function renderMapping(mapping: Mapping, means: Means, tell: (problem: string) =
   };
   const source = pathOf('source');
   const destination = pathOf('destination');
-  if (isAgentPath(destination.path)) {
-    tell(`.destination: ${destination.path.slice(0, MOST_QUOTED)} is the folder of the agent's own files`);
-  }
+  const quoted = destination.path.slice(0, MOST_QUOTED);
+  if (isAgentPath(destination.path)) tell(`.destination: ${quoted} is the folder of the agent's own files`);
+  if (isGitPath(destination.path)) tell(`.destination: ${quoted} is in .git, or in what a file system takes for it`);
   const patches = (mapping.patches ?? []).flatMap((patch, number) => {
     const result = renderPatch(patch, means.values, means.budget);
     if (result.kind === 'patch') return [result.patch];

@@ -71,7 +71,8 @@ async function arrange(t: TestContext) {
   const administrator = await connectAdministrator();
   const storeAsAdministrator = (annotations: object) =>
     administrator.mergePatch(gatewaySyncPath(namespace, 'site'), { metadata: { annotations } });
-  return { editor, approver, approverName: `system:serviceaccount:${namespace}:approver`, storeAsAdministrator };
+  const approverName = `system:serviceaccount:${namespace}:approver`;
+  return { namespace, editor, approver, approverName, storeAsAdministrator };
 }
 
 async function administratorName(): Promise<string> {
@@ -132,6 +133,17 @@ test('nobody takes over what somebody else approved', async (t) => {
   assert.equal(await annotate({ [approve]: 'b'.repeat(40), [by]: approverName }), 'accepted');
   for (const change of [{ [by]: null }, { [approve]: null }, { [approve]: 'b'.repeat(40), [by]: null }])
     assert.equal(await annotate(change), 'accepted', JSON.stringify(change));
+});
+
+test('a backup is restored with the names of those who approved, by whoever may act as them', async (t) => {
+  const { namespace, approver, approverName } = await arrange(t);
+  const { approve } = ROLLOUT_ANNOTATIONS;
+  const administrator = await connectAdministrator();
+  const resources = groupPath('sync.io/v1alpha1', 'gatewaysyncs', namespace);
+  const approvedBy = (name: string, by: string) => site(name, { [approve]: commit, [setByAnnotation(approve)]: by });
+  await administrator.create(resources, approvedBy('restored', approverName));
+  await administrator.mergePatch(gatewaySyncPath(namespace, 'site'), approvedBy('site', 'anna'));
+  assert.match(await approver.create(approvedBy('another', 'anna')), /may be set only together with the order/);
 });
 
 test('approvers are installed only where they are asked for', async () => {

@@ -137,9 +137,13 @@ test('every value that a page names is a value of the chart', async () => {
   }
 });
 
-test('every Deployment and Service that a page names is one of the chart, installed as the pages do it', async () => {
+test('every Deployment, Service and ClusterRole that a page names is one of the chart, installed as the pages do it', async () => {
   // As a release of that name calls them.
-  const objects = await render({ fullnameOverride: 'stoker-operator', webhookReceiver: { enabled: true } });
+  const objects = await render({
+    fullnameOverride: 'stoker-operator',
+    webhookReceiver: { enabled: true },
+    rollout: { approverRole: { enabled: true } },
+  });
   const names = new Set(objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`));
   const kinds: Record<string, string> = {
     deploy: 'Deployment',
@@ -147,10 +151,13 @@ test('every Deployment and Service that a page names is one of the chart, instal
     svc: 'Service',
     service: 'Service',
   };
+  const ofKubernetes = ['ClusterRole edit'];
   for (const page of pages) {
     for (const command of commandsOf(page)) {
-      for (const [, kind = '', name] of command.matchAll(/\b(deploy|deployment|svc|service)\/([a-z][\w-]*)/g)) {
-        assert.ok(names.has(`${kinds[kind]} ${name}`), `${page.file}: ${command}`);
+      const named = [...command.matchAll(/\b(deploy|deployment|svc|service)\/([a-z<][\w<>-]*)/g)];
+      const roles = [...command.matchAll(/--clusterrole=(\S+)/g)].map(([, name]) => `ClusterRole ${name}`);
+      for (const name of [...named.map(([, kind = '', name]) => `${kinds[kind]} ${name}`), ...roles]) {
+        assert.ok(names.has(name) || ofKubernetes.includes(name), `${page.file}: ${name}: ${command}`);
       }
     }
   }

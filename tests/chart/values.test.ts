@@ -152,6 +152,8 @@ const mistakes = {
   'webhookReceiver.autoscaling.enabled=true,webhookReceiver.autoscaling.minReplicas=99':
     /autoscaling.minReplicas \(99\) must not be more than maxReplicas/,
   'webhookReceiver.autoscaling.enabled=true': /requests.cpu is 10m, .* set it to 100m or more/,
+  'webhookReceiver.autoscaling.enabled=true,webhookReceiver.resources.requests.cpu=0.01':
+    /requests.cpu is 0.01, .* set it to 100m or more/,
   'extraEnv[0].name=LOG_LEVEL,extraEnv[0].value=debug': /extraEnv must not set LOG_LEVEL: the chart sets it/,
 };
 

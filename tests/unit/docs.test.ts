@@ -53,6 +53,16 @@ test('every page is linked from the index of the docs', () => {
   );
 });
 
+test('each command of a runbook says in which namespace: whoever is on call has another one, or none', () => {
+  const runbooks = pages.find(({ file }) => file === 'docs/reference/alerts.md');
+  const commands = [...(runbooks?.text ?? '').matchAll(/`(kubectl [^`]+)`/g)].map(([, command = '']) => command);
+  assert.ok(commands.length > 10);
+  assert.deepEqual(
+    commands.filter((command) => !/ (?:-n [a-zA-Z-]+|-A)(?: |$)/.test(command)),
+    [],
+  );
+});
+
 test('the diagrams of the architecture show the rooms that the check of imports holds', () => {
   const rules = readFileSync(path.join(checkout, '.dependency-cruiser.cjs'), 'utf8');
   const orders = [...rules.matchAll(/^ {2}(?:receiver|controller|agent|cli):\s+'(.*)',$/gm)];

@@ -51,6 +51,7 @@ suite('profiles', () => {
         { folder: '.sync-agent' },
         /^profiles\.p\.mappings\[0\]\.destination: .*agent's own files/,
       ],
+      ['{{ .Vars.folder }}', { folder: '.git' }, /^profiles\.p\.mappings\[0\]\.destination: \.git /],
     ];
     for (const [destination, vars, problem] of paths) {
       const [first = '', ...others] = validateProfiles({

@@ -28,8 +28,8 @@ async function begin(t: TestContext, start: Buffer, onRequest: (file: string) =>
   await mkdir(incompleteFolder(folder), { recursive: true });
   await writeFile(file, start);
   const store = new LfsStore({ git: new Git(process.env), http: localHttp(), path: folder });
-  const fetch = (wanted: LfsPointer, signal?: AbortSignal) =>
-    store.fetch([wanted], { repo: `${server.url}/x.git`, access: {}, signal });
+  const fetch = (wanted: LfsPointer, signal?: AbortSignal, fetchTimeoutMs = 60_000) =>
+    store.fetch([wanted], { repo: `${server.url}/x.git`, access: {}, signal, fetchTimeoutMs });
   return { lfs, pointer, file, fetch, object: objectPath(folder, pointer.oid) };
 }
 
@@ -54,6 +54,12 @@ suite('the beginning of an object of Git LFS', () => {
     const stop = AbortSignal.timeout(300);
     await assert.rejects(fetch({ ...pointer, size: 17 * GIB }, stop), (error) => error === stop.reason);
     assert.deepEqual(lfs.requests, []);
+  });
+
+  test('is kept when the time of spec.git.timeout is over, which a silent host cannot outlast', async (t) => {
+    const { fetch, file, pointer } = await begin(t, Buffer.from('start'), () => new Promise(() => {}));
+    await assert.rejects(fetch(pointer, undefined, 300), { code: 'lfs.timeout', reason: 'GitTimeout' });
+    assert.equal(await readFile(file, 'utf8'), 'start');
   });
 
   test('does not matter where it is longer than the object', async (t) => {

@@ -82,6 +82,9 @@ suite('what was there before', () => {
     volume.write('a', '#!x', false);
     const result = volume.plan({ files: new Map([['a', file]]), folders: new Set(), kept: new Set() });
     assert.deepEqual(result.kind === 'plan' && describe(result.plan), ['modify a TakenOver']);
+    const desired = { files: new Map([['a', file]]), folders: new Set<string>(), kept: new Set<string>() };
+    const refused = volume.plan(desired, settings({ onConflict: 'refuse' }));
+    assert.match(refused.kind === 'refused' ? refused.problems.join() : '', /with other content or another mode \(/);
   });
 
   test('onConflict: refuse names every file that is in the way, and lets what is right be', () => {

@@ -258,9 +258,9 @@ suite('a question about the files', () => {
 
 suite('a gateway', () => {
   /** A resource whose profile allows so many failed syncs, by its generation. */
-  const allowing = (maxFailures: number, generation = 1): WatchedResource => {
+  const allowing = (maxFailures: number, generation = 1, dryRun = false): WatchedResource => {
     const resource = resourceOf({ port: 1 }, generation, generation);
-    const profiles = { default: { mappings: [mapping], maxFailures } };
+    const profiles = { default: { mappings: [mapping], maxFailures, dryRun } };
     return { ...resource, spec: { ...resource.spec, sync: { profiles } } as unknown as GatewaySyncSpec };
   };
 
@@ -290,6 +290,33 @@ suite('a gateway', () => {
       [false, false, 'Error'],
       [false, true, 'Synced'],
       [true, true, 'Error'],
+    ]);
+  });
+
+  test('serves on while dry runs fail, and a good one makes up for no failed sync', async (t) => {
+    const stop = new AbortController();
+    const story: [mayServe: boolean, state: string][] = [];
+    const fails = [true, true, false, true, true, false, true];
+    const dryRuns = [true, true, true, false, false, true, true];
+    const sync = async () => {
+      if (fails.shift()) throw new Error('no');
+      return { ...synced, kind: 'planned' as const };
+    };
+    const loop = await loopOf(t, sync, ({ state }) => {
+      story.push([loop.mayServe, state]);
+      if (fails.length === 0) stop.abort();
+      else loop.onResource(allowing(2, story.length + 1, dryRuns[story.length]));
+    });
+    loop.onResource(allowing(2, 1, dryRuns[0]));
+    await loop.run(AbortSignal.any([stop.signal, t.signal]));
+    assert.deepEqual(story, [
+      [true, 'Error'],
+      [true, 'Error'],
+      [true, 'DryRun'],
+      [true, 'Error'],
+      [false, 'Error'],
+      [false, 'DryRun'],
+      [false, 'Error'],
     ]);
   });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { lstat, mkdir, readFile, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readFile, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -10,6 +10,8 @@ import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import { withSmallVolume } from '../support/small-volume.ts';
 
+const isRoot = process.getuid?.() === 0;
+const NOBODY = 65_534;
 const marker = (digit: string) => `${digit.repeat(40)} 2026-01-0${digit}T00:00:00.000Z\n`;
 
 const identity = {
@@ -59,6 +61,23 @@ suite('touchFile', () => {
       assert.ok((await stat(at('gateway.xml'))).mtimeMs > 0);
     });
   }
+
+  test('touches a file of another user that it may write', {
+    skip: !isRoot && 'another user needs root',
+  }, async (t) => {
+    const { volume, at } = await makeVolume(t);
+    await writeFile(at('watched'), 'theirs');
+    await chmod(at('watched'), 0o666);
+    await utimes(at('watched'), 0, 0);
+    process.seteuid?.(NOBODY);
+    try {
+      await touchFile('watched', marker('1'), volume);
+    } finally {
+      process.seteuid?.(0);
+    }
+    assert.equal(await readFile(at('watched'), 'utf8'), 'theirs');
+    assert.ok((await stat(at('watched'))).mtimeMs > 0);
+  });
 
   test('leaves no file behind for which there is no room, and makes it at the next call', async (t) => {
     const { data } = await makeVolume(t);

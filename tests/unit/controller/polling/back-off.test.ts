@@ -5,8 +5,14 @@ import { TerminalError, TransientError } from '../../../../shared/errors.ts';
 
 const HOUR_MS = 3_600_000;
 
-test('credentials that were refused are tried again within a minute, however long they have been wrong', () => {
-  for (const reason of ['AuthenticationFailed', 'RepositoryNotFound', 'SecretNotFound']) {
+/** What a Secret may fix that the controller cannot see change: a token, a key, known_hosts, a CA. */
+const ABOUT_A_SECRET = [
+  ...['AuthenticationFailed', 'RepositoryNotFound', 'SecretNotFound', 'SecretTooLarge'],
+  ...['HostKeyVerificationFailed', 'CertificateNotTrusted'],
+];
+
+test('what another Secret may fix is tried again within a minute, however long it has been wrong', () => {
+  for (const reason of ABOUT_A_SECRET) {
     const waitMs = backoff(new TerminalError('', { code: 'x', reason }), HOUR_MS);
     assert.ok(waitMs >= 45_000 && waitMs <= 60_000, `${reason}: ${waitMs}`);
   }

@@ -314,10 +314,23 @@ suite('a step of a rollout is made from', () => {
 
   test('what is wrong with a gateway, in the words of its agent and of its pod', () => {
     const says = (world: World) => inputOf(world).input.gateways[0]?.says;
-    const [report, pod] = [{ message: 'the data volume is full' }, { waiting: 'gateway: CrashLoopBackOff' }];
+    const report = { state: 'Error', message: 'the data volume is full' } as const;
+    const pod = { waiting: 'gateway: CrashLoopBackOff' };
     assert.equal(says({ report, pod }), 'the data volume is full; gateway: CrashLoopBackOff');
     assert.equal(says({ report, pod, podUID: 'other' }), 'gateway: CrashLoopBackOff');
     assert.equal(says({ report: {} }), undefined);
+  });
+
+  test('what is wrong with a gateway, but not what was with an earlier commit', () => {
+    const status = { rollout: { number: 3 } } as unknown as GatewaySyncStatus;
+    const says = (report: World['report']) =>
+      inputOf({ status, report: { message: 'words', ...report } }).input.gateways[0]?.says;
+    assert.equal(says({ rollout: 3, state: 'Error' }), 'words');
+    assert.equal(says({ rollout: 3, state: 'Synced' }), 'words');
+    assert.equal(says({ rollout: 2, state: 'Error' }), undefined);
+    assert.equal(says({ state: 'Synced' }), undefined, 'it has not been let in, and has the stable release');
+    assert.equal(says({ state: 'Error' }), 'words', 'it may be what keeps it from taking part');
+    assert.equal(says({ state: 'Pending' }), 'words', 'it may be what keeps it from taking part');
   });
 
   test('what a report says of rollouts', () => {

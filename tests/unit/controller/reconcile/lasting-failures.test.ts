@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { LastingFailures } from '../../../../controller/reconcile/lasting-failures.ts';
+
+const MINUTE_MS = 60_000;
+
+suite('a resource that goes on failing', () => {
+  /** Numbers of the failures of which people are told, one after each pause (milliseconds). */
+  const told = (pausesMs: number[]) => {
+    const lasting = new LastingFailures();
+    let now = 0;
+    return pausesMs.flatMap((pauseMs, index) => {
+      now += pauseMs;
+      return lasting.newsOf('ns/app', { failures: index + 1, error: new Error('no'), now }) ? index + 1 : [];
+    });
+  };
+
+  test('is an event after the fifth failure in a row, with the words of the error', () => {
+    const lasting = new LastingFailures();
+    const news = [1, 2, 3, 4, 5].map((failures) =>
+      lasting.newsOf('ns/app', { failures, error: new Error('no'), now: 0 }),
+    );
+    assert.deepEqual(news.slice(0, 4), [undefined, undefined, undefined, undefined]);
+    assert.deepEqual([news[4]?.type, news[4]?.reason], ['Warning', 'ReconcileFailed']);
+    assert.match(news[4]?.message ?? '', /^5 reconciles in a row failed, .*: no$/);
+  });
+
+  test('is no other event for each five that come quickly, as while its gateways keep changing', () => {
+    assert.deepEqual(told(Array(300).fill(300)), [5]);
+  });
+
+  test('is one again before the last one is forgotten, an hour later', () => {
+    assert.deepEqual(told(Array(20).fill(5 * MINUTE_MS)), [5, 10, 15, 20]);
+  });
+
+  test('is one again in another row', () => {
+    const lasting = new LastingFailures();
+    const newsOf = (failures: number) => lasting.newsOf('ns/app', { failures, error: new Error('no'), now: 0 });
+    assert.ok(newsOf(5));
+    assert.equal(newsOf(1), undefined);
+    assert.ok(newsOf(5));
+  });
+
+  test('is one for another resource', () => {
+    const lasting = new LastingFailures();
+    const newsOf = (key: `${string}/${string}`) => lasting.newsOf(key, { failures: 5, error: new Error('no'), now: 0 });
+    assert.ok(newsOf('ns/app'));
+    assert.ok(newsOf('ns/other'));
+    lasting.forget('ns/app');
+    assert.ok(newsOf('ns/app'));
+  });
+});
