@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { after, before } from 'node:test';
+import { findBinaries } from '../../scripts/testbed/find-binaries.ts';
+import { startGuarded } from '../../scripts/testbed/guarded-process.ts';
 import { until } from '../support/until.ts';
 import { apply, getJson, imageOf, kubectl } from './support/cluster.ts';
 import { gatewaySync } from './support/gateway.ts';
@@ -59,7 +63,6 @@ function template(app: string, command: string[], spec: object = {}) {
       securityContext: { ...user, seccompProfile: { type: 'RuntimeDefault' } },
       containers: [container],
       volumes: [{ name: 'data', emptyDir: {} }],
-      terminationGracePeriodSeconds: 10,
       ...spec,
     },
   };
@@ -93,6 +96,24 @@ const untilWhole = (count: number) =>
     accept: (pods) =>
       pods.length === count && pods.every((pod) => isWhole(pod) && pod.metadata.deletionTimestamp === undefined),
   });
+
+/** Follows pods, by UID, until it is stopped, which gives how the containers of each ended: `sync-agent=0 gateway=0`. */
+async function watchExits(uids: string[]): Promise<{ stop(): Promise<ReadonlyMap<string, string>> }> {
+  const exits = new Map<string, string>();
+  const end = '{{.name}}={{with .state.terminated}}{{.exitCode}}{{end}}';
+  const ends = (list: string) => `{{range .status.${list}}} ${end}{{end}}`;
+  const line = `{{.metadata.uid}}${ends('initContainerStatuses')}${ends('containerStatuses')}{{"\\n"}}`;
+  const selection = ['--namespace', site, '--selector=kind=gateway', '--watch', `--output=go-template=${line}`];
+  const watcher = startGuarded((await findBinaries('kubectl')).kubectl, ['get', 'pods', ...selection], {
+    output: 'pipe',
+  });
+  createInterface(watcher.child.stdout as Readable).on('line', (text) => {
+    const [uid = '', ...ended] = text.split(' ');
+    exits.set(uid, ended.join(' '));
+  });
+  await until(() => uids.every((uid) => exits.has(uid)), { describe: 'the watch to list all pods' });
+  return { stop: () => watcher.stop().then(() => exits) };
+}
 
 const read = (pod: string) =>
   kubectl('exec', pod, '--container=gateway', '--namespace', site, '--', 'cat', '/data/config/motd');
@@ -152,12 +173,18 @@ step('a rollout replaces every pod', async () => {
 step('a node drains within the time that pods have, and the pods come back', async (t) => {
   const [node] = (await getJson<{ items: { metadata: { name: string } }[] }>('nodes')).items;
   const name = node?.metadata.name ?? '';
+  const leaving = (await podsOf('app in (deployment, stateful)')).map(({ metadata }) => metadata.uid);
+  const watched = await watchExits(leaving);
   const started = performance.now();
   const flags = ['--ignore-daemonsets', '--delete-emptydir-data', '--pod-selector=kind=gateway', '--timeout=60s'];
   await kubectl('drain', name, ...flags);
-  const seconds = (performance.now() - started) / 1000;
-  t.diagnostic(`drained in ${seconds.toFixed(1)} s`);
+  t.diagnostic(`drained in ${((performance.now() - started) / 1000).toFixed(1)} s`);
   await kubectl('uncordon', name);
-  assert.ok(seconds < 10, `the drain took ${seconds} s: somebody had to be killed`);
+  const exits = await watched.stop();
+  // What has to be killed exits with 137.
+  assert.deepEqual(
+    leaving.map((uid) => exits.get(uid)),
+    leaving.map(() => 'sync-agent=0 gateway=0'),
+  );
   for (const { metadata } of await untilWhole(4)) assert.equal(await read(metadata.name), 'first');
 });
