@@ -132,6 +132,15 @@ const mistakes = {
   'controller.watchNamespaces={ok,Team_A}':
     /controller\.watchNamespaces\[1\] must be the name of a namespace, .*: it is "Team_A"/,
   'image.digest=sha256:abc': /image\.digest must be sha256: and 64 digits .*: it is "sha256:abc"/,
+  'image.registry=https://registry.example.com':
+    /image\.registry must be a host such as registry\.example\.com, with no https:\/\/ before it/,
+  'certManager.duration=90d': /certManager\.duration must be a time such as 30s, 90m or 2160h: it is "90d"/,
+  'podMonitor.interval=1minute': /podMonitor\.interval must be a time such as 30s, .*: it is "1minute"/,
+  'prometheusRule.approvalWithin=1hour': /prometheusRule\.approvalWithin must be a time such as 90m, 1h or 2d/,
+  'controller.git.deniedNetworks={fd00::/8,10.0.0.0/33}':
+    /controller\.git\.deniedNetworks\[1\] must be a network such as 10\.0\.0\.0\/8 or fd00::\/8: it is "10\.0\.0\.0\/33"/,
+  'webhookReceiver.service.loadBalancerSourceRanges={10.0.0.300/8}':
+    /loadBalancerSourceRanges\[0\] must be a network such as/,
   'controller.healthPort=9443': /webhook\.port must not be 9443: the controller serves its health at 9443/,
   'metrics.port=8081': /controller\.healthPort and metrics\.port must not both be 8081/,
   'hostNetwork=true,networkPolicy.enabled=true': /networkPolicy\.enabled has no effect with hostNetwork/,
