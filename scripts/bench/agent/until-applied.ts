@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises';
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BenchAgent } from './world.ts';
@@ -10,24 +10,21 @@ const END_BYTES = 4096;
 export async function untilApplied({ data }: Pick<BenchAgent, 'data'>, commit: string): Promise<void> {
   const manifest = path.join(data, '.sync-agent/manifest.jsonl');
   for (;;) {
-    const lines = (await readEnd(manifest)).trimEnd();
+    const lines = readEnd(manifest).trimEnd();
     if (lines.slice(lines.lastIndexOf('\n')).includes(`"commit":"${commit}"`)) return;
     await sleep(5);
   }
 }
 
-/** Only the end: to read megabytes while an agent writes them would slow it down, and count as its time. */
-async function readEnd(file: string): Promise<string> {
-  const handle = await open(file).catch(() => undefined); // there is none yet
-  if (!handle) return '';
+/** Only the end, and without a wait: what this does while an agent works slows the agent down, and counts as its time. */
+function readEnd(file: string): string {
+  if (!existsSync(file)) return '';
+  const descriptor = openSync(file, 'r');
   try {
-    const { size } = await handle.stat();
-    const { buffer, bytesRead } = await handle.read({
-      buffer: Buffer.alloc(END_BYTES),
-      position: Math.max(0, size - END_BYTES),
-    });
-    return buffer.toString('utf8', 0, bytesRead);
+    const start = Math.max(0, fstatSync(descriptor).size - END_BYTES);
+    const end = Buffer.alloc(END_BYTES);
+    return end.toString('utf8', 0, readSync(descriptor, end, { position: start }));
   } finally {
-    await handle.close();
+    closeSync(descriptor);
   }
 }
