@@ -45,8 +45,6 @@ const DEFAULT_PAGE = 250;
 const IDLE_TIMEOUT_MS = 90_000;
 const WATCH_SECONDS = { min: 240, spread: 60 };
 const BACKOFF_MS = { base: 250, max: 30_000 };
-/** The longest pause that a server may ask for: after it, what it said may no longer be so. */
-const MOST_PATIENCE_MS = 60_000;
 /** A watch that lived so long was healthy: the next failure starts from the shortest back-off. */
 const HEALTHY_AFTER_MS = 10_000;
 
@@ -189,7 +187,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
 
 /** Milliseconds until the next try: as long as a server asks for that has too much to do, and back-off on top. */
 export function pauseAfter(error: unknown, failures: number): number {
-  return Math.min(askedPauseMs(error), MOST_PATIENCE_MS) + backoff(failures);
+  return askedPauseMs(error) + backoff(failures);
 }
 
 /** Full jitter; https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/. */
