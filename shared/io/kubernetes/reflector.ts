@@ -45,6 +45,8 @@ const DEFAULT_PAGE = 250;
 const IDLE_TIMEOUT_MS = 90_000;
 const WATCH_SECONDS = { min: 240, spread: 60 };
 const BACKOFF_MS = { base: 250, max: 30_000 };
+/** A watch that ends so soon, with nothing, is cut off by something on the way: no API server does so again and again. */
+const TOO_SHORT_MS = 1_000;
 /** A watch that lived so long was healthy: the next failure starts from the shortest back-off. */
 const HEALTHY_AFTER_MS = 10_000;
 
@@ -141,6 +143,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
       allowWatchBookmarks: true,
       timeoutSeconds: WATCH_SECONDS.min + Math.floor(Math.random() * WATCH_SECONDS.spread),
     };
+    const [version, started] = [this.#version, performance.now()];
     for await (const event of watch<TRaw>(client, path, {
       query,
       signal,
@@ -153,6 +156,8 @@ export class Reflector<TRaw extends KubernetesObject, T> {
       // A socket brings thousands of events at once, and each may lead to more work.
       if (this.#pacer.isDue) await this.#pacer.rest();
     }
+    const isTooShort = this.#version === version && performance.now() - started < TOO_SHORT_MS;
+    if (isTooShort) throw new Error('the watch ended at once, with nothing');
   }
 
   /** An object of which nothing can be made must not end the watch of all others. */
