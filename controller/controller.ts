@@ -1,4 +1,4 @@
-import { ApiError } from '../shared/io/kubernetes/api-error.ts';
+import { ApiError, askedPauseMs } from '../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../shared/io/kubernetes/client.ts';
 import type { Change, ObjectKey } from '../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../shared/log.ts';
@@ -229,10 +229,13 @@ export class Controller {
   }
 }
 
-/** What a reconcile throws comes from the API server, or is a defect; git hosts have their own back-off. */
-function backoffMs(failures: number, error: unknown): number {
+/**
+ * Milliseconds until a reconcile is tried again. What it throws comes from the API server, or is a defect; git hosts have
+ * their own back-off.
+ */
+export function backoffMs(failures: number, error: unknown): number {
   if (error instanceof ApiError && error.retryAfterMs !== undefined)
-    return Math.max(BACKOFF_MS.base, error.retryAfterMs);
+    return Math.max(BACKOFF_MS.base, askedPauseMs(error));
   const limit = Math.min(BACKOFF_MS.max, BACKOFF_MS.base * 2 ** (failures - 1));
   return limit * (0.75 + Math.random() * 0.25);
 }

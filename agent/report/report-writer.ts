@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { API_VERSION, SYNC_REPORT } from '../../shared/api/group.ts';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
 import { type SyncReport, type SyncReportStatus, syncReportStatusSchema } from '../../shared/api/sync-report.ts';
@@ -12,7 +13,7 @@ import { Refusals } from '../resource/refusals.ts';
 const BACKOFF_MS = { base: 500, max: 15_000 };
 /** A pod that ends has no more time than that for its last report. */
 const TIMEOUT_MS = 5_000;
-/** The collector may still take away the report of an earlier pod of the same name; people may delete it. */
+/** The collector may still take away the report of an earlier pod of the same name; people may delete it, or restore an older one with the cluster. */
 const FIRST_CHECK_MS = 10_000;
 const CHECK_MS = 300_000;
 
@@ -75,18 +76,19 @@ export class ReportWriter {
     return Math.max(0, this.#checkAt - performance.now());
   }
 
-  /** A report that is gone, or that somebody else took over, is written again. */
+  /** A report that is gone, that somebody else took over, or that says something else is written again. */
   async #check(): Promise<void> {
-    if (!(await this.#isOurs())) this.#written = undefined;
+    if (!(await this.#isInPlace())) this.#written = undefined;
     this.#checkAt = performance.now() + CHECK_MS;
   }
 
-  async #isOurs(): Promise<boolean> {
+  async #isInPlace(): Promise<boolean> {
     const { client, identity } = this.#options;
     const path = syncReportPath(identity.namespace, identity.podName);
     try {
-      const { metadata } = await client.get<SyncReport>(path, { timeoutMs: TIMEOUT_MS });
-      return metadata.ownerReferences?.some(({ uid }) => uid === identity.podUid) ?? false;
+      const { metadata, status } = await client.get<SyncReport>(path, { timeoutMs: TIMEOUT_MS });
+      const isOurs = metadata.ownerReferences?.some(({ uid }) => uid === identity.podUid) ?? false;
+      return isOurs && isDeepStrictEqual(status, this.#written);
     } catch (error) {
       if (isApiError(error, 404)) return false;
       throw error;

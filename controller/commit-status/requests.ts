@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { CommitStatusRecord } from '../../shared/api/gateway-sync-status.ts';
 import type { StatusProvider } from '../../shared/api/git.ts';
-import { pauseMs } from '../../shared/domain/duration.ts';
+import { isTooOften, pauseMs } from '../../shared/domain/duration.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Place } from './place.ts';
 
@@ -129,7 +129,7 @@ export function judgeAnswer(
   if (provider === 'gitlab' && status === 400 && new TextDecoder().decode(body).includes('Cannot transition status'))
     return undefined;
   const waitMs = pauseMs(headers, now);
-  if (status === 429 || (status === 403 && waitMs !== undefined))
+  if (isTooOften(status, waitMs))
     return transient(`${HOST} answered ${status}, since it was asked too often: it is asked again later`, {
       ...{ reason: 'GitRateLimited', retryAfterMs: waitMs },
     });

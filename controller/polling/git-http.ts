@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { gzipSync } from 'node:zlib';
-import { retryAfterMs } from '../../shared/domain/duration.ts';
+import { isTooOften, pauseMs } from '../../shared/domain/duration.ts';
 import { isTyped, TerminalError, TransientError } from '../../shared/errors.ts';
 import type { AddressGuard } from '../../shared/io/address-guard.ts';
 import { connectionErrorOf, gitErrorOf } from '../../shared/io/git/git-error.ts';
@@ -137,11 +137,13 @@ function checkStatus(response: IncomingMessage): void {
   const status = response.statusCode ?? 0;
   if (status < 400) return;
   response.destroy(); // however much it says
-  if (status !== 429 && status < 500) throw gitErrorOf(`error: ${status}`);
+  const waitMs = pauseMs(response.headers, Date.now());
+  const isLimit = isTooOften(status, waitMs);
+  if (!isLimit && status < 500) throw gitErrorOf(`error: ${status}`);
   throw new TransientError(`the git host answered ${status}: it is tried again`, {
     code: `git.http${status}`,
-    reason: status === 429 ? 'GitRateLimited' : 'GitUnreachable',
-    retryAfterMs: retryAfterMs(response.headers['retry-after'], Date.now()),
+    reason: isLimit ? 'GitRateLimited' : 'GitUnreachable',
+    retryAfterMs: waitMs,
   });
 }
 

@@ -44,11 +44,13 @@ interface Supplied {
 interface HandedOver {
   /** Identifies the token, and the resource that it is for. */
   state: string;
-  /** UID of the Secret. */
-  secret: string;
+  secret: SecretVersion;
   /** By the monotonic clock, in milliseconds. */
   lookedAt: number;
 }
+
+/** A Secret as it was written, or as it is. */
+type SecretVersion = Pick<ObjectMeta, 'uid' | 'resourceVersion'>;
 
 const LOOK_MS = 60_000;
 
@@ -113,12 +115,12 @@ export class GitTokenKeeper {
     if (handedOver?.state !== state) return false;
     if (performance.now() - handedOver.lookedAt < lookMs) return true;
     const path = corePath('secrets', namespace, gitTokenSecretName(name));
-    const uid = await client.get<{ metadata: ObjectMeta }>(path, { accept: METADATA_ONLY }).then(
-      ({ metadata }) => metadata.uid,
+    const found = await client.get<{ metadata: ObjectMeta }>(path, { accept: METADATA_ONLY }).then(
+      ({ metadata }) => metadata,
       (error: unknown) => (isApiError(error, 404) ? undefined : 'unknown'),
     );
-    if (uid === 'unknown') return true;
-    if (uid !== handedOver.secret) return false;
+    if (found === 'unknown') return true;
+    if (!found || !isSince(handedOver.secret, found)) return false;
     handedOver.lookedAt = performance.now();
     return true;
   }
@@ -175,16 +177,20 @@ export class GitTokenKeeper {
   }
 }
 
+/** Whether it is what was written, or a later version of that: an earlier one was restored with the cluster, and its token. */
+const isSince = (written: SecretVersion, found: SecretVersion): boolean =>
+  found.uid === written.uid && BigInt(found.resourceVersion) >= BigInt(written.resourceVersion);
+
 /**
- * Hands a token of a GitHub App to the agents of a resource, in a Secret that goes with the resource, and gives the UID of
- * that. A Secret of that name with another type is somebody else's: the API server refuses to change the type, and so
+ * Hands a token of a GitHub App to the agents of a resource, in a Secret that goes with the resource, and gives what
+ * identifies that. A Secret of that name with another type is somebody else's: the API server refuses to change the type, and so
  * does the policy.
  */
 async function writeGitToken(
   client: KubernetesClient,
   { namespace, name, uid }: ObservedGatewaySync,
   token: string,
-): Promise<string> {
+): Promise<SecretVersion> {
   const secretName = gitTokenSecretName(name);
   const secret = {
     apiVersion: 'v1',
@@ -205,5 +211,6 @@ async function writeGitToken(
       const path = corePath('secrets', namespace, secretName);
       return client.replace<{ metadata: ObjectMeta }>(path, secret, options);
     });
-  return metadata.uid;
+  const { uid: secretUid, resourceVersion } = metadata;
+  return { uid: secretUid, resourceVersion };
 }

@@ -2,7 +2,7 @@ import { createHash, createPrivateKey, type KeyObject } from 'node:crypto';
 import { importPKCS8, SignJWT } from 'jose';
 import * as v from 'valibot';
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
-import { pauseMs } from '../../shared/domain/duration.ts';
+import { isTooOften, pauseMs } from '../../shared/domain/duration.ts';
 import { ANSWER_BOUNDS, readJson } from '../../shared/domain/read-json.ts';
 import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
 import { messageOf, TerminalError, TransientError } from '../../shared/errors.ts';
@@ -114,17 +114,13 @@ export class GithubApps {
       { authorization: `Bearer ${await signJwt(app.appId, pem)}`, ca, signal: AbortSignal.timeout(TIMEOUT_MS) },
     );
     const waitMs = pauseMs(answer.headers, Date.now());
-    if (isTooOften(answer, waitMs)) {
+    if (isTooOften(answer.status, waitMs)) {
       if (waitMs !== undefined) this.#pauses.set(asker, performance.now() + waitMs);
       throw tooOften(`GitHub answered ${answer.status} when asked for a token: it is tried again`, waitMs);
     }
     return readToken(answer, mayWrite ? `${mayWrite}: write` : 'contents: read');
   }
 }
-
-/** GitHub says by either that it was asked too often. */
-const isTooOften = ({ status }: JsonAnswer, waitMs: number | undefined): boolean =>
-  status === 429 || (status === 403 && waitMs !== undefined);
 
 const tooOften = (message: string, retryAfterMs: number | undefined) =>
   new TransientError(message, { code: 'githubApp.rateLimited', reason: 'GitRateLimited', retryAfterMs });

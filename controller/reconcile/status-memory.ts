@@ -8,6 +8,8 @@ export type Written = Pick<ObservedGatewaySync, 'uid' | 'resourceVersion' | 'sta
 export interface StatusMemory {
   /** What was written last, until the watch has brought it back. */
   written?: ObservedGatewaySync | undefined;
+  /** When that was, in milliseconds of a monotonic clock. */
+  writtenAt?: number;
   /** What the status is to be, while somebody else's is stored. */
   rightful?: Pick<Written, 'uid' | 'status'> | undefined;
   /** What was sent, and nobody has said what came of it. */
@@ -16,6 +18,17 @@ export interface StatusMemory {
   hasDecided?: boolean;
   /** While a write is under way nobody knows yet whose a change is. */
   isWriting?: boolean;
+}
+
+/** A watch brings back within milliseconds what was written, and within minutes where it fell silent, in milliseconds. */
+const BROUGHT_BACK_MS = 4 * 60_000;
+
+/** What the watch has not brought back by now is stored no more: the API server was restored from a backup. */
+export function believed(memory: StatusMemory, now: number): StatusMemory {
+  const { written, writtenAt = now } = memory;
+  return written && now - writtenAt > BROUGHT_BACK_MS
+    ? sends({ ...memory, written: undefined }, written.status)
+    : memory;
 }
 
 /**
@@ -48,10 +61,11 @@ export const sends = (memory: StatusMemory, status: GatewaySyncStatus): StatusMe
 export const refused = (memory: StatusMemory): StatusMemory => ({ ...memory, sent: memory.sent?.slice(0, -1) });
 
 /** What is stored is what it is to be. */
-export const wrote = (memory: StatusMemory, written: ObservedGatewaySync | undefined): StatusMemory => ({
+export const wrote = (memory: StatusMemory, written?: ObservedGatewaySync, now?: number): StatusMemory => ({
   ...memory,
   ...{ rightful: undefined, sent: undefined, hasDecided: true },
   ...(written && { written }),
+  ...(written && now !== undefined && { writtenAt: now }),
 });
 
 /** The write is over, and `seen` is what the watch brought meanwhile. */

@@ -10,6 +10,7 @@ import { type ObservedGatewaySync, projectGatewaySync } from '../watch/observed-
 import { mergePatchOf } from './merge-patch.ts';
 import {
   begun,
+  believed,
   ended,
   type Judged,
   latestIn,
@@ -30,6 +31,8 @@ export interface StatusWriterOptions {
   cached: (key: ObjectKey) => ObservedGatewaySync | undefined;
   /** Called for a resource whose status somebody else changed and that has to be repaired. */
   onForeign: (key: ObjectKey) => void;
+  /** Milliseconds of a monotonic clock. */
+  now?: () => number;
 }
 
 /** Attempts of one write: each finds the resource changed by somebody, such as the receiver. */
@@ -43,10 +46,12 @@ const NOTHING: StatusMemory = {};
  */
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
+  readonly #now: () => number;
   readonly #memories = new Map<ObjectKey, StatusMemory>();
 
   constructor(options: StatusWriterOptions) {
     this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
   }
 
   /** The cached resource, with the status that was written last. */
@@ -81,7 +86,7 @@ export class StatusWriter {
   }
 
   #of(key: ObjectKey): StatusMemory {
-    return this.#memories.get(key) ?? NOTHING;
+    return believed(this.#memories.get(key) ?? NOTHING, this.#now());
   }
 
   #take(key: ObjectKey, { memory, isForeign }: Judged): void {
@@ -113,7 +118,7 @@ export class StatusWriter {
       if (!stillApplies(status, stored, outcome.live)) throw outcome.conflict;
       stored = outcome.live;
     }
-    this.#memories.set(key, wrote(this.#of(key), written));
+    this.#memories.set(key, wrote(this.#of(key), written, this.#now()));
   }
 
   /** Only what is stored as it was seen is changed, so that nobody's write is overwritten unseen. */

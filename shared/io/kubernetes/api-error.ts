@@ -1,5 +1,8 @@
 import { retryAfterMs } from '../../domain/duration.ts';
 
+/** The longest pause that a server may ask for: after it, what it said may no longer be so. */
+const MOST_PATIENCE_MS = 60_000;
+
 /** The part of a Kubernetes Status that callers look at. */
 interface Status {
   message?: string;
@@ -48,9 +51,9 @@ export function isApiError(error: unknown, ...statuses: number[]): error is ApiE
   return error instanceof ApiError && (statuses.length === 0 || statuses.includes(error.status));
 }
 
-/** Milliseconds for which the API server asks to be left alone; 0 where it does not. */
+/** Milliseconds for which the API server asks to be left alone, a minute at most; 0 where it does not. */
 export function askedPauseMs(error: unknown): number {
-  return isApiError(error) ? (error.retryAfterMs ?? 0) : 0;
+  return isApiError(error) ? Math.min(error.retryAfterMs ?? 0, MOST_PATIENCE_MS) : 0;
 }
 
 /** Whether the same call may succeed later: a conflict, too many requests, a server error or a broken connection. */

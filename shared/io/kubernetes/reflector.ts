@@ -5,7 +5,7 @@ import { Pacer } from '../pacer.ts';
 import { askedPauseMs, isApiError } from './api-error.ts';
 import type { KubernetesClient } from './client.ts';
 import { listObjects } from './list.ts';
-import { SilentWatchError, watch } from './watch.ts';
+import { watch } from './watch.ts';
 
 /** `namespace/name`. */
 export type ObjectKey = string;
@@ -45,8 +45,10 @@ const DEFAULT_PAGE = 250;
 const IDLE_TIMEOUT_MS = 90_000;
 const WATCH_SECONDS = { min: 240, spread: 60 };
 const BACKOFF_MS = { base: 250, max: 30_000 };
-/** The longest pause that a server may ask for: after it, what it said may no longer be so. */
-const MOST_PATIENCE_MS = 60_000;
+/** Answers of a server that goes on as before: it asks for a pause, or for other credentials or rights. */
+const ABOUT_THE_CALLER = [401, 403, 429];
+/** A watch that ends so soon, with nothing, is cut off by something on the way: no API server does so again and again. */
+const TOO_SHORT_MS = 1_000;
 /** A watch that lived so long was healthy: the next failure starts from the shortest back-off. */
 const HEALTHY_AFTER_MS = 10_000;
 
@@ -54,8 +56,8 @@ const keyOf = ({ metadata }: KubernetesObject): ObjectKey => `${metadata.namespa
 
 /**
  * Mirrors a collection of the API server: a list, object by object, then a watch with bookmarks, for ever. After any
- * end or error it comes back with full-jitter back-off, and lists again where the server has forgotten the version (410),
- * or sends nothing.
+ * end or error it comes back with full-jitter back-off. It goes on where a watch ended as it should, and lists again after
+ * whatever else ended it.
  */
 export class Reflector<TRaw extends KubernetesObject, T> {
   readonly store = new Map<ObjectKey, T>();
@@ -110,8 +112,8 @@ export class Reflector<TRaw extends KubernetesObject, T> {
 
   #onFailure(error: unknown): void {
     const expired = isApiError(error, 410);
-    // Where the server was restored from a backup, its versions begin again, and it is silent until they reach this one.
-    if (expired || isApiError(error, 400) || error instanceof SilentWatchError) this.#version = '';
+    // A server that was unavailable may come back from a backup. Its versions begin again then, and soon may be beyond ours.
+    if (!isApiError(error, ...ABOUT_THE_CALLER)) this.#version = '';
     this.#options.onRestart?.(expired ? 'relist' : 'error');
     const isOld = expired || this.#options.isOldNews?.(error);
     this.#options.log[isOld ? 'debug' : 'warn']({ err: error, path: this.#options.path }, 'watch interrupted');
@@ -143,6 +145,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
       allowWatchBookmarks: true,
       timeoutSeconds: WATCH_SECONDS.min + Math.floor(Math.random() * WATCH_SECONDS.spread),
     };
+    const [version, started] = [this.#version, performance.now()];
     for await (const event of watch<TRaw>(client, path, {
       query,
       signal,
@@ -155,6 +158,8 @@ export class Reflector<TRaw extends KubernetesObject, T> {
       // A socket brings thousands of events at once, and each may lead to more work.
       if (this.#pacer.isDue) await this.#pacer.rest();
     }
+    const isTooShort = this.#version === version && performance.now() - started < TOO_SHORT_MS;
+    if (isTooShort) throw new Error('the watch ended at once, with nothing');
   }
 
   /** An object of which nothing can be made must not end the watch of all others. */
@@ -189,7 +194,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
 
 /** Milliseconds until the next try: as long as a server asks for that has too much to do, and back-off on top. */
 export function pauseAfter(error: unknown, failures: number): number {
-  return Math.min(askedPauseMs(error), MOST_PATIENCE_MS) + backoff(failures);
+  return askedPauseMs(error) + backoff(failures);
 }
 
 /** Full jitter; https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/. */

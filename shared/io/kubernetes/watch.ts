@@ -13,13 +13,9 @@ export interface WatchOptions {
   idleTimeoutMs: number;
 }
 
-/** Nothing came for too long, not even a bookmark. */
-export class SilentWatchError extends Error {}
-
 /**
  * Follows the changes of a collection until the server ends the watch. Throws {@link ApiError} where the server
- * reports one in the stream, such as 410 for a version too old, {@link SilentWatchError} after the idle timeout, and the
- * error of a broken connection.
+ * reports one in the stream, such as 410 for a version too old, and the error of a broken or silent connection.
  */
 export async function* watch<T>(
   client: KubernetesClient,
@@ -27,7 +23,7 @@ export async function* watch<T>(
   options: WatchOptions,
 ): AsyncGenerator<WatchEvent<T>> {
   const silence = new AbortController();
-  const timer = setTimeout(() => silence.abort(), options.idleTimeoutMs);
+  const timer = setTimeout(() => silence.abort(new Error('the watch fell silent')), options.idleTimeoutMs);
   const signal = AbortSignal.any([options.signal, silence.signal]);
   try {
     const stream = await client.stream({ method: 'GET', path, query: { ...options.query, watch: true }, signal });
@@ -36,8 +32,6 @@ export async function* watch<T>(
       if (event.type === 'ERROR') throw new ApiError(event.object.code ?? 500, JSON.stringify(event.object));
       yield event;
     }
-  } catch (error) {
-    throw silence.signal.aborted ? new SilentWatchError('the watch fell silent', { cause: error }) : error;
   } finally {
     clearTimeout(timer);
     silence.abort();

@@ -72,6 +72,16 @@ suite('the report', () => {
     assert.equal((await pod.untilSynced(commit)).status?.podUID, pod.uid);
   });
 
+  test('that a restored backup of the cluster took back is written again', async (t) => {
+    const repository = await server.createRepository('restored');
+    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    const { pod } = await startSyncedPod(t, { repo: repository.url, commit });
+    const status = { state: 'Error', commit: null, message: 'of before' };
+    await pod.client.mergePatch(syncReportPath(pod.namespace, 'gateway-0'), { status });
+    const { status: after } = await pod.untilSynced(commit);
+    assert.equal(after?.message, undefined);
+  });
+
   test('is written when something changes, and not otherwise', async (t) => {
     const repository = await server.createRepository('quiet');
     const commit = await repository.commit({ files: { 'config/a': '1' } });

@@ -142,6 +142,21 @@ suite('a reflector', () => {
     await untilStore(view, { changed: 'later', removed: '1' });
   });
 
+  test('does so also where the backup is so recent that the versions soon are beyond those of before', async (t) => {
+    const cluster = await startApiServer();
+    t.after(() => cluster.stop());
+    await until(() => write(cluster, configMap('default', 'changed', '1')), { describe: 'the namespace default' });
+    await write(cluster, configMap('default', 'removed', '1'));
+    const restore = await cluster.backUp();
+    const view = mirror(t, cluster.kubeconfig, 'default');
+    await write(cluster, configMap('default', 'changed', '2'));
+    await remove(cluster, configMap('default', 'removed', '1'));
+    await untilStore(view, { changed: '2' });
+    await restore();
+    for (let value = 0; value < 50; value += 1) await write(cluster, configMap('default', 'added', `${value}`));
+    await untilStore(view, { changed: '1', removed: '1', added: '49' });
+  });
+
   test('notices a connection on which nothing comes any more', async (t) => {
     const cluster = await connectCluster();
     const namespace = await createNamespace(t);

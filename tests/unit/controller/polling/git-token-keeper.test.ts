@@ -25,20 +25,21 @@ async function arrange(t: TestContext, api: RequestListener) {
   });
   const secrets: string[] = [];
   const told: string[] = [];
-  const there = new Map<string, string>();
+  const there = new Map<string, { uid: string; resourceVersion: string }>();
   const apiServer = { isFailing: false };
   const client = {
     get: async (path: string) => {
       if (path.endsWith('/app')) return { data: { key } };
       if (apiServer.isFailing) throw new ApiError(500, '{}');
-      const uid = there.get(path);
-      if (uid === undefined) throw new ApiError(404, '{}');
-      return { metadata: { uid } };
+      const metadata = there.get(path);
+      if (metadata === undefined) throw new ApiError(404, '{}');
+      return { metadata };
     },
     create: async (path: string, { metadata: { namespace, name } }: { metadata: Record<string, string> }) => {
       const uid = String(secrets.push(`${namespace}/${name}`));
-      there.set(`${path}/${name}`, uid);
-      return { metadata: { uid } };
+      const metadata = { uid, resourceVersion: `${100 + secrets.length}` };
+      there.set(`${path}/${name}`, metadata);
+      return { metadata };
     },
   } as unknown as KubernetesClient;
   const http = queryTools().http;
@@ -91,10 +92,23 @@ suite('the keeper of tokens', () => {
     there.clear();
     await supply('a');
     assert.equal(secrets.length, 2);
-    for (const path of there.keys()) there.set(path, 'another');
+    for (const path of there.keys()) there.set(path, { uid: 'another', resourceVersion: '200' });
     await supply('a');
     assert.equal(secrets.length, 3);
     assert.equal(calls(), 1, 'the token is the same');
+  });
+
+  test('hands a token over again where the cluster was restored with an earlier one, and not where somebody labels the Secret', async (t) => {
+    const { supply, secrets, there, told } = await arrange(t, answerWithToken);
+    await supply('a');
+    await until(() => told.length === 1, { describe: 'told of the token' });
+    await supply('a');
+    for (const metadata of there.values()) metadata.resourceVersion = '1000';
+    await supply('a');
+    assert.equal(secrets.length, 1);
+    for (const metadata of there.values()) metadata.resourceVersion = '99';
+    await supply('a');
+    assert.equal(secrets.length, 2);
   });
 
   test('takes a Secret for one that is there while the API server does not say', async (t) => {

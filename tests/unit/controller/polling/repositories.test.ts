@@ -123,6 +123,22 @@ suite('repositories', { concurrency: 4 }, () => {
     });
   }
 
+  test('that say by 403 that they were asked too often are left alone for as long as they ask, and blame no credentials', async (t) => {
+    const { server, untilAnswered } = await arrange(t);
+    server.fault = { status: 403, headers: { 'Retry-After': '600' } };
+    const answer = await untilAnswered('default/a');
+    assert.ok(answer.kind === 'error');
+    assert.deepEqual([answer.error.reason, answer.retryAfterMs], ['GitRateLimited', 600_000]);
+  });
+
+  test('that refuse credentials without a word of a pause are asked again after a back-off of our own', async (t) => {
+    const { server, untilAnswered } = await arrange(t);
+    server.fault = { status: 403 };
+    const answer = await untilAnswered('default/a');
+    assert.ok(answer.kind === 'error' && answer.retryAfterMs <= 5_000, JSON.stringify(answer));
+    assert.equal(answer.error.reason, 'AuthenticationFailed');
+  });
+
   test('that name a time that is no number of seconds are asked after a back-off of our own', async (t) => {
     const { server, untilAnswered } = await arrange(t);
     server.fault = { status: 429, headers: { 'Retry-After': '1e300' } };

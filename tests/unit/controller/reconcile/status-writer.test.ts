@@ -83,6 +83,7 @@ function arrange() {
   const foreign: string[] = [];
   const lease = { isHeld: true };
   const network = { losesAnswers: false };
+  const clock = { now: 0 };
   const client = {
     get: async () => raw(),
     mergePatch: async (_: string, { metadata, status }: { metadata: { resourceVersion: string }; status: object }) => {
@@ -98,6 +99,7 @@ function arrange() {
     mayWrite: () => lease.isHeld,
     cached: () => cached,
     onForeign: (key: string) => foreign.push(key),
+    now: () => clock.now,
   };
   const writer = new StatusWriter(options);
   const change = (status = stored.status, edit: Partial<Pick<typeof stored, 'generation' | 'annotations'>> = {}) => {
@@ -109,7 +111,7 @@ function arrange() {
     cached = object();
     writer.observe('ns/app', cached, previous);
   };
-  return { stored, change, watch, writer, foreign, lease, network };
+  return { stored, change, watch, writer, foreign, lease, network, clock };
 }
 
 const rollout = { number: 2, phase: 'Progressing' } as RolloutStatus;
@@ -172,6 +174,27 @@ suite('a status', () => {
     watch();
     await assert.rejects(writer.write('ns/app', { rollout }, seen), /changed/);
     assert.deepEqual(stored.status, {});
+  });
+
+  test('that a restored backup took back before the watch brought it is written again', async () => {
+    const { stored, watch, writer, foreign, clock } = arrange();
+    const backup = { ...stored };
+    await writer.write('ns/app', { observedGeneration: 1 });
+    Object.assign(stored, backup);
+    watch();
+    clock.now += 5 * 60_000;
+    await writer.write('ns/app', { observedGeneration: 1 });
+    assert.deepEqual(stored.status, { observedGeneration: 1 });
+    assert.deepEqual(foreign, []);
+  });
+
+  test('that the watch brings late is nobody else’s', async () => {
+    const { watch, writer, foreign, clock } = arrange();
+    await writer.write('ns/app', { observedGeneration: 1 });
+    clock.now += 5 * 60_000;
+    watch();
+    assert.deepEqual(foreign, []);
+    assert.deepEqual(writer.latest('ns/app')?.status, { observedGeneration: 1 });
   });
 
   test('is decided by the spec that was there when we wrote last, also before the watch brings it', async () => {

@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
 import { ApiError } from '../../../../../shared/io/kubernetes/api-error.ts';
 import { pauseAfter, Reflector } from '../../../../../shared/io/kubernetes/reflector.ts';
 import { clientOfServer } from '../../../../support/client-of-server.ts';
 import { until } from '../../../../support/until.ts';
+
+function run(t: TestContext, reflector: { run: (signal: AbortSignal) => Promise<void> }): void {
+  const stopping = new AbortController();
+  const running = reflector.run(stopping.signal);
+  t.after(async () => {
+    stopping.abort();
+    await running;
+  });
+}
 
 suite('a server that has too much to do', () => {
   const cases: [name: string, error: unknown, failures: number, fromMs: number, toMs: number][] = [
@@ -33,16 +42,29 @@ suite('a server that has too much to do', () => {
     });
     const log = pino({ level: 'silent' });
     const reflector = new Reflector({ client, path: '/api/v1/pods', project: () => '', onChange: () => {}, log });
-    const stopping = new AbortController();
-    const running = reflector.run(stopping.signal);
-    t.after(async () => {
-      stopping.abort();
-      await running;
-    });
+    run(t, reflector);
     await again.promise;
     const [first = 0, second = 0] = askedAt;
     assert.ok(second - first >= 990, `${second - first} ms`);
   });
+});
+
+test('a watch that something on the way ends at once is tried again after pauses that grow', async (t) => {
+  const watchedAt: number[] = [];
+  const client = await clientOfServer(t, (request, response) => {
+    if (!request.url?.includes('watch=')) {
+      response.end(JSON.stringify({ metadata: { resourceVersion: '1' }, items: [] }));
+      return;
+    }
+    watchedAt.push(performance.now());
+    response.end();
+  });
+  const log = pino({ level: 'silent' });
+  const reflector = new Reflector({ client, path: '/api/v1/pods', project: () => '', onChange: () => {}, log });
+  run(t, reflector);
+  const lastPause = () => (watchedAt.at(-1) ?? 0) - (watchedAt.at(-2) ?? Number.POSITIVE_INFINITY);
+  await until(lastPause, { describe: 'a pause of more than a second', accept: (ms) => ms > 1_000 });
+  assert.ok(watchedAt.length < 20, `${watchedAt.length} watches`);
 });
 
 test('a flood of events leaves timers their turn', async (t) => {
@@ -67,12 +89,7 @@ test('a flood of events leaves timers their turn', async (t) => {
       if (seen === 200) all.resolve();
     },
   });
-  const stopping = new AbortController();
-  const running = reflector.run(stopping.signal);
-  t.after(async () => {
-    stopping.abort();
-    await running;
-  });
+  run(t, reflector);
   await until(() => seen > 0, { describe: 'the first event' });
   const timer = setInterval(() => {
     turns += 1;
