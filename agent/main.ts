@@ -49,7 +49,6 @@ async function main(): Promise<void> {
   const given = { git, http: httpOf(config), keyFolder, uid: user.uid, log, onFetch };
   const dependencies = await wireSync(config, given);
   const { identity, labelsFile, accessFiles, manifestFile, clone, gateway, verifier, lock } = dependencies;
-  clone.prepare();
   const client = new KubernetesClient(ApiCredentials.load(), { userAgent: `sync-agent/${version}`, maxSockets: 4 });
   const reportLog = log.child({ component: 'report' });
   const reports = await Reports.start({ client, identity, labelsFile, manifestFile, log: reportLog });

@@ -71,11 +71,6 @@ export class Clone {
     return this.#repository.pins;
   }
 
-  /** Makes what the first fetch needs, where it is not there yet. */
-  prepare(): void {
-    this.#repository.prepare();
-  }
-
   /** Whether the commit is there already; after the first time without asking git. */
   async has(commit: string): Promise<boolean> {
     if ((await this.#repository.open(commit)).commit === commit) return true;

@@ -34,8 +34,6 @@ export interface Contents {
  */
 export type Fault = 'clone' | 'commit' | 'noCommit' | 'missing';
 
-/** Of the kind that nearly all repositories have. */
-const USUAL_COMMIT = '0'.repeat(40);
 const NOTHING: Contents = { commit: undefined, isPartial: false, hasFiles: false };
 /** From one look at all objects to the next: so long at least, and so many times what it took. */
 const BETWEEN_CHECKS = { ms: 60_000, times: 100 };
@@ -60,7 +58,6 @@ export class Repository {
   #record: 'working' | 'unknown' = 'unknown';
   /** When all objects may be looked at again. */
   #checkAt = Number.NEGATIVE_INFINITY;
-  #prepared: Promise<unknown> | undefined;
 
   constructor({ git, path, log }: RepositoryOptions) {
     this.#git = git;
@@ -69,22 +66,8 @@ export class Repository {
     this.#log = log;
   }
 
-  /** Makes an empty repository where there is none, before anybody knows the commit: whoever brings it does not wait for that. */
-  prepare(): void {
-    const make = async () => {
-      const isThere = (await readdir(this.path).catch(() => [])).length > 0;
-      if (!isThere) await this.#open(USUAL_COMMIT);
-    };
-    this.#prepared = make().catch(() => {}); // whoever opens it finds out as well
-  }
-
   /** Sees to it that there is a repository for commits of this kind, and says what is in it; asks git only once. */
   async open(commit: string): Promise<Contents> {
-    await this.#prepared;
-    return await this.#open(commit);
-  }
-
-  async #open(commit: string): Promise<Contents> {
     if (this.#contents && commit.length !== this.#idLength) await this.recreate(commit);
     if (this.#contents) return this.#contents;
     await onVolume(CLONE_VOLUME, () => mkdir(this.path, { recursive: true }));
@@ -129,7 +112,7 @@ export class Repository {
 
   /** Deletes everything and starts from nothing; what was kept is told as lost. */
   async recreate(commit: string): Promise<void> {
-    if (!this.#isUnused) this.#log.warn({ path: this.path }, 'recreating the clone');
+    this.#log.warn({ path: this.path }, 'recreating the clone');
     this.#contents = undefined;
     await this.pins.loseAll().catch(() => {}); // it cannot be read, and is deleted
     await emptyFolder(this.path);
@@ -229,12 +212,6 @@ export class Repository {
         return saidNothing(error) || isOfOtherKind(error) || isTooDeep(String(error.cause));
       },
     );
-  }
-
-  /** Whether it was made, and nothing was asked for yet. */
-  get #isUnused(): boolean {
-    const contents = this.#contents;
-    return contents !== undefined && !contents.commit && !contents.isPartial && !contents.hasFiles;
   }
 
   /** Does no harm where there is a repository already. */

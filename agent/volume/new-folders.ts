@@ -65,17 +65,10 @@ export class NewFolders {
     }
   }
 
-  /** Where a file is on its way; the folder is open until the next call. */
-  placeOf({ path, name }: Staged): { folder: Folder; name: string } {
+  /** The path of a file on its way, until the next call. */
+  at({ path, name }: Staged): string {
     const [parent, own] = split(path);
-    const isNew = this.#by.has(parent);
-    return isNew ? { folder: this.#held.at(parent), name: own } : { folder: this.#root.staging.folder, name };
-  }
-
-  /** The same as a path, until the next call. */
-  at(staged: Staged): string {
-    const { folder, name } = this.placeOf(staged);
-    return folder.at(name);
+    return this.#by.has(parent) ? this.#held.at(parent).at(own) : this.#root.staging.at(name);
   }
 
   /** Opens one of them as it is now, to be closed. */

@@ -7,14 +7,12 @@ import { Pacer } from '../../shared/io/pacer.ts';
 import { type ContentSource, contentAtHand, deliverContent } from '../content/deliver-content.ts';
 import type { OwnedFile } from '../plan/manifest.ts';
 import type { DesiredFile, PreviewedContent } from '../plan/plan-input.ts';
-import type { Folder } from './folder.ts';
 import { forEachLimited } from './for-each.ts';
 import { fingerprintOf } from './scan-tree.ts';
-import { WorkingFolder } from './working-folder.ts';
 
 export interface StagingOptions extends ContentSource {
-  /** Where to write a file, by its number in the list: the folder is open until the next call. */
-  placeOf: (index: number) => { folder: Folder; name: string };
+  /** The path to write a file at, by its number in the list, valid until the next call. */
+  placeOf: (index: number) => string;
   /** A path of the same file system that other processes know. */
   fileSystem: string;
   groupWrite: boolean;
@@ -33,25 +31,15 @@ const flush = promisify(fsync);
 export async function stageFiles(files: DesiredFile[], options: StagingOptions): Promise<OwnedFile[]> {
   const pacer = new Pacer();
   const records: OwnedFile[] = [];
-  const working = new WorkingFolder();
   options.contents.announce(files);
-  try {
-    for (const file of files) {
-      const content = contentAtHand(file, options);
-      const { folder, name } = options.placeOf(records.length);
-      if (content) {
-        working.enter(folder);
-        records.push(stageContent({ file, content, temporary: name }, options));
-      } else {
-        working.leave();
-        records.push(await stageFile(file, folder.at(name), options));
-      }
-      if (!pacer.isDue) continue;
-      working.leave();
-      await pacer.rest();
-    }
-  } finally {
-    working.leave();
+  for (const file of files) {
+    const content = contentAtHand(file, options);
+    const temporary = options.placeOf(records.length);
+    const isAtHand = content !== undefined;
+    records.push(
+      isAtHand ? stageContent({ file, content, temporary }, options) : await stageFile(file, temporary, options),
+    );
+    if (pacer.isDue) await pacer.rest();
   }
   await flushFiles(records.length, options);
   return records;
@@ -119,8 +107,7 @@ const MANY = 64;
 async function flushFiles(count: number, { placeOf, fileSystem }: StagingOptions): Promise<void> {
   if (count >= MANY && (await flushFileSystem(fileSystem))) return;
   await forEachLimited(Array(count).keys(), CONCURRENCY, async (index) => {
-    const { folder, name } = placeOf(index);
-    const handle = openSync(folder.at(name), 'r+');
+    const handle = openSync(placeOf(index), 'r+');
     try {
       await flush(handle);
     } finally {

@@ -3,10 +3,9 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, test } from 'node:test';
-import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
-import { until } from '../../../support/until.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
 /** Speaks the protocol in which hosts may refuse to serve a commit by its id. */
@@ -29,23 +28,6 @@ class TiredGit extends Git {
 async function filesBelow(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries.flatMap((entry) => (entry.isFile() ? path.join(entry.parentPath, entry.name) : []));
-}
-
-/** A commit of a file `a`. */
-async function createCommit(daemon: GitDaemon, name: string): Promise<{ repo: string; commit: string }> {
-  const { url: repo, commit } = await daemon.createRepository(name);
-  return { repo, commit: await commit({ files: { a: '1' } }) };
-}
-
-/** A commit of a file `b`, in a repository with SHA-256 ids. */
-async function createModernCommit(daemon: GitDaemon): Promise<{ repo: string; commit: string }> {
-  const { url: repo, git, path: folder, commit } = await daemon.createRepository('modern');
-  await rm(path.join(folder, 'config'));
-  await rm(path.join(folder, 'objects'), { recursive: true });
-  await git('init', '--quiet', '--bare', '--object-format=sha256');
-  const target = { repo, commit: await commit({ files: { b: '2' } }) };
-  assert.equal(target.commit.length, 64);
-  return target;
 }
 
 suite('the clone', () => {
@@ -217,36 +199,19 @@ suite('the clone', () => {
     assert.deepEqual(await sandbox.files(), { a: 'last' });
   });
 
-  test('is made before the commit is known, whatever ids it will have, and stays as it is where it is there', async (t) => {
-    const daemon = await startGitDaemon();
-    t.after(() => daemon.stop());
-    for (const target of [await createCommit(daemon, 'plain'), await createModernCommit(daemon)]) {
-      const sandbox = await createSandbox(t);
-      sandbox.clone.prepare();
-      await until(() => stat(path.join(sandbox.repo, 'HEAD')), { describe: 'a repository' });
-      await sandbox.sync(target);
-      await sandbox.restart();
-      sandbox.clone.prepare();
-      assert.equal(await sandbox.clone.has(target.commit), true);
-    }
-  });
-
-  test('says at the first sync what keeps it from being made', async (t) => {
-    const daemon = await startGitDaemon();
-    t.after(() => daemon.stop());
-    const sandbox = await createSandbox(t);
-    await writeFile(sandbox.repo, 'a file');
-    sandbox.clone.prepare();
-    await assert.rejects(sandbox.sync(await createCommit(daemon, 'in-vain')), { code: 'EEXIST' });
-  });
-
   test('a repository with SHA-256 ids works, also in place of another', async (t) => {
     const daemon = await startGitDaemon();
     t.after(() => daemon.stop());
     const sandbox = await createSandbox(t);
     await mkdir(sandbox.repo, { recursive: true });
-    await sandbox.sync(await createCommit(daemon, 'plain'));
-    const target = await createModernCommit(daemon);
+    const plain = await daemon.createRepository('plain');
+    await sandbox.sync({ repo: plain.url, commit: await plain.commit({ files: { a: '1' } }) });
+    const { url: repo, git, path: folder, commit } = await daemon.createRepository('modern');
+    await rm(path.join(folder, 'config'));
+    await rm(path.join(folder, 'objects'), { recursive: true });
+    await git('init', '--quiet', '--bare', '--object-format=sha256');
+    const target = { repo, commit: await commit({ files: { b: '2' } }) };
+    assert.equal(target.commit.length, 64);
     await sandbox.restart();
     await sandbox.sync(target).catch(() => sandbox.sync(target));
     assert.deepEqual(await sandbox.files(), { b: '2' });

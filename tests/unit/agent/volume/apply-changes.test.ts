@@ -8,8 +8,6 @@ import type { Plan } from '../../../../agent/plan/plan-changes.ts';
 import { applyChanges } from '../../../../agent/volume/apply-changes.ts';
 import { Staging } from '../../../../agent/volume/staging.ts';
 import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
-import { Pacer } from '../../../../shared/io/pacer.ts';
-import { mockCalls } from '../support/mock-calls.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -58,42 +56,6 @@ async function prepare(name: string) {
   });
   return { repo: repository.url, first, second };
 }
-
-suite('the folder that the process works in', () => {
-  const small = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`${n % 7}/${n}`, `${n}`]));
-  const files = { ...small, large: 'x'.repeat(2 ** 20), '3/large': 'y'.repeat(2 ** 20) };
-
-  test('is as it was for whatever runs during a sync, and after it', async (t) => {
-    const home = process.cwd();
-    const { url: repo, commit } = await server.createRepository('working-folder');
-    const sandbox = await createSandbox(t);
-    const seen = new Set<string>();
-    const rest = Pacer.prototype.rest;
-    t.mock.method(Pacer.prototype, 'rest', function (this: Pacer) {
-      seen.add(process.cwd());
-      return rest.call(this);
-    });
-    await sandbox.sync({ repo, commit: await commit({ files }) });
-    assert.deepEqual([...seen, process.cwd()], [home, home]);
-    assert.deepEqual(await sandbox.files(), files);
-  });
-
-  test('is as it was after a file that could not be written', async (t) => {
-    const home = process.cwd();
-    const { url: repo, commit } = await server.createRepository('unwritten');
-    const sandbox = await createSandbox(t);
-    const target = { repo, commit: await commit({ files: small }) };
-    let writes = 0;
-    const restore = mockCalls(t, ['writeSync'], (_, args, real) => {
-      if (++writes > 100) throw Object.assign(new Error('played'), { code: 'ENOSPC' });
-      return real(...args);
-    });
-    await assert.rejects(sandbox.sync(target));
-    restore();
-    assert.equal(process.cwd(), home);
-    assert.deepEqual(await sandbox.files(), {});
-  });
-});
 
 suite('a sync that fails leaves everything as it was:', () => {
   for (const canMove of [true, false])
