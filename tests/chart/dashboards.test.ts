@@ -120,6 +120,24 @@ test('one ConfigMap holds both dashboards, where and as Grafana looks for it', a
   assert.ok(JSON.stringify(data).length < 262_144);
 });
 
+test('the tile of the certificate turns red when its renewal is late, however short it lasts', async () => {
+  const thresholds = async (certManager: object) => {
+    const objects = await render({ grafanaDashboard: { enabled: true }, certManager });
+    const { data } = pick(objects, 'ConfigMap', '-dashboards');
+    const { panels } = JSON.parse(data['stoker-operator-fleet-overview.json']) as Dashboard;
+    const tile = panels.find(({ title }) => title === 'Webhook certificate ends in');
+    return tile?.fieldConfig?.defaults.thresholds?.steps.map(({ color, value }) => [color, value]);
+  };
+  const [hour, day] = [3_600, 86_400];
+  const colours = (yellow: number, green: number) => [
+    ['red', null],
+    ['yellow', yellow],
+    ['green', green],
+  ];
+  assert.deepEqual(await thresholds({}), colours(7 * day, 14 * day));
+  assert.deepEqual(await thresholds({ duration: '24h' }), colours(4 * hour, 8 * hour));
+});
+
 test('the ConfigMap of the dashboards is in the namespace of the release, and may have another discovery label', async () => {
   const objects = await render({ grafanaDashboard: { enabled: true, labels: { grafana_dashboard: 'yes' } } });
   const { metadata } = pick(objects, 'ConfigMap', '-dashboards');
