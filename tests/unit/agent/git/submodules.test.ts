@@ -79,6 +79,22 @@ suite('submodules', () => {
     assert.equal((await sandbox.files())['lib/l'], '1');
   });
 
+  test('that do not come in time are given up after spec.git.timeout, as the repository itself is', async (t) => {
+    const server = await startServer(t);
+    const [root, lib] = await Promise.all(['org/late', 'org/silent'].map(server.createRepository));
+    assert.ok(root && lib);
+    const files = {
+      '.gitmodules': gitmodules({ lib: '../silent.git' }),
+      lib: { submodule: await lib.commit({ files: { a: '1' } }) },
+    };
+    const target = { repo: root.url, commit: await root.commit({ files }), submodules: true, profile: mapped('lib') };
+    server.redirect = ({ url }, response) =>
+      url?.startsWith('/org/silent.git') && response.writeHead(200).flushHeaders();
+    const sandbox = await createSandbox(t);
+    await assert.rejects(sandbox.sync({ ...target, fetchTimeoutMs: 1_000 }), { code: 'git.timeout' });
+    assert.deepEqual(await sandbox.files(), {});
+  });
+
   test('that are not asked for are an error where they are mapped, and nowhere else', async (t) => {
     const server = await startServer(t);
     const { url: repo, commit } = await server.createRepository('root');

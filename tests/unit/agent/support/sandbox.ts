@@ -32,6 +32,7 @@ interface Target {
   reload?: Intent['reload'];
   verify?: Intent['verify'];
   submodules?: boolean;
+  fetchTimeoutMs?: number;
   ignoresHostKey?: boolean;
   revision?: string;
   /** Commits that the gateway may have to go back to, the most important first. */
@@ -179,7 +180,7 @@ const noReload = reloadSettings({ gateway: undefined });
 
 function intentOf(target: Target): Intent {
   const { repo, commit, ref = 'main', profile = {}, reload = noReload, verify = 'none', submodules = false } = target;
-  const { ignoresHostKey = false, revision, earlier } = target;
+  const { ignoresHostKey = false, revision, earlier, fetchTimeoutMs } = target;
   const mappings = [{ source: '.', destination: '.', required: true, template: false }];
   return {
     generation: 1,
@@ -208,6 +209,7 @@ function intentOf(target: Target): Intent {
     reload,
     verify,
     submodules,
+    ...(fetchTimeoutMs !== undefined && { fetchTimeoutMs }),
     ...(revision && { revision }),
     ...(earlier && { earlier }),
   };
