@@ -99,6 +99,9 @@ export async function cloneAndCopy(
   return { ms, cpuSeconds: Array.from(spans, ([, m, s]) => 60 * Number(m) + Number(s)).reduce((a, b) => a + b, 0) };
 }
 
+/** More than either side uses. */
+const TOUCHED_BYTES = 512 * 1024 * 1024;
+
 /**
  * What is not to count. An agent flushes the whole file system, with what others wrote to it before. And a virtual
  * machine may have given memory that nobody uses back to its host: to get it again takes longer than to write to it.
@@ -108,6 +111,3 @@ async function prepareMachine({ folder }: Pick<World, 'folder'>): Promise<void> 
   const touch = `Buffer.alloc(${TOUCHED_BYTES}, 1)`;
   await runCommand(process.execPath, ['--eval', touch]);
 }
-
-/** More than either side uses. */
-const TOUCHED_BYTES = 512 * 1024 * 1024;
