@@ -65,7 +65,7 @@ annotations:
 {{- define "stoker-operator.seconds" -}}
 {{- $seconds := dict "h" 3600 "m" 60 "s" 1 "ms" 0 -}}
 {{- $sum := 0 -}}
-{{- range regexFindAll "[0-9]+(ms|s|m|h)" . -1 -}}
+{{- range regexFindAll "[0-9]+(ms|s|m|h)" (default "" .) -1 -}}
 {{- $sum = add $sum (mul (regexFind "[0-9]+" . | int64) (get $seconds (regexFind "[a-z]+" .))) -}}
 {{- end -}}
 {{- $sum -}}

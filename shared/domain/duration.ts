@@ -41,8 +41,8 @@ export function pauseMs(headers: Record<string, string | string[] | undefined>, 
 }
 
 /** Whether the answer of a git host says that it was asked too often: by 429, or by 403 and a pause, as GitHub does. */
-export const isTooOften = (status: number, pauseMs: number | undefined): boolean =>
-  status === 429 || (status === 403 && pauseMs !== undefined);
+export const isTooOften = (status: number, waitMs: number | undefined): boolean =>
+  status === 429 || (status === 403 && waitMs !== undefined);
 
 /** A wait that a remote asked for, an hour at most. */
 export const boundedWaitMs = (ms: number): number => Math.min(ms, MOST_PATIENCE_MS);

@@ -166,6 +166,21 @@ const mistakes = {
   'extraEnv[0].name=LOG_LEVEL,extraEnv[0].value=debug': /extraEnv must not set LOG_LEVEL: the chart sets it/,
 };
 
+/** Values that helm takes away by null, as people do who do not want a default. */
+const takenAway = [
+  'image.registry',
+  'certManager.duration',
+  'certManager.renewBefore',
+  'podMonitor.interval',
+  'prometheusRule.approvalWithin',
+];
+
+test('a value that is taken away is no mistake', async () => {
+  const values = takenAway.map((value) => `${value}=null`).join();
+  await helm('template', chart, '--set', values);
+  await helm('template', chart, '--set', `${values},grafanaDashboard.enabled=true,prometheusRule.enabled=true`);
+});
+
 for (const [flags, words] of Object.entries(mistakes)) {
   test(`helm refuses --set ${flags}, in words that help`, async () => {
     await assert.rejects(helm('template', chart, '--set', flags), (error: Error) => {
