@@ -150,7 +150,7 @@ async function stageAll(plan: Plan, newFolders: NewFolders, target: Target): Pro
   try {
     newFolders.make(folderPermissions(groupWrite));
     if (!contents) return [];
-    const placeOf = (index: number) => newFolders.at({ path: files[index]?.path ?? '', name: `${index}` });
+    const placeOf = (index: number) => newFolders.placeOf({ path: files[index]?.path ?? '', name: `${index}` });
     const records = await stageFiles(files, { ...target, placeOf, fileSystem: root.agentFolder, contents });
     const manifest = await target.manifestFile.read();
     return records.map((record, index) =>

@@ -24,6 +24,12 @@ const FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
  */
 const DESCRIPTORS = `/proc/${ownNumber()}/fd`;
 
+/** An entry of a folder that is held open. */
+export interface Place {
+  folder: Folder;
+  name: string;
+}
+
 /**
  * A folder that is held open: paths from {@link Folder.at} lead into it, whatever takes the place of its name or of a
  * folder above it. Where there is no /proc (on a developer's machine), its real path is checked when it is opened.

@@ -1,6 +1,6 @@
 import { type Stats, statSync } from 'node:fs';
 import type { DataRoot } from './data-root.ts';
-import type { Folder } from './folder.ts';
+import type { Folder, Place } from './folder.ts';
 import { HeldFolder } from './held-folder.ts';
 import { newFolderName } from './set-aside.ts';
 import { split } from './undo-moves.ts';
@@ -65,10 +65,17 @@ export class NewFolders {
     }
   }
 
-  /** The path of a file on its way, until the next call. */
-  at({ path, name }: Staged): string {
+  /** Where a file is on its way: the folder is open until the next call. */
+  placeOf({ path, name }: Staged): Place {
     const [parent, own] = split(path);
-    return this.#by.has(parent) ? this.#held.at(parent).at(own) : this.#root.staging.at(name);
+    const isNew = this.#by.has(parent);
+    return isNew ? { folder: this.#held.at(parent), name: own } : { folder: this.#root.staging.folder, name };
+  }
+
+  /** The same as a path, until the next call. */
+  at(staged: Staged): string {
+    const { folder, name } = this.placeOf(staged);
+    return folder.at(name);
   }
 
   /** Opens one of them as it is now, to be closed. */

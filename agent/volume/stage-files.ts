@@ -7,12 +7,14 @@ import { Pacer } from '../../shared/io/pacer.ts';
 import { type ContentSource, contentAtHand, deliverContent } from '../content/deliver-content.ts';
 import type { OwnedFile } from '../plan/manifest.ts';
 import type { DesiredFile, PreviewedContent } from '../plan/plan-input.ts';
+import type { Place } from './folder.ts';
 import { forEachLimited } from './for-each.ts';
 import { fingerprintOf } from './scan-tree.ts';
+import { WorkingFolder } from './working-folder.ts';
 
 export interface StagingOptions extends ContentSource {
-  /** The path to write a file at, by its number in the list, valid until the next call. */
-  placeOf: (index: number) => string;
+  /** Where to write a file, by its number in the list: the folder is open until the next call. */
+  placeOf: (index: number) => Place;
   /** A path of the same file system that other processes know. */
   fileSystem: string;
   groupWrite: boolean;
@@ -30,22 +32,45 @@ const flush = promisify(fsync);
  */
 export async function stageFiles(files: DesiredFile[], options: StagingOptions): Promise<OwnedFile[]> {
   const pacer = new Pacer();
+  const working = new WorkingFolder();
   const records: OwnedFile[] = [];
   options.contents.announce(files);
-  for (const file of files) {
-    const content = contentAtHand(file, options);
-    const temporary = options.placeOf(records.length);
-    const isAtHand = content !== undefined;
-    records.push(
-      isAtHand ? stageContent({ file, content, temporary }, options) : await stageFile(file, temporary, options),
-    );
+  while (records.length < files.length) {
+    stageSmallFiles({ files, records, working, pacer }, options);
+    const next = files[records.length];
     if (pacer.isDue) await pacer.rest();
+    else if (next) records.push(await stageFile(next, pathOf(options.placeOf(records.length)), options));
   }
   await flushFiles(records.length, options);
   return records;
 }
 
-/** Of very many small files, which are written without a wait. */
+interface Progress {
+  files: DesiredFile[];
+  /** Of those that are written. */
+  records: OwnedFile[];
+  working: WorkingFolder;
+  pacer: Pacer;
+}
+
+/**
+ * Writes the next files, of which there may be very many small ones, without a wait: until one is not at hand, or the
+ * slice is over. Nothing else runs meanwhile, so the process may be in the folders that it writes to.
+ */
+function stageSmallFiles({ files, records, working, pacer }: Progress, options: StagingOptions): void {
+  try {
+    while (!pacer.isDue) {
+      const file = files[records.length];
+      const content = file && contentAtHand(file, options);
+      if (!content) return;
+      const temporary = working.at(options.placeOf(records.length));
+      records.push(stageContent({ file, content, temporary }, options));
+    }
+  } finally {
+    working.leave();
+  }
+}
+
 function stageContent(
   { file, content, temporary }: { file: DesiredFile; content: Buffer; temporary: string },
   { groupWrite }: StagingOptions,
@@ -59,6 +84,8 @@ function stageContent(
     closeSync(handle);
   }
 }
+
+const pathOf = ({ folder, name }: Place): string => folder.at(name);
 
 async function stageFile(file: DesiredFile, temporary: string, options: StagingOptions): Promise<OwnedFile> {
   const mode = modeOf(file, options.groupWrite);
@@ -107,7 +134,7 @@ const MANY = 64;
 async function flushFiles(count: number, { placeOf, fileSystem }: StagingOptions): Promise<void> {
   if (count >= MANY && (await flushFileSystem(fileSystem))) return;
   await forEachLimited(Array(count).keys(), CONCURRENCY, async (index) => {
-    const handle = openSync(placeOf(index), 'r+');
+    const handle = openSync(pathOf(placeOf(index)), 'r+');
     try {
       await flush(handle);
     } finally {

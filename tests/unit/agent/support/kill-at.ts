@@ -31,7 +31,8 @@ export function killAt(t: TestContext, { step, hasLinks, from = /^/, onHeld = ()
   let calls = 0;
   const end = mockCalls(t, CHANGING, (name, args, real) => {
     const isChange = name !== 'openSync' || args[1] === 'wx';
-    const isVolume = typeof args[0] === 'number' || /^\/proc\/\w+\/fd\//.test(String(args[0]));
+    // A bare name is one in the folder of the volume that the agent works in.
+    const isVolume = typeof args[0] === 'number' || /^\/proc\/\w+\/fd\/|^[^/]+$/.test(String(args[0]));
     const hasBegun = calls > 0 || args.slice(0, 2).some((arg) => from.test(String(arg)));
     if (isChange && isVolume && hasBegun) calls += 1;
     if (isChange && isVolume && calls === step) onHeld(held(real, args));
@@ -47,8 +48,8 @@ export function killAt(t: TestContext, { step, hasLinks, from = /^/, onHeld = ()
 
 /** The call with paths that lead to the same folders when those of this process are closed. */
 function held(call: RealCall, args: unknown[]): () => void {
-  const real = args.map((arg) =>
-    typeof arg === 'string' && arg.startsWith('/')
+  const real = args.map((arg, index) =>
+    typeof arg === 'string' && (index === 0 || arg.startsWith('/'))
       ? path.join(fs.realpathSync(path.dirname(arg)), path.basename(arg))
       : arg,
   );

@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs';
+import { chdir, cwd } from 'node:process';
+import type { Folder, Place } from './folder.ts';
+
+/**
+ * The folder that the process works in while it writes one small file after the other without a wait. A bare name is a
+ * path there: one through /proc, which leads into the same folder whatever takes its place, takes a third longer to
+ * open. Whoever enters a folder leaves it before it lets anything else run.
+ *
+ * No folder is entered where the core dump of a process that crashes would be left in it, for the gateway to read.
+ */
+export class WorkingFolder {
+  /** Where to go back to; undefined where no folder is entered. */
+  readonly #home = hasDumpsElsewhere() ? currentFolder() : undefined;
+  #entered: Folder | undefined;
+
+  /** The path of a place, until the next call. */
+  at({ folder, name }: Place): string {
+    if (this.#home === undefined) return folder.at(name);
+    if (folder !== this.#entered) {
+      chdir(folder.at('.'));
+      this.#entered = folder;
+    }
+    return name;
+  }
+
+  /** Goes back to where the process was, and to the root of all folders where that is gone. */
+  leave(): void {
+    if (!this.#entered || this.#home === undefined) return;
+    try {
+      chdir(this.#home);
+    } catch {
+      chdir('/');
+    }
+    this.#entered = undefined;
+  }
+}
+
+/** Whether Linux writes no core dump, pipes it to a program, or has an absolute path for it (core(5)). */
+function hasDumpsElsewhere(): boolean {
+  try {
+    const pattern = readFileSync('/proc/sys/kernel/core_pattern', 'latin1');
+    return /^[|/]/.test(pattern) || /^Max core file size +0 /m.test(readFileSync('/proc/self/limits', 'latin1'));
+  } catch {
+    return false;
+  }
+}
+
+function currentFolder(): string | undefined {
+  try {
+    return cwd();
+  } catch {
+    return undefined; // it was removed
+  }
+}
