@@ -36,10 +36,9 @@ export async function stageFiles(files: DesiredFile[], options: StagingOptions):
   const records: OwnedFile[] = [];
   options.contents.announce(files);
   while (records.length < files.length) {
-    stageSmallFiles({ files, records, working, pacer }, options);
-    const next = files[records.length];
+    const next = stageSmallFiles({ files, records, working, pacer }, options);
+    if (next) records.push(await stageFile(next, pathOf(options.placeOf(records.length)), options));
     if (pacer.isDue) await pacer.rest();
-    else if (next) records.push(await stageFile(next, pathOf(options.placeOf(records.length)), options));
   }
   await flushFiles(records.length, options);
   return records;
@@ -54,18 +53,22 @@ interface Progress {
 }
 
 /**
- * Writes the next files, of which there may be very many small ones, without a wait: until one is not at hand, or the
- * slice is over. Nothing else runs meanwhile, so the process may be in the folders that it writes to.
+ * Writes the next files, of which there may be very many small ones, without a wait: until the slice is over, or one is
+ * not at hand, which is given. Nothing else runs meanwhile, so the process may be in the folders that it writes to.
  */
-function stageSmallFiles({ files, records, working, pacer }: Progress, options: StagingOptions): void {
+function stageSmallFiles(
+  { files, records, working, pacer }: Progress,
+  options: StagingOptions,
+): DesiredFile | undefined {
   try {
     while (!pacer.isDue) {
       const file = files[records.length];
       const content = file && contentAtHand(file, options);
-      if (!content) return;
+      if (!content) return file;
       const temporary = working.at(options.placeOf(records.length));
       records.push(stageContent({ file, content, temporary }, options));
     }
+    return undefined;
   } finally {
     working.leave();
   }

@@ -7,20 +7,24 @@ import type { Folder, Place } from './folder.ts';
  * path there: one through /proc, which leads into the same folder whatever takes its place, takes a third longer to
  * open. Whoever enters a folder leaves it before it lets anything else run.
  *
- * No folder is entered where the core dump of a process that crashes would be left in it, for the gateway to read.
+ * No folder is entered where the core dump of a process that crashes could be left in it, for the gateway to read: by
+ * Linux, or by a program that is given the dump and writes it there as well, as abrt does. With a limit of 0 none is.
  */
 export class WorkingFolder {
   /** Where to go back to; undefined where no folder is entered. */
-  readonly #home = hasDumpsElsewhere() ? currentFolder() : undefined;
+  readonly #home = hasNoDumps() ? currentFolder() : undefined;
   #entered: Folder | undefined;
 
   /** The path of a place, until the next call. */
   at({ folder, name }: Place): string {
     if (this.#home === undefined) return folder.at(name);
-    if (folder !== this.#entered) {
+    if (folder === this.#entered) return name;
+    try {
       chdir(folder.at('.'));
-      this.#entered = folder;
+    } catch {
+      return folder.at(name); // to be told what is wrong with it
     }
+    this.#entered = folder;
     return name;
   }
 
@@ -36,11 +40,9 @@ export class WorkingFolder {
   }
 }
 
-/** Whether Linux writes no core dump, pipes it to a program, or has an absolute path for it (core(5)). */
-function hasDumpsElsewhere(): boolean {
+function hasNoDumps(): boolean {
   try {
-    const pattern = readFileSync('/proc/sys/kernel/core_pattern', 'latin1');
-    return /^[|/]/.test(pattern) || /^Max core file size +0 /m.test(readFileSync('/proc/self/limits', 'latin1'));
+    return /^Max core file size +0 /m.test(readFileSync('/proc/self/limits', 'latin1'));
   } catch {
     return false;
   }
