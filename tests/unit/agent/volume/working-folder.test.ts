@@ -101,7 +101,7 @@ test('a process whose folder was removed meanwhile does not stay in the volume',
 });
 
 suite('during a sync', () => {
-  const small = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`${n % 7}/${n}`, `${n}`]));
+  const small = Object.fromEntries(Array.from({ length: 1_500 }, (_, n) => [`${n % 7}/${n}`, `${n}`]));
   const files = { ...small, large: 'x'.repeat(2 ** 20), '3/large': 'y'.repeat(2 ** 20) };
   let server: GitDaemon;
   before(async () => {
