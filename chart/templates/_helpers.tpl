@@ -7,7 +7,7 @@
 {{- define "stoker-operator.fullname" -}}
 {{- $name := include "stoker-operator.name" . -}}
 {{- $full := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) -}}
-{{- default $full .Values.fullnameOverride | trunc 46 | trimSuffix "-" -}}
+{{- regexReplaceAll "[-.]+$" (default $full .Values.fullnameOverride | trunc 46) "" -}}
 {{- end -}}
 
 {{/* Namespace of the release's objects. */}}
@@ -30,7 +30,7 @@ commonLabels; an earlier one wins. Takes {context, component, labels}; `labels` 
 {{- $own := include "stoker-operator.selectorLabels" . | fromYaml -}}
 {{- $chart := printf "%s-%s" .context.Chart.Name .context.Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" -}}
 {{- $origin := dict "app.kubernetes.io/version" .context.Chart.AppVersion "app.kubernetes.io/managed-by" .context.Release.Service "helm.sh/chart" $chart -}}
-{{- merge $own $origin (deepCopy (default (dict) .labels)) (deepCopy .context.Values.commonLabels) | toYaml -}}
+{{- merge $own $origin (deepCopy (default (dict) .labels)) (deepCopy (default (dict) .context.Values.commonLabels)) | toYaml -}}
 {{- end -}}
 
 {{/*
@@ -57,8 +57,18 @@ annotations:
 {{- end -}}
 {{- $parts = prepend $parts (trimSuffix "/" .) -}}
 {{- end -}}
-{{- $version := ternary (printf "@%s" .image.digest) (printf ":%s" (default .context.Chart.AppVersion .image.tag)) (ne .image.digest "") -}}
+{{- $version := printf ":%s" (default .context.Chart.AppVersion .image.tag) -}}
+{{- with .image.digest -}}
+{{- $version = printf "@%s" . -}}
+{{- end -}}
 {{- printf "%s%s" (join "/" $parts) $version -}}
+{{- end -}}
+
+{{/* Whether a value of any kind is left out, as `""` or null: 0 is a value. Gives text that is empty where it is not. */}}
+{{- define "stoker-operator.isLeftOut" -}}
+{{- if or (kindIs "invalid" .) (eq (toString .) "") -}}
+yes
+{{- end -}}
 {{- end -}}
 
 {{/* Whole seconds of a Go duration such as 1h30m. */}}

@@ -13,7 +13,7 @@ list, the key by which entries are told apart, and the name of the value.
 {{- fail (printf "%s must not set %s: the chart sets it" $.value (get . $.key)) -}}
 {{- end -}}
 {{- end -}}
-{{- with concat $own .extra -}}
+{{- with concat $own (default list .extra) -}}
 {{- toYaml . -}}
 {{- end -}}
 {{- end -}}
@@ -31,7 +31,7 @@ list, the key by which entries are told apart, and the name of the value.
 labels:
   {{- include "stoker-operator.labels" (merge (dict "labels" .values.podLabels) .) | nindent 2 }}
 annotations:
-  {{- merge (dict "kubectl.kubernetes.io/default-container" .component) .values.podAnnotations | toYaml | nindent 2 }}
+  {{- merge (dict "kubectl.kubernetes.io/default-container" .component) (default (dict) .values.podAnnotations) | toYaml | nindent 2 }}
 {{- end -}}
 
 {{/*
@@ -142,7 +142,7 @@ kind: PodDisruptionBudget
 metadata:
   {{- include "stoker-operator.metadata" . | nindent 2 }}
 spec:
-  {{- if eq (toString .values.minAvailable) "" }}
+  {{- if include "stoker-operator.isLeftOut" .values.minAvailable }}
   maxUnavailable: {{ .values.maxUnavailable }}
   {{- else }}
   minAvailable: {{ .values.minAvailable }}

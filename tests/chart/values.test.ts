@@ -104,7 +104,9 @@ test('the schema knows the values of values.yaml and no others', () => {
     const { properties, additionalProperties } = resolve(node);
     if (!properties) return;
     assert.equal(additionalProperties, false, `${at || 'the root'} accepts unknown keys`);
-    const known = Object.keys(properties).filter((key) => key !== 'global' && key !== 'claims');
+    const known = Object.keys(properties).filter(
+      (key) => key !== 'global' && key !== 'claims' && (at || key !== 'enabled'),
+    );
     assert.deepEqual(known.sort(), Object.keys(value as object).sort(), at);
     for (const key of known) compare(properties[key], (value as Record<string, unknown>)[key], `${at}.${key}`);
   }
@@ -151,7 +153,26 @@ const mistakes = {
     /prometheusRule\.disabled names SyncDrift, which is no alert of the chart: they are SyncControllerHasNoLeader, /,
   'webhook.timeoutSeconds=60': /at '\/webhook\/timeoutSeconds': maximum: got 60, want 30/,
   'agent.logLevel=loud': /at '\/agent\/logLevel': value must be one of 'trace', 'debug'/,
-  'agent.caConfigMap.key=a/b': /at '\/agent\/caConfigMap\/key': 'a\/b' does not match pattern/,
+  'agent.caConfigMap.key=a/b': /agent\.caConfigMap\.key must be a key of a Secret or ConfigMap, .*: it is "a\/b"/,
+  'webhookReceiver.hmac.secretRef.key=..': /webhookReceiver\.hmac\.secretRef\.key must be a key of a Secret/,
+  'agent.caConfigMap.name=a-': /agent\.caConfigMap\.name must be the name of an object, .*: it is "a-"/,
+  'webhookReceiver.serviceAccount.name=My Account':
+    /webhookReceiver\.serviceAccount\.name must be the name of an object, .*: it is "My Account"/,
+  'clusterName=a b': /clusterName must be at most 63 letters, .*: it is "a b"/,
+  'podDisruptionBudget.maxUnavailable=half': /podDisruptionBudget\.maxUnavailable must be a number of pods, or .*25%/,
+  'webhookReceiver.podDisruptionBudget.minAvailable=200%': /minAvailable must be a number of pods, or a percentage/,
+  'webhookReceiver.trustedProxyHops=one': /webhookReceiver\.trustedProxyHops must be a number, or empty: it is "one"/,
+  'webhookReceiver.service.port=http': /webhookReceiver\.service\.port must be a number from 1 to 65535, or empty/,
+  'agent.resources.limits.memory=256MB':
+    /agent\.resources\.limits\.memory must be an amount such as 10m, 64Mi or 1Gi: it is "256MB"/,
+  'resources.requests.cpu=': /resources\.requests\.cpu must be an amount such as 10m, 64Mi or 1Gi: it is ""/,
+  'image.repository=ghcr.io/x/controller:1.2':
+    /image\.repository must be one such as ghcr\.io\/.*, and no tag or digest: it is "ghcr\.io\/x\/controller:1\.2"/,
+  'agentImage.repository=https://ghcr.io/x/agent': /agentImage\.repository must be one such as .* with no https:\/\//,
+  'image.tag=sha256:abc': /image\.tag must be a tag such as 1\.2\.3: .* A digest belongs into image\.digest/,
+  'controller.git.deniedNetworks={1:2:3/64}': /deniedNetworks\[0\] must be a network such as .*: it is "1:2:3\/64"/,
+  'webhookReceiver.autoscaling.enabled=true,webhookReceiver.resources=null':
+    /requests.cpu is missing, .* set it to 100m/,
   'agent.resources.limit.cpu=1': /at '\/agent\/resources': additional properties 'limit' not allowed/,
   'dnsPolicy=Cluster': /at '\/dnsPolicy': value must be one of '', 'ClusterFirst'/,
   'extraVolumes[0].name=tmp,extraVolumes[0].emptyDir.medium=Memory': /extraVolumes must not set tmp: the chart sets it/,
@@ -166,19 +187,58 @@ const mistakes = {
   'extraEnv[0].name=LOG_LEVEL,extraEnv[0].value=debug': /extraEnv must not set LOG_LEVEL: the chart sets it/,
 };
 
-/** Values that helm takes away by null, as people do who do not want a default. */
-const takenAway = [
-  'image.registry',
-  'certManager.duration',
-  'certManager.renewBefore',
-  'podMonitor.interval',
-  'prometheusRule.approvalWithin',
-];
+/** Maps that only null can empty, since helm merges what a person writes into them. */
+const emptied = /(^|\.)(resources|podSecurityContext|securityContext)$/;
+const isEmpty = (value: unknown) =>
+  value === '' || (typeof value === 'object' && Object.keys(value ?? {}).length === 0);
+/** All that may be left out: null is the same as the default there. */
+const optional = leavesOf(values).filter(([, value]) => isEmpty(value));
+/** What has no effect while it is off. */
+const parts = leavesOf(values).flatMap(([name, value]) => (/\.enabled$/.test(name) && value === false ? [name] : []));
+const allParts = parts.filter((name) => name !== 'webhookReceiver.httpRoute.enabled').map((name) => `${name}=true`);
+const whole = [...allParts, 'webhookReceiver.resources.requests.cpu=1', 'webhookReceiver.hmac.secret=x'];
 
-test('a value that is taken away is no mistake', async () => {
-  const values = takenAway.map((value) => `${value}=null`).join();
-  await helm('template', chart, '--set', values);
-  await helm('template', chart, '--set', `${values},grafanaDashboard.enabled=true,prometheusRule.enabled=true`);
+for (const [which, flags] of Object.entries({ 'as it is': [], 'with all of its parts': whole })) {
+  test(`null is the same as an empty default, in the chart ${which}`, async () => {
+    const nulls = optional
+      .map(([name]) => `${name}=null`)
+      .filter((flag) => flag !== 'webhookReceiver.hmac.secret=null');
+    const render = (...more: string[]) => helm('template', chart, '--set', [...flags, ...more].join());
+    assert.ok(nulls.length > 80, `${nulls}`);
+    assert.equal(await render(...nulls), await render('replicaCount=1'));
+  });
+}
+
+test('maps with defaults can be taken away by null', async () => {
+  const names = leavesOf(values).flatMap(([name]) => {
+    const [map] = /^.*?(resources|podSecurityContext|securityContext)(?=\.)/.exec(name) ?? [];
+    return map ? [map] : [];
+  });
+  const flags = [...new Set(names)].map((name) => `${name}=null`);
+  assert.equal(flags.length, 7);
+  const rendered = await helm('template', chart, '--set', [...flags, 'webhookReceiver.enabled=true'].join());
+  assert.doesNotMatch(rendered, /nil|runAsNonRoot|cpu: /);
+});
+
+test('the schema wants all other values, in words that name the one that is missing', async () => {
+  function check(node: Record<string, never>, value: unknown, at: string): void {
+    const { properties, required = [] } = resolve(node) as { properties?: never; required?: string[] };
+    if (!properties || !isObject(value) || emptied.test(at)) return;
+    for (const [key, own] of Object.entries(value)) {
+      const name = at ? `${at}.${key}` : key;
+      assert.equal(required.includes(key), !isEmpty(own) && !emptied.test(name), name);
+      check(properties[key], own, name);
+    }
+  }
+  check(schema, values, '');
+  await assert.rejects(helm('template', chart, '--set', 'webhookReceiver.maxAuthFailuresPerMinute=null'), (error) => {
+    assert.match(String(error), /at '\/webhookReceiver': missing property 'maxAuthFailuresPerMinute'/);
+    return true;
+  });
+});
+
+test('an umbrella chart may switch it by a condition', async () => {
+  await helm('template', chart, '--set', 'enabled=true,global.imageRegistry=x');
 });
 
 for (const [flags, words] of Object.entries(mistakes)) {
@@ -189,6 +249,20 @@ for (const [flags, words] of Object.entries(mistakes)) {
     });
   });
 }
+
+for (const release of ['my.rel', '9rel', `${'a'.repeat(52)}.`]) {
+  test(`helm refuses the release name ${release}, which no object can begin with`, async () => {
+    await assert.rejects(
+      helm('template', release, chart),
+      /set fullnameOverride, or choose another name than|release name/,
+    );
+  });
+}
+
+test('a name that is cut ends with a letter or a digit', async () => {
+  const rendered = await helm('template', `${'a'.repeat(44)}--bcdefg`, chart);
+  assert.match(rendered, /name: "?a{44}"?$/m);
+});
 
 test('a receiver that shares the account of the controller is refused', async () => {
   const shared = '--set=webhookReceiver.enabled=true,webhookReceiver.serviceAccount.name=test-stoker-operator';

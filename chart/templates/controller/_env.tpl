@@ -44,7 +44,7 @@
 - name: AGENT_LOG_LEVEL
   value: {{ .Values.agent.logLevel | quote }}
 - name: AGENT_RESOURCES
-  value: {{ .Values.agent.resources | toJson | quote }}
+  value: {{ default (dict) .Values.agent.resources | toJson | quote }}
 {{- if .Values.agent.caConfigMap.name }}
 - name: AGENT_CA_CONFIG_MAP
   value: {{ .Values.agent.caConfigMap | toJson | quote }}

@@ -20,14 +20,14 @@ value names an alert that there is not.
 {{- $installed := concat (ternary $controller list $seen) (ternary $receiver list (and $seen .Values.webhookReceiver.enabled)) $agents -}}
 {{- $rules := list -}}
 {{- range $installed -}}
-{{- if not (get $values.disabled .alert) -}}
+{{- if not (get (default (dict) $values.disabled) .alert) -}}
 {{- if $values.runbookBaseUrl -}}
 {{- $_ := set .annotations "runbook_url" (printf "%s#%s" $values.runbookBaseUrl (lower .alert)) -}}
 {{- end -}}
 {{- $rules = append $rules . -}}
 {{- end -}}
 {{- end -}}
-{{- concat $rules $values.additionalRules | toYaml -}}
+{{- concat $rules (default list $values.additionalRules) | toYaml -}}
 {{- end -}}
 
 {{/*

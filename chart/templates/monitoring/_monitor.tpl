@@ -14,7 +14,7 @@ component, name, values}.
 {{- $_ := set $endpoint $key . -}}
 {{- end -}}
 {{- end -}}
-{{- with concat (default list $endpoint.relabelings) .values.relabelings -}}
+{{- with concat (default list $endpoint.relabelings) (default list .values.relabelings) -}}
 {{- $_ := set $endpoint "relabelings" . -}}
 {{- end -}}
 {{- list $endpoint | toYaml -}}
@@ -44,7 +44,7 @@ spec:
 {{- if .create -}}
 {{- default (printf "%s-reader" (include "stoker-operator.metricsName" $)) .name -}}
 {{- else -}}
-{{- .name -}}
+{{- default "" .name -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

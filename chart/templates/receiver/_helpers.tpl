@@ -10,7 +10,7 @@
 
 {{/* Protocol of the receiver, which is also the name of its port: some ingress controllers go by that. */}}
 {{- define "stoker-operator.receiverProtocol" -}}
-{{- ternary "https" "http" (ne .Values.webhookReceiver.tls.secretName "") -}}
+{{- ternary "http" "https" (empty .Values.webhookReceiver.tls.secretName) -}}
 {{- end -}}
 
 {{/* Port of the receiver's Service. */}}
@@ -75,15 +75,18 @@ tls: {{ . | quote }}
   value: {{ int64 .maxBodyBytes | quote }}
 - name: MAX_CONNECTIONS
   value: {{ int64 .maxConnections | quote }}
-{{- if ne (toString .maxConnectionsPerAddress) "" }}
+{{- if not (include "stoker-operator.isLeftOut" .maxConnectionsPerAddress) }}
 - name: MAX_CONNECTIONS_PER_ADDRESS
   value: {{ int64 .maxConnectionsPerAddress | quote }}
 {{- end }}
 - name: MAX_AUTH_FAILURES_PER_MINUTE
   value: {{ int64 .maxAuthFailuresPerMinute | quote }}
-{{- $hops := toString .trustedProxyHops }}
+{{- $hops := ternary "1" "0" (or .ingress.enabled .httpRoute.enabled) }}
+{{- if not (include "stoker-operator.isLeftOut" .trustedProxyHops) }}
+{{- $hops = toString .trustedProxyHops }}
+{{- end }}
 - name: TRUSTED_PROXY_HOPS
-  value: {{ ternary (ternary "1" "0" (or .ingress.enabled .httpRoute.enabled)) $hops (eq $hops "") | quote }}
+  value: {{ $hops | quote }}
 {{ include "stoker-operator.logEnv" $ }}
 {{- end }}
 {{- end -}}
