@@ -4,9 +4,12 @@ import { DENIED_NETWORKS } from '../shared/io/local-address.ts';
 import { LOG_LEVELS } from '../shared/log.ts';
 
 const logLevel = v.picklist(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`);
-const quantities = v.optional(
-  v.record(v.string(), v.union([v.string(), v.number()], 'must be an amount such as 64Mi'), 'must name resources'),
+const AMOUNT = 'must be an amount such as 10m, 64Mi or 1Gi';
+const amount = v.union(
+  [v.pipe(v.string(), v.regex(/^\d+(\.\d+)?(e\d+|m|k|[KMGTPE]i|[MGTPE])?$/, AMOUNT)), v.number()],
+  AMOUNT,
 );
+const quantities = v.optional(v.record(v.string(), amount, 'must name resources'));
 /** As a container has them. */
 const resources = v.strictObject({ requests: quantities, limits: quantities }, 'must have requests and limits at most');
 

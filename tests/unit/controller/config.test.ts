@@ -126,13 +126,15 @@ suite('the configuration of the controller', () => {
   test('takes the resources of agents as a container has them', () => {
     const read = (resources: string) =>
       readConfig(configSchema, { ...least, AGENT_RESOURCES: resources }).AGENT_RESOURCES;
-    const resources = { requests: { cpu: '10m', memory: 67_108_864 }, limits: {} };
+    const resources = { requests: { cpu: '10m', memory: 67_108_864 }, limits: { memory: '65536Ki', cpu: '0.5' } };
     assert.deepEqual(read(JSON.stringify(resources)), resources);
     assert.equal(read(''), undefined);
     for (const [wrong, words] of [
       ['{', /AGENT_RESOURCES: must be the resources of a container in JSON/],
       ['{"limit":{}}', /AGENT_RESOURCES\.limit: must have requests and limits at most/],
-      ['{"limits":{"cpu":true}}', /AGENT_RESOURCES\.limits\.cpu: must be an amount such as 64Mi/],
+      ['{"limits":{"cpu":true}}', /AGENT_RESOURCES\.limits\.cpu: must be an amount such as 10m, 64Mi or 1Gi/],
+      ['{"limits":{"memory":"256MB"}}', /AGENT_RESOURCES\.limits\.memory: must be an amount such as 10m, 64Mi/],
+      ['{"requests":{"cpu":""}}', /AGENT_RESOURCES\.requests\.cpu: must be an amount such as 10m, 64Mi/],
       ['{"limits":7}', /AGENT_RESOURCES\.limits: must name resources/],
     ] as const)
       assert.throws(() => read(wrong), words, wrong);
