@@ -15,10 +15,12 @@ try {
       once: { type: 'boolean', default: false },
       rollout: { type: 'boolean', default: false },
       context: { type: 'string' },
-      help: { type: 'boolean' },
+      help: { type: 'boolean', short: 'h' },
     },
   });
   if (values.help) console.log(usage);
+  else if (values.context === '')
+    throw new Error('--context is empty: name a context of your kubeconfig, or leave it out');
   else if (values.context && values.rollout) throw new Error('--rollout needs the embedded cluster');
   else if (values.context) await runOnContext({ context: values.context, once: values.once });
   else {
@@ -29,6 +31,10 @@ try {
   process.exit(0);
 } catch (error) {
   if ((error as Error).name === 'AbortError') process.exit(130);
+  if (/^ERR_PARSE_ARGS_/.test((error as NodeJS.ErrnoException).code ?? '')) {
+    console.error(`${(error as Error).message}\n\n${usage}`);
+    process.exit(2);
+  }
   console.error(`\nThe demo failed: ${error instanceof Error ? error.message : String(error)}`);
   process.exit(1);
 }
