@@ -209,15 +209,17 @@ for (const [which, flags] of Object.entries({ 'as it is': [], 'with all of its p
   });
 }
 
-test('maps with defaults can be taken away by null', async () => {
+test('maps and lists with defaults can be taken away by null', async () => {
   const names = leavesOf(values).flatMap(([name]) => {
     const [map] = /^.*?(resources|podSecurityContext|securityContext)(?=\.)/.exec(name) ?? [];
     return map ? [map] : [];
   });
   const flags = [...new Set(names)].map((name) => `${name}=null`);
-  assert.equal(flags.length, 7);
-  const rendered = await helm('template', chart, '--set', [...flags, 'webhookReceiver.enabled=true'].join());
-  assert.doesNotMatch(rendered, /nil|runAsNonRoot|cpu: /);
+  const lists = leavesOf(values).filter(([, value]) => Array.isArray(value) && value.length > 0 && value[0] !== 'ALL');
+  flags.push(...lists.map(([name]) => `${name}=null`));
+  assert.equal(flags.length, 7 + 3, `${flags}`);
+  const all = [...flags, 'webhookReceiver.enabled=true', 'networkPolicy.enabled=true'].join();
+  assert.doesNotMatch(await helm('template', chart, '--set', all), /nil|runAsNonRoot|cpu: |ScheduleAnyway| from:/);
 });
 
 test('the schema wants all other values, in words that name the one that is missing', async () => {
@@ -226,7 +228,8 @@ test('the schema wants all other values, in words that name the one that is miss
     if (!properties || !isObject(value) || emptied.test(at)) return;
     for (const [key, own] of Object.entries(value)) {
       const name = at ? `${at}.${key}` : key;
-      assert.equal(required.includes(key), !isEmpty(own) && !emptied.test(name), name);
+      const mayBeEmpty = isEmpty(own) || Array.isArray(own) || emptied.test(name);
+      assert.equal(required.includes(key), !mayBeEmpty, name);
       check(properties[key], own, name);
     }
   }
