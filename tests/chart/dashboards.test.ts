@@ -136,6 +136,7 @@ test('the tile of the certificate turns red when its renewal is late, however sh
   ];
   assert.deepEqual(await thresholds({}), colours(7 * day, 14 * day));
   assert.deepEqual(await thresholds({ duration: '24h' }), colours(4 * hour, 8 * hour));
+  assert.deepEqual(await thresholds({ duration: '24h', renewBefore: '1s' }), colours(60, 120));
 });
 
 test('the ConfigMap of the dashboards is in the namespace of the release, and may have another discovery label', async () => {

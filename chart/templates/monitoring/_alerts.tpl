@@ -60,7 +60,7 @@ Takes {context, program, deployment, cost}: what its absence means for people.
     description: It is down, or Prometheus does not find it or may not reach it. Until then its other alerts cannot fire.
 {{- end -}}
 
-{{/* So many seconds before its end the certificate of the webhook should have been renewed long ago: half of the time that is left at its renewal, a week at most. */}}
+{{/* So many seconds before its end the certificate of the webhook should have been renewed long ago: half of the time that is left at its renewal, a week at most and a minute at least. */}}
 {{- define "stoker-operator.lateRenewal" -}}
 {{- $life := 7776000 -}}
 {{- $renewal := 0 -}}
@@ -68,5 +68,5 @@ Takes {context, program, deployment, cost}: what its absence means for people.
 {{- $life = include "stoker-operator.seconds" .Values.certManager.duration | int64 | default $life -}}
 {{- $renewal = include "stoker-operator.seconds" .Values.certManager.renewBefore | int64 -}}
 {{- end -}}
-{{- min 604800 (div (default (div $life 3) $renewal) 2) -}}
+{{- max 60 (min 604800 (div (default (div $life 3) $renewal) 2)) -}}
 {{- end -}}
