@@ -240,6 +240,11 @@ test('the schema wants all other values, in words that name the one that is miss
   });
 });
 
+test('an amount may be a number, however large', async () => {
+  const flags = 'agent.resources.limits.memory=268435456,resources.limits.memory=134217728,resources.limits.cpu=0.5';
+  assert.match(await helm('template', chart, '--set', flags), /"memory":268435456/);
+});
+
 test('an umbrella chart may switch it by a condition', async () => {
   await helm('template', chart, '--set', 'enabled=true,global.imageRegistry=x');
 });
