@@ -30,6 +30,9 @@ export interface Place {
   name: string;
 }
 
+/** The path of a place, valid as {@link Folder.at} says. */
+export const pathOf = ({ folder, name }: Place): string => folder.at(name);
+
 /**
  * A folder that is held open: paths from {@link Folder.at} lead into it, whatever takes the place of its name or of a
  * folder above it. Where there is no /proc (on a developer's machine), its real path is checked when it is opened.

@@ -1,6 +1,6 @@
 import { type Stats, statSync } from 'node:fs';
 import type { DataRoot } from './data-root.ts';
-import type { Folder, Place } from './folder.ts';
+import { type Folder, type Place, pathOf } from './folder.ts';
 import { HeldFolder } from './held-folder.ts';
 import { newFolderName } from './set-aside.ts';
 import { split } from './undo-moves.ts';
@@ -74,8 +74,7 @@ export class NewFolders {
 
   /** The same as a path, until the next call. */
   at(staged: Staged): string {
-    const { folder, name } = this.placeOf(staged);
-    return folder.at(name);
+    return pathOf(this.placeOf(staged));
   }
 
   /** Opens one of them as it is now, to be closed. */

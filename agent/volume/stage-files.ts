@@ -7,7 +7,7 @@ import { Pacer } from '../../shared/io/pacer.ts';
 import { type ContentSource, contentAtHand, deliverContent } from '../content/deliver-content.ts';
 import type { OwnedFile } from '../plan/manifest.ts';
 import type { DesiredFile, PreviewedContent } from '../plan/plan-input.ts';
-import type { Place } from './folder.ts';
+import { type Place, pathOf } from './folder.ts';
 import { forEachLimited } from './for-each.ts';
 import { fingerprintOf } from './scan-tree.ts';
 import { WorkingFolder } from './working-folder.ts';
@@ -87,8 +87,6 @@ function stageContent(
     closeSync(handle);
   }
 }
-
-const pathOf = ({ folder, name }: Place): string => folder.at(name);
 
 async function stageFile(file: DesiredFile, temporary: string, options: StagingOptions): Promise<OwnedFile> {
   const mode = modeOf(file, options.groupWrite);

@@ -12,7 +12,7 @@ import type { Folder, Place } from './folder.ts';
  */
 export class WorkingFolder {
   /** Where to go back to; undefined where no folder is entered. */
-  readonly #home = hasNoDumps() ? currentFolder() : undefined;
+  readonly #home = homeWithoutDumps();
   #entered: Folder | undefined;
 
   /** The path of a place, until the next call. */
@@ -40,18 +40,11 @@ export class WorkingFolder {
   }
 }
 
-function hasNoDumps(): boolean {
+/** The folder that the process is in; undefined where a crash may leave a core dump, or where nobody can tell. */
+function homeWithoutDumps(): string | undefined {
   try {
-    return /^Max core file size +0 /m.test(readFileSync('/proc/self/limits', 'latin1'));
+    return /^Max core file size +0 /m.test(readFileSync('/proc/self/limits', 'latin1')) ? cwd() : undefined;
   } catch {
-    return false;
-  }
-}
-
-function currentFolder(): string | undefined {
-  try {
-    return cwd();
-  } catch {
-    return undefined; // it was removed
+    return undefined;
   }
 }

@@ -211,7 +211,8 @@ for (const [which, flags] of Object.entries({ 'as it is': [], 'with all of its p
 
 test('maps and lists with defaults can be taken away by null', async () => {
   const names = leavesOf(values).flatMap(([name]) => {
-    const [map] = /^.*?(resources|podSecurityContext|securityContext)(?=\.)/.exec(name) ?? [];
+    const path = name.split('.');
+    const map = path.map((_, index) => path.slice(0, index + 1).join('.')).find((at) => emptied.test(at));
     return map ? [map] : [];
   });
   const flags = [...new Set(names)].map((name) => `${name}=null`);
