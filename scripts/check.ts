@@ -38,6 +38,11 @@ const checks: { name: string; command: string; args: string[] }[] = [
     args: [path.join(root, 'scripts/generate.ts'), ...(fix ? [] : ['--check'])],
   },
   { name: 'plain English', command: process.execPath, args: ['--test', path.join(root, 'tests/unit/prose.test.ts')] },
+  {
+    name: 'hashes in the lock file',
+    command: process.execPath,
+    args: ['--test', path.join(root, 'tests/unit/scripts/lock-file.test.ts')],
+  },
 ];
 
 const results = await Promise.all(checks.map(run));

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { test } from 'node:test';
+
+const root = path.join(import.meta.dirname, '../../..');
+
+interface LockedPackage {
+  integrity?: string;
+  /** Shipped in the tarball of the package that depends on it, whose hash covers it. */
+  inBundle?: true;
+}
+
+test('npm verifies each package against a hash in the lock file, on every platform', async () => {
+  const lock = JSON.parse(await readFile(path.join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, LockedPackage>;
+  };
+  const { '': project, ...packages } = lock.packages;
+  const unverified = Object.entries(packages).filter(
+    ([, { integrity, inBundle }]) => !inBundle && !integrity?.startsWith('sha512-'),
+  );
+
+  assert.ok(project && Object.keys(packages).length > 0, 'the lock file lists no package');
+  assert.deepEqual(
+    unverified.map(([name]) => name),
+    [],
+    'remove these entries and run npm install --package-lock-only',
+  );
+});
