@@ -24,6 +24,7 @@ const groups = new Map<string, BinaryName[]>([
   ['monitoring', [...CONTROL_PLANE, 'helm', 'promtool', 'prometheus']],
   ['gitea', [...CONTROL_PLANE, 'gitea']],
   ['browser', CONTROL_PLANE],
+  ['gitops', []],
 ]);
 /** What needs a binary that not every machine can have; it is skipped in words then. */
 const optional = new Set<string>(['gitea']);

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { parse } from 'yaml';
+import { buildEngines, configMapValue, skipWithoutGo } from './engines.ts';
+
+interface Application {
+  ref?: string;
+  revision?: string;
+  phase?: string;
+  startedAt?: string;
+}
+
+interface Notification {
+  Triggered: boolean;
+  /** Argo CD sends once for each value. */
+  OncePer: string;
+}
+
+suite('Argo CD', { skip: skipWithoutGo }, () => {
+  let engines: Awaited<ReturnType<typeof buildEngines>>;
+  let conditions: unknown;
+  let script: string;
+
+  before(async () => {
+    conditions = parse(await configMapValue('docs/how-to/senders/argo-cd.md', 'trigger.gateways'));
+    const key = 'resource.customizations.health.sync.io_GatewaySync';
+    script = await configMapValue('docs/how-to/argo-cd-health.md', key);
+    engines = await buildEngines();
+  });
+  after(() => engines?.remove());
+
+  async function notify(of: Application): Promise<Notification> {
+    const { ref = 'v1.2.3', revision = 'aaaa', phase = 'Succeeded', startedAt = '2026-01-01T00:00:00Z' } = of;
+    const application = {
+      metadata: { name: 'plant', annotations: ref === '' ? {} : { 'git.ref': ref } },
+      status: { operationState: { phase, startedAt }, sync: { revision } },
+    };
+    const [notification] = await engines.run<Notification[]>('trigger', { conditions, application });
+    return notification as Notification;
+  }
+
+  test('a changed git.ref is sent even if the revision of the application stays', async () => {
+    const [first, second] = [await notify({ ref: 'v1.2.3' }), await notify({ ref: 'v1.2.4' })];
+
+    assert.ok(first.Triggered && second.Triggered);
+    assert.notEqual(second.OncePer, first.OncePer);
+  });
+
+  test('a sync of another revision, or a repeated one, sends the ref again', async () => {
+    const first = await notify({});
+
+    assert.notEqual((await notify({ revision: 'bbbb' })).OncePer, first.OncePer);
+    assert.notEqual((await notify({ startedAt: '2026-01-01T00:05:00Z' })).OncePer, first.OncePer);
+  });
+
+  test('an application that did not change is sent once', async () => {
+    const first = await notify({});
+
+    assert.notEqual(first.OncePer, '');
+    assert.deepEqual(await notify({}), first);
+  });
+
+  test('an application without the annotation, or whose sync did not succeed, sends nothing', async () => {
+    assert.equal((await notify({ ref: '' })).Triggered, false);
+    assert.equal((await notify({ phase: 'Running' })).Triggered, false);
+    assert.equal((await notify({ phase: 'Failed' })).Triggered, false);
+  });
+
+  test('an application of several sources is sent once for each set of revisions', async () => {
+    const application = (revisions: string[]) => ({
+      metadata: { annotations: { 'git.ref': 'v1.2.3' } },
+      status: { operationState: { phase: 'Succeeded', startedAt: 'now' }, sync: { revisions } },
+    });
+    const send = async (...revisions: string[]) =>
+      (await engines.run<Notification[]>('trigger', { conditions, application: application(revisions) }))[0];
+
+    const first = await send('aaaa', 'bbbb');
+    assert.equal(first?.Triggered, true);
+    assert.deepEqual(await send('aaaa', 'bbbb'), first);
+    assert.notEqual((await send('aaaa', 'cccc'))?.OncePer, first?.OncePer);
+  });
+
+  const condition = (type: string, status: string, reason: string) => {
+    return { type, status, reason, message: `about ${reason}` };
+  };
+  const health = async (status: object | undefined) =>
+    await engines.run('health', { script, object: { metadata: { generation: 1 }, status } });
+  const healthOf = async (...conditions: object[]) => await health({ observedGeneration: 1, conditions });
+
+  test('a resource that the controller has not seen, or not in this generation, progresses', async () => {
+    const waiting = { status: 'Progressing', message: 'waiting for the controller' };
+    const stale = { observedGeneration: 0, conditions: [condition('Ready', 'True', 'Synced')] };
+
+    assert.deepEqual(await health(undefined), waiting);
+    assert.deepEqual(await health({ observedGeneration: -1 }), waiting);
+    assert.deepEqual(await health(stale), waiting);
+  });
+
+  test('an outage that may pass is not degraded: Argo CD would end its sync as failed', async () => {
+    const conditions = [condition('Ready', 'False', 'GitUnreachable'), condition('Stalled', 'False', 'Progressing')];
+
+    for (const inSomeOrder of [conditions, conditions.toReversed()]) {
+      assert.deepEqual(await healthOf(...inSomeOrder), { status: 'Progressing', message: 'about GitUnreachable' });
+    }
+  });
+
+  test('what only a person can repair is degraded', async () => {
+    const conditions = [condition('Ready', 'False', 'RefNotFound'), condition('Stalled', 'True', 'RefNotFound')];
+
+    for (const inSomeOrder of [conditions, conditions.toReversed()]) {
+      assert.deepEqual(await healthOf(...inSomeOrder), { status: 'Degraded', message: 'about RefNotFound' });
+    }
+  });
+
+  test('a ready resource is healthy, one whose gateways sync progresses, and a paused one is suspended', async () => {
+    const cases = [
+      { ready: condition('Ready', 'True', 'Synced'), status: 'Healthy' },
+      { ready: condition('Ready', 'Unknown', 'Syncing'), status: 'Progressing' },
+      { ready: condition('Ready', 'Unknown', 'Paused'), status: 'Suspended' },
+    ];
+    for (const { ready, status } of cases) {
+      assert.deepEqual(await healthOf(ready), { status, message: ready.message });
+    }
+  });
+});
