@@ -1,12 +1,15 @@
-/** Exit statuses, for scripts. */
+/** Exit statuses of all commands; the help lists them. */
 export const EXIT = {
+  /** Done, and nothing differs. */
   ok: 0,
-  /** What was asked for did not work out, or what is shown is not in sync. */
+  /** The command failed, or what it shows is wrong or not in sync. */
   failed: 1,
-  /** The command line is wrong, or nobody is there to be asked. */
-  usage: 2,
-  /** The cluster cannot be reached, does not know the caller, does not allow it, or lacks the CRDs. */
+  /** Files differ: `diff` and `drift`, as in diff(1). */
+  differs: 2,
+  /** The cluster is unreachable, denies access, or lacks the CRDs. */
   unavailable: 3,
+  /** The command line is wrong, or a confirmation is needed without a terminal; EX_USAGE of sysexits.h. */
+  usage: 64,
 } as const;
 
 export type ExitStatus = (typeof EXIT)[keyof typeof EXIT];

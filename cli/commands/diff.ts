@@ -6,7 +6,7 @@ import { drawData } from '../terminal/data.ts';
 import { formatOf, makeCommand, outputArgs } from './command.ts';
 import { say } from './confirm.ts';
 import { drawInspection } from './draw-inspection.ts';
-import { inspect, inspectArgs } from './inspect.ts';
+import { inspect, inspectArgs, inspectionStatus } from './inspect.ts';
 
 /** `kubectl gs diff`: what a ref would change on gateways. */
 export const diff = makeCommand({
@@ -15,7 +15,7 @@ export const diff = makeCommand({
   details: [
     'Asks the agents of the gateways what a sync of the ref would change, by spec.sync as it is now. They fetch it, compare, and change nothing: neither files nor what they follow. Without --ref it is the newest commit of what is followed, whatever waves, windows or a pause hold back.',
     'It shows the content of text files. Files that are binary, larger than 64 KiB, made of templates or patches, not written by the agent, or that look like secrets, are named only. Lines with - are on the gateway, those with + would be.',
-    'It exits with 1 if a gateway did not answer, or would refuse the ref, and says why.',
+    'Exits with 0 if nothing would change, with 2 if something would, and with 1 if a gateway did not answer or would refuse the ref, with the reason.',
     'It needs the right to patch GatewaySyncs and to read SyncReports, which the role edit has. Answers are encrypted for you alone.',
   ],
   examples: [
@@ -40,8 +40,7 @@ export const diff = makeCommand({
     if (format) host.print(drawData(view, format));
     else if (view.answers.length > 0) host.print(`${drawInspection(view, host).join('\n')}\n`);
     for (const { gateway, why } of view.silent) say(`${gateway}: ${why}`, host);
-    const isComplete = view.silent.length === 0 && view.answers.every(({ problem }) => !problem);
-    return isComplete ? EXIT.ok : EXIT.failed;
+    return inspectionStatus(view);
   },
 });
 

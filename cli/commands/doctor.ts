@@ -13,7 +13,7 @@ export const doctor = makeCommand({
   summary: 'Find out what is wrong, from the CRDs to the sidecar of each pod',
   details: [
     'Checks the cluster, the operator, injection and rights, then the namespace with its GatewaySyncs and pods. Each line is ✓ (right), ! (look at it, or not known) or ✗ (wrong); below it is what to do, and the page that says more.',
-    'It exits with 1 if something is ✗. It only reads, with your own rights. What you may not read is a line with !, and no failure. Values of Secrets are never shown.',
+    'Exits with 1 if something is ✗, and with 3 if the cluster is unreachable or denies access. It only reads, with your own rights. What you may not read is a line with !, and no failure. Values of Secrets are never shown.',
     'With a name, only that GatewaySync and its pods are looked at, after the cluster.',
   ],
   examples: [
@@ -41,19 +41,26 @@ export const doctor = makeCommand({
     if (allNamespaces && args.namespace)
       throw new Problem('--namespace and --all-namespaces exclude each other: leave out one', EXIT.usage);
     const scope = { name: args.name, allNamespaces, operatorNamespace: args['operator-namespace'] };
-    const diagnosis = await examine(connect(args, host), scope);
+    const { diagnosis, status } = await examine(connect(args, host), scope);
     if (format) host.print(drawData(diagnosis, format));
     else host.print(`${drawDiagnosis(diagnosis, host).join('\n')}\n`);
-    return diagnosis.totals.failed > 0 ? EXIT.failed : EXIT.ok;
+    return status;
   },
 });
 
-/** A cluster that cannot be asked is a finding like any other. */
-async function examine(access: ReturnType<typeof connect>, scope: Scope): Promise<Diagnosis> {
+interface Examination {
+  diagnosis: Diagnosis;
+  status: ExitStatus;
+}
+
+/** Examines the cluster. One that can't be queried is shown as a finding, too. */
+async function examine(access: ReturnType<typeof connect>, scope: Scope): Promise<Examination> {
   try {
-    return diagnose(await attempt(access, { doing: 'ask the API server' }, () => takeSurvey(access, scope)));
+    const survey = await attempt(access, { doing: 'ask the API server' }, () => takeSurvey(access, scope));
+    const diagnosis = diagnose(survey);
+    return { diagnosis, status: diagnosis.totals.failed > 0 ? EXIT.failed : EXIT.ok };
   } catch (error) {
-    if (error instanceof Problem) return unreachable(error.message);
+    if (error instanceof Problem) return { diagnosis: unreachable(error.message), status: error.status };
     throw error;
   } finally {
     access.client.close();

@@ -6,7 +6,7 @@ import { inkFor } from '../terminal/ink.ts';
 import { formatOf, makeCommand, outputArgs } from './command.ts';
 import { say } from './confirm.ts';
 import { drawDiff, drawInspection } from './draw-inspection.ts';
-import { type Inspected, inspect, inspectArgs } from './inspect.ts';
+import { type Inspected, inspect, inspectArgs, inspectionStatus } from './inspect.ts';
 
 /** `kubectl gs drift`: what gateways have instead of what was delivered. */
 export const drift = makeCommand({
@@ -16,7 +16,7 @@ export const drift = makeCommand({
     'Asks the agents of the gateways which of the files that they delivered are not as they were. Lines with - are in git, those with + are on the gateway. Files of which the agent knows nothing are not looked at.',
     'Agents repair such files within seconds, unless spec.sync says drift: report or ignore: kubectl gs pause the resource first if you want to change files on a gateway and keep them.',
     'With --patch it prints what git apply takes in a clone of the repository, so that a change made on a gateway becomes a commit. What cannot be in it is named: templates, patched and binary files, files that look like secrets, files that differ on several gateways in different ways, and missing files without --with-deleted.',
-    'It exits with 0 if nothing differs, and with 1 if something does or a gateway did not answer.',
+    'Exits with 0 if nothing differs, with 2 if something does, and with 1 if a gateway did not answer, with the reason.',
     'It needs the right to patch GatewaySyncs and to read SyncReports, which the role edit has. Answers are encrypted for you alone.',
   ],
   examples: [
@@ -40,8 +40,7 @@ export const drift = makeCommand({
     else if (args.patch) printPatch(inspected, { withDeleted: args['with-deleted'] ?? false, host });
     else if (view.answers.length > 0) host.print(`${drawInspection(view, host).join('\n')}\n`);
     for (const { gateway, why } of view.silent) say(`${gateway}: ${why}`, host);
-    const isSame = view.answers.every(({ changes, more, problem }) => changes.length + more === 0 && !problem);
-    return isSame && view.silent.length === 0 ? EXIT.ok : EXIT.failed;
+    return inspectionStatus(view);
   },
 });
 

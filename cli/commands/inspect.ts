@@ -4,7 +4,7 @@ import { type Answer, INSPECTION } from '../../shared/api/inspection.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
 import { type Access, type AccessOptions, connect } from '../client/connect.ts';
 import { askAgents } from '../client/inspect.ts';
-import { EXIT, Problem } from '../client/problem.ts';
+import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { getGatewaySync, readDetails } from '../client/read.ts';
 import {
   type Askable,
@@ -76,6 +76,12 @@ export async function inspect(
   } finally {
     access.client.close();
   }
+}
+
+/** The exit status of what gateways answered: a gateway without an answer counts more than a difference. */
+export function inspectionStatus({ answers, silent }: InspectionView): ExitStatus {
+  if (silent.length > 0 || answers.some(({ problem }) => problem)) return EXIT.failed;
+  return answers.some(({ changes, more }) => changes.length + more > 0) ? EXIT.differs : EXIT.ok;
 }
 
 function check(

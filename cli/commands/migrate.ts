@@ -58,7 +58,7 @@ async function readManifest(file: string, { input }: Host): Promise<string> {
     if (file !== '-') return await readFile(file, 'utf8');
     if (input) return await input();
   } catch (error) {
-    throw new Problem(`the manifest cannot be read: ${messageOf(error)}`, EXIT.usage, { cause: error });
+    throw new Problem(`the manifest cannot be read: ${messageOf(error)}`, EXIT.failed, { cause: error });
   }
   throw new Problem('there is no stdin to read: name a file', EXIT.usage);
 }
@@ -77,7 +77,7 @@ function parseManifest(text: string): unknown[] {
       return value;
     });
   } catch (error) {
-    throw new Problem(`the manifest is no YAML: ${messageOf(error)}`, EXIT.usage, { cause: error });
+    throw new Problem(`the manifest is not valid YAML: ${messageOf(error)}`, EXIT.failed, { cause: error });
   }
 }
 

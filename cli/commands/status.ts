@@ -13,7 +13,7 @@ export const status = makeCommand({
   summary: 'Show what is followed, who has it, and what the others wait for',
   details: [
     'Without a name: a line for each GatewaySync, and what is not in sync. With a name: its waves and all of its gateways.',
-    'It exits with 0 if all that it shows is ready, and with 1 if not, so that a script can wait for it.',
+    'Exits with 0 if everything that it shows is ready, and with 1 if not or if there is no GatewaySync, so that a script can wait for it.',
     'It needs the right to read GatewaySyncs. Waves need that for pods and SyncReports, too; the role view has it all.',
   ],
   examples: [
@@ -46,7 +46,8 @@ export const status = makeCommand({
     const view = fleetView(found, details);
     if (format) host.print(drawData(args.name ? view.items[0] : view, format));
     else print(view, { host, namespace, one: args.name !== undefined });
-    return view.totals.ready === view.totals.resources ? EXIT.ok : EXIT.failed;
+    const { ready, resources } = view.totals;
+    return resources > 0 && ready === resources ? EXIT.ok : EXIT.failed;
   },
 });
 

@@ -7,10 +7,11 @@ import { wrap } from '../terminal/text.ts';
 const USUAL_WIDTH = 100;
 
 const EXIT_STATUS = [
-  ['0', 'done; for status: all that is shown is ready; for drift: nothing differs; for doctor: nothing is wrong'],
-  ['1', 'failed, not in sync, or something is wrong'],
-  ['2', 'the command line is wrong, a manifest cannot be read, or a question could not be asked: add --yes'],
-  ['3', 'the cluster cannot be reached, does not know or allow you, or has no CRDs of the operator'],
+  ['0', 'done; for status: everything shown is ready; for diff and drift: nothing differs'],
+  ['1', 'failed, not ready, or something is wrong; for status: there is no GatewaySync'],
+  ['2', 'files differ (diff and drift)'],
+  ['3', 'the cluster is unreachable, denies access, or lacks the CRDs of the operator'],
+  ['64', 'the command line is wrong, or --yes is missing without a terminal'],
 ] as const;
 
 /** The help of the program. */

@@ -39,7 +39,7 @@ suite('kubectl gs diff', () => {
     });
     const [files, report] = [await pod.files(), await pod.report()];
     const { status, output, notes } = await gs('diff', 'gw', '--ref', 'other', '-o', 'json');
-    assert.deepEqual([status, notes], [0, '']);
+    assert.deepEqual([status, notes], [2, '']);
     const view = JSON.parse(output) as InspectionView;
     const [answer] = view.answers;
     assert.deepEqual([answer?.ref, answer?.commit, answer?.pod], ['other', other, 'gateway-0']);
@@ -75,7 +75,7 @@ suite('gateways that are held back', () => {
     await write('etc/a.txt', 'changed by hand\n');
     const clone = await applyPatch(t, world, (await gs('drift', 'gw', '--patch')).output);
     assert.equal(await readFile(path.join(clone, 'config/a.txt'), 'utf8'), 'changed by hand\n');
-    assert.equal((await gs('diff', 'gw')).status, 0);
+    assert.equal((await gs('diff', 'gw')).status, 2);
     assert.equal((await pod.files())['etc/a.txt'], 'changed by hand\n');
   });
 
@@ -102,7 +102,7 @@ suite('gateways that are held back', () => {
     const { kubeconfig } = await connectCluster();
     const line = ['diff', 'gw', '-n', pod.namespace, '--kubeconfig', kubeconfig];
     const { status, output, notes } = await runCli([...line, '--ref', second]);
-    assert.equal(status, 0, notes);
+    assert.equal(status, 2, notes);
     assert.match(output, /would change 1 file\n[\s\S]*-1\n\+2\n/);
     const later = await pod.untilReport('no answer any more', (each) => each.status?.inspection === undefined);
     assert.deepEqual(later.status, before.status);

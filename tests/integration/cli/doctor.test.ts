@@ -156,7 +156,7 @@ suite('kubectl gs doctor', () => {
       };
       await writeFile(file, JSON.stringify({ apiVersion: 'v1', kind: 'Config', ...config }));
       const { output, status } = await runCli(['doctor', '--kubeconfig', file]);
-      assert.equal(status, 1);
+      assert.equal(status, 3);
       assert.match(output, /^Cluster\n✗ /);
       assert.match(output, says);
     }

@@ -37,7 +37,7 @@ suite('kubectl gs drift', () => {
     await write('rendered/name.txt', 'I am a-template-that-changed\n');
 
     const { status, output: patch, notes } = await gs('drift', 'gw', '--patch');
-    assert.equal(status, 1);
+    assert.equal(status, 2);
     for (const [file, why] of [
       ['config/gone.txt', 'missing on the gateway: --with-deleted deletes it'],
       ['config/picture.bin', 'binary'],

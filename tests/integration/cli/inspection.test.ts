@@ -66,7 +66,7 @@ suite('an answer', () => {
     await pod.untilReport('no answer any more', ({ status }) => status?.inspection === undefined);
     assert.ok((await annotationOf(pod))?.includes(id));
     const later = await gs('drift', 'gw');
-    assert.deepEqual([later.status, later.notes], [1, '']);
+    assert.deepEqual([later.status, later.notes], [2, '']);
     assert.match(later.output, /1 file not as main/);
   });
 

@@ -116,14 +116,14 @@ suite('the verbs of kubectl gs', { concurrency: 4 }, () => {
     const [first = '', second = '', third = ''] = commits;
     const { resourceVersion } = (await read(address)).metadata;
     const unknown = await gs(['rollback', 'app', '--to', 'zzzz'], yes);
-    assert.equal(unknown.status, 2);
+    assert.equal(unknown.status, 64);
     const short = (commit: string) => commit.slice(0, 8);
     assert.equal(
       unknown.notes,
       `error: zzzz is no commit of the history: choose one of ${short(second)}, ${short(first)} (main)\n`,
     );
     const there = await gs(['rollback', 'app', '--to', short(third)], yes);
-    assert.deepEqual([there.status, /is what the gateways have/.test(there.notes)], [2, true]);
+    assert.deepEqual([there.status, /is what the gateways have/.test(there.notes)], [64, true]);
     assert.equal((await read(address)).metadata.resourceVersion, resourceVersion);
     const done = await gs(['rollback', 'app', '--to', first.slice(0, 7)], yes);
     assert.equal(done.status, 0, done.notes);
@@ -135,7 +135,7 @@ suite('the verbs of kubectl gs', { concurrency: 4 }, () => {
     const { address, gs } = await arrange(t);
     const { resourceVersion } = (await read(address)).metadata;
     const silent = await gs(['pause', 'app']);
-    assert.equal(silent.status, 2);
+    assert.equal(silent.status, 64);
     assert.match(silent.notes, /nothing was changed: nobody can be asked here, so add --yes/);
     const declined = await gs(['pause', 'app'], no);
     assert.deepEqual([declined.status, /nothing was changed/.test(declined.notes)], [1, true]);
@@ -194,7 +194,7 @@ suite('the verbs of kubectl gs', { concurrency: 4 }, () => {
     await controller.stop();
     const twin = twinOf(second);
     const short = await gs(['approve', 'app', '--commit', second.slice(0, 8), '--yes']);
-    assert.equal(short.status, 2, short.notes);
+    assert.equal(short.status, 64, short.notes);
     const moving: Host = {
       confirm: async () => {
         await patchStatus(address, { rollout: { nextCommit: twin } });

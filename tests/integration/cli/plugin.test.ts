@@ -38,7 +38,7 @@ suite('the plugin, as kubectl runs it', () => {
     assert.match(stdout, /… +plant +main +0\/0 +the controller has not looked at it yet/);
     assert.equal(code, 1);
     const wrong = await gs('status', '--nonsense');
-    assert.deepEqual([wrong.code, wrong.stdout], [2, '']);
+    assert.deepEqual([wrong.code, wrong.stdout], [64, '']);
     assert.equal(wrong.stderr, 'error: there is no option --nonsense: see kubectl gs status --help\n');
     assert.match((await gs('--help')).stdout, /kubectl gs COMMAND/);
   });
@@ -59,8 +59,10 @@ suite('the plugin, as kubectl runs it', () => {
     await writeFile(kubeconfig, JSON.stringify({ ...config, users: [{ name: 'testbed', user: { exec } }] }));
     const env = { PATH: `${folder}:${process.env.PATH}`, HOME: folder };
     const plugin = path.join(folder, 'kubectl-gs');
-    const { stderr } = await run(plugin, ['status', '-n', namespace, '--kubeconfig', kubeconfig], { env });
-    assert.match(stderr, /there is no GatewaySync in the namespace test-/);
+    const line = ['status', '-n', namespace, '--kubeconfig', kubeconfig];
+    const empty = await run(plugin, line, { env }).catch((error: Ended) => error);
+    assert.equal((empty as Ended).code, 1);
+    assert.match(empty.stderr, /there is no GatewaySync in the namespace test-/);
     await writeFile(helper, '#!/bin/sh\necho "please log in" >&2; exit 1\n', { mode: 0o700 });
     const refused = await run(plugin, ['status', '--kubeconfig', kubeconfig], { env }).catch((error: Ended) => error);
     assert.deepEqual([(refused as Ended).code, refused.stdout], [3, '']);

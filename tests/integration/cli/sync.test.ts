@@ -49,7 +49,7 @@ test('kubectl gs sync brings a commit to the disk, and says who does not get it 
     ['sync', 'app', '--timeout', 'soon'],
   ]) {
     const wrong = await gs(line);
-    assert.equal(wrong.status, 2, line.join(' '));
+    assert.equal(wrong.status, 64, line.join(' '));
   }
 });
 

@@ -157,7 +157,7 @@ suite('a rollback', () => {
     assert.deepEqual(about, [OLD, OLDER]);
   });
 
-  const usage = 2;
+  const usage = 64;
   const others = 'choose one of aaaaaaaa (v1), cccccccc (v0), cccccccc';
   const refusals: [to: string, message: string, status: number, given: Given][] = [
     [NEW, `bbbbbbbb is what the gateways have, or go back to: ${others}`, usage, complete],

@@ -202,10 +202,10 @@ suite('kubectl gs migrate', () => {
       [['-f', '-'], 'kind: Service', 1, /there is no git-sync, k8s-sidecar or gitRepo volume in it/],
       [['-f', '-'], '- a\n- b', 1, /a document is no Kubernetes object/],
       [['-f', '-'], 'kind: Pod\nspec: {}', 1, /Pod without a name holds no pod: spec.containers/],
-      [['-f', '-'], 'a: [', 2, /the manifest is no YAML/],
-      [['-f', '/nowhere/x.yaml'], '', 2, /the manifest cannot be read: .*ENOENT/],
-      [['-f', '-', '--path', 'x'], '', 2, /--ref and --path are of a repository: add --repo/],
-      [[], '', 2, /file is missing/],
+      [['-f', '-'], 'a: [', 1, /the manifest is not valid YAML/],
+      [['-f', '/nowhere/x.yaml'], '', 1, /the manifest cannot be read: .*ENOENT/],
+      [['-f', '-', '--path', 'x'], '', 64, /--ref and --path are of a repository: add --repo/],
+      [[], '', 64, /file is missing/],
     ];
     for (const [line, text, status, words] of cases) {
       const result = await runCli(['migrate', ...line], { input: async () => text });

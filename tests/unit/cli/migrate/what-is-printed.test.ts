@@ -132,7 +132,7 @@ suite('what kubectl gs migrate prints', () => {
     assert.ok(!output.includes('hunter2'), output);
   });
 
-  test('says of what is no YAML that it is none, also where only its aliases are wrong', async () => {
+  test('reports invalid YAML, even if only its aliases are wrong', async () => {
     const lists = Array.from(
       { length: 12 },
       (_, index) => `l${index + 1}: &l${index + 1} [${Array(9).fill(`*l${index}`)}]`,
@@ -140,8 +140,8 @@ suite('what kubectl gs migrate prints', () => {
     const manifests = ['a: [', 'a: *nobody', `l0: &l0 [x]\n${lists.join('\n')}`, 'kind: List\nitems: &all [*all]'];
     for (const manifest of [...manifests, '['.repeat(100_000)]) {
       const { status, output, notes } = await migrateText(manifest);
-      assert.deepEqual([status, output], [2, ''], notes);
-      assert.match(notes, /^error: the manifest is no YAML: .+\n$/);
+      assert.deepEqual([status, output], [1, ''], notes);
+      assert.match(notes, /^error: the manifest is not valid YAML: .+\n$/);
     }
   });
 
