@@ -1,5 +1,6 @@
+import type { V1ContainerState, V1Pod } from '@kubernetes/client-node';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { AGENT_LABEL } from '../../shared/api/names.ts';
+import { AGENT_CONTAINER, AGENT_LABEL } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import type { SyncReport } from '../../shared/api/sync-report.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
@@ -14,6 +15,13 @@ const PAGE_SIZE = 250;
 /** A pod, as far as it matters here. */
 interface PodMetadata {
   metadata: Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'labels'>;
+}
+
+/** What the kubelet reports of a pod and of the container of its agent. */
+interface PodState {
+  name: string;
+  phase: string | undefined;
+  agent: V1ContainerState | undefined;
 }
 
 /** All GatewaySyncs of a namespace, or of all of them, by namespace and name. Throws `Problem`. */
@@ -64,6 +72,24 @@ export async function readDetails(access: Access, namespace: string | undefined)
     ]);
     return { reports, pods };
   });
+}
+
+/** Reads the state of the pods with a sidecar in a namespace; undefined if the caller can't. Throws `Problem`. */
+export function readPodStates(access: Access, namespace: string): Promise<PodState[] | undefined> {
+  const doing = `read pods in the namespace ${namespace}`;
+  const query = { labelSelector: `${AGENT_LABEL}=true` };
+  const states: PodState[] = [];
+  const take = ({ metadata, status }: V1Pod) => {
+    const agent = status?.initContainerStatuses?.find(({ name }) => name === AGENT_CONTAINER);
+    states.push({ name: metadata?.name ?? '', phase: status?.phase, agent: agent?.state });
+  };
+  return attempt(access, { doing, namespace }, () =>
+    unlessForbidden(
+      listObjects<V1Pod>(access.client, corePath('pods', namespace), { pageSize: PAGE_SIZE, query }, take).then(
+        () => states,
+      ),
+    ),
+  );
 }
 
 /** An event as the API server has it. */

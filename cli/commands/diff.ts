@@ -4,9 +4,8 @@ import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { addressOf } from '../fleet/names.ts';
 import { drawData } from '../terminal/data.ts';
 import { formatOf, makeCommand, outputArgs } from './command.ts';
-import { say } from './confirm.ts';
 import { drawInspection } from './draw-inspection.ts';
-import { inspect, inspectArgs, inspectionStatus } from './inspect.ts';
+import { inspect, inspectArgs, inspectionStatus, nameSilent } from './inspect.ts';
 
 /** `kubectl gs diff`: what a ref would change on gateways. */
 export const diff = makeCommand({
@@ -39,7 +38,7 @@ export const diff = makeCommand({
     });
     if (format) host.print(drawData(view, format));
     else if (view.answers.length > 0) host.print(`${drawInspection(view, host).join('\n')}\n`);
-    for (const { gateway, why } of view.silent) say(`${gateway}: ${why}`, host);
+    nameSilent(view, host);
     return inspectionStatus(view);
   },
 });

@@ -6,7 +6,7 @@ import { inkFor } from '../terminal/ink.ts';
 import { formatOf, makeCommand, outputArgs } from './command.ts';
 import { say } from './confirm.ts';
 import { drawDiff, drawInspection } from './draw-inspection.ts';
-import { type Inspected, inspect, inspectArgs, inspectionStatus } from './inspect.ts';
+import { type Inspected, inspect, inspectArgs, inspectionStatus, nameSilent } from './inspect.ts';
 
 /** `kubectl gs drift`: what gateways have instead of what was delivered. */
 export const drift = makeCommand({
@@ -39,7 +39,7 @@ export const drift = makeCommand({
     if (format) host.print(drawData(view, format));
     else if (args.patch) printPatch(inspected, { withDeleted: args['with-deleted'] ?? false, host });
     else if (view.answers.length > 0) host.print(`${drawInspection(view, host).join('\n')}\n`);
-    for (const { gateway, why } of view.silent) say(`${gateway}: ${why}`, host);
+    nameSilent(view, host);
     return inspectionStatus(view);
   },
 });

@@ -5,7 +5,7 @@ import { parseDuration } from '../../shared/domain/duration.ts';
 import { type Access, type AccessOptions, connect } from '../client/connect.ts';
 import { askAgents } from '../client/inspect.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
-import { getGatewaySync, readDetails } from '../client/read.ts';
+import { getGatewaySync, readDetails, readPodStates } from '../client/read.ts';
 import {
   type Askable,
   askableGateways,
@@ -65,7 +65,9 @@ export async function inspect(
         `you may not list SyncReports in the namespace ${access.namespace}: ask for the role view there`,
         EXIT.unavailable,
       );
-    const all = askableGateways(gatewaySync, details);
+    const pods = (await readPodStates(access, access.namespace)) ?? [];
+    const agentPods = new Map(pods.map((pod) => [pod.name, pod]));
+    const all = askableGateways(gatewaySync, details, agentPods);
     const chosen = chooseGateways(all, { gateway: args.gateway, isAll: args.all ?? false });
     check(chosen, { args, all, host });
     const found = await askInBatches(access, { name: args.name, asked, gateways: chosen.gateways, timeoutMs, host });
@@ -78,9 +80,14 @@ export async function inspect(
   }
 }
 
+/** Names the gateways that gave no answer, and why. */
+export function nameSilent({ silent, ended }: InspectionView, host: Host): void {
+  for (const { gateway, why } of [...silent, ...ended]) say(`${gateway}: ${why}`, host);
+}
+
 /** The exit status of what gateways answered: a gateway without an answer counts more than a difference. */
 export function inspectionStatus({ answers, silent }: InspectionView): ExitStatus {
-  if (silent.length > 0 || answers.some(({ problem }) => problem)) return EXIT.failed;
+  if (answers.length === 0 || silent.length > 0 || answers.some(({ problem }) => problem)) return EXIT.failed;
   return answers.some(({ changes, more }) => changes.length + more > 0) ? EXIT.differs : EXIT.ok;
 }
 
@@ -108,7 +115,7 @@ interface Batches {
 
 /** Answers may be large: only so many at once are on the API server. */
 async function askInBatches(access: Access, { name, asked, gateways, timeoutMs, host }: Batches) {
-  const parts: Pick<InspectionView, 'answers' | 'silent'> = { answers: [], silent: [] };
+  const parts: Pick<InspectionView, 'answers' | 'silent' | 'ended'> = { answers: [], silent: [], ended: [] };
   const answers: Inspected['answers'] = [];
   const shared = new SharedAnswers();
   const able = gateways.filter(({ unable }) => !unable);
@@ -127,7 +134,9 @@ async function askInBatches(access: Access, { name, asked, gateways, timeoutMs, 
       } else parts.silent.push({ gateway: gateway.name, pod: gateway.pod, why: whySilent(gateway, answer) });
     }
   }
-  for (const { name: gateway, pod, unable } of gateways) if (unable) parts.silent.push({ gateway, pod, why: unable });
+  for (const { name: gateway, pod, unable, hasEnded } of gateways) {
+    if (unable) parts[hasEnded ? 'ended' : 'silent'].push({ gateway, pod, why: unable });
+  }
   return { parts, answers };
 }
 

@@ -4,6 +4,7 @@ import { type Answer, INSPECTION, type InspectedChange, type LeftOut } from '../
 import { AGENT_KNOWS_INSPECTION } from '../../shared/api/names.ts';
 import { isFilePath } from '../../shared/domain/relative-path.ts';
 import { isAtLeast } from '../../shared/domain/version.ts';
+import { type AgentPod, hasEnded, whyNotRunning } from './agent-state.ts';
 import { type Beyond, resourceView } from './fleet.ts';
 import type { GatewayView } from './gateway.ts';
 import { type FileChange, unifiedDiff } from './unified-diff.ts';
@@ -13,10 +14,16 @@ export interface Askable extends Pick<GatewayView, 'name' | 'pod' | 'profile' | 
   status: string;
   /** Why its agent cannot answer. */
   unable?: string;
+  /** Its pod has ended: it is no longer a gateway. */
+  hasEnded?: true;
 }
 
 /** All gateways of a resource as far as they are known: those that the status names, and those that report. */
-export function askableGateways(gatewaySync: GatewaySync, beyond: Beyond): Askable[] {
+export function askableGateways(
+  gatewaySync: GatewaySync,
+  beyond: Beyond,
+  agentPods: ReadonlyMap<string, AgentPod> = new Map(),
+): Askable[] {
   const { name, namespace } = gatewaySync.metadata;
   const reports = (beyond.reports ?? []).filter(
     ({ metadata, status }) => metadata.namespace === namespace && status?.crName === name,
@@ -36,8 +43,10 @@ export function askableGateways(gatewaySync: GatewaySync, beyond: Beyond): Askab
         ],
   );
   return [...named, ...others].map((gateway) => {
-    const unable = whyUnable(reportOf.get(gateway.pod), gateway);
-    return unable ? { ...gateway, unable } : gateway;
+    const pod = agentPods.get(gateway.pod) ?? {};
+    const unable = whyNotRunning(pod) ?? whyUnable(reportOf.get(gateway.pod), gateway);
+    if (!unable) return gateway;
+    return hasEnded(pod) ? { ...gateway, unable, hasEnded: true } : { ...gateway, unable };
   });
 }
 
@@ -84,7 +93,15 @@ export interface InspectionView {
   /** How many gateways there are. */
   total: number;
   answers: AnswerView[];
-  silent: { gateway: string; pod: string; why: string }[];
+  silent: SilentGateway[];
+  /** Gateways whose pods have ended, and which have no files to compare. */
+  ended: SilentGateway[];
+}
+
+interface SilentGateway {
+  gateway: string;
+  pod: string;
+  why: string;
 }
 
 export interface AnswerView {

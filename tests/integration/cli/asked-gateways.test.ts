@@ -4,12 +4,12 @@ import { type GitServer, startGitServer } from '../../../scripts/testbed/git-ser
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { INSPECTION, readQuestion } from '../../../shared/api/inspection.ts';
 import { INSPECT_ANNOTATION } from '../../../shared/api/names.ts';
-import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
 import { injectedPod, report } from '../../support/gateway-pods.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
-import { arrange } from './inspected-gateway.ts';
+import { annotationOf, arrange } from './inspected-gateway.ts';
 
 let server: GitServer;
 before(async () => {
@@ -31,6 +31,30 @@ test('people who ask at once, of one resource or in two namespaces, get what the
   }
   assert.match(third.output, /\n\+of the other\n/, third.notes);
   assert.doesNotMatch(third.output, /of the one/);
+});
+
+test('the pod of a completed Job is named at once, and not waited for', async (t) => {
+  const { gs, pod } = await arrange(t, server, 'job');
+  const { namespace } = pod;
+  const askedPods = new Set<string>();
+  const ended = { namespace, name: 'job-0' };
+  await apply(injectedPod(namespace, ended.name, 'gw'));
+  await report(ended, { gateway: 'job', crName: 'gw', agentVersion: '0.1.0' });
+  const path = `${corePath('pods', namespace, ended.name)}/status`;
+  await pod.client.mergePatch(path, { status: { phase: 'Succeeded' } });
+
+  const watched = gs('drift', 'gw', '--timeout', '4m').finally(() => askedPods.add('done'));
+  while (!askedPods.has('done')) {
+    for (const asked of readQuestion(await annotationOf(pod))?.pods ?? []) askedPods.add(asked);
+  }
+  const { status, output, notes } = await watched;
+
+  assert.deepEqual([...askedPods], ['gateway-0', 'done']);
+  assert.equal(notes, 'job: its pod has ended (Succeeded)\n');
+  assert.match(output, /^gateway-0: all files are as main/);
+  assert.equal(status, 0);
+  const only = await gs('diff', 'gw', '--gateway', 'job');
+  assert.deepEqual([only.status, only.output], [1, '']);
 });
 
 test('of many gateways a sample is asked, and all of them only bit by bit', async (t) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { drawDiff, drawInspection } from '../../../cli/commands/draw-inspection.ts';
+import type { AgentPod } from '../../../cli/fleet/agent-state.ts';
 import {
   type Askable,
   answerView,
@@ -71,6 +72,26 @@ suite('who is asked', () => {
     assert.deepEqual(there, [...named, e]);
     const [unheard] = askableGateways(gatewaySync, {});
     assert.equal(unheard?.unable, 'its agent has not reported yet');
+  });
+
+  test('are only gateways whose agent runs: others are named with the reason', () => {
+    const reports = ['a-0', 'd-0', 'e-0', 'f-0'].map((pod) => reportOf(pod));
+    const agentPods = new Map<string, AgentPod>([
+      ['a-0', { phase: 'Succeeded' }],
+      ['d-0', { phase: 'Running', agent: { waiting: { reason: 'CrashLoopBackOff' } } }],
+      ['e-0', { phase: 'Running', agent: {} }],
+      ['f-0', { phase: 'Failed' }],
+    ]);
+    const found = askableGateways(gatewaySync, { reports }, agentPods).filter(({ pod }) => agentPods.has(pod));
+    assert.deepEqual(
+      found.map(({ pod, unable, hasEnded }) => [pod, unable, hasEnded]),
+      [
+        ['a-0', 'its pod has ended (Succeeded)', true],
+        ['d-0', 'its agent is not running (CrashLoopBackOff)', undefined],
+        ['e-0', undefined, undefined],
+        ['f-0', 'its pod has ended (Failed)', true],
+      ],
+    );
   });
 
   test('are all of a few, and of many one of each profile in each wave, unless somebody says otherwise', () => {
@@ -220,7 +241,7 @@ const hostOf = (columns: number | undefined): Host => ({
 });
 
 const viewOf = (answers: Record<string, Answer>): InspectionView => ({
-  ...{ namespace: 'ns', name: 'plant', kind: 'diff', ref: 'main', total: 3, silent: [] },
+  ...{ namespace: 'ns', name: 'plant', kind: 'diff', ref: 'main', total: 3, silent: [], ended: [] },
   answers: Object.entries(answers).map(([name, each]) => answerView({ name, pod: name }, each)),
 });
 
