@@ -8,7 +8,7 @@ import { type Found, isToken, SECRET_HELP } from './source.ts';
 export function findPassword({ settings }: GitSyncOptions, container: Container): string | undefined {
   const isInline = (name: string) => {
     const value = textOf(settings, name) ?? '';
-    return name === 'credential' ? /"password"\s*:/.test(value) : value !== '';
+    return name === 'credential' ? PASSWORD_IN_JSON.test(value) : value !== '';
   };
   const option = ['password', 'github-app-private-key', 'credential'].find(isInline);
   const variable = findPasswordVariable(container);
@@ -22,9 +22,13 @@ function findPasswordVariable(container: Container): { name: string } | undefine
   return container.env?.find(({ name }) => {
     const variable = variables.get(name);
     const value = variable?.kind === 'value' ? variable.value.replace(UNKNOWN, '') : '';
+    if (/^GIT_?SYNC_CREDENTIAL$/.test(name)) return PASSWORD_IN_JSON.test(value);
     return PASSWORD_NAMES.test(name) ? value !== '' : KEY_NAMES.test(name) && value.includes('PRIVATE KEY-----');
   });
 }
+
+/** A password itself in the JSON of `--credential`, and not the file that holds it; in a shell the quotes are escaped. */
+const PASSWORD_IN_JSON = /"password\\*"\s*:/;
 
 const PASSWORD_NAMES = /^(?:GIT[A-Z]*|GH)_(?:.*_)?(?:PASS(?:WORD|WD)?|TOKEN|PAT|PRIVATE_KEY|CREDENTIALS?)$/i;
 const KEY_NAMES = /^(?:GIT|GH|SSH)/i;
@@ -108,5 +112,6 @@ const USER_IN_URL = /:\/\/([^\s/@:]*)(?::([^\s/]*))?@([^\s/:?#@]+)/g;
 /** In a URL, or after an option; what begins with a dollar comes from a variable. */
 const PASSWORDS = [
   /:\/\/[^\s/@:]*:[^\s/@$][^\s/@]*@/,
-  /(^|\s)--?(password|credential|github-app-private-key)[=\s]["']?[^\s"'$]/,
+  /(^|\s)--?(password|github-app-private-key)[=\s]["']?[^\s"'$]/,
+  PASSWORD_IN_JSON,
 ];

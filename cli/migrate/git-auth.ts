@@ -56,7 +56,7 @@ function readMethod(caller: Caller, notes: Note[]): Auth | string | undefined {
 
 function readSshKey(caller: Caller, notes: Note[]): NonNullable<Auth['sshKey']> {
   const { settings } = caller.options;
-  const keyFile = textOf(settings, 'ssh-key-file') || '/etc/git-secret/ssh';
+  const keyFile = chooseKeyFile(caller, notes);
   const secretRef = secretOf(caller, keyFile, { key: 'ssh-privatekey', what: 'the private key', notes });
   if (['username', 'password', 'password-file'].some((name) => isGiven(settings, name)))
     notes.push(dropped('user name and password: the repository is reached by ssh'));
@@ -67,6 +67,21 @@ function readSshKey(caller: Caller, notes: Note[]): NonNullable<Auth['sshKey']> 
   const hostsFile = textOf(settings, 'ssh-known-hosts-file') || '/etc/git-secret/known_hosts';
   const what = { key: 'known_hosts', what: 'the known_hosts', notes };
   return { secretRef, knownHosts: { secretRef: secretOf(caller, hostsFile, what) } };
+}
+
+/** git-sync 4 tries several keys, and the operator one: the first that comes from a Secret. */
+function chooseKeyFile({ options, container, spec }: Caller, notes: Note[]): string {
+  const text = textOf(options.settings, 'ssh-key-file') || '/etc/git-secret/ssh';
+  const files = options.version === 4 ? text.split(':').filter(Boolean) : [text];
+  const chosen = files.find((file) => sourceOf(container, spec, file)?.kind === 'Secret') ?? files[0] ?? text;
+  const others = files.filter((file) => file !== chosen);
+  if (others.length > 0)
+    notes.push(
+      todo(
+        `git-sync tries ${files.length} SSH keys, and spec.git.auth.sshKey names one: check that the git server accepts ${chosen}. Not moved: ${others.join(', ')}`,
+      ),
+    );
+  return chosen;
 }
 
 function readToken(caller: Caller, notes: Note[]): SecretKey {

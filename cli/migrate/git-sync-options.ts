@@ -7,7 +7,9 @@ export interface GitSyncOptions {
   version: 3 | 4;
   isVersionKnown: boolean;
   settings: Map<string, Setting>;
-  /** Options and variables that git-sync of this version does not have. */
+  /** Options and variables of another version of git-sync: this one ignores or refuses them. */
+  foreign: string[];
+  /** Options and variables that this table does not have. */
   unknown: string[];
   /** Variables for git and ssh themselves, by name. */
   environment: Map<string, Setting>;
@@ -16,19 +18,22 @@ export interface GitSyncOptions {
 interface Option {
   /** May come without a value. */
   isFlag?: true;
+  /** Can be given several times in version 4; this joins the values, as in its variable. */
+  joinedBy?: string;
   /** Variables of version 3; left out: GIT_SYNC_ and the name. Null: it has none, or does not know the option. */
   v3?: readonly string[] | null;
   /** Variables of version 4, the first wins; left out: GITSYNC_ and GIT_SYNC_ and the name. */
   v4?: readonly string[] | null;
 }
 
-/** Options by name: those of https://github.com/kubernetes/git-sync in main.go of 3.6 and 4.4. */
+/** Options by name: those of https://github.com/kubernetes/git-sync in main.go of 3.6, 4.7, and the main branch of 2026. */
 const OPTIONS: Record<string, Option> = {
   repo: {},
   ref: { v3: null, v4: ['GITSYNC_REF'] },
   branch: { v4: ['GIT_SYNC_BRANCH'] },
   rev: { v4: ['GIT_SYNC_REV'] },
   depth: {},
+  filter: { v3: null, v4: ['GITSYNC_FILTER'] },
   submodules: {},
   'sparse-checkout-file': {},
   root: {},
@@ -36,12 +41,14 @@ const OPTIONS: Record<string, Option> = {
   dest: { v4: ['GIT_SYNC_DEST'] },
   'error-file': {},
   period: { v3: null },
+  'init-period': { v3: null, v4: ['GITSYNC_INIT_PERIOD'] },
   wait: { v4: ['GIT_SYNC_WAIT'] },
   'sync-timeout': { v3: null },
   timeout: { v4: ['GIT_SYNC_TIMEOUT'] },
   'one-time': { isFlag: true },
   'sync-on-signal': { v3: null },
   'max-failures': { v3: null },
+  'init-max-failures': { v3: null, v4: ['GITSYNC_INIT_MAX_FAILURES'] },
   'max-sync-failures': { v4: ['GIT_SYNC_MAX_SYNC_FAILURES'] },
   'touch-file': { v3: null },
   'add-user': { isFlag: true },
@@ -51,6 +58,9 @@ const OPTIONS: Record<string, Option> = {
   'exechook-command': {},
   'exechook-timeout': {},
   'exechook-backoff': {},
+  'pre-publish-exechook-command': { v3: null, v4: ['GITSYNC_PRE_PUBLISH_EXECHOOK_COMMAND'] },
+  'pre-publish-exechook-timeout': { v3: null, v4: ['GITSYNC_PRE_PUBLISH_EXECHOOK_TIMEOUT'] },
+  'pre-publish-exechook-backoff': { v3: null, v4: ['GITSYNC_PRE_PUBLISH_EXECHOOK_BACKOFF'] },
   'sync-hook-command': { v3: ['GIT_SYNC_HOOK_COMMAND'], v4: ['GIT_SYNC_HOOK_COMMAND'] },
   'hooks-async': { isFlag: true, v3: null },
   'hooks-before-symlink': { isFlag: true, v3: null },
@@ -62,9 +72,10 @@ const OPTIONS: Record<string, Option> = {
   username: {},
   password: {},
   'password-file': {},
-  credential: { v3: null },
+  credential: { v3: null, joinedBy: '\n' },
   ssh: { isFlag: true },
   'ssh-key-file': {
+    joinedBy: ':',
     v3: ['GIT_SSH_KEY_FILE'],
     v4: ['GITSYNC_SSH_KEY_FILE', 'GIT_SYNC_SSH_KEY_FILE', 'GIT_SSH_KEY_FILE'],
   },
@@ -94,11 +105,15 @@ const OPTIONS: Record<string, Option> = {
   'github-app-installation-id': { v3: null, v4: ['GITSYNC_GITHUB_APP_INSTALLATION_ID'] },
   git: {},
   'git-config': {},
+  'git-config-add': { v3: null, v4: ['GITSYNC_GIT_CONFIG_ADD'], joinedBy: '\n' },
   'git-gc': {},
   'http-bind': {},
   'http-metrics': { isFlag: true },
   'http-pprof': { isFlag: true },
-  verbose: { v3: null, v4: null },
+  version: { isFlag: true, v3: null, v4: null },
+  help: { isFlag: true, v3: null, v4: null },
+  man: { isFlag: true, v3: null, v4: null },
+  verbose: { v3: null, v4: ['GITSYNC_VERBOSE'] },
   v: { v3: null, v4: null },
   logtostderr: { isFlag: true, v3: null, v4: null },
   alsologtostderr: { isFlag: true, v3: null, v4: null },
@@ -116,6 +131,14 @@ function variablesOf(name: string, version: 3 | 4): readonly string[] {
 
 const isOption = (name: string, version: 3 | 4): boolean =>
   name in OPTIONS && (version === 4 || OPTIONS[name]?.v3 !== null || ONLY_FLAGS.has(name));
+
+function namesIn(version: 3 | 4): string[] {
+  const names = Object.keys(OPTIONS).filter((name) => isOption(name, version));
+  return names.flatMap((name) => [`--${name}`, ...variablesOf(name, version)]);
+}
+
+/** The options and variables of the other version, by version. */
+const KNOWN_ELSEWHERE = { 3: new Set(namesIn(4)), 4: new Set(namesIn(3)) };
 
 /** Also of old images such as git-sync-amd64. */
 const IMAGE = /(?:^|\/)git-sync(?:-[a-z0-9]+)?(?=[:@]|$)/;
@@ -138,14 +161,17 @@ export function readOptions(container: Container): GitSyncOptions | { kind: 'unr
     const first = environment.get(variables[0] ?? '');
     if (first) settings.set(name, first);
   }
-  const unknown = readWords(words, { version, settings });
+  const unused = readWords(words, { version, settings });
   const others = [...environment].filter(([name]) => !used.has(name));
   const isOurs = (name: string) => /^GIT_?SYNC_/.test(name);
+  const unread = [...unused, ...others.map(([name]) => name).filter(isOurs)];
+  const isForeign = (name: string) => KNOWN_ELSEWHERE[version].has(name);
   return {
     version,
     isVersionKnown: major !== undefined,
     settings,
-    unknown: [...unknown, ...others.map(([name]) => name).filter(isOurs)],
+    foreign: unread.filter(isForeign),
+    unknown: unread.filter((name) => !isForeign(name)),
     environment: new Map(others.filter(([name]) => !isOurs(name))),
   };
 }
@@ -189,9 +215,21 @@ function readWords(
       continue;
     }
     if (value === undefined && !word.includes('=')) value = OPTIONS[name]?.isFlag ? 'true' : words[++index];
-    settings.set(name, { by: `--${name}`, kind: 'value', value: value ?? '' });
+    settings.set(name, { by: `--${name}`, kind: 'value', value: joined(name, value ?? '', { version, settings }) });
   }
   return unknown;
+}
+
+/** A value together with the earlier ones of an option that can be repeated. The first word of it replaces a variable. */
+function joined(
+  name: string,
+  value: string,
+  { version, settings }: { version: 3 | 4; settings: ReadonlyMap<string, Setting> },
+): string {
+  const separator = OPTIONS[name]?.joinedBy;
+  const earlier = settings.get(name);
+  const isRepeated = version === 4 && earlier?.kind === 'value' && earlier.by === `--${name}`;
+  return separator !== undefined && isRepeated ? `${earlier.value}${separator}${value}` : value;
 }
 
 /** The value of an option as far as the manifest has it. */

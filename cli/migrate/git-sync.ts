@@ -4,7 +4,7 @@ import { READ_VARIABLES, readAuth } from './git-auth.ts';
 import { type GitSyncOptions, pathFromRoot, readOptions, textOf } from './git-sync-options.ts';
 import { readReload } from './hooks.ts';
 import type { Container, PodSpec } from './manifest.ts';
-import { placeOf } from './pod-paths.ts';
+import { mountOf, placeOf } from './pod-paths.ts';
 import { differs, dropped, type Found, type Note, nameFor, readTarget, todo } from './source.ts';
 
 /** Bounds of spec.polling.interval and spec.git.timeout, in milliseconds. */
@@ -35,7 +35,7 @@ export function readGitSync(container: Container, spec: PodSpec): Found {
   const auth = readAuth({ options, container, spec, repo });
   if (auth.kind !== 'auth') return stays(auth.why);
   const place = placeOf(container, linkOf(options, url));
-  if (!place) return stays(`no volume is mounted at ${linkOf(options, url)}, where it puts its link`);
+  if (!place) return stays(whyNoPlace(container, linkOf(options, url)));
   const notes: Note[] = [...target.notes, ...auth.notes];
   const submodules = readSubmodules(options, notes);
   const timeout = readTimeout(options, notes);
@@ -91,6 +91,12 @@ function linkOf(options: GitSyncOptions, url: string): string {
   );
 }
 
+function whyNoPlace(container: Container, link: string): string {
+  if (mountOf(container, link)?.subPathExpr)
+    return `it mounts its volume with subPathExpr, so the directory of its link (${link}) is not in the manifest: use subPath`;
+  return `no volume is mounted at ${link}, where it puts its link`;
+}
+
 function readSubmodules({ settings }: GitSyncOptions, notes: Note[]): boolean {
   const mode = textOf(settings, 'submodules') || 'recursive';
   if (mode === 'shallow') notes.push(differs('--submodules=shallow: submodules of submodules are fetched as well'));
@@ -142,6 +148,12 @@ const shortOf = (ms: number): string => formatDuration(ms).replace(/(?<=\D)0s$|(
 /** What is said of an option that is set; of what is not here, something else speaks. */
 const REST: Record<string, (value: string) => Note> = {
   depth: () => dropped('--depth: the agent fetches one commit, and the volume has no history'),
+  filter: () => dropped('--filter: the agent fetches only the files that it needs'),
+  'init-period': () => dropped('--init-period: the agent retries a first sync within seconds, with growing delays'),
+  'pre-publish-exechook-command': (command) =>
+    todo(
+      `--pre-publish-exechook-command ${command.trim().split(/\s/)[0]} has no counterpart: the agent runs no programs, so nothing checks the files before they are delivered. Check them before the commit, or let spec.rollout and spec.gateway.verify stop a bad commit on the first gateways`,
+    ),
   'sparse-checkout-file': (file) =>
     todo(
       `--sparse-checkout-file ${file}: the whole repository is mapped now; map the folders that it names, or exclude others in spec.sync`,
@@ -149,6 +161,7 @@ const REST: Record<string, (value: string) => Note> = {
   'error-file': (file) => dropped(`--error-file ${file}: errors are in the SyncReport and in the status`),
   'sync-on-signal': (signal) => dropped(`--sync-on-signal ${signal}: kubectl gs sync, or a webhook, asks for a sync`),
   'max-failures': (count) => dropped(maxFailuresText('max-failures', count)),
+  'init-max-failures': (count) => dropped(maxFailuresText('init-max-failures', count)),
   'max-sync-failures': (count) => dropped(maxFailuresText('max-sync-failures', count)),
   'add-user': () => dropped('--add-user: the agent needs no entry in /etc/passwd'),
   'change-permissions': (mode) =>
@@ -156,6 +169,7 @@ const REST: Record<string, (value: string) => Note> = {
   'stale-worktree-timeout': () => dropped('--stale-worktree-timeout: there are no worktrees'),
   git: () => dropped('--git: the agent brings its own'),
   'git-config': () => todo('--git-config has no counterpart: look whether the repository needs what it set'),
+  'git-config-add': () => todo('--git-config-add has no counterpart: check whether the repository needs what it set'),
   'git-gc': () => dropped('--git-gc: the agent keeps its clone small itself'),
   'http-bind': () =>
     dropped('--http-bind: the agent serves /healthz on its port sync-health, and metrics on sync-metrics'),
@@ -178,7 +192,7 @@ const OWN_PARTS = [
 ];
 
 function restOf(
-  { version, isVersionKnown, settings, unknown, environment }: GitSyncOptions,
+  { version, isVersionKnown, settings, foreign, unknown, environment }: GitSyncOptions,
   container: Container,
 ): Note[] {
   const notes = [...settings].flatMap(([name, setting]) => {
@@ -187,8 +201,9 @@ function restOf(
     return /^(|false|f|0)$/i.test(value) && !/failures|depth/.test(name) ? [] : (REST[name]?.(value) ?? []);
   });
   if (!isVersionKnown) notes.push(todo(`its image says no version: it was read as git-sync v${version}`));
+  if (foreign.length > 0) notes.push(dropped(`git-sync v${version} does not have these: ${foreign.join(', ')}`));
   if (unknown.length > 0)
-    notes.push(dropped(`git-sync v${version} does not have these, so they meant nothing: ${unknown.join(', ')}`));
+    notes.push(todo(`kubectl gs migrate does not know ${unknown.join(', ')}: check in git-sync's manual what is lost`));
   const proxies = [...environment.keys()].filter((name) => /^(https?|no)_proxy$/i.test(name));
   if (proxies.length > 0)
     notes.push(todo(`${proxies.join(', ')}: agents get the proxy of the operator, by the chart value extraEnv`));

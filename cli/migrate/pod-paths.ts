@@ -11,11 +11,16 @@ export interface Place {
 /** Where a path of a container is; undefined where no volume is mounted there, or only Kubernetes knows which part. */
 export function placeOf(container: Container, file: string): Place | undefined {
   const wanted = path.resolve('/', file);
-  const mounts = (container.volumeMounts ?? []).filter(({ mountPath }) => isInside(mountPath, wanted));
-  const mount = mounts.sort((a, b) => b.mountPath.length - a.mountPath.length)[0];
+  const mount = mountOf(container, wanted);
   if (!mount || mount.subPathExpr) return undefined;
   const inside = path.relative(path.resolve('/', mount.mountPath), wanted);
   return { volume: mount.name, path: cleaned(path.join(mount.subPath ?? '', inside)) };
+}
+
+/** The innermost mount that holds a path of a container. */
+export function mountOf(container: Container, file: string) {
+  const mounts = (container.volumeMounts ?? []).filter(({ mountPath }) => isInside(mountPath, file));
+  return mounts.sort((a, b) => b.mountPath.length - a.mountPath.length)[0];
 }
 
 /** A relative path without dots and slashes at its ends; empty for the folder itself. */

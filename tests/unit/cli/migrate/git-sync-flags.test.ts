@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { readGitSync } from '../../../../cli/migrate/git-sync.ts';
+import type { Container, PodSpec } from '../../../../cli/migrate/manifest.ts';
+import { linesOf, REPO } from './pods.ts';
+
+/** The flags of git-sync 4.4, with a value that each takes: https://github.com/kubernetes/git-sync, main.go. */
+const V4 = `--version --help --man -v=1 --verbose=1 --ref=main --depth=1 --submodules=off --sparse-checkout-file=/x
+  --root=/git --link=site --error-file=e --period=1m --sync-timeout=2m --one-time --sync-on-signal=SIGHUP
+  --max-failures=3 --touch-file=t --add-user --group-write --stale-worktree-timeout=1m --exechook-command=/x
+  --exechook-timeout=1s --exechook-backoff=1s --webhook-url=http://localhost:80/ --webhook-method=GET
+  --webhook-success-status=200 --webhook-timeout=1s --webhook-backoff=1s --username=bot --password-file=/etc/access/t
+  --ssh-key-file=/etc/access/ssh --ssh-known-hosts --ssh-known-hosts-file=/etc/access/kh --cookie-file
+  --askpass-url=http://localhost/ --github-base-url=https://ghe.example.com/ --github-app-private-key-file=/etc/access/k
+  --github-app-client-id=x --github-app-application-id=1 --github-app-installation-id=2 --git=git --git-config=a:b
+  --git-gc=auto --http-bind=:80 --http-metrics --http-pprof --branch=main --change-permissions=0777 --dest=site
+  --max-sync-failures=3 --rev=HEAD --ssh --sync-hook-command=/x --timeout=10 --wait=10`;
+
+/** Those that 4.5 to 4.7 and the main branch added. */
+const SINCE = `--init-period=1s --init-max-failures=3 --filter=blob:none --pre-publish-exechook-command=/check
+  --pre-publish-exechook-timeout=1s --pre-publish-exechook-backoff=1s --git-config-add=a:b`;
+
+const spec: PodSpec = {
+  containers: [],
+  volumes: [{ name: 'html' }, { name: 'access', secret: { secretName: 'access' } }],
+};
+
+const mounts = [
+  { name: 'html', mountPath: '/git' },
+  { name: 'access', mountPath: '/etc/access' },
+];
+
+const container = (fields: Partial<Container>): Container => ({
+  name: 'sync',
+  image: 'registry.k8s.io/git-sync/git-sync:v4.7.1',
+  volumeMounts: mounts,
+  ...fields,
+});
+
+function notesOf(fields: Partial<Container>): string {
+  const found = readGitSync(container(fields), spec);
+  return found.kind === 'source' ? linesOf(found.notes).join('\n') : `${found.kind}: ${found.why}`;
+}
+
+suite('kubectl gs migrate knows', () => {
+  for (const flag of `${V4} ${SINCE}`.split(/\s+/))
+    test(`${flag} of git-sync`, () => {
+      assert.doesNotMatch(notesOf({ args: [REPO, '--period=1m', flag] }), /does not know|does not have|no option/);
+    });
+
+  test('their variables', () => {
+    const variables = ['GITSYNC_INIT_PERIOD', 'GITSYNC_INIT_MAX_FAILURES', 'GITSYNC_FILTER'];
+    const env = variables.map((name) => ({ name, value: '5' }));
+    assert.doesNotMatch(notesOf({ args: [REPO], env }), /does not know|does not have/);
+  });
+});
+
+suite('kubectl gs migrate says', () => {
+  test('that files were checked before they were published, and are not any more', () => {
+    const notes = notesOf({ args: [REPO, '--pre-publish-exechook-command=/hooks/check.sh --token hunter2'] });
+    assert.match(notes, /^todo: --pre-publish-exechook-command \/hooks\/check\.sh has no counterpart: /m);
+    assert.doesNotMatch(notes, /hunter2/);
+  });
+
+  test('how often a first sync was tried, and what git was configured with', () => {
+    const notes = notesOf({ args: [REPO, '--init-max-failures=10', '--init-period=1s', '--git-config-add=a.b:c'] });
+    assert.match(notes, /^dropped: --init-max-failures 10: /m);
+    assert.match(notes, /^dropped: --init-period: /m);
+    assert.match(notes, /^todo: --git-config-add has no counterpart/m);
+  });
+
+  test('what it does not know itself, instead of calling it meaningless', () => {
+    const env = [{ name: 'GITSYNC_TELEPORT', value: 'x' }];
+    const notes = notesOf({ args: [REPO, '--warp-speed=9'], env });
+    assert.match(notes, /^todo: kubectl gs migrate does not know --warp-speed, GITSYNC_TELEPORT: /m);
+  });
+
+  test('what an older git-sync does not have', () => {
+    const env = [{ name: 'GITSYNC_REF', value: 'x' }];
+    const old = { image: 'git-sync:v3.6.5', volumeMounts: [{ name: 'html', mountPath: '/tmp/git' }] };
+    assert.match(notesOf({ ...old, args: [REPO], env }), /^dropped: git-sync v3 does not have these: GITSYNC_REF$/m);
+  });
+});
+
+suite('credentials of git-sync', () => {
+  const URL = '"url":"https://git.example.com","username":"bot"';
+
+  test('that name a file hold no password', () => {
+    const credential = `{${URL},"password-file":"/etc/access/token"}`;
+    const expected = /^stays: --credential cannot be moved/;
+    assert.match(notesOf({ args: [REPO, `--credential=${credential}`] }), expected);
+    assert.match(notesOf({ args: [REPO, '--credential', `[${credential}]`] }), expected);
+    assert.match(notesOf({ args: [REPO], env: [{ name: 'GITSYNC_CREDENTIAL', value: credential }] }), expected);
+  });
+
+  test('that hold a password are refused, wherever they are', () => {
+    const secret = `{${URL}, "password" : "hunter2"}`;
+    const file = `{${URL},"password-file":"/etc/access/token"}`;
+    for (const args of [[`--credential=${secret}`], ['--credential', `[${file},${secret}]`]]) {
+      assert.match(notesOf({ args: [REPO, ...args] }), /^refused: .*holds a password/);
+    }
+    assert.match(notesOf({ args: [REPO, `--credential=${secret}`, `--credential=${file}`] }), /^refused: /);
+    assert.match(notesOf({ args: [REPO], env: [{ name: 'GITSYNC_CREDENTIAL', value: secret }] }), /^refused: /);
+    assert.match(notesOf({ command: ['sh', '-c', `git-sync --credential='${secret}'`] }), /^refused: /);
+  });
+
+  test('of several SSH keys are all named, and one is taken', () => {
+    const repo = '--repo=git@git.example.com:acme/site.git';
+    const several = /^todo: git-sync tries 2 SSH keys, .*: \/etc\/other\/ssh$/m;
+    for (const fields of [
+      { args: [repo, '--ssh-key-file=/etc/other/ssh', '--ssh-key-file=/etc/access/ssh'] },
+      { args: [repo], env: [{ name: 'GITSYNC_SSH_KEY_FILE', value: '/etc/other/ssh:/etc/access/ssh' }] },
+    ]) {
+      const found = readGitSync(container(fields), spec);
+      assert.ok(found.kind === 'source');
+      assert.deepEqual(found.git.auth?.sshKey?.secretRef, { name: 'access', key: 'ssh' });
+      assert.match(linesOf(found.notes).join('\n'), several);
+      assert.doesNotMatch(linesOf(found.notes).join('\n'), /private key/);
+    }
+  });
+
+  test('at a subPathExpr are not read as missing', () => {
+    const volumeMounts = [{ name: 'html', mountPath: '/git', subPathExpr: '$(POD_NAME)' }];
+    assert.match(notesOf({ args: [REPO], volumeMounts }), /^stays: .*subPathExpr/);
+  });
+});
