@@ -87,13 +87,19 @@ function layMissing(mapping: RenderedMapping, { entries, owned }: DesiredTreeInp
   const { source } = mapping;
   const obstacle = entries.find(({ path, kind }) => kind !== 'file' && source.startsWith(`${path}/`));
   if (obstacle) return [notAFile(obstacle)];
-  if (mapping.required) return [`the repository has no ${source} (required: false would leave it out)`];
+  if (mapping.required) return [noSource(mapping)];
   for (const file of owned) {
     if (!isWithin(file.source, source) || !isWithin(file.path, mapping.destination)) continue;
     tree.kept.add(file.path);
     tree.files.delete(file.path);
   }
   return [];
+}
+
+function noSource({ source, namedSource }: RenderedMapping): string {
+  if (namedSource === undefined)
+    return `the repository has no ${source}: correct the mapping, or set required: false if it is optional`;
+  return `the repository has no ${source} (${namedSource}): name the gateway with the annotation sync.io/gateway-name on its pod, commit that path, or set required: false if it is optional`;
 }
 
 function notAFile({ path, kind }: TreeEntry): string {

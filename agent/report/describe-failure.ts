@@ -13,7 +13,7 @@ export interface Failure {
 }
 
 const notAllowed =
-  "the agent may not write to the data volume: set fsGroup in the pod's securityContext, and runAsUser to the user of the gateway, or give that user the files";
+  "the agent can't write to the data volume: in the pod's securityContext, set runAsUser to the user that owns the files, and fsGroup if it isn't set, or give the agent's user the files";
 
 /** What the errors of a file system mean to a person. */
 const words: Record<string, string> = {

@@ -137,7 +137,8 @@ function checkImage(
   const wanted = componentsOf(whole.operator, 'controller').flatMap(
     (controller) => variableOf(programOf(controller), 'DEFAULT_AGENT_IMAGE') ?? [],
   );
-  const isUnset = [pod.spec.securityContext, securityContext].every((context) => context?.runAsUser === undefined);
+  const { securityContext: ofPod } = pod.spec;
+  const isUnset = [ofPod?.runAsUser, ofPod?.fsGroup, securityContext?.runAsUser].every((id) => id === undefined);
   return [
     chosen || wanted.length === 0 || wanted.includes(image)
       ? ok('pod/sidecar', `it has the sidecar ${image}`)
@@ -148,10 +149,8 @@ function checkImage(
       ? [
           warning(
             'pod/run-as-user',
-            'nothing says as which user it runs: the agent may not be able to write its files',
-            {
-              ...{ todo: 'set securityContext.runAsUser, or fsGroup', page: 'explanation/injection.md' },
-            },
+            'it sets neither a user nor a group for its volumes: the agent may not be able to write its files',
+            { todo: 'set securityContext.runAsUser or fsGroup', page: 'explanation/injection.md' },
           ),
         ]
       : []),
@@ -168,8 +167,8 @@ function checkContainers(pod: Pod, events: readonly Event[]): Finding[] {
       failed(`pod/container/${reason}`, says, { todo: todo.replace('POD', pod.metadata.name), page: INJECTION }),
     );
   const ready = pod.status?.conditions?.find(({ type }) => type === 'Ready');
-  if (!ready) return [];
-  if (ready.status === 'True') return [ok('pod/ready', 'its containers are ready')];
+  if (ready?.status === 'True') return [ok('pod/ready', 'its containers are ready')];
+  if (!ready && !pod.status?.phase) return [];
   const waits = events.filter(
     ({ reason = '', involvedObject: { kind, name, uid } = {} }) =>
       VOLUME_REASONS.includes(reason) &&
@@ -188,10 +187,27 @@ function checkContainers(pod: Pod, events: readonly Event[]): Finding[] {
         },
       }),
     ];
-  return [
-    warning('pod/ready', `it is not ready${ready.message ? `: ${ready.message}` : ''}`, {
-      todo: `kubectl logs ${pod.metadata.name} -c ${hasSidecar(pod) ? AGENT_CONTAINER : 'CONTAINER'} says what it does`,
-      page: INJECTION,
-    }),
-  ];
+  const { says, todo } = whyNotReady(pod);
+  return [warning('pod/ready', says, { todo, page: INJECTION })];
+}
+
+/** What a pod that has no trouble waits for: a node, an image, its agent, or its own probe. */
+function whyNotReady({ metadata: { name }, status = {} }: Pod): { says: string; todo: string } {
+  const containers = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
+  const describe = `kubectl describe pod ${name}`;
+  const message = status.conditions?.find(({ type }) => type === 'Ready')?.message;
+  if (containers.length === 0 && !message)
+    return { says: 'it has not started: no node reports its containers', todo: `wait; if it lasts, ${describe}` };
+  const pulled = containers.find(({ state }) => state?.waiting?.reason === 'ContainerCreating');
+  if (pulled)
+    return {
+      says: `the container ${pulled.name} is being created: its image or its volumes are not there yet`,
+      todo: `wait; if it lasts, ${describe}`,
+    };
+  const late =
+    containers.find(({ ready, state }) => state?.running && !ready) ?? containers.find(({ ready }) => !ready);
+  return {
+    says: `it is not ready${message ? `: ${message}` : ''}`,
+    todo: `kubectl logs ${name} -c ${late?.name ?? AGENT_CONTAINER} shows what it does`,
+  };
 }

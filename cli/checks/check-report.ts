@@ -45,19 +45,27 @@ function checkState(
 ): Finding[] {
   const { state, message, commit, crName, generation, verification, hasFailed } = status;
   const words = message ? `: ${message}` : '';
-  const fail = (check: string, says: string, page = STATES) => [failed(check, says, { todo, page })];
+  const correct = message ? 'correct what the message names: the agent tries again by itself' : todo;
+  const inCommit = message ? 'correct it in a new commit, or go back: kubectl gs rollback' : todo;
+  const fail = (check: string, says: string, advice = { todo: correct, page: STATES }) => [failed(check, says, advice)];
   const warn = (check: string, says: string, what: string) => [warning(check, says, { todo: what, page: STATES })];
   const own = gatewaySync?.metadata.name;
   if (own !== undefined && crName !== undefined && crName !== own)
-    return fail('report/gatewaysync', `its agent follows GatewaySync ${crName}, and the pod names ${own}`);
+    return fail('report/gatewaysync', `its agent follows GatewaySync ${crName}, and the pod names ${own}`, {
+      todo,
+      page: STATES,
+    });
   if (verification === 'Failed')
-    return fail(
-      'report/verification',
-      `its gateway is not well with ${commit?.slice(0, 8)}${words}`,
-      'how-to/verify-gateways.md',
-    );
+    return fail('report/verification', `its gateway is not well with ${commit?.slice(0, 8)}${words}`, {
+      todo: inCommit,
+      page: 'how-to/verify-gateways.md',
+    });
   if (state === 'Error') return fail('report/error', `its agent reports an error${words || ': it says no more'}`);
-  if (hasFailed) return fail('report/failed', `the commit cannot be brought in place${words}`, 'how-to/roll-back.md');
+  if (hasFailed)
+    return fail('report/failed', `the commit cannot be delivered${words}`, {
+      todo: inCommit,
+      page: 'how-to/roll-back.md',
+    });
   if (state === 'Paused')
     return warn(
       'report/paused',

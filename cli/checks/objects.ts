@@ -20,7 +20,7 @@ export interface Container {
 
 interface PodSpec {
   serviceAccountName?: string;
-  securityContext?: { runAsUser?: number };
+  securityContext?: { runAsUser?: number; fsGroup?: number };
   containers: Container[];
   initContainers?: Container[];
   volumes?: { name: string; secret?: { secretName?: string; optional?: boolean } }[];
@@ -28,8 +28,10 @@ interface PodSpec {
 
 export interface ContainerStatus {
   name: string;
+  ready?: boolean;
   restartCount?: number;
   state?: {
+    running?: object;
     waiting?: { reason?: string; message?: string };
     terminated?: { exitCode: number; reason?: string; message?: string };
   };

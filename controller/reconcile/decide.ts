@@ -5,6 +5,8 @@ import { wantedStatus } from '../commit-status/wanted-status.ts';
 import { type Followed, type Resolution, resolve } from '../intent/resolution.ts';
 import { windowProblems } from '../rollout/windows.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+import type { ObservedPod } from '../watch/observed-pod.ts';
+import type { ObservedReport } from '../watch/observed-report.ts';
 import { judgeConditions } from './conditions.ts';
 import { discoverGateways, listed } from './discover-gateways.ts';
 import { conditionOf, mergeConditions, wholeSeconds } from './merge-conditions.ts';
@@ -124,7 +126,10 @@ function statusOf(observation: Observation, decided: Decided, now: number): Gate
       .slice(0, 3),
     unaskedPods: unasked,
     podsThatWait: pods
-      .flatMap(({ live, name, waiting }) => (live && waiting ? `${name}: ${waiting}` : []))
+      .flatMap((pod) => {
+        const why = pod.live && whyPending(pod, reportOf(pod), generation);
+        return why ? `${pod.name}: ${why}` : [];
+      })
       .sort()
       .slice(0, 3),
   });
@@ -139,6 +144,13 @@ function statusOf(observation: Observation, decided: Decided, now: number): Gate
     ...(placed && postedOf(observation)),
     conditions: mergeConditions(before.conditions, verdicts, { now, generation }),
   };
+}
+
+/** What a gateway waits for, in the words of its agent about this spec, and of the kubelet. */
+function whyPending(pod: ObservedPod, report: ObservedReport | undefined, generation: number): string {
+  const status = report?.podUID === pod.uid ? report.status : undefined;
+  const isPending = status?.state === 'Pending' && (status.generation ?? generation) === generation;
+  return [isPending && status.message, pod.waiting].filter(Boolean).join('; ');
 }
 
 /** Why the commit status cannot be posted: right after a start nobody knows. */

@@ -8,6 +8,8 @@ import { WorkBudget } from './work-budget.ts';
 /** A mapping whose paths are rendered and in normal form; `''` is the root. */
 export interface RenderedMapping {
   source: string;
+  /** The source as the spec has it, if the name of the gateway or its pod is in it. */
+  namedSource?: string;
   destination: string;
   /** Whether the destination was written as a folder (`x/`, `.`): a single file goes into it under its own name. */
   intoFolder: boolean;
@@ -64,8 +66,10 @@ function renderMapping(mapping: Mapping, means: Means, tell: (problem: string) =
     tell(`.patches[${number}]${result.message}`);
     return [];
   });
+  const isNamed = /\{\{-?\s*\.(GatewayName|PodName)\b/.test(mapping.source);
   return {
     source: source.path,
+    ...(isNamed && { namedSource: mapping.source }),
     destination: destination.path,
     intoFolder: destination.folder,
     type: mapping.type,

@@ -97,9 +97,26 @@ export const POD_FAULTS: readonly Fault[] = [
     ...{ check: 'pod/ready', says: /not ready: unready: \[gateway\]/, level: 'warning' },
   },
   {
+    name: 'a pod that no node runs',
+    change: [status(POD, { phase: 'Pending', conditions: [] })],
+    ...{ check: 'pod/ready', says: /it has not started/, level: 'warning' },
+  },
+  {
+    name: 'a gateway whose image is being pulled',
+    change: [
+      status(POD, {
+        phase: 'Pending',
+        conditions: [{ type: 'Ready', status: 'False', message: 'containers with unready status: [gateway]' }],
+        initContainerStatuses: [{ ...waiting('sync-agent', ''), ready: true, state: { running: {} } }],
+        containerStatuses: [waiting('gateway', 'ContainerCreating')],
+      }),
+    ],
+    ...{ check: 'pod/ready', says: /the container gateway is being created/, level: 'warning' },
+  },
+  {
     name: 'a pod that says no user',
     change: [{ add: at.pods(), object: sidecarOf('nobody', 'agent:1', {}) }],
-    ...{ check: 'pod/run-as-user', says: /nothing says as which user it runs/, level: 'warning' },
+    ...{ check: 'pod/run-as-user', says: /sets neither a user nor a group/, level: 'warning' },
   },
   {
     name: 'an agent that has not reported',
@@ -129,7 +146,7 @@ export const POD_FAULTS: readonly Fault[] = [
   {
     name: 'a commit that cannot be brought in place',
     change: report({ hasFailed: true, message: 'a link leads outside' }),
-    ...{ check: 'report/failed', says: /cannot be brought in place: a link leads outside/ },
+    ...{ check: 'report/failed', says: /cannot be delivered: a link leads outside/ },
   },
   ...(['Paused', 'DryRun'] as const).map(
     (state): Fault => ({

@@ -123,7 +123,7 @@ suite('describeFailure', () => {
       Object.assign(new Error('EACCES: …'), { code: 'EACCES', path: '/proc/1/fd/18/.sync-agent' }),
       {
         message:
-          "the agent may not write to the data volume: set fsGroup in the pod's securityContext, and runAsUser to the user of the gateway, or give that user the files (EACCES, .sync-agent)",
+          "the agent can't write to the data volume: in the pod's securityContext, set runAsUser to the user that owns the files, and fsGroup if it isn't set, or give the agent's user the files (EACCES, .sync-agent)",
         ...{ code: 'data.EACCES', isWaiting: false, retryAfterMs: 0, isFinal: true },
       },
     ],

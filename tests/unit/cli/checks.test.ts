@@ -211,6 +211,20 @@ test('many gateways in order are one line, next to those that are not', () => {
   assert.equal(find('report/synced', { namespace: given }), undefined);
 });
 
+test('pods that never started are not ready', () => {
+  const names = Array.from({ length: 500 }, (_, index) => `till-${index}`);
+  const spec = { ...withSidecar.spec, securityContext: { fsGroup: 1 } };
+  const pods = names.map((name) => {
+    const made = pod(NOON, withSidecar);
+    return { ...made, spec, status: { phase: 'Pending' }, metadata: { ...made.metadata, name } };
+  });
+  const reports = names.map((name) => ({ metadata: { name }, status: { podUID: 'u', state: 'Synced' } }));
+  const given = { pods: seen(pods), reports: seen(reports) };
+  assert.equal(find('pods/fine', { namespace: given }), undefined);
+  assert.match(find('pod/ready', { namespace: given })?.says ?? '', /has not started/);
+  assert.equal(find('pod/run-as-user', { namespace: given }), undefined, 'fsGroup is enough');
+});
+
 test('a NetworkPolicy lets the API server in by the port that the controller has, also in a range', () => {
   const labels = { 'app.kubernetes.io/component': 'controller' };
   const controller = (port: string) => ({

@@ -29,7 +29,7 @@ function build(
   { excludes = [], files = [] }: { excludes?: string[]; files?: OwnedFile[] } = {},
 ) {
   const given = mappings.map((mapping) => ({ required: true, template: false, ...mapping }));
-  const rendered = renderMappings(given, new Map());
+  const rendered = renderMappings(given, new Map([['GatewayName', 'till-7f9']]));
   if (rendered.kind === 'problems') return { problems: rendered.problems };
   const isExcluded = excludeFilter(excludes);
   const result = desiredTree({ mappings: rendered.mappings, entries, isExcluded, owned: files });
@@ -224,11 +224,21 @@ suite('desiredTree', () => {
       { source: 'config', destination: 'y' },
       { source: 'gone', destination: 'z' },
     ]);
-    const left = (name: string) => `the repository has no ${name} (required: false would leave it out)`;
+    const left = (name: string) =>
+      `the repository has no ${name}: correct the mapping, or set required: false if it is optional`;
     assert.deepEqual(problems, [`mappings[0]: ${left('none')}`, `mappings[2]: ${left('gone')}`]);
     const inEachOther = ['top', 'base'].map((source) => ({ source, destination: 'p' }));
     const first = build(repository, [...inEachOther, { source: 'none', destination: 'x' }]);
     assert.deepEqual(first.problems, [`mappings[2]: ${left('none')}`], 'what is in the way of what is told next');
+  });
+
+  test('a source with the name of the gateway says how to name it', () => {
+    const { problems } = build(repository, [{ source: 'gateways/{{ .GatewayName }}', destination: 'x' }]);
+    assert.equal(problems?.length, 1);
+    assert.match(
+      problems[0] ?? '',
+      /the repository has no gateways\/till-7f9 \(gateways\/{{ .GatewayName }}\): .*sync\.io\/gateway-name/,
+    );
   });
 
   test('a file is to be there as the commit and the mapping have it', () => {

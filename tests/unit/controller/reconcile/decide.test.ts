@@ -473,6 +473,8 @@ suite('the status', () => {
     assert.equal(messageOf('Error', 'full'), '0/4 synced; a: full; no node; b: full; no node; c: full; no node');
     assert.equal(messageOf('Pending'), '0/4 synced; a: no node; b: no node; c: no node');
     for (const pod of pods) pod.waiting = '';
+    const inUse = 'the volume is in use by x';
+    assert.equal(messageOf('Pending', inUse), `0/4 synced; a: ${inUse}; b: ${inUse}; c: ${inUse}`);
     assert.equal(messageOf('Error'), '0/4 synced; a: failed; b: failed; c: failed');
   });
 
