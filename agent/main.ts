@@ -5,6 +5,7 @@ import { readConfig, readOrExit } from '../shared/config.ts';
 import { WaitingError } from '../shared/errors.ts';
 import { AddressGuard } from '../shared/io/address-guard.ts';
 import { Git } from '../shared/io/git/git.ts';
+import { anyAddress } from '../shared/io/http/any-address.ts';
 import { GuardedHttp } from '../shared/io/http/guarded-http.ts';
 import { serveOperations } from '../shared/io/http/serve-operations.ts';
 import { KubernetesClient } from '../shared/io/kubernetes/client.ts';
@@ -84,7 +85,7 @@ async function main(): Promise<void> {
     inspector.onResource(resource);
   };
   const reflector = watchResource({ client, identity, onResource, log: log.child({ component: 'watch' }) });
-  await serve(config, { metrics, loop, stopping });
+  await serve(config, { host: await anyAddress(log), metrics, loop, stopping });
   log.info({ version, crName: identity.crName, profile: identity.profile }, 'agent started');
   await runAgent({ reports, reflector, loop }, stopping);
   await lock.release();
@@ -133,20 +134,22 @@ async function tidy(dependencies: SyncDependencies, signal: AbortSignal): Promis
 }
 
 interface Served {
+  host: string;
   metrics: AgentMetrics;
   loop: SyncLoop;
   stopping: AbortSignal;
 }
 
 /** Ready, which is what the startup probe asks for, means that the gateway may start; in service, that it may go on. */
-async function serve(config: AgentConfig, { metrics: { registry }, loop, stopping }: Served): Promise<void> {
+async function serve(config: AgentConfig, { host, metrics: { registry }, loop, stopping }: Served): Promise<void> {
   const page = { contentType: registry.contentType, metrics: () => registry.metrics() };
   await serveOperations({
+    host,
     port: config.HEALTH_PORT,
     isReady: () => loop.mayStart && !stopping.aborted,
     isServing: () => loop.mayServe,
   });
-  await serveOperations({ port: config.METRICS_PORT, metrics: page });
+  await serveOperations({ host, port: config.METRICS_PORT, metrics: page });
 }
 
 await main();

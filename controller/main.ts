@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig, readOrExit } from '../shared/config.ts';
 import { AddressGuard } from '../shared/io/address-guard.ts';
 import { Git } from '../shared/io/git/git.ts';
+import { anyAddress } from '../shared/io/http/any-address.ts';
 import { createReadBody } from '../shared/io/http/read-body.ts';
 import { serveOperations } from '../shared/io/http/serve-operations.ts';
 import { isRunning } from '../shared/io/is-running.ts';
@@ -121,7 +122,9 @@ const liveness = new Liveness(
   [...controller.loops, { name: 'lease', stuckForMs: () => lease.stuckForMs, limitMs: LEASE_STUCK_MS }],
   log,
 );
+const host = await anyAddress(log);
 const operations = await serveOperations({
+  host,
   port: config.HEALTH_PORT,
   isAlive: () => liveness.isAlive,
   isReady: () => controller.caches.hasSynced && admissionReady && !stopping.signal.aborted,
@@ -174,6 +177,7 @@ async function startMetrics() {
   if (config.METRICS_PORT === 0) return undefined;
   const authorizer = new ScrapeAuthorizer(client);
   return serveMetrics({
+    host,
     port: config.METRICS_PORT,
     renew: config.METRICS_SECURE ? (current) => renewSelfSigned(current, config.METRICS_HOSTS, Date.now()) : undefined,
     page,
@@ -215,6 +219,7 @@ async function startAdmission() {
   const selfSigned = { client, webhook: config.WEBHOOK_SELF_SIGNED, namespace: config.POD_NAMESPACE, folder: keys };
   const listening = await serveAdmission({
     handler,
+    host,
     port: config.WEBHOOK_PORT,
     certDir: config.WEBHOOK_CERT_DIR,
     clientCaFile: config.WEBHOOK_CLIENT_CA_FILE,

@@ -5,7 +5,8 @@ import { LOG_LEVELS, type LogOptions } from '../shared/log.ts';
 import type { SecretSource, SecretSources } from './authentication/secrets.ts';
 
 export interface Config {
-  host: string;
+  /** Address to take deliveries on; any if undefined. */
+  host: string | undefined;
   port: number;
   healthPort: number;
   metricsPort: number;
@@ -27,7 +28,7 @@ const text = v.optional(v.string());
 
 const schema = v.pipe(
   v.object({
-    RECEIVER_HOST: v.optional(v.string(), '0.0.0.0'),
+    RECEIVER_HOST: text,
     RECEIVER_PORT: v.pipe(port(9444), v.minValue(1, 'must be a port number other than 0')),
     WEBHOOK_HMAC_SECRET: text,
     WEBHOOK_HMAC_SECRET_FILE: text,

@@ -2,6 +2,7 @@ import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readOrExit } from '../shared/config.ts';
 import { RateLimit } from '../shared/domain/rate-limit.ts';
+import { anyAddress } from '../shared/io/http/any-address.ts';
 import { listen } from '../shared/io/http/listen.ts';
 import { createReadBody } from '../shared/io/http/read-body.ts';
 import { serveOperations } from '../shared/io/http/serve-operations.ts';
@@ -59,12 +60,14 @@ async function run(config: Config, log: Logger): Promise<void> {
   const readSecrets = createReadSecrets(config.secrets);
   metrics.setOpen(await reportSecrets(readSecrets, log));
   const handler = await createHandler(config, { readSecrets, metrics, log });
-  const { host, port, tls, maxConnections, maxConnectionsPerAddress } = config;
+  const { port, tls, maxConnections, maxConnectionsPerAddress } = config;
   const limits = { maxConnections, maxConnectionsPerAddress, onDrop: () => metrics.countDropped() };
+  const any = await anyAddress(log);
+  const host = config.host ?? any;
   const listening = await listen({ handler, host, port, tls, ...limits });
   const operations = await Promise.all([
-    serveOperations({ port: config.healthPort, isReady: () => state.hasSecrets && !state.isEnding }),
-    serveOperations({ port: config.metricsPort, metrics: metrics.page }),
+    serveOperations({ host: any, port: config.healthPort, isReady: () => state.hasSecrets && !state.isEnding }),
+    serveOperations({ host: any, port: config.metricsPort, metrics: metrics.page }),
   ]);
   log.info({ version, port, tls: tls !== undefined }, 'listening');
 

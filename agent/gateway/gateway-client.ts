@@ -1,5 +1,7 @@
+import type { LookupAddress } from 'node:dns';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import type { LookupFunction } from 'node:net';
 import { formatDuration } from '../../shared/domain/duration.ts';
 import { TransientError, WaitingError } from '../../shared/errors.ts';
 import { answerTo } from '../../shared/io/http/answer-to.ts';
@@ -34,8 +36,12 @@ export interface GatewayAddress {
 
 const TIMEOUT_MS = 10_000;
 const MAX_BODY_BYTES = 1024 * 1024;
-/** The gateway runs in the same pod, and listens on the pod's loopback interface as on the others. */
-const HOST = '127.0.0.1';
+/** The gateway runs in the same pod. It listens on one of these, or on every address: of IPv6 only, if it is told so. */
+const LOOPBACK: LookupAddress[] = [
+  { address: '127.0.0.1', family: 4 },
+  { address: '::1', family: 6 },
+];
+const lookup: LookupFunction = (_host, _options, callback) => callback(null, LOOPBACK);
 /** What the network says while the gateway has not started yet, or restarts. */
 const away = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH']);
 
@@ -86,10 +92,14 @@ export class GatewayClient {
     const timeout = AbortSignal.timeout(timeoutMs);
     const signal = request.signal ? AbortSignal.any([timeout, request.signal]) : timeout;
     // Its certificate is for the name by which the world knows it; here there is no network in between.
-    const options = { host: HOST, port, method, path, signal, agent: false, rejectUnauthorized: false };
+    const options = {
+      // The second address is for a gateway that refuses the first: one that is silent there is up.
+      ...{ host: 'localhost', port, lookup, autoSelectFamily: true, autoSelectFamilyAttemptTimeout: timeoutMs + 1_000 },
+      ...{ method, path, signal, agent: false, rejectUnauthorized: false },
+    };
     try {
       const response = await answerTo(
-        open({ ...options, headers: { Accept: 'application/json', ...headers } }).end(),
+        open({ ...options, headers: { Host: `127.0.0.1:${port}`, Accept: 'application/json', ...headers } }).end(),
         signal,
       );
       this.#hasAnswered = true;
@@ -129,7 +139,7 @@ function explain(cause: NodeJS.ErrnoException, { port, method, path, timeoutMs }
       cause,
     });
   }
-  const code = cause.code ?? 'unknown';
+  const code = codeOf(cause) ?? cause.message;
   if (away.has(code)) {
     return new WaitingError(
       `the gateway does not answer on port ${port}, its spec.gateway.port when the pod was created (${code})`,
@@ -141,11 +151,17 @@ function explain(cause: NodeJS.ErrnoException, { port, method, path, timeoutMs }
       },
     );
   }
-  return new TransientError(`the gateway cannot be called on port ${port}: ${cause.code ?? cause.message}`, {
+  return new TransientError(`the gateway cannot be called on port ${port}: ${code}`, {
     code: 'gateway.call',
     reason: 'GatewayRefused',
     cause,
   });
+}
+
+/** The code of an error. If no address took the connection, that of the one on which something refused it. */
+function codeOf(error: NodeJS.ErrnoException): string | undefined {
+  const codes = error instanceof AggregateError ? error.errors.map(({ code }) => code) : [error.code];
+  return codes.find((code) => code === 'ECONNREFUSED') ?? codes[0];
 }
 
 function hint(status: number): string {

@@ -11,6 +11,7 @@ import { ensureSelfSigned, type SelfSignedOptions } from './self-signed.ts';
 
 export interface AdmissionOptions {
   handler: RequestListener;
+  host: string;
   port: number;
   /** Folder with `tls.crt` and `tls.key` that something else keeps current, such as cert-manager. */
   certDir: string | undefined;
@@ -40,8 +41,8 @@ const LIMITS = { maxConnections: 500, maxConnectionsPerAddress: 100 };
 /** Serves admission reviews over TLS, and loads new certificates without a restart. */
 export async function serveAdmission(options: AdmissionOptions): Promise<Listening> {
   const { tls, certificate } = await firstCertificate(options);
-  const { handler, port } = options;
-  const listening = await listen({ handler, port, tls, host: '0.0.0.0', ...LIMITS });
+  const { handler, host, port } = options;
+  const listening = await listen({ handler, host, port, tls, ...LIMITS });
   options.onCertificate?.(certificate);
   tellOfDistrust(listening, options.log);
   void keepCertificate(options, certificate, listening);

@@ -9,6 +9,7 @@ import type { Logger } from '../../shared/log.ts';
 import type { Access, ScrapeAuthorizer } from './scrape-authorizer.ts';
 
 export interface MetricsOptions {
+  host: string;
   port: number;
   /**
    * Gives the certificate to serve: the current one while it is good, otherwise a new one. Clients do not have to trust
@@ -43,15 +44,15 @@ const refusals: Record<Exclude<Access, 'allowed'>, { status: number; headers?: R
 
 /** Serves `/metrics`. */
 export async function serveMetrics(options: MetricsOptions): Promise<Pick<Listening, 'close'>> {
-  const { port, page, renew, folder, log, checkMs = CHECK_MS } = options;
+  const { host, port, page, renew, folder, log, checkMs = CHECK_MS } = options;
   if (!renew) {
-    const server = await serveOperations({ port, metrics: page });
+    const server = await serveOperations({ host, port, metrics: page });
     return { close: async () => void server.close() };
   }
   const tls = { certFile: join(folder, 'metrics.crt'), keyFile: join(folder, 'metrics.key') };
   let served = renew(undefined);
   await writeKeyPair(tls, served);
-  const listening = await listen({ handler: guarded(options), host: '0.0.0.0', port, tls, ...LIMITS });
+  const listening = await listen({ handler: guarded(options), host, port, tls, ...LIMITS });
   const closing = new AbortController();
   const check = async () => {
     const next = renew(served);

@@ -12,7 +12,7 @@ export interface Credentials {
 }
 
 /** How an API server is reached from here, and from a pod. */
-const HOSTS = ['127.0.0.1', 'localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc'];
+const HOSTS = ['127.0.0.1', '::1', 'localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc'];
 
 /**
  * Writes what the control plane authenticates with: its certificate, static tokens, kubeconfigs that hold them, the

@@ -30,6 +30,8 @@ export interface ProgramOptions {
   args?: string[];
   /** File `cgroup.procs` of the cgroup to run in. */
   cgroup?: string | undefined;
+  /** Command that runs the program, such as one that enters a network namespace. */
+  within?: string[] | undefined;
 }
 
 /**
@@ -41,10 +43,10 @@ export function startProgram(
   bundle: string,
   { env, ...options }: ProgramOptions & { env: Record<string, string> },
 ): Program {
-  const { cwd, nodeArgs = [], args = [], cgroup } = options;
+  const { cwd, nodeArgs = [], args = [], cgroup, within = [] } = options;
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
   const file = path.resolve(import.meta.dirname, '../..', bundle);
-  const command = [process.execPath, ...nodeArgs, file, ...args];
+  const command = [...within, process.execPath, ...nodeArgs, file, ...args];
   // Before Node starts: it looks at its memory then.
   if (cgroup) command.unshift('sh', '-c', 'echo $$ > "$0" && exec "$@"', cgroup);
   const [first = '', ...others] = command;

@@ -9,7 +9,7 @@ export interface MetricsPage {
 }
 
 export interface OperationsOptions {
-  host?: string;
+  host: string;
   port: number;
   /** Whether the program makes progress; false makes the kubelet restart it. */
   isAlive?: () => boolean;
@@ -46,7 +46,7 @@ export async function serveOperations(options: OperationsOptions): Promise<Serve
   limiter.watch(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(options.port, options.host ?? '0.0.0.0', resolve);
+    server.listen(options.port, options.host, resolve);
   });
   return server;
 }

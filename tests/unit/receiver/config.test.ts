@@ -19,7 +19,7 @@ function problemsOf(environment: Record<string, string>): string[] {
 
 test('an empty environment gives the documented defaults', () => {
   assert.deepEqual(readReceiverConfig({ PATH: '/bin', WEBHOOK_HMAC_SECRET: '' }), {
-    host: '0.0.0.0',
+    host: undefined,
     port: 9444,
     healthPort: 8081,
     metricsPort: 8080,

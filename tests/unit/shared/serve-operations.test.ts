@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { test } from 'node:test';
+import { anyAddress } from '../../../shared/io/http/any-address.ts';
 import { serveOperations } from '../../../shared/io/http/serve-operations.ts';
+import { createLogger } from '../../../shared/log.ts';
 import { holdConnections } from '../../support/hold-connections.ts';
 
 test('a page of metrics that cannot be made is answered 503, and ends nothing', async (t) => {
@@ -34,8 +36,9 @@ test('a probe that waits is answered when the program gets ready, or after a mom
   assert.equal((await asked).status, 200);
 });
 
-test('an address that holds all connections keeps nobody else from asking', async (t) => {
-  const server = await serveOperations({ host: '127.0.0.1', port: 0 });
+test('an IPv4 address that holds all connections keeps no other one from asking, where IPv6 is served as well', async (t) => {
+  const host = await anyAddress(createLogger('test', { level: 'silent' }));
+  const server = await serveOperations({ host, port: 0 });
   t.after(() => server.close().closeAllConnections());
   const { port } = server.address() as AddressInfo;
   await holdConnections(t, { port, from: '127.0.0.2', count: 100 });

@@ -162,6 +162,11 @@ export const controllerEffects: Effects = {
   'webhook.port': { to: 10250, in: controller.env('WEBHOOK_PORT'), is: '10250' },
   'webhook.failurePolicy': { to: 'Fail', in: webhook(({ failurePolicy }) => failurePolicy), is: 'Fail' },
   'webhook.timeoutSeconds': { to: 5, in: webhook(({ timeoutSeconds }) => timeoutSeconds), is: 5 },
+  'webhook.service.ipFamilyPolicy': {
+    to: 'RequireDualStack',
+    in: of('Service', '-webhook', ({ spec }) => spec.ipFamilyPolicy),
+    is: 'RequireDualStack',
+  },
   'webhook.clientCA.secretName': {
     to: 'api-servers',
     in: of('Deployment', 'stoker-operator', ({ spec }) => spec.template.spec.volumes.at(-1).secret),

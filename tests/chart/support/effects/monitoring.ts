@@ -2,8 +2,9 @@ import { count, type Effects, of, onDeployment } from './effect.ts';
 
 const labelsOf = (kind: string, suffix: string, key: string) =>
   of(kind, suffix, ({ metadata }) => metadata.labels?.[key]);
-const metricsService = (read: (spec: { type: string; ports: { port: number }[] }) => unknown) =>
-  of('Service', '-metrics', ({ spec }) => read(spec));
+const metricsService = (
+  read: (spec: { type: string; ipFamilyPolicy?: string; ports: { port: number }[] }) => unknown,
+) => of('Service', '-metrics', ({ spec }) => read(spec));
 const endpoint = (name: string) => of('ServiceMonitor', '', ({ spec }) => spec.endpoints[0][name]);
 const podEndpoint = (name: string) => of('PodMonitor', '', ({ spec }) => spec.podMetricsEndpoints[0][name]);
 const alert = { alert: 'Mine', expr: 'vector(1)' };
@@ -41,6 +42,11 @@ export const monitoringEffects: Effects = {
   },
   'metrics.service.type': { to: 'NodePort', in: metricsService(({ type }) => type), is: 'NodePort' },
   'metrics.service.port': { to: 9090, in: metricsService(({ ports }) => ports[0]?.port), is: 9090 },
+  'metrics.service.ipFamilyPolicy': {
+    to: 'SingleStack',
+    in: metricsService(({ ipFamilyPolicy }) => ipFamilyPolicy),
+    is: 'SingleStack',
+  },
   'serviceMonitor.enabled': { to: false, in: count('ServiceMonitor'), is: 0 },
   'serviceMonitor.labels': { to: { release: 'x' }, in: labelsOf('ServiceMonitor', '', 'release'), is: 'x' },
   'serviceMonitor.interval': { to: '30s', in: endpoint('interval'), is: '30s' },

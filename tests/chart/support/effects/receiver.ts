@@ -99,6 +99,7 @@ export const receiverEffects: Effects = prefixed('webhookReceiver', {
     in: service('loadBalancerSourceRanges'),
     is: ['192.0.2.0/24'],
   },
+  'service.ipFamilyPolicy': { to: 'PreferDualStack', in: service('ipFamilyPolicy'), is: 'PreferDualStack' },
   'service.externalTrafficPolicy': { to: 'Local', in: service('externalTrafficPolicy'), is: 'Local' },
   maxBodyBytes: { to: 25_000_000, in: receiver.env('MAX_BODY_BYTES'), is: '25000000' },
   maxConnections: { to: 2_000_000, in: receiver.env('MAX_CONNECTIONS'), is: '2000000' },

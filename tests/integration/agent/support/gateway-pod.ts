@@ -163,7 +163,7 @@ function settledStatus(generation: number, commit: string, ref: string): object 
 }
 
 /** How an agent is started, where that is not the usual way. */
-interface StartOptions extends Pick<ProgramOptions, 'nodeArgs' | 'cgroup'> {
+interface StartOptions extends Pick<ProgramOptions, 'nodeArgs' | 'cgroup' | 'within'> {
   /** Where it reaches the API server. */
   apiUrl?: string;
 }

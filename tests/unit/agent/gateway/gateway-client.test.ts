@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
 import { GatewayClient } from '../../../../agent/gateway/gateway-client.ts';
+import { freePort } from '../../../../scripts/testbed/free-port.ts';
 
 /** A gateway that answers every request with these bytes, and keeps the connection. */
 async function clientOf(t: TestContext, answer: string): Promise<GatewayClient> {
-  const server = createServer((socket) => {
+  const server = createTcpServer((socket) => {
     socket.on('error', () => {}).once('data', () => socket.write(answer));
     t.after(() => socket.destroy());
   }).listen(0, '127.0.0.1');
@@ -14,6 +16,26 @@ async function clientOf(t: TestContext, answer: string): Promise<GatewayClient> 
   t.after(() => server.close());
   return new GatewayClient({ port: (server.address() as AddressInfo).port, tls: false, apiKeyFile: undefined });
 }
+
+for (const [address, family] of [
+  ['127.0.0.1', 'IPv4'],
+  ['::1', 'IPv6'],
+] as const) {
+  test(`a gateway that listens on ${address} alone is called, by the same name`, async (t) => {
+    const gateway = createServer((request, response) => response.end(request.headers.host)).listen(0, address);
+    const failed = once(gateway, 'error').then(() => 'failed');
+    if ((await Promise.race([once(gateway, 'listening'), failed])) === 'failed') return t.skip(`no ${family} here`);
+    t.after(() => gateway.close());
+    const { port } = gateway.address() as AddressInfo;
+    const client = new GatewayClient({ port, tls: false, apiKeyFile: undefined });
+    assert.deepEqual(await client.send({ method: 'GET', path: '/' }), { status: 200, body: `127.0.0.1:${port}` });
+  });
+}
+
+test('a gateway that takes no connection is down, on whatever address it is to listen', async () => {
+  const client = new GatewayClient({ port: await freePort(), tls: false, apiKeyFile: undefined });
+  await assert.rejects(client.send({ method: 'GET', path: '/' }), { code: 'gateway.down', message: /ECONNREFUSED/ });
+});
 
 suite('a call to the gateway ends', { timeout: 30_000 }, () => {
   for (const upgrade of ['Upgrade: websocket\r\nConnection: Upgrade\r\n', '']) {

@@ -63,6 +63,7 @@ async function serve(t: TestContext, certDir: string, { lingerMs = 300, clientCa
   const log = createLogger('test', { level: 'silent' });
   const listening = await serveAdmission({
     handler: (_request, response) => response.end('ok'),
+    host: '127.0.0.1',
     port: await freePort(),
     ...{ certDir, clientCaFile },
     selfSigned: { client: {} as KubernetesClient, webhook: undefined, namespace: '', folder: '' },

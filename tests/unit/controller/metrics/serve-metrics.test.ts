@@ -24,6 +24,7 @@ async function serve(t: TestContext, age: number, client = {} as KubernetesClien
   const clock = { now: Date.now() - age };
   const port = await freePort();
   const server = await serveMetrics({
+    host: '127.0.0.1',
     port,
     renew: (current) => renewSelfSigned(current, hosts, clock.now),
     page: { contentType: 'text/plain', metrics: async () => 'up 1\n' },

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { makeAuthority, makeServingCertificate } from '../../../controller/certificates/make-certificate.ts';
+import { freePort } from '../../../scripts/testbed/free-port.ts';
+import { startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { connectCluster, createNamespace } from '../../support/cluster.ts';
+import { startFakeIgnition } from '../../support/fake-ignition.ts';
+import { type ProgramOptions, startProgram } from '../../support/program.ts';
+import { until } from '../../support/until.ts';
+import { makeVersion6Network, type Version6Network } from '../../support/version6-network.ts';
+import { createGatewayPod } from '../agent/support/gateway-pod.ts';
+
+const cluster = await connectCluster();
+const apiPort = Number(new URL(cluster.url).port);
+const apiUrl = `https://[::1]:${apiPort}`;
+const ofVersion6 = (url: string) => url.replace('127.0.0.1', '[::1]');
+
+/** The environment of a receiver and its ports, in the order delivery, probes, metrics. */
+async function receiverWith(KUBECONFIG: string) {
+  const ports = [await freePort(), await freePort(), await freePort()] as const;
+  const [RECEIVER_PORT, HEALTH_PORT, METRICS_PORT] = ports.map(String) as [string, string, string];
+  return { ports, env: { KUBECONFIG, RECEIVER_PORT, HEALTH_PORT, METRICS_PORT } };
+}
+
+/** The same for a controller: admission, probes, metrics. */
+async function controllerWith(t: TestContext, KUBECONFIG: string, namespace: string) {
+  const folder = await makeTemporaryFolder('certificate-');
+  t.after(() => folder.remove());
+  const { certificate, privateKey } = makeServingCertificate(makeAuthority(Date.now()), ['localhost'], Date.now());
+  await writeFile(path.join(folder.path, 'tls.crt'), certificate);
+  await writeFile(path.join(folder.path, 'tls.key'), privateKey);
+  const ports = [await freePort(), await freePort(), await freePort()] as const;
+  const [WEBHOOK_PORT, HEALTH_PORT, METRICS_PORT] = ports.map(String) as [string, string, string];
+  const env = {
+    ...{ KUBECONFIG, WEBHOOK_PORT, HEALTH_PORT, METRICS_PORT, WEBHOOK_CERT_DIR: folder.path },
+    DEFAULT_AGENT_IMAGE: 'registry.test/agent:1',
+    ...{ POD_NAME: 'controller-0', POD_NAMESPACE: namespace, WATCH_NAMESPACES: namespace, LEADER_ELECTION: 'false' },
+  };
+  return { ports, env };
+}
+
+async function version6Kubeconfig(t: TestContext): Promise<string> {
+  const folder = await makeTemporaryFolder('kubeconfig-');
+  t.after(() => folder.remove());
+  const file = path.join(folder.path, 'kubeconfig');
+  await writeFile(file, (await readFile(cluster.kubeconfig, 'utf8')).replaceAll(cluster.url, apiUrl));
+  return file;
+}
+
+async function enterNetwork(t: TestContext, ...ports: number[]): Promise<Version6Network | undefined> {
+  const network = await makeVersion6Network(t, [apiPort, ...ports]);
+  if (!network) t.skip('this machine does not allow network namespaces');
+  return network;
+}
+
+suite('where there is no IPv4', { concurrency: 3 }, () => {
+  test('the receiver takes deliveries, probes and scrapes', async (t) => {
+    const network = await enterNetwork(t);
+    if (!network) return;
+    const { ports, env } = await receiverWith(await version6Kubeconfig(t));
+    const program = startProgram(t, 'dist/receiver.mjs', { env, within: network.within });
+    await program.waitForLog(/"msg":"listening"/);
+    assert.doesNotMatch(program.output, /no API server yet/);
+    const [delivery, health, metrics] = ports.map((port) => `http://[::1]:${port}`);
+    assert.equal(await network.statusOf(`${delivery}/webhook/default/x`), 405);
+    assert.equal(await network.statusOf(`${health}/readyz`), 200);
+    assert.equal(await network.statusOf(`${metrics}/metrics`), 200);
+  });
+
+  test('the controller takes reviews, probes and scrapes', async (t) => {
+    const network = await enterNetwork(t);
+    if (!network) return;
+    const { ports, env } = await controllerWith(t, await version6Kubeconfig(t), await createNamespace(t));
+    const program = startProgram(t, 'dist/controller.mjs', { env, within: network.within });
+    await program.waitForLog(/controller started/);
+    const [admission, health, metrics] = ports;
+    assert.equal(await network.statusOf(`https://[::1]:${admission}/`), 404);
+    await until(() => network.statusOf(`http://[::1]:${health}/readyz`), {
+      describe: 'a ready controller',
+      accept: (status) => status === 200,
+    });
+    assert.equal(await network.statusOf(`https://[::1]:${metrics}/metrics`), 401);
+  });
+
+  test('the agent takes probes and scrapes, fetches, and reloads a gateway that listens on ::1', async (t) => {
+    const server = await startGitServer();
+    t.after(() => server.stop());
+    const gateway = await startFakeIgnition();
+    t.after(() => gateway.stop());
+    const network = await enterNetwork(t, Number(new URL(server.url).port), gateway.port);
+    if (!network) return;
+    const repository = await server.createRepository('app');
+    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    const pod = await createGatewayPod(t);
+    const reload = { preset: 'none', requests: [{ method: 'POST', path: '/reload' }] };
+    await pod.setSpec(ofVersion6(repository.url), { gateway: { reload } });
+    await pod.settle(commit);
+    const agent = await pod.start({ GATEWAY_PORT: String(gateway.port) }, { within: network.within, apiUrl });
+    await pod.untilSynced(commit);
+    assert.deepEqual(
+      gateway.calls.map(({ line }) => line),
+      ['POST /reload'],
+    );
+    assert.equal(await network.statusOf(ofVersion6(`${agent.healthUrl}/readyz`)), 200);
+    assert.equal(await network.statusOf(ofVersion6(`${agent.metricsUrl}/metrics`)), 200);
+  });
+});
+
+suite('where the kernel has no IPv6, one log line says so, and IPv4 is used by', { concurrency: 3 }, () => {
+  /** What the kernel answers then: EAFNOSUPPORT. */
+  const refusing = 'data:text/javascript,process.binding("tcp_wrap").TCP.prototype.bind6=()=>-97';
+  const how: Pick<ProgramOptions, 'nodeArgs'> = { nodeArgs: ['--no-deprecation', '--import', refusing] };
+  const saysSo = (output: string) => assert.equal(output.match(/the kernel has no IPv6/g)?.length, 1, output);
+
+  test('the receiver', async (t) => {
+    const { ports, env } = await receiverWith(cluster.kubeconfig);
+    const program = startProgram(t, 'dist/receiver.mjs', { env, ...how });
+    await program.waitForLog(/"msg":"listening"/);
+    saysSo(program.output);
+    for (const port of ports) assert.ok((await fetch(`http://127.0.0.1:${port}`)).status);
+  });
+
+  test('the controller', async (t) => {
+    const { ports, env } = await controllerWith(t, cluster.kubeconfig, await createNamespace(t));
+    const program = startProgram(t, 'dist/controller.mjs', { env: { ...env, METRICS_SECURE: 'false' }, ...how });
+    await program.waitForLog(/controller started/);
+    saysSo(program.output);
+    for (const port of ports.slice(1)) assert.ok((await fetch(`http://127.0.0.1:${port}`)).status);
+  });
+
+  test('the agent', async (t) => {
+    const pod = await createGatewayPod(t);
+    await pod.setSpec('http://127.0.0.1:1/app.git');
+    const agent = await pod.start({}, how);
+    await agent.waitForLog(/agent started/);
+    saysSo(agent.output);
+    for (const url of [agent.healthUrl, agent.metricsUrl]) assert.ok((await fetch(url)).status);
+  });
+});
