@@ -3,10 +3,10 @@ import { beforeAbort } from '../../shared/domain/before-abort.ts';
 import { ASCII_HOST, authorizationOf, hasForeignHost, parseRepository } from '../../shared/domain/repository.ts';
 import { isTyped, TerminalError, TransientError } from '../../shared/errors.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
-import { withoutProxy } from '../../shared/io/git/unreachable.ts';
+import { untilConnected, withoutProxy } from '../../shared/io/git/unreachable.ts';
 import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
 import { withExtraCas } from './extra-cas.ts';
-import { findRepository, targetOf } from './git-target.ts';
+import { findRepository, targetsOf } from './git-target.ts';
 import { withSshKey } from './ssh-key.ts';
 
 /** Where the credentials of the git host are mounted, and how it is reached. */
@@ -106,21 +106,24 @@ async function openAccess<T>(
   const authorization = await readAuthorization(repo, repository.host, files.tokenFile);
   const common = { authorization, knownHostsFile, ignoresHostKey, caFile };
   if (repository.transport === 'ssh') {
-    const target = await beforeAbort(signal, targetOf(repository, http));
-    if (!sshKeyFile) return await run({ ...common, ...target });
+    const targets = await beforeAbort(signal, targetsOf(repository, http));
+    const runWith = (key?: string) =>
+      untilConnected(targets, (target) => run({ ...common, ...target, ...(key && { sshKeyFile: key }) }));
+    if (!sshKeyFile) return await runWith();
     return await withSshKey(
       await readSecret(sshKeyFile),
       { file: sshKeyFile, folder: files.keyFolder, uid: files.uid },
-      (key) => run({ ...common, ...target, sshKeyFile: key }),
+      runWith,
     );
   }
   try {
-    return await run({ ...common, ...(await beforeAbort(signal, targetOf(repository, http))) });
+    const [target] = await beforeAbort(signal, targetsOf(repository, http));
+    return await run({ ...common, ...target });
   } catch (error) {
     if (!(error instanceof TerminalError && error.code === 'git.redirect')) throw error;
     const ca = caFile && (await readSecret(caFile));
     const url = await beforeAbort(signal, findRepository(repo, { authorization, ca, signal }, http));
-    const target = await beforeAbort(signal, targetOf({ ...repository, url }, http));
+    const [target] = await beforeAbort(signal, targetsOf({ ...repository, url }, http));
     return await run({ ...common, ...target, rewrite: { from: repo, to: url } });
   }
 }

@@ -1,7 +1,7 @@
-import { isIP } from 'node:net';
 import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
-import { type Repository, sshHostOf } from '../../shared/domain/repository.ts';
+import { gitPortOf, inUrl, type Repository, sshHostsOf } from '../../shared/domain/repository.ts';
 import { TerminalError } from '../../shared/errors.ts';
+import { connectableFirst } from '../../shared/io/connectable-first.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { connectionErrorOf, gitErrorOf } from '../../shared/io/git/git-error.ts';
 import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
@@ -11,29 +11,39 @@ import { portOf } from '../../shared/io/http/no-proxy.ts';
 type Target = Pick<GitAccess, 'origin' | 'isProxied' | 'resolve' | 'rewrite' | 'sshHost' | 'virtualHost'>;
 
 /**
- * Makes git connect to an address that was checked, and to no other that the name may have a moment later, or to a proxy,
- * which looks the name up itself. Throws {@link TerminalError} where the host is at an address that is denied.
+ * Makes git connect to addresses that were checked, and to no other that the name may have a moment later, or to a proxy,
+ * which looks the name up itself. Gives what to try, one after the other, for ssh, which takes one address at a time.
+ * Throws {@link TerminalError} if the host is at an address that is denied.
  */
-export async function targetOf(repository: Repository, http: GuardedHttp): Promise<Target> {
+export async function targetsOf(repository: Repository, http: GuardedHttp): Promise<Target[]> {
   const { url, host, transport } = repository;
   if (transport === 'http' && http.hasProxyFor(new URL(url))) {
     await http.guard.checkProxied(host);
-    return { origin: originOf(url), isProxied: true };
+    return [{ origin: originOf(url), isProxied: true }];
   }
-  const address = await addressOf(host, http);
-  if (transport === 'ssh') return { sshHost: sshHostOf(repository, address) };
-  if (transport === 'http') {
-    const origin = originOf(url);
-    // As it is written: curl takes addresses such as `10.0.0.1.` and `10.0x` for names, and would look them up.
-    const written = origin.replace(/^.*\/\/|:\d*$/g, '').toLowerCase();
-    const isPinned = written !== address && !written.startsWith('[');
-    const resolve = `${written}:${portOf(new URL(url))}:${address}`;
-    return { origin, ...(isPinned && { resolve }) };
+  try {
+    const addresses = await http.guard.addressesOf(host);
+    if (transport === 'ssh') return sshHostsOf(repository, addresses).map((sshHost) => ({ sshHost }));
+    if (transport === 'git') return [gitTargetOf(repository, await connectableFirst(addresses, gitPortOf(url)))];
+    return [httpTargetOf(url, await connectableFirst(addresses, Number(portOf(new URL(url)))))];
+  } catch (error) {
+    throw connectionErrorOf(error);
   }
+}
+
+function httpTargetOf(url: string, addresses: [string, ...string[]]): Target {
+  const origin = originOf(url);
+  // As it is written: curl takes addresses such as `10.0.0.1.` and `10.0x` for names, and would look them up.
+  const written = origin.replace(/^.*\/\/|:\d*$/g, '').toLowerCase();
+  const isPinned = written !== addresses[0] && !written.startsWith('[');
+  return { origin, ...(isPinned && { resolve: `${written}:${portOf(new URL(url))}:${addresses.map(inUrl).join()}` }) };
+}
+
+function gitTargetOf({ url, host }: Repository, [address]: [string, ...string[]]): Target {
   if (address === host) return {};
-  const { port = '' } = URL.canParse(url) ? new URL(url) : {};
+  const { port } = new URL(url);
   const name = port ? `${host}:${port}` : host;
-  const to = `git://${isIP(address) === 6 ? `[${address}]` : address}${port && `:${port}`}/`;
+  const to = `git://${inUrl(address)}${port && `:${port}`}/`;
   // The host must still learn its name: it may serve several.
   return { rewrite: { from: /^git:\/\/[^/]*\//i.exec(url)?.[0] ?? url, to }, virtualHost: name };
 }
@@ -42,12 +52,6 @@ export async function targetOf(repository: Repository, http: GuardedHttp): Promi
 function originOf(url: string): string {
   const [, scheme = '', host = ''] = /^(https?:\/\/)(?:[^/]*@)?([^/?#]*)/i.exec(url) ?? [];
   return scheme + host;
-}
-
-async function addressOf(host: string, { guard }: GuardedHttp): Promise<string> {
-  return await guard.addressOf(host).catch((error: unknown) => {
-    throw connectionErrorOf(error);
-  });
 }
 
 const DISCOVERY = '/info/refs?service=git-upload-pack';

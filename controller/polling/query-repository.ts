@@ -1,20 +1,22 @@
-import { isIP } from 'node:net';
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
 import { beforeAbort } from '../../shared/domain/before-abort.ts';
 import {
   ASCII_HOST,
   authorizationOf,
+  gitPortOf,
   hasForeignHost,
+  inUrl,
   parseRepository,
   type Repository,
-  sshHostOf,
+  sshHostsOf,
 } from '../../shared/domain/repository.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { AddressGuard } from '../../shared/io/address-guard.ts';
+import { connectableFirst } from '../../shared/io/connectable-first.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { connectionErrorOf } from '../../shared/io/git/git-error.ts';
-import { withoutProxy } from '../../shared/io/git/unreachable.ts';
+import { untilConnected, withoutProxy } from '../../shared/io/git/unreachable.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import type { GitHttp, GitHttpOptions } from './git-http.ts';
@@ -130,25 +132,28 @@ export class RepositoryClient {
   }
 
   async #byGit(repository: Repository, query: RefQuery, signal: AbortSignal): Promise<AdvertisedRefs> {
-    const { git, guard, scratch, keys } = this.#tools;
+    const { guard, scratch, keys } = this.#tools;
     const { transport } = repository;
-    const target = await beforeAbort(signal, connectTo(repository, guard));
+    const targets = await beforeAbort(signal, targetsOf(repository, guard));
     const contents = transport === 'ssh' ? await beforeAbort(signal, this.#sshFiles()) : {};
     const ignoresHostKey = this.#source.git.auth?.sshKey?.insecureIgnoreHostKey;
     return withFiles(keys, contents, async ({ key, knownHosts }) => {
-      const access: GitAccess = {
-        ...{ sshKeyFile: key, knownHostsFile: knownHosts, ignoresHostKey },
-        sshHost: target.sshHost,
-      };
-      const remote: RemoteAccess = { ...target, access, scratch, signal };
-      const refs = query.prefixes.length > 0 ? await lsRemote(git, remote, query) : new Map();
-      for (const commit of this.#unknown(query)) {
-        if (await fetchesCommit(git, remote, commit)) this.#remember(commit);
-      }
-      return refs;
+      const files = { sshKeyFile: key, knownHostsFile: knownHosts, ignoresHostKey };
+      return await untilConnected(targets, ({ sshHost, ...target }) =>
+        this.#askGit(query, { ...target, access: { ...files, sshHost }, scratch, signal }),
+      );
     }).catch((error: unknown) => {
       throw transport === 'git' ? mayPass(error) : error;
     });
+  }
+
+  async #askGit(query: RefQuery, remote: RemoteAccess): Promise<AdvertisedRefs> {
+    const { git } = this.#tools;
+    const refs = query.prefixes.length > 0 ? await lsRemote(git, remote, query) : new Map();
+    for (const commit of this.#unknown(query)) {
+      if (await fetchesCommit(git, remote, commit)) this.#remember(commit);
+    }
+    return refs;
   }
 
   async #sshFiles(): Promise<Record<string, string>> {
@@ -163,19 +168,27 @@ export class RepositoryClient {
   }
 }
 
-/** Makes git connect to an address that was checked, and to no other that the name may have a moment later. */
-async function connectTo(repository: Repository, guard: AddressGuard) {
+type Target = Pick<RemoteAccess, 'url' | 'environment'> & Pick<GitAccess, 'sshHost'>;
+
+/**
+ * Makes git connect to addresses that were checked, and to no other that the name may have a moment later. Gives what to
+ * try, one after the other.
+ */
+async function targetsOf(repository: Repository, guard: AddressGuard): Promise<Target[]> {
   const { url, host, transport } = repository;
-  const address = await guard.addressOf(host).catch((error: unknown) => {
+  try {
+    const addresses = await guard.addressesOf(host);
+    if (transport === 'ssh') return sshHostsOf(repository, addresses).map((sshHost) => ({ url, sshHost }));
+    const [address] = await connectableFirst(addresses, gitPortOf(url));
+    if (address === host) return [{ url }];
+    const target = new URL(url);
+    const { port } = target;
+    target.hostname = inUrl(address);
+    // The host must still learn its name: it may serve several.
+    return [{ url: target.href, environment: { GIT_OVERRIDE_VIRTUAL_HOST: port ? `${host}:${port}` : host } }];
+  } catch (error) {
     throw connectionErrorOf(error);
-  });
-  if (transport === 'ssh') return { url, sshHost: sshHostOf(repository, address) };
-  if (address === host) return { url };
-  const target = new URL(url);
-  const { port } = target;
-  target.hostname = isIP(address) === 6 ? `[${address}]` : address;
-  // The host must still learn its name: it may serve several.
-  return { url: target.href, environment: { GIT_OVERRIDE_VIRTUAL_HOST: port ? `${host}:${port}` : host } };
+  }
 }
 
 /** By git:// a host says nothing but 'access denied or repository not exported', whether it is a typo or an unavailable disk. */

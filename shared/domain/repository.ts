@@ -46,15 +46,34 @@ export function hasForeignHost(url: string): boolean {
 /** What to do about it. */
 export const ASCII_HOST = 'write a host that is not in ASCII in its form that begins with xn--';
 
-/** Where ssh connects to for a repository whose host has that address, and the name of the host in known_hosts. */
-export function sshHostOf(
-  { url, host }: Repository,
-  address: string,
-): { address: string; port: number; alias: string } {
+/** Where ssh connects to. */
+export interface SshHost {
+  address: string;
+  port: number;
+  /** Name of the host in known_hosts. */
+  alias: string;
+  /** Time until the host and ssh have agreed on a key, in seconds. If omitted, 10. */
+  connectSeconds?: number;
+}
+
+/** Time for each address of a host but the last one, so that four fit into a query of 20 s. */
+const CONNECT_SECONDS = 4;
+
+/** The places to try, one after the other, for a repository whose host has these addresses. */
+export function sshHostsOf({ url, host }: Repository, addresses: readonly string[]): SshHost[] {
   const port = Number((URL.canParse(url) && new URL(url).port) || 22);
   // As ssh itself writes it: the port is named unless it is the usual one.
-  return { address, port, alias: port === 22 ? host : `[${host}]:${port}` };
+  const alias = port === 22 ? host : `[${host}]:${port}`;
+  const places = addresses.map((address) => ({ address, port, alias }));
+  const last = places.length - 1;
+  return places.map((place, index) => (index === last ? place : { ...place, connectSeconds: CONNECT_SECONDS }));
 }
+
+/** The port that git connects to for a `git://` URL. */
+export const gitPortOf = (url: string): number => Number(new URL(url).port || 9418);
+
+/** An IP address as the host of a URL. */
+export const inUrl = (address: string): string => (address.includes(':') ? `[${address}]` : address);
 
 const transports: Record<string, Transport> = { 'https:': 'http', 'http:': 'http', 'ssh:': 'ssh', 'git:': 'git' };
 

@@ -10,6 +10,8 @@ interface Resolver {
 
 /** Where a proxy connects, it knows names that we may not: so long is waited for them, in milliseconds. */
 const PROXIED_NAME_MS = 1_000;
+/** Maximum addresses of a host that are tried. */
+const MAX_ADDRESSES = 4;
 
 /** Keeps requests away from networks: looks names up, and lets nobody connect to another address than one that was checked. */
 export class AddressGuard {
@@ -51,21 +53,29 @@ export class AddressGuard {
     for (const { address } of addresses) this.check(address);
   }
 
-  /** For a program that is told where to connect: an address of the host. Throws {@link TerminalError}. */
-  async addressOf(host: string): Promise<string> {
+  /** For a program that is told where to connect: up to four addresses to try in this order. Throws {@link TerminalError}. */
+  async addressesOf(host: string): Promise<[string, ...string[]]> {
     this.check(host);
-    if (isIP(host)) return host;
-    const [first] = await this.#resolve(host);
-    if (!first) throw notFound(host);
-    return first.address;
+    if (isIP(host)) return [host];
+    const [first, ...others] = (await this.#resolve(host)).map(({ address }) => address);
+    if (first === undefined) throw notFound(host);
+    return [first, ...others];
   }
 
   /** One denied address is enough: a host that has such an address is up to something. */
   async #resolve(host: string): Promise<LookupAddress[]> {
     const addresses = await this.#resolver.resolve(host);
     for (const { address } of addresses) this.check(address);
-    return addresses;
+    return inTurns(addresses).slice(0, MAX_ADDRESSES);
   }
+}
+
+/** Lets the families take turns (RFC 8305 §4): often all addresses of one family can't be reached. */
+function inTurns(addresses: LookupAddress[]): LookupAddress[] {
+  const distinct = [...new Map(addresses.map((entry) => [entry.address, entry])).values()];
+  const first = distinct.filter(({ family }) => family === distinct[0]?.family);
+  const second = distinct.filter((entry) => !first.includes(entry));
+  return distinct.flatMap((_, index) => [...first.slice(index, index + 1), ...second.slice(index, index + 1)]);
 }
 
 const withoutBrackets = (host: string) => host.replace(/^\[|\]$/g, '');

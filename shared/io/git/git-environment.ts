@@ -1,3 +1,5 @@
+import type { SshHost } from '../../domain/repository.ts';
+
 /** How git gets in, by files and environment only. */
 export interface GitAccess {
   /** Value of an HTTP `Authorization` header, sent to `origin` alone. */
@@ -9,13 +11,13 @@ export interface GitAccess {
   knownHostsFile?: string | undefined;
   /** Talks to whoever answers by ssh, and looks at no known_hosts. */
   ignoresHostKey?: boolean | undefined;
-  /** Where ssh connects to, whatever the URL says; `alias` is the host's name in known_hosts. */
-  sshHost?: { address: string; port: number; alias: string } | undefined;
+  /** Where ssh connects to, whatever the URL says. */
+  sshHost?: SshHost | undefined;
   /** The only origin that is talked to by http and https; without it none is. */
   origin?: string | undefined;
   /** Whether a proxy connects to that origin: git gets its URL, and no exceptions. */
   isProxied?: boolean | undefined;
-  /** The same as `sshHost` for this origin, as `http.curloptResolve` has it: `HOST:PORT:ADDRESS`. */
+  /** The same as `sshHost` for this origin, as `http.curloptResolve` has it: `HOST:PORT:ADDRESS,[ADDRESS]`. */
   resolve?: string | undefined;
   /** URLs that begin like `from` are taken to begin like `to`. */
   rewrite?: { from: string; to: string } | undefined;
@@ -68,7 +70,8 @@ export function gitEnvironment(access: GitAccess): NodeJS.ProcessEnv {
 
 /** The command by which git calls ssh, for a shell. */
 export function sshCommand({ sshKeyFile, knownHostsFile, ignoresHostKey, sshHost }: GitAccess): string {
-  const options = ['-F', '/dev/null', '-o', 'BatchMode=yes', '-o', 'ConnectTimeout=10'];
+  const options = ['-F', '/dev/null', '-o', 'BatchMode=yes'];
+  options.push('-o', `ConnectTimeout=${sshHost?.connectSeconds ?? 10}`);
   // A connection that went silent ends after half a minute.
   options.push('-o', 'ServerAliveInterval=10', '-o', 'ServerAliveCountMax=3');
   if (sshKeyFile) options.push('-o', 'IdentitiesOnly=yes', '-i', shellQuote(sshKeyFile));

@@ -47,8 +47,8 @@ const obstacles: Obstacle[] = [
   {
     name: 'noRoute',
     message: 'there is no route to the git host: look at the network of the cluster',
-    codes: ['EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL'],
-    printed: /No route to host|Network is unreachable/i,
+    codes: ['EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT'],
+    printed: /No route to host|Network is unreachable|Cannot assign requested address|ssh: connect to host /i,
   },
   {
     name: 'noTls',
@@ -70,12 +70,15 @@ const unclear = { name: 'unreachable', message: 'the git host cannot be reached 
 
 /** Says by the error of a look-up or a connection why a host does not answer. */
 export function unreachable(cause: unknown): TransientError {
-  const { code = '', syscall = '' } = (cause ?? {}) as NodeJS.ErrnoException;
+  const { code = '', syscall = '' } = (firstOf(cause) ?? {}) as NodeJS.ErrnoException;
   // A name server may refuse a connection as well.
   const known = syscall.startsWith('query') && code === 'ECONNREFUSED' ? 'ESERVFAIL' : code;
   const name = known.startsWith('ERR_SSL') ? 'EPROTO' : known;
   return errorOf(obstacles.find(({ codes }) => codes.includes(name)) ?? unclear, cause);
 }
+
+/** The error of the first address, if several were tried. */
+export const firstOf = (error: unknown): unknown => (error instanceof AggregateError ? error.errors[0] : error);
 
 /** The same by what git printed; linear in its length. */
 export function unreachableBy(stderr: string, cause: unknown): TransientError {
@@ -84,7 +87,25 @@ export function unreachableBy(stderr: string, cause: unknown): TransientError {
   return errorOf(obstacles.find(({ printed }) => printed.test(stderr)) ?? unclear, cause);
 }
 
-const noWayOut = ['unknownName', 'noNameServer', 'refused', 'noConnection', 'noRoute'].map((name) => `git.${name}`);
+const noConnection = ['refused', 'noConnection', 'noRoute'].map((name) => `git.${name}`);
+const noWayOut = [...noConnection, 'git.unknownName', 'git.noNameServer'];
+
+/**
+ * Runs git for one address of a host after the other until one takes the connection, or for the last one. Throws
+ * the error of the first address if none does.
+ */
+export async function untilConnected<T, U>(targets: readonly T[], run: (target: T) => Promise<U>): Promise<U> {
+  let failure: unknown;
+  for (const target of targets) {
+    try {
+      return await run(target);
+    } catch (error) {
+      if (!(error instanceof TransientError && noConnection.includes(error.code))) throw error;
+      failure ??= error;
+    }
+  }
+  throw failure;
+}
 
 /** The error of who asked by ssh while a proxy is set: where ssh could not connect, it says that ssh takes no proxy. */
 export function withoutProxy(error: unknown): unknown {

@@ -1,9 +1,12 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from 'node:https';
+import type { TcpNetConnectOpts } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { isTyped, TransientError } from '../../errors.ts';
 import type { AddressGuard } from '../address-guard.ts';
+import { CONNECT_MS } from '../connectable-first.ts';
 import { connectionErrorOf } from '../git/git-error.ts';
+import { firstOf } from '../git/unreachable.ts';
 import { answerTo } from './answer-to.ts';
 import { stalled } from './bytes-of.ts';
 import { exceptionsOf, isExcepted, proxiesOf } from './no-proxy.ts';
@@ -40,7 +43,9 @@ const IDLE_MS = 60_000;
 /** Time until an answer begins, in milliseconds, however lively its headers trickle. */
 const HEAD_MS = 60_000;
 
-interface Connecting extends RequestOptions {
+interface Connecting
+  extends RequestOptions,
+    Pick<TcpNetConnectOpts, 'autoSelectFamily' | 'autoSelectFamilyAttemptTimeout'> {
   /** Gets the connection that is opened for a request: to the host, or to a proxy. */
   onConnection?: (socket: Duplex) => void;
 }
@@ -116,6 +121,8 @@ export class GuardedHttp {
       ...(ca && { ca }), // by which Node keeps connections apart
       ...(isSecure && { secureContext: this.#cas.contextOf(ca) }),
       lookup: this.guard.lookup,
+      autoSelectFamily: true,
+      autoSelectFamilyAttemptTimeout: CONNECT_MS,
       timeout: SILENCE_MS,
       ...(signal && { signal }),
       onConnection: (socket) => {
@@ -175,7 +182,7 @@ function boundIdle<T extends HttpAgent>(agent: T): T {
 
 /** Behind a proxy nothing but the proxy is looked up and connected to; Node has a code for what the proxy answers. */
 function ofProxy(error: unknown): unknown {
-  const { syscall = '' } = error as NodeJS.ErrnoException;
+  const { syscall = '' } = firstOf(error) as NodeJS.ErrnoException;
   if (!/^(?:getaddrinfo|connect)$/.test(syscall)) return error;
   return Object.assign(new Error('no connection to the proxy', { cause: error }), { code: 'ERR_PROXY_TUNNEL' });
 }

@@ -68,6 +68,9 @@ suite('an error of git', () => {
     ['ssh: connect to host git.test port 22: Connection refused', 'git.refused'],
     ['ssh: connect to host git.test port 22: Connection timed out', 'git.noConnection'],
     ['ssh: connect to host git.test port 22: No route to host', 'git.noRoute'],
+    ['ssh: connect to host git.test port 22: Operation not permitted', 'git.noRoute'],
+    ['socket: Address family not supported by protocol\nssh: connect to host git.test port 22: failure', 'git.noRoute'],
+    ['git.test[0: ::1]: errno=Cannot assign requested address', 'git.noRoute'],
     [
       "fatal: unable to access 'https://git.test/': SSL certificate problem: unable to get local issuer certificate",
       ...['git.certificate', 'CertificateNotTrusted'],

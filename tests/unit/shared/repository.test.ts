@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { authorizationOf, isSameRepository, parseRepository, sshHostOf } from '../../../shared/domain/repository.ts';
+import { authorizationOf, isSameRepository, parseRepository, sshHostsOf } from '../../../shared/domain/repository.ts';
 
 const basic = (credentials: string) => `Basic ${Buffer.from(credentials).toString('base64')}`;
 
@@ -120,7 +120,11 @@ suite('a repository', () => {
     test(`${url} is known to ssh as ${alias}`, () => {
       const repository = parseRepository(url);
       assert.ok(repository);
-      assert.deepEqual(sshHostOf(repository, '192.0.2.1'), { address: '192.0.2.1', port, alias });
+      const [first, last] = ['192.0.2.1', '2001:db8::1'];
+      assert.deepEqual(sshHostsOf(repository, [first, last]), [
+        { address: first, port, alias, connectSeconds: 4 },
+        { address: last, port, alias },
+      ]);
     });
   }
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import {
   chmod,
   mkdir,
@@ -12,6 +13,7 @@ import {
   symlink,
   writeFile,
 } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { type AccessFiles, isAboutAccess, stampOf, withGitAccess } from '../../../../agent/git/git-access.ts';
@@ -21,6 +23,7 @@ import { TerminalError } from '../../../../shared/errors.ts';
 import { AddressGuard } from '../../../../shared/io/address-guard.ts';
 import { connectionErrorOf, gitErrorOf } from '../../../../shared/io/git/git-error.ts';
 import { GuardedHttp } from '../../../../shared/io/http/guarded-http.ts';
+import { REFUSING } from '../../../support/dead-address.ts';
 import { localHttp } from '../../../support/local-http.ts';
 
 const REPO = 'git@127.0.0.1:x';
@@ -137,7 +140,7 @@ suite('withGitAccess', () => {
   test('names the address to connect to, by every transport', async (t) => {
     const { files } = await arrange(t);
     const targetOf = (repo: string) =>
-      withGitAccess(anyHost(repo), files, async ({ origin, resolve, sshHost, rewrite, virtualHost }) => ({
+      withGitAccess(anyHost(repo), { ...files, http }, async ({ origin, resolve, sshHost, rewrite, virtualHost }) => ({
         ...{ origin, resolve, sshHost, rewrite, virtualHost },
       }));
     const none = {
@@ -147,8 +150,10 @@ suite('withGitAccess', () => {
       rewrite: undefined,
       virtualHost: undefined,
     };
-    const address = await files.http.guard.addressOf('localhost');
-    const bracketed = address.includes(':') ? `[${address}]` : address;
+    const guard = new AddressGuard({ resolve: async () => [{ address: '127.0.0.1', family: 4 }] }, () => false);
+    const http = new GuardedHttp({ guard, environment: {} });
+    t.after(() => http.close());
+    const address = '127.0.0.1';
     assert.deepEqual(await targetOf('https://localhost/x'), {
       ...none,
       origin: 'https://localhost',
@@ -187,7 +192,7 @@ suite('withGitAccess', () => {
     });
     assert.deepEqual(await targetOf('git://localhost:81/x'), {
       ...none,
-      rewrite: { from: 'git://localhost:81/', to: `git://${bracketed}:81/` },
+      rewrite: { from: 'git://localhost:81/', to: `git://${address}:81/` },
       virtualHost: 'localhost:81',
     });
     assert.deepEqual(await targetOf('https://127.0.0.1/x'), { ...none, origin: 'https://127.0.0.1' });
@@ -316,4 +321,22 @@ suite('the SSH key', () => {
     }
     assert.equal((await accessTo('https://127.0.0.1/x', false)).ignoresHostKey, false);
   });
+});
+
+test('curl gets all addresses of a host, and first the one that takes a connection', async (t) => {
+  const { files } = await arrange(t);
+  const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const addresses = [REFUSING, '2001:db8::1', '127.0.0.1'];
+  const resolve = async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+  const http = new GuardedHttp({ guard: new AddressGuard({ resolve }, () => false), environment: {} });
+  t.after(() => http.close());
+  const given = withGitAccess(
+    anyHost(`http://git.test:${port}/x`),
+    { ...files, http },
+    async (access) => access.resolve,
+  );
+  assert.equal(await given, `git.test:${port}:127.0.0.1,${REFUSING},[2001:db8::1]`);
 });

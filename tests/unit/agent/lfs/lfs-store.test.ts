@@ -7,7 +7,10 @@ import { parseLfsPointer } from '../../../../agent/lfs/lfs-pointer.ts';
 import { LfsStore } from '../../../../agent/lfs/lfs-store.ts';
 import { type GitServer, type GitServerOptions, startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { AddressGuard } from '../../../../shared/io/address-guard.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
+import { GuardedHttp } from '../../../../shared/io/http/guarded-http.ts';
+import { REFUSING } from '../../../support/dead-address.ts';
 import { createLfsHost, type LfsHost } from '../../../support/lfs-host.ts';
 import { localHttp } from '../../../support/local-http.ts';
 import { createSandbox } from '../support/sandbox.ts';
@@ -231,6 +234,20 @@ suite('files in Git LFS', () => {
     await assert.rejects(sandbox.sync(target), { name: 'TerminalError', code: 'git.deniedAddress' });
     assert.deepEqual(denied.lfs.requests, []);
     assert.deepEqual(await sandbox.files(), {});
+  });
+
+  test('come from the next address if the first one is dead, as their commit does', async (t) => {
+    const { server, lfs } = await startWorld(t);
+    const { url, commit } = await server.createRepository('x');
+    const addresses = [REFUSING, '::1', '127.0.0.1'];
+    const resolve = async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+    const http = new GuardedHttp({ guard: new AddressGuard({ resolve }, () => false), environment: {} });
+    t.after(() => http.close());
+    const sandbox = await createSandbox(t, { http });
+    const named = (text: string) => text.replace('127.0.0.1', 'git.test');
+    lfs.downloadUrl = named(`${server.url}/x.git/info/lfs/objects`);
+    await sandbox.sync({ repo: named(url), commit: await commit({ files: { a: lfs.add('content') } }) });
+    assert.deepEqual(await sandbox.files(), { a: 'content' });
   });
 
   test('get the headers that the host names at the place that it names, and nowhere else', async (t) => {
