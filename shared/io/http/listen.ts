@@ -44,6 +44,12 @@ export interface Listening {
 }
 
 /**
+ * Time until an idle connection is closed, in milliseconds. The API server uses one again for 90 s, load balancers of
+ * Google Cloud for 600 s. A request that they send while the connection is closed is lost: they can't repeat a POST.
+ */
+const KEEP_ALIVE_MS = 620_000;
+
+/**
  * Listens by listhen, and takes back what does not suit a service in a cluster: its own signal handling, its search
  * for another port, its self-signed certificates, and its shutdown hook, which ends the process when a response
  * finishes on a socket that is gone.
@@ -74,7 +80,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   const server = anyServer as Server;
   if (served?.ca !== undefined) askForCertificates(anyServer as SecureServer, served);
   removeShutdownHook(server);
-  server.keepAliveTimeout = 75_000;
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
   limiter.watch(server);
   return {
     server,
