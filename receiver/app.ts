@@ -5,6 +5,7 @@ import { type AuthenticateOptions, authenticate } from './authentication/authent
 import { type AnswerOptions, answer, respond } from './routes/answer.ts';
 import { type DeliverOptions, deliver } from './routes/deliver.ts';
 import { refused } from './routes/outcome.ts';
+import { noteArrival } from './routes/request.ts';
 
 export interface AppOptions extends AnswerOptions, AuthenticateOptions, Pick<DeliverOptions, 'store'> {}
 
@@ -19,7 +20,7 @@ export function createApp(options: AppOptions): RequestListener {
       const isMalformed = HTTPError.isError(error) && error.status === 400;
       if (!isMalformed) log.error({ err: error.cause ?? error }, 'a request failed');
       const outcome = refused(isMalformed ? 'MalformedRequest' : 'InternalError');
-      return respond(event, outcome, { started: performance.now(), onAnswer });
+      return respond(event, outcome, onAnswer);
     },
   });
   app.use(answer(options));
@@ -32,5 +33,9 @@ export function createApp(options: AppOptions): RequestListener {
   );
   app.all('/webhook/:namespace/:name', () => refused('MethodNotAllowed'));
   app.all('/**', () => refused('NoSuchPath'));
-  return toNodeHandler(app) as RequestListener;
+  const handler = toNodeHandler(app) as RequestListener;
+  return (request, response) => {
+    noteArrival(request);
+    return handler(request, response);
+  };
 }

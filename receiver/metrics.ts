@@ -1,11 +1,11 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { MetricsPage } from '../shared/io/http/serve-operations.ts';
 import type { AnswerRecord } from './routes/answer.ts';
-import { type Outcome, reasonOf } from './routes/outcome.ts';
+import { isStray, type Outcome, reasonOf } from './routes/outcome.ts';
 
 export interface ReceiverMetrics {
   page: MetricsPage;
-  /** Counts an answered request. */
+  /** Counts an answered request: a delivery, or a stray request such as a scan. */
   countAnswer(record: AnswerRecord): void;
   /** Counts a call of the API server; `code` is 0 where no answer came. */
   countPatch(code: number, seconds: number): void;
@@ -28,11 +28,16 @@ export function createMetrics(): ReceiverMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const counter = counterIn(registry);
-  const deliveries = counter('deliveries_total', 'Answered requests, by sender, outcome and reason.', [
+  const deliveries = counter('deliveries_total', 'Answered deliveries, by sender, outcome and reason.', [
     'source',
     'outcome',
     'reason',
   ]);
+  const strays = counter(
+    'stray_requests_total',
+    'Requests that are no deliveries: other paths and methods, by reason.',
+    ['reason'],
+  );
   const merged = counter('merged_total', 'Deliveries that went into the patch of another one.');
   const retried = counter('retried_total', 'Patches that failed and were tried again.');
   const dropped = counter(
@@ -53,6 +58,7 @@ export function createMetrics(): ReceiverMetrics {
   return {
     page: registry,
     countAnswer: ({ outcome, seconds }) => {
+      if (isStray(outcome)) return strays.inc({ reason: outcome.reason });
       deliveries.inc({ source: outcome.source ?? 'unknown', outcome: outcome.kind, reason: reasonOf(outcome) });
       requests.observe({ outcome: outcome.kind }, seconds);
     },
@@ -80,7 +86,7 @@ function counterIn(registry: Registry) {
 }
 
 const histograms = {
-  request: { help: 'Time from the headers of a request to its answer, by outcome.', label: 'outcome' },
+  request: { help: 'Time from the headers of a delivery to its answer, by outcome.', label: 'outcome' },
   patch: { help: 'Time of one patch of a GatewaySync, by HTTP status; 0 where no answer came.', label: 'code' },
 };
 

@@ -158,7 +158,7 @@ function checkReceiverRights({ name, roleBindings }: NamespaceSurvey, { cluster,
     .map(({ metadata }) =>
       failed(check, `no binding lets the receiver ${metadata.name} annotate GatewaySyncs in ${name}`, {
         todo: 'install the chart again; with controller.watchNamespaces, name the namespace there',
-        page: 'how-to/troubleshooting-webhooks.md#5xx-not-stored-with-retry-after',
+        page: 'how-to/troubleshooting-webhooks.md#5xx-not-stored',
       }),
     );
 }

@@ -57,7 +57,7 @@ function lacksKey(key: string, keys: SecretKeys): string {
 export function checkService(receiver: Deployment, { services, endpoints }: OperatorPlace): Finding[] {
   const { name, namespace } = receiver.metadata;
   if (services.kind === 'hidden') return unseen('receiver/service', `the Services in ${namespace}`, services);
-  const page = `${WEBHOOKS}#5xx-not-stored-with-retry-after`;
+  const page = `${WEBHOOKS}#5xx-not-stored`;
   if (!services.value.some(({ metadata }) => metadata.name === name))
     return [
       failed('receiver/service', `the receiver has no Service ${namespace}/${name}: no sender reaches it`, {

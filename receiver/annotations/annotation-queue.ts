@@ -199,7 +199,7 @@ export class AnnotationQueue {
 
   #refuse({ target }: Lane, attempt: Attempt, error: unknown): Next {
     this.#warn(target, error, 'a patch is refused for good');
-    return settleAll(attempt, failed('ApiServerRefused', RETRY_AFTER_MS));
+    return settleAll(attempt, failed('ApiServerRefused'));
   }
 
   /** Takes the part that is too old out of what is sent next; what has nothing else is done. */

@@ -21,8 +21,13 @@ export function judgeFailure(error: unknown, target: Target): Failure {
   if (!(error instanceof ApiError))
     return isConnectionError(error) ? { kind: 'retry', afterMs: 0 } : { kind: 'refused' };
   if (error.status === 403 && error.message.includes('cannot patch resource')) return { kind: 'forbidden' };
-  return isRetryable(error) ? { kind: 'retry', afterMs: error.retryAfterMs ?? 0 } : { kind: 'refused' };
+  return isRetryable(error) || isUnknownPath(error)
+    ? { kind: 'retry', afterMs: error.retryAfterMs ?? 0 }
+    : { kind: 'refused' };
 }
+
+/** Without the CRD the API server doesn't know the path, and it may come back. */
+const isUnknownPath = ({ status, reason }: ApiError): boolean => status === 404 && reason === '';
 
 /** A 404 counts only as the API server's own word on that very object: without the CRD the path itself is unknown. */
 function isMissing(error: unknown, { name }: Target): boolean {

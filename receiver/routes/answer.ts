@@ -4,7 +4,7 @@ import type { Logger } from '../../shared/log.ts';
 import type { Target } from '../annotations/target.ts';
 import type { DeliveryHeaders } from '../sources/delivery.ts';
 import { type Outcome, REFUSALS, type Refusal, refused } from './outcome.ts';
-import { headersOf, nodeRequestOf, targetOf } from './request.ts';
+import { headersOf, nodeRequestOf, secondsSinceArrival, targetOf } from './request.ts';
 
 /** What the log and the metrics get of every answered request. */
 export interface AnswerRecord {
@@ -30,7 +30,6 @@ export interface AnswerBody {
 /** Makes of what the routes return the answer, the log line and the metric; all that fails in them is an internal error. */
 export function answer({ log, onAnswer }: AnswerOptions): Middleware {
   return async (event, next) => {
-    const started = performance.now();
     let outcome: Outcome;
     try {
       outcome = (await next()) as Outcome;
@@ -38,18 +37,14 @@ export function answer({ log, onAnswer }: AnswerOptions): Middleware {
       log.error({ err }, 'a request failed');
       outcome = refused('InternalError');
     }
-    return respond(event, outcome, { started, onAnswer });
+    return respond(event, outcome, onAnswer);
   };
 }
 
 /** Sets the status and the headers that belong to an outcome, reports it, and gives the body: JSON, or what h3 makes JSON of. */
-export function respond(
-  event: H3Event,
-  outcome: Outcome,
-  { started, onAnswer }: { started: number; onAnswer: AnswerOptions['onAnswer'] },
-): AnswerBody | string {
+export function respond(event: H3Event, outcome: Outcome, onAnswer: AnswerOptions['onAnswer']): AnswerBody | string {
   const requestId = event.context.admitted?.requestId;
-  const seconds = (performance.now() - started) / 1000;
+  const seconds = secondsSinceArrival(event);
   onAnswer({ requestId, target: targetOf(event), headers: headersOf(event), outcome, seconds });
   switch (outcome.kind) {
     case 'stored': {

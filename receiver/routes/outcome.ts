@@ -21,8 +21,8 @@ export const REFUSALS = {
   TooManyFailures: { status: 429, error: 'too many deliveries from this address had no valid signature or token' },
   TooManyRequests: { status: 429, error: 'too many deliveries for this GatewaySync are waiting' },
   InternalError: { status: 500, error: 'internal error' },
+  ApiServerRefused: { status: 500, error: "the API server refused the request for good: the receiver's log says why" },
   Overloaded: { status: 503, error: 'the receiver holds too much already: try again' },
-  ApiServerRefused: { status: 503, error: 'the API server refused the request: its log and ours say why' },
   ApiServerUnavailable: { status: 503, error: 'the request could not be stored in time: try again' },
 } as const;
 
@@ -47,6 +47,16 @@ export interface Refusal {
   ref?: string;
   source?: RequestSource;
 }
+
+const STRAY_REASONS: readonly string[] = [
+  'MalformedRequest',
+  'NoSuchPath',
+  'MethodNotAllowed',
+] satisfies RefusalReason[];
+
+/** Whether a request was no delivery: another path or another method. */
+export const isStray = (outcome: Outcome): outcome is Refusal =>
+  outcome.kind === 'refused' && STRAY_REASONS.includes(outcome.reason);
 
 /** Makes a refusal; seconds to wait are at least one, as `Retry-After` tells them. */
 export function refused(

@@ -25,6 +25,19 @@ export function nodeRequestOf(event: H3Event): IncomingMessage {
   return request;
 }
 
+const arrivals = new WeakMap<IncomingMessage, number>();
+
+/** Notes when the headers of a request were there. */
+export function noteArrival(request: IncomingMessage): void {
+  arrivals.set(request, performance.now());
+}
+
+/** Seconds since the headers of a request were there. */
+export function secondsSinceArrival(event: H3Event): number {
+  const now = performance.now();
+  return (now - (arrivals.get(nodeRequestOf(event)) ?? now)) / 1000;
+}
+
 /** Node joins headers that come several times, all but `set-cookie`. */
 export function headersOf(event: H3Event): DeliveryHeaders {
   return nodeRequestOf(event).headers as DeliveryHeaders;

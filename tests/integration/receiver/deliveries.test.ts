@@ -97,14 +97,13 @@ test('a resource that is not there is 404; with a wrong signature it is 401, lik
   assert.ok(!receiver.program.output.includes('"key"'));
 });
 
-test('a right that is missing is 503, never 404', async (t) => {
+test('a right that is missing is 500 without Retry-After, never 404', async (t) => {
   const namespace = await createNamespace(t);
   await createGatewaySync(cluster, namespace, 'demo');
   const kubeconfig = await cluster.kubeconfigFor({ namespace, serviceAccount: 'default' });
   const receiver = await startReceiver(t, kubeconfig);
-  const { status, headers } = await receiver.post(`${namespace}/demo`, { ref: 'v1' });
-  assert.equal(status, 503);
-  assert.ok(Number(headers.get('retry-after')) > 0);
+  const { status, headers, body } = await receiver.post(`${namespace}/demo`, { ref: 'v1' });
+  assert.deepEqual([status, headers.get('retry-after'), body.reason], [500, null, 'ApiServerRefused']);
   await receiver.program.waitForLog(/a patch is refused for good/);
 });
 

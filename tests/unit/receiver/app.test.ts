@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
+import type { AnswerRecord } from '../../../receiver/routes/answer.ts';
 import { reasonOf } from '../../../receiver/routes/outcome.ts';
 import { RateLimit } from '../../../shared/domain/rate-limit.ts';
 import { JSON_TYPE, startApp } from './start-app.ts';
@@ -350,6 +352,14 @@ suite('a body that is encoded', () => {
   });
 });
 
+suite('a refusal of the API server', () => {
+  test('for good is answered 500 without Retry-After, so that its sender does not try again', async (t) => {
+    const app = await startApp(t, { result: { kind: 'failed', reason: 'ApiServerRefused' } });
+    const { status, headers, body } = await app.post(path, '{"ref":"v1"}');
+    assert.deepEqual([status, headers['retry-after'], body.reason], [500, undefined, 'ApiServerRefused']);
+  });
+});
+
 suite('a delivery that is sent again by somebody else', () => {
   const readSecrets = async () => ({ hmac: ['key'], bearer: undefined });
   const sign = (id: string, time: number, body: string) => ({
@@ -420,6 +430,21 @@ suite('any JSON at all', () => {
 });
 
 suite('what is told of each request', () => {
+  test('has the time since it came, even if its answer fails', async (t) => {
+    const records: AnswerRecord[] = [];
+    const readSecrets = async () => {
+      await sleep(50);
+      return { hmac: undefined, bearer: ['token'] };
+    };
+    const onAnswer = (record: AnswerRecord) => {
+      records.push(record);
+      if (records.length === 1) throw new Error('the first answer fails');
+    };
+    const app = await startApp(t, { readSecrets, onAnswer });
+    assert.equal((await app.post(path, '{"ref":"v1"}')).status, 500);
+    assert.ok(Number(records[1]?.seconds) > 0.04, `${records[1]?.seconds}`);
+  });
+
   test('is told of every answer, also of those that no route gives', async (t) => {
     const app = await startApp(t, { readSecrets: () => Promise.reject(new Error('x')) });
     await app.post('/', '{}');

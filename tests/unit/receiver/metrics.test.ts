@@ -43,6 +43,17 @@ test('answers are counted by sender, outcome and reason, and the queue is looked
   }
 });
 
+test('a request that is no delivery, such as a scan for other paths, is counted by itself', async () => {
+  const metrics = createMetrics();
+  for (const reason of ['NoSuchPath', 'MethodNotAllowed', 'MalformedRequest'] as const)
+    metrics.countAnswer(record(refused(reason)));
+  const page = String(await metrics.page.metrics());
+  assert.match(page, /^sync_receiver_stray_requests_total\{reason="NoSuchPath"\} 1$/m);
+  assert.match(page, /^sync_receiver_stray_requests_total\{reason="MethodNotAllowed"\} 1$/m);
+  assert.doesNotMatch(page, /^sync_receiver_deliveries_total\{/m);
+  assert.match(page, /^sync_receiver_request_duration_seconds_count\{outcome="refused"\} 0$/m);
+});
+
 test('series are there before the first event, since Prometheus sees no increase in what begins with it', async () => {
   const metrics = createMetrics();
   metrics.setOpen(false);

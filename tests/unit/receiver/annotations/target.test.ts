@@ -57,7 +57,7 @@ suite('a patch that failed', () => {
   const cases: [what: string, error: unknown, failure: Failure][] = [
     ['an object that is not there', status(404, notFound('demo')), { kind: 'missing' }],
     ['another object that is not there', status(404, notFound('other')), refused],
-    ['a path that is not there', status(404), refused],
+    ['a path that is not there', status(404), later],
     ['another error about the object', status(410, notFound('demo')), refused],
     ['a newer request', status(422, superseded('sync.io/requested-at')), { kind: 'superseded', part: 'request' }],
     ['a newer push', status(422, superseded('sync.io/pushed-at')), { kind: 'superseded', part: 'push' }],
