@@ -1,6 +1,7 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { RequestOutcome } from '../../shared/api/gateway-sync-status.ts';
 import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
+import { isAcceptedRepository } from '../../shared/domain/delivered-repository.ts';
 import { checkConditions } from './check-conditions.ts';
 import { componentsOf } from './check-operator.ts';
 import { checkSecrets } from './check-secrets.ts';
@@ -85,15 +86,20 @@ const OUTCOMES: Record<Unfinished, { words: string; todo: string; isFault: boole
   Failed: { words: 'failed', todo: 'ask for a ref that exists: kubectl gs sync NAME --ref R', isFault: true },
 };
 
+const FOREIGN = 'remove the webhook from that repository, or add the repository to spec.webhook.repositories';
+
 function checkIntents(gatewaySync: GatewaySync, now: number): Finding[] {
   const { lastRequest, lastPush } = gatewaySync.status ?? {};
-  return [...outcome('request', lastRequest), ...outcome('push', lastPush), ...checkUnhandled(gatewaySync, now)];
+  return [
+    ...outcome('request', lastRequest, gatewaySync),
+    ...outcome('push', lastPush, gatewaySync),
+    ...checkUnhandled(gatewaySync, now),
+  ];
 }
 
-function outcome(
-  kind: 'request' | 'push',
-  echo: { ref: string; outcome: RequestOutcome; message?: string | undefined } | undefined,
-): Finding[] {
+type Echo = NonNullable<NonNullable<GatewaySync['status']>['lastPush']>;
+
+function outcome(kind: 'request' | 'push', echo: Echo | undefined, { spec }: GatewaySync): Finding[] {
   if (!echo) return [];
   const check = `gatewaysync/${kind}`;
   const says = `the last ${kind}, for ${echo.ref},`;
@@ -109,7 +115,8 @@ function outcome(
     ];
   const { words, todo, isFault } = OUTCOMES[echo.outcome];
   const make = isFault ? failed : warning;
-  return [make(check, `${says} ${words}${message}`, { todo, page: REQUESTS })];
+  const isForeign = echo.repo !== undefined && !isAcceptedRepository(echo.repo, spec);
+  return [make(check, `${says} ${words}${message}`, { todo: isForeign ? FOREIGN : todo, page: REQUESTS })];
 }
 
 /** A request in the annotations that the controller has not echoed. */

@@ -1,5 +1,6 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { isCommitHash, isValidRefName } from '../../shared/domain/check-ref-name.ts';
+import { isAcceptedRepository } from '../../shared/domain/delivered-repository.ts';
 import { isSameRepository } from '../../shared/domain/repository.ts';
 import type {
   ObservedGatewaySync,
@@ -59,8 +60,8 @@ export function readIntents(gatewaySync: ObservedGatewaySync): Intents {
 
 type Echo = Partial<NonNullable<GatewaySyncStatus['lastRequest']>>;
 
-function sameAsEcho({ ref, at, by, id }: RequestAnnotations, echo: Echo | undefined): boolean {
-  return echo?.ref === ref && echo.at === at && echo.by === by && echo.id === id;
+function sameAsEcho({ ref, at, by, id, repo }: RequestAnnotations, echo: Echo | undefined): boolean {
+  return echo?.ref === ref && echo.at === at && echo.by === by && echo.id === id && echo.repo === repo;
 }
 
 /** Older than everything: nobody edited `spec.git` since the resource was made. */
@@ -105,13 +106,27 @@ const applied = 'the annotation comes from a manifest: remove it there, and set 
 const stale = 'it is older than this resource, which was restored or cloned with it';
 
 function open<TAnnotations extends RequestAnnotations>(
-  { status, createdAt }: ObservedGatewaySync,
+  gatewaySync: ObservedGatewaySync,
   asked: TAnnotations & Origin,
 ): Open<TAnnotations> {
-  const madeAt = timeOf(asked, createdAt);
-  const isStale = status.observedRef === undefined && madeAt < createdAt;
-  return { ...asked, madeAt, ignored: asked.applied ? applied : isStale ? stale : undefined };
+  const madeAt = timeOf(asked, gatewaySync.createdAt);
+  return { ...asked, madeAt, ignored: whyIgnored(gatewaySync, { ...asked, madeAt }) };
 }
+
+function whyIgnored(
+  { spec, status, createdAt }: ObservedGatewaySync,
+  { applied: isApplied, madeAt, repo }: Origin & { madeAt: number; repo?: string },
+): string | undefined {
+  if (isApplied) return applied;
+  if (status.observedRef === undefined && madeAt < createdAt) return stale;
+  // The receiver's admission policy lets such a delivery through only if it isn't installed.
+  if (repo !== undefined && !isAcceptedRepository(repo, spec)) return otherRepository(repo);
+  return undefined;
+}
+
+/** Why a delivery about another repository is ignored, and what to do if it should not be. */
+export const otherRepository = (repo: string): string =>
+  `it is about another repository, ${repo}: to accept its webhooks, add it to spec.webhook.repositories`;
 
 /** The API server keeps whole seconds. */
 const SECOND_MS = 1_000;

@@ -99,12 +99,12 @@ export function pendingEcho({ request, push }: Intents, message: string): Echo {
   };
 }
 
-function requestFields({ ref, at, by, id }: RequestAnnotations): RequestAnnotations {
-  return { ref, ...(at ? { at } : {}), ...(by ? { by } : {}), ...(id ? { id } : {}) };
+function requestFields({ by, id, ...rest }: RequestAnnotations): RequestAnnotations {
+  return { ...pushFields(rest), ...(by ? { by } : {}), ...(id ? { id } : {}) };
 }
 
-function pushFields({ ref, at }: PushAnnotations): PushAnnotations {
-  return { ref, ...(at ? { at } : {}) };
+function pushFields({ ref, at, repo }: PushAnnotations): PushAnnotations {
+  return { ref, ...(at ? { at } : {}), ...(repo ? { repo } : {}) };
 }
 
 function least(...delays: (number | undefined)[]): number | undefined {

@@ -24,6 +24,7 @@ import type { Outcome } from './queue.ts';
 import { EventLimiter, recordEvent } from './record-event.ts';
 import { StatusThrottle } from './status-throttle.ts';
 import { StatusWriter } from './status-writer.ts';
+import { ToldRepositories } from './told-repositories.ts';
 import { appliedDelays, type Transition } from './transitions.ts';
 
 export interface ReconcilerOptions {
@@ -72,6 +73,7 @@ export class Reconciler {
   readonly #revisions: RevisionKeeper;
   readonly #looks = new Looks();
   readonly #lastingFailures = new LastingFailures();
+  readonly #toldRepositories = new ToldRepositories();
 
   constructor(options: ReconcilerOptions) {
     const { client, mayWrite, caches } = options;
@@ -159,6 +161,7 @@ export class Reconciler {
     this.#revisions.forget(key);
     this.#looks.forget(key);
     this.#lastingFailures.forget(key);
+    this.#toldRepositories.forget(key);
     this.#options.gitTokens?.forget(key);
     this.#options.commitStatuses.forget(key);
   }
@@ -231,7 +234,8 @@ export class Reconciler {
     const key = `${gatewaySync.namespace}/${gatewaySync.name}`;
     let recorded: Promise<void> = Promise.resolve();
     for (const transition of transitions) {
-      const { type, reason, message, pod } = transition;
+      const { type, reason, message, pod, repository } = transition;
+      if (repository !== undefined && !this.#toldRepositories.add(key, repository)) continue;
       onTransition(reason);
       log[type === 'Warning' ? 'warn' : 'info']({ reason, detail: message, pod: pod?.name }, 'transition');
       if (!mayWrite() || !this.#events.take(key, performance.now())) continue;

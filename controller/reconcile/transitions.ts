@@ -1,6 +1,7 @@
 import type { GatewaySyncStatus, RequestOutcome } from '../../shared/api/gateway-sync-status.ts';
 import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
 import { GIVEN_UP } from '../../shared/domain/releases.ts';
+import { otherRepository } from '../intent/intents.ts';
 import type { Author, ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
 import { conditionOf } from './merge-conditions.ts';
@@ -13,6 +14,8 @@ export interface Transition {
   message: string;
   /** The event is about this pod of the resource, so that its owner sees it, and not about the resource itself. */
   pod?: { name: string; uid: string };
+  /** The repository that it is about: one event for each is enough. */
+  repository?: string;
 }
 
 /** Compares two states of a resource; a poll that finds nothing new gives nothing. */
@@ -113,6 +116,8 @@ function requestTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus)
   return kinds.flatMap(({ name, was, is }) => {
     const type = is && outcomes[is.outcome];
     if (!is || !type || (was && JSON.stringify(was) === JSON.stringify(is))) return [];
+    if (is.repo !== undefined && is.message === otherRepository(is.repo))
+      return [{ type, reason: 'OtherRepository', message: `${is.ref}: ${is.message}`, repository: is.repo }];
     return [{ type, reason: `${name}${is.outcome}`, message: `${is.ref}${is.message ? `: ${is.message}` : ''}` }];
   });
 }

@@ -1,7 +1,7 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { GatewaySync, GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
-import { REQUEST_ANNOTATIONS, ROLLOUT_ANNOTATIONS, setByAnnotation } from '../../shared/api/names.ts';
+import { NO_REPOSITORY, REQUEST_ANNOTATIONS, ROLLOUT_ANNOTATIONS, setByAnnotation } from '../../shared/api/names.ts';
 import type { ManagedFieldsEntry } from '../../shared/api/object-meta.ts';
 import type { Profile } from '../../shared/api/sync.ts';
 import { resolveProfile } from '../../shared/domain/resolve-profile.ts';
@@ -16,12 +16,16 @@ export interface RequestAnnotations {
   at?: string;
   by?: string;
   id?: string;
+  /** The repository that the delivery was about; absent if it named none. */
+  repo?: string;
 }
 
 /** A push to a branch, as its annotations say it. */
 export interface PushAnnotations {
   ref: string;
   at?: string;
+  /** The repository that the delivery was about; absent if it named none. */
+  repo?: string;
 }
 
 /** What the API server knows of annotations, apart from what they say; times in milliseconds since the epoch. */
@@ -189,7 +193,7 @@ function projectSync(sync: GatewaySyncSpec['sync']): ObservedSync {
 
 function requestOf(metadata: GatewaySync['metadata']): Pick<ObservedGatewaySync, 'request'> {
   const { annotations = {} } = metadata;
-  const { requestedRef, requestedAt, requestedBy, requestId } = REQUEST_ANNOTATIONS;
+  const { requestedRef, requestedAt, requestedBy, requestedRepo, requestId } = REQUEST_ANNOTATIONS;
   const ref = annotations[requestedRef];
   if (ref === undefined) return {};
   const isOwn = (annotation: string) => isWrittenWith(metadata, requestedRef, annotation);
@@ -197,6 +201,7 @@ function requestOf(metadata: GatewaySync['metadata']): Pick<ObservedGatewaySync,
     at: clip(textOf(annotations[requestedAt]), 64),
     by: textOf(annotations[requestedBy]) && !isOwn(requestedBy) ? BY_HAND : clip(textOf(annotations[requestedBy]), 64),
     id: isOwn(requestId) ? clip(textOf(annotations[requestId]), 128) : undefined,
+    repo: repositoryOf(metadata, requestedRef, requestedRepo),
   };
   const origin = originOf(metadata, requestedRef, requestedAt);
   return { request: { ref: clip(ref, BOUNDS.text), ...withoutUndefined(optional), ...origin } };
@@ -213,13 +218,23 @@ function isWrittenWith({ managedFields }: GatewaySync['metadata'], ref: string, 
 
 function pushOf(metadata: GatewaySync['metadata']): Pick<ObservedGatewaySync, 'push'> {
   const { annotations = {} } = metadata;
-  const { pushedRef, pushedAt } = REQUEST_ANNOTATIONS;
+  const { pushedRef, pushedAt, pushedRepo } = REQUEST_ANNOTATIONS;
   const ref = annotations[pushedRef];
   if (ref === undefined) return {};
   const at = clip(textOf(annotations[pushedAt]), 64);
-  return {
-    push: { ref: clip(ref, BOUNDS.text), ...withoutUndefined({ at }), ...originOf(metadata, pushedRef, pushedAt) },
-  };
+  const optional = withoutUndefined({ at, repo: repositoryOf(metadata, pushedRef, pushedRepo) });
+  return { push: { ref: clip(ref, BOUNDS.text), ...optional, ...originOf(metadata, pushedRef, pushedAt) } };
+}
+
+/** The repository of a delivery, unless another writer left it next to a ref that is not its own. */
+function repositoryOf(
+  { annotations = {}, managedFields }: GatewaySync['metadata'],
+  ref: string,
+  repo: string,
+): string | undefined {
+  if (ownerOfAnnotation(managedFields, ref) !== ownerOfAnnotation(managedFields, repo)) return undefined;
+  const value = clip(textOf(annotations[repo]), BOUNDS.repository);
+  return value === NO_REPOSITORY ? undefined : value;
 }
 
 /** An empty annotation says nothing: the status has no field for it, and could not tell that it was handled. */

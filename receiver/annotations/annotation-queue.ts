@@ -2,13 +2,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Slots } from '../../shared/domain/slots.ts';
 import { atMost, type Logger } from '../../shared/log.ts';
 import type { Annotate } from './annotate.ts';
-import { type Annotations, isSuperseded, mergeAnnotations, type Part, withoutPart } from './annotations-of.ts';
+import {
+  type Annotations,
+  isSuperseded,
+  mergeAnnotations,
+  type Part,
+  repositoryOf,
+  withoutPart,
+} from './annotations-of.ts';
 import { judgeFailure } from './judge-failure.ts';
 import { ServerClock } from './server-clock.ts';
 import type { Target } from './target.ts';
 
 /** What became of annotations: stored, themselves or newer ones in their place, or not. */
-export type StoreResult = { kind: 'stored'; superseded: boolean } | Failed;
+export type StoreResult = { kind: 'stored'; superseded: boolean } | { kind: 'foreign' } | Failed;
 
 interface Failed {
   kind: 'failed';
@@ -167,14 +174,21 @@ export class AnnotationQueue {
     return GO_ON;
   }
 
+  /** Takes what waits up to the first delivery about another repository: a patch of both would be refused for one. */
   #prepare(lane: Lane): Attempt {
-    const { clock } = this.#options;
     const parts = new Map<Waiter, Annotations>();
+    let repository: string | undefined;
     for (const waiter of lane.waiters) {
-      const stamped = waiter.stamp(clock.at(waiter.arrived));
+      const stamped = this.#stamp(waiter);
+      repository ??= repositoryOf(stamped);
+      if (repositoryOf(stamped) !== repository) break;
       parts.set(waiter, [...waiter.lost].reduce(withoutPart, stamped));
     }
-    return { parts, merged: mergeAnnotations([...parts.values()]), offsetMs: clock.offsetMs };
+    return { parts, merged: mergeAnnotations([...parts.values()]), offsetMs: this.#options.clock.offsetMs };
+  }
+
+  #stamp({ stamp, arrived }: Waiter): Annotations {
+    return stamp(this.#options.clock.at(arrived));
   }
 
   #fail(lane: Lane, attempt: Attempt, error: unknown): Next {
@@ -190,6 +204,9 @@ export class AnnotationQueue {
       case 'superseded':
         this.#supersede(attempt, failure.part);
         return GO_ON;
+      case 'foreign':
+        this.#refuseRepository(lane, repositoryOf(attempt.merged));
+        return GO_ON;
       case 'missing':
         return settleAll(attempt, failed('NotFound'));
       case 'refused':
@@ -200,6 +217,12 @@ export class AnnotationQueue {
   #refuse({ target }: Lane, attempt: Attempt, error: unknown): Next {
     this.#warn(target, error, 'a patch is refused for good');
     return settleAll(attempt, failed('ApiServerRefused'));
+  }
+
+  /** Also of what came in the meantime, so that a flood from another repository costs one patch. */
+  #refuseRepository({ waiters }: Lane, repository: string): void {
+    for (const waiter of waiters)
+      if (repositoryOf(this.#stamp(waiter)) === repository) waiter.settle({ kind: 'foreign' });
   }
 
   /** Takes the part that is too old out of what is sent next; what has nothing else is done. */

@@ -1,4 +1,4 @@
-import { REQUEST_ANNOTATIONS, type RequestSource } from '../../shared/api/names.ts';
+import { NO_REPOSITORY, REQUEST_ANNOTATIONS, type RequestSource } from '../../shared/api/names.ts';
 import type { Wanted } from '../sources/delivery.ts';
 
 export type Annotations = Readonly<Record<string, string>>;
@@ -12,7 +12,8 @@ export const TIME_ANNOTATIONS: Readonly<Record<Part, string>> = {
   push: REQUEST_ANNOTATIONS.pushedAt,
 };
 
-const pushKeys = new Set<string>([REQUEST_ANNOTATIONS.pushedRef, REQUEST_ANNOTATIONS.pushedAt]);
+const { pushedRef, pushedAt, pushedRepo, requestedRepo } = REQUEST_ANNOTATIONS;
+const pushKeys = new Set<string>([pushedRef, pushedAt, pushedRepo]);
 
 /** The annotations that carry a delivery to the controller. A push leaves those of a request alone, and the reverse. */
 export function annotationsOf(
@@ -20,14 +21,22 @@ export function annotationsOf(
   { requestId, at }: { requestId: string; at: Date },
 ): Annotations {
   const time = at.toISOString();
-  if (delivery.kind === 'push') return pushAnnotations(delivery.ref, time);
+  const { repository = NO_REPOSITORY } = delivery;
+  const pushAnnotations = (ref: string) => ({ [pushedRef]: ref, [pushedAt]: time, [pushedRepo]: repository });
+  if (delivery.kind === 'push') return pushAnnotations(delivery.ref);
   return {
     [REQUEST_ANNOTATIONS.requestedRef]: delivery.ref,
     [REQUEST_ANNOTATIONS.requestedAt]: time,
     [REQUEST_ANNOTATIONS.requestedBy]: delivery.source,
+    [requestedRepo]: repository,
     [REQUEST_ANNOTATIONS.requestId]: requestId,
-    ...(delivery.pushedRef === undefined ? {} : pushAnnotations(delivery.pushedRef, time)),
+    ...(delivery.pushedRef === undefined ? {} : pushAnnotations(delivery.pushedRef)),
   };
+}
+
+/** The repository that a delivery is about: its request and its push are about the same one. */
+export function repositoryOf(annotations: Annotations): string {
+  return annotations[requestedRepo] ?? annotations[pushedRepo] ?? NO_REPOSITORY;
 }
 
 /** What remains when one part is taken out. */
@@ -35,11 +44,7 @@ export function withoutPart(annotations: Annotations, part: Part): Annotations {
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => pushKeys.has(key) !== (part === 'push')));
 }
 
-function pushAnnotations(ref: string, time: string): Annotations {
-  return { [REQUEST_ANNOTATIONS.pushedRef]: ref, [REQUEST_ANNOTATIONS.pushedAt]: time };
-}
-
-/** Puts several deliveries for one resource, oldest first, into one: the newest request and the newest push remain. */
+/** Puts several deliveries about one repository, oldest first, into one: the newest request and the newest push remain. */
 export function mergeAnnotations(deliveries: readonly Annotations[]): Annotations {
   return Object.assign({}, ...deliveries);
 }

@@ -7,6 +7,8 @@ export type Failure =
   | { kind: 'missing' }
   /** Something newer than this part is stored. */
   | { kind: 'superseded'; part: Part }
+  /** The delivery is about another repository than the resource. */
+  | { kind: 'foreign' }
   | { kind: 'retry'; afterMs: number }
   /** The right is missing: for good, or because the API server has just started and not loaded the roles yet. */
   | { kind: 'forbidden' }
@@ -16,6 +18,7 @@ export type Failure =
 /** Tells what to do about a failed patch. */
 export function judgeFailure(error: unknown, target: Target): Failure {
   if (isMissing(error, target)) return { kind: 'missing' };
+  if (causesOf(error).some((cause) => cause.includes('other repository: sync.io/'))) return { kind: 'foreign' };
   const part = supersededPart(error);
   if (part) return { kind: 'superseded', part };
   if (!(error instanceof ApiError))
@@ -36,10 +39,14 @@ function isMissing(error: unknown, { name }: Target): boolean {
 
 /** The admission policy of the receiver says which part is older than what is stored. */
 function supersededPart(error: unknown): Part | undefined {
-  if (!isApiError(error, 422)) return undefined;
   const parts: Part[] = ['request', 'push'];
-  return parts.find((part) => error.causes.some((cause) => cause.includes(`superseded: ${TIME_ANNOTATIONS[part]} `)));
+  return parts.find((part) =>
+    causesOf(error).some((cause) => cause.includes(`superseded: ${TIME_ANNOTATIONS[part]} `)),
+  );
 }
+
+/** What the admission policy of the receiver says. */
+const causesOf = (error: unknown): readonly string[] => (isApiError(error, 422) ? error.causes : []);
 
 /** Codes of errors on the way to the API server, which go away by themselves; all others are a person's to fix. */
 const connectionCodes = new Set([

@@ -53,8 +53,8 @@ export function respond(event: H3Event, outcome: Outcome, onAnswer: AnswerOption
       return { accepted: true, ref, source, requestId, superseded: superseded || undefined };
     }
     case 'ignored': {
-      const { reason, source } = outcome;
-      return { accepted: false, reason, source, requestId };
+      const { reason, source, repository } = outcome;
+      return { accepted: false, reason, source, repository, requestId };
     }
     case 'refused': {
       const request = nodeRequestOf(event);

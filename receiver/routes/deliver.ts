@@ -25,7 +25,7 @@ export function deliver({ store, onTaken }: DeliverOptions): (event: H3Event) =>
       delivery.kind === 'refused'
         ? delivery
         : await follow(delivery, (stamp) => store(targetOf(event), stamp), admitted);
-    if (outcome.kind !== 'refused' && admitted.replayKey) onTaken(targetOf(event), admitted.replayKey);
+    if (isTaken(outcome) && admitted.replayKey) onTaken(targetOf(event), admitted.replayKey);
     return outcome;
   };
 }
@@ -52,11 +52,16 @@ async function follow(
   const { source } = delivery;
   if (delivery.kind === 'nothing') return { kind: 'ignored', reason: delivery.reason, source };
   if (delivery.kind === 'invalid') return refused(delivery.reason, { error: delivery.error, source });
-  const { ref, senderReason } = delivery;
+  const { ref, senderReason, repository } = delivery;
   const result = await store((at) => annotationsOf(delivery, { requestId, at }));
+  if (result.kind === 'foreign') return { kind: 'ignored', reason: 'OtherRepository', source, repository };
   if (result.kind === 'failed') return refused(result.reason, { ...result.details, ref, source });
   return { kind: 'stored', ref, source, superseded: result.superseded, senderReason };
 }
+
+/** Whether a copy would change nothing: `spec.webhook.repositories` may accept a refused repository by then. */
+const isTaken = (outcome: Outcome): boolean =>
+  outcome.kind === 'stored' || (outcome.kind === 'ignored' && outcome.reason !== 'OtherRepository');
 
 /** `application/json` and everything with the structured suffix `+json` (RFC 6839), with or without parameters. */
 function isJsonType(contentType: string | undefined): boolean {

@@ -45,6 +45,7 @@ export function createLogAnswer(log: Logger): (record: AnswerRecord) => void {
       outcome: outcome.kind,
       reason: reasonOf(outcome),
       ref: 'ref' in outcome ? outcome.ref : undefined,
+      repository: 'repository' in outcome ? outcome.repository : undefined,
       senderReason: 'senderReason' in outcome && outcome.senderReason ? printable(outcome.senderReason) : undefined,
       durationMs: Math.round(seconds * 1000),
       headers: loggedHeaders(headers),

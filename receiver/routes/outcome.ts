@@ -34,7 +34,13 @@ export const IGNORED_REASONS = [...NOTHING_REASONS, 'Replayed'] as const;
 /** What became of a request; `source` is the sender, as far as it was found out. */
 export type Outcome =
   | { kind: 'stored'; ref: string; source: RequestSource; superseded: boolean; senderReason?: string | undefined }
-  | { kind: 'ignored'; reason: (typeof IGNORED_REASONS)[number]; source?: RequestSource }
+  | {
+      kind: 'ignored';
+      reason: (typeof IGNORED_REASONS)[number];
+      source?: RequestSource;
+      /** The repository that the delivery is about, if it is another one. */
+      repository?: string | undefined;
+    }
   | Refusal;
 
 /** A delivery that is refused; `retryAfterSeconds` where the same delivery may be accepted later. */

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import type { NothingReason, Reading } from './delivery.ts';
 import { asksFor, event, looseText, nothing, readNamed, sender, text } from './read-event.ts';
+import { repositoryOfBitbucket } from './repositories.ts';
 
 /** One of several refs in a delivery: a full name, and when it was made, in milliseconds (0: not known). */
 interface Candidate {
@@ -74,6 +75,8 @@ const events = {
 };
 
 /** A delivery with Bitbucket's event header, of the cloud or the data center. One push may change several refs. */
-export const readBitbucketEvent = sender('bitbucket', (headers, body) =>
-  readNamed(events, headers['x-event-key'], body),
+export const readBitbucketEvent = sender(
+  'bitbucket',
+  (headers, body) => readNamed(events, headers['x-event-key'], body),
+  repositoryOfBitbucket,
 );

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { isDeletion } from './git-host-events.ts';
 import { fieldOf } from './json-object.ts';
 import { asksFor, event, looseText, nothing, sender } from './read-event.ts';
+import { repositoryOfPush } from './repositories.ts';
 
 const MAX_REASON_LENGTH = 200;
 
@@ -15,10 +16,14 @@ const readRef = event(v.object({ ref: v.string(), reason: looseText }), ({ ref, 
  * Any sender that puts a `ref` at the top of the body; also a push of a git host that is not known by its headers. The
  * `reason` is for the people who read the log.
  */
-export const readGeneric = sender('generic', (_headers, body) => {
-  if (isDeletion(body)) return nothing('Deleted');
-  return fieldOf(body, 'ref') === undefined ? undefined : readRef(body);
-});
+export const readGeneric = sender(
+  'generic',
+  (_headers, body) => {
+    if (isDeletion(body)) return nothing('Deleted');
+    return fieldOf(body, 'ref') === undefined ? undefined : readRef(body);
+  },
+  repositoryOfPush,
+);
 
 /** A copy: a part of a string keeps the whole of it in memory, and this one is kept while it is stored. */
 function shortened(reason: string): string {

@@ -1,5 +1,6 @@
 import { readCreated, readPush, readRelease } from './git-host-events.ts';
 import { nothing, readNamed, sender } from './read-event.ts';
+import { repositoryOfPush } from './repositories.ts';
 
 const events = {
   push: readPush,
@@ -14,6 +15,9 @@ const events = {
  * https://docs.gitea.com/usage/repository/webhooks, https://forgejo.org/docs/latest/user/webhooks/,
  * https://github.com/gogs/docs-api/blob/master/Repositories/Webhooks.md
  */
-export const readGiteaEvent = sender('gitea', (headers, body) =>
-  readNamed(events, headers['x-forgejo-event'] || headers['x-gitea-event'] || headers['x-gogs-event'], body),
+export const readGiteaEvent = sender(
+  'gitea',
+  (headers, body) =>
+    readNamed(events, headers['x-forgejo-event'] || headers['x-gitea-event'] || headers['x-gogs-event'], body),
+  repositoryOfPush,
 );

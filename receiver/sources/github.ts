@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { readCreated, readPush, readRelease } from './git-host-events.ts';
 import { fieldOf } from './json-object.ts';
 import { asksFor, event, nothing, readNamed, sender, text } from './read-event.ts';
+import { repositoryOfPush } from './repositories.ts';
 
 const taggedPackage = v.nullish(
   v.object({ package_version: v.nullish(v.object({ release: v.nullish(v.object({ tag_name: text })) })) }),
@@ -33,9 +34,15 @@ const events = {
  * A delivery with GitHub's event header, which alone decides what it is.
  * https://docs.github.com/en/webhooks/webhook-events-and-payloads
  */
-export const readGitHubEvent = sender('github', (headers, body) => readNamed(events, headers['x-github-event'], body));
+export const readGitHubEvent = sender(
+  'github',
+  (headers, body) => readNamed(events, headers['x-github-event'], body),
+  repositoryOfPush,
+);
 
 /** A body in the shape of GitHub's release event, without its header. */
-export const readGitHubRelease = sender('github', (_headers, body) =>
-  fieldOf(body, 'release', 'tag_name') === undefined ? undefined : readRelease(body),
+export const readGitHubRelease = sender(
+  'github',
+  (_headers, body) => (fieldOf(body, 'release', 'tag_name') === undefined ? undefined : readRelease(body)),
+  repositoryOfPush,
 );

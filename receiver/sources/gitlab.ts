@@ -1,7 +1,9 @@
 import * as v from 'valibot';
+import type { DeliveryHeaders, Reading } from './delivery.ts';
 import { readPush } from './git-host-events.ts';
-import { fieldOf } from './json-object.ts';
+import { fieldOf, type JsonObject } from './json-object.ts';
 import { asksFor, event, looseText, nothing, sender, text } from './read-event.ts';
+import { repositoryOfGitLab } from './repositories.ts';
 
 /** How much later than its creation a release may be dated and still count as published, in milliseconds. */
 const UPCOMING_MS = 60_000;
@@ -21,7 +23,9 @@ const readRelease = event(
  * one header and the button 'Test' sends another kind than its header says.
  * https://docs.gitlab.com/user/project/integrations/webhook_events/
  */
-export const readGitLabEvent = sender('gitlab', (headers, body) => {
+export const readGitLabEvent = sender('gitlab', readEvent, repositoryOfGitLab);
+
+function readEvent(headers: DeliveryHeaders, body: JsonObject): Reading | undefined {
   if (!headers['x-gitlab-event']) return undefined;
   switch (fieldOf(body, 'object_kind') ?? fieldOf(body, 'event_name')) {
     case 'push':
@@ -32,4 +36,4 @@ export const readGitLabEvent = sender('gitlab', (headers, body) => {
     default:
       return nothing('EventIgnored');
   }
-});
+}

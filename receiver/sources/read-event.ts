@@ -1,8 +1,10 @@
 import * as v from 'valibot';
-import type { RequestSource } from '../../shared/api/names.ts';
+import { NO_REPOSITORY, type RequestSource } from '../../shared/api/names.ts';
 import { isValidRefName } from '../../shared/domain/check-ref-name.ts';
+import { recordedRepository } from '../../shared/domain/delivered-repository.ts';
 import type { Delivery, DeliveryHeaders, NothingReason, Reading } from './delivery.ts';
 import type { JsonObject } from './json-object.ts';
+import type { NameRepository } from './repositories.ts';
 
 /** Reads one kind of event. */
 export type ReadEvent = (body: JsonObject) => Reading;
@@ -31,15 +33,23 @@ function describe(issue: v.BaseIssue<unknown>): string {
   return `${v.getDotPath(issue) ?? 'the body'}: ${issue.expected ?? 'something else'} is expected`;
 }
 
-/** Puts the name of the sender to what its events mean. */
+/** Adds the sender to what its events mean, and the repository that they are about. */
 export function sender(
   source: RequestSource,
   read: (headers: DeliveryHeaders, body: JsonObject) => Reading | undefined,
+  nameRepository: NameRepository = () => ({}),
 ): ReadSender {
   return (headers, body) => {
     const reading = read(headers, body);
-    return reading && { ...reading, source };
+    return reading && { ...about(recordedRepository(nameRepository(body)), reading), source };
   };
+}
+
+/** Adds the repository, as it is recorded, to what is asked for. A name that is too long is that of another one. */
+function about(repository: string | undefined, reading: Reading): Reading {
+  if (reading.kind !== 'request' && reading.kind !== 'push') return reading;
+  if (repository === undefined) return nothing('OtherRepository');
+  return repository === NO_REPOSITORY ? reading : { ...reading, repository };
 }
 
 /** Reads the event that a header names; undefined where the header is not there, or empty. */

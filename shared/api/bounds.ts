@@ -30,6 +30,10 @@ export const BOUNDS = {
   allowedRefs: 4_096,
   /** Characters of a repository URL. */
   url: 1024,
+  /** Characters of what a delivery says of its repository: an annotation of the receiver has no more. */
+  repository: 300,
+  /** Characters of all globs in `spec.webhook.repositories` together. */
+  repositories: 4_096,
   /** Gateways listed in status; the counts next to the list cover all. */
   discoveredGateways: 200,
   /** Paths listed in the report of a dry run. */

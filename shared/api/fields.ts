@@ -78,6 +78,26 @@ export const refGlob = (description: string) =>
     v.description(description),
   );
 
+/** A glob of repository paths. The receiver's admission policy makes a regular expression of it, so there is no more. */
+export const repositoryGlob = (description: string) =>
+  v.pipe(
+    v.string(),
+    v.minLength(1),
+    v.maxLength(BOUNDS.repository),
+    cel(
+      {
+        rule: "self.matches('^([A-Za-z0-9.*?{},-]+:[0-9]+/)?([\\\\p{L}\\\\p{M}\\\\p{N}._~%+/*?-]|[{][\\\\p{L}\\\\p{M}\\\\p{N}._~%+/*?-]*(,[\\\\p{L}\\\\p{M}\\\\p{N}._~%+/*?-]*)+[}])+$')",
+        message:
+          'must be a path such as org/repo, or host/org/repo, of letters, digits and . _ ~ % + - with *, ?, ** and {a,b}: no scheme and no user',
+      },
+      {
+        rule: "!self.matches('[^/][*][*]|[*][*][^/]')",
+        message: 'must have ** as a whole part: org/**, **/repo, org/**/repo',
+      },
+    ),
+    v.description(description),
+  );
+
 const relativePathRules: CelRule[] = [
   { rule: "!self.startsWith('/')", message: 'must be a relative path: no leading /' },
   { rule: "!self.matches('(^|/)\\\\.\\\\.(/|$)')", message: 'must not leave its root: no .. in the path' },

@@ -47,6 +47,11 @@ const discoveredGatewaySchema = v.object({
   message: v.optional(message('What is wrong, if anything.')),
 });
 
+const repository = text(
+  'The repository that the delivery was about: its full name and, if it differs, the path of its URL. Absent if it named none.',
+  BOUNDS.repository,
+);
+
 const requestOutcomeSchema = v.picklist(['Pending', 'Applied', 'Ignored', 'Failed', 'Superseded']);
 
 const gatewayCountsSchema = v.object({
@@ -112,6 +117,7 @@ export const gatewaySyncStatusSchema = v.pipe(
           id: v.optional(text('ID of the request.', 128)),
           ref: text('What was asked for.'),
           by: v.optional(text('Who asked.', 64)),
+          repo: v.optional(repository),
           at: v.optional(text('When, as the annotation says.', 64)),
           outcome: requestOutcomeSchema,
           message: v.optional(message('Why.')),
@@ -123,6 +129,7 @@ export const gatewaySyncStatusSchema = v.pipe(
       v.pipe(
         v.object({
           ref: text('The branch.'),
+          repo: v.optional(repository),
           at: v.optional(text('When, as the annotation says.', 64)),
           outcome: requestOutcomeSchema,
           message: v.optional(message('Why.')),

@@ -9,6 +9,7 @@ import {
   integer,
   name,
   refGlob,
+  repositoryGlob,
   secretKeyRef,
   secretName,
 } from './fields.ts';
@@ -43,8 +44,22 @@ const webhookSchema = v.pipe(
       ),
       [],
     ),
+    repositories: v.optional(
+      v.pipe(
+        v.array(repositoryGlob('A repository as org/repo or host/org/repo, with *, **, ? and {a,b}.')),
+        v.maxLength(BOUNDS.list),
+        cel({
+          rule: `self.map(glob, size(glob)).sum() <= ${BOUNDS.repositories}`,
+          message: `must have at most ${BOUNDS.repositories} characters in all globs together`,
+        }),
+        v.description(
+          'Other repositories whose webhooks are accepted, such as a mirror or an earlier name. Webhooks about spec.git.repo always are.',
+        ),
+      ),
+      [],
+    ),
   }),
-  v.description('What a webhook may ask for.'),
+  v.description('What a webhook may ask for, and which repositories it may come from.'),
 );
 
 const callTimeout = (description: string) => durationBetween('1s', '5m', description);

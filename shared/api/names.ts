@@ -14,10 +14,15 @@ export const REQUEST_ANNOTATIONS = {
   requestedRef: 'sync.io/requested-ref',
   requestedAt: 'sync.io/requested-at',
   requestedBy: 'sync.io/requested-by',
+  requestedRepo: 'sync.io/requested-repo',
   requestId: 'sync.io/request-id',
   pushedRef: 'sync.io/pushed-ref',
   pushedAt: 'sync.io/pushed-at',
+  pushedRepo: 'sync.io/pushed-repo',
 } as const;
+
+/** The repository of a delivery that names none: an annotation can't be removed by the receiver. */
+export const NO_REPOSITORY = '-';
 
 /** Annotations by which people steer a rollout. */
 export const ROLLOUT_ANNOTATIONS = {

@@ -1,7 +1,7 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { Condition, ConditionType } from '../../shared/api/gateway-sync-status.ts';
 import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
-import { FIELD_MANAGERS, REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
+import { FIELD_MANAGERS, NO_REPOSITORY, REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi } from './cluster.ts';
 import { until } from './until.ts';
@@ -57,12 +57,17 @@ export function condition({ status }: GatewaySync, type: ConditionType): Conditi
 }
 
 /** Annotates a GatewaySync as the receiver does for a request to move. */
-export async function request(address: Address, ref: string, fields: { at?: Date; id?: string } = {}): Promise<void> {
+export async function request(
+  address: Address,
+  ref: string,
+  fields: { at?: Date; id?: string; repo?: string } = {},
+): Promise<void> {
   const { at = new Date(), id = `${Math.random()}` } = fields;
   const annotations = {
     [REQUEST_ANNOTATIONS.requestedRef]: ref,
     [REQUEST_ANNOTATIONS.requestedAt]: at.toISOString(),
     [REQUEST_ANNOTATIONS.requestedBy]: 'github',
+    [REQUEST_ANNOTATIONS.requestedRepo]: fields.repo ?? NO_REPOSITORY,
     [REQUEST_ANNOTATIONS.requestId]: id,
   };
   await annotate(address, annotations, FIELD_MANAGERS.receiver);

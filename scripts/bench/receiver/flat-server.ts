@@ -65,7 +65,7 @@ async function deliver(event: H3Event): Promise<object> {
   const requestId = randomUUID();
   const wanted = { kind: 'request', ref, source: 'generic' } as const;
   const stored = await queue.store(target, (at) => annotationsOf(wanted, { requestId, at }));
-  if (stored.kind !== 'stored') throw new Error(stored.reason);
+  if (stored.kind !== 'stored') throw new Error(stored.kind);
   report(requestId, { kind: 'stored', ref, source: 'generic', superseded: stored.superseded });
   event.res.status = 202;
   return { accepted: true, ref, source: 'generic', requestId };

@@ -53,9 +53,9 @@ export class Deliveries {
     }
   }
 
-  async #send({ namespace, name, key }: Resource, kind: Kind, payload: object): Promise<Delivery> {
+  async #send({ namespace, name, key, repository }: Resource, kind: Kind, payload: object): Promise<Delivery> {
     const receiver = this.#receivers[this.all.length % this.#receivers.length] as Program;
-    const body = JSON.stringify({ ...payload, repository: { full_name: 'gateways/config' } });
+    const body = JSON.stringify({ ...payload, repository: { clone_url: repository.url } });
     const headers = {
       'Content-Type': 'application/json',
       'X-GitHub-Event': kind,

@@ -77,6 +77,25 @@ const refused: [what: string, changes: Record<string, unknown>, words: RegExp][]
   ['a ref that ends with .lock', { 'git.ref': 'main.lock' }, /\.lock/],
   ['a ref with a slash at its end', { 'git.ref': 'main/' }, /trailing/],
   ['a long ref', { 'git.ref': 'a'.repeat(256) }, /255/],
+  ['a URL as a repository', { 'webhook.repositories': ['https://github.com/org/repo'] }, /no scheme and no user/],
+  ['an scp-like repository', { 'webhook.repositories': ['git@github.com:org/repo'] }, /no scheme and no user/],
+  ['a class in a repository', { 'webhook.repositories': ['org/[a-z]'] }, /must be a path such as org\/repo/],
+  ['a group in a repository', { 'webhook.repositories': ['org/(a|b)'] }, /must be a path such as org\/repo/],
+  ['an open brace in a repository', { 'webhook.repositories': ['org/{a'] }, /must be a path such as org\/repo/],
+  ['braces in braces in a repository', { 'webhook.repositories': ['{a,{b,c}}/d'] }, /must be a path such as org\/repo/],
+  [
+    'braces without a choice in a repository',
+    { 'webhook.repositories': ['{a}/b'] },
+    /must be a path such as org\/repo/,
+  ],
+  ['a comma in a repository', { 'webhook.repositories': ['a,b/c'] }, /must be a path such as org\/repo/],
+  ['a space in a repository', { 'webhook.repositories': ['org/my repo'] }, /must be a path such as org\/repo/],
+  ['an anchor in a repository', { 'webhook.repositories': ['^org/repo$'] }, /must be a path such as org\/repo/],
+  ['** next to other characters', { 'webhook.repositories': ['org**/a'] }, /must have \*\* as a whole part/],
+  ['three stars', { 'webhook.repositories': ['org/***'] }, /must have \*\* as a whole part/],
+  ['an empty repository', { 'webhook.repositories': [''] }, /at least 1 chars/],
+  ['a long repository', { 'webhook.repositories': ['x'.repeat(301)] }, /may not be more than 300/],
+  ['many long repositories', { 'webhook.repositories': Array(64).fill('x'.repeat(65)) }, /at most 4096 characters/],
   ['an empty glob', { 'webhook.allowedRefs': [''] }, /at least 1 chars/],
   ['a negated glob', { 'webhook.allowedRefs': ['v*', '!v1*'] }, /no leading !/],
   ['a group in a glob', { 'webhook.allowedRefs': ['(a|b)'] }, /must be a glob of/],
@@ -216,6 +235,11 @@ const accepted: [what: string, changes: Record<string, unknown>][] = [
     { 'git.repo': 'git@git.test:app.git', 'git.auth': { sshKey: { ...sshKey.sshKey, ...insecure } } },
   ],
   ['git://', { 'git.repo': 'git://git.test/app.git' }],
+  [
+    'repositories',
+    { 'webhook.repositories': ['org/repo', 'git.test:8443/Org/**', '{a,b}/c', '**/x', 'o/?', '~me/a+b.c', 'o/my%20r'] },
+  ],
+  ['many repositories', { 'webhook.repositories': Array(64).fill('x'.repeat(64)) }],
   ['globs', { 'webhook.allowedRefs': ['v*', 'release/**', 'v[!0-9]?', '{a,b}', '1.0.0+b', 'a\\(b', 'a)', 'a|b'] }],
   ...[1, 10_000, '1%', '99%', '100%'].map((amount): [string, Record<string, unknown>] => [
     `${JSON.stringify(amount)} gateways of a wave`,
@@ -298,7 +322,7 @@ suite('the API server', () => {
     const namespace = await createNamespace(t);
     const { spec: stored } = await post(namespace, 'x', valid);
     assert.deepEqual(stored.polling, { enabled: true, interval: '60s' });
-    assert.deepEqual(stored.webhook, { allowedRefs: [] });
+    assert.deepEqual(stored.webhook, { allowedRefs: [], repositories: [] });
     assert.equal(stored.paused, false);
     assert.equal(stored.git.submodules, false);
     assert.deepEqual(stored.sync.defaults, {

@@ -73,6 +73,31 @@ const untilOutcome = (address: Address, id: string, outcome: string) =>
   );
 
 suite('a request', { concurrency: 4 }, () => {
+  test('about another repository is ignored, with one event for each such repository', async (t) => {
+    const { address, commits } = await arrangeWithController(t);
+    for (const [index, repo] of ['team/unrelated', 'team/more', 'team/unrelated'].entries()) {
+      await request(address, 'v1', { id: `${index}`, repo });
+      const { status } = await untilOutcome(address, `${index}`, 'Ignored');
+      assert.deepEqual([status?.lastSyncCommit, status?.lastRequest?.repo], [commits.main, repo]);
+    }
+    await request(address, 'v1', { id: 'own', repo: 'app' });
+    await untilOutcome(address, 'own', 'Applied');
+    const reasons = await until(() => readEvents(address), {
+      describe: 'the last event',
+      accept: (events) => events.includes('RequestApplied'),
+    });
+    assert.equal(reasons.filter((reason) => reason === 'OtherRepository').length, 2);
+  });
+
+  test('by hand is followed whatever repository an earlier webhook named', async (t) => {
+    const { address, commits } = await arrange(t);
+    await request(address, 'develop', { id: 'one', repo: 'team/unrelated' });
+    await untilOutcome(address, 'one', 'Ignored');
+    await kubectl('annotate', `gs/${address.name}`, '-n', address.namespace, '--overwrite', 'sync.io/requested-ref=v1');
+    const { status } = await untilCommit(address, commits.v1);
+    assert.deepEqual([status?.lastRequest?.by, status?.lastRequest?.repo], ['manual', undefined]);
+  });
+
   test('for a tag moves the gateways there and is echoed', async (t) => {
     const { address, commits } = await arrangeWithController(t);
     const at = new Date();

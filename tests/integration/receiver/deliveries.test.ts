@@ -27,8 +27,10 @@ test('a request and a push are stored in annotations of their own, with no right
   assert.deepEqual(rest, {
     'sync.io/requested-ref': 'v1.2.3',
     'sync.io/requested-by': 'github',
+    'sync.io/requested-repo': '-',
     'sync.io/request-id': requested.body.requestId,
     'sync.io/pushed-ref': 'refs/heads/main',
+    'sync.io/pushed-repo': '-',
   });
   for (const time of [requestedAt, pushedAt]) assert.equal(new Date(String(time)).toISOString(), time);
 });

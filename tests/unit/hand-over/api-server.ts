@@ -1,4 +1,4 @@
-import { TIME_ANNOTATIONS } from '../../../receiver/annotations/annotations-of.ts';
+import { repositoryOf, TIME_ANNOTATIONS } from '../../../receiver/annotations/annotations-of.ts';
 import type { GatewaySync, GatewaySyncSpec } from '../../../shared/api/gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import { API_VERSION, GATEWAY_SYNC } from '../../../shared/api/group.ts';
@@ -9,6 +9,9 @@ import { gatewaySpec } from '../controller/support/gateway-specs.ts';
 
 /** When the resource was made, in milliseconds since the epoch. */
 export const CREATED = Date.parse('2026-01-01T00:00:00Z');
+
+/** A repository that the resource doesn't follow. */
+export const FOREIGN = 'team/unrelated';
 
 /** What somebody changes of a resource. */
 interface Edit {
@@ -59,17 +62,21 @@ export function annotated(
   annotations: Readonly<Record<string, string>>,
   now: number,
 ): GatewaySync {
+  if (repositoryOf(annotations) === FOREIGN)
+    throw invalid('other repository: sync.io/requested-repo is neither spec.git.repo nor …');
   const stored = before.metadata.annotations ?? {};
   for (const name of Object.values(TIME_ANNOTATIONS)) {
     const [was, is] = [stored[name], annotations[name] ?? stored[name]].map((text) => Date.parse(text ?? ''));
     if (was === undefined || is === undefined || is + 2000 >= was || Number.isNaN(was) || Number.isNaN(is)) continue;
     // A stored time that is ahead of the server's gives way.
     if (now + 5000 < was) continue;
-    const message = `superseded: ${name} is older than the stored one`;
-    throw new ApiError(422, JSON.stringify({ reason: 'Invalid', message, details: { causes: [{ message }] } }));
+    throw invalid(`superseded: ${name} is older than the stored one`);
   }
   return edited(before, { annotations }, { manager: FIELD_MANAGERS.receiver, now });
 }
+
+const invalid = (message: string) =>
+  new ApiError(422, JSON.stringify({ reason: 'Invalid', message, details: { causes: [{ message }] } }));
 
 /** A merge patch of the status (RFC 7386), for the version that its sender saw. Throws `ApiError`. */
 export function withStatus(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
-import { edited } from './api-server.ts';
+import { edited, FOREIGN } from './api-server.ts';
 import { explore } from './explore.ts';
 import { PARTS, type Parts } from './parts.ts';
 import { commit, type Setup } from './world.ts';
@@ -13,6 +13,7 @@ const [v1, v2] = [
   { kind: 'request', ref: 'v2' },
 ] as const;
 const refused = { kind: 'request', ref: 'other' } as const;
+const foreign = { kind: 'request', ref: 'v2', repository: FOREIGN } as const;
 const quick = { agents: 0, controller: 'at once' } as const;
 const inSteps = { agents: 0, controller: 'in steps' } as const;
 const byWaves = { rollout: { waves: [{ name: 'one', gateways: 1 }] } };
@@ -75,6 +76,18 @@ const broken: Broken[] = [
     { annotated: (before, annotations, now) => edited(before, { annotations }, { manager: 'sync-receiver', now }) },
     { ...quick, receivers: 2, budget: { deliveries: [v1, v2] } },
     /is stored in place of something newer/,
+  ],
+  [
+    'the API server takes a request about another repository',
+    { annotated: (before, annotations, now) => edited(before, { annotations }, { manager: 'sync-receiver', now }) },
+    { ...quick, budget: { deliveries: [foreign] } },
+    /of another repository is stored/,
+  ],
+  [
+    'a patch carries deliveries about several repositories',
+    { repositoryOf: () => '-' },
+    { ...quick, budget: { deliveries: [v1, foreign] } },
+    /is refused with a delivery about another repository/,
   ],
   [
     'a change of the resource wakes nobody',

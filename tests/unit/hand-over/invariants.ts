@@ -3,8 +3,8 @@ import { mergePatchOf } from '../../../controller/reconcile/merge-patch.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import type { SyncReportStatus } from '../../../shared/api/sync-report.ts';
-import { CREATED } from './api-server.ts';
-import { liveOf, type Setup, type Truth, type Waiter, type World } from './world.ts';
+import { CREATED, FOREIGN } from './api-server.ts';
+import { type Delivery, liveOf, type Setup, type Truth, type Waiter, type World } from './world.ts';
 
 /** Receivers tell times apart by two seconds, as their policy does. */
 const TOLERANCE_MS = 2000;
@@ -18,8 +18,12 @@ export function checkAccepted({ truth }: World, { at, delivery }: Waiter): void 
   );
 }
 
-/** What is stored takes the place of nothing newer. */
+/** Whether a delivery is about another repository than the resource. */
+export const isForeign = ({ repository }: Delivery): boolean => repository === FOREIGN;
+
+/** What is stored takes the place of nothing newer, and is about the resource's repository. */
 export function checkStored({ truth }: World, { at, delivery }: Waiter): void {
+  assert.ok(!isForeign(delivery), `${delivery.ref} of another repository is stored`);
   const newest = truth.stored[delivery.kind] ?? 0;
   assert.ok(at + TOLERANCE_MS >= newest, `${delivery.ref} is stored in place of something newer`);
 }

@@ -19,6 +19,7 @@ import {
   annotationsOf,
   isSuperseded,
   mergeAnnotations,
+  repositoryOf,
   withoutPart,
 } from '../../../receiver/annotations/annotations-of.ts';
 import { judgeFailure } from '../../../receiver/annotations/judge-failure.ts';
@@ -32,6 +33,7 @@ export const PARTS = {
   // The receiver.
   annotationsOf,
   mergeAnnotations,
+  repositoryOf,
   withoutPart,
   isSuperseded,
   judgeFailure,

@@ -1,7 +1,8 @@
+import assert from 'node:assert/strict';
 import { type Part, TIME_ANNOTATIONS } from '../../../receiver/annotations/annotations-of.ts';
 import { ApiError } from '../../../shared/io/kubernetes/api-error.ts';
 import { answerOf } from './api-server.ts';
-import { checkAccepted, checkStored } from './invariants.ts';
+import { checkAccepted, checkStored, isForeign } from './invariants.ts';
 import { store } from './store.ts';
 import { type Delivery, liveOf, type Receiver, replaceAt, type Setup, type Waiter, type World } from './world.ts';
 
@@ -23,10 +24,12 @@ export function arrive(world: World, index: number, delivery: Delivery, { parts 
   return withReceiver(world, index, { ...receiver, waiting: [...receiver.waiting, waiter] });
 }
 
-/** All that waits goes into one patch. */
+/** All that waits goes into one patch, up to the first delivery about another repository. */
 export function send(world: World, index: number, { parts }: Setup): World {
   const receiver = world.receivers[index] as Receiver;
-  const each = receiver.waiting.map((waiter) => ({
+  const [repository] = receiver.waiting.map(({ annotations }) => parts.repositoryOf(annotations));
+  const other = receiver.waiting.findIndex(({ annotations }) => parts.repositoryOf(annotations) !== repository);
+  const each = receiver.waiting.slice(0, other === -1 ? undefined : other).map((waiter) => ({
     waiter,
     annotations: waiter.lost.reduce(parts.withoutPart, waiter.annotations),
   }));
@@ -78,6 +81,13 @@ function refuse(world: World, index: number, error: unknown, { parts }: Setup): 
         ? takeOut(before, index, { waiter, annotations: part.annotations, part: failure.part, parts })
         : before;
     }, after);
+  }
+  if (failure.kind === 'foreign') {
+    const refused = receiver.sent?.parts.map(({ waiter }) => waiter) ?? [];
+    for (const { delivery } of refused)
+      assert.ok(isForeign(delivery), `${delivery.ref} is refused with a delivery about another repository`);
+    const waiting = receiver.waiting.filter(({ id }) => !refused.some((waiter) => waiter.id === id));
+    return withReceiver(world, index, { ...receiver, waiting, sent: undefined });
   }
   if (failure.kind === 'retry') return after;
   throw new Error(`a receiver gives up: ${failure.kind}`);

@@ -1,4 +1,5 @@
 import { suite, test } from 'node:test';
+import { FOREIGN } from './api-server.ts';
 import { explore } from './explore.ts';
 import { PARTS as parts } from './parts.ts';
 import type { Setup } from './world.ts';
@@ -11,6 +12,8 @@ const [v1, v2] = [
 ] as const;
 /** A branch that no webhook may ask for. */
 const refused = { kind: 'request', ref: 'other' } as const;
+/** Of another repository that has a tag of the same name. */
+const foreign = { kind: 'request', ref: 'v2', repository: FOREIGN } as const;
 const push = { kind: 'push', ref: 'refs/heads/dev' } as const;
 const allowed = { webhook: { allowedRefs: ['v*', 'dev'] } };
 const byWaves = { rollout: { waves: [{ name: 'one', gateways: 1 }] } };
@@ -29,6 +32,10 @@ const small: Case[] = [
   [
     'a request, one that is refused, and an answer that is lost',
     { agents: 0, controller: 'in steps', budget: { deliveries: [v1, refused], lose: 1 } },
+  ],
+  [
+    'a request, one about another repository, and a receiver that is killed',
+    { agents: 0, controller: 'at once', budget: { deliveries: [foreign, v1], killReceiver: 1 } },
   ],
   [
     'a push to a branch that may be followed, a request and an edit',

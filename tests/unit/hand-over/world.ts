@@ -15,6 +15,8 @@ import type { Parts } from './parts.ts';
 export interface Delivery {
   kind: Part;
   ref: string;
+  /** The repository that it is about; absent if it names none. */
+  repository?: string;
 }
 
 /** A delivery that a receiver has not answered yet. */

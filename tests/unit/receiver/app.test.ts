@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
+import type { StoreResult } from '../../../receiver/annotations/annotation-queue.ts';
 import type { AnswerRecord } from '../../../receiver/routes/answer.ts';
 import { reasonOf } from '../../../receiver/routes/outcome.ts';
 import { RateLimit } from '../../../shared/domain/rate-limit.ts';
@@ -37,6 +38,7 @@ suite('a delivery that asks for something', () => {
     assert.deepEqual(rest, {
       'sync.io/requested-ref': 'v1.2.3',
       'sync.io/requested-by': 'generic',
+      'sync.io/requested-repo': '-',
       'sync.io/request-id': body.requestId,
     });
   });
@@ -50,8 +52,9 @@ suite('a delivery that asks for something', () => {
     assert.equal(status, 202);
     assert.equal(body.ref, 'refs/heads/main');
     assert.equal(body.source, 'github');
-    assert.deepEqual(Object.keys(app.stored[0]?.annotations ?? {}).sort(), ['sync.io/pushed-at', 'sync.io/pushed-ref']);
-    assert.equal(app.stored[0]?.annotations['sync.io/pushed-ref'], 'refs/heads/main');
+    const { 'sync.io/pushed-at': at, ...rest } = app.stored[0]?.annotations ?? {};
+    assert.ok(Date.parse(at ?? '') <= Date.now());
+    assert.deepEqual(rest, { 'sync.io/pushed-ref': 'refs/heads/main', 'sync.io/pushed-repo': '-' });
   });
 
   test('says so when a newer one took its place', async (t) => {
@@ -349,6 +352,42 @@ suite('a body that is encoded', () => {
     }
     const plain = await app.post(path, '{"ref":"v1"}', { ...authorized, 'Content-Encoding': 'identity' });
     assert.equal(plain.status, 202);
+  });
+});
+
+suite('a delivery about another repository', () => {
+  const readSecrets = async () => ({ hmac: ['key'], bearer: undefined });
+  const post = (body: string) => {
+    const time = Math.floor(Date.now() / 1000);
+    const signature = createHmac('sha256', 'key').update(`msg_1.${time}.${body}`).digest('base64');
+    const event = { 'X-GitHub-Event': 'push', ...JSON_TYPE };
+    return {
+      ...event,
+      'webhook-id': 'msg_1',
+      'webhook-timestamp': String(time),
+      'webhook-signature': `v1,${signature}`,
+    };
+  };
+  const push = '{"ref":"refs/tags/v1","repository":{"full_name":"Team/Other"}}';
+
+  test('is answered 200 with the repository, and is taken when it is sent again after an edit', async (t) => {
+    let result: StoreResult = { kind: 'foreign' };
+    const app = await startApp(t, { readSecrets, store: async () => result });
+    const headers = post(push);
+    const { status, body } = await app.post(path, push, headers);
+    const { requestId } = body;
+    assert.equal(status, 200);
+    const answer = {
+      accepted: false,
+      reason: 'OtherRepository',
+      source: 'github',
+      repository: 'team/other',
+      requestId,
+    };
+    assert.deepEqual(body, answer);
+    result = { kind: 'stored', superseded: false };
+    assert.equal((await app.post(path, push, headers)).status, 202);
+    assert.equal((await app.post(path, push, headers)).body.reason, 'Replayed');
   });
 });
 

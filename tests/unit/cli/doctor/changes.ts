@@ -126,6 +126,8 @@ export const CHANGES: Record<string, Change> = {
   'a profile that is paused, and one that only reports': ({ resource }) => { const { profiles } = resource.spec.sync; profiles.quiet = { ...profiles.default, paused: true }; profiles.dry = { ...profiles.default, dryRun: true }; },
   'a request that is Pending': ({ resource }) => { resource.status.lastRequest = { ref: 'v1', outcome: 'Pending', message: 'why' }; },
   'a request that is Applied': ({ resource }) => { resource.status.lastRequest = { ref: 'v1', outcome: 'Applied', message: 'why' }; },
+  'a request about another repository': ({ resource }) => { resource.status.lastRequest = { ref: 'v1', repo: 'team/unrelated', outcome: 'Ignored', message: 'why' }; },
+  'a push about another repository': ({ resource }) => { resource.status.lastPush = { ref: 'refs/heads/x', repo: 'team/unrelated', outcome: 'Ignored' }; },
   'a request that is Ignored': ({ resource }) => { resource.status.lastRequest = { ref: 'v1', outcome: 'Ignored', message: 'why' }; },
   'a request that is Failed': ({ resource }) => { resource.status.lastRequest = { ref: 'v1', outcome: 'Failed', message: 'why' }; },
   'a request that is Superseded': ({ resource }) => { resource.status.lastRequest = { ref: 'v1', outcome: 'Superseded', message: 'why' }; },

@@ -19,6 +19,7 @@ export interface Asked {
   refWritten?: number;
   repoWritten?: number;
   allowedRefs?: string[];
+  repositories?: string[];
   paused?: boolean;
   request?: Partial<NonNullable<ObservedGatewaySync['request']>>;
   push?: Partial<NonNullable<ObservedGatewaySync['push']>>;
@@ -28,14 +29,14 @@ export interface Asked {
 /** A resource with what people and webhooks ask of it; annotations are stored long after they were made. */
 export function resourceOf(asked: Asked): ObservedGatewaySync {
   const { ref = 'main', repo = 'https://git.test/app.git', refWritten = 0, repoWritten = 0, request, push } = asked;
-  const { allowedRefs = [], paused = false, status = {} } = asked;
+  const { allowedRefs = [], repositories = [], paused = false, status = {} } = asked;
   const stored = { applied: false, writtenAt: second(10_000) };
   return {
     ...{ namespace: 'ns', name: 'app', uid: 'uid', generation: 1, resourceVersion: '1', deleting: false },
     createdAt: created,
     refWrittenAt: second(refWritten),
     repoWrittenAt: second(repoWritten),
-    spec: gatewaySpec({ git: { repo, ref }, webhook: { allowedRefs }, paused }),
+    spec: gatewaySpec({ git: { repo, ref }, webhook: { allowedRefs, repositories }, paused }),
     status,
     ...(request ? { request: { ref: 'v1', ...stored, ...request } } : {}),
     ...(push ? { push: { ref: 'refs/heads/dev', ...stored, ...push } } : {}),

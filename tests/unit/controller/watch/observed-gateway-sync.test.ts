@@ -127,7 +127,7 @@ suite('everything that is used of a resource', () => {
       status,
     } as unknown as GatewaySync);
   const polling = { enabled: true, interval: '60s' };
-  const defaults = { polling, webhook: { allowedRefs: [] }, paused: false };
+  const defaults = { polling, webhook: { allowedRefs: [], repositories: [] }, paused: false };
   const small = gatewaySpec({});
 
   test('is kept of a small one', () => {
@@ -228,6 +228,23 @@ suite('everything that is used of a resource', () => {
     assert.deepEqual([together.request?.by, together.request?.id?.length], ['github', 128]);
     const later = { ...receiver, time: '2026-01-01T00:00:11Z' };
     assert.equal(project({}, { ...asked, managedFields: [later, byHand] }).request?.by, 'github');
+  });
+
+  test('is which repository a delivery was about, unless another writer left that', () => {
+    const request = ['sync.io/requested-ref', 'sync.io/requested-repo'] as const;
+    const push = ['sync.io/pushed-ref', 'sync.io/pushed-repo'] as const;
+    const about = (repo: string) => ({ ...annotations, [request[1]]: repo, [push[1]]: repo });
+    const repositoriesOf = (values: Record<string, string>, managedFields: ReturnType<typeof owned>[]) => {
+      const observed = project({}, { annotations: values, managedFields });
+      return [observed.request?.repo, observed.push?.repo];
+    };
+    const receiver = owned('sync-receiver', ...request, ...push);
+    assert.deepEqual(repositoriesOf(about('org/repo'), [receiver]), ['org/repo', 'org/repo']);
+    assert.deepEqual(repositoriesOf(about('-'), [receiver]), [undefined, undefined]);
+    assert.deepEqual(repositoriesOf(about('x'.repeat(999)), [receiver]), ['x'.repeat(300), 'x'.repeat(300)]);
+    const left = { ...owned('sync-receiver', request[1], push[1]), time: '2026-01-01T00:00:11Z' };
+    const byHand = owned('kubectl-annotate', request[0], push[0]);
+    assert.deepEqual(repositoriesOf(about('org/repo'), [left, byHand]), [undefined, undefined]);
   });
 
   test('is when its repository and ref were written', () => {

@@ -75,6 +75,45 @@ suite('deliveries for one resource', () => {
   });
 });
 
+suite('deliveries about several repositories', () => {
+  const about = (repository: string, id: number): Annotations => ({
+    'sync.io/requested-ref': `v${id}`,
+    'sync.io/requested-repo': repository,
+  });
+
+  /** A cluster whose policy refuses all repositories but one, and every patch that came. */
+  function ownedBy(repository: string) {
+    const patches: Annotations[] = [];
+    const annotate: Annotate = async (_target, annotations) => {
+      patches.push(annotations);
+      await sleep(5);
+      if (annotations['sync.io/requested-repo'] === repository) return;
+      const causes = [{ message: 'other repository: sync.io/requested-repo is neither …' }];
+      throw new ApiError(422, JSON.stringify({ details: { causes } }));
+    };
+    return { patches, queue: new AnnotationQueue({ annotate, log }) };
+  }
+
+  test('are each answered for themselves, in whichever order they come', async () => {
+    const { queue, patches } = ownedBy('org/own');
+    const names = Array.from({ length: 60 }, (_, id) => (id % 3 === 0 ? 'org/own' : `org/other${id % 4}`));
+    const results = await Promise.all(names.map((name, id) => queue.store(demo, () => about(name, id))));
+    for (const [id, name] of names.entries())
+      assert.equal(results[id]?.kind, name === 'org/own' ? 'stored' : 'foreign', `${id}: ${name}`);
+    const stored = patches.filter((patch) => patch['sync.io/requested-repo'] === 'org/own');
+    assert.equal(stored.at(-1)?.['sync.io/requested-ref'], 'v57', 'the newest of its own remains');
+    assert.equal(queue.waiting, 0);
+  });
+
+  test('that are all accepted are stored in the order in which they came', async () => {
+    const world = new World();
+    const queue = new AnnotationQueue({ annotate: world.annotate, log });
+    const names = ['a/a', 'b/b', 'b/b', 'a/a', 'c/c', 'a/a', '-'];
+    await Promise.all(names.map((name, id) => queue.store(demo, () => about(name, id))));
+    assert.deepEqual(world.stored.get('team/demo'), about('-', 6));
+  });
+});
+
 /** A logger, and the fields of its warnings. */
 function recordingLog() {
   const lines: Record<string, unknown>[] = [];

@@ -51,6 +51,9 @@ suite('a patch that failed', () => {
   const superseded = (annotation: string) => ({
     details: { causes: [{ message: `superseded: ${annotation} is older` }] },
   });
+  const message = 'other repository: sync.io/requested-repo is neither spec.git.repo nor …';
+  const foreign = { details: { causes: [{ message }] } };
+  const both = { details: { causes: [...superseded('sync.io/requested-at').details.causes, { message }] } };
   const broken = (code: string) => Object.assign(new Error('x'), { code });
   const later: Failure = { kind: 'retry', afterMs: 0 };
   const refused: Failure = { kind: 'refused' };
@@ -61,6 +64,9 @@ suite('a patch that failed', () => {
     ['another error about the object', status(410, notFound('demo')), refused],
     ['a newer request', status(422, superseded('sync.io/requested-at')), { kind: 'superseded', part: 'request' }],
     ['a newer push', status(422, superseded('sync.io/pushed-at')), { kind: 'superseded', part: 'push' }],
+    ['another repository', status(422, foreign), { kind: 'foreign' }],
+    ['another repository, next to a newer request', status(422, both), { kind: 'foreign' }],
+    ['another repository with another status', status(403, foreign), refused],
     ['another policy', status(422, superseded('x')), refused],
     ['a policy with another status', status(403, superseded('sync.io/pushed-at')), refused],
     ['a right that is missing', status(403, { message: 'x cannot patch resource y' }), { kind: 'forbidden' }],

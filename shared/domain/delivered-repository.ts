@@ -1,0 +1,87 @@
+import { BOUNDS } from '../api/bounds.ts';
+import { NO_REPOSITORY } from '../api/names.ts';
+import { compileGlob } from './glob.ts';
+
+/** A repository as a delivery names it. */
+export interface NamedRepository {
+  /** Such as `org/repo`. */
+  fullName?: string | undefined;
+  /** Where it is cloned from, or its page. */
+  url?: string | undefined;
+}
+
+/** The part of a spec that says whose deliveries are accepted. */
+export interface AcceptedRepositories {
+  git: { repo: string };
+  /** Absent under a CRD of an earlier release. */
+  webhook: { repositories?: readonly string[] | undefined };
+}
+
+/**
+ * What an annotation holds of a repository: its full name and, if it differs, the path of its URL, separated by a
+ * space. `-` for a delivery that names none, undefined for a name that is too long for an annotation.
+ */
+export function recordedRepository({ fullName = '', url = '' }: NamedRepository): string | undefined {
+  if (fullName.length > BOUNDS.url || url.length > BOUNDS.url) return undefined;
+  const paths = [repositoryPath(fullName), repositoryPath(url)].filter((path) => path !== '');
+  const [first = NO_REPOSITORY] = paths;
+  const all = [...new Set(paths)].join(' ');
+  const recorded = all === '' || all.length > BOUNDS.repository ? first : all;
+  return recorded.length > BOUNDS.repository ? undefined : recorded;
+}
+
+/**
+ * Whether a delivery about a recorded repository is for this resource. Paths are compared and hosts are not: one server
+ * has several names. The receiver's admission policy decides the same in CEL.
+ */
+export function isAcceptedRepository(recorded: string, { git, webhook }: AcceptedRepositories): boolean {
+  if (recorded === NO_REPOSITORY) return true;
+  const paths = recorded.split(/\s+/).map(repositoryPath);
+  if (paths.includes(repositoryPath(git.repo))) return true;
+  return (webhook.repositories ?? []).flatMap(globsOf).some((glob) => paths.some(compileGlob(glob)));
+}
+
+/**
+ * The path by which repositories are compared: of a clone URL (https, ssh, git), of `user@host:path`, of a page's URL,
+ * or of a full name.
+ */
+export function repositoryPath(text: string): string {
+  const [, host = '', pathOfUrl] = /^[a-z][a-z0-9+.-]*:\/\/([^/]*)(.*)$/is.exec(text) ?? [];
+  const [, pathOfScp] = /^[^/@:]+@[^/@:]+:(.*)$/s.exec(text) ?? [];
+  const path = comparedPath(canonical(pathOfUrl ?? pathOfScp ?? text));
+  const [, organization] = /(?:^|@)([^.@:]+)\.visualstudio\.com(?::\d+)?$/.exec(host.toLowerCase()) ?? [];
+  return organization === undefined || organization === 'vs-ssh' ? path : `${organization}/${path}`;
+}
+
+/** Lower case and percent-decoded, but for spaces, control characters and percent signs. */
+function canonical(path: string): string {
+  const bytes = Buffer.from(path)
+    .toString('latin1')
+    .replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return lowerCase(Buffer.from(bytes, 'latin1').toString()).replaceAll(/[\s\p{C}%]/gu, (character) =>
+    encodeURIComponent(character).toLowerCase(),
+  );
+}
+
+/** Leaves alone what has ASCII in its lower case, such as the Turkish İ: CEL sees ASCII alone. */
+function lowerCase(text: string): string {
+  const lowered = (character: string) => character.toLowerCase();
+  return text
+    .replaceAll(/[A-Z]/g, lowered)
+    .replaceAll(/[^\0-\x7f]/gu, (character) => (/[\0-\x7f]/.test(lowered(character)) ? character : lowered(character)));
+}
+
+/** Without what servers put into a clone URL: `_git` (Azure), `v3/` (Azure by ssh), `scm/` (Bitbucket Data Center). */
+function comparedPath(path: string): string {
+  const segments = path.split('/').filter((segment) => segment !== '' && segment !== '_git');
+  if (segments.length > 2 && segments.at(-3) === 'scm') segments.splice(0, segments.length - 2);
+  if (segments.length > 2 && segments[0] === 'v3') segments.shift();
+  return segments.join('/').replace(/\.git$/, '');
+}
+
+/** An entry of `spec.webhook.repositories` as it is, and without its host: a first part with a dot or a port. */
+function globsOf(entry: string): string[] {
+  const glob = lowerCase(entry);
+  const [, path] = /^(?:[^/]*[.:][^/]*|localhost)\/(.+)$/.exec(glob) ?? [];
+  return [glob, ...(path === undefined ? [] : [path])].map(comparedPath);
+}

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { classify } from '../../../../receiver/sources/classify.ts';
+import type { JsonObject } from '../../../../receiver/sources/json-object.ts';
+import { isAcceptedRepository } from '../../../../shared/domain/delivered-repository.ts';
+import { RELEASES } from '../../../support/deliveries.ts';
+import { SPELLINGS } from '../../../support/repositories.ts';
+
+const isOf = (recorded: string, repo: string) =>
+  isAcceptedRepository(recorded, { git: { repo }, webhook: { repositories: [] } });
+
+const repositoryOf = (headers: Record<string, string>, body: JsonObject) => {
+  const delivery = classify(headers, body);
+  assert.ok(delivery.kind === 'request' || delivery.kind === 'push', JSON.stringify(delivery));
+  return delivery.repository;
+};
+
+suite('the repository of', () => {
+  for (const [what, { headers, body }] of Object.entries(RELEASES))
+    test(`${what} is its own, however spec.git.repo is written, and no other`, () => {
+      const recorded = repositoryOf(headers, body);
+      assert.equal(recorded, 'org/repo');
+      for (const [path, spellings] of Object.entries(SPELLINGS))
+        for (const spelling of spellings) assert.equal(isOf(recorded, spelling), path === 'org/repo', spelling);
+    });
+});
+
+test('a host below a path is recorded by both of its paths', () => {
+  const gitea = { full_name: 'org/repo', clone_url: 'https://example.com/gitea/org/repo.git' };
+  const recorded = repositoryOf({ 'x-gitea-event': 'push' }, { ref: 'refs/heads/main', repository: gitea });
+  assert.equal(recorded, 'org/repo gitea/org/repo');
+  for (const repo of ['http://gitea:3000/org/repo', 'git@example.com:org/repo', 'https://example.com/gitea/org/repo'])
+    assert.ok(isOf(recorded, repo), repo);
+});
+
+test('a push and a release next to it are about the same repository', () => {
+  const changes = [{ new: { type: 'tag', name: 'v1' } }, { new: { type: 'branch', name: 'main' } }];
+  const body = { push: { changes }, repository: { full_name: 'org/repo' } };
+  assert.deepEqual(classify({ 'x-event-key': 'repo:push' }, body), {
+    ...{ kind: 'request', ref: 'refs/tags/v1', pushedRef: 'refs/heads/main' },
+    ...{ source: 'bitbucket', repository: 'org/repo' },
+  });
+});
+
+test('senders and payloads that name no repository have none', () => {
+  const app = { metadata: { annotations: { 'git.ref': 'v1' } }, spec: { source: { repoURL: 'https://git.test/x/y' } } };
+  for (const body of [
+    { app },
+    { ref: 'v1' },
+    { ref: 'v1', repository: 'org/repo' },
+    { freight: { commits: [{ tag: 'v1' }] } },
+  ])
+    assert.equal(repositoryOf({}, body), undefined, JSON.stringify(body));
+  for (const repository of [
+    undefined,
+    null,
+    5,
+    [],
+    {},
+    { full_name: null, clone_url: '' },
+    { full_name: 7 },
+    { full_name: '/' },
+  ])
+    for (const header of ['x-github-event', 'x-gitea-event', 'x-gogs-event'])
+      assert.equal(repositoryOf({ [header]: 'push' }, { ref: 'refs/tags/v1', repository }), undefined);
+});
+
+test('a name that is too long is not recorded, and its delivery asks for nothing', () => {
+  for (const full_name of [`org/${'x'.repeat(300)}`, 'x'.repeat(100_000), `org/${'é'.repeat(300)}`]) {
+    const body = { ref: 'refs/tags/v1', repository: { full_name } };
+    const nothing = { kind: 'nothing', reason: 'OtherRepository', source: 'github' };
+    assert.deepEqual(classify({ 'x-github-event': 'push' }, body), nothing);
+  }
+});
