@@ -52,11 +52,14 @@ async function follow(
   const { source } = delivery;
   if (delivery.kind === 'nothing') return { kind: 'ignored', reason: delivery.reason, source };
   if (delivery.kind === 'invalid') return refused(delivery.reason, { error: delivery.error, source });
-  const { ref, senderReason, repository } = delivery;
-  const result = await store((at) => annotationsOf(delivery, { requestId, at }));
-  if (result.kind === 'foreign') return { kind: 'ignored', reason: 'OtherRepository', source, repository };
-  if (result.kind === 'failed') return refused(result.reason, { ...result.details, ref, source });
-  return { kind: 'stored', ref, source, superseded: result.superseded, senderReason };
+  for (const wanted of [delivery, ...(delivery.alternatives ?? [])]) {
+    const { ref, senderReason } = wanted;
+    const result = await store((at) => annotationsOf({ ...wanted, source }, { requestId, at }));
+    if (result.kind === 'foreign') continue;
+    if (result.kind === 'failed') return refused(result.reason, { ...result.details, ref, source });
+    return { kind: 'stored', ref, source, superseded: result.superseded, senderReason };
+  }
+  return { kind: 'ignored', reason: 'OtherRepository', source, repository: delivery.repository };
 }
 
 /** Whether a copy would change nothing: `spec.webhook.repositories` may accept a refused repository by then. */

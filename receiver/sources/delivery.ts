@@ -21,6 +21,8 @@ export type Wanted = (
 ) & {
   /** The repository, as `recordedRepository` gives it. Absent if the payload names none. */
   repository?: string;
+  /** What counts instead if that is another repository than the resource's. */
+  alternatives?: readonly Wanted[];
 };
 
 /** What an event means: a request to move, a push to a branch (`refs/heads/…`), nothing, or nonsense. */

@@ -1,22 +1,31 @@
 import * as v from 'valibot';
+import { NO_REPOSITORY } from '../../shared/api/names.ts';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
+import { recordedRepository } from '../../shared/domain/delivered-repository.ts';
+import type { Reading } from './delivery.ts';
 import { fieldOf, type JsonObject } from './json-object.ts';
-import { asksFor, looseText, sender } from './read-event.ts';
+import { about, asksFor, looseText, sender } from './read-event.ts';
+
+const commit = v.object({ repoURL: looseText, tag: looseText, branch: looseText, id: looseText });
 
 /** Whatever else is in the list is passed over. */
-const commits = v.array(v.fallback(v.object({ tag: looseText, branch: looseText, id: looseText }), {}));
+const commits = v.array(v.fallback(commit, {}));
+
+type Commit = v.InferOutput<typeof commits>[number];
+
+/** Repositories of one freight that are tried. */
+const MAX_REPOSITORIES = 32;
 
 /**
- * A promotion of Kargo: the tag of the freight's first commit that has one, else the hash of the first that came from
- * a branch, since what was promoted is that commit and not what the branch holds by now. The commits may also be at
- * the top of the body, unless there is a `ref` next to them: that is a git host's push, whose commits are another thing.
+ * A promotion of Kargo. Of the commits of one repository, the tag of the first that has one, else the hash of the first
+ * that came from a branch: that commit was promoted, not what the branch holds by now. If there are several
+ * repositories, the one counts that is the resource's. The commits may also be at the top of the body, unless there is a
+ * `ref` next to them: that is a git host's push, whose commits are another thing.
  * https://docs.kargo.io/user-guide/core-concepts/#freight
  */
 export const readKargo = sender('kargo', (_headers, body) => {
-  const ofFreight = promotedRef(fieldOf(body, 'freight', 'commits'));
-  if (ofFreight !== undefined) return asksFor(ofFreight);
-  const atTop = fieldOf(body, 'ref') === undefined ? promotedRef(fieldOf(body, 'commits')) : undefined;
-  return atTop === undefined ? undefined : asksFor(atTop);
+  const atTop = fieldOf(body, 'ref') === undefined ? fieldOf(body, 'commits') : undefined;
+  return readCommits(fieldOf(body, 'freight', 'commits')) ?? readCommits(atTop);
 });
 
 /** Whether a body is in this shape, with a ref or without: freight may hold images alone. */
@@ -24,9 +33,21 @@ export function isKargo(body: JsonObject): boolean {
   return Array.isArray(fieldOf(body, 'freight', 'commits') ?? fieldOf(body, 'commits'));
 }
 
-function promotedRef(value: unknown): string | undefined {
+function readCommits(value: unknown): Reading | undefined {
   if (!Array.isArray(value)) return undefined;
   const found = v.parse(commits, value);
-  const ofBranch = ({ branch, id }: (typeof found)[number]) => branch && id && isCommitHash(id);
+  const byRepository = Map.groupBy(found, ({ repoURL }) => recordedRepository({ url: repoURL ?? undefined }));
+  if (byRepository.size > 1) byRepository.delete(NO_REPOSITORY);
+  const readings = [...byRepository].slice(0, MAX_REPOSITORIES).flatMap(([repository, ofRepository]) => {
+    const ref = promotedRef(ofRepository);
+    return ref === undefined ? [] : [about(repository, asksFor(ref))];
+  });
+  const [first, ...alternatives] = readings.filter((reading) => 'ref' in reading);
+  if (!first) return readings[0];
+  return alternatives.length === 0 ? first : { ...first, alternatives };
+}
+
+function promotedRef(found: readonly Commit[]): string | undefined {
+  const ofBranch = ({ branch, id }: Commit) => branch && id && isCommitHash(id);
   return found.find(({ tag }) => tag)?.tag ?? found.find(ofBranch)?.id ?? undefined;
 }

@@ -46,7 +46,7 @@ export function sender(
 }
 
 /** Adds the repository, as it is recorded, to what is asked for. A name that is too long is that of another one. */
-function about(repository: string | undefined, reading: Reading): Reading {
+export function about(repository: string | undefined, reading: Reading): Reading {
   if (reading.kind !== 'request' && reading.kind !== 'push') return reading;
   if (repository === undefined) return nothing('OtherRepository');
   return repository === NO_REPOSITORY ? reading : { ...reading, repository };

@@ -149,3 +149,17 @@ test('a release whose tag is not visible yet is applied in the end, whatever oth
   const { outcome, repo } = status?.lastRequest ?? {};
   assert.deepEqual([outcome, repo, status?.lastPush?.repo], ['Applied', 'app', 'app']);
 });
+
+test('of freight with several repositories the commit of its own is applied, wherever that is in the list', async (t) => {
+  const { address, repository, old, post } = await startWorld(t);
+  const commits = [
+    { repoURL: 'https://git.test/org/images.git', tag: 'v2.0.0', id: 'b'.repeat(40) },
+    { tag: 'v3.0.0' },
+    { repoURL: 'git@git.test:org/charts.git', branch: 'main', id: 'c'.repeat(40) },
+    { repoURL: repository.url, tag: 'v1.0.0', id: old },
+  ];
+  const { status, body } = await post('app', { freight: { commits } });
+  assert.deepEqual([status, body.ref], [202, 'v1.0.0']);
+  const after = await untilGatewaySync(address, 'at v1.0.0', (object) => object.status?.lastSyncCommit === old);
+  assert.equal(after.status?.lastRequest?.outcome, 'Applied');
+});

@@ -98,4 +98,8 @@ export const RELEASES: Readonly<Record<string, SentDelivery>> = {
       },
     },
   },
+  'freight of Kargo': {
+    headers: {},
+    body: { freight: { commits: [{ repoURL: 'https://git.test/Org/repo.git', tag: 'v1.0.0', id: 'a'.repeat(40) }] } },
+  },
 };

@@ -4,6 +4,7 @@ import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import type { StoreResult } from '../../../receiver/annotations/annotation-queue.ts';
+import type { Annotations } from '../../../receiver/annotations/annotations-of.ts';
 import type { AnswerRecord } from '../../../receiver/routes/answer.ts';
 import { reasonOf } from '../../../receiver/routes/outcome.ts';
 import { RateLimit } from '../../../shared/domain/rate-limit.ts';
@@ -388,6 +389,27 @@ suite('a delivery about another repository', () => {
     result = { kind: 'stored', superseded: false };
     assert.equal((await app.post(path, push, headers)).status, 202);
     assert.equal((await app.post(path, push, headers)).body.reason, 'Replayed');
+  });
+
+  test('of Kargo is tried for each repository of the freight, until one is that of the resource', async (t) => {
+    const tried: Annotations[] = [];
+    const app = await startApp(t, {
+      store: async (_target, stamp) => {
+        tried.push(stamp(new Date()));
+        return tried.at(-1)?.['sync.io/requested-repo'] === 'org/b'
+          ? { kind: 'stored', superseded: false }
+          : { kind: 'foreign' };
+      },
+    });
+    const commits = ['a', 'b', 'c'].map((name) => ({ repoURL: `https://git.test/org/${name}.git`, tag: `v-${name}` }));
+    const { status, body } = await app.post(path, JSON.stringify({ freight: { commits } }));
+    assert.deepEqual([status, body.ref], [202, 'v-b']);
+    assert.deepEqual(
+      tried.map((each) => each['sync.io/requested-ref']),
+      ['v-a', 'v-b'],
+    );
+    const foreign = await app.post(path, JSON.stringify({ commits: [commits[0], commits[2]] }));
+    assert.deepEqual([foreign.status, foreign.body.accepted, foreign.body.reason], [200, false, 'OtherRepository']);
   });
 });
 
