@@ -42,8 +42,8 @@ export interface FetchOptions {
 export const FETCHED_REF = 'refs/sync/current';
 
 /**
- * What git finds wrong with honest old repositories, and what does no harm here: nobody reads the authors but the log,
- * and a mode with a zero in front is the mode.
+ * Mistakes in honest repositories that do no harm here: only the log shows the authors, a mode with a zero in front is
+ * the mode, and no git here applies `.gitattributes`.
  */
 const HARMLESS = [
   'badDate',
@@ -52,6 +52,8 @@ const HARMLESS = [
   'badFilemode',
   'badName',
   'badTimezone',
+  'gitattributesLarge',
+  'gitattributesLineLength',
   'missingEmail',
   'missingNameBeforeEmail',
   'missingSpaceBeforeDate',

@@ -129,6 +129,27 @@ suite('an old but honest history', () => {
     assert.deepEqual(await sandbox.files(), { 'config/a': '1' });
   });
 
+  for (const [what, attributes] of [
+    ['a line that is too long for git', `# ${'0'.repeat(3_000)}\n*.sh text\n`],
+    ['more bytes than git reads', Buffer.alloc(101 * 1024 ** 2, '*.sh text\n')],
+  ] as const) {
+    for (const source of ['.', 'config']) {
+      test(`works with .gitattributes of ${what}, mapping ${source}`, async (t) => {
+        const { repository, write, commitTree } = await arrange(t);
+        const id = await write('blob', Buffer.from('1'));
+        const inner = await write('tree', treeEntry('100644', 'a', id));
+        const commit = await commitTree([
+          { mode: '100644', name: '.gitattributes', id: await write('blob', Buffer.from(attributes)) },
+          { mode: '40000', name: 'config', id: inner },
+        ]);
+        const sandbox = await createSandbox(t);
+        const profile = { ...mapped(source), excludePatterns: ['.gitattributes'] };
+        await sandbox.sync({ repo: repository.url, commit, profile });
+        assert.deepEqual(await sandbox.files(), { 'config/a': '1' });
+      });
+    }
+  }
+
   test('is no way past the check, whatever else is wrong', async (t) => {
     const { repository, write, commitTree } = await arrange(t);
     const id = await write('blob', Buffer.from('x'));
