@@ -1,6 +1,12 @@
 import { readFile, stat } from 'node:fs/promises';
 import { beforeAbort } from '../../shared/domain/before-abort.ts';
-import { ASCII_HOST, authorizationOf, hasForeignHost, parseRepository } from '../../shared/domain/repository.ts';
+import {
+  ASCII_HOST,
+  authorizationOf,
+  hasForeignHost,
+  parseRepository,
+  type Repository,
+} from '../../shared/domain/repository.ts';
 import { isTyped, TerminalError, TransientError } from '../../shared/errors.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { untilConnected, withoutProxy } from '../../shared/io/git/unreachable.ts';
@@ -103,10 +109,10 @@ async function openAccess<T>(
   if (!repository) throw invalidRepository(repo);
   const { knownHostsFile, caFile, sshKeyFile, http } = files;
   if (repository.transport === 'ssh' && !knownHostsFile && !ignoresHostKey) throw knownHostsMissing();
-  const authorization = await readAuthorization(repo, repository.host, files.tokenFile);
+  const authorization = await readAuthorization(repository, files.tokenFile);
   const common = { authorization, knownHostsFile, ignoresHostKey, caFile };
   if (repository.transport === 'ssh') {
-    const targets = await beforeAbort(signal, targetsOf(repository, http));
+    const targets = await beforeAbort(signal, targetsOf(repository, repo, http));
     const runWith = (key?: string) =>
       untilConnected(targets, (target) => run({ ...common, ...target, ...(key && { sshKeyFile: key }) }));
     if (!sshKeyFile) return await runWith();
@@ -117,26 +123,25 @@ async function openAccess<T>(
     );
   }
   try {
-    const [target] = await beforeAbort(signal, targetsOf(repository, http));
+    const [target] = await beforeAbort(signal, targetsOf(repository, repo, http));
     return await run({ ...common, ...target });
   } catch (error) {
     if (!(error instanceof TerminalError && error.code === 'git.redirect')) throw error;
     const ca = caFile && (await readSecret(caFile));
-    const url = await beforeAbort(signal, findRepository(repo, { authorization, ca, signal }, http));
-    const [target] = await beforeAbort(signal, targetsOf({ ...repository, url }, http));
-    return await run({ ...common, ...target, rewrite: { from: repo, to: url } });
+    const url = await beforeAbort(signal, findRepository(repository.url, { authorization, ca, signal }, http));
+    const [target] = await beforeAbort(signal, targetsOf({ ...repository, url }, repo, http));
+    return await run({ ...common, ...target });
   }
 }
 
 /** Credentials are for https alone, and for the repository's own origin alone. */
 async function readAuthorization(
-  repo: string,
-  host: string,
+  repository: Repository,
   tokenFile: string | undefined,
 ): Promise<GitAccess['authorization']> {
-  if (!tokenFile || !repo.startsWith('https://')) return undefined;
+  if (!tokenFile || !repository.url.startsWith('https://')) return undefined;
   const token = await readSecret(tokenFile);
-  return { origin: new URL(repo).origin, value: authorizationOf(host, token) };
+  return { origin: new URL(repository.url).origin, value: authorizationOf(repository, token) };
 }
 
 async function readSecret(file: string): Promise<string> {

@@ -1,4 +1,3 @@
-import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
 import { gitPortOf, inUrl, type Repository, sshHostsOf } from '../../shared/domain/repository.ts';
 import { TerminalError } from '../../shared/errors.ts';
 import { connectableFirst } from '../../shared/io/connectable-first.ts';
@@ -12,10 +11,20 @@ type Target = Pick<GitAccess, 'origin' | 'isProxied' | 'resolve' | 'rewrite' | '
 
 /**
  * Makes git connect to addresses that were checked, and to no other that the name may have a moment later, or to a proxy,
- * which looks the name up itself. Gives what to try, one after the other, for ssh, which takes one address at a time.
- * Throws {@link TerminalError} if the host is at an address that is denied.
+ * which looks the name up itself. `repo` is the URL that git gets. Gives what to try, one after the other, for ssh, which
+ * takes one address at a time. Throws {@link TerminalError} if the host is at an address that is denied.
  */
-export async function targetsOf(repository: Repository, http: GuardedHttp): Promise<Target[]> {
+export async function targetsOf(repository: Repository, repo: string, http: GuardedHttp): Promise<Target[]> {
+  const targets = await addressed(repository, http);
+  const { url } = repository;
+  if (url === repo) return targets;
+  return targets.map((target) => {
+    const { from, to } = target.rewrite ?? { from: '', to: '' };
+    return { ...target, rewrite: { from: repo, to: `${to}${url.slice(from.length)}` } };
+  });
+}
+
+async function addressed(repository: Repository, http: GuardedHttp): Promise<Target[]> {
   const { url, host, transport } = repository;
   if (transport === 'http' && http.hasProxyFor(new URL(url))) {
     await http.guard.checkProxied(host);
@@ -49,10 +58,7 @@ function gitTargetOf({ url, host }: Repository, [address]: [string, ...string[]]
 }
 
 /** As the URL has it: git compares hosts letter by letter, also those that are written in another way than usual. */
-function originOf(url: string): string {
-  const [, scheme = '', host = ''] = /^(https?:\/\/)(?:[^/]*@)?([^/?#]*)/i.exec(url) ?? [];
-  return scheme + host;
-}
+const originOf = (url: string): string => /^https?:\/\/[^/?#]*/i.exec(url)?.[0] ?? '';
 
 const DISCOVERY = '/info/refs?service=git-upload-pack';
 
@@ -65,7 +71,7 @@ export async function findRepository(
   { authorization, ca, signal }: Pick<GitAccess, 'authorization'> & { ca: string | undefined; signal: AbortSignal },
   http: GuardedHttp,
 ): Promise<string> {
-  const start = new URL(`${withoutTrailingSlashes(repo)}${DISCOVERY}`);
+  const start = new URL(`${repo}${DISCOVERY}`);
   const headers = {
     'User-Agent': 'git/2 (stoker-operator)',
     'Git-Protocol': 'version=2',

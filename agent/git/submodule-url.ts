@@ -1,4 +1,4 @@
-import { ASCII_HOST, hasForeignHost, parseRepository } from '../../shared/domain/repository.ts';
+import { ASCII_HOST, hasCredentials, hasForeignHost, parseRepository } from '../../shared/domain/repository.ts';
 
 /** Where a submodule comes from, or why it is not fetched. */
 export type SubmoduleUrl =
@@ -7,7 +7,6 @@ export type SubmoduleUrl =
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
 const forbidden = /[\u0000-\u0020\u007f]/;
-const credentials = /^(https?|git):\/\/[^/]*@|^ssh:\/\/[^/@:]*:[^/@]*@/i;
 const optionLike = /^-|^[^/]*:\/\/(?:[^/@]*@)?-|@-/;
 
 /**
@@ -22,12 +21,14 @@ export function submoduleUrl(given: string, { parent, root }: { parent: string; 
   if (!repository || forbidden.test(url) || optionLike.test(url)) {
     return problem('its URL in .gitmodules is none that is allowed: use https, http, ssh or git, or a relative one');
   }
-  if (credentials.test(url)) return problem('its URL in .gitmodules holds credentials, which are never sent');
+  if (hasCredentials(url)) return problem('its URL in .gitmodules holds credentials, which are never sent');
   const isTrusted = placeOf(url) === placeOf(root);
   if (repository.transport === 'ssh' && !isTrusted) {
     return problem(`it is at another host by ssh (${repository.host}), for which there is no key: use https there`);
   }
-  return { kind: 'url', url, isTrusted };
+  // A committer has no say in whose password the token is.
+  const user = isTrusted ? parseRepository(root)?.user : undefined;
+  return { kind: 'url', url: user ? repository.url.replace('://', `://${user}@`) : repository.url, isTrusted };
 }
 
 /** By git's rules: `..` takes the last part of the parent's path away, and a path never takes the host away. */

@@ -56,7 +56,7 @@ export async function lfsServerOf(git: Git, transfer: LfsTransfer): Promise<LfsS
   const { repo, access } = transfer;
   const at = access.rewrite?.from === repo ? access.rewrite.to : repo;
   if (/^git:/i.test(at)) throw lfsError('transport');
-  if (!/^https?:/i.test(at)) return await askBySsh(git, transfer);
+  if (!/^https?:/i.test(at)) return await askBySsh(git, { ...transfer, repo: at });
   const url = new URL(lfsEndpoint(at));
   const { origin, value } = access.authorization ?? {};
   const headers: Record<string, string> = value !== undefined && origin === url.origin ? { Authorization: value } : {};

@@ -1,5 +1,4 @@
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
-import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
 import { TerminalError } from '../../shared/errors.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import type { GitHttp, GitHttpOptions } from './git-http.ts';
@@ -26,8 +25,7 @@ export async function discover(
   query: RefQuery,
   options: GitHttpOptions,
 ): Promise<Endpoint> {
-  const base = withoutTrailingSlashes(repository);
-  const answer = await http.get(new URL(`${base}/info/refs?service=git-upload-pack`), options);
+  const answer = await http.get(new URL(`${repository}/info/refs?service=git-upload-pack`), options);
   const url = new URL(answer.url.href.replace(/\/info\/refs(\?.*)?$/, '/git-upload-pack'));
   // An old server sends all refs whatever is asked.
   const advertisement = new Advertisement({ prefixes: query.prefixes, commits: query.commits });

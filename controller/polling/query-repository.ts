@@ -85,13 +85,14 @@ export class RepositoryClient {
     }
   }
 
-  async #byHttp({ url, host }: Repository, query: RefQuery, signal: AbortSignal): Promise<AdvertisedRefs> {
+  async #byHttp(repository: Repository, query: RefQuery, signal: AbortSignal): Promise<AdvertisedRefs> {
+    const { url } = repository;
     const { namespace, git } = this.#source;
     const { http, client, githubApps } = this.#tools;
     if (git.caSecretRef && url.startsWith('http:')) throw caWithoutTls();
     const token = await beforeAbort(signal, this.#token());
     const options: GitHttpOptions = {
-      authorization: token ? authorizationOf(host, token) : undefined,
+      authorization: token ? authorizationOf(repository, token) : undefined,
       ca: git.caSecretRef && (await beforeAbort(signal, readSecret(client, namespace, git.caSecretRef))),
       signal,
     };

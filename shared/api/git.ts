@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { CREDENTIALS } from '../domain/repository.ts';
 import { BOUNDS } from './bounds.ts';
 import { cel, duration, gitRef, secretKeyRef, secretName } from './fields.ts';
 
@@ -65,18 +66,22 @@ const authSchema = v.pipe(
   v.description('How to authenticate at the git host. Leave it out for a public repository.'),
 );
 
+/** A number of up to 16 bits, in RE2. */
+const PORT = '0*([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])';
+
 const repositorySchema = v.pipe(
   v.string(),
   v.minLength(1),
   v.maxLength(BOUNDS.url),
   cel(
     {
-      rule: "self.matches('^(https?|ssh|git)://[^/]+/.+$') || self.matches('^[A-Za-z0-9_][A-Za-z0-9_.-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[^/].*$')",
+      rule: "self.matches('^(https?|ssh|git)://[^/]+/.*[^/].*$') || self.matches('^[A-Za-z0-9_][A-Za-z0-9_.-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[^/].*$')",
       message: 'must be a URL with https, http, ssh or git as its scheme, or user@host:path',
     },
     {
-      rule: "!self.matches('^(https?|git)://[^/]*@') && !self.matches('^ssh://[^/@]*:[^/@]*@')",
-      message: 'must not hold credentials: put them into a Secret and name it in spec.git.auth',
+      rule: `!self.matches('(?i)${CREDENTIALS}')`,
+      message:
+        'must not hold credentials: put them into a Secret and name it in spec.git.auth; the name of a user can stay in an https or ssh URL',
     },
     {
       rule: "!self.matches('[\\\\x00-\\\\x20\\\\x7f]') && !self.matches('^ssh://-|@-|^[^/]*://-')",
@@ -91,8 +96,15 @@ const repositorySchema = v.pipe(
       rule: "!self.matches('^[^/]*://([^/@]*@)?[^/@]*[^\\\\x00-\\\\x7f][^/@]*/')",
       message: 'must have a host in ASCII, in the form that begins with xn--: programs differ in what they look up',
     },
+    {
+      rule: `!self.contains('://') || self.matches('^[^/]*://([^/@]*@)?(\\\\[[0-9A-Fa-f:.]+\\\\]|[^:/@\\\\[\\\\]<>^|]+)(:(${PORT})?)?/')`,
+      message:
+        'must have a host name and, after a colon, a port of 0 to 65535 or nothing: the form user@host:path has no ssh:// in front',
+    },
   ),
-  v.description('URL of the repository: https://…, http://…, ssh://…, git://… or user@host:path.'),
+  v.description(
+    'URL of the repository: https://…, http://…, ssh://…, git://… or user@host:path. A user in an https URL is the user name for the token. Slashes at the end are ignored.',
+  ),
 );
 
 const verifySchema = v.pipe(

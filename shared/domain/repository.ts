@@ -1,12 +1,17 @@
+import { withoutTrailingSlashes } from './relative-path.ts';
+
 /** How a repository is reached. */
 type Transport = 'http' | 'ssh' | 'git';
 
 /** What a repository URL names. */
 export interface Repository {
+  /** What to fetch from: over http and https without a user, and without slashes at its end. */
   url: string;
   transport: Transport;
   /** Host name in lower case, without user and port; IPv6 without brackets. */
   host: string;
+  /** The user that an http or https URL names. */
+  user?: string;
 }
 
 const scpLike = /^[^@/:\s]+@([^@:/\s]+):/;
@@ -18,21 +23,35 @@ const plainUrl = /^[a-z]+:\/\/(?:[^/\\%?#@\s]*@)?[^/\\%?#@\s]+(?:\/|$)/i;
 const hasSpace = /[\s\p{Cc}]/u;
 const hostOfUrl = /^[a-z]+:\/\/(?:[^/@]*@)?([^/@]*)(?:\/|$)/i;
 const notAscii = /[\u0080-\uffff]/;
+const userOfHttp = /^(https?:\/\/)([^/@]*)@/i;
 
 /**
  * Reads a repository URL, or the form `user@host:path`. Undefined for anything else, `file:` and `ext:` included, and
  * for a URL that leaves doubts about its host: one that is not in ASCII, too.
  */
-export function parseRepository(url: string): Repository | undefined {
-  if (hasSpace.test(url) || hasForeignHost(url)) return undefined;
-  const host = scpLike.exec(url)?.[1];
-  if (host && !url.includes('://')) return { url, transport: 'ssh', host: host.toLowerCase() };
-  if (!plainUrl.test(url) || !URL.canParse(url)) return undefined;
-  const { protocol, hostname } = new URL(url);
+export function parseRepository(repo: string): Repository | undefined {
+  if (hasSpace.test(repo) || hasForeignHost(repo)) return undefined;
+  const url = withoutTrailingSlashes(repo.replace(userOfHttp, '$1'));
+  const host = scpLike.exec(repo)?.[1];
+  if (host && !repo.includes('://')) return { url, transport: 'ssh', host: host.toLowerCase() };
+  if (!plainUrl.test(repo) || !URL.canParse(repo)) return undefined;
+  const { protocol, hostname } = new URL(repo);
   const transport = transports[protocol];
   if (!transport || hostname === '') return undefined;
-  return { url, transport, host: hostname.toLowerCase().replace(/^\[|\]$/g, '') };
+  const [user] = (userOfHttp.exec(repo)?.[2] ?? '').split(':');
+  return { url, transport, host: hostname.toLowerCase().replace(/^\[|\]$/g, ''), ...(user && { user }) };
 }
+
+/** What a URL must not hold, for RE2 as well: a password, or a token in the place of a user, which git servers take. */
+export const CREDENTIALS = [
+  '^git://[^/]*@',
+  '^(https?|ssh)://[^/@]*:[^/@]*@',
+  '^https?://(gh[a-z]_|github_pat_|gl(pat|dt|soat|cbt|rt|ptt|ft|imt|oas)-|AT(BB|CTT|ATT)|[^/@]{40})[^/@]*@',
+].join('|');
+const credentials = new RegExp(CREDENTIALS, 'i');
+
+/** Whether a URL holds more than the name of a user. */
+export const hasCredentials = (url: string): boolean => credentials.test(url);
 
 /**
  * Whether the host is written in other characters than ASCII. Programs differ in the name that they look up then, by
@@ -77,25 +96,27 @@ export const inUrl = (address: string): string => (address.includes(':') ? `[${a
 
 const transports: Record<string, Transport> = { 'https:': 'http', 'http:': 'http', 'ssh:': 'ssh', 'git:': 'git' };
 
-/** User name that hosts expect with a token; a value `user:password` in the Secret says so itself. */
-function basicCredentials(host: string, secret: string): { username: string; password: string } {
-  const value = secret.trim();
-  const colon = value.indexOf(':');
-  if (colon > 0) return { username: value.slice(0, colon), password: value.slice(colon + 1) };
-  const username = host === 'bitbucket.org' ? 'x-token-auth' : 'x-access-token';
-  return { username, password: value };
+/** Whose password a token is. */
+type Account = Pick<Repository, 'host' | 'user'>;
+
+/** `USER:PASSWORD` for a token. `:PASSWORD` names no user, as in the manual of Azure DevOps. */
+function basicCredentials({ host, user }: Account, token: string): string {
+  if (token.startsWith(':')) return `${user ?? ''}${token}`;
+  if (token.includes(':')) return token;
+  return `${user ?? (host === 'bitbucket.org' ? 'x-token-auth' : 'x-access-token')}:${token}`;
 }
 
-const bearer = /^Bearer +[A-Za-z0-9._~+/-]+=*$/i;
+const completeHeader = /^(?:Authorization: *)?(Bearer|Basic) +([A-Za-z0-9._~+/-]+=*)$/i;
 
 /**
- * Value of an HTTP `Authorization` header for a token: basic (RFC 7617), or bearer (RFC 6750) where the value says so
- * itself, as `Bearer …`.
+ * Value of an HTTP `Authorization` header for a token: basic (RFC 7617), unless the token is such a value itself, as
+ * `Bearer …` (RFC 6750) is.
  */
-export function authorizationOf(host: string, secret: string): string {
-  if (bearer.test(secret.trim())) return secret.trim();
-  const { username, password } = basicCredentials(host, secret);
-  return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+export function authorizationOf(account: Account, secret: string): string {
+  const token = secret.trim();
+  const [, scheme, value] = completeHeader.exec(token) ?? [];
+  if (scheme) return `${/^basic$/i.test(scheme) ? 'Basic' : scheme} ${value}`;
+  return `Basic ${Buffer.from(basicCredentials(account, token)).toString('base64')}`;
 }
 
 const standardPorts: Record<string, string> = { 'http:': '80', 'https:': '443', 'ssh:': '22', 'git:': '9418' };
@@ -108,13 +129,10 @@ export function isSameRepository(one: string, other: string): boolean {
 function placeOf(url: string): string {
   const repository = parseRepository(url);
   if (!repository) return url;
-  const isUrl = url.includes('://');
-  const { protocol, port, pathname } = isUrl
-    ? new URL(url)
-    : { protocol: 'ssh:', port: '', pathname: url.slice(url.indexOf(':') + 1) };
-  const path = pathname
-    .replace(/^\//, '')
-    .replace(/\/$/, '')
-    .replace(/\.git$/, '');
+  const { url: place } = repository;
+  const { protocol, port, pathname } = place.includes('://')
+    ? new URL(place)
+    : { protocol: 'ssh:', port: '', pathname: place.slice(place.indexOf(':') + 1) };
+  const path = pathname.replace(/^\//, '').replace(/\.git$/, '');
   return JSON.stringify([repository.host, port === standardPorts[protocol] ? '' : port, path]);
 }

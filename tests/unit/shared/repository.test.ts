@@ -1,22 +1,34 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { authorizationOf, isSameRepository, parseRepository, sshHostsOf } from '../../../shared/domain/repository.ts';
+import {
+  authorizationOf,
+  hasCredentials,
+  isSameRepository,
+  parseRepository,
+  sshHostsOf,
+} from '../../../shared/domain/repository.ts';
 
 const basic = (credentials: string) => `Basic ${Buffer.from(credentials).toString('base64')}`;
 
 suite('the value of a Secret is sent', () => {
-  const cases: [name: string, host: string, value: string, header: string][] = [
+  const cases: [name: string, host: string, value: string, header: string, user?: string][] = [
     ['as a password', 'git.example.com', 'token\n', basic('x-access-token:token')],
     ['as a password with the user of the host', 'bitbucket.org', 'token', basic('x-token-auth:token')],
     ['with the user that it names', 'git.example.com', 'me:pass:word', basic('me:pass:word')],
     ['with a user of one letter', 'git.example.com', 'm:p', basic('m:p')],
-    ['as a password that begins with a colon', 'git.example.com', ':p', basic('x-access-token::p')],
+    ['without a user, as the manual of Azure DevOps has it', 'dev.azure.com', ':pat\n', basic(':pat')],
+    ['with the user in the URL', 'git.example.com', 'token', basic('me:token'), 'me'],
+    ['with the user in the URL where the value has a colon only', 'dev.azure.com', ':pat', basic('org:pat'), 'org'],
+    ['with the user that it names, before the one in the URL', 'git.example.com', 'me:p', basic('me:p'), 'you'],
     ['as it stands where it says bearer', 'git.example.com', 'Bearer abc.DEF-1_2~+/==\n', 'Bearer abc.DEF-1_2~+/=='],
+    ['as it stands where it is encoded', 'dev.azure.com', `basic ${btoa(':pat')}\n`, basic(':pat')],
+    ['as it stands where it is a header', 'git.example.com', 'Authorization: Bearer abc', 'Bearer abc'],
   ];
-  for (const [name, host, value, header] of cases) test(name, () => assert.equal(authorizationOf(host, value), header));
+  for (const [name, host, value, header, user] of cases)
+    test(name, () => assert.equal(authorizationOf({ host, ...(user && { user }) }, value), header));
 
   test('never so that it could add a header', () => {
-    const header = authorizationOf('git.example.com', 'Bearer a\r\nX-Other: y');
+    const header = authorizationOf({ host: 'git.example.com' }, 'Bearer a\r\nX-Other: y');
     assert.match(header, /^Basic [A-Za-z0-9+/=]+$/);
   });
 });
@@ -39,6 +51,8 @@ suite('two URLs', () => {
     ['https://git.example.com:80/app', 'https://git.example.com/app', false],
     ['ssh://git.example.com:443/app', 'https://git.example.com/app', false],
     ['https://git.example.com/app.git.git', 'https://git.example.com/app.git', false],
+    [https, 'https://me@git.example.com/team/app.git//', true],
+    [https, 'git@git.example.com:team/app.git//', true],
     ['nonsense', 'nonsense', true],
     ['nonsense', 'other', false],
   ];
@@ -108,6 +122,42 @@ suite('a repository', () => {
     test(`${JSON.stringify(url)} is reached by ${transport ?? 'nothing'}`, () => {
       assert.deepEqual(parseRepository(url), transport && { url, transport, host });
     });
+  }
+
+  for (const [repo, url, user] of [
+    ['https://me@git.test/a', 'https://git.test/a', 'me'],
+    ['HTTP://me@git.test:81/a//', 'HTTP://git.test:81/a', 'me'],
+    ['https://me:secret@git.test/a', 'https://git.test/a', 'me'],
+    ['https://@git.test/a', 'https://git.test/a'],
+    ['https://git.test/a.git/', 'https://git.test/a.git'],
+    ['ssh://git@git.test/a//', 'ssh://git@git.test/a'],
+    ['git@git.test:a/', 'git@git.test:a'],
+    ['git://git.test/a///', 'git://git.test/a'],
+  ] as const) {
+    test(`${repo} is fetched from ${url}`, () => {
+      const found = parseRepository(repo);
+      assert.deepEqual([found?.url, found?.user, found?.host], [url, user, 'git.test']);
+    });
+  }
+
+  for (const [url, expected] of [
+    ['https://me@git.test/a', false],
+    ['https://ORG@dev.azure.com/ORG/My%20Project/_git/a', false],
+    ['ssh://git@git.test/a', false],
+    ['git@git.test:a', false],
+    ['https://git.test/a:b@c', false],
+    ['https://global-sync@git.test/a', false],
+    ['https://me:secret@git.test/a', true],
+    ['https://me:@git.test/a', true],
+    ['ssh://git:secret@git.test/a', true],
+    ['git://me@git.test/a', true],
+    ['https://ghp_abc@github.com/a', true],
+    ['https://github_pat_abc@github.com/a', true],
+    ['https://glpat-abc@gitlab.com/a', true],
+    ['https://ATBBabc@bitbucket.org/a', true],
+    [`https://${'0123456789'.repeat(4)}@git.test/a`, true],
+  ] as const) {
+    test(`${url} holds ${expected ? 'credentials' : 'none'}`, () => assert.equal(hasCredentials(url), expected));
   }
 
   for (const [url, port, alias] of [

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { RepositoryClient } from '../../../../controller/polling/query-repository.ts';
+import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
+import { type GitServer, type GitServerOptions, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
+import { queryTools } from '../../controller/polling/query-world.ts';
+import { createSandbox } from '../support/sandbox.ts';
+
+const auth = { token: { secretRef: { name: 'git', key: 'token' } } };
+const caSecretRef = { name: 'git', key: 'ca' };
+
+/** A server that takes slashes at their word, as those of some git hosts do. */
+async function startServer(t: TestContext, options?: GitServerOptions): Promise<GitServer> {
+  const server = await startGitServer(options);
+  t.after(() => server.stop());
+  server.redirect = ({ url = '' }, response) => url.includes('//') && response.writeHead(404).end();
+  return server;
+}
+
+/** What the controller finds at main with these values in a Secret. */
+async function queryMain(t: TestContext, repo: string, values: Record<string, string> = {}) {
+  const data = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, btoa(value)]));
+  const client = { get: async () => ({ data }) } as unknown as KubernetesClient;
+  const tools = { ...queryTools(), client };
+  t.after(() => tools.http.close());
+  const git = { repo, ...('token' in data && { auth }), ...('ca' in data && { caSecretRef }) };
+  const refs = await new RepositoryClient(tools, { namespace: 'ns', git }).query({
+    prefixes: ['refs/heads/main'],
+    commits: [],
+  });
+  return refs.get('refs/heads/main');
+}
+
+async function assertFound(t: TestContext, repo: string, { commit }: GitRepository): Promise<void> {
+  const tip = await commit({ files: { a: repo } });
+  assert.equal(await queryMain(t, repo), tip, 'by the controller');
+  const sandbox = await createSandbox(t);
+  await sandbox.sync({ repo, commit: tip });
+  assert.deepEqual(await sandbox.files(), { a: repo }, 'by the agent');
+  // Once more, as after a restart and with a clone that is there.
+  const next = await commit({ files: { a: 'next' } });
+  await sandbox.sync({ repo, commit: next });
+  assert.deepEqual(await sandbox.files(), { a: 'next' });
+}
+
+suite('a URL is taken as people paste it, by controller and agent', () => {
+  for (const end of ['/', '//', '////'])
+    test(`with ${end} at its end, over http`, async (t) => {
+      const repository = await (await startServer(t)).createRepository('x');
+      await assertFound(t, `${repository.url}${end}`, repository);
+    });
+
+  test('with // at its end, over git://', async (t) => {
+    const daemon = await startGitDaemon();
+    t.after(() => daemon.stop());
+    const repository = await daemon.createRepository('x');
+    const repo = `${repository.url.replace('127.0.0.1', 'localhost')}//`;
+    await assertFound(t, repo, repository);
+  });
+
+  test('with a user, for a public repository', async (t) => {
+    const repository = await (await startServer(t)).createRepository('x');
+    await assertFound(t, repository.url.replace('://', '://me@'), repository);
+  });
+
+  test('with a user, and a redirect', async (t) => {
+    const server = await startServer(t);
+    const repository = await server.createRepository('new/x');
+    server.redirect = ({ url = '' }, response) =>
+      url.startsWith('/old/') && response.writeHead(301, { location: url.replace('/old/', '/new/') }).end();
+    await assertFound(t, `${repository.url.replace('://', '://me@').replace('/new/', '/old/')}//`, repository);
+  });
+
+  for (const [what, credentials, user, token] of [
+    ['a user, who is the one of the token', { username: 'me', password: 'secret' }, 'me@', 'secret\n'],
+    ['a user, whose name goes with :PAT', { username: 'org', password: 'pat' }, 'org@', ':pat'],
+    ['a user, and another one in the Secret', { username: 'you', password: 'secret' }, 'me@', 'you:secret'],
+    ['no user, and :PAT in the Secret', { username: '', password: 'pat' }, '', ':pat\n'],
+    ['no user, and a complete value in the Secret', { username: '', password: 'pat' }, '', `Basic ${btoa(':pat')}\n`],
+    ['no user, and a header in the Secret', { token: 'abc' }, '', 'Authorization: Bearer abc\r\n'],
+  ] as const)
+    test(`with ${what}`, async (t) => {
+      const server = await startServer(t, { tls: true, credentials });
+      const repository = await server.createRepository('x');
+      const tip = await repository.commit({ files: { a: '1' } });
+      const repo = `${repository.url.replace('://', `://${user}`)}//`;
+      const ca = await readFile(server.caFile ?? '', 'utf8');
+      assert.equal(await queryMain(t, repo, { token, ca }), tip, 'by the controller');
+      const tokenFile = path.join((await createSandbox(t)).folder, 'token');
+      await writeFile(tokenFile, token);
+      const sandbox = await createSandbox(t, { files: { tokenFile, caFile: server.caFile } });
+      await sandbox.sync({ repo, commit: tip });
+      assert.deepEqual(await sandbox.files(), { a: '1' }, 'by the agent');
+    });
+});
