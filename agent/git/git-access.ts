@@ -82,7 +82,7 @@ function withRemedy(error: unknown): unknown {
 
 /** Whether other files may help, with credentials or with what is trusted. */
 export const isAboutAccess = (error: unknown): boolean =>
-  isTyped(error) && (MOUNTED.has(error.reason) || error.reason === 'CredentialsMissing');
+  isTyped(error) && (MOUNTED.has(error.reason) || ['CredentialsMissing', 'UnexpectedRedirect'].includes(error.reason));
 
 /** What differs once one of the files is another one, or has come or gone: the kubelet replaces them as a whole. */
 export async function stampOf({

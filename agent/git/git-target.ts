@@ -2,7 +2,8 @@ import { gitPortOf, inUrl, type Repository, sshHostsOf } from '../../shared/doma
 import { TerminalError } from '../../shared/errors.ts';
 import { connectableFirst } from '../../shared/io/connectable-first.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
-import { connectionErrorOf, gitErrorOf } from '../../shared/io/git/git-error.ts';
+import { connectionErrorOf } from '../../shared/io/git/git-error.ts';
+import { notGitError, redirectError } from '../../shared/io/git/refusals.ts';
 import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
 import { portOf } from '../../shared/io/http/no-proxy.ts';
 
@@ -77,12 +78,14 @@ export async function findRepository(
     'Git-Protocol': 'version=2',
     ...(authorization && { Authorization: authorization.value }),
   };
+  const credentials = authorization ? 'token' : 'none';
   const { url, response } = await http.follow(start, (to) => {
     const isWithin = authorization ? to.origin === start.origin : to.hostname === start.hostname;
-    if (!isWithin || (start.protocol === 'https:' && to.protocol !== 'https:')) throw gitErrorOf('error: 302');
+    if (!isWithin || (start.protocol === 'https:' && to.protocol !== 'https:')) throw redirectError(credentials, to);
     return { headers, ca, signal };
   });
   response.destroy();
-  if (!url.href.endsWith(DISCOVERY) || url.username || url.password) throw gitErrorOf('error: 302');
+  if (url.username || url.password) throw redirectError(credentials);
+  if (!url.href.endsWith(DISCOVERY)) throw notGitError(credentials);
   return url.href.slice(0, -DISCOVERY.length);
 }

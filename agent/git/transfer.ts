@@ -199,7 +199,7 @@ const stalled = ({ bytes }: TransferView) =>
 
 function explain(error: unknown, timeoutMs: number): unknown {
   if (error instanceof TransientError && error.code === 'git.timeout') return tooLong(timeoutMs);
-  return isNoSpace(error) ? gitErrorOf('', error) : error;
+  return isNoSpace(error) ? gitErrorOf('', { cause: error }) : error;
 }
 
 const isNoSpace = (error: unknown): error is TerminalError =>

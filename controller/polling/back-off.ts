@@ -6,7 +6,7 @@ const BACKOFF_MS = { base: 5_000, max: 300_000 };
 const ACCESS_MAX_MS = 60_000;
 const ABOUT_ACCESS = [
   ...['AuthenticationFailed', 'RepositoryNotFound', 'SecretNotFound', 'SecretTooLarge'],
-  ...['HostKeyVerificationFailed', 'CertificateNotTrusted'],
+  ...['HostKeyVerificationFailed', 'CertificateNotTrusted', 'UnexpectedRedirect'],
 ];
 /** However soon a host wants to be asked again, in milliseconds. */
 const LEAST_BACKOFF_MS = 1_000;

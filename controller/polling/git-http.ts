@@ -4,6 +4,7 @@ import { isTooOften, pauseMs } from '../../shared/domain/duration.ts';
 import { isTyped, TerminalError, TransientError } from '../../shared/errors.ts';
 import type { AddressGuard } from '../../shared/io/address-guard.ts';
 import { connectionErrorOf, gitErrorOf } from '../../shared/io/git/git-error.ts';
+import { type Credentials, redirectError } from '../../shared/io/git/refusals.ts';
 import { type AnswerLimit, bytesOf } from '../../shared/io/http/bytes-of.ts';
 import { GuardedHttp, type GuardedRequest } from '../../shared/io/http/guarded-http.ts';
 import { answerTooLarge, apiAnswerTooLarge, timedOut } from './host-errors.ts';
@@ -65,17 +66,18 @@ export class GitHttp {
   /** Follows redirects within the host, and takes credentials to no other origin. */
   async get(url: URL, options: GitHttpOptions): Promise<GitHttpAnswer> {
     let from = url;
+    const credentials = credentialsOf(options);
     const next = (to: URL) => {
       const isWithin = options.authorization ? to.origin === url.origin : to.hostname === url.hostname;
-      if (!isWithin || (from.protocol === 'https:' && to.protocol !== 'https:')) throw redirectError();
+      if (!isWithin || (from.protocol === 'https:' && to.protocol !== 'https:')) throw redirectError(credentials, to);
       from = to;
       return requestOf(options, {});
     };
     const { url: target, response } = await this.#http.follow(url, next).catch((error: unknown) => {
-      throw isRedirectLoop(error) ? redirectError() : typed(error, options.signal);
+      throw isRedirectLoop(error) ? redirectError(credentials, url) : typed(error, options.signal);
     });
-    checkStatus(response);
-    return answerOf(target, response, options.signal);
+    checkStatus(response, credentials);
+    return answerOf(target, response, options);
   }
 
   /** Sends a request of git's protocol; redirects are refused, as git refuses them. */
@@ -86,8 +88,8 @@ export class GitHttp {
       ...(body.length > 1024 ? { 'Content-Encoding': 'gzip' } : {}),
     };
     const response = await this.#send(url, options, { payload, headers });
-    checkStatus(response);
-    return answerOf(url, response, options.signal);
+    checkStatus(response, credentialsOf(options));
+    return answerOf(url, response, options);
   }
 
   /** Sends JSON to the API of a host and gives whatever it answers, a redirect too. */
@@ -133,27 +135,31 @@ function requestOf(
   };
 }
 
-function checkStatus(response: IncomingMessage): void {
+/** What a git host gets to see. */
+export const credentialsOf = ({ authorization }: Pick<GitHttpOptions, 'authorization'>): Credentials =>
+  authorization ? 'token' : 'none';
+
+function checkStatus(response: IncomingMessage, credentials: Credentials): void {
   const status = response.statusCode ?? 0;
   if (status < 400) return;
   response.destroy(); // however much it says
   const waitMs = pauseMs(response.headers, Date.now());
   const isLimit = isTooOften(status, waitMs);
-  if (!isLimit && status < 500) throw gitErrorOf(`error: ${status}`);
-  throw new TransientError(`the git host answered ${status}: it is tried again`, {
+  if (!isLimit && status < 500) throw gitErrorOf(`error: ${status}`, { credentials });
+  throw new TransientError(`the git server answered ${status}: it is tried again`, {
     code: `git.http${status}`,
     reason: isLimit ? 'GitRateLimited' : 'GitUnreachable',
     retryAfterMs: waitMs,
   });
 }
 
-function answerOf(url: URL, response: IncomingMessage, signal: AbortSignal): GitHttpAnswer {
+function answerOf(url: URL, response: IncomingMessage, options: GitHttpOptions): GitHttpAnswer {
   if ((response.statusCode ?? 0) >= 300) {
     response.destroy();
-    throw redirectError();
+    throw redirectError(credentialsOf(options));
   }
   const contentType = response.headers['content-type']?.split(';')[0]?.trim();
-  return { url, contentType, body: typedBytesOf(response, MAX_ANSWER, signal) };
+  return { url, contentType, body: typedBytesOf(response, MAX_ANSWER, options.signal) };
 }
 
 async function* typedBytesOf(
@@ -167,12 +173,6 @@ async function* typedBytesOf(
     throw typed(error, signal);
   }
 }
-
-const redirectError = () =>
-  new TerminalError('the git host sends this URL elsewhere: set spec.git.repo to the address that it redirects to', {
-    code: 'git.redirect',
-    reason: 'UnexpectedRedirect',
-  });
 
 const isRedirectLoop = (error: unknown) => error instanceof TransientError && error.code === 'git.redirectLoop';
 

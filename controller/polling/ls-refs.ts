@@ -1,7 +1,7 @@
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
-import { TerminalError } from '../../shared/errors.ts';
+import { notGitError } from '../../shared/io/git/refusals.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
-import type { GitHttp, GitHttpOptions } from './git-http.ts';
+import { credentialsOf, type GitHttp, type GitHttpOptions } from './git-http.ts';
 import { brokenAnswer, reportedError } from './host-errors.ts';
 import { DELIMITER, FLUSH, MalformedPackets, packet, readPackets } from './pkt-line.ts';
 import { prefixesToSend, type RefQuery, WantedRefs } from './wanted-refs.ts';
@@ -36,7 +36,9 @@ export async function discover(
     }
   } catch (error) {
     if (!(error instanceof MalformedPackets)) throw error;
-    throw answer.contentType === ADVERTISEMENT || advertisement.hasBegun ? brokenAnswer(error) : notARepository(error);
+    throw answer.contentType === ADVERTISEMENT || advertisement.hasBegun
+      ? brokenAnswer(error)
+      : notGitError(credentialsOf(options), error);
   }
   if (!advertisement.isComplete) throw brokenAnswer();
   const { objectFormat, isVersion2, refs } = advertisement;
@@ -187,10 +189,3 @@ function hashAt(line: Buffer, start: number, end: number): string {
 const isError = (line: Buffer | string) => textOf(line).startsWith('ERR ');
 /** The beginning of a line: no text of a host that is looked at is longer. */
 const textOf = (line: Buffer | string) => (typeof line === 'string' ? line : line.toString('latin1', 0, 200));
-
-const notARepository = (cause: unknown) =>
-  new TerminalError('the URL answers, but not as a git repository: check spec.git.repo', {
-    code: 'git.notARepository',
-    reason: 'RepositoryNotFound',
-    cause,
-  });

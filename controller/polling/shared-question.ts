@@ -216,7 +216,7 @@ export class SharedQuestion implements Question {
       const isFinal = query.commits.length > 0 && query.commits.every((commit) => refs.has(commit));
       return { kind: 'refs', refs, isFinal, startedAt, covered };
     } catch (thrown) {
-      const error = isTyped(thrown) ? thrown : gitErrorOf('', thrown);
+      const error = isTyped(thrown) ? thrown : gitErrorOf('', { cause: thrown });
       const before = this.#answer;
       const failingSince = before?.kind === 'error' ? before.failingSince : startedAt;
       const lastGood = before?.kind === 'error' ? before.lastGood : before?.refs;

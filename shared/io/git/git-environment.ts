@@ -1,4 +1,5 @@
 import type { SshHost } from '../../domain/repository.ts';
+import type { Credentials } from './refusals.ts';
 
 /** How git gets in, by files and environment only. */
 export interface GitAccess {
@@ -23,6 +24,12 @@ export interface GitAccess {
   rewrite?: { from: string; to: string } | undefined;
   /** The name by which a host of git:// is called, where the URL has an address. */
   virtualHost?: string | undefined;
+}
+
+/** What a host gets to see of it. */
+export function credentialsOf({ authorization, sshKeyFile }: GitAccess = {}): Credentials {
+  if (authorization) return 'token';
+  return sshKeyFile ? 'sshKey' : 'none';
 }
 
 /** Variables that keep git apart from the machine's configuration, and let it in where it may go. */

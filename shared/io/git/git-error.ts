@@ -1,4 +1,5 @@
-import { type ErrorDetails, isTyped, TerminalError, type TransientError } from '../../errors.ts';
+import { type ErrorDetails, isTyped, TerminalError, TransientError } from '../../errors.ts';
+import { type Credentials, noRepository, notGit, redirected, refusal, unreadableKey } from './refusals.ts';
 import { unreachable, unreachableBy } from './unreachable.ts';
 
 interface Symptom {
@@ -6,7 +7,10 @@ interface Symptom {
   within: (stderr: string) => string;
   pattern: RegExp;
   details: ErrorDetails;
-  message: string;
+  /** It may pass: a server in maintenance looks like this as well. */
+  mayPass?: true;
+  /** Fixed, or by what was sent to be let in and what matched the pattern. */
+  message: string | ((credentials: Credentials, match: RegExpExecArray) => string);
 }
 
 const certificate = {
@@ -35,6 +39,12 @@ const certificateFaults: { pattern: RegExp; message: string }[] = [
 const certificateMessage = (text: string): string =>
   certificateFaults.find(({ pattern }) => pattern.test(text))?.message ?? certificate.message;
 
+/** The check of git fsck that the first object does not pass. */
+function problemIn(stderr: string): string {
+  const problem = /^error: object [0-9a-f]{40,64}: ([a-zA-Z0-9]{1,40}): /m.exec(stderr)?.[1];
+  return problem ? ` (${problem})` : '';
+}
+
 const everything = (stderr: string): string => stderr;
 
 /**
@@ -54,8 +64,8 @@ const symptoms: Symptom[] = [
     pattern:
       /Authentication failed|could not read (Username|Password)|HTTP Basic: Access denied|error: 40[13]\b(?! bytes)|Permission denied \(|invalid credentials/i,
     details: { code: 'git.authentication', reason: 'AuthenticationFailed' },
-    message:
-      'the git host refused the credentials: check the Secret named in spec.git.auth, and that it may read the repository',
+    message: (credentials, { input }) =>
+      /^Load key "/m.test(firstWords(input)) ? unreadableKey : refusal(credentials),
   },
   {
     within: firstWords,
@@ -76,28 +86,53 @@ const symptoms: Symptom[] = [
     pattern:
       /repository .{0,2000}not found|does not appear to be a git repository|error: 404\b(?! bytes)|not exported|access denied or repository/i,
     details: { code: 'git.repositoryNotFound', reason: 'RepositoryNotFound' },
-    message:
-      'the git host knows no such repository, or hides it: check spec.git.repo, and spec.git.auth if it is private',
+    message: noRepository,
   },
+  {
+    within: firstWords,
+    pattern:
+      /^fatal: (?:dumb http transport does not support shallow capabilities|[^\n]*\/info\/refs not valid: is this a git repository\?)$/m,
+    details: { code: 'git.notARepository', reason: 'RepositoryNotFound' },
+    mayPass: true,
+    message: notGit,
+  },
+  {
+    within: firstWords,
+    pattern: /^fatal: Server does not support shallow (?:clients|requests)$/m,
+    details: { code: 'git.noShallow', reason: 'UnsupportedServer' },
+    message:
+      'the git server does not support shallow fetches (the capability "shallow"), which the agent needs: update the server, or use a mirror of the repository',
+  },
+  {
+    within: firstWords,
+    pattern:
+      /^Unable to negotiate with [^\n]*: no matching (host key type|key exchange method|cipher|MAC|compression method) found\b/m,
+    details: { code: 'git.sshAlgorithms', reason: 'UnsupportedServer' },
+    message: (_, [, kind]) =>
+      `the SSH server offers no ${kind} that is still considered safe (ssh-rsa and others with SHA-1 are not): update the server, or use https in spec.git.repo`,
+  },
+
   {
     within: firstWords,
     pattern:
       /^(?:fatal: unable to access '[^'\n]*': |error: RPC failed; [^\n]{0,40}|error: )The requested URL returned error: 30\d$|^error: 30\d$/m,
     details: { code: 'git.redirect', reason: 'UnexpectedRedirect' },
-    message: 'the git host sends this URL elsewhere: set spec.git.repo to the address that it redirects to',
+    message: (credentials) => redirected(credentials),
   },
   {
     within: withoutRemarks,
     pattern:
       /^(?:(?:error|warning): object [0-9a-f]{40,64}: [a-zA-Z0-9]+: [^\n]*\n)*fatal: fsck error in pack(?:ed)? objects?(?:\nfatal: fetch-pack: invalid index-pack output)?\s*$/,
     details: { code: 'git.unsafeObject', reason: 'UnsafeContent' },
-    message: "an object of the commit does not pass git's own check, and nothing of it is used: look at it by git fsck",
+    message: (_, { input }) =>
+      `an object of the commit does not pass git's own check, and nothing of it is used: look at it by git fsck${problemIn(input)}`,
   },
   {
     within: firstWords,
     pattern:
       /^(?:fatal: unable to access '[^'\n]*': |error: RPC failed; curl \d+ )(?:(?:error (?:setting|adding|reading)|Problem with the|server (?:certificate|verification failed)|SSL certificate (?:problem|verification failed))\b|SSL: |(?:OpenSSL|SSL|TLS) [^\n]*certificate verify failed)[^\n]*$/m,
-    ...certificate,
+    details: certificate.details,
+    message: (_, { input }) => certificateMessage(input),
   },
   {
     within: firstWords,
@@ -108,16 +143,21 @@ const symptoms: Symptom[] = [
 ];
 
 /** Turns what git printed into an error with stable words; what is unknown counts as passing. */
-export function gitErrorOf(printed: string, cause?: unknown): TransientError | TerminalError {
+export function gitErrorOf(
+  printed: string,
+  { cause, credentials = 'none' }: { cause?: unknown; credentials?: Credentials } = {},
+): TransientError | TerminalError {
   const stderr = inLines(printed);
   const own = ownWords(stderr);
-  const symptom = symptoms.find(({ pattern, within }) => pattern.test(within(stderr)));
-  if (!symptom) return unreachableBy(own + connecting(stderr), cause ?? new Error(excerptOf(own)));
-  const problem = /^error: object [0-9a-f]{40,64}: ([a-zA-Z0-9]{1,40}): /m.exec(own)?.[1];
-  const details = { ...symptom.details, cause: cause ?? new Error(excerptOf(own)) };
-  const isCertificate = details.code === certificate.details.code;
-  const message = isCertificate ? certificateMessage(firstWords(stderr)) : symptom.message;
-  return new TerminalError(problem ? `${message} (${problem})` : message, details);
+  const reported = cause ?? new Error(excerptOf(own));
+  for (const { details, mayPass, message, pattern, within } of symptoms) {
+    const match = pattern.exec(within(stderr));
+    if (!match) continue;
+    const text = typeof message === 'string' ? message : message(credentials, match);
+    const KindOfError = mayPass ? TransientError : TerminalError;
+    return new KindOfError(text, { ...details, cause: reported });
+  }
+  return unreachableBy(own + connecting(stderr), { cause: reported, credentials });
 }
 
 /**

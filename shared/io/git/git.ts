@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { TransientError } from '../../errors.ts';
 import { proxiesOf } from '../http/no-proxy.ts';
-import { type GitAccess, gitEnvironment, sshCommand } from './git-environment.ts';
+import { credentialsOf, type GitAccess, gitEnvironment, sshCommand } from './git-environment.ts';
 import { gitErrorOf, ownWords, withoutCredentials } from './git-error.ts';
 import { endOf, startProcess } from './git-process.ts';
 
@@ -120,7 +120,7 @@ export class Git {
 
   #errorOf(stderr: string, { limits, access }: GitOptions): Error {
     const printed = withoutCredentials(stderr, access?.authorization?.value);
-    return this.limitErrorOf(ownWords(printed), limits) ?? gitErrorOf(printed);
+    return this.limitErrorOf(ownWords(printed), limits) ?? gitErrorOf(printed, { credentials: credentialsOf(access) });
   }
 
   #start(command: string[], { cwd, access = {}, environment, limits = this.#limits }: GitOptions): ChildProcess {

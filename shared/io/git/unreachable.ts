@@ -1,4 +1,5 @@
 import { TransientError } from '../../errors.ts';
+import { type Credentials, statusError } from './refusals.ts';
 
 interface Obstacle {
   /** Part of the error's code. */
@@ -81,9 +82,12 @@ export function unreachable(cause: unknown): TransientError {
 export const firstOf = (error: unknown): unknown => (error instanceof AggregateError ? error.errors[0] : error);
 
 /** The same by what git printed; linear in its length. */
-export function unreachableBy(stderr: string, cause: unknown): TransientError {
-  const answered = /error: (429|5\d\d)\b(?! bytes)/.exec(stderr)?.[1];
-  if (answered) return errorOf({ name: `http${answered}`, message: `the git host answered ${answered}` }, cause);
+export function unreachableBy(
+  stderr: string,
+  { cause, credentials }: { cause: unknown; credentials: Credentials },
+): TransientError {
+  const status = /error: (4(?!07)\d\d|5\d\d)\b(?! bytes)/.exec(stderr)?.[1];
+  if (status) return statusError(Number(status), credentials, cause);
   return errorOf(obstacles.find(({ printed }) => printed.test(stderr)) ?? unclear, cause);
 }
 

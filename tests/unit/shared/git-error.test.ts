@@ -161,8 +161,8 @@ suite('an error of git', () => {
 
   test('has as its cause what was caught, or beginning and end of what git printed', () => {
     const cause = new Error('caught');
-    assert.equal(gitErrorOf('x', cause).cause, cause);
-    assert.equal(gitErrorOf('SSL', cause).cause, cause);
+    assert.equal(gitErrorOf('x', { cause }).cause, cause);
+    assert.equal(gitErrorOf('SSL', { cause }).cause, cause);
     for (const text of ['x'.repeat(900), 'SSL'.repeat(300)]) {
       const { message } = gitErrorOf(text).cause as Error;
       assert.equal(message, `${text.slice(0, 300)} … ${text.slice(-300)}`);

@@ -41,7 +41,7 @@ suite('the words of a git host', () => {
       const good = await commit({ files: { a: '1' } });
       await sandbox.sync({ repo, commit: good });
       answerWithWords(server, 418, () => `${words}\n`);
-      await assert.rejects(sandbox.sync({ repo, commit: NO_COMMIT }), { code: 'git.unreachable' });
+      await assert.rejects(sandbox.sync({ repo, commit: NO_COMMIT }), { code: 'git.http418' });
       await rm(path.join(sandbox.data, 'a'));
       await sandbox.sync({ repo, commit: good });
       assert.deepEqual(await sandbox.files(), { a: '1' });

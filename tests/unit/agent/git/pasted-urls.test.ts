@@ -1,17 +1,11 @@
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
-import path from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { suite, type TestContext, test } from 'node:test';
-import { RepositoryClient } from '../../../../controller/polling/query-repository.ts';
 import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
 import { type GitServer, type GitServerOptions, startGitServer } from '../../../../scripts/testbed/git-server.ts';
-import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
-import { queryTools } from '../../controller/polling/query-world.ts';
+import { deliver, queryMain } from '../support/both-programs.ts';
 import { createSandbox } from '../support/sandbox.ts';
-
-const auth = { token: { secretRef: { name: 'git', key: 'token' } } };
-const caSecretRef = { name: 'git', key: 'ca' };
 
 /** A server that takes slashes at their word, as those of some git hosts do. */
 async function startServer(t: TestContext, options?: GitServerOptions): Promise<GitServer> {
@@ -19,20 +13,6 @@ async function startServer(t: TestContext, options?: GitServerOptions): Promise<
   t.after(() => server.stop());
   server.redirect = ({ url = '' }, response) => url.includes('//') && response.writeHead(404).end();
   return server;
-}
-
-/** What the controller finds at main with these values in a Secret. */
-async function queryMain(t: TestContext, repo: string, values: Record<string, string> = {}) {
-  const data = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, btoa(value)]));
-  const client = { get: async () => ({ data }) } as unknown as KubernetesClient;
-  const tools = { ...queryTools(), client };
-  t.after(() => tools.http.close());
-  const git = { repo, ...('token' in data && { auth }), ...('ca' in data && { caSecretRef }) };
-  const refs = await new RepositoryClient(tools, { namespace: 'ns', git }).query({
-    prefixes: ['refs/heads/main'],
-    commits: [],
-  });
-  return refs.get('refs/heads/main');
 }
 
 async function assertFound(t: TestContext, repo: string, { commit }: GitRepository): Promise<void> {
@@ -90,10 +70,6 @@ suite('a URL is taken as people paste it, by controller and agent', () => {
       const repo = `${repository.url.replace('://', `://${user}`)}//`;
       const ca = await readFile(server.caFile ?? '', 'utf8');
       assert.equal(await queryMain(t, repo, { token, ca }), tip, 'by the controller');
-      const tokenFile = path.join((await createSandbox(t)).folder, 'token');
-      await writeFile(tokenFile, token);
-      const sandbox = await createSandbox(t, { files: { tokenFile, caFile: server.caFile } });
-      await sandbox.sync({ repo, commit: tip });
-      assert.deepEqual(await sandbox.files(), { a: '1' }, 'by the agent');
+      assert.deepEqual(await deliver(t, { repo, commit: tip }, { token, ca }), { a: '1' }, 'by the agent');
     });
 });

@@ -75,9 +75,9 @@ interface SandboxOptions {
   shared?: { data: string; podUid: string };
   /** Where credentials are mounted. */
   files?: {
-    tokenFile?: string;
-    sshKeyFile?: string;
-    knownHostsFile?: string;
+    tokenFile?: string | undefined;
+    sshKeyFile?: string | undefined;
+    knownHostsFile?: string | undefined;
     caFile?: string | undefined;
     extraCaFile?: string;
   };

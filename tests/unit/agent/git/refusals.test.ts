@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import type { RequestListener } from 'node:http';
+import { suite, type TestContext, test } from 'node:test';
+import { packet } from '../../../../controller/polling/pkt-line.ts';
+import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { failuresOf } from '../support/both-programs.ts';
+
+const PAGE = '<html><head><title>secret words: Sign in</title></head></html>';
+
+/** What both programs say of a server that gives one answer, with a token and without one. */
+async function messagesOf(t: TestContext, answer: RequestListener, token?: string) {
+  const server = await startGitServer({ tls: true });
+  t.after(() => server.stop());
+  server.redirect = answer;
+  const repository = await server.createRepository('x');
+  const ca = await readFile(server.caFile ?? '', 'utf8');
+  const errors = await failuresOf(t, repository.url, { ca, ...(token && { token }) });
+  const messages = errors.map(({ message }) => message);
+  for (const message of messages) assert.doesNotMatch(message, /secret words|sso\.example|SECRET/);
+  return messages;
+}
+
+const respond =
+  (status: number, type = 'text/plain', body = 'secret words'): RequestListener =>
+  (_, response) =>
+    void response.writeHead(status, { 'content-type': type }).end(body);
+
+const sendTo =
+  (location: string): RequestListener =>
+  (_, response) =>
+    void response.writeHead(302, { location }).end();
+
+suite('what controller and agent say of a git server that', () => {
+  for (const status of [401, 403])
+    test(`answers ${status}`, async (t) => {
+      for (const message of await messagesOf(t, respond(status))) {
+        assert.match(message, /asks for credentials, and none were sent: name a Secret in spec\.git\.auth/);
+      }
+      for (const message of await messagesOf(t, respond(status), 'SECRET-TOKEN'))
+        assert.match(message, /refused the credentials: check the Secret named in spec\.git\.auth/);
+    });
+
+  for (const [status, name] of [
+    [400, 'Bad Request'],
+    [402, 'Payment Required'],
+    [405, 'Method Not Allowed'],
+    [406, 'Not Acceptable'],
+    [410, 'Gone'],
+    [418, "I'm a Teapot"],
+    [426, 'Upgrade Required'],
+    [451, 'Unavailable For Legal Reasons'],
+  ] as const)
+    test(`answers ${status}`, async (t) => {
+      for (const message of await messagesOf(t, respond(status))) {
+        assert.ok(message.startsWith(`the git server answered ${status} (${name}): check the scheme`), message);
+      }
+    });
+
+  for (const status of [408, 423, 429, 500, 503])
+    test(`answers ${status}, which passes`, async (t) => {
+      for (const message of await messagesOf(t, respond(status)))
+        assert.match(message, new RegExp(`^the git server answered ${status}.*: it is tried again$`));
+    });
+
+  for (const [what, answer] of [
+    ['answers with a page', respond(200, 'text/html; charset=utf-8', PAGE)],
+    ['answers with a page and 203', respond(203, 'text/html', PAGE)],
+    ['answers with JSON', respond(200, 'application/json', '{"error":"secret words"}')],
+    ['answers with words', respond(200)],
+    [
+      'redirects to its own page',
+      (request, response) => {
+        if (request.url?.startsWith('/_signin')) respond(200, 'text/html', PAGE)(request, response);
+        else sendTo('/_signin?secret=words')(request, response);
+      },
+    ],
+  ] as [string, RequestListener][])
+    test(`${what}`, async (t) => {
+      for (const message of await messagesOf(t, answer))
+        assert.match(message, /such as a sign-in page: check spec\.git\.repo, and name a Secret in spec\.git\.auth/);
+      for (const message of await messagesOf(t, answer, 'SECRET-TOKEN'))
+        assert.match(
+          message,
+          /sign-in page: .*check that the token in the Secret named in spec\.git\.auth has not exp/,
+        );
+    });
+
+  for (const location of [
+    'https://sso.example.test/login?rd=%2Fx%2Finfo%2Frefs',
+    'https://sso.example.test/oauth2/start?rd=/x/info/refs?service=git-upload-pack',
+    'http://127.0.0.1/plain',
+  ])
+    test(`redirects to ${location}`, async (t) => {
+      for (const message of await messagesOf(t, sendTo(location), 'SECRET-TOKEN'))
+        assert.match(message, /sign-in page: check spec\.git\.repo, and check that the token in the Secret named/);
+    });
+
+  test('redirects to the repository at another place', async (t) => {
+    const answer: RequestListener = ({ url }, response) =>
+      sendTo(`https://sso.example.test${url}`)({} as never, response);
+    for (const message of await messagesOf(t, answer, 'SECRET-TOKEN'))
+      assert.equal(message, 'the git server redirects this URL: set spec.git.repo to the address that it redirects to');
+  });
+});
+
+test('a git server without shallow fetches is named as such', async (t) => {
+  const server = await startGitServer();
+  t.after(() => server.stop());
+  const { url } = await server.createRepository('x');
+  const lines = [
+    `${'ab'.repeat(20)} HEAD\0multi_ack side-band-64k allow-reachable-sha1-in-want`,
+    `${'ab'.repeat(20)} refs/heads/main`,
+  ];
+  const advertisement = `${packet('# service=git-upload-pack\n')}0000${lines.map((line) => packet(`${line}\n`)).join('')}0000`;
+  server.redirect = respond(200, 'application/x-git-upload-pack-advertisement', advertisement);
+  const [, byAgent] = await failuresOf(t, url);
+  assert.match(byAgent.message, /does not support shallow fetches .* update the server/);
+  assert.equal(byAgent.name, 'TerminalError');
+});
