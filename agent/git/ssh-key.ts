@@ -1,6 +1,7 @@
 import { open, readdir, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TerminalError } from '../../shared/errors.ts';
+import { readSshKey } from '../../shared/io/git/read-ssh-key.ts';
 import { onVolume, TEMPORARY_VOLUME } from '../../shared/io/volume-error.ts';
 
 /** File systems in memory by the numbers of statfs(2): tmpfs and ramfs. */
@@ -17,15 +18,17 @@ export interface MountedKey {
 
 /**
  * Gives a file with the key that ssh takes: the mounted one, which is in memory, or a copy of it in the folder, which
- * has to be in memory too. Throws {@link TerminalError} where a copy is needed and would come to lie on a disk.
+ * has to be in memory too. Throws {@link TerminalError} where a copy is needed and would come to lie on a disk, and if
+ * ssh cannot use the key.
  */
 export async function withSshKey<T>(key: string, mounted: MountedKey, run: (file: string) => Promise<T>): Promise<T> {
   const { file, folder } = mounted;
-  if (await isTakenBySsh(key, mounted)) return await run(file);
+  const usable = readSshKey(key);
+  if (usable === key && (await hasGoodMode(mounted))) return await run(file);
   if (!(await isInMemory(folder))) throw noMemory(folder);
   const copy = join(folder, COPY);
   try {
-    await onVolume(TEMPORARY_VOLUME, () => writePrivate(copy, `${key.replaceAll('\r', '').trimEnd()}\n`));
+    await onVolume(TEMPORARY_VOLUME, () => writePrivate(copy, usable));
     return await run(copy);
   } finally {
     await rm(copy, { force: true });
@@ -41,13 +44,10 @@ export async function removeKeyCopies(folders: string[]): Promise<void> {
   }
 }
 
-/**
- * Ssh refuses a key that belongs to its user and that others may read (a mounted Secret is root's), and one without a
- * last line feed.
- */
-async function isTakenBySsh(key: string, { file, uid }: MountedKey): Promise<boolean> {
+/** Ssh refuses a key that belongs to its user and that others can read; a mounted Secret is root's. */
+async function hasGoodMode({ file, uid }: MountedKey): Promise<boolean> {
   const { mode, uid: owner } = await stat(file);
-  return ((mode & 0o077) === 0 || owner !== uid) && key.endsWith('\n') && !key.includes('\r');
+  return (mode & 0o077) === 0 || owner !== uid;
 }
 
 async function isInMemory(folder: string): Promise<boolean> {

@@ -146,7 +146,7 @@ function checkStatus(response: IncomingMessage, credentials: Credentials): void 
   const waitMs = pauseMs(response.headers, Date.now());
   const isLimit = isTooOften(status, waitMs);
   if (!isLimit && status < 500) throw gitErrorOf(`error: ${status}`, { credentials });
-  throw new TransientError(`the git server answered ${status}: it is tried again`, {
+  throw new TransientError(`the git host answered ${status}: it is tried again`, {
     code: `git.http${status}`,
     reason: isLimit ? 'GitRateLimited' : 'GitUnreachable',
     retryAfterMs: waitMs,

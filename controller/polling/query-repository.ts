@@ -16,6 +16,7 @@ import { connectableFirst } from '../../shared/io/connectable-first.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { connectionErrorOf } from '../../shared/io/git/git-error.ts';
+import { readSshKey } from '../../shared/io/git/read-ssh-key.ts';
 import { untilConnected, withoutProxy } from '../../shared/io/git/unreachable.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
@@ -165,7 +166,7 @@ export class RepositoryClient {
     const key = await readSecret(client, namespace, secretRef);
     const lines = knownHosts && (await readSecret(client, namespace, knownHosts.secretRef));
     if ([key, lines ?? ''].some((text) => Buffer.byteLength(text) > MAX_KEY_BYTES)) throw keyTooLarge();
-    return { key: key.endsWith('\n') ? key : `${key}\n`, ...(lines === undefined ? {} : { knownHosts: lines }) };
+    return { key: readSshKey(key), ...(lines === undefined ? {} : { knownHosts: lines }) };
   }
 }
 

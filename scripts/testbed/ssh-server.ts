@@ -25,8 +25,11 @@ export interface SshServer {
   stop(): Promise<void>;
 }
 
-/** Starts sshd(8) on a free loopback port, for the user that runs this, with its own host key and user key. */
-export async function startSshServer(): Promise<SshServer> {
+/**
+ * Starts sshd(8) on a free loopback port, for the user that runs this, with its own host key and user key, and with
+ * further settings of sshd_config(5).
+ */
+export async function startSshServer(further: Record<string, string> = {}): Promise<SshServer> {
   const folder = await makeTemporaryFolder('sshd-');
   const file = (name: string) => path.join(folder.path, name);
   const port = await freePort();
@@ -39,6 +42,7 @@ export async function startSshServer(): Promise<SshServer> {
   const settings = {
     ...{ ListenAddress: '127.0.0.1', Port: port, HostKey: file('host'), AuthorizedKeysFile: file('authorized_keys') },
     ...{ PidFile: 'none', UsePAM: 'no', StrictModes: 'no', PasswordAuthentication: 'no', LogLevel: 'VERBOSE' },
+    ...further,
   };
   const lines = Object.entries(settings).map(([key, value]) => `${key} ${value}`);
   await writeFile(file('sshd_config'), `${lines.join('\n')}\n`);

@@ -101,7 +101,7 @@ const symptoms: Symptom[] = [
     pattern: /^fatal: Server does not support shallow (?:clients|requests)$/m,
     details: { code: 'git.noShallow', reason: 'UnsupportedServer' },
     message:
-      'the git server does not support shallow fetches (the capability "shallow"), which the agent needs: update the server, or use a mirror of the repository',
+      'the git host does not support shallow fetches (the capability "shallow"), which the agent needs: update the server, or use a mirror of the repository',
   },
   {
     within: firstWords,

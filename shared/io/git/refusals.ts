@@ -17,31 +17,32 @@ const remedies: Record<Credentials, string> = {
 };
 
 const refusals: Record<Credentials, string> = {
-  none: 'the git server asks for credentials, and none were sent: name a Secret in spec.git.auth, or correct spec.git.repo',
-  token: `the git server refused the credentials: check ${SECRET}, and that it may read the repository`,
-  sshKey: `the git server refused the credentials: check ${SECRET}, that its public half is a key with read access there, and, if it is an RSA key, that the server takes it with SHA-2`,
+  none: 'the git host asks for credentials, and none were sent: name a Secret in spec.git.auth, or correct spec.git.repo',
+  token: `the git host refused the credentials: check ${SECRET}, and that it may read the repository`,
+  sshKey: `the git host refused the credentials: check ${SECRET}, that its public half is a key with read access there, and, if it is an RSA key, that the server takes it with SHA-2`,
 };
 
 /** Says that ssh never offered the key. */
-export const unreadableKey = `ssh cannot read the key in ${SECRET}: put in a private key without a passphrase, as ssh-keygen writes it`;
+export const unreadableKey =
+  'ssh cannot read the SSH key: check the Secret named in spec.git.auth.sshKey, which needs a private key without a passphrase, as ssh-keygen writes it';
 
 /** Says that a server did not let us in. */
 export const refusal = (credentials: Credentials): string => refusals[credentials];
 
 /** Says that a server has no such repository, as far as it shows. */
 export const noRepository = (credentials: Credentials): string =>
-  `the git server has no such repository, or hides it: check spec.git.repo, and ${remedies[credentials]}`;
+  `the git host knows no such repository, or hides it: check spec.git.repo, and ${remedies[credentials]}`;
 
 /** Says that something else than git answered. */
 export const notGit = (credentials: Credentials): string =>
   `the URL returns something other than a git repository, such as a sign-in page: check spec.git.repo, and ${remedies[credentials]}`;
 
 const redirects: Record<Destination, (remedy: string) => string> = {
-  repository: () => 'the git server redirects this URL: set spec.git.repo to the address that it redirects to',
+  repository: () => 'the git host redirects this URL: set spec.git.repo to the address that it redirects to',
   page: (remedy) =>
-    `the git server redirects this URL to a page, such as a sign-in page: check spec.git.repo, and ${remedy}`,
+    `the git host redirects this URL to a page, such as a sign-in page: check spec.git.repo, and ${remedy}`,
   unknown: (remedy) =>
-    `the git server redirects this URL: set spec.git.repo to the address that it redirects to or, if that is a sign-in page, ${remedy}`,
+    `the git host redirects this URL: set spec.git.repo to the address that it redirects to or, if that is a sign-in page, ${remedy}`,
 };
 
 /** Says that a server sends a URL to where it is not followed. */
@@ -67,7 +68,7 @@ const PASSING = [408, 423, 425, 429];
 /** The error for any other status from 400 on. */
 export function statusError(status: number, credentials: Credentials, cause: unknown): TransientError {
   const name = STATUS_CODES[status];
-  const answered = `the git server answered ${status}${name ? ` (${name})` : ''}`;
+  const answered = `the git host answered ${status}${name ? ` (${name})` : ''}`;
   const remedy = `check the scheme, the port, and the path in spec.git.repo, and ${remedies[credentials]}`;
   const isPassing = status >= 500 || PASSING.includes(status);
   const message = isPassing ? `${answered}: it is tried again` : `${answered}: ${remedy}; it is tried again`;

@@ -25,6 +25,7 @@ import { connectionErrorOf, gitErrorOf } from '../../../../shared/io/git/git-err
 import { GuardedHttp } from '../../../../shared/io/http/guarded-http.ts';
 import { REFUSING } from '../../../support/dead-address.ts';
 import { localHttp } from '../../../support/local-http.ts';
+import { PRIVATE_KEY } from '../../../support/private-key.ts';
 
 const REPO = 'git@127.0.0.1:x';
 
@@ -251,7 +252,7 @@ suite('the SSH key', () => {
   test('is used as it is mounted where ssh takes it so', async (t) => {
     const { folder, files } = await arrange(t);
     const sshKeyFile = path.join(folder, 'mounted');
-    await writeFile(sshKeyFile, 'KEY\n', { mode: 0o600 });
+    await writeFile(sshKeyFile, PRIVATE_KEY, { mode: 0o600 });
     const used = await withGitAccess(anyHost(REPO), { ...files, sshKeyFile }, async (access) => access.sshKeyFile);
     assert.equal(used, sshKeyFile);
     await chmod(sshKeyFile, 0o644);
@@ -263,7 +264,7 @@ suite('the SSH key', () => {
   test('is never copied to a disk', async (t) => {
     const { folder, files } = await arrange(t, { onDisk: true });
     const sshKeyFile = path.join(folder, 'mounted');
-    await writeFile(sshKeyFile, 'KEY', { mode: 0o600 });
+    await writeFile(sshKeyFile, PRIVATE_KEY.trimEnd(), { mode: 0o600 });
     if ((await statfs(folder)).type === 0x01021994) return t.skip('temporary folders are in memory here');
     await assert.rejects(
       withGitAccess(anyHost(REPO), { ...files, sshKeyFile }, async () => {}),
@@ -280,11 +281,11 @@ suite('the SSH key', () => {
     const sshKeyFile = path.join(folder, 'mounted');
     const copy = path.join(keyFolder, 'sync-agent-ssh-key');
     await writeFile(copy, 'of a killed agent', { mode: 0o644 });
-    for (const key of ['KEY', 'KEY\r\n']) {
+    for (const key of [PRIVATE_KEY.trimEnd(), PRIVATE_KEY.replaceAll('\n', '\r\n')]) {
       await writeFile(sshKeyFile, key, { mode: 0o644 });
       await withGitAccess(anyHost(REPO), { ...files, sshKeyFile, keyFolder }, async (access) => {
         assert.equal(access.sshKeyFile, copy);
-        assert.equal(await readFile(copy, 'utf8'), 'KEY\n');
+        assert.equal(await readFile(copy, 'utf8'), PRIVATE_KEY);
         assert.equal((await stat(copy)).mode & 0o777, 0o600);
       });
       await assert.rejects(stat(copy), { code: 'ENOENT' });
@@ -302,7 +303,7 @@ suite('the SSH key', () => {
   test('is not used without known_hosts, unless the resource asks for that', async (t) => {
     const { folder, files } = await arrange(t);
     const sshKeyFile = path.join(folder, 'mounted');
-    await writeFile(sshKeyFile, 'KEY\n', { mode: 0o600 });
+    await writeFile(sshKeyFile, PRIVATE_KEY, { mode: 0o600 });
     const accessTo = (repo: string, ignoresHostKey: boolean, knownHostsFile?: string) =>
       withGitAccess(
         { repo, ignoresHostKey, signal },

@@ -4,7 +4,7 @@ import type { RequestListener } from 'node:http';
 import { suite, type TestContext, test } from 'node:test';
 import { packet } from '../../../../controller/polling/pkt-line.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
-import { failuresOf } from '../support/both-programs.ts';
+import { deliver, failuresOf } from '../support/both-programs.ts';
 
 const PAGE = '<html><head><title>secret words: Sign in</title></head></html>';
 
@@ -53,14 +53,14 @@ suite('what controller and agent say of a git server that', () => {
   ] as const)
     test(`answers ${status}`, async (t) => {
       for (const message of await messagesOf(t, respond(status))) {
-        assert.ok(message.startsWith(`the git server answered ${status} (${name}): check the scheme`), message);
+        assert.ok(message.startsWith(`the git host answered ${status} (${name}): check the scheme`), message);
       }
     });
 
   for (const status of [408, 423, 429, 500, 503])
     test(`answers ${status}, which passes`, async (t) => {
       for (const message of await messagesOf(t, respond(status)))
-        assert.match(message, new RegExp(`^the git server answered ${status}.*: it is tried again$`));
+        assert.match(message, new RegExp(`^the git host answered ${status}.*: it is tried again$`));
     });
 
   for (const [what, answer] of [
@@ -100,7 +100,7 @@ suite('what controller and agent say of a git server that', () => {
     const answer: RequestListener = ({ url }, response) =>
       sendTo(`https://sso.example.test${url}`)({} as never, response);
     for (const message of await messagesOf(t, answer, 'SECRET-TOKEN'))
-      assert.equal(message, 'the git server redirects this URL: set spec.git.repo to the address that it redirects to');
+      assert.equal(message, 'the git host redirects this URL: set spec.git.repo to the address that it redirects to');
   });
 });
 
@@ -114,7 +114,9 @@ test('a git server without shallow fetches is named as such', async (t) => {
   ];
   const advertisement = `${packet('# service=git-upload-pack\n')}0000${lines.map((line) => packet(`${line}\n`)).join('')}0000`;
   server.redirect = respond(200, 'application/x-git-upload-pack-advertisement', advertisement);
-  const [, byAgent] = await failuresOf(t, url);
-  assert.match(byAgent.message, /does not support shallow fetches .* update the server/);
-  assert.equal(byAgent.name, 'TerminalError');
+  await assert.rejects(deliver(t, { repo: url, commit: 'ab'.repeat(20) }), {
+    name: 'TerminalError',
+    reason: 'UnsupportedServer',
+    message: /does not support shallow fetches .* update the server/,
+  });
 });

@@ -124,7 +124,7 @@ suite('submodules', () => {
       [{ '.gitmodules': null }, /no \.gitmodules/],
       // What git itself refuses to check out.
       [{ '.gitmodules': gitmodules({ lib: '-u/x' }) }, /git's own check.*\(gitmodulesUrl\)/],
-      [{ '.gitmodules': gitmodules({ lib: '../none.git' }) }, /submodule lib: the git server has no such repository/],
+      [{ '.gitmodules': gitmodules({ lib: '../none.git' }) }, /submodule lib: the git host knows no such repository/],
       [{ '.gitmodules': gitmodules({ lib: '../root.git' }) }, /submodule lib: the repository has no such commit/],
     ];
     for (const [modules, message] of cases) {

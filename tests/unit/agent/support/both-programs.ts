@@ -1,7 +1,9 @@
+import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { RepositoryClient, type RepositorySource } from '../../../../controller/polling/query-repository.ts';
+import type { TerminalError } from '../../../../shared/errors.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 import { queryTools } from '../../controller/polling/query-world.ts';
 import { createSandbox } from './sandbox.ts';
@@ -62,11 +64,15 @@ export async function deliver(
 }
 
 /** Why both of them fail. */
-export async function failuresOf(t: TestContext, repo: string, values: SecretValues = {}): Promise<[Error, Error]> {
+export async function failuresOf(
+  t: TestContext,
+  repo: string,
+  values: SecretValues = {},
+): Promise<[TerminalError, TerminalError]> {
   const errorOf = (outcome: Promise<unknown>) =>
     outcome.then(
-      () => new Error('it worked'),
-      (error: Error) => error,
+      () => assert.fail('it worked'),
+      (error: TerminalError) => error,
     );
   const commit = 'ab'.repeat(20);
   return [await errorOf(queryMain(t, repo, values)), await errorOf(deliver(t, { repo, commit }, values))];

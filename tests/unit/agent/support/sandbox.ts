@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, readlink } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { pino } from 'pino';
@@ -133,9 +133,12 @@ export async function createSandbox(
   const onFetch = () => {
     fetches += 1;
   };
+  // Copies of keys are made in memory only, and each sandbox has its own.
+  const keyFolder = await mkdtemp('/dev/shm/keys-').catch(() => folder);
+  t.after(() => rm(keyFolder, { recursive: true, force: true }));
   const uid = process.getuid?.() ?? 0;
   const start = async () => ({
-    ...(await wireSync(config, { git, http, keyFolder: '/dev/shm', uid, log, onFetch })),
+    ...(await wireSync(config, { git, http, keyFolder, uid, log, onFetch })),
     mounts: [...mounts],
     ...(heapBytes && { heapBytes }),
     ...(memory && { clone: new RememberingClone({ git, path: repo, log }, memory) }),

@@ -11,6 +11,7 @@ import { AddressGuard } from '../../../../shared/io/address-guard.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 import { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../../../../shared/io/kubernetes/credentials.ts';
+import { PRIVATE_KEY } from '../../../support/private-key.ts';
 
 /** What a query needs; the API server is asked for credentials only, and these repositories have none. */
 export function queryTools(apiServer = 'https://127.0.0.1:1'): QueryTools {
@@ -23,7 +24,7 @@ export function queryTools(apiServer = 'https://127.0.0.1:1'): QueryTools {
 }
 
 /** The same with the key for `sshAuth`. */
-export function sshTools(key = 'no key'): QueryTools {
+export function sshTools(key = PRIVATE_KEY): QueryTools {
   const secret = { data: { key: Buffer.from(key).toString('base64') } };
   return { ...queryTools(), client: { get: async () => secret } as unknown as KubernetesClient };
 }

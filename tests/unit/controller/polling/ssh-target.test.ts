@@ -5,6 +5,7 @@ import { RepositoryClient } from '../../../../controller/polling/query-repositor
 import type { TransientError } from '../../../../shared/errors.ts';
 import { AddressGuard } from '../../../../shared/io/address-guard.ts';
 import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
+import { PRIVATE_KEY } from '../../../support/private-key.ts';
 import { sshAuth, sshTools } from './query-world.ts';
 
 const main = { prefixes: ['refs/heads/main'], commits: [] };
@@ -40,8 +41,8 @@ test('an SSH key may have 64 KiB, since it is in memory while the host is asked'
     const git = { repo: 'ssh://git@127.0.0.1:1/app.git', auth: sshAuth };
     return new RepositoryClient(tools, { namespace: 'default', git }).query(main);
   };
-  await assert.rejects(ask('x'.repeat(64 * 1024 + 1)), { name: 'TerminalError', reason: 'SecretTooLarge' });
-  await assert.rejects(ask('x'.repeat(64 * 1024)), { name: 'TransientError' });
+  await assert.rejects(ask(PRIVATE_KEY.padEnd(64 * 1024 + 1)), { name: 'TerminalError', reason: 'SecretTooLarge' });
+  await assert.rejects(ask(PRIVATE_KEY.padEnd(64 * 1024)), { name: 'TransientError' });
 });
 
 test('where ssh cannot connect, an error says that ssh takes no proxy if there is one', async (t) => {

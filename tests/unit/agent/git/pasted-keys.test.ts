@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import { runCommand } from '../../../../scripts/testbed/run-command.ts';
+import { type SshServer, skipWithoutSshd, startSshServer } from '../../../../scripts/testbed/ssh-server.ts';
+import { readSshKey } from '../../../../shared/io/git/read-ssh-key.ts';
+import { assertLinear } from '../../../support/assert-linear.ts';
+import { deliver, failuresOf, queryMain } from '../support/both-programs.ts';
+import { createSandbox } from '../support/sandbox.ts';
+
+/** A key that ssh-keygen writes with these options, both halves. */
+async function makeKey(t: TestContext, ...options: string[]): Promise<{ key: string; publicHalf: string }> {
+  const file = path.join((await createSandbox(t)).folder, 'key');
+  await runCommand('ssh-keygen', ['-q', '-f', file, ...options]);
+  return { key: await readFile(file, 'utf8'), publicHalf: await readFile(`${file}.pub`, 'utf8') };
+}
+
+/** A key on a security key, by PROTOCOL.u2f of OpenSSH: only its description is in the file. */
+function securityKey(): string {
+  const string = (text: string | Buffer) => {
+    const bytes = Buffer.from(text);
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(bytes.length);
+    return Buffer.concat([length, bytes]);
+  };
+  const half = string(Buffer.concat([string('sk-ssh-ed25519@openssh.com'), string(Buffer.alloc(32)), string('ssh:')]));
+  const parts = ['openssh-key-v1\0', string('none'), string('none'), string(''), Buffer.from([0, 0, 0, 1]), half];
+  const body = Buffer.concat([...parts.map((part) => Buffer.from(part)), string(Buffer.alloc(64))]).toString('base64');
+  return `-----BEGIN OPENSSH PRIVATE KEY-----\n${body.match(/.{1,70}/g)?.join('\n')}\n-----END OPENSSH PRIVATE KEY-----\n`;
+}
+
+suite('an SSH key', { skip: skipWithoutSshd }, () => {
+  let server: SshServer;
+  before(async () => {
+    server = await startSshServer();
+  });
+  after(() => server.stop());
+
+  for (const [name, change] of [
+    ['with line ends of Windows', (key: string) => key.replaceAll('\n', '\r\n')],
+    ['with line ends of old Macs', (key: string) => key.replaceAll('\n', '\r')],
+    ['without the last line feed', (key: string) => key.trimEnd()],
+    ['with empty lines and blanks around it', (key: string) => `\n  ${key}\n\n \n`],
+    ['with a byte order mark', (key: string) => `\uFEFF${key}`],
+    ['with indented lines', (key: string) => key.replace(/^/gm, '    ')],
+    ['with blanks for line feeds', (key: string) => key.replaceAll('\n', ' ')],
+    ['with escapes for line feeds', (key: string) => key.replaceAll('\n', '\\n')],
+    ['with words in front', (key: string) => `my key:\n${key}`],
+  ] as const)
+    test(`is read ${name}`, async () => {
+      const key = await readFile(server.keyFile, 'utf8');
+      assert.equal(readSshKey(change(key)), key);
+    });
+
+  test('is taken with line ends of Windows and without the last one, by controller and agent', async (t) => {
+    const { url: repo, commit } = await server.createRepository('pasted');
+    const tip = await commit({ files: { a: '1' } });
+    const key = (await readFile(server.keyFile, 'utf8')).trimEnd().replaceAll('\n', '\r\n');
+    const secret = { key, knownHosts: server.knownHosts };
+    assert.equal(await queryMain(t, repo, secret), tip);
+    assert.deepEqual(await deliver(t, { repo, commit: tip }, secret), { a: '1' });
+  });
+
+  test('that ssh cannot use is named as such, by controller and agent', async (t) => {
+    const { url } = await server.createRepository('unused');
+    const { key, publicHalf } = await makeKey(t, '-t', 'ed25519', '-N', '');
+    const cases: [secret: string, problem: RegExp][] = [
+      [(await makeKey(t, '-t', 'ed25519', '-N', 'open sesame')).key, /has a passphrase/],
+      [(await makeKey(t, '-t', 'rsa', '-b', '2048', '-m', 'PEM', '-N', 'open sesame')).key, /has a passphrase/],
+      [(await makeKey(t, '-t', 'ecdsa', '-m', 'PKCS8', '-N', 'open sesame')).key, /has a passphrase/],
+      [publicHalf, /is the public half/],
+      [
+        generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ type: 'spki', format: 'pem' }) as string,
+        /is the public half/,
+      ],
+      [securityKey(), /is on a security key/],
+      [key.slice(0, 150), /is damaged or cut off/],
+      [key.replace(/(?<=-----\n)[\s\S]{20}/, ''), /is damaged or cut off/],
+      [Buffer.from(key).toString('base64'), /is encoded in base64 twice/],
+      ['PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\n', /in the form of PuTTY/],
+      ['glpat-secret', /isn't a private key/],
+      ['', /is empty/],
+    ];
+    for (const [secret, problem] of cases) {
+      for (const error of await failuresOf(t, url, { key: secret, knownHosts: server.knownHosts })) {
+        assert.match(error.message, problem);
+        assert.match(error.message, /^the SSH key .*; check the Secret named in spec\.git\.auth\.sshKey/);
+        assert.doesNotMatch(error.message, /refused|glpat/);
+        assert.equal(error.code, 'git.sshKey');
+      }
+    }
+  });
+
+  test('that only ssh itself finds wrong is not said to be refused', async (t) => {
+    const { url } = await server.createRepository('odd');
+    const key = '-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----\n';
+    for (const error of await failuresOf(t, url, { key, knownHosts: server.knownHosts }))
+      assert.match(error.message, /^ssh cannot read the SSH key: check the Secret/);
+  });
+
+  test('that the server does not know is refused by it', async (t) => {
+    const { url } = await server.createRepository('foreign');
+    const { key } = await makeKey(t, '-t', 'ed25519', '-N', '');
+    for (const error of await failuresOf(t, url, { key, knownHosts: server.knownHosts }))
+      assert.match(error.message, /^the git host refused the credentials: .* a key with read access/);
+  });
+});
+
+test('an SSH server with algorithms of long ago only is named as such', { skip: skipWithoutSshd }, async (t) => {
+  for (const [settings, kind] of [
+    [{ KexAlgorithms: 'diffie-hellman-group14-sha1' }, 'key exchange method'],
+    [{ Ciphers: 'aes128-cbc' }, 'cipher'],
+  ] as const) {
+    const server = await startSshServer(settings);
+    t.after(() => server.stop());
+    const { url } = await server.createRepository('x');
+    const secret = { key: await readFile(server.keyFile, 'utf8'), knownHosts: server.knownHosts };
+    for (const error of await failuresOf(t, url, secret)) {
+      assert.ok(error.message.startsWith(`the SSH server offers no ${kind} that is still considered safe`));
+      assert.equal(error.reason, 'UnsupportedServer');
+    }
+  }
+});
+
+for (const words of ['-----BEGIN PRIVATE KEY-----', '-----BEGIN A ', 'ssh-', 'a ', '\\n', '-----BEGIN PUBLIC'])
+  test(`a key is read in time in proportion to its length: ${words}…`, () => {
+    const read = (text: string) => {
+      assert.throws(() => readSshKey(text));
+    };
+    assertLinear(20_000, (size) => words.repeat(size / words.length), read);
+  });
