@@ -23,7 +23,11 @@ export const diff = makeCommand({
   ],
   args: {
     name: { type: 'positional', required: true, description: 'The GatewaySync.' },
-    ref: { type: 'string', valueHint: 'R', description: 'A tag, branch or commit. Left out: the newest commit.' },
+    ref: {
+      type: 'string',
+      valueHint: 'R',
+      description: 'A tag, a branch, or a full commit hash. Left out: the newest commit.',
+    },
     ...inspectArgs,
     ...outputArgs,
   },

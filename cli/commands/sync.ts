@@ -40,7 +40,11 @@ export const sync = makeCommand({
   ],
   args: {
     name: { type: 'positional', required: true, description: 'The GatewaySync.' },
-    ref: { type: 'string', valueHint: 'R', description: 'A tag, branch or commit. Left out: what is followed.' },
+    ref: {
+      type: 'string',
+      valueHint: 'R',
+      description: 'A tag, a branch, or a full commit hash. Left out: what is followed.',
+    },
     wait: { type: 'boolean', alias: 'w', description: 'Wait until every gateway has it.' },
     timeout: { type: 'string', valueHint: 'TIME', default: '5m', description: 'For --wait. Left out: 5m.' },
     ...yesArg,

@@ -1,8 +1,8 @@
-import { isCommitHash, isValidRefName } from '../../shared/domain/check-ref-name.ts';
+import { hashAdvice, isCommitHash, isValidRefName } from '../../shared/domain/check-ref-name.ts';
 import type { PushAnnotations, RequestAnnotations } from '../watch/observed-gateway-sync.ts';
 import { isFollowable, matchAllowedRefs } from './allowed-refs.ts';
 import type { Open, Wish } from './intents.ts';
-import { type AdvertisedRefs, resolveRef } from './resolve-ref.ts';
+import { type AdvertisedRefs, noDefaultBranch, resolveRef } from './resolve-ref.ts';
 
 /** What a request or a push is worth by itself, before it is held against others. */
 export type Verdict =
@@ -11,7 +11,7 @@ export type Verdict =
   | { kind: 'sync' }
   | { kind: 'refused'; outcome: 'Ignored' | 'Failed'; message: string }
   /** It may be followed, as far as is known, but the repository does not show it. */
-  | { kind: 'missing'; message: string };
+  | { kind: 'missing'; message: string; advice?: string | undefined };
 
 /** What decides whether a webhook may ask for a ref. */
 export interface RefPolicy {
@@ -32,7 +32,12 @@ export function judgeRequest(request: Open<RequestAnnotations>, policy: RefPolic
   if (!isValidRefName(ref)) return { kind: 'refused', outcome: 'Failed', message: 'this is no valid git ref' };
   const names = namesOf(ref, refs);
   const [first] = names;
-  if (first === undefined) return { kind: 'missing', message: `the repository has no ref ${ref}` };
+  if (first === undefined)
+    return {
+      kind: 'missing',
+      message: ref === 'HEAD' ? noDefaultBranch : `the repository has no ref ${ref}`,
+      advice: hashAdvice(ref),
+    };
   const isAllowed = mayFollow(ref, names, policy);
   if (isAllowed === 'undecided') return ignored(tooManyNames);
   if (isAllowed === 'no') return ignored(`${first} is not allowed: see spec.webhook.allowedRefs`);

@@ -58,10 +58,11 @@ function endOf(
     return { ending: holds ? { outcome: 'Applied' } : superseded(judged) };
   }
   const nextInMs = nextLookInMs(asked.madeAt, now);
+  const advice = verdict.advice ? `; ${verdict.advice}` : '';
   if (nextInMs === undefined)
-    return { ending: { outcome: 'Failed', message: `${verdict.message}; the last good commit stays` } };
+    return { ending: { outcome: 'Failed', message: `${verdict.message}${advice}; the last good commit stays` } };
   if (asked.madeAt < (order.at(-1) as Wish).at) return { ending: superseded(judged) };
-  const message = `${verdict.message} yet: it is asked again for up to a minute, since some hosts send webhooks before they show a ref`;
+  const message = `${verdict.message} yet: it is asked again for up to a minute, since some hosts send webhooks before they show a ref${advice}`;
   return { ending: { outcome: 'Pending', message }, lookAgainInMs: nextInMs };
 }
 

@@ -1,9 +1,10 @@
+import { hashAdvice } from '../../shared/domain/check-ref-name.ts';
 import { type TerminalError, TransientError } from '../../shared/errors.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { foldIntents } from './fold-intents.ts';
 import { type Intents, isMentioned, type Target, type Wish } from './intents.ts';
 import { type Echo, pendingEcho } from './outcomes.ts';
-import { type AdvertisedRefs, type ResolvedRef, resolveRef } from './resolve-ref.ts';
+import { type AdvertisedRefs, noDefaultBranch, type ResolvedRef, resolveRef } from './resolve-ref.ts';
 
 /** What a repository answered last; with an error also what it said before, if anything. */
 export type Answer =
@@ -108,5 +109,8 @@ function noSuchRef({ ref, source }: Target): { reason: string; message: string }
     source === 'Spec'
       ? 'check spec.git.ref'
       : 'it was asked for by a webhook and is gone: edit spec.git.ref, or send another request';
-  return { reason: 'RefNotFound', message: `the repository has no branch, tag or commit ${ref}: ${advice}` };
+  if (ref === 'HEAD') return { reason: 'RefNotFound', message: `${noDefaultBranch}; push that branch, or ${advice}` };
+  const hash = hashAdvice(ref);
+  const message = `the repository has no branch, tag or commit ${ref}: ${advice}${hash ? `; ${hash}` : ''}`;
+  return { reason: 'RefNotFound', message };
 }

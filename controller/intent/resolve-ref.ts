@@ -40,6 +40,10 @@ function resolveShort(name: string, refs: AdvertisedRefs): ResolvedRef | undefin
   return { commit, qualifiedRef, ambiguous: branch !== undefined && branch !== commit };
 }
 
+/** Says why HEAD stands for nothing. */
+export const noDefaultBranch =
+  'the repository has no default branch: it is empty, or HEAD names a branch that does not exist';
+
 /** `v1.2` for `1.2`, and the other way round. */
 function withOrWithoutV(name: string): string {
   return name.startsWith('v') ? name.slice(1) : `v${name}`;

@@ -29,7 +29,7 @@ const STRANGERS_PER_SECOND = 10;
 
 const nowhere: Partial<Target> = {};
 
-/** Makes the function that writes one line for each request; nothing of its body but the ref and the sender's reason. */
+/** Makes the function that writes one line for each request; nothing of its body but the ref, also one that is refused, and the sender's reason. */
 export function createLogAnswer(log: Logger): (record: AnswerRecord) => void {
   const mayLog = atMost(STRANGERS_PER_SECOND);
 
@@ -46,6 +46,7 @@ export function createLogAnswer(log: Logger): (record: AnswerRecord) => void {
       reason: reasonOf(outcome),
       ref: 'ref' in outcome ? outcome.ref : undefined,
       repository: 'repository' in outcome ? outcome.repository : undefined,
+      error: outcome.kind === 'refused' && outcome.error ? printable(outcome.error) : undefined,
       senderReason: 'senderReason' in outcome && outcome.senderReason ? printable(outcome.senderReason) : undefined,
       durationMs: Math.round(seconds * 1000),
       headers: loggedHeaders(headers),

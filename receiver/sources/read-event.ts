@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { NO_REPOSITORY, type RequestSource } from '../../shared/api/names.ts';
-import { isValidRefName } from '../../shared/domain/check-ref-name.ts';
+import { isValidRefName, refProblem } from '../../shared/domain/check-ref-name.ts';
 import { recordedRepository } from '../../shared/domain/delivered-repository.ts';
 import type { Delivery, DeliveryHeaders, NothingReason, Reading } from './delivery.ts';
 import type { JsonObject } from './json-object.ts';
@@ -72,7 +72,7 @@ const BRANCH_PREFIX = 'refs/heads/';
 export function asksFor(ref: string | null | undefined): Reading {
   if (ref === undefined || ref === null) return nothing('NoRef');
   if (!isValidRefName(ref)) {
-    return { kind: 'invalid', reason: 'InvalidRef', error: 'the ref is not a valid git ref name' };
+    return { kind: 'invalid', reason: 'InvalidRef', error: refProblem(ref) };
   }
   return { kind: ref.startsWith(BRANCH_PREFIX) ? 'push' : 'request', ref };
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { isCommitHash, isValidRefName } from '../../../shared/domain/check-ref-name.ts';
+import { hashAdvice, isCommitHash, isValidRefName, refProblem } from '../../../shared/domain/check-ref-name.ts';
 import { isNamespaceName, isObjectName } from '../../../shared/domain/object-name.ts';
 
 const valid = [
@@ -86,6 +86,48 @@ suite('a ref name', () => {
     ])
       assert.equal(isCommitHash(text), false);
   });
+});
+
+suite('what is wrong with a ref is said', () => {
+  const invalid = 'is not a valid git ref name';
+  for (const [ref, message] of [
+    ['v2.0.0\n', String.raw`the ref "v2.0.0\n" ${invalid}: remove the white space around it`],
+    ['\r\nv2', String.raw`the ref "\r\nv2" ${invalid}: remove the white space around it`],
+    [' v2.0.0', `the ref " v2.0.0" ${invalid}: remove the white space around it`],
+    ['\tv2', String.raw`the ref "\tv2" ${invalid}: remove the white space around it`],
+    ['v2 \u00a0', String.raw`the ref "v2 \u00a0" ${invalid}: remove the white space around it`],
+    ['v 2', `the ref "v 2" ${invalid}: it holds white space`],
+    ['   ', `the ref "   " ${invalid}: remove the white space around it`],
+    ['', `the ref ${invalid}: it is empty`],
+    ['a..b', `the ref "a..b" ${invalid}`],
+    ['\u001b[2Jx', String.raw`the ref "\u001b[2Jx" ${invalid}`],
+    ['grün\u202ex..', String.raw`the ref "grün\u202ex.." ${invalid}`],
+    ['\ud800', String.raw`the ref "\ud800" ${invalid}`],
+    ['\u{e0001}..', String.raw`the ref "\udb40\udc01.." ${invalid}`],
+    ['"..', String.raw`the ref "\".." ${invalid}`],
+    ['x'.repeat(300), `the ref "${'x'.repeat(80)}"… ${invalid}: it has more than 255 bytes`],
+  ] as const)
+    test(JSON.stringify(ref.slice(0, 20)), () => {
+      assert.equal(isValidRefName(ref), false);
+      assert.equal(refProblem(ref), message);
+    });
+});
+
+suite('a name that looks like a commit gets advice', () => {
+  for (const [name, advice] of [
+    ['dfd4b2d', /in full, with 40 or 64 digits/],
+    ['4959D35C', /in full/],
+    ['a'.repeat(39), /in full/],
+    ['a'.repeat(41), /in full/],
+    ['A'.repeat(40), /in lower case/],
+    ['Ab'.repeat(32), /in lower case/],
+    ['a'.repeat(40), undefined],
+    ['a'.repeat(64), undefined],
+    ['main', undefined],
+    ['v1.2.3', undefined],
+    ['refs/heads/dead', undefined],
+  ] as const)
+    test(name, () => (advice ? assert.match(hashAdvice(name) ?? '', advice) : assert.equal(hashAdvice(name), advice)));
 });
 
 suite('the name of an object of Kubernetes', () => {

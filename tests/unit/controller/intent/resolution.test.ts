@@ -111,6 +111,27 @@ suite('a request or a push is answered in status', () => {
       },
     ],
     [
+      'for a commit that is not in full',
+      { request: { ...request, ref: 'dfd4b2d' } },
+      {
+        lastRequest: {
+          ...{ ...request, ref: 'dfd4b2d', outcome: 'Pending' },
+          message: `the repository has no ref dfd4b2d ${waits}; write a commit hash in full, with 40 or 64 digits`,
+        },
+        lookAgainInMs: 2_000,
+      },
+    ],
+    [
+      'for a commit in capital letters after a minute',
+      { request: { ...request, ref: 'AB'.repeat(20), at: at(-50) } },
+      {
+        lastRequest: {
+          ...{ ...request, ref: 'AB'.repeat(20), at: at(-50), outcome: 'Failed' },
+          message: `the repository has no ref ${'AB'.repeat(20)}; write a commit hash in lower case; the last good commit stays`,
+        },
+      },
+    ],
+    [
       'for what the host does not show, and is older than an edit',
       { request: { ...request, ref: 'v9' }, ref: 'next', refWritten: 11 },
       {
@@ -193,6 +214,17 @@ suite('what is followed', () => {
       ...{ ...failure, ...rest, echo: {} },
       message: 'the repository has no branch, tag or commit gone: check spec.git.ref',
     });
+    const messageFor = (ref: string) => {
+      const failed = resolveFor({ ref });
+      return failed.kind === 'failed' ? failed.message : failed.kind;
+    };
+    assert.match(messageFor('dfd4b2d'), /commit dfd4b2d: check spec\.git\.ref; write a commit hash in full, with 40/);
+    assert.match(messageFor('AB'.repeat(20)), /check spec\.git\.ref; write a commit hash in lower case$/);
+    assert.match(messageFor('ab'.repeat(20)), /check spec\.git\.ref$/);
+    assert.match(
+      messageFor('HEAD'),
+      /^the repository has no default branch: .* push that branch, or check spec\.git\.ref$/,
+    );
     const target = { ref: 'v8', source: 'Request' } as const;
     const asked = resolveFor({ status: { ...followsMain, target, targetTime: at(5) } });
     assert.deepEqual(asked, {

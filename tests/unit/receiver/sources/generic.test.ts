@@ -61,11 +61,11 @@ test('names that git refuses, or could take for an option, are invalid', () => {
   for (const ref of hostile) assert.equal(readGeneric({}, { ref })?.kind, 'invalid', JSON.stringify(ref));
 });
 
-test('why a name is invalid is said without the name', () => {
+test('a name that is invalid is shown', () => {
   const expected = {
     kind: 'invalid',
     reason: 'InvalidRef',
-    error: 'the ref is not a valid git ref name',
+    error: 'the ref "-c" is not a valid git ref name',
     source: 'generic',
   };
   assert.deepEqual(readGeneric({}, { ref: '-c' }), expected);
