@@ -8,6 +8,7 @@ import {
   type Repository,
 } from '../../shared/domain/repository.ts';
 import { isTyped, TerminalError, TransientError } from '../../shared/errors.ts';
+import { explainExpiredCas } from '../../shared/io/git/expired-cas.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { untilConnected, withoutProxy } from '../../shared/io/git/unreachable.ts';
 import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
@@ -58,8 +59,17 @@ export async function withGitAccess<T>(
     );
   } catch (error) {
     const isProxyless = files.http.hasProxy && parseRepository(source.repo)?.transport === 'ssh';
-    throw withRemedy(isProxyless ? withoutProxy(error) : error);
+    throw withRemedy(await aboutCas(isProxyless ? withoutProxy(error) : error, files));
   }
+}
+
+/** One of the CAs that were given may have expired. */
+async function aboutCas(error: unknown, { caFile, extraCaFile }: AccessFiles): Promise<unknown> {
+  const file = caFile ?? extraCaFile;
+  const pem = file && (await readFile(file, 'utf8').catch(() => undefined));
+  if (!pem) return error;
+  const source = caFile ? 'the Secret named in spec.git.caSecretRef' : 'the ConfigMap of agent.caConfigMap';
+  return explainExpiredCas(error, { pem, source, isOnly: caFile !== undefined });
 }
 
 /** What of the resource a pod may be older than, by the reason of a refusal. */

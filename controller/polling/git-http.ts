@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { isTooOften, pauseMs } from '../../shared/domain/duration.ts';
 import { isTyped, TerminalError, TransientError } from '../../shared/errors.ts';
 import type { AddressGuard } from '../../shared/io/address-guard.ts';
+import { explainExpiredCas } from '../../shared/io/git/expired-cas.ts';
 import { connectionErrorOf, gitErrorOf } from '../../shared/io/git/git-error.ts';
 import { type Credentials, redirectError } from '../../shared/io/git/refusals.ts';
 import { type AnswerLimit, bytesOf } from '../../shared/io/http/bytes-of.ts';
@@ -74,7 +75,7 @@ export class GitHttp {
       return requestOf(options, {});
     };
     const { url: target, response } = await this.#http.follow(url, next).catch((error: unknown) => {
-      throw isRedirectLoop(error) ? redirectError(credentials, url) : typed(error, options.signal);
+      throw isRedirectLoop(error) ? redirectError(credentials, url) : failure(error, options);
     });
     checkStatus(response, credentials);
     return answerOf(target, response, options);
@@ -109,7 +110,7 @@ export class GitHttp {
   async #send(url: URL, options: GitHttpOptions, content: Content): Promise<IncomingMessage> {
     const request = requestOf(options, content);
     return await this.#http.send(url, request).catch((error: unknown) => {
-      throw typed(error, options.signal);
+      throw failure(error, options);
     });
   }
 }
@@ -181,6 +182,14 @@ const caTooLarge = () =>
     'the Secret named in spec.git.caSecretRef holds more than 64 KiB: name only the CA that signed the certificate of the git host',
     { code: 'git.caTooLarge', reason: 'SecretTooLarge' },
   );
+
+const CA_SOURCE = 'the Secret named in spec.git.caSecretRef';
+
+/** The error of a request that was not answered. */
+function failure(error: unknown, { ca, signal }: GitHttpOptions): Error {
+  const known = typed(error, signal);
+  return ca ? explainExpiredCas(known, { pem: ca, source: CA_SOURCE, isOnly: true }) : known;
+}
 
 function typed(error: unknown, { aborted, reason }: AbortSignal): Error {
   return !isTyped(error) && aborted && reason instanceof Error && reason.name === 'TimeoutError'

@@ -27,6 +27,8 @@ export interface GitServerOptions {
   /** Serve https, with a certificate of a private CA. */
   tls?: boolean;
   credentials?: GitCredentials;
+  /** The files for TLS; by default new ones. */
+  certificates?: Certificates;
   /** Address to listen on; by default 127.0.0.1. All of 127.0.0.0/8 leads to 0.0.0.0, each another host to a client. */
   address?: string;
 }
@@ -54,10 +56,11 @@ export interface GitServer {
 export async function startGitServer({
   tls = false,
   credentials,
+  certificates: given,
   address = '127.0.0.1',
 }: GitServerOptions = {}): Promise<GitServer> {
   const folder = await makeTemporaryFolder('git-server-');
-  const certificates = tls ? await createCertificates(folder.path) : undefined;
+  const certificates = tls ? (given ?? (await createCertificates(folder.path))) : undefined;
   const server = await listen(
     { certificates, address },
     (request, response) =>

@@ -13,10 +13,14 @@ interface Symptom {
   message: string | ((credentials: Credentials, match: RegExpExecArray) => string);
 }
 
-const certificate = {
+/** A certificate that is not trusted, for whatever reason. */
+export const certificate = {
   details: { code: 'git.certificate', reason: 'CertificateNotTrusted' },
   message: 'the certificate of the git host is not trusted: name its CA in spec.git.caSecretRef',
 };
+
+export const WRONG_NAME =
+  'the certificate of the git host is for another name: use one in spec.git.repo that it is for';
 
 /** What is wrong with a certificate that no further CA puts right: by the codes of Node, and by what git prints. */
 const certificateFaults: { pattern: RegExp; message: string }[] = [
@@ -27,7 +31,7 @@ const certificateFaults: { pattern: RegExp; message: string }[] = [
   },
   {
     pattern: /ALTNAME|HOSTNAME_MISMATCH|subject name|: no match/,
-    message: 'the certificate of the git host is for another name: use one in spec.git.repo that it is for',
+    message: WRONG_NAME,
   },
   {
     pattern: /Problem with the SSL CA cert|error (?:setting|adding|reading)/,

@@ -1,0 +1,37 @@
+import { X509Certificate } from 'node:crypto';
+import { certificateBlocks } from '../../domain/certificate-blocks.ts';
+import { TerminalError } from '../../errors.ts';
+import { certificate, WRONG_NAME } from './git-error.ts';
+
+/** A bundle of CAs (PEM). */
+export interface CaBundle {
+  pem: string;
+  /** Where it comes from, for a message. */
+  source: string;
+  /** Whether no other CA is trusted. */
+  isOnly: boolean;
+}
+
+/** A certificate that is not trusted may be the fault of a CA in the bundle that has expired. Other errors stay as they are. */
+export function explainExpiredCas<T>(error: T, { pem, source, isOnly }: CaBundle): T | TerminalError {
+  if (!(error instanceof TerminalError) || error.code !== certificate.details.code || error.message === WRONG_NAME)
+    return error;
+  const ends = certificateBlocks(pem).flatMap(endOf);
+  const expired = ends.filter((end) => end < Date.now());
+  const last = expired.length > 0 && new Date(Math.max(...expired)).toISOString().slice(0, 10);
+  if (!last) return error;
+  const message =
+    isOnly && expired.length === ends.length
+      ? `the CA in ${source} expired on ${last}: put in the one that signs the certificate of the git host now`
+      : `${error.message}; a CA in ${source} expired on ${last}: replace it if the git host needs it`;
+  return new TerminalError(message, { ...certificate.details, cause: error.cause });
+}
+
+/** When a certificate expires, in milliseconds since the epoch; nothing for one that cannot be read. */
+function endOf(block: string): number[] {
+  try {
+    return [Date.parse(new X509Certificate(block).validTo)];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { createCertificates } from '../../../../scripts/testbed/certificates.ts';
+import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { runCommand } from '../../../../scripts/testbed/run-command.ts';
+import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { deliver, failuresOf, queryMain } from '../support/both-programs.ts';
+
+/** A server of a private CA, that CA, and the same CA as it was before it was renewed: expired. */
+async function arrange(t: TestContext) {
+  const folder = await makeTemporaryFolder('expired-');
+  t.after(() => folder.remove());
+  const certificates = await createCertificates(folder.path);
+  const server = await startGitServer({ tls: true, certificates });
+  t.after(() => server.stop());
+  const openssl = (...args: string[]) => runCommand('openssl', args, { cwd: folder.path });
+  await openssl('req', '-new', '-config', 'openssl.cnf', '-key', 'ca.key', '-out', 'ca.csr');
+  const sign = ['x509', '-req', '-in', 'ca.csr', '-signkey', 'ca.key', '-extfile', 'openssl.cnf', '-extensions', 'ca'];
+  await openssl(...sign, '-days', '-1', '-out', 'old.crt');
+  const [ca, expired] = await Promise.all(
+    ['ca.crt', 'old.crt'].map((name) => readFile(path.join(folder.path, name), 'utf8')),
+  );
+  return { server, ca: ca as string, expired: expired as string };
+}
+
+suite('a CA that has expired', () => {
+  test('is named by controller and agent, and not the certificate of the server', async (t) => {
+    const { server, expired } = await arrange(t);
+    const { url } = await server.createRepository('x');
+    for (const { message, reason } of await failuresOf(t, url, { ca: expired })) {
+      assert.match(
+        message,
+        /^the CA in the Secret named in spec\.git\.caSecretRef expired on \d{4}-\d\d-\d\d: put in /,
+      );
+      assert.doesNotMatch(message, /renew it there|name its CA/);
+      assert.equal(reason, 'CertificateNotTrusted');
+    }
+  });
+
+  test('is mentioned next to one that is good, if that one did not sign', async (t) => {
+    const [{ server, expired }, other] = [await arrange(t), await arrange(t)];
+    const { url } = await server.createRepository('x');
+    for (const { message } of await failuresOf(t, url, { ca: `${other.ca}\n${expired}` }))
+      assert.match(message, /; a CA in the Secret named in spec\.git\.caSecretRef expired on .*: replace it/);
+  });
+
+  test('does no harm next to the renewed one, and is not blamed for another name', async (t) => {
+    const { server, ca, expired } = await arrange(t);
+    const { url: repo, commit } = await server.createRepository('x');
+    const tip = await commit({ files: { a: '1' } });
+    for (const bundle of [`${ca}\n${expired}`, `${expired}\n${ca}`]) {
+      assert.equal(await queryMain(t, repo, { ca: bundle }), tip);
+      assert.deepEqual(await deliver(t, { repo, commit: tip }, { ca: bundle }), { a: '1' });
+    }
+    const other = await startGitServer({ tls: true });
+    t.after(() => other.stop());
+    const { url } = await other.createRepository('x');
+    for (const { message } of await failuresOf(t, url, { ca })) assert.doesNotMatch(message, /expired/);
+  });
+});
