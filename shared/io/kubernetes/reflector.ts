@@ -4,8 +4,9 @@ import type { Logger } from '../../log.ts';
 import { Pacer } from '../pacer.ts';
 import { askedPauseMs, isApiError } from './api-error.ts';
 import type { KubernetesClient } from './client.ts';
+import { isContinued, isOlder, type LastChange } from './history.ts';
 import { listObjects } from './list.ts';
-import { watch } from './watch.ts';
+import { SilenceError, watch } from './watch.ts';
 
 /** `namespace/name`. */
 export type ObjectKey = string;
@@ -45,8 +46,10 @@ const DEFAULT_PAGE = 250;
 const IDLE_TIMEOUT_MS = 90_000;
 const WATCH_SECONDS = { min: 240, spread: 60 };
 const BACKOFF_MS = { base: 250, max: 30_000 };
-/** Answers of a server that goes on as before: it asks for a pause, or for other credentials or rights. */
+/** Client errors after which a version is as good as before: they are about the caller's credentials, permissions, or pace. */
 const ABOUT_THE_CALLER = [401, 403, 429];
+/** After this many watches in a row that led to an internal error or to garbage, everything is listed again. */
+const MAX_BROKEN_WATCHES = 3;
 /** A watch that ends so soon, with nothing, is cut off by something on the way: no API server does so again and again. */
 const TOO_SHORT_MS = 1_000;
 /** A watch that lived so long was healthy: the next failure starts from the shortest back-off. */
@@ -56,8 +59,8 @@ const keyOf = ({ metadata }: KubernetesObject): ObjectKey => `${metadata.namespa
 
 /**
  * Mirrors a collection of the API server: a list, object by object, then a watch with bookmarks, for ever. After any
- * end or error it comes back with full-jitter back-off. It goes on where a watch ended as it should, and lists again after
- * whatever else ended it.
+ * end or error it comes back with full-jitter back-off and goes on where the watch ended. It lists again if the server
+ * no longer has that version (410), was restored from a backup, or fell silent.
  */
 export class Reflector<TRaw extends KubernetesObject, T> {
   readonly store = new Map<ObjectKey, T>();
@@ -65,7 +68,12 @@ export class Reflector<TRaw extends KubernetesObject, T> {
   readonly #firstSync = Promise.withResolvers<void>();
   readonly #pacer = new Pacer();
   #synced = false;
+  /** Version up to which everything is known; empty: everything is to be listed. */
   #version = '';
+  #lastChange: LastChange | undefined;
+  /** Whether a watch ended with an error, after which the server may be another one. */
+  #isInterrupted = false;
+  #brokenWatches = 0;
   #progressAt: number | undefined;
 
   constructor(options: ReflectorOptions<TRaw, T>) {
@@ -94,6 +102,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
       this.#progressAt = started;
       let pauseMs = backoff(0);
       try {
+        if (this.#isInterrupted) await this.#checkHistory(signal);
         if (this.#version === '') await this.#list(signal);
         await this.#watch(signal);
         failures = 0;
@@ -111,27 +120,44 @@ export class Reflector<TRaw extends KubernetesObject, T> {
   }
 
   #onFailure(error: unknown): void {
+    const isBroken = isGarbage(error) || (isApiError(error, 500) && !this.#isInterrupted);
+    if (isBroken) this.#brokenWatches += 1;
+    this.#isInterrupted = true;
+    if (isHopeless(error) || this.#brokenWatches >= MAX_BROKEN_WATCHES) this.#version = '';
     const expired = isApiError(error, 410);
-    // A server that was unavailable may come back from a backup. Its versions begin again then, and soon may be beyond ours.
-    if (!isApiError(error, ...ABOUT_THE_CALLER)) this.#version = '';
     this.#options.onRestart?.(expired ? 'relist' : 'error');
     const isOld = expired || this.#options.isOldNews?.(error);
     this.#options.log[isOld ? 'debug' : 'warn']({ err: error, path: this.#options.path }, 'watch interrupted');
   }
 
+  /** An API server that was unavailable may come back with a backup. */
+  async #checkHistory(signal: AbortSignal): Promise<void> {
+    const { client, path, fieldSelector, log, onRestart } = this.#options;
+    const known = { resourceVersion: this.#version, lastChange: this.#lastChange };
+    if (this.#version !== '' && !(await isContinued(client, { path, fieldSelector }, known, signal))) {
+      log.warn({ path, ...known }, 'the API server does not have our last change: listing everything again');
+      onRestart?.('relist');
+      this.#version = '';
+    }
+    this.#isInterrupted = false;
+  }
+
   async #list(signal: AbortSignal): Promise<void> {
     const { client, path, labelSelector, fieldSelector, pageSize = DEFAULT_PAGE } = this.#options;
     const seen = new Set<ObjectKey>();
+    this.#lastChange = undefined;
     const options = { query: { labelSelector, fieldSelector }, signal, pageSize };
     const version = await listObjects<TRaw>(client, path, options, (object) => {
       this.#progressAt = performance.now();
       seen.add(keyOf(object));
       this.#upsert(object);
+      this.#noteChange(object, false);
     });
     for (const key of this.store.keys()) {
       if (!seen.has(key)) this.#remove(key);
     }
     this.#version = version;
+    this.#brokenWatches = 0;
     this.#synced = true;
     this.#firstSync.resolve();
   }
@@ -152,14 +178,23 @@ export class Reflector<TRaw extends KubernetesObject, T> {
       idleTimeoutMs: this.#options.idleTimeoutMs ?? IDLE_TIMEOUT_MS,
     })) {
       this.#progressAt = performance.now();
+      const { resourceVersion } = event.object.metadata;
       if (event.type === 'DELETED') this.#remove(keyOf(event.object));
       else if (event.type !== 'BOOKMARK') this.#upsert(event.object);
-      this.#version = event.object.metadata.resourceVersion;
+      if (event.type !== 'BOOKMARK') this.#noteChange(event.object, event.type === 'DELETED');
+      this.#version = resourceVersion;
+      this.#brokenWatches = 0;
       // A socket brings thousands of events at once, and each may lead to more work.
       if (this.#pacer.isDue) await this.#pacer.rest();
     }
     const isTooShort = this.#version === version && performance.now() - started < TOO_SHORT_MS;
     if (isTooShort) throw new Error('the watch ended at once, with nothing');
+  }
+
+  #noteChange({ metadata: { namespace, name, resourceVersion } }: KubernetesObject, isDeleted: boolean): void {
+    // A page of a list is ordered by name.
+    if (isOlder(resourceVersion, this.#lastChange?.resourceVersion)) return;
+    this.#lastChange = { namespace, name, resourceVersion, isDeleted };
   }
 
   /** An object of which nothing can be made must not end the watch of all others. */
@@ -190,6 +225,17 @@ export class Reflector<TRaw extends KubernetesObject, T> {
       this.#options.log.error({ err: error, key: change.key }, 'change handler failed');
     }
   }
+}
+
+/** Whether a server that is well can't let a watch go on after this error. */
+function isHopeless(error: unknown): boolean {
+  if (!isApiError(error)) return error instanceof SilenceError;
+  return error.status < 500 && !ABOUT_THE_CALLER.includes(error.status);
+}
+
+/** Whether the answer was something else than what the API server sends. */
+function isGarbage(error: unknown): boolean {
+  return error instanceof SyntaxError || error instanceof TypeError;
 }
 
 /** Milliseconds until the next try: as long as a server asks for that has too much to do, and back-off on top. */

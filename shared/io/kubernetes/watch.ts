@@ -13,9 +13,19 @@ export interface WatchOptions {
   idleTimeoutMs: number;
 }
 
+/** Nothing came for so long that the connection must be dead. */
+export class SilenceError extends Error {
+  readonly code = 'ETIMEDOUT';
+
+  constructor() {
+    super('the watch fell silent');
+  }
+}
+
 /**
  * Follows the changes of a collection until the server ends the watch. Throws {@link ApiError} where the server
- * reports one in the stream, such as 410 for a version too old, and the error of a broken or silent connection.
+ * reports one in the stream, such as 410 for a version too old, {@link SilenceError}, and the error of a broken
+ * connection.
  */
 export async function* watch<T>(
   client: KubernetesClient,
@@ -23,7 +33,7 @@ export async function* watch<T>(
   options: WatchOptions,
 ): AsyncGenerator<WatchEvent<T>> {
   const silence = new AbortController();
-  const timer = setTimeout(() => silence.abort(new Error('the watch fell silent')), options.idleTimeoutMs);
+  const timer = setTimeout(() => silence.abort(), options.idleTimeoutMs);
   const signal = AbortSignal.any([options.signal, silence.signal]);
   try {
     const stream = await client.stream({ method: 'GET', path, query: { ...options.query, watch: true }, signal });
@@ -32,6 +42,8 @@ export async function* watch<T>(
       if (event.type === 'ERROR') throw new ApiError(event.object.code ?? 500, JSON.stringify(event.object));
       yield event;
     }
+  } catch (error) {
+    throw silence.signal.aborted && !options.signal.aborted ? new SilenceError() : error;
   } finally {
     clearTimeout(timer);
     silence.abort();

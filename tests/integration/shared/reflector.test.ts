@@ -27,8 +27,12 @@ interface Mirror {
 function mirror(
   t: TestContext,
   kubeconfig: string,
-  namespace: string,
-  { server, client, ...options }: { server?: string; client?: KubernetesClient; idleTimeoutMs?: number } = {},
+  namespace: string | undefined,
+  {
+    server,
+    client,
+    ...options
+  }: { server?: string; client?: KubernetesClient; idleTimeoutMs?: number; labelSelector?: string } = {},
 ): Mirror {
   const [changes, restarts]: [Mirror['changes'], string[]] = [[], []];
   const reflector = new Reflector<ConfigMap, string | undefined>({
@@ -168,6 +172,47 @@ suite('a reflector', () => {
     await write(cluster, configMap(namespace, 'a', '2'));
     await untilStore(view, { a: '2' });
     assert.ok(view.restarts.includes('error'));
+  });
+
+  test('goes on where it was when a connection broke, without another list', async (t) => {
+    const cluster = await connectCluster();
+    const namespace = await createNamespace(t);
+    for (const name of ['changes', 'goes', 'stays']) await write(cluster, configMap(namespace, name, '1'));
+    const proxy = await startProxy(t, new URL(cluster.url));
+    const view = mirror(t, cluster.kubeconfig, namespace, { server: proxy.url });
+    await untilStore(view, { changes: '1', goes: '1', stays: '1' });
+    view.changes.length = 0;
+    for (const value of ['2', '3', '4']) {
+      const before = view.restarts.length;
+      proxy.refuse(true);
+      await write(cluster, configMap(namespace, 'changes', value));
+      if (value === '4') await remove(cluster, configMap(namespace, 'goes', '1'));
+      await until(() => view.restarts.length > before, { describe: 'a failure' });
+      proxy.refuse(false);
+      await untilStore(view, { changes: value, stays: '1', ...(value !== '4' && { goes: '1' }) });
+    }
+    assert.deepEqual(
+      view.changes.map(({ type, key }) => `${type} ${key.split('/')[1]}`),
+      ['upserted changes', 'upserted changes', 'upserted changes', 'deleted goes'],
+    );
+  });
+
+  test('mirrors all namespaces and goes on where it was, even if what changed last is gone', async (t) => {
+    const cluster = await connectCluster();
+    const namespace = await createNamespace(t);
+    await write(cluster, configMap(namespace, 'stays', '1'));
+    const proxy = await startProxy(t, new URL(cluster.url));
+    const view = mirror(t, cluster.kubeconfig, undefined, { server: proxy.url, labelSelector: `ns=${namespace}` });
+    const object = configMap(namespace, 'last', '1');
+    Object.assign(object.metadata.labels, { ns: namespace });
+    await view.reflector.firstSync;
+    await write(cluster, object);
+    await untilStore(view, { last: '1' });
+    proxy.refuse(true);
+    await remove(cluster, object);
+    await until(() => view.restarts.length > 0, { describe: 'a failure' });
+    proxy.refuse(false);
+    await untilStore(view, {});
   });
 
   test('notices a connection that is cut, and one that is refused', async (t) => {

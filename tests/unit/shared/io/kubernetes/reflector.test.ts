@@ -98,3 +98,173 @@ test('a flood of events leaves timers their turn', async (t) => {
   clearInterval(timer);
   assert.ok(turns >= 20, `${turns} turns in 600 ms of work`);
 });
+
+interface Watch {
+  resourceVersion: string | null;
+  answer: (body: string) => void;
+  fail: (status: number) => void;
+  cut: () => void;
+}
+
+interface Fake {
+  t: TestContext;
+  /** What the check for a restored server finds. */
+  check: () => { version: string; items: object[] | null };
+  onWatch: (watch: Watch, index: number) => void;
+}
+
+const object = (name: string, resourceVersion: string) => ({
+  metadata: { namespace: 'ns', name, resourceVersion, uid: name, creationTimestamp: '2026-11-01T00:00:00Z' },
+});
+const event = (type: string, name: string, version: string) =>
+  `${JSON.stringify({ type, object: object(name, version) })}\n`;
+
+/** A mirror of a server that lists the pod `a` at version 10, and does with watches as the test says. */
+async function mirrorOf({ t, check, onWatch }: Fake) {
+  let watches = 0;
+  let lists = 0;
+  const client = await clientOfServer(t, (request, response) => {
+    const { pathname, searchParams: query } = new URL(request.url ?? '', 'http://server');
+    const send = (version: string, items: object[] | null) =>
+      response.end(JSON.stringify({ metadata: { resourceVersion: version }, items }));
+    if (query.get('watch')) {
+      watches += 1;
+      const watch: Watch = {
+        resourceVersion: query.get('resourceVersion'),
+        answer: (body) => response.write(body),
+        fail: (status) => response.writeHead(status).end('{}'),
+        cut: () => response.destroy(),
+      };
+      onWatch(watch, watches);
+    } else if (query.get('limit') === '1') {
+      assert.equal(pathname, '/api/v1/namespaces/ns/pods');
+      const { version, items } = check();
+      send(version, items);
+    } else {
+      lists += 1;
+      send('10', [object('a', '9')]);
+    }
+  });
+  const reflector = new Reflector<ReturnType<typeof object>, string>({
+    client,
+    path: '/api/v1/pods',
+    project: ({ metadata }) => metadata.resourceVersion,
+    onChange: () => {},
+    log: pino({ level: 'silent' }),
+  });
+  run(t, reflector);
+  return { lists: () => lists };
+}
+
+suite('after a watch that ended with an error', () => {
+  const again = () => Promise.withResolvers<string | null>();
+
+  test('a reflector goes on from the last version, also that of a bookmark', async (t) => {
+    const resumed = again();
+    const { lists } = await mirrorOf({
+      t,
+      check: () => ({ version: '13', items: [object('b', '11')] }),
+      onWatch: (watch, index) => {
+        if (index === 2) return resumed.resolve(watch.resourceVersion);
+        watch.answer(event('ADDED', 'b', '11') + event('BOOKMARK', '', '12'));
+        setImmediate(watch.cut);
+      },
+    });
+    assert.equal(await resumed.promise, '12');
+    assert.equal(lists(), 1);
+  });
+
+  const LARGE = '90071992547409910001';
+  const histories: [name: string, answer: ReturnType<Fake['check']>, isContinued: boolean][] = [
+    ['has nothing new', { version: LARGE, items: [object('b', LARGE)] }, true],
+    [
+      'changed the object that changed last',
+      { version: '90071992547409910003', items: [object('b', '90071992547409910002')] },
+      true,
+    ],
+    ['has an older version', { version: '90071992547409910000', items: [object('b', LARGE)] }, false],
+    [
+      'has passed our version, but lost a change',
+      { version: '90071992547409910003', items: [object('b', '11')] },
+      false,
+    ],
+    ['has passed our version, but lost an object', { version: '90071992547409910003', items: null }, false],
+    ['has versions that are no numbers', { version: 'x', items: [object('b', LARGE)] }, false],
+  ];
+  for (const [name, answer, isContinued] of histories) {
+    test(`a reflector ${isContinued ? 'goes on' : 'lists again'} if the server ${name}`, async (t) => {
+      const resumed = again();
+      await mirrorOf({
+        t,
+        check: () => answer,
+        onWatch: (watch, index) => {
+          if (index === 2) return resumed.resolve(watch.resourceVersion);
+          watch.answer(event('ADDED', 'b', LARGE));
+          setImmediate(watch.cut);
+        },
+      });
+      assert.equal(await resumed.promise, isContinued ? LARGE : '10');
+    });
+  }
+
+  for (const [name, items, isContinued] of [
+    ['is still gone', null, true],
+    ['is there again', [object('a', '9')], false],
+    ['was made again', [object('a', '14')], true],
+  ] as const) {
+    test(`a reflector ${isContinued ? 'goes on' : 'lists again'} if an object that was deleted ${name}`, async (t) => {
+      const resumed = again();
+      await mirrorOf({
+        t,
+        check: () => ({ version: '15', items: items && [...items] }),
+        onWatch: (watch, index) => {
+          if (index === 2) return resumed.resolve(watch.resourceVersion);
+          watch.answer(event('DELETED', 'a', '12'));
+          setImmediate(watch.cut);
+        },
+      });
+      assert.equal(await resumed.promise, isContinued ? '12' : '10');
+    });
+  }
+
+  for (const [status, isContinued] of [
+    [401, true],
+    [403, true],
+    [404, false],
+    [410, false],
+    [429, true],
+    [500, true],
+    [503, true],
+    [504, true],
+  ] as const) {
+    test(`a reflector ${isContinued ? 'goes on' : 'lists again'} after ${status}`, async (t) => {
+      const resumed = again();
+      const { lists } = await mirrorOf({
+        t,
+        check: () => ({ version: '12', items: [object('a', '9')] }),
+        onWatch: (watch, index) => {
+          if (index === 1) watch.fail(status);
+          // Another one follows a 401 at once, with fresh credentials.
+          else if (index === 2 && status === 401) watch.fail(status);
+          else resumed.resolve(watch.resourceVersion);
+        },
+      });
+      await resumed.promise;
+      assert.equal(lists(), isContinued ? 1 : 2);
+    });
+  }
+
+  for (const [name, answer] of [
+    ['an internal error', '{"type":"ERROR","object":{"code":500}}\n'],
+    ['something else than events', 'null\n'],
+  ] as const) {
+    test(`a reflector lists again if a version leads to ${name} each time`, async (t) => {
+      const { lists } = await mirrorOf({
+        t,
+        check: () => ({ version: '12', items: [object('a', '9')] }),
+        onWatch: (watch) => watch.answer(answer),
+      });
+      await until(() => lists() > 1, { describe: 'a second list' });
+    });
+  }
+});
