@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** How the processes of a machine are told apart. */
@@ -8,32 +8,36 @@ export interface Processes {
   isRunning: (id: number) => boolean;
 }
 
-/** Names say whose they are, so that those of a process that was killed can be told from those of one that runs. */
-const NAME = /^controller-(\d+)-/;
+/** Names have the id of their process, so that directories of a killed one can be told from those of a running one. */
+const NAME = /^stoker-operator-(\d+)-\w{6}$/;
+/** An empty directory in each: a name alone may be a coincidence. */
+const MARKER = '.made-by-stoker-operator';
 
-/** Makes a folder for a process, which nobody else may read. */
+/** Makes a directory for a process, which no other user may read. */
 export function makeFolder(parent: string, { own }: Processes): string {
-  return mkdtempSync(join(parent, `controller-${own}-`));
+  const folder = mkdtempSync(join(parent, `stoker-operator-${own}-`));
+  mkdirSync(join(folder, MARKER));
+  return folder;
 }
 
 /**
- * Removes the folders of processes that were killed. Before this one makes any, those with its own id are of one before
- * it: in a container that starts again all processes have the same ids.
+ * Removes the directories of killed processes, and nothing else. Before this process makes any, those with its own id
+ * are of an earlier one: in a container that starts again all processes have the same ids.
  */
 export function removeLeft(parent: string, { own, isRunning }: Processes): void {
   for (const name of readdirSync(parent)) {
     const [, id] = NAME.exec(name) ?? [];
     if (id === undefined || (Number(id) !== own && isRunning(Number(id)))) continue;
+    const folder = join(parent, name);
     try {
-      rmSync(join(parent, name), { recursive: true, force: true });
+      if (isOwn(folder)) rmSync(folder, { recursive: true, force: true });
     } catch {
       // Another user's, on a machine that several share.
     }
   }
 }
 
-/** Removes all that is in a folder, and gives the folder. */
-export function emptied(folder: string): string {
-  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
-  return folder;
+/** Whether this program made a directory. Links are not followed. */
+function isOwn(folder: string): boolean {
+  return lstatSync(folder).isDirectory() && lstatSync(join(folder, MARKER)).isDirectory();
 }

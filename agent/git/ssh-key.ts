@@ -1,4 +1,4 @@
-import { open, readdir, rm, stat, statfs } from 'node:fs/promises';
+import { open, rm, stat, statfs, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TerminalError } from '../../shared/errors.ts';
 import { readSshKey } from '../../shared/io/git/read-ssh-key.ts';
@@ -35,13 +35,9 @@ export async function withSshKey<T>(key: string, mounted: MountedKey, run: (file
   }
 }
 
-/** Removes copies that a killed agent left, also where an earlier version made them. */
+/** Removes the copy that a killed agent left, and nothing with a similar name. */
 export async function removeKeyCopies(folders: string[]): Promise<void> {
-  for (const folder of folders) {
-    const names = await readdir(folder).catch(() => []);
-    const copies = names.filter((name) => name.startsWith(COPY));
-    await Promise.all(copies.map((name) => rm(join(folder, name), { recursive: true, force: true })));
-  }
+  for (const folder of folders) await unlink(join(folder, COPY)).catch(() => {});
 }
 
 /** Ssh refuses a key that belongs to its user and that others can read; a mounted Secret is root's. */

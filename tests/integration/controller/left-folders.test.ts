@@ -23,6 +23,7 @@ async function start(t: TestContext, folder: string) {
     env: {
       KUBECONFIG: kubeconfig,
       TMPDIR: path.join(folder, 'tmp'),
+      MEMORY_PATH: path.join(folder, 'memory'),
       LEADER_ELECTION: 'false',
       WEBHOOK_PORT: '0',
       METRICS_PORT: '0',
@@ -37,17 +38,24 @@ test('a controller removes what one that was killed left, and nothing of one tha
   const folder = await makeTemporaryFolder('left-');
   t.after(() => folder.remove());
   const tmp = path.join(folder.path, 'tmp');
-  await mkdir(path.join(tmp, 'somebody-else'), { recursive: true });
+  const memory = path.join(folder.path, 'memory');
+  await mkdir(path.join(tmp, 'controller-999999-abcdef'), { recursive: true });
+  await mkdir(path.join(memory, 'photos'), { recursive: true });
   const killed = await start(t, folder.path);
   await killed.kill();
   const left = await readdir(tmp);
-  assert.ok(left.length > 1, 'it was killed before it could remove anything');
+  const leftKeys = await readdir(memory);
+  assert.deepEqual([left.length, leftKeys.length], [2, 2], 'it was killed before it could remove anything');
 
   const first = await start(t, folder.path);
   const own = await readdir(tmp);
   assert.deepEqual(
     own.filter((name) => left.includes(name)),
-    ['somebody-else'],
+    ['controller-999999-abcdef'],
+  );
+  assert.deepEqual(
+    (await readdir(memory)).filter((name) => leftKeys.includes(name)),
+    ['photos'],
   );
   const second = await start(t, folder.path);
   const both = await readdir(tmp);
@@ -56,5 +64,6 @@ test('a controller removes what one that was killed left, and nothing of one tha
     [],
   );
   await Promise.all([first.stop(), second.stop()]);
-  assert.deepEqual(await readdir(tmp), ['somebody-else']);
+  assert.deepEqual(await readdir(tmp), ['controller-999999-abcdef']);
+  assert.deepEqual(await readdir(memory), ['photos']);
 });

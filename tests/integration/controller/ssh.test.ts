@@ -44,7 +44,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
       );
     await replaceSecret(secret);
     const memory = path.join(folder.path, 'memory');
-    await mkdir(path.join(memory, 'controller-of-a-killed-process'), { recursive: true });
+    await mkdir(memory);
     const controller = await startController(t, namespace, { TMPDIR: folder.path, MEMORY_PATH: memory });
     return { address: { namespace, name: 'app' }, controller, folder: folder.path, replaceSecret };
   }

@@ -1,23 +1,38 @@
 import assert from 'node:assert/strict';
-import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { makeFolder, removeLeft } from '../../../controller/own-folders.ts';
 import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 
-test('folders of processes that are gone are removed, and those of the id that the process itself has', async (t) => {
+const processes = (own: number, ...running: number[]) => ({ own, isRunning: (id: number) => running.includes(id) });
+
+test('directories of killed processes are removed, and those of the id that the process itself has', async (t) => {
   const folder = await makeTemporaryFolder('own-folders-');
   t.after(() => folder.remove());
-  const kept = ['controller-8-abcdef', 'controller-12345', 'controller-', 'other-7-abcdef', 'outside'];
-  for (const name of [...kept, 'controller-7-abcdef/access-1', 'controller-1-abcdef'])
-    await mkdir(path.join(folder.path, name), { recursive: true });
-  await writeFile(path.join(folder.path, 'controller-7-abcdef/access-1/key'), 'secret');
-  await writeFile(path.join(folder.path, 'outside/file'), 'of somebody else');
-  await symlink(path.join(folder.path, 'outside'), path.join(folder.path, 'controller-7-link'));
-  const processes = { own: 1, isRunning: (id: number) => id === 8 || id === 1 };
+  const [killed, earlier, running] = [7, 1, 8].map((id) => makeFolder(folder.path, processes(id)));
+  for (const made of [killed, earlier, running]) await writeFile(path.join(made ?? '', 'key'), 'secret');
+  removeLeft(folder.path, processes(1, 1, 8));
+  assert.deepEqual(await readdir(folder.path), [path.basename(running ?? '')]);
+});
 
-  removeLeft(folder.path, processes);
-  assert.deepEqual((await readdir(folder.path)).sort(), kept.sort());
-  assert.deepEqual(await readdir(path.join(folder.path, 'outside')), ['file']);
-  assert.match(path.basename(makeFolder(folder.path, processes)), /^controller-1-.{6}$/);
+test('nothing is removed that others made, whatever its name is', async (t) => {
+  const folder = await makeTemporaryFolder('own-folders-');
+  t.after(() => folder.remove());
+  const at = (...names: string[]) => path.join(folder.path, ...names);
+  const [linked, unmarked] = [makeFolder(folder.path, processes(7)), makeFolder(folder.path, processes(7))];
+  // A link to a directory with a marker, and a directory whose marker is a link or is missing.
+  await rename(linked, at('elsewhere'));
+  await symlink(at('elsewhere'), linked);
+  const [marker = ''] = await readdir(unmarked);
+  await rm(path.join(unmarked, marker), { recursive: true });
+  const other = makeFolder(folder.path, processes(7));
+  await rm(path.join(other, marker), { recursive: true });
+  await symlink(at('elsewhere', marker), path.join(other, marker));
+  for (const name of ['controller-7-abcdef', 'stoker-operator-7-abcdef', 'stoker-operator-7', 'notes'])
+    await mkdir(at(name));
+  await writeFile(at('stoker-operator-7-fedcba'), 'a file');
+  const before = (await readdir(folder.path, { recursive: true })).sort();
+  removeLeft(folder.path, processes(1, 1));
+  assert.deepEqual((await readdir(folder.path, { recursive: true })).sort(), before);
 });

@@ -296,8 +296,9 @@ suite('the SSH key', () => {
     const { folder } = await arrange(t);
     await writeFile(path.join(folder, 'sync-agent-ssh-key'), 'KEY');
     await writeFile(path.join(folder, 'HEAD'), '');
+    await writeFile(path.join(folder, 'sync-agent-ssh-key.backup'), 'of a person');
     await removeKeyCopies([folder, path.join(folder, 'none')]);
-    assert.deepEqual(await readdir(folder), ['HEAD']);
+    assert.deepEqual((await readdir(folder)).sort(), ['HEAD', 'sync-agent-ssh-key.backup']);
   });
 
   test('is not used without known_hosts, unless the resource asks for that', async (t) => {
