@@ -2,6 +2,7 @@ import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { RequestOutcome } from '../../shared/api/gateway-sync-status.ts';
 import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import { isAcceptedRepository } from '../../shared/domain/delivered-repository.ts';
+import { isObserved } from '../../shared/domain/is-observed.ts';
 import { checkConditions } from './check-conditions.ts';
 import { componentsOf } from './check-operator.ts';
 import { checkSecrets } from './check-secrets.ts';
@@ -31,10 +32,9 @@ function checkSeen({ metadata, status }: GatewaySync, now: number): Finding[] {
   const todo = 'see above whether a controller leads and watches this namespace, then look at its log';
   const isNew = now - Date.parse(metadata.creationTimestamp) < LOOK_MS;
   const level = isNew ? warning : failed;
-  if (status?.observedGeneration === undefined)
-    return [level(check, 'no controller has looked at it yet', { todo, page: CONDITIONS })];
-  if (status.observedGeneration === metadata.generation) return [];
-  const says = `the controller has not seen the latest change: it saw ${status.observedGeneration} of ${metadata.generation}`;
+  if (!isObserved(status)) return [level(check, 'no controller has looked at it yet', { todo, page: CONDITIONS })];
+  if (status?.observedGeneration === metadata.generation) return [];
+  const says = `the controller has not seen the latest change: it saw ${status?.observedGeneration} of ${metadata.generation}`;
   return [warning(check, says, { todo: `wait; if it lasts, ${todo}`, page: CONDITIONS })];
 }
 

@@ -1,4 +1,5 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
+import { isObserved } from '../../shared/domain/is-observed.ts';
 import type { StatusNews, Wanted } from '../commit-status/next-post.ts';
 import { type Placed, placeOf } from '../commit-status/place.ts';
 import { wantedStatus } from '../commit-status/wanted-status.ts';
@@ -89,7 +90,7 @@ function isAnswered(sync: GatewaySyncStatus, gatewaySync: ObservedGatewaySync, r
 
 function holdFor({ status }: ObservedGatewaySync, resolution: Resolution): number {
   if (resolution.kind !== 'asking' || !resolution.isNews) return 0;
-  const patience = PATIENCE_MS[status.observedGeneration === undefined ? 'new' : 'known'];
+  const patience = PATIENCE_MS[isObserved(status) ? 'known' : 'new'];
   return Math.max(0, patience - resolution.forMs);
 }
 

@@ -4,6 +4,7 @@ import { gatewaySyncSpecSchema } from '../../shared/api/gateway-sync.ts';
 import { gatewaySyncStatusSchema } from '../../shared/api/gateway-sync-status.ts';
 import { GATEWAY_SYNC, GROUP, type ResourceNames, SYNC_REPORT, VERSION } from '../../shared/api/group.ts';
 import { syncReportStatusSchema } from '../../shared/api/sync-report.ts';
+import { UNOBSERVED } from '../../shared/domain/is-observed.ts';
 import { type SchemaNode, toStructuralSchema } from './json-schema.ts';
 
 interface PrinterColumn {
@@ -112,7 +113,7 @@ const definitions = {
     properties: {
       metadata: { type: 'object', properties: { name: { type: 'string', maxLength: BOUNDS.name } } },
       spec: toStructuralSchema(gatewaySyncSpecSchema),
-      status: toStructuralSchema(gatewaySyncStatusSchema),
+      status: { ...toStructuralSchema(gatewaySyncStatusSchema), default: { observedGeneration: UNOBSERVED } },
     },
     columns: gatewaySyncColumns,
     statusSubresource: true,

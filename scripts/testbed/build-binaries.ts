@@ -19,6 +19,7 @@ const BUILD_SECONDS: Record<BinaryName, number> = {
   helm: 180,
   'kube-apiserver': 250,
   'kube-controller-manager': 115,
+  kstatus: 25,
   kubeconform: 20,
   kubectl: 50,
   prometheus: 110,
@@ -40,13 +41,15 @@ export async function buildBinary(name: BinaryName, modules: string, file: strin
   process.stderr.write(`  ${name} ${source.version}: building (${estimateBuilds([name])}) …\n`);
   await prepareModule(cwd, source);
   const go = goIn(cwd, source);
-  await go('get', '-tool', `${source.package}@v${source.moduleVersion ?? source.version}`);
+  const wanted = `${source.package}@v${source.moduleVersion ?? source.version}`;
+  if (source.program) await prepareProgram(go, { cwd, wanted, program: source.program });
+  else await go('get', '-tool', wanted);
   const stamps = Object.entries(source.stamps).map(([variable, value]) => `-X ${variable}=${value}`);
   const unfinished = `${file}.${process.pid}`;
   await mkdir(path.dirname(file), { recursive: true });
   try {
     const flags = ['-ldflags', ['-s -w', ...stamps].join(' '), '-tags', (source.tags ?? []).join(',')];
-    await go('build', ...flags, '-o', unfinished, source.package);
+    await go('build', ...flags, '-o', unfinished, source.program ? '.' : source.package);
     if (source.data) await copyData(go, source, path.dirname(file));
     await rename(unfinished, file);
   } finally {
@@ -62,6 +65,16 @@ async function copyData(go: ReturnType<typeof goIn>, { package: name, data = [] 
   const module = (await go('list', '-m', '-f', '{{.Dir}}', name)).trim();
   for (const each of data) await runCommand('cp', ['-R', '-L', path.join(module, each), folder]);
   await runCommand('chmod', ['-R', 'u+w', ...data.map((each) => path.join(folder, each))]);
+}
+
+/** A program of ours around a library. */
+async function prepareProgram(
+  go: ReturnType<typeof goIn>,
+  { cwd, wanted, program }: { cwd: string; wanted: string; program: string },
+): Promise<void> {
+  await writeFile(path.join(cwd, 'main.go'), program);
+  await go('get', wanted);
+  await go('mod', 'tidy');
 }
 
 /** Our own Go module that requires the tool: `go install` refuses modules with `replace` lines, such as Kubernetes. */

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { UNOBSERVED } from '../domain/is-observed.ts';
 import { BOUNDS } from './bounds.ts';
 import { integer, text, timestamp } from './fields.ts';
 import { historyEntrySchema, rolloutStatusSchema } from './rollout.ts';
@@ -81,7 +82,13 @@ const commitStatusSchema = v.pipe(
 /** The status of a GatewaySync; the controller is its only writer. */
 export const gatewaySyncStatusSchema = v.pipe(
   v.object({
-    observedGeneration: v.optional(count('Generation of the spec that this status is about.')),
+    observedGeneration: v.optional(
+      integer(
+        UNOBSERVED,
+        BOUNDS.count,
+        'Generation of the spec that this status is about. -1 until a controller has seen one.',
+      ),
+    ),
     observedRef: v.optional(text('The spec.git.ref last seen.', BOUNDS.ref)),
     observedRepo: v.optional(
       text('The spec.git.repo last seen: a request or a push counts for one repository.', BOUNDS.url),

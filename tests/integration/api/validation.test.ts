@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { API_VERSION } from '../../../shared/api/group.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
+import { apply, callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
 
 const valid = {
   git: { repo: 'https://git.test/app.git', ref: 'main' },
@@ -331,7 +331,8 @@ suite('the API server', () => {
 
   test('fills in the defaults', async (t) => {
     const namespace = await createNamespace(t);
-    const { spec: stored } = await post(namespace, 'x', valid);
+    const { spec: stored, status } = await post(namespace, 'x', valid);
+    assert.deepEqual(status, { observedGeneration: -1 });
     assert.deepEqual(stored.polling, { enabled: true, interval: '60s' });
     assert.deepEqual(stored.webhook, { allowedRefs: [], repositories: [] });
     assert.equal(stored.paused, false);
@@ -364,8 +365,15 @@ suite('the API server', () => {
     await assert.doesNotReject(post(namespace, 'a'.repeat(63), valid));
   });
 
-  test('shows the columns that people look for', async () => {
+  test('shows the columns that people look for', async (t) => {
+    const namespace = await createNamespace(t);
     const { kubectl } = await connectCluster();
+    await apply({ apiVersion: API_VERSION, kind: 'GatewaySync', metadata: { name: 'new', namespace }, spec: valid });
+    const [headings = '', row = ''] = (await kubectl('get', 'gatewaysyncs', '--namespace', namespace))
+      .trim()
+      .split('\n');
+    assert.match(headings, /^NAME +REF +GATEWAYS +READY +STATUS +ROLLOUT +AGE$/);
+    assert.match(row, /^new +\d+s$/, 'a controller has not seen it yet');
     const crd = JSON.parse(await kubectl('get', 'crd', 'gatewaysyncs.sync.io', '--output', 'json'));
     const columns = crd.spec.versions[0].additionalPrinterColumns.map(
       ({ name, priority = 0 }: { name: string; priority?: number }) => `${name}${priority ? ' (wide)' : ''}`,

@@ -119,6 +119,7 @@ export const CHANGES: Record<string, Change> = {
   'a policy for what gateways send': ({ namespace }) => { namespace.networkPolicies = seen([{ metadata: { name: 'shut' }, spec: { podSelector: {}, policyTypes: ['Egress'] } }, { metadata: { name: 'in' }, spec: { podSelector: {}, policyTypes: ['Ingress'] } }]); },
   'a policy for what others send': ({ namespace }) => { namespace.networkPolicies = seen([{ metadata: { name: 'shut' }, spec: { podSelector: { matchLabels: { a: 'b' } }, policyTypes: ['Egress'] } }]); },
   'a resource that no controller has looked at': ({ resource }) => { resource.status = undefined; },
+  'a resource whose status is the one that the CRD sets': ({ resource }) => { resource.status = { observedGeneration: -1 }; },
   'a new resource that no controller has looked at': ({ resource }) => { resource.status = undefined; resource.metadata.creationTimestamp = '2026-01-02T11:59:01Z'; },
   'a change that no controller has seen': ({ resource }) => { resource.metadata.generation = 3; },
   'a paused resource of which nobody says so': ({ resource }) => { resource.spec.paused = true; },

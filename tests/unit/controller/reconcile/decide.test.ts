@@ -111,6 +111,7 @@ suite('while the host is asked', () => {
     for (const [gatewaySync, patience] of [
       [asked(), 1_000],
       [fresh(), 5_000],
+      [{ ...observed(), status: { observedGeneration: -1 } }, 5_000],
     ] as const) {
       assert.equal(decideFor(gatewaySync, asking(0)).holdForMs, patience);
       assert.equal(decideFor(gatewaySync, asking(patience)).holdForMs, 0);
@@ -154,6 +155,8 @@ suite('while the host is asked', () => {
     assert.doesNotMatch(JSON.stringify(status), /label/);
     assert.equal(find(status, 'RefResolved'), 'Unknown Resolving');
     assert.equal(status.observedGeneration, undefined, 'agents wait');
+    const byDefault = { ...fresh(), status: { observedGeneration: -1 } };
+    assert.equal(decideFor(byDefault, asking(5_000)).status.observedGeneration, -1, 'and so does kstatus');
   });
 
   test('a new spec is not called observed, and the fleet goes on', () => {

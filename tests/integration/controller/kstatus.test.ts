@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { findBinaries, MissingBinaries } from '../../../scripts/testbed/find-binaries.ts';
+import { startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { runCommand } from '../../../scripts/testbed/run-command.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import { createNamespace } from '../../support/cluster.ts';
+import { applyGatewaySync, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { startController } from '../../support/start-controller.ts';
+
+async function findKstatus(): Promise<string | undefined> {
+  try {
+    return (await findBinaries('kstatus')).kstatus;
+  } catch (error) {
+    if (error instanceof MissingBinaries) return undefined;
+    throw error;
+  }
+}
+
+test('kstatus calls a GatewaySync Current only when the controller has seen it as it is', async (t) => {
+  const kstatus = await findKstatus();
+  if (!kstatus) return t.skip('kstatus is built with Go, which is not on the PATH');
+  const verdictOn = async (gatewaySync: GatewaySync) =>
+    (await runCommand(kstatus, [], { input: JSON.stringify(gatewaySync) })).trim();
+  const server = await startGitServer();
+  t.after(() => server.stop());
+  const repository = await server.createRepository('app');
+  await repository.commit({ files: { 'config/a': '1' } });
+  const address = { namespace: await createNamespace(t), name: 'app' };
+  const stored = () => untilGatewaySync(address, 'stored', () => true);
+
+  await applyGatewaySync(address, { repo: repository.url });
+  assert.equal(await verdictOn(await stored()), 'InProgress', 'no controller runs');
+  const controller = await startController(t, address.namespace);
+  const isReady = ({ metadata, status }: GatewaySync) =>
+    status?.observedGeneration === metadata.generation &&
+    status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
+  assert.equal(await verdictOn(await untilGatewaySync(address, 'ready', isReady)), 'Current');
+  await controller.stop();
+  await applyGatewaySync(address, { repo: repository.url, ref: 'v9' });
+  assert.equal(await verdictOn(await stored()), 'InProgress', 'no controller has seen the edit');
+  await startController(t, address.namespace);
+  const isRefused = ({ status }: GatewaySync) => status?.conditions?.some(({ reason }) => reason === 'RefNotFound');
+  const refused = await untilGatewaySync(address, 'refused', (gatewaySync) => isRefused(gatewaySync) === true);
+  assert.notEqual(await verdictOn(refused), 'Current');
+});
