@@ -151,7 +151,7 @@ export class KubernetesClient {
     return await this.#exchange(request, connections, await this.#credentials.get(true));
   }
 
-  /** A connection that was kept alive may have been closed by the server just now: one more try on a new one. */
+  /** A connection that was kept alive may have been closed by the server just now: one more try, if that can't do harm. */
   async #exchange(request: Call, connections: Connections, access: AccessOptions): Promise<IncomingMessage> {
     try {
       return await this.#attempt(request, connections, access);
@@ -211,7 +211,10 @@ function queryString(query: Query = {}): string {
     .join('');
 }
 
-/** A connection that was kept alive turned out to be closed. */
+/** Methods that have the same effect if they are sent twice (RFC 9110, section 9.2.2). */
+const IDEMPOTENT = ['GET', 'PUT', 'DELETE'];
+
+/** A connection that was kept alive turned out to be closed, and the request may be sent again. */
 class StaleConnectionError extends Error {
   readonly code = 'ECONNRESET';
 
@@ -221,8 +224,10 @@ class StaleConnectionError extends Error {
 }
 
 /** Why a request has no answer, as callers tell errors apart. */
-function explain(error: NodeJS.ErrnoException, { reusedSocket }: ClientRequest): Error {
+function explain(error: NodeJS.ErrnoException, { reusedSocket, method }: ClientRequest): Error {
   if (error instanceof NoAnswerError) return Object.assign(error, { code: 'EPROTO' });
-  const isStale = reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
+  // After EPIPE a part of the request was never sent. After ECONNRESET the server may have handled it.
+  const mayRepeat = error.code === 'EPIPE' || (error.code === 'ECONNRESET' && IDEMPOTENT.includes(method));
+  const isStale = reusedSocket && mayRepeat;
   return isStale ? new StaleConnectionError({ cause: error }) : error;
 }

@@ -127,6 +127,28 @@ suite('a call ends', () => {
     assert.deepEqual(reached, ['1.1', '1.2', '2.1']);
   });
 
+  for (const [method, isRepeated] of [
+    ['PUT', true],
+    ['DELETE', true],
+    ['POST', false],
+    ['PATCH', false],
+  ] as const) {
+    const title = `a ${method} ${isRepeated ? 'is' : 'is not'} sent again if the connection was reset after it`;
+    test(title, within, async (t) => {
+      const reached: string[] = [];
+      const client = await clientOfSocket(t, (socket, connection, request) => {
+        reached.push(`${connection}.${request}`);
+        if (request === 1) socket.write(WHOLE);
+        else socket.resetAndDestroy();
+      });
+      await warmUp(client, (each) => each.get('/version'));
+      const call = client.request({ method, path: '/x', body: { kind: 'Event' } });
+      if (isRepeated) assert.deepEqual(await call, {});
+      else await assert.rejects(call, { code: 'ECONNRESET' });
+      assert.deepEqual(reached, isRepeated ? ['1.1', '1.2', '2.1'] : ['1.1', '1.2']);
+    });
+  }
+
   test('with the answer that follows a hint', within, async (t) => {
     const client = await clientOfSocket(t, (socket) => socket.write(`HTTP/1.1 103 Early Hints\r\n\r\n${WHOLE}`));
     assert.deepEqual(await client.get('/version'), {});
