@@ -1,3 +1,4 @@
+import { FIELD_MANAGERS } from '../../shared/api/names.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
@@ -55,6 +56,7 @@ export async function publishCaBundle(client: KubernetesClient, name: string, bu
       await client.request({
         ...{ method: 'PATCH', path: pathOf(name), body: patch },
         contentType: 'application/json-patch+json',
+        query: { fieldManager: FIELD_MANAGERS.controller },
       });
       return true;
     } catch (error) {

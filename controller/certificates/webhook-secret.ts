@@ -1,3 +1,4 @@
+import { FIELD_MANAGERS } from '../../shared/api/names.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
@@ -93,6 +94,7 @@ async function write(
     metadata: stored?.metadata ?? { name, namespace, ...ownership },
     data: Object.fromEntries(Object.entries(content).map(([key, text]) => [key, Buffer.from(text).toString('base64')])),
   };
-  if (stored) await client.replace(corePath('secrets', namespace, name), secret);
-  else await client.create(corePath('secrets', namespace), secret);
+  const options = { query: { fieldManager: FIELD_MANAGERS.controller } };
+  if (stored) await client.replace(corePath('secrets', namespace, name), secret, options);
+  else await client.create(corePath('secrets', namespace), secret, options);
 }

@@ -134,7 +134,8 @@ export class LeaderLease {
   async #giveBack(held: Lease): Promise<void> {
     const given = { holderIdentity: '', leaseDurationSeconds: GIVEN_BACK_SECONDS, renewTime: microTime() };
     const spec = { ...held.spec, ...given };
-    await this.#options.client.replace(this.#path(), { ...held, spec }, { timeoutMs: RELEASE_MS });
+    const options = { timeoutMs: RELEASE_MS, query: { fieldManager: FIELD_MANAGERS.controller } };
+    await this.#options.client.replace(this.#path(), { ...held, spec }, options);
   }
 
   async #tryOnce(signal: AbortSignal): Promise<Attempt> {

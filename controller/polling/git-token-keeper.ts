@@ -1,6 +1,7 @@
 import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
-import { GIT_TOKEN_SECRET_TYPE, gitTokenSecretName } from '../../shared/api/names.ts';
+import { FIELD_MANAGERS, GIT_TOKEN_SECRET_TYPE, gitTokenSecretName } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
+import { isObserved } from '../../shared/domain/is-observed.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import { type KubernetesClient, METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
@@ -52,7 +53,16 @@ interface HandedOver {
 /** A Secret as it was written, or as it is. */
 type SecretVersion = Pick<ObjectMeta, 'uid' | 'resourceVersion'>;
 
+/** What is read of a Secret before its token is removed. */
+interface TokenSecret {
+  type?: string;
+  metadata: ObjectMeta;
+  data?: { token?: string };
+}
+
 const LOOK_MS = 60_000;
+
+const WRITE_OPTIONS = { accept: METADATA_ONLY, query: { fieldManager: FIELD_MANAGERS.controller } };
 
 /**
  * Keeps the agents of resources with a GitHub App supplied with tokens: the private key stays with the controller.
@@ -63,6 +73,8 @@ export class GitTokenKeeper {
   readonly #options: GitTokenKeeperOptions;
   readonly #attempts = new Map<string, Attempt>();
   readonly #supplied = new Map<ObjectKey, Supplied>();
+  /** Generation in which the Secret of a resource without a GitHub App was last looked at. */
+  readonly #emptiedAt = new Map<ObjectKey, number>();
   /** How many resources share a token. */
   readonly #users = new Map<string, number>();
 
@@ -77,7 +89,10 @@ export class GitTokenKeeper {
   async supply(key: ObjectKey, gatewaySync: ObservedGatewaySync): Promise<number | undefined> {
     const { namespace, uid, spec } = gatewaySync;
     if (!spec.git.auth?.githubApp) {
+      const emptiedAt = this.#emptiedAt.get(key);
       this.forget(key);
+      await this.#empty(gatewaySync, emptiedAt);
+      this.#emptiedAt.set(key, gatewaySync.generation);
       return undefined;
     }
     const supplied = this.#use(key, { namespace, git: spec.git });
@@ -91,8 +106,25 @@ export class GitTokenKeeper {
     return Math.max(LEAST_WAIT_MS, known.expiresAt - RENEW_BEFORE_MS - Date.now());
   }
 
+  /**
+   * Takes the token out of the Secret once the resource no longer has a GitHub App. The Secret stays: that takes no
+   * permission to delete Secrets, and pods that still mount it can start. Looks only after an edit.
+   */
+  async #empty({ namespace, name, generation, status }: ObservedGatewaySync, emptiedAt?: number): Promise<void> {
+    const isEdited = isObserved(status) && status.observedGeneration !== generation;
+    if (!isEdited || emptiedAt === generation) return;
+    const { client } = this.#options;
+    const path = corePath('secrets', namespace, gitTokenSecretName(name));
+    const found = await client.get<TokenSecret>(path).catch((error: unknown) => {
+      if (!isApiError(error, 404)) throw error;
+    });
+    if (found?.type !== GIT_TOKEN_SECRET_TYPE || !found.data?.token) return;
+    await client.replace(path, { ...found, data: { token: '' } }, WRITE_OPTIONS);
+  }
+
   /** Drops what is kept for a resource, and the token that no other one shares. */
   forget(key: ObjectKey): void {
+    this.#emptiedAt.delete(key);
     const before = this.#supplied.get(key);
     if (!before) return;
     this.#supplied.delete(key);
@@ -203,13 +235,12 @@ async function writeGitToken(
     },
     data: { token: Buffer.from(token).toString('base64') },
   };
-  const options = { accept: METADATA_ONLY };
   const { metadata } = await client
-    .create<{ metadata: ObjectMeta }>(corePath('secrets', namespace), secret, options)
+    .create<{ metadata: ObjectMeta }>(corePath('secrets', namespace), secret, WRITE_OPTIONS)
     .catch((error: unknown) => {
       if (!isApiError(error, 409)) throw error;
       const path = corePath('secrets', namespace, secretName);
-      return client.replace<{ metadata: ObjectMeta }>(path, secret, options);
+      return client.replace<{ metadata: ObjectMeta }>(path, secret, WRITE_OPTIONS);
     });
   const { uid: secretUid, resourceVersion } = metadata;
   return { uid: secretUid, resourceVersion };

@@ -37,7 +37,7 @@ export async function recordEvent(
       eventTime: new Date(now).toISOString().replace('Z', '000Z'),
       ...{ source: { component: COMPONENT }, reportingComponent: COMPONENT, reportingInstance: instance },
     },
-    { timeoutMs: 5_000 },
+    { timeoutMs: 5_000, query: { fieldManager: FIELD_MANAGERS.controller } },
   );
 }
 

@@ -40,6 +40,12 @@ export async function callApi<T>(call: ApiCall): Promise<T> {
   return await callServer<T>(await connectCluster(), call);
 }
 
+/** Field managers of an object. */
+export async function managersOf(path: string): Promise<string[]> {
+  const { metadata } = await callApi<{ metadata: { managedFields?: { manager: string }[] } }>({ path });
+  return [...new Set(metadata.managedFields?.map(({ manager }) => manager))].sort();
+}
+
 /** What it takes to apply an object. */
 interface Manifest {
   apiVersion: string;

@@ -12,7 +12,7 @@ import { webhookConfiguration } from '../../../scripts/testbed/webhook-configura
 import { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../../../shared/io/kubernetes/credentials.ts';
 import { corePath, groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { apply, callApi, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
+import { apply, callApi, connectCluster, createNamespace, kubectl, managersOf } from '../../support/cluster.ts';
 import { gatewayPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { startController } from '../../support/start-controller.ts';
@@ -20,6 +20,7 @@ import { until } from '../../support/until.ts';
 import { installWebhook } from '../../support/webhook-configuration.ts';
 import { createPod, sidecarOf, startInjection } from './injection-world.ts';
 
+const ADMISSION = 'admissionregistration.k8s.io/v1';
 const DAY = 86_400_000;
 const HOUR = 3_600_000;
 
@@ -30,7 +31,7 @@ async function readSecret(namespace: string): Promise<Record<string, string>> {
 }
 
 async function readBundle(name: string): Promise<string> {
-  const at = groupPath('admissionregistration.k8s.io/v1', 'mutatingwebhookconfigurations', undefined, name);
+  const at = groupPath(ADMISSION, 'mutatingwebhookconfigurations', undefined, name);
   const { webhooks } = await callApi<{ webhooks: { clientConfig: { caBundle?: string } }[] }>({ path: at });
   return Buffer.from(webhooks[0]?.clientConfig.caBundle ?? '', 'base64').toString();
 }
@@ -70,6 +71,9 @@ suite('self-made certificates', { concurrency: 4 }, () => {
     const secret = await readSecret(namespace);
     for (const { serving } of replicas) assert.equal(await serving(), secret['tls.crt']);
     assert.equal(await readBundle(namespace), secret['ca.crt']);
+    assert.deepEqual(await managersOf(corePath('secrets', namespace, `${namespace}-certificate`)), ['sync-controller']);
+    const managers = await managersOf(groupPath(ADMISSION, 'mutatingwebhookconfigurations', undefined, namespace));
+    assert.ok(managers.includes('sync-controller') && !managers.includes('test'), String(managers));
   });
 
   test('are renewed in time, by one of the replicas, and change nothing that is published', async (t) => {

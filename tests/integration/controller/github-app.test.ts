@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { suite, type TestContext, test } from 'node:test';
 import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { apply, callApi, createNamespace, kubectl } from '../../support/cluster.ts';
+import { apply, callApi, createNamespace, kubectl, managersOf } from '../../support/cluster.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
@@ -74,8 +74,28 @@ suite('a GitHub App', { concurrency: 2 }, () => {
       assert.equal(secret.type, 'sync.io/git-token');
       assert.equal(Buffer.from(secret.data.token, 'base64').toString(), TOKEN);
       assert.equal(secret.metadata.ownerReferences[0].name, name);
+      assert.deepEqual(await managersOf(corePath('secrets', namespace, secret.metadata.name)), ['sync-controller']);
     }
     for (const secret of [TOKEN, pem.split('\n')[1] ?? '']) assert.ok(!controller.output.includes(secret));
+  });
+
+  test('that a resource no longer has leaves no token behind, even if the controller was away', async (t) => {
+    const { namespace, commit, git, controller } = await arrange(t, { GITHUB_APP: 'true' });
+    const withoutApp = { ...git, auth: { token: { secretRef: { name: 'app', key: 'pem' } } } };
+    const isEmpty = { describe: 'the token is gone', accept: (token: string) => token === '' };
+    for (const name of ['app', 'later']) {
+      await applyGatewaySync({ namespace, name }, git);
+      await untilGatewaySync({ namespace, name }, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
+      assert.equal(await readToken(namespace, name), TOKEN);
+    }
+    await applyGatewaySync({ namespace, name: 'app' }, withoutApp);
+    await until(() => readToken(namespace, 'app'), isEmpty);
+    await controller.stop();
+    await applyGatewaySync({ namespace, name: 'later' }, withoutApp);
+    await startController(t, namespace, { GITHUB_APP: 'true' });
+    await until(() => readToken(namespace, 'later'), isEmpty);
+    await applyGatewaySync({ namespace, name: 'app' }, git);
+    await until(() => readToken(namespace, 'app'), { describe: 'a token again', accept: (token) => token === TOKEN });
   });
 
   test('that GitHub does not know shows as a condition', async (t) => {

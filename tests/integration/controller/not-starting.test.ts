@@ -43,6 +43,11 @@ suite('a Secret that the resource names', { concurrency: 3 }, () => {
     const notes = () =>
       kubectl('get', 'events', '--namespace', address.namespace, '--output', 'jsonpath={.items[*].message}');
     await until(notes, { describe: 'an event', accept: (text) => text.includes(words) });
+    const managers = await kubectl(
+      ...['get', 'events', '--namespace', address.namespace, '--show-managed-fields'],
+      ...['--output', 'jsonpath={.items[*].metadata.managedFields[*].manager}'],
+    );
+    assert.deepEqual(new Set(managers.split(' ')), new Set(['sync-controller']));
     await createSecret(address, 'gateway-api', 'other');
     const hasNoKey = (resource: GatewaySync) => /has no key apiKey/.test(condition(resource, 'Ready')?.message ?? '');
     await untilGatewaySync(address, 'another key', hasNoKey);
