@@ -1,3 +1,4 @@
+import { spreadPause } from '../shared/domain/duration.ts';
 import { ApiError, askedPauseMs } from '../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../shared/io/kubernetes/client.ts';
 import type { Change, ObjectKey } from '../shared/io/kubernetes/reflector.ts';
@@ -235,7 +236,7 @@ export class Controller {
  */
 export function backoffMs(failures: number, error: unknown): number {
   if (error instanceof ApiError && error.retryAfterMs !== undefined)
-    return Math.max(BACKOFF_MS.base, askedPauseMs(error));
+    return Math.max(BACKOFF_MS.base, spreadPause(askedPauseMs(error), Math.random()));
   const limit = Math.min(BACKOFF_MS.max, BACKOFF_MS.base * 2 ** (failures - 1));
   return limit * (0.75 + Math.random() * 0.25);
 }

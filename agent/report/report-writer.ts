@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { API_VERSION, SYNC_REPORT } from '../../shared/api/group.ts';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
 import { type SyncReport, type SyncReportStatus, syncReportStatusSchema } from '../../shared/api/sync-report.ts';
+import { spreadPause } from '../../shared/domain/duration.ts';
 import { askedPauseMs, isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
@@ -69,7 +70,7 @@ export class ReportWriter {
       const level = refusedMs === undefined || this.#refusals.isNews ? 'warn' : 'debug';
       this.#options.log[level]({ err: error }, 'report not written');
       const backoffMs = Math.random() * Math.min(BACKOFF_MS.max, BACKOFF_MS.base * 2 ** this.#failures);
-      return refusedMs ?? Math.max(askedPauseMs(error), backoffMs);
+      return refusedMs ?? Math.max(spreadPause(askedPauseMs(error), Math.random()), backoffMs);
     }
     this.#failures = 0;
     this.#refusals.end();

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { timerMs } from '../../shared/domain/duration.ts';
+import { spreadPause, timerMs } from '../../shared/domain/duration.ts';
 import { type ReloadProblem, reloadProblem } from '../gateway/gateway.ts';
 import type { Verification } from '../gateway/verification.ts';
 import type { StartPolicy } from '../plan/manifest.ts';
@@ -232,7 +232,7 @@ export class SyncLoop {
     const { announcer, verifier } = this.#options;
     await announcer.announce({ kind: 'failed', intent, verification: verifier.stateOf(intent), error, durationMs });
     await this.#startOnLastGood(intent.profile.startPolicy);
-    return Math.max(failure.retryAfterMs, retryDelay(this.#failures, Math.random()));
+    return Math.max(spreadPause(failure.retryAfterMs, Math.random()), retryDelay(this.#failures, Math.random()));
   }
 
   /** Where nobody can say what the policy is, the one that the last sync was made under holds. */

@@ -151,7 +151,7 @@ export class AnnotationQueue {
       }
       this.#options.onRetried();
       const backoffMs = Math.min(FIRST_BACKOFF_MS * 2 ** failures++, LONGEST_BACKOFF_MS) * (0.5 + Math.random() / 2);
-      await sleep(Math.min(Math.max(backoffMs, next.afterMs), this.#options.deadlineMs));
+      await sleep(Math.min(next.afterMs + backoffMs, this.#options.deadlineMs));
     }
     // In the same turn in which nobody was found waiting: nobody can have joined a lane that is no longer served.
     this.#lanes.delete(key);

@@ -40,6 +40,16 @@ export function pauseMs(headers: Record<string, string | string[] | undefined>, 
   return Number.isFinite(reset) ? boundedWaitMs(Math.max(1, Math.ceil(reset - now / 1000)) * 1000) : undefined;
 }
 
+/** Maximum that is added to a pause, in milliseconds. */
+const MAX_SPREAD_MS = 60_000;
+
+/**
+ * Milliseconds to wait if a server asks for a pause: never less, and up to a quarter or a minute more, so that not all
+ * clients come back in the same moment. `chance` is from 0 to 1.
+ */
+export const spreadPause = (askedMs: number, chance: number): number =>
+  askedMs + chance * Math.min(askedMs / 4, MAX_SPREAD_MS);
+
 /** Whether the answer of a git host says that it was asked too often: by 429, or by 403 and a pause, as GitHub does. */
 export const isTooOften = (status: number, waitMs: number | undefined): boolean =>
   status === 429 || (status === 403 && waitMs !== undefined);

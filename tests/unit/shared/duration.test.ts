@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { formatDuration, parseDuration, retryAfterMs, timerMs } from '../../../shared/domain/duration.ts';
+import { formatDuration, parseDuration, retryAfterMs, spreadPause, timerMs } from '../../../shared/domain/duration.ts';
 
 suite('a duration', () => {
   for (const [text, milliseconds] of [
@@ -78,4 +78,15 @@ suite('a duration', () => {
   ] as const) {
     test(`a timer for ${wanted} ms takes ${given} ms`, () => assert.equal(timerMs(wanted), given));
   }
+});
+
+test('a pause that a server asks for is never cut short, and spread over a quarter or a minute more', () => {
+  assert.deepEqual(
+    [0, 4_000, 3_600_000].map((askedMs) => [spreadPause(askedMs, 0), spreadPause(askedMs, 1)]),
+    [
+      [0, 0],
+      [4_000, 5_000],
+      [3_600_000, 3_660_000],
+    ],
+  );
 });
