@@ -58,6 +58,8 @@ export const configSchema = v.pipe(
     CLUSTER_NAME: v.optional(
       v.pipe(v.string(), v.regex(/^[-._A-Za-z0-9]{1,63}$/, 'must be of letters, digits, -, _ and ., 63 at most')),
     ),
+    LEASE_NAME: v.optional(v.string()),
+    POD_UID: v.optional(v.string()),
     MEMORY_PATH: v.optional(v.string()),
     LOG_LEVEL: v.optional(logLevel, 'info'),
     LOG_DEV_MODE: flag(false),

@@ -21,6 +21,7 @@ import { Controller } from './controller.ts';
 import { createApp } from './injection/app.ts';
 import { candidateSource } from './injection/candidates.ts';
 import { proxyEnvironment } from './injection/sidecar.ts';
+import { deploymentOf } from './leadership/deployment-of.ts';
 import { FencedClient } from './leadership/fenced-client.ts';
 import { LeaderLease } from './leadership/lease.ts';
 import { Liveness } from './leadership/liveness.ts';
@@ -35,7 +36,8 @@ import { RepositoryClient } from './polling/query-repository.ts';
 
 /** Without an attempt to get or renew the lease for so long, in milliseconds, the program is restarted. */
 const LEASE_STUCK_MS = 2 * 60_000;
-const LEASE_NAME = 'stoker-operator-controller';
+/** The Lease of releases of all names before each had its own. */
+const FORMER_LEASE = 'stoker-operator-controller';
 /** Whatever is larger does not fit into etcd. */
 const MAX_REVIEW_BYTES = 2 * 1024 * 1024;
 const DRAIN_MS = 5_000;
@@ -83,13 +85,9 @@ const tools = {
   scratch,
   keys,
 };
-const lease = new LeaderLease({
-  client,
-  namespace: config.POD_NAMESPACE,
-  name: LEASE_NAME,
-  replica: config.POD_NAME,
-  log,
-});
+const leaseOptions = { client, namespace: config.POD_NAMESPACE, replica: config.POD_NAME, log };
+const leaseName = config.LEASE_NAME ?? FORMER_LEASE;
+const lease = new LeaderLease({ ...leaseOptions, name: leaseName, podUid: config.POD_UID });
 /** For what only the leader writes. */
 const fencedClient = new FencedClient(credentials, {
   ...clientOptions,
@@ -150,6 +148,7 @@ log.info('controller stopped');
 async function lead(): Promise<void> {
   if (!config.LEADER_ELECTION) return controller.lead(stopping.signal);
   try {
+    if (leaseName !== FORMER_LEASE) await untilFormerLeaseIsLeft();
     await lease.acquire(stopping.signal);
   } catch {
     return; // stopped as a spare
@@ -159,6 +158,13 @@ async function lead(): Promise<void> {
   await renewing;
   await fencedClient.seal();
   await lease.release();
+}
+
+/** During an upgrade, an older replica of the same Deployment may still lead by the Lease that releases shared. */
+async function untilFormerLeaseIsLeft(): Promise<void> {
+  const former = new LeaderLease({ ...leaseOptions, name: FORMER_LEASE });
+  const own = deploymentOf(config.POD_NAME);
+  await former.untilLeft((pod) => deploymentOf(pod) === own, stopping.signal);
 }
 
 /** At once: whatever this process still does may cross what the next leader does. */

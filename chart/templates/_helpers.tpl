@@ -90,6 +90,10 @@ yes
 {{ include "stoker-operator.fullname" . }}-metrics
 {{- end -}}
 
+{{- define "stoker-operator.leaseName" -}}
+{{ include "stoker-operator.fullname" . }}-controller
+{{- end -}}
+
 {{- define "stoker-operator.webhookName" -}}
 {{ include "stoker-operator.fullname" . }}-webhook
 {{- end -}}

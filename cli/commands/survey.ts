@@ -9,22 +9,23 @@ import { certificateSecretOf } from '../checks/check-certificate.ts';
 import { isGateway, VOLUME_REASONS } from '../checks/check-pod.ts';
 import { secretsOf } from '../checks/check-secrets.ts';
 import { type Look, seenOr } from '../checks/finding.ts';
-import type {
-  CustomResourceDefinition,
-  Deployment,
-  EndpointSlice,
-  Event,
-  Lease,
-  Namespace,
-  NetworkPolicy,
-  Pod,
-  Policy,
-  PolicyBinding,
-  Role,
-  RoleBinding,
-  Service,
-  WebhookConfiguration,
-  Workload,
+import {
+  type CustomResourceDefinition,
+  type Deployment,
+  type EndpointSlice,
+  type Event,
+  type Lease,
+  type Namespace,
+  type NetworkPolicy,
+  type Pod,
+  type Policy,
+  type PolicyBinding,
+  type Role,
+  type RoleBinding,
+  type Service,
+  variableOf,
+  type WebhookConfiguration,
+  type Workload,
 } from '../checks/objects.ts';
 import type { ClusterSurvey, NamespaceSurvey, OperatorPlace, OperatorSurvey, Survey } from '../checks/survey.ts';
 import type { Access } from '../client/connect.ts';
@@ -34,7 +35,7 @@ const ADMISSION = 'admissionregistration.k8s.io/v1';
 const RBAC = 'rbac.authorization.k8s.io/v1';
 const NETWORKING = 'networking.k8s.io/v1';
 
-/** Lease of the controllers of a namespace. */
+/** Lease of controllers whose Deployment names none. */
 const LEASE_NAME = 'stoker-operator-controller';
 /** Where the docs install the chart: looked at where the caller may not look everywhere. */
 const USUAL_NAMESPACE = 'stoker-system';
@@ -154,7 +155,7 @@ async function surveyPlace(
   );
   const [pods, lease, services, endpoints, networkPolicies, secrets, certificates] = await Promise.all([
     lookOver<Pod>(access, corePath('pods', namespace), { query }),
-    lookAt<Lease>(access, groupPath('coordination.k8s.io/v1', 'leases', namespace, LEASE_NAME)),
+    lookAt<Lease>(access, groupPath('coordination.k8s.io/v1', 'leases', namespace, leaseOf(programs('controller')))),
     lookOver<Service>(access, corePath('services', namespace)),
     lookOver<EndpointSlice>(access, groupPath('discovery.k8s.io/v1', 'endpointslices', namespace)),
     lookOver<NetworkPolicy>(access, groupPath(NETWORKING, 'networkpolicies', namespace)),
@@ -162,6 +163,11 @@ async function surveyPlace(
     eachSecret(namespace, served, (path) => lookAtCertificate(access, path)),
   ]);
   return { pods, lease, services, endpoints, networkPolicies, secrets, certificates };
+}
+
+function leaseOf(controllers: readonly Deployment[]): string {
+  const containers = controllers.flatMap(({ spec }) => spec.template.spec.containers);
+  return containers.map((container) => variableOf(container, 'LEASE_NAME')).find(Boolean) ?? LEASE_NAME;
 }
 
 /** Looks at Secrets of a namespace, and gives what is seen by their names. */

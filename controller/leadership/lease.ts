@@ -8,7 +8,7 @@ import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
 
 interface Lease {
-  metadata: { name: string; namespace: string; resourceVersion?: string };
+  metadata: { name: string; namespace: string; resourceVersion?: string; ownerReferences?: object[] | undefined };
   spec: {
     holderIdentity?: string;
     leaseDurationSeconds?: number;
@@ -22,8 +22,10 @@ export interface LeaseOptions {
   client: KubernetesClient;
   namespace: string;
   name: string;
-  /** Name of this replica; the lease adds what tells two processes of that name apart. */
+  /** Name of this replica, which is its pod; the lease adds what tells two processes of that name apart. */
   replica: string;
+  /** UID of the pod. The Lease is then deleted with the pod of its holder, unless it was given back. */
+  podUid?: string | undefined;
   log: Logger;
   /** How long the lease is valid without renewal, in milliseconds. */
   durationMs?: number;
@@ -62,7 +64,9 @@ type Attempt = 'held' | 'taken' | 'conflict' | 'failed';
  * the machine sleeps (CLOCK_MONOTONIC); the uptime does not (CLOCK_BOOTTIME).
  */
 export class LeaderLease {
-  readonly #options: Required<LeaseOptions>;
+  readonly #options: Required<Omit<LeaseOptions, 'podUid'>>;
+  /** After `helm uninstall`, the permissions are gone before the pods: no process can give the lease back then. */
+  readonly #ownerReferences: object[] | undefined;
   readonly #identity: string;
   #renewedAt = Number.NEGATIVE_INFINITY;
   #seen: { version: string; at: number; durationMs: number } | undefined;
@@ -72,6 +76,8 @@ export class LeaderLease {
   constructor(options: LeaseOptions) {
     this.#options = { durationMs: 15_000, giveUpMs: 10_000, retryMs: 2_000, lookMs: 1_000, now: uptimeMs, ...options };
     this.#identity = `${options.replica}_${randomUUID()}`;
+    const { replica: name, podUid: uid } = options;
+    this.#ownerReferences = uid ? [{ apiVersion: 'v1', kind: 'Pod', name, uid }] : undefined;
   }
 
   /** Whether this process leads. False well before the lease may pass to another. */
@@ -96,6 +102,16 @@ export class LeaderLease {
       await sleep(this.#options.lookMs * (0.8 + Math.random() * 0.4), undefined, { signal });
     }
     this.#options.log.info({ lease: this.#options.name }, 'became leader');
+  }
+
+  /**
+   * Waits until no holder whose name matches can think that it has this lease, which this replica doesn't want itself.
+   * Rejects when the signal aborts.
+   */
+  async untilLeft(isHolder: (name: string) => boolean, signal: AbortSignal): Promise<void> {
+    while (!(await this.#isLeft(isHolder, signal))) {
+      await sleep(this.#options.lookMs, undefined, { signal });
+    }
   }
 
   /** Renews until the lease is lost or the signal aborts, then resolves. Seeing another holder means that it is lost. */
@@ -135,7 +151,20 @@ export class LeaderLease {
     const given = { holderIdentity: '', leaseDurationSeconds: GIVEN_BACK_SECONDS, renewTime: microTime() };
     const spec = { ...held.spec, ...given };
     const options = { timeoutMs: RELEASE_MS, query: { fieldManager: FIELD_MANAGERS.controller } };
-    await this.#options.client.replace(this.#path(), { ...held, spec }, options);
+    const metadata = { ...held.metadata, ownerReferences: undefined };
+    await this.#options.client.replace(this.#path(), { ...held, metadata, spec }, options);
+  }
+
+  async #isLeft(isHolder: (name: string) => boolean, signal: AbortSignal): Promise<boolean> {
+    try {
+      const lease = await this.#read(signal);
+      const [name = ''] = lease?.spec.holderIdentity?.split('_') ?? [];
+      return !isHolder(name) || this.#mayTake(lease);
+    } catch (error) {
+      if (isApiError(error, 403)) return true;
+      if (!signal.aborted) this.#options.log.warn({ err: error }, 'former lease not read');
+      return false;
+    }
   }
 
   async #tryOnce(signal: AbortSignal): Promise<Attempt> {
@@ -200,7 +229,7 @@ export class LeaderLease {
       const lease = {
         apiVersion: 'coordination.k8s.io/v1',
         kind: 'Lease',
-        metadata: { name, namespace },
+        metadata: { name, namespace, ownerReferences: this.#ownerReferences },
         spec: { ...renewal, acquireTime: microTime(), leaseTransitions: 0 },
       };
       return client.create<Lease>(this.#path(false), lease, options);
@@ -212,11 +241,9 @@ export class LeaderLease {
           leaseTransitions: Math.min((current.spec.leaseTransitions ?? 0) + 1, MAX_TRANSITIONS),
         }
       : {};
-    return client.replace<Lease>(
-      this.#path(),
-      { ...current, spec: { ...current.spec, ...renewal, ...transition } },
-      options,
-    );
+    const metadata = { ...current.metadata, ownerReferences: this.#ownerReferences };
+    const spec = { ...current.spec, ...renewal, ...transition };
+    return client.replace<Lease>(this.#path(), { ...current, metadata, spec }, options);
   }
 
   get #callTimeoutMs(): number {

@@ -60,6 +60,6 @@ test('the controller does all its work with the rights and the environment that 
   await until(() => read('{.webhooks[0].clientConfig.caBundle}', `mutatingwebhookconfiguration/${namespace}-webhook`), {
     describe: 'a CA in the configuration of the webhook',
   });
-  assert.match(await read('{.spec.holderIdentity}', 'lease/stoker-operator-controller'), /^controller-0_/);
+  assert.match(await read('{.spec.holderIdentity}', `lease/${namespace}-controller`), /^controller-0_/);
   assert.doesNotMatch(controller.output, /forbidden/i);
 });

@@ -20,9 +20,10 @@ interface Expected {
 const all = (verbs: string, target: string): Right[] => verbs.split(' ').map((verb) => `${verb} ${target}`);
 
 const reviews = ['create tokenreviews.authentication.k8s.io', 'create subjectaccessreviews.authorization.k8s.io'];
-const lease = [
+const leaseOf = (namespace: string) => [
   'create leases.coordination.k8s.io',
-  ...all('get update', 'leases.coordination.k8s.io stoker-operator-controller'),
+  ...all('get update delete', `leases.coordination.k8s.io ${namespace}-controller`),
+  'get leases.coordination.k8s.io stoker-operator-controller',
 ];
 const binding = [
   ...all('get list watch create patch delete', 'rolebindings.rbac.authorization.k8s.io'),
@@ -99,7 +100,7 @@ const controller = (expected: Partial<Expected> | ((namespace: string) => Partia
     const given = typeof expected === 'function' ? expected(namespace) : expected;
     return {
       account: namespace,
-      expected: { there: [...reconciling, ...binding], own: lease, cluster: reviews, ...given },
+      expected: { there: [...reconciling, ...binding], own: leaseOf(namespace), cluster: reviews, ...given },
     };
   };
 };
@@ -111,7 +112,7 @@ const receiver: Case['expect'] = (namespace) => ({
 
 const selfSigned = { certManager: { enabled: false } };
 const ownCertificate = (namespace: string): Partial<Expected> => ({
-  own: [...lease, 'create secrets', ...all('get update', `secrets ${namespace}-webhook-certificate`)],
+  own: [...leaseOf(namespace), 'create secrets', ...all('get update', `secrets ${namespace}-webhook-certificate`)],
   cluster: [
     ...reviews,
     ...all('get patch', `mutatingwebhookconfigurations.admissionregistration.k8s.io ${namespace}-webhook`),

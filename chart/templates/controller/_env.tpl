@@ -8,6 +8,14 @@
   valueFrom:
     fieldRef:
       fieldPath: metadata.namespace
+- name: POD_UID
+  valueFrom:
+    fieldRef:
+      fieldPath: metadata.uid
+{{- if .Values.leaderElection.enabled }}
+- name: LEASE_NAME
+  value: {{ include "stoker-operator.leaseName" . }}
+{{- end }}
 - name: WATCH_NAMESPACES
   value: {{ join "," .Values.controller.watchNamespaces | quote }}
 - name: LEADER_ELECTION

@@ -12,7 +12,7 @@ import {
 
 export const CONTROLLER = `${at.deployments()}/stoker-operator`;
 const RECEIVER = `${at.deployments()}/stoker-operator-receiver`;
-const LEASE = `${at.leases}/stoker-operator-controller`;
+const LEASE = `${at.leases}/${CONTROLLER_ENV.LEASE_NAME}`;
 
 /** The container of a program with other variables. */
 export const withEnv = (component: string, env: Record<string, string>) => ({

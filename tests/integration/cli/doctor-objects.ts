@@ -58,6 +58,7 @@ export function deployment(name: string, component: string, env: Record<string, 
 export const CONTROLLER_ENV = {
   WATCH_NAMESPACES: '',
   LEADER_ELECTION: 'true',
+  LEASE_NAME: 'site-controller',
   WEBHOOK_PORT: '9443',
   DEFAULT_AGENT_IMAGE: 'agent:1',
   AUTO_BIND_AGENT: 'true',
@@ -103,7 +104,7 @@ export function operatorObjects(caBundle: string): [string, object][] {
     [
       at.leases,
       {
-        metadata: { name: 'stoker-operator-controller' },
+        metadata: { name: CONTROLLER_ENV.LEASE_NAME },
         spec: { holderIdentity: 'stoker-operator-0_1', leaseDurationSeconds: 3600, renewTime: microTime(Date.now()) },
       },
     ],

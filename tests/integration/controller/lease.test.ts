@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { deploymentOf } from '../../../controller/leadership/deployment-of.ts';
 import { LeaderLease, type LeaseOptions } from '../../../controller/leadership/lease.ts';
 import { clientOf } from '../../../scripts/testbed/client-of.ts';
-import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { corePath, groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { createLogger } from '../../../shared/log.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
+import { until } from '../../support/until.ts';
 
 interface Lease {
-  metadata: { labels?: Record<string, string> };
+  metadata: { labels?: Record<string, string>; ownerReferences?: object[] };
   spec: { holderIdentity?: string; leaseDurationSeconds?: number; leaseTransitions?: number };
 }
 
@@ -23,6 +25,7 @@ async function arrange(t: TestContext) {
   const log = createLogger('test', { level: 'silent' });
   const path = groupPath(...PATH, namespace, 'test');
   return {
+    ...{ namespace, client },
     replica: (name: string, options: Partial<LeaseOptions> = {}) =>
       new LeaderLease({ client, namespace, name: 'test', replica: name, log, ...options }),
     read: () => client.get<Lease>(path),
@@ -46,6 +49,46 @@ test('a lease is given back also where somebody else has written it since its la
   await lease.release();
   const { metadata, spec } = await read();
   assert.deepEqual([spec.holderIdentity, metadata.labels], ['', { backup: 'done' }]);
+});
+
+test('a lease is deleted with the pod of its holder, unless it was given back', async (t) => {
+  const { replica, read, namespace, client } = await arrange(t);
+  const createPod = async (name: string) => {
+    const spec = { containers: [{ name: 'c', image: 'none' }], terminationGracePeriodSeconds: 0 };
+    const pods = corePath('pods', namespace);
+    const { metadata } = await client.create<{ metadata: { uid: string } }>(pods, { metadata: { name }, spec });
+    return { podUid: metadata.uid, remove: () => client.delete(corePath('pods', namespace, name)) };
+  };
+  const first = await createPod('one');
+  const lease = replica('one', first);
+  await lease.acquire(t.signal);
+  const again = replica('one', first);
+  await lease.release();
+  await first.remove();
+  assert.equal((await read()).metadata.ownerReferences, undefined, 'it was given back');
+
+  const second = await createPod('two');
+  await replica('two', second).acquire(t.signal);
+  await second.remove();
+  await until(() => read().catch((error: { status?: number }) => error.status), {
+    describe: 'the Lease is deleted',
+    accept: (found) => found === 404,
+  });
+  const started = performance.now();
+  await again.acquire(t.signal);
+  assert.ok(performance.now() - started < 5_000, 'the next one does not wait');
+});
+
+test('a lease that another release has does not hold up an upgrade, and that of an older replica does', async (t) => {
+  const { create, replica, change } = await arrange(t);
+  await create({ holderIdentity: 'one-7d9f8c-abcde_uuid', leaseDurationSeconds: 15 });
+  const former = replica('one-55f6b4-fghij', { lookMs: 50 });
+  const isOf = (deployment: string) => (pod: string) => deploymentOf(pod) === deployment;
+  await former.untilLeft(isOf('other-one'), t.signal);
+  const impatient = AbortSignal.timeout(500);
+  await assert.rejects(former.untilLeft(isOf('one'), impatient), 'it may still lead');
+  await change({ spec: { holderIdentity: '', leaseDurationSeconds: 1 } });
+  await former.untilLeft(isOf('one'), t.signal);
 });
 
 test('a lease that another one has taken is left alone', async (t) => {

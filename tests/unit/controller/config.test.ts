@@ -71,7 +71,14 @@ suite('the configuration of the controller', () => {
     const ports = { WEBHOOK_PORT: '1', HEALTH_PORT: '2', METRICS_PORT: '3' };
     const limits = { GIT_CONCURRENCY: '1', GIT_CONCURRENCY_PER_NAMESPACE: '2', GIT_CONCURRENCY_PER_HOST: '3' };
     const texts = {
-      ...{ POD_NAME: 'p', POD_NAMESPACE: 'n', CLUSTER_NAME: `A-b_c.${'x'.repeat(57)}`, MEMORY_PATH: '/m' },
+      ...{
+        POD_NAME: 'p',
+        POD_NAMESPACE: 'n',
+        CLUSTER_NAME: `A-b_c.${'x'.repeat(57)}`,
+        MEMORY_PATH: '/m',
+        LEASE_NAME: 'l',
+        POD_UID: 'u',
+      },
       ...{ LOG_LEVEL: 'warn', AGENT_LOG_LEVEL: 'error', WEBHOOK_CERT_DIR: '/c', WEBHOOK_SELF_SIGNED: 's' },
       WEBHOOK_CLIENT_CA_FILE: '/ca.crt',
       DEFAULT_AGENT_IMAGE: 'agent:2',
