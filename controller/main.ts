@@ -43,6 +43,8 @@ const MAX_REVIEW_BYTES = 2 * 1024 * 1024;
 const DRAIN_MS = 5_000;
 /** What is under way when the program is told to stop may end within so many milliseconds; nothing is written later. */
 const HAND_OVER_MS = 500;
+/** Time for admission to drain after the lease was lost (ms); the process is ended then, even if it hangs. */
+const LOST_LEASE_EXIT_MS = 15_000;
 
 const config = readOrExit(() => readConfig(configSchema, process.env), process);
 const log = createLogger('controller', { level: config.LOG_LEVEL, devMode: config.LOG_DEV_MODE });
@@ -135,29 +137,37 @@ const page = {
 const servers = await Promise.all([startMetrics(), startAdmission()]).catch(exitUnlessStopping);
 log.info({ version }, 'controller started');
 
-await lead();
-operations.close();
+const ending = await lead();
 await Promise.all((servers ?? []).map((server) => server?.close(DRAIN_MS)));
+operations.close();
 await watching;
 client.close();
 fencedClient.close();
 http.close();
+if (ending === 'leaseLost') startOver();
 log.info('controller stopped');
 
-/** Reconciles while this replica leads, and ends with the lease, since another one leads then. */
-async function lead(): Promise<void> {
-  if (!config.LEADER_ELECTION) return controller.lead(stopping.signal);
+/** Why this process stops: a signal, or the lease that passed to another replica. */
+type Ending = 'signal' | 'leaseLost';
+
+/** Reconciles while this replica leads, and ends with the lease: another replica leads then. */
+async function lead(): Promise<Ending> {
+  if (!config.LEADER_ELECTION) {
+    await controller.lead(stopping.signal);
+    return 'signal';
+  }
   try {
     if (leaseName !== FORMER_LEASE) await untilFormerLeaseIsLeft();
     await lease.acquire(stopping.signal);
   } catch {
-    return; // stopped as a spare
+    return 'signal'; // stopped as a spare
   }
-  const renewing = lease.hold(stopping.signal).then(exitUnlessTold);
+  const renewing = lease.hold(stopping.signal).then(stopIfLeaseIsLost);
   await Promise.race([controller.lead(stopping.signal), handOverDue()]);
-  await renewing;
+  const reason = await renewing;
   await fencedClient.seal();
   await lease.release();
+  return reason;
 }
 
 /** During an upgrade, an older replica of the same Deployment may still lead by the Lease that releases shared. */
@@ -167,9 +177,21 @@ async function untilFormerLeaseIsLeft(): Promise<void> {
   await former.untilLeft((pod) => deploymentOf(pod) === own, stopping.signal);
 }
 
-/** At once: whatever this process still does may cross what the next leader does. */
-function exitUnlessTold(): void {
-  if (stopping.signal.aborted) return;
+/**
+ * Stops as after a signal if the lease was lost: unready at once, but reviews in progress get their response, because the
+ * API server has no other one for the pod. Nothing more is written: it would conflict with the next leader.
+ */
+function stopIfLeaseIsLost(): Ending {
+  if (stopping.signal.aborted) return 'signal';
+  log.error('the lease was lost: draining admission');
+  void fencedClient.seal();
+  setTimeout(startOver, LOST_LEASE_EXIT_MS).unref();
+  stopping.abort();
+  return 'leaseLost';
+}
+
+/** Ends the process at once, even if a query to a git server is still in progress. */
+function startOver(): never {
   log.error('the lease was lost: starting over');
   process.exit(1);
 }
