@@ -7,6 +7,11 @@ import type { OperatorPlace, OperatorSurvey, Survey } from './survey.ts';
 
 const INJECTION = 'how-to/troubleshooting-injection.md';
 const UNREACHABLE = 'how-to/unreachable-webhook.md';
+const LEFTOVERS = 'how-to/uninstalling.md#after-an-incomplete-uninstall';
+
+/** Effects on annotated pods while the controller can't be reached, by the webhook's failurePolicy. */
+const REFUSED = 'pods with the annotation are refused (failurePolicy is Fail)';
+const BARE = 'pods start without the sidecar (failurePolicy is Ignore)';
 
 /** Name of the webhook in the configuration of the chart. */
 const WEBHOOK_NAME = 'inject.sync.io';
@@ -100,45 +105,38 @@ function checkRules({ webhook, configuration: { metadata } }: Injector): Finding
 
 function checkReach({ webhook, configuration: { metadata } }: Injector, { operator }: Survey): Finding[] {
   const { service } = webhook.clientConfig;
-  const isStrict = webhook.failurePolicy === 'Fail';
-  const effect = isStrict
-    ? 'pods with the annotation are refused (failurePolicy is Fail)'
-    : 'pods start without the sidecar (failurePolicy is Ignore)';
   if (!service) return [ok('webhook/endpoint', `${metadata.name} calls ${webhook.clientConfig.url ?? 'nothing'}`)];
   const place = operator.places[service.namespace];
-  const address = `${service.namespace}/${service.name}`;
   if (!place) return [];
   const { services, endpoints } = place;
   if (services.kind === 'hidden') return unseen('webhook/service', `the Services in ${service.namespace}`, services);
-  const found = services.value.find(({ metadata: { name } }) => name === service.name);
-  const fail = (check: string, says: string, todo: string) => [
-    failed(check, `${says}: ${effect}`, { todo, page: UNREACHABLE }),
+  const isStrict = webhook.failurePolicy === 'Fail';
+  const fail = (check: string, says: string, advice: { todo: string; page: string }) => [
+    failed(check, `${says}: ${isStrict ? REFUSED : BARE}`, advice),
   ];
-  if (!found)
-    return fail(
-      'webhook/service',
-      `${metadata.name} calls the Service ${address}, which does not exist`,
-      'install the chart again',
-    );
+  const leftBehind = {
+    todo: `install the chart again; if you removed the operator, kubectl delete mutatingwebhookconfiguration ${metadata.name}`,
+    page: LEFTOVERS,
+  };
+  const address = `${service.namespace}/${service.name}`;
+  const calls = (what: string) => `${metadata.name} calls ${what}`;
+  const found = services.value.find(({ metadata: { name } }) => name === service.name);
+  if (!found) return fail('webhook/service', calls(`the Service ${address}, which does not exist`), leftBehind);
   const { port = 443 } = service;
-  if (!found.spec.ports?.some((each) => each.port === port))
-    return fail(
-      'webhook/service',
-      `${metadata.name} calls port ${port} of ${address}, which has none`,
-      'install the chart again',
-    );
+  if (!found.spec.ports?.some((each) => each.port === port)) {
+    const advice = { todo: 'install the chart again', page: UNREACHABLE };
+    return fail('webhook/service', calls(`port ${port} of ${address}, which has none`), advice);
+  }
   if (endpoints.kind === 'hidden')
     return unseen('webhook/endpoint', `the EndpointSlices in ${service.namespace}`, endpoints);
-  if (!hasEndpoint(endpoints.value, service.name))
-    return fail(
-      'webhook/endpoint',
-      `the Service ${address} has no pod that is ready`,
-      'see above why the controller is not ready',
-    );
-  return [
-    ok('webhook/endpoint', `the Service ${address} has pods${isStrict ? '; without them, pods would be refused' : ''}`),
-    ...checkPolicies(operator, place, service.namespace),
-  ];
+  if (!hasEndpoint(endpoints.value, service.name)) {
+    const notReady = { todo: 'see above why the controller is not ready', page: UNREACHABLE };
+    const isLeft = operator.deployments.kind === 'seen' && componentsOf(operator, 'controller').length === 0;
+    const says = `the Service ${address} has no pod that is ready`;
+    return fail('webhook/endpoint', says, isLeft ? leftBehind : notReady);
+  }
+  const reached = `the Service ${address} has pods${isStrict ? '; without them, pods would be refused' : ''}`;
+  return [ok('webhook/endpoint', reached), ...checkPolicies(operator, place, service.namespace)];
 }
 
 /** A policy that closes the port of the webhook cannot be told from one that lets the API server in: only a hint. */

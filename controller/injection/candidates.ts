@@ -83,9 +83,14 @@ async function readLive(client: KubernetesClient, namespace: string, named: stri
   if (meant) return { candidates: [meant] };
   const others: string[] = [];
   const options = { accept: METADATA_LIST, signal, pageSize: PAGE };
-  await listObjects<{ metadata: ObjectMeta }>(client, gatewaySyncPath(namespace), options, ({ metadata }) => {
-    others.push(metadata.name);
-  });
+  try {
+    await listObjects<{ metadata: ObjectMeta }>(client, gatewaySyncPath(namespace), options, ({ metadata }) => {
+      others.push(metadata.name);
+    });
+  } catch (error) {
+    // The CRD was deleted, so there are no resources: the pod is denied with a message that says so.
+    if (!isApiError(error, 404)) throw error;
+  }
   const [only] = others;
   if (named !== undefined || only === undefined || others.length > 1) return { candidates: [], others };
   const candidate = await read(only);

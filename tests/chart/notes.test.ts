@@ -70,6 +70,11 @@ const warnings: { words: RegExp; of: string[][]; notOf: string[][] }[] = [
     notOf: [[], [receiver, token, ingress]],
   },
   {
+    words: /NOTE: with one replica, pods .* are refused while the controller restarts.*replicaCount=2/s,
+    of: [[]],
+    notOf: [['replicaCount=2'], ['webhook.failurePolicy=Ignore'], ['webhook.enabled=false']],
+  },
+  {
     words: /WARNING: crds.keep is false/,
     of: [['crds.keep=false']],
     notOf: [[], ['crds.keep=false', 'crds.install=false']],

@@ -93,6 +93,20 @@ export const INJECTION_FAULTS: readonly Fault[] = [
     ...{ check: 'webhook/service', says: /does not exist: pods start without the sidecar/ },
   },
   {
+    name: 'a webhook whose namespace was deleted together with the operator',
+    change: [
+      { remove: CONTROLLER },
+      {
+        patch: WEBHOOK,
+        with: withWebhook({
+          clientConfig: { service: { name: 'stoker-operator-webhook', namespace: 'deleted', port: 443 } },
+          failurePolicy: 'Fail',
+        }),
+      },
+    ],
+    ...{ check: 'webhook/service', says: /which does not exist: pods with the annotation are refused/ },
+  },
+  {
     name: 'a webhook that calls a port which its Service lacks',
     change: [{ patch: WEBHOOK, with: withWebhook(service(9999)) }],
     ...{ check: 'webhook/service', says: /calls port 9999/ },

@@ -247,6 +247,7 @@ export const CHANGES: Record<string, Change> = {
   'endpoints of which none is ready': ({ place }) => { for (const slice of place.endpoints.value) slice.endpoints[0].conditions.ready = false; },
   'endpoints of which nobody knows whether they are ready': ({ place }) => { for (const slice of place.endpoints.value) slice.endpoints = [{}]; },
   'slices without endpoints': ({ place }) => { for (const slice of place.endpoints.value) slice.endpoints = null; },
+  'a webhook that was left without its controller': ({ operator, place }) => { operator.deployments.value.shift(); for (const slice of place.endpoints.value) slice.endpoints = null; },
   'pods that are refused without the webhook': ({ webhook }) => { webhook.failurePolicy = 'Fail'; },
   'policies of the network that nobody may look at': ({ place }) => { place.networkPolicies = forbidden; },
   'a policy of the network that closes the controller': ({ place }) => { place.networkPolicies = seen([{ metadata: { name: 'shut' }, spec: { podSelector: {} } }]); },

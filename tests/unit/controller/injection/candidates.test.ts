@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { candidateSource } from '../../../../controller/injection/candidates.ts';
+import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 
 /** Addresses that ask as often as they like; tells how often each was let. */
@@ -39,4 +40,14 @@ test('all addresses together may have it asked three hundred times at once, then
   assert.equal(askAll(), 300);
   pass(1);
   assert.equal(askAll(), 60);
+});
+
+test('a cluster whose CRDs were deleted has no candidates', async () => {
+  const refuse = async () => {
+    throw new ApiError(404, '404 page not found');
+  };
+  const client = { get: refuse, stream: refuse, request: refuse, send: refuse } as unknown as KubernetesClient;
+  const source = candidateSource({ hasSynced: false, gatewaySyncs: () => [] }, client, []);
+  assert.deepEqual((await source.live('gateways', undefined)).candidates, []);
+  assert.deepEqual((await source.live('gateways', 'app')).candidates, []);
 });
