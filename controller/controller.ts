@@ -5,6 +5,7 @@ import type { Change, ObjectKey } from '../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../shared/log.ts';
 import { StatusPoster } from './commit-status/poster.ts';
 import type { SendStatus } from './commit-status/send-status.ts';
+import type { Refusal } from './injection/app.ts';
 import { MissingSidecars } from './injection/missing-sidecars.ts';
 import type { Loop } from './leadership/liveness.ts';
 import type { Metrics } from './metrics/metrics.ts';
@@ -17,6 +18,7 @@ import { Repositories, type RepositoriesOptions } from './polling/repositories.t
 import { lookOver } from './reconcile/look-over.ts';
 import { KeyedQueue } from './reconcile/queue.ts';
 import { Reconciler } from './reconcile/reconcile.ts';
+import { Refusals } from './reconcile/refusals.ts';
 import {
   priorityOf,
   type Wake,
@@ -31,6 +33,8 @@ import { PodIndex } from './watch/pod-index.ts';
 
 export interface ControllerOptions {
   client: KubernetesClient;
+  /** For writes that each replica may make. */
+  replicaClient: KubernetesClient;
   namespaces: string[];
   connect: (source: RepositorySource) => ReturnType<RepositoriesOptions['connect']>;
   /** How much git hosts are asked at most. */
@@ -69,6 +73,7 @@ export class Controller {
   readonly #repositories: Repositories;
   readonly #commitStatuses: StatusPoster;
   readonly #reconciler: Reconciler;
+  readonly #refusals: Refusals;
 
   constructor(options: ControllerOptions) {
     const { client, log, metrics } = options;
@@ -119,6 +124,13 @@ export class Controller {
       onChange: (key) => this.#queue.add(key, 'low'),
       log,
     });
+    this.#refusals = new Refusals({
+      client: options.replicaClient,
+      gatewaySync: (key) => this.caches.gatewaySync(key),
+      enqueue: lookAgain,
+      instance: options.instance,
+      log,
+    });
     this.#commitStatuses = new StatusPoster({
       send: options.sendStatus,
       onNews: (key) => this.#queue.add(key, 'low'),
@@ -132,7 +144,8 @@ export class Controller {
       podsOf: ({ namespace, name }) => {
         const key = `${namespace}/${name}`;
         const unasked = this.#missing.unaskedOf(key);
-        return { pods: this.#index.podsOf(key), missing: this.#missing.podsOf(key), unasked };
+        const refused = this.#refusals.latestOf(key);
+        return { pods: this.#index.podsOf(key), missing: this.#missing.podsOf(key), unasked, refused };
       },
       mayWrite: options.mayWrite,
       bindAgents: options.bindAgents,
@@ -181,6 +194,11 @@ export class Controller {
     ];
   }
 
+  /** Takes in that admission on this replica denied a pod. */
+  onRefused(refusal: Refusal): void {
+    this.#refusals.add(refusal);
+  }
+
   /** The page of all metrics. */
   async metricsPage(): Promise<Buffer> {
     const { metrics } = this.#options;
@@ -217,6 +235,7 @@ export class Controller {
       this.#queue.forget(change.key);
       this.#reconciler.forget(change.key);
       this.#missing.forget(change.key);
+      this.#refusals.forget(change.key);
     } else {
       this.#reconciler.observe(change.key, change.object, change.previous);
       const wakes = wakesOfGatewaySync(change);

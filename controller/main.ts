@@ -97,6 +97,7 @@ const fencedClient = new FencedClient(credentials, {
 });
 const controller = new Controller({
   client: fencedClient,
+  replicaClient: client,
   namespaces: config.WATCH_NAMESPACES,
   connect: (source) => new RepositoryClient(tools, source),
   limits: {
@@ -240,6 +241,7 @@ async function startAdmission() {
       budgetBytesPerAddress: MAX_REVIEW_BYTES,
     }),
     log,
+    onRefused: (refusal) => controller.onRefused(refusal),
     onReview: (outcome, seconds) => {
       metrics.reviews.inc({ outcome });
       metrics.reviewSeconds.observe(seconds);

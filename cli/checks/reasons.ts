@@ -28,6 +28,7 @@ const TODOS: Record<string, string> = {
   CloneUnusable: 'look at the volume tmp of the controller, and at the disk of its node',
   InvalidProfile: 'correct the path, the patch or the template that the message names',
   NoGateways: 'annotate the pod template of a gateway with sync.io/inject: "true"',
+  GatewaysRefused: 'correct in the pod template what the message names: sync.io/inject: "true" belongs there as well',
   GatewaysFailed: 'look at the gateways below: their agents say what is wrong',
   Syncing: 'wait, or look at the gateways below',
   MissingSidecar: 'delete these pods, so that they come back with the sidecar',

@@ -9,7 +9,7 @@ import { asksForSidecar } from '../watch/observed-pod.ts';
 import type { AdmittedPod } from './admitted-pod.ts';
 import type { CandidateSource } from './candidates.ts';
 import type { AgentImages } from './choose-agent-image.ts';
-import { type Injection, injectSidecar } from './inject-sidecar.ts';
+import { type Injection, injectSidecar, type Known } from './inject-sidecar.ts';
 import { type Review, readReview, reviewResponse } from './review.ts';
 import type { SidecarDefaults } from './sidecar.ts';
 
@@ -21,8 +21,18 @@ export interface MutatePodOptions {
   defaults?: SidecarDefaults;
   readBody: ReadBody;
   log: Logger;
+  /** Called for each pod that is denied, unless it is a dry run. */
+  onRefused: (refusal: Refusal) => void;
   /** Called for every review, for metrics. */
   onReview: (outcome: Injection['kind'] | 'invalid' | 'failed', seconds: number) => void;
+}
+
+/** A pod that was denied, and the resources that it may have been meant for. */
+export interface Refusal {
+  namespace: string;
+  /** Names of GatewaySyncs. */
+  resources: string[];
+  message: string;
 }
 
 /** The admission endpoint as a request listener. */
@@ -79,7 +89,8 @@ async function answerReview(options: MutatePodOptions, event: H3Event): Promise<
 /** `busy`: nothing is known of the resources yet, and the client has had the API server asked too often. */
 type Reviewed = Injection | { kind: 'busy' };
 
-async function inject(options: MutatePodOptions, { namespace, pod }: Review, address: string): Promise<Reviewed> {
+async function inject(options: MutatePodOptions, review: Review, address: string): Promise<Reviewed> {
+  const { namespace, pod, isDryRun } = review;
   if (!pod || !asksForSidecar(pod)) return { kind: 'unchanged' };
   const { candidates, log } = options;
   if (!candidates.watches(namespace)) {
@@ -87,8 +98,10 @@ async function inject(options: MutatePodOptions, { namespace, pod }: Review, add
     log.info({ namespace, pod: nameOf(pod) }, 'pod of a namespace that is not watched');
     return { kind: 'unchanged' };
   }
-  const injection = await decide(options, { namespace, pod, address });
+  const { injection, known } = await decide(options, { namespace, pod, address });
   logInjection(log, { namespace, pod, injection });
+  if (injection.kind === 'denied' && known && !isDryRun)
+    options.onRefused({ namespace, resources: resourcesMeantBy(pod, known), message: injection.message });
   return injection;
 }
 
@@ -96,14 +109,25 @@ async function inject(options: MutatePodOptions, { namespace, pod }: Review, add
 async function decide(
   { candidates, images, gitVariables, defaults }: MutatePodOptions,
   { namespace, pod, address }: { namespace: string; pod: AdmittedPod; address: string },
-): Promise<Reviewed> {
+): Promise<{ injection: Reviewed; known?: Known | undefined }> {
   const given = { pod, namespace, images, gitVariables, defaults };
-  const cached = candidates.cached(namespace);
-  const injection = cached && injectSidecar({ ...given, candidates: cached });
-  if (injection && (injection.kind !== 'denied' || injection.because === 'pod')) return injection;
-  if (!candidates.mayAsk(address)) return injection ?? { kind: 'busy' };
+  const found = candidates.cached(namespace);
+  const cached = found && { candidates: found };
+  const injection = cached && injectSidecar({ ...given, ...cached });
+  if (injection && (injection.kind !== 'denied' || injection.because === 'pod')) return { injection, known: cached };
+  if (!candidates.mayAsk(address)) return { injection: injection ?? { kind: 'busy' }, known: cached };
   const known = await candidates.live(namespace, pod.metadata.annotations?.[POD_ANNOTATIONS.crName]);
-  return injectSidecar({ ...given, ...known });
+  return { injection: injectSidecar({ ...given, ...known }), known };
+}
+
+/** Maximum resources of a namespace that a denial is reported on. */
+const MAX_MEANT = 10;
+
+/** The resource that a pod names; each one of the namespace if it names none, or one that doesn't exist. */
+function resourcesMeantBy({ metadata }: AdmittedPod, { candidates, others = [] }: Known): string[] {
+  const named = metadata.annotations?.[POD_ANNOTATIONS.crName];
+  const names = [...candidates.map(({ name }) => name), ...others].sort();
+  return named !== undefined && names.includes(named) ? [named] : names.slice(0, MAX_MEANT);
 }
 
 function logInjection(

@@ -13,6 +13,7 @@ const admissionReviewSchema = v.object({
     operation: v.string(),
     resource: v.object({ group: v.string(), resource: v.string() }),
     subResource: v.optional(v.string()),
+    dryRun: v.optional(v.boolean(), false),
     object: v.optional(v.unknown()),
   }),
 });
@@ -24,6 +25,8 @@ export interface Review {
   uid: string;
   namespace: string;
   pod: AdmittedPod | undefined;
+  /** Whether the pod isn't stored whatever the answer is, so that the review must have no side effects. */
+  isDryRun: boolean;
 }
 
 /** Reads a review; undefined where the JSON is none, or the pod in it is no pod of a namespace. */
@@ -31,12 +34,12 @@ export function readReview(json: unknown): Review | undefined {
   const review = v.safeParse(admissionReviewSchema, json, { abortEarly: true });
   if (!review.success) return undefined;
   const { request } = review.output;
-  const { uid, namespace } = request;
-  if (!isPodCreation(request)) return { uid, namespace, pod: undefined };
+  const { uid, namespace, dryRun: isDryRun } = request;
+  if (!isPodCreation(request)) return { uid, namespace, isDryRun, pod: undefined };
   // Resources of the namespace are looked up by its name: without one, or by '..', those of all would be found.
   if (!isNamespaceName(namespace)) return undefined;
   const pod = v.safeParse(admittedPodSchema, request.object, { abortEarly: true });
-  return pod.success ? { uid, namespace, pod: pod.output } : undefined;
+  return pod.success ? { uid, namespace, isDryRun, pod: pod.output } : undefined;
 }
 
 function isPodCreation({ operation, resource, subResource }: AdmissionRequest): boolean {

@@ -24,6 +24,8 @@ export interface Facts {
   podsThatWait: string[];
   /** Names of the first pods that name the resource and do not ask for a sidecar. */
   unaskedPods: string[];
+  /** Why admission denied a pod of the resource a short time ago. */
+  refusal: string | undefined;
   accessProblems: AccessProblem[];
   /** Whether pods get the sidecar only in namespaces with the label. */
   isLabelRequired: boolean;
@@ -115,25 +117,38 @@ function judgeProfiles({ profileProblems, gatewaySync }: Facts): Verdict {
 /** Nothing can be said of gateways that are not there: who waits for this condition waits for them. */
 function judgeAllGateways(facts: Facts): Verdict {
   const gateways = judgeGateways(facts);
-  return gateways.reason === 'NoGateways' ? { ...gateways, status: 'Unknown' } : gateways;
+  return isWithoutGateways(gateways) ? { ...gateways, status: 'Unknown' } : gateways;
 }
 
-const noPod =
-  'no pod is annotated for this resource: sync.io/inject: "true" belongs on the pod template, and an event (FailedCreate) says why a pod is denied';
+const isWithoutGateways = ({ reason }: Verdict): boolean => reason === 'NoGateways' || reason === 'GatewaysRefused';
 
-function judgeGateways({ counts, gatewayErrors, podsThatWait, unaskedPods }: Facts): Verdict {
+const noPod =
+  'no pod is annotated for this resource: sync.io/inject: "true" belongs on the pod template, and an event (PodRefused) says why a pod is denied';
+
+function judgeGateways(facts: Facts): Verdict {
+  const { counts, gatewayErrors, podsThatWait } = facts;
   const { total, synced, error, missingSidecar, paused, dryRun, summary } = counts;
-  if (total === 0) {
-    const half = `have the annotation sync.io/cr-name, but not sync.io/inject: "true": ${unaskedPods.join(', ')}`;
-    const message = unaskedPods.length > 0 ? `${noPod}; these pods ${half}` : noPod;
-    return { status: 'True', reason: 'NoGateways', message };
-  }
+  if (total === 0) return judgeNoGateways(facts);
   if (error > 0)
     return { status: 'False', reason: 'GatewaysFailed', message: `${summary}; ${gatewayErrors.join('; ')}` };
   if (missingSidecar > 0) return { status: 'False', reason: 'MissingSidecar', message: summary };
   if (synced + paused + dryRun < total)
     return { status: 'False', reason: 'Syncing', message: [summary, ...podsThatWait].join('; ') };
   return { status: 'True', reason: 'Synced', message: summary };
+}
+
+/** A fleet may well be scaled to zero, but not if pods are there, or are created and denied. */
+function judgeNoGateways({ unaskedPods, refusal }: Facts): Verdict {
+  const asks = 'sync.io/inject: "true"';
+  const messages = [
+    ...(refusal === undefined ? [] : [`the newest pod was denied: ${refusal}`]),
+    ...(unaskedPods.length === 0
+      ? []
+      : [`these pods have the annotation sync.io/cr-name, but not ${asks}: ${unaskedPods.join(', ')}`]),
+  ];
+  if (messages.length > 0)
+    return { status: 'False', reason: 'GatewaysRefused', message: ['no pod has the sidecar', ...messages].join('; ') };
+  return { status: 'True', reason: 'NoGateways', message: noPod };
 }
 
 function judgeSidecars({ counts: { missingSidecar }, isLabelRequired }: Facts): Verdict {
@@ -243,7 +258,7 @@ function judgeReadyByWaves(facts: Facts, gateways: Verdict): Verdict | undefined
   }
   if (!rollout || rollout.status === 'True') return undefined;
   // Who waits for a gateway to show that all is well waits for RolledOut: a fleet that is scaled to zero is ready.
-  if (rollout.status === 'Unknown' && gateways.reason === 'NoGateways' && !isHeldBack) return undefined;
+  if (rollout.status === 'Unknown' && isWithoutGateways(gateways) && !isHeldBack) return undefined;
   return { ...rollout, reason: rollout.reason.replace(/^(?!Invalid)/, 'Rollout') };
 }
 

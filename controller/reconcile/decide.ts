@@ -105,7 +105,7 @@ interface Decided {
 
 function statusOf(observation: Observation, decided: Decided, now: number): GatewaySyncStatus {
   const { resolution, sync, rolledOut, placed } = decided;
-  const { gatewaySync, pods, missing, unasked, reportOf, accessProblems, isLabelRequired } = observation;
+  const { gatewaySync, pods, missing, unasked, refused, reportOf, accessProblems, isLabelRequired } = observation;
   const { status: before, spec, generation } = gatewaySync;
   const { wantedOf, fields, isHeldBack } = rolledOut;
   const { gateways, counts } = discoverGateways({ gatewaySync, pods, missing, reportOf, wantedOf, isLabelRequired });
@@ -126,6 +126,7 @@ function statusOf(observation: Observation, decided: Decided, now: number): Gate
       )
       .slice(0, 3),
     unaskedPods: unasked,
+    refusal: refused?.message,
     podsThatWait: pods
       .flatMap((pod) => {
         const why = pod.live && whyPending(pod, reportOf(pod), generation);

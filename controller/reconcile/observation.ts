@@ -6,6 +6,13 @@ import type { ObservedPod } from '../watch/observed-pod.ts';
 import type { ObservedReport } from '../watch/observed-report.ts';
 import type { AccessProblem } from './conditions.ts';
 
+/** A pod that admission denied a short time ago. */
+export interface RecentRefusal {
+  message: string;
+  /** Time until it no longer counts (ms). */
+  expiresInMs: number;
+}
+
 /** All that a decision is made from. */
 export interface Observation {
   gatewaySync: ObservedGatewaySync;
@@ -18,6 +25,8 @@ export interface Observation {
   missing: ObservedPod[];
   /** Names of the first pods that name the resource, but do not ask for the sidecar. */
   unasked: string[];
+  /** The latest pod of the resource that admission denied, if that was recent. */
+  refused: RecentRefusal | undefined;
   reportOf: (pod: ObservedPod) => ObservedReport | undefined;
   /** Why agents do not get the rights or the token that they need. */
   accessProblems: AccessProblem[];

@@ -19,6 +19,7 @@ import type { ObservedPod } from '../watch/observed-pod.ts';
 import { type Decision, decide } from './decide.ts';
 import { LastingFailures } from './lasting-failures.ts';
 import { Looks } from './looks.ts';
+import type { Observation } from './observation.ts';
 import { Pace } from './pace.ts';
 import type { Outcome } from './queue.ts';
 import { EventLimiter, recordEvent } from './record-event.ts';
@@ -31,8 +32,7 @@ export interface ReconcilerOptions {
   client: KubernetesClient;
   caches: Caches;
   repositories: Repositories;
-  /** Injected pods of a resource, pods that ask for the sidecar and have none, and names of some that do not ask for it. */
-  podsOf: (gatewaySync: ObservedGatewaySync) => { pods: ObservedPod[]; missing: ObservedPod[]; unasked: string[] };
+  podsOf: (gatewaySync: ObservedGatewaySync) => Pick<Observation, 'pods' | 'missing' | 'unasked' | 'refused'>;
   /** Whether this process may write. */
   mayWrite: () => boolean;
   bindAgents: boolean;
@@ -128,7 +128,7 @@ export class Reconciler {
     this.#announce(gatewaySync, decision, log);
     this.#options.commitStatuses.want(key, gatewaySync, decision.commitStatus, status.commitStatus);
     if (gatewaySync.status.rollout && this.#options.mayWrite()) await this.#revisions.drop(gatewaySync, status, log);
-    return earliest(...accessRetries, retryAfterMs, lookAgainInMs, wakeInMs);
+    return earliest(...accessRetries, retryAfterMs, lookAgainInMs, wakeInMs, observed.refused?.expiresInMs);
   }
 
   /** Tells people of a resource that goes on failing. */

@@ -25,7 +25,7 @@ export function webhookConfiguration({ name, namespace, port }: WebhookAddress) 
         namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
         failurePolicy: 'Fail',
         reinvocationPolicy: 'IfNeeded',
-        sideEffects: 'None',
+        sideEffects: 'NoneOnDryRun',
         admissionReviewVersions: ['v1'],
       },
     ],

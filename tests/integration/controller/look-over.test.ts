@@ -21,6 +21,7 @@ test('everything is looked at again and again, and where nothing changed nothing
   });
   const controller = new Controller({
     client,
+    replicaClient: client,
     namespaces: [namespace],
     connect: ({ git }) => ({
       query: async () => {

@@ -140,10 +140,10 @@ suite('a person is told', { concurrency: 4 }, () => {
       /forgetful/.test(condition(resource, 'Ready')?.message ?? ''),
     );
     const { status, reason, message } = condition(told, 'Ready') ?? {};
-    assert.equal(`${status} ${reason}`, 'True NoGateways');
+    assert.equal(`${status} ${reason}`, 'False GatewaysRefused');
     assert.equal(
       message,
-      'no pod is annotated for this resource: sync.io/inject: "true" belongs on the pod template, and an event (FailedCreate) says why a pod is denied; these pods have the annotation sync.io/cr-name, but not sync.io/inject: "true": forgetful',
+      'no pod has the sidecar; these pods have the annotation sync.io/cr-name, but not sync.io/inject: "true": forgetful',
     );
   });
 

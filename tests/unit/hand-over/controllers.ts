@@ -135,6 +135,7 @@ export function decideAndSend(world: World, index: number, setup: Setup, { isPat
   const observation = {
     ...{ gatewaySync: seen, intents: readIntents(seen), answer: turn.answer === 'asking' ? asking : turn.answer },
     ...{ pods: world.agents.map((_, at) => podOf(at)), missing: [], unasked: [], accessProblems: [] },
+    refused: undefined,
     ...{ isRevisionKept: true, areAuthorsChecked: false, isLabelRequired: false },
     ...{ cluster: '', commitStatus: undefined },
     reportOf: ({ uid }: ObservedPod) => reports.find((report) => report?.podUID === uid),

@@ -3,7 +3,7 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { suite, type TestContext, test } from 'node:test';
-import { createApp } from '../../../../controller/injection/app.ts';
+import { createApp, type Refusal } from '../../../../controller/injection/app.ts';
 import type { CandidateSource } from '../../../../controller/injection/candidates.ts';
 import { readReview } from '../../../../controller/injection/review.ts';
 import { createReadBody } from '../../../../shared/io/http/read-body.ts';
@@ -27,6 +27,7 @@ function review(object: unknown, fields: object = {}): object {
 
 async function start(t: TestContext, source: Partial<CandidateSource> = {}) {
   const outcomes: string[] = [];
+  const refusals: Refusal[] = [];
   const handler = createApp({
     candidates: {
       watches: () => true,
@@ -38,13 +39,14 @@ async function start(t: TestContext, source: Partial<CandidateSource> = {}) {
     images: { defaultImage: 'agent:1', allowedRepositories: [] },
     readBody: createReadBody({ maxBytes: 3 << 20, budgetBytes: 12 << 20 }),
     log: createLogger('test', { level: 'silent' }),
+    onRefused: (refusal) => refusals.push(refusal),
     onReview: (outcome) => outcomes.push(outcome),
   });
   const server = createServer(handler);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => new Promise((resolve) => server.close(resolve).closeAllConnections()));
   const { port } = server.address() as AddressInfo;
-  return { outcomes, post: (...given: Given) => post(port, ...given) };
+  return { outcomes, refusals, post: (...given: Given) => post(port, ...given) };
 }
 
 interface Answer {
@@ -177,6 +179,46 @@ suite('what the cache says', () => {
   });
 });
 
+suite('a denial is reported', () => {
+  const annotated = (annotations: Record<string, string>) => ({
+    ...pod,
+    metadata: { ...pod.metadata, annotations: { ...pod.metadata.annotations, ...annotations } },
+  });
+  const others = ['blue', 'green'].map((name) => ({ ...candidate, name }));
+  const cases: [where: string, object, resources: string[]][] = [
+    ['the resource that the pod names', { 'sync.io/cr-name': 'blue', 'sync.io/profile': 'x' }, ['blue']],
+    ['each one, if it names none', {}, ['blue', 'green']],
+    ['each one, if it names one that does not exist', { 'sync.io/cr-name': 'gren' }, ['blue', 'green']],
+  ];
+  for (const [where, annotations, resources] of cases)
+    test(`on ${where}`, async (t) => {
+      const { post, refusals } = await start(t, {
+        cached: () => others,
+        live: async () => ({ candidates: others }),
+      });
+      const { response } = await post(review(annotated(annotations as Record<string, string>)));
+      assert.equal(response?.allowed, false);
+      assert.deepEqual(refusals, [
+        { namespace: 'plant', resources, message: response?.status?.message.replace('sync agent: ', '') },
+      ]);
+    });
+
+  test('on the resource of a pod that is itself at fault', async (t) => {
+    const { post, refusals } = await start(t);
+    await post(review({ ...pod, spec: { ...pod.spec, securityContext: { runAsUser: 0 } } }));
+    assert.deepEqual(
+      refusals.map(({ resources }) => resources),
+      [['app']],
+    );
+  });
+
+  test('not after a dry run, which must have no side effects', async (t) => {
+    const { post, refusals } = await start(t, { cached: () => others, live: async () => ({ candidates: others }) });
+    assert.equal((await post(review(pod, { dryRun: true }))).response?.allowed, false);
+    assert.deepEqual(refusals, []);
+  });
+});
+
 test('of a pod, all that injection looks at is read, and nothing else', () => {
   const securityContext = { runAsUser: 1, runAsGroup: 2, seLinuxOptions: { level: 's0' } };
   const container = {
@@ -197,9 +239,9 @@ test('of a pod, all that injection looks at is read, and nothing else', () => {
     },
   };
   const given = review({ ...whole, metadata: { ...whole.metadata, uid: 'x' }, spec: { ...whole.spec, hostname: 'h' } });
-  assert.deepEqual(readReview(given), { uid: 'u-1', namespace: 'plant', pod: whole });
+  assert.deepEqual(readReview(given), { uid: 'u-1', namespace: 'plant', isDryRun: false, pod: whole });
   const least = { metadata: {}, spec: { containers: [] } };
-  assert.deepEqual(readReview(review(least)), { uid: 'u-1', namespace: 'plant', pod: least });
+  assert.deepEqual(readReview(review(least)), { uid: 'u-1', namespace: 'plant', isDryRun: false, pod: least });
 });
 
 suite('hostile input', () => {

@@ -59,7 +59,14 @@ function judge({ counts, status = {}, spec = {}, rollout, ...facts }: Given): Ve
   const none = { synced: 0, pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, skewed: 0 };
   return judgeConditions({
     ...{ gatewaySync, resolution: resolved(), profileProblems: [], rolloutProblems: [], gatewayErrors: [] },
-    ...{ podsThatWait: [], unaskedPods: [], accessProblems: [], commitStatusProblem: undefined, isHeldBack: false },
+    ...{
+      podsThatWait: [],
+      unaskedPods: [],
+      refusal: undefined,
+      accessProblems: [],
+      commitStatusProblem: undefined,
+      isHeldBack: false,
+    },
     isLabelRequired: false,
     counts: { ...none, summary: '2/2 synced', total: 2, ...(counts ?? { synced: 2 }) },
     rollout: rollout && ({ summary: 'summary', message: 'words', ...rollout } as RolloutStatus),
@@ -93,8 +100,13 @@ const insecure = isFalse(
 );
 const noPods = isTrue(
   'NoGateways',
-  'no pod is annotated for this resource: sync.io/inject: "true" belongs on the pod template, and an event (FailedCreate) says why a pod is denied',
+  'no pod is annotated for this resource: sync.io/inject: "true" belongs on the pod template, and an event (PodRefused) says why a pod is denied',
 );
+/** Without a gateway, though pods are there or are created. */
+const refused = (message: string) => ({
+  AllGatewaysSynced: isUnknown('GatewaysRefused', message),
+  Ready: isFalse('GatewaysRefused', message),
+});
 const denied = { reason: 'ForeignRoleBinding', message: 'it is not ours' };
 const noSecret = { reason: 'SecretNotFound', message: 'there is no Secret' };
 const hostKey = (reason: string) => failed({ reason, message: 'bad key', transient: false });
@@ -232,17 +244,16 @@ suite('the conditions', () => {
     [
       'with pods that name the resource alone',
       { counts: { total: 0 }, unaskedPods: ['x', 'y'] },
-      Object.fromEntries(
-        (['Unknown', 'True'] as const).map((status, index) => [
-          ['AllGatewaysSynced', 'Ready'][index],
-          {
-            ...{ status, reason: 'NoGateways' },
-            message:
-              'no pod is annotated for this resource: sync.io/inject: "true" belongs on the pod template, and an event (FailedCreate) says why a pod is denied; these pods have the annotation sync.io/cr-name, but not sync.io/inject: "true": x, y',
-          },
-        ]),
+      refused(
+        'no pod has the sidecar; these pods have the annotation sync.io/cr-name, but not sync.io/inject: "true": x, y',
       ),
     ],
+    [
+      'with pods that are denied',
+      { counts: { total: 0 }, refusal: 'name a profile' },
+      refused('no pod has the sidecar; the newest pod was denied: name a profile'),
+    ],
+    ['with a pod that was denied next to one that was not', { refusal: 'name a profile' }, {}],
     [
       'with gateways that failed',
       { counts: { error: 1, synced: 1, summary: '1/2 synced' }, gatewayErrors: ['x: disk full', 'y: failed'] },

@@ -48,6 +48,7 @@ function decideFor(
     pods: [],
     missing: [],
     unasked: [],
+    refused: undefined,
     reportOf: () => undefined,
   };
   return decide(

@@ -65,6 +65,7 @@ export function decideFor(
     pods: [],
     missing: [],
     unasked: [],
+    refused: undefined,
     accessProblems: [],
     isRevisionKept: true,
     areAuthorsChecked: false,

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { Refusals } from '../../../../controller/reconcile/refusals.ts';
+import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
+import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
+import { createLogger } from '../../../../shared/log.ts';
+
+/** Refusals of a replica, and the events that were recorded: `about: message`. */
+function arrange() {
+  const events: string[] = [];
+  const enqueued: string[] = [];
+  const clock = { now: 0 };
+  const create = async (_: string, event: { involvedObject: { name: string }; message: string }) =>
+    void events.push(`${event.involvedObject.name}: ${event.message}`);
+  const refusals = new Refusals({
+    client: { create } as unknown as KubernetesClient,
+    gatewaySync: (key) => ({ namespace: 'plant', name: key.split('/')[1] }) as ObservedGatewaySync,
+    enqueue: (key) => enqueued.push(key),
+    instance: 'test',
+    log: createLogger('test', { level: 'silent' }),
+    now: () => clock.now,
+  });
+  const add = (message: string, ...resources: string[]) => refusals.add({ namespace: 'plant', resources, message });
+  return { refusals, events, enqueued, clock, add };
+}
+
+suite('denied pods', () => {
+  test('have one event a minute for each message and resource', () => {
+    const { events, clock, add } = arrange();
+    for (let at = 0; at < 60_000; at += 1_000) {
+      clock.now = at;
+      add('no profile', 'a', 'b');
+    }
+    add('no volume', 'a');
+    assert.deepEqual(events, ['a: no profile', 'b: no profile', 'a: no volume']);
+    clock.now = 60_000;
+    add('no profile', 'a');
+    assert.equal(events.length, 4);
+  });
+
+  test('count for five minutes, the latest one for its resource', () => {
+    const { refusals, clock, add } = arrange();
+    add('no profile', 'a');
+    add('no volume', 'a');
+    assert.deepEqual(refusals.latestOf('plant/a'), { message: 'no volume', expiresInMs: 300_000 });
+    assert.equal(refusals.latestOf('plant/b'), undefined);
+    clock.now = 300_000;
+    assert.equal(refusals.latestOf('plant/a'), undefined);
+  });
+
+  test('are forgotten together with their resource, and if too many resources have some', () => {
+    const { refusals, add } = arrange();
+    add('no profile', 'a', 'gone');
+    refusals.forget('plant/gone');
+    assert.equal(refusals.latestOf('plant/gone'), undefined);
+    for (let index = 0; index < 1_000; index += 1) add('no profile', `other-${index}`);
+    assert.equal(refusals.latestOf('plant/a'), undefined);
+  });
+
+  test('have messages that fit into a condition, whatever is in the pod', () => {
+    const { refusals, add } = arrange();
+    add(`container ${'\u{1F600}'.repeat(500_000)}`, 'a');
+    const { message = '' } = refusals.latestOf('plant/a') ?? {};
+    assert.ok(message.length <= 1_000 && message.isWellFormed());
+  });
+});
