@@ -1,5 +1,7 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { AGENT_CONTAINER, POD_ANNOTATIONS } from '../../shared/api/names.ts';
+import { mountedParts } from '../../shared/domain/mounted-parts.ts';
+import { isWithin, relativePath } from '../../shared/domain/relative-path.ts';
 import { injectorsOf } from './check-injection.ts';
 import { componentsOf, programOf } from './check-operator.ts';
 import { checkReport } from './check-report.ts';
@@ -54,6 +56,7 @@ export function checkPod(pod: Pod, survey: NamespaceSurvey, whole: Survey): Find
   return [
     ...checkAnnotations(pod, { survey, gatewaySync }),
     ...checkSidecar(pod, survey, whole),
+    ...checkMounts(pod, gatewaySync),
     ...checkContainers(pod, seenOr(survey.events, [])),
     ...(hasSidecar(pod) ? checkReport(pod, { survey, gatewaySync, now: whole.now }) : []),
   ];
@@ -155,6 +158,36 @@ function checkImage(
         ]
       : []),
   ];
+}
+
+/** Directory at which the sidecar mounts the data volume. */
+const DATA_PATH = '/data';
+
+function checkMounts(pod: Pod, gatewaySync: GatewaySync | undefined): Finding[] {
+  const data = sidecarOf(pod)?.volumeMounts?.find(({ mountPath }) => mountPath === DATA_PATH);
+  if (!data) return [];
+  const profile = pod.metadata.annotations?.[POD_ANNOTATIONS.profile] ?? 'default';
+  const mappings = gatewaySync?.spec.sync.profiles[profile]?.mappings ?? [];
+  const parts = mountedParts(pod.spec, data).filter(
+    ({ path, container }) =>
+      container !== AGENT_CONTAINER && mappings.some(({ destination }) => mayMeet(destination, path)),
+  );
+  if (parts.length === 0) return [];
+  const named = listed(parts.map(({ container, path }) => `${path} in ${container}`));
+  return [
+    warning(
+      'pod/sub-path',
+      `containers mount parts of the data volume by subPath (${named}): a file there never changes, and a directory no longer does after it was removed once`,
+      { todo: 'mount the whole volume instead', page: 'how-to/troubleshooting-injection.md#mounts-with-a-subpath' },
+    ),
+  ];
+}
+
+/** Whether what goes to a destination may be at a path, below it, or above it; with variables it may be anywhere. */
+function mayMeet(destination: string, path: string): boolean {
+  if (destination.includes('{{') || path.includes('$(')) return true;
+  const found = relativePath(destination);
+  return found.kind === 'path' && (isWithin(path, found.path) || isWithin(found.path, path));
 }
 
 /** Reasons of events with which a pod waits for its volumes: no status says so. */

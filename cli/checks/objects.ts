@@ -14,7 +14,8 @@ export interface Container {
   name: string;
   image?: string;
   env?: { name: string; value?: string }[];
-  volumeMounts?: { name: string; mountPath: string }[];
+  restartPolicy?: string;
+  volumeMounts?: { name: string; mountPath: string; subPath?: string; subPathExpr?: string }[];
   securityContext?: { runAsUser?: number };
 }
 

@@ -1,7 +1,8 @@
 import { AGENT_CONTAINER, AGENT_LABEL, POD_ANNOTATIONS } from '../../shared/api/names.ts';
+import { looksLikeFile, mountedParts } from '../../shared/domain/mounted-parts.ts';
 import type { ObservedSpec } from '../watch/observed-gateway-sync.ts';
 import { asksForSidecar } from '../watch/observed-pod.ts';
-import type { AdmittedPod, Container } from './admitted-pod.ts';
+import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';
 import { type AgentImages, chooseAgentImage } from './choose-agent-image.ts';
 import { type Candidate, checkAnnotations, chooseGatewaySync } from './choose-gateway-sync.ts';
 import { findDataVolume } from './find-data-volume.ts';
@@ -85,7 +86,10 @@ function addSidecar(
       ...append(pod.spec.initContainers, '/spec/initContainers', [container]),
       ...append(pod.spec.volumes, '/spec/volumes', volumes.volumes),
     ],
-    warnings: identity.runAsUser === undefined ? [userWarning(data.container.name)] : [],
+    warnings: [
+      ...(identity.runAsUser === undefined ? [userWarning(data.container.name)] : []),
+      ...subPathWarnings(pod, data),
+    ],
   };
 }
 
@@ -132,6 +136,21 @@ const rootMessage = (container: string) =>
 
 const userWarning = (container: string) =>
   `sync agent: container ${container} has no securityContext.runAsUser, so the sidecar runs as the user of its own image: set it, so that both own the same files`;
+
+/** Maximum parts of the volume that are named: the API server shortens long warnings. */
+const MAX_WARNINGS = 5;
+
+function subPathWarnings({ spec }: AdmittedPod, { mount, container }: { mount: VolumeMount; container: Container }) {
+  const parts = mountedParts(spec, mount)
+    .slice(0, MAX_WARNINGS)
+    .map(
+      (part) =>
+        `sync agent: container ${part.container} mounts ${part.path.slice(0, 80)} of volume ${mount.name} by subPath: a file there never changes, and a directory no longer does after it was removed once; mount the whole volume`,
+    );
+  if (!looksLikeFile(mount)) return parts;
+  const whole = `sync agent: container ${container.name} mounts only ${mount.subPath} of volume ${mount.name}, which looks like a file, and the sidecar delivers into a directory: mount the directory that it is in`;
+  return [whole, ...parts];
+}
 
 function metadataPatch({ metadata }: AdmittedPod, crName: string): PatchOperation[] {
   return [

@@ -39,6 +39,15 @@ const rename = ({ pod, report }: { pod: Loose; report: Loose }, name: string) =>
   pod.metadata.name = name;
   pod.metadata.creationTimestamp = '2026-01-02T12:00:01Z';
 };
+/** Has the container of the gateway mount the data volume. */
+const mountData = (pod: Loose, mount: object) => {
+  const [gateway, sidecar] = pod.spec.containers;
+  gateway.volumeMounts = [{ name: 'data', mountPath: '/srv', ...mount }];
+  sidecar.volumeMounts = [{ name: 'data', mountPath: '/data' }];
+};
+const mapTo = (resource: Loose, destination: string) => {
+  resource.spec.sync.profiles.default.mappings = [{ source: 'config', destination }];
+};
 
 /** Of an installation in order; doctor.txt says what comes of each. */
 // biome-ignore format: one change a line
@@ -261,6 +270,10 @@ export const CHANGES: Record<string, Change> = {
   'a namespace that injection leaves out': ({ webhook }) => { webhook.namespaceSelector.matchExpressions.push({ key: 'team', operator: 'Exists' }); },
   'a namespace without pods that injection leaves out': ({ webhook, namespace }) => { namespace.pods = seen([]); webhook.namespaceSelector.matchExpressions.push({ key: 'team', operator: 'Exists' }); },
   'a namespace without the label that injection needs': ({ webhook }) => { webhook.namespaceSelector.matchExpressions.push({ key: 'sync.io/injection', operator: 'In', values: ['enabled'] }); },
+  'a pod that mounts a file of the data volume': ({ pod, resource }) => { mountData(pod, { subPath: 'config/app.json' }); mapTo(resource, 'config'); },
+  'a pod that mounts a directory of the data volume': ({ pod, resource }) => { mountData(pod, { subPath: 'config' }); mapTo(resource, 'config/{{ .GatewayName }}'); },
+  'a pod that mounts a directory that nothing is delivered to': ({ pod, resource }) => { mountData(pod, { subPath: 'logs' }); mapTo(resource, 'config'); },
+  'a pod that mounts the whole data volume': ({ pod, resource }) => { mountData(pod, {}); mapTo(resource, '.'); },
   'a pod without its sidecar, where injection leaves it out': ({ webhook, pod }) => { pod.spec.containers.pop(); webhook.namespaceSelector.matchExpressions.push({ key: 'team', operator: 'Exists' }); },
   'a pod without its sidecar, of other labels': ({ webhook, pod }) => { pod.spec.containers.pop(); webhook.objectSelector = { matchLabels: { a: 'b' } }; },
   'a pod without its sidecar, from before the webhook': ({ configuration, pod }) => { pod.spec.containers.pop(); configuration.metadata.creationTimestamp = NOON; },

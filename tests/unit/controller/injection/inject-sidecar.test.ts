@@ -148,6 +148,30 @@ suite('an injected pod', () => {
     assert.match(injection.kind === 'patched' ? (injection.warnings[0] ?? '') : '', /no securityContext\.runAsUser/);
   });
 
+  const mounting = (...volumeMounts: { mountPath: string; subPath?: string }[]) => ({
+    ...gateway,
+    volumeMounts: volumeMounts.map((mount) => ({ name: 'data', ...mount })),
+  });
+  const warningsOf = (...containers: AdmittedPod['spec']['containers']) =>
+    (inject(pod({ containers })) as Injected).warnings;
+
+  test('is warned of parts of the volume that a container mounts by themselves', () => {
+    const other = { ...mounting({ mountPath: '/etc/app.json', subPath: 'config/app.json' }), name: 'other' };
+    assert.deepEqual(warningsOf(gateway, other), [
+      'sync agent: container other mounts config/app.json of volume data by subPath: a file there never changes, and a directory no longer does after it was removed once; mount the whole volume',
+    ]);
+    const many = Array.from({ length: 100 }, (_, index) => ({ mountPath: `/x/${index}`, subPath: `x/${index}` }));
+    const warnings = warningsOf(gateway, { ...mounting(...many), name: 'many' });
+    assert.ok(warnings.length < 10 && warnings.every(({ length }) => length <= 256));
+  });
+
+  test('is warned if all that is mounted looks like a single file', () => {
+    const [warning = '', ...others] = warningsOf(mounting({ mountPath: '/etc/app.json', subPath: 'config/app.json' }));
+    assert.match(warning, /mounts only config\/app\.json of volume data, which looks like a file/);
+    assert.deepEqual(others, []);
+    assert.deepEqual(warningsOf(mounting({ mountPath: '/srv/data', subPath: 'plant-a' })), []);
+  });
+
   test('shares out resources of its own', () => {
     assert.deepEqual(sidecarOf(inject(pod({ resources: { limits: { memory: '1Gi' } } }))).resources, {});
     const resources = { limits: { cpu: '1' } };
