@@ -6,6 +6,7 @@ import type { Logger } from '../shared/log.ts';
 import { StatusPoster } from './commit-status/poster.ts';
 import type { SendStatus } from './commit-status/send-status.ts';
 import type { Refusal } from './injection/app.ts';
+import { Evictor, type EvictorOptions } from './injection/evictor.ts';
 import { MissingSidecars } from './injection/missing-sidecars.ts';
 import type { Loop } from './leadership/liveness.ts';
 import type { Metrics } from './metrics/metrics.ts';
@@ -42,6 +43,8 @@ export interface ControllerOptions {
   mayWrite: () => boolean;
   githubApps: GithubApps | undefined;
   bindAgents: boolean;
+  /** What admission would do with a pod; undefined if pods without the sidecar are not to be evicted. */
+  reviewForEviction: EvictorOptions['review'] | undefined;
   areAuthorsChecked: boolean;
   /** Whether pods get the sidecar only in namespaces with the label. */
   isLabelRequired: boolean;
@@ -116,8 +119,11 @@ export class Controller {
         onRoleBinding: (change) => this.#wake(wakesOfRoleBinding(change)),
       },
     );
+    const review = options.reviewForEviction;
     this.#missing = new MissingSidecars({
       client,
+      evictor:
+        review && new Evictor({ client, review, log, onEvicted: (...args) => this.#reconciler.onEvicted(...args) }),
       gatewaySyncs: () => this.caches.gatewaySyncs(),
       labelledPods: () => this.caches.pods(),
       labelledPod: (key) => this.caches.pod(key),

@@ -18,8 +18,10 @@ import { serveAdmission } from './certificates/serve-admission.ts';
 import { statusSender } from './commit-status/send-status.ts';
 import { configSchema } from './config.ts';
 import { Controller } from './controller.ts';
-import { createApp } from './injection/app.ts';
+import type { AdmittedPod } from './injection/admitted-pod.ts';
+import { createApp, type InjectionSettings } from './injection/app.ts';
 import { candidateSource } from './injection/candidates.ts';
+import { type Injection, injectSidecar } from './injection/inject-sidecar.ts';
 import { proxyEnvironment } from './injection/sidecar.ts';
 import { deploymentOf } from './leadership/deployment-of.ts';
 import { FencedClient } from './leadership/fenced-client.ts';
@@ -95,6 +97,23 @@ const fencedClient = new FencedClient(credentials, {
   ...clientOptions,
   writeWithinMs: () => (config.LEADER_ELECTION ? lease.writeWithinMs : Number.POSITIVE_INFINITY),
 });
+/** What decides what pods become. */
+const injection: InjectionSettings = {
+  images: {
+    defaultImage: config.DEFAULT_AGENT_IMAGE ?? '',
+    allowedRepositories: config.AGENT_IMAGE_ALLOWED_REPOSITORIES,
+  },
+  gitVariables: {
+    ...proxyEnvironment(process.env),
+    GIT_DENIED_NETWORKS: config.GIT_DENIED_NETWORKS.join(','),
+    GIT_ALLOW_LOCAL: String(config.GIT_ALLOW_LOCAL),
+  },
+  defaults: {
+    logLevel: config.AGENT_LOG_LEVEL,
+    resources: config.AGENT_RESOURCES,
+    caConfigMap: config.AGENT_CA_CONFIG_MAP,
+  },
+};
 const controller = new Controller({
   client: fencedClient,
   replicaClient: client,
@@ -109,6 +128,7 @@ const controller = new Controller({
   mayWrite: () => fencedClient.mayWrite,
   githubApps,
   bindAgents: config.AUTO_BIND_AGENT,
+  reviewForEviction: config.WEBHOOK_EVICT_PODS && config.WEBHOOK_PORT !== 0 ? reviewForEviction : undefined,
   areAuthorsChecked: config.APPROVER_ROLE,
   isLabelRequired: config.WEBHOOK_REQUIRE_LABEL,
   cluster: config.CLUSTER_NAME ?? '',
@@ -217,24 +237,17 @@ async function startMetrics() {
   });
 }
 
+/** What admission would do with a pod, by what the caches hold. */
+function reviewForEviction(namespace: string, pod: AdmittedPod): Injection {
+  const candidates = candidateSource(controller.caches, client, config.WATCH_NAMESPACES).cached(namespace) ?? [];
+  return injectSidecar({ ...injection, pod, namespace, candidates });
+}
+
 async function startAdmission() {
   if (config.WEBHOOK_PORT === 0) return undefined;
   const handler = createApp({
     candidates: candidateSource(controller.caches, client, config.WATCH_NAMESPACES),
-    images: {
-      defaultImage: config.DEFAULT_AGENT_IMAGE ?? '',
-      allowedRepositories: config.AGENT_IMAGE_ALLOWED_REPOSITORIES,
-    },
-    gitVariables: {
-      ...proxyEnvironment(process.env),
-      GIT_DENIED_NETWORKS: config.GIT_DENIED_NETWORKS.join(','),
-      GIT_ALLOW_LOCAL: String(config.GIT_ALLOW_LOCAL),
-    },
-    defaults: {
-      logLevel: config.AGENT_LOG_LEVEL,
-      resources: config.AGENT_RESOURCES,
-      caConfigMap: config.AGENT_CA_CONFIG_MAP,
-    },
+    ...injection,
     readBody: createReadBody({
       maxBytes: MAX_REVIEW_BYTES,
       budgetBytes: 2 * MAX_REVIEW_BYTES,

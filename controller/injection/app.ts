@@ -13,12 +13,16 @@ import { type Injection, injectSidecar, type Known } from './inject-sidecar.ts';
 import { type Review, readReview, reviewResponse } from './review.ts';
 import type { SidecarDefaults } from './sidecar.ts';
 
-export interface MutatePodOptions {
-  candidates: CandidateSource;
+/** What decides what a pod becomes, besides the pod. */
+export interface InjectionSettings {
   images: AgentImages;
   /** Variables that say how agents may reach git hosts: proxies, denied networks. */
   gitVariables?: Record<string, string>;
   defaults?: SidecarDefaults;
+}
+
+export interface MutatePodOptions extends InjectionSettings {
+  candidates: CandidateSource;
   readBody: ReadBody;
   log: Logger;
   /** Called for each pod that is denied, unless it is a dry run. */

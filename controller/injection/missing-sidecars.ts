@@ -8,6 +8,7 @@ import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { asksForSidecar, identityOf, type ObservedPod } from '../watch/observed-pod.ts';
+import type { Evictor } from './evictor.ts';
 
 export interface MissingSidecarsOptions {
   client: KubernetesClient;
@@ -15,6 +16,8 @@ export interface MissingSidecarsOptions {
   /** Pods with the label of injected ones, which some have set themselves. */
   labelledPods: () => Iterable<ObservedPod>;
   labelledPod: (key: ObjectKey) => ObservedPod | undefined;
+  /** Evicts such pods; undefined if that isn't allowed. */
+  evictor: Evictor | undefined;
   /** Called with the resources whose missing pods changed. */
   onChange: (key: ObjectKey) => void;
   log: Logger;
@@ -107,7 +110,11 @@ export class MissingSidecars {
         const { missing: swept, unasked } = await sweepMissing(this.#options.client, { namespace, resources, signal });
         // Who gets the label between the two looks is in both.
         const pods = new Map([...swept, ...(labelled.get(namespace) ?? [])].map((pod) => [pod.uid, pod]));
-        this.#store(namespace, groupByResource(names, [...pods.values()]), unasked);
+        const podsOf = groupByResource(names, [...pods.values()]);
+        this.#store(namespace, podsOf, unasked);
+        for (const { name, spec } of own)
+          if (!spec.paused)
+            await this.#options.evictor?.evictSome(`${namespace}/${name}`, podsOf.get(name) ?? [], signal);
       } catch (error) {
         if (signal.aborted) return;
         this.#options.log.warn({ err: error, namespace }, 'cannot look for pods without a sidecar');
@@ -192,5 +199,6 @@ function noteUnasked(unasked: Swept['unasked'], resources: ReadonlySet<string>, 
 }
 
 function toObserved({ metadata }: PodMetadata): ObservedPod {
-  return { ...identityOf(metadata), serviceAccountName: 'default', sidecar: 'missing', live: true };
+  const ownerUid = metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid;
+  return { ...identityOf(metadata), ownerUid, serviceAccountName: 'default', sidecar: 'missing', live: true };
 }

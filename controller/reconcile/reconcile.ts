@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { agentRoleBindingName } from '../../shared/api/names.ts';
+import type { OwnerReference } from '../../shared/api/object-meta.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
@@ -26,7 +27,7 @@ import { EventLimiter, recordEvent } from './record-event.ts';
 import { StatusThrottle } from './status-throttle.ts';
 import { StatusWriter } from './status-writer.ts';
 import { ToldRepositories } from './told-repositories.ts';
-import { appliedDelays, type Transition } from './transitions.ts';
+import { appliedDelays, evictionOf, type Transition } from './transitions.ts';
 
 export interface ReconcilerOptions {
   client: KubernetesClient;
@@ -137,6 +138,12 @@ export class Reconciler {
     if (!gatewaySync) return;
     const transition = this.#lastingFailures.newsOf(key, { failures, error, now: performance.now() });
     if (transition) this.#record(gatewaySync, [transition], this.#options.log.child({ key }));
+  }
+
+  /** Records an event on a pod that was evicted because it had no sidecar. */
+  onEvicted(key: ObjectKey, pod: ObservedPod, owner: OwnerReference): void {
+    const gatewaySync = this.#options.caches.gatewaySync(key);
+    if (gatewaySync) this.#record(gatewaySync, [evictionOf(pod, owner)], this.#options.log.child({ key }));
   }
 
   /** Takes in that the watch brought a resource. */

@@ -1,5 +1,6 @@
 import type { GatewaySyncStatus, RequestOutcome } from '../../shared/api/gateway-sync-status.ts';
 import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
+import type { OwnerReference } from '../../shared/api/object-meta.ts';
 import { GIVEN_UP } from '../../shared/domain/releases.ts';
 import { otherRepository } from '../intent/intents.ts';
 import type { Author, ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
@@ -49,6 +50,12 @@ const MAX_PODS = 10;
 
 const userNotSet =
   'the container that mounts the data has no securityContext.runAsUser, so the sync agent runs as the user of its own image and may not be able to write: set it in the pod template, so that both own the same files';
+
+/** An event of a pod that was evicted because it had no sidecar. */
+export function evictionOf({ name, uid }: ObservedPod, owner: OwnerReference): Transition {
+  const message = `evicted: it was created without the sync agent, and ${owner.kind} ${owner.name} creates a new one`;
+  return { type: 'Warning', reason: 'EvictedWithoutSidecar', message, pod: { name, uid } };
+}
 
 function commitTransition(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition | undefined {
   if (after.lastSyncCommit === undefined || before.lastSyncCommit === after.lastSyncCommit) return undefined;

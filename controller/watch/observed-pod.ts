@@ -29,6 +29,8 @@ export interface ObservedPod {
   name: string;
   uid: string;
   crName: string | undefined;
+  /** UID of the object that controls it; only for pods that were found without the sidecar. */
+  ownerUid?: string | undefined;
   /** The one that its agent has. */
   gatewayName: string;
   profile: string;

@@ -122,6 +122,10 @@ const ownCertificate = (namespace: string): Partial<Expected> => ({
 const cases: Record<string, Case> = {
   'the controller': { expect: controller({}) },
   'the controller with a certificate of its own': { values: selfSigned, expect: controller(ownCertificate) },
+  'the controller that may evict pods': {
+    values: { webhook: { failurePolicy: 'Ignore', evictPodsWithoutSidecar: true } },
+    expect: controller({ there: [...reconciling, ...binding, 'create pods/eviction'] }),
+  },
   'the controller with GitHub Apps': {
     values: { githubApp: { enabled: true } },
     expect: controller({ there: [...reconciling, ...binding, ...all('create update', 'secrets')] }),

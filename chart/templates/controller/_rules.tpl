@@ -12,6 +12,12 @@
 - apiGroups: [""]
   resources: [pods]
   verbs: [list, watch]
+{{- if and .Values.webhook.enabled .Values.webhook.evictPodsWithoutSidecar }}
+# Pods that were created without the sidecar.
+- apiGroups: [""]
+  resources: [pods/eviction]
+  verbs: [create]
+{{- end }}
 # Credentials of repositories and gateways are read by name when they are needed.
 - apiGroups: [""]
   resources: [secrets]

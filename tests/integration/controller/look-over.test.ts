@@ -33,6 +33,7 @@ test('everything is looked at again and again, and where nothing changed nothing
     limits: DEFAULT_LIMITS,
     githubApps: undefined,
     bindAgents: true,
+    reviewForEviction: undefined,
     areAuthorsChecked: false,
     isLabelRequired: false,
     cluster: '',

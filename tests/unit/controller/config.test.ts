@@ -44,6 +44,7 @@ suite('the configuration of the controller', () => {
       AUTO_BIND_AGENT: true,
       APPROVER_ROLE: false,
       WEBHOOK_REQUIRE_LABEL: false,
+      WEBHOOK_EVICT_PODS: false,
       GIT_ALLOW_LOCAL: false,
       GIT_DENIED_NETWORKS: [
         ...['127.0.0.0/8', '169.254.0.0/16', '0.0.0.0/8', '::1/128', '::/128', 'fe80::/10'],
@@ -66,6 +67,7 @@ suite('the configuration of the controller', () => {
       AUTO_BIND_AGENT: 'false',
       APPROVER_ROLE: 'true',
       WEBHOOK_REQUIRE_LABEL: 'true',
+      WEBHOOK_EVICT_PODS: 'true',
     };
     const more = { GIT_ALLOW_LOCAL: 'true', GITHUB_APP: 'true', LOG_DEV_MODE: 'true' };
     const ports = { WEBHOOK_PORT: '1', HEALTH_PORT: '2', METRICS_PORT: '3' };
@@ -92,6 +94,7 @@ suite('the configuration of the controller', () => {
       ...Object.fromEntries(numbers),
       ...{ LEADER_ELECTION: false, METRICS_SECURE: false, AUTO_BIND_AGENT: false, APPROVER_ROLE: true },
       WEBHOOK_REQUIRE_LABEL: true,
+      WEBHOOK_EVICT_PODS: true,
       ...{ GIT_ALLOW_LOCAL: true, GITHUB_APP: true, LOG_DEV_MODE: true, GIT_RATE_PER_HOST: 4 },
       ...{ WATCH_NAMESPACES: ['a'], METRICS_HOSTS: ['b', 'c'], AGENT_IMAGE_ALLOWED_REPOSITORIES: ['d'] },
     });

@@ -160,6 +160,7 @@ export const controllerEffects: Effects = {
   'certManager.renewBefore': { to: '240h', in: certificate('renewBefore'), is: '240h' },
   'webhook.enabled': { to: false, in: count('MutatingWebhookConfiguration'), is: 0 },
   'webhook.port': { to: 10250, in: controller.env('WEBHOOK_PORT'), is: '10250' },
+  'webhook.evictPodsWithoutSidecar': { to: true, in: controller.env('WEBHOOK_EVICT_PODS'), is: 'true' },
   'webhook.failurePolicy': { to: 'Ignore', in: webhook(({ failurePolicy }) => failurePolicy), is: 'Ignore' },
   'webhook.timeoutSeconds': { to: 5, in: webhook(({ timeoutSeconds }) => timeoutSeconds), is: 5 },
   'webhook.service.ipFamilyPolicy': {

@@ -33,6 +33,7 @@ suite('pods without their sidecar', () => {
       gatewaySyncs: () => [{ namespace: 'ns', name: 'app' } as ObservedGatewaySync],
       labelledPods: () => [],
       labelledPod: () => undefined,
+      evictor: undefined,
       onChange: () => {},
       log: { warn: (_: object, message: string) => warnings.push(message) } as unknown as Logger,
     });
