@@ -188,3 +188,30 @@ step('a node drains within the time that pods have, and the pods come back', asy
   );
   for (const { metadata } of await untilWhole(4)) assert.equal(await read(metadata.name), 'first');
 });
+
+step('a pod that is created while the only controller restarts is late by some seconds', async (t) => {
+  const create = async (app: string) => {
+    const started = performance.now();
+    await apply(workload('Deployment', app, { replicas: 1 }));
+    await until(() => podsOf(`app=${app}`), {
+      describe: `the pod of ${app}`,
+      timeout: 120_000,
+      interval: 100,
+      accept: ([pod, ...others]) => pod !== undefined && others.length === 0 && isWhole(pod),
+    });
+    return performance.now() - started;
+  };
+  const usualMs = await create('usual');
+  const controller = ['--namespace', namespace, '--selector=app.kubernetes.io/component=controller'];
+  const killed = performance.now();
+  await kubectl('delete', 'pod', ...controller, '--grace-period=0', '--force');
+  const creating = create('late');
+  await kubectl('wait', '--for=condition=Ready', 'pod', ...controller, '--timeout=60s');
+  const downMs = performance.now() - killed;
+  const lateMs = (await creating) - usualMs;
+  const [usual, down, late] = [usualMs, downMs, lateMs].map((ms) => `${(ms / 1000).toFixed(1)} s`);
+  t.diagnostic(`usually ${usual}; the controller was down for ${down}, and the pod late by ${late}`);
+  // Twice the time, and what it takes until the node knows of the new controller.
+  assert.ok(lateMs < 2 * downMs + 5_000, `${lateMs} ms`);
+  await kubectl('delete', 'deployment', 'usual', 'late', '--namespace', site);
+});

@@ -9,7 +9,7 @@ export async function wouldBeInjected(namespace: string, template: { metadata: o
   return answer.includes('"sync-agent"');
 }
 
-/** With `Ignore`, a pod starts without a sidecar as long as the API server has not got the webhook's CA. */
+/** Until the API server has the webhook's CA, it refuses such a pod. */
 export async function untilInjectionWorks(namespace: string, template: { metadata: object; spec: object }) {
   await until(() => wouldBeInjected(namespace, template), {
     describe: 'the admission webhook to add the sidecar',
