@@ -102,7 +102,7 @@ function hasAllPods({ kind, metadata: { generation = 0 }, spec, status = {} }: W
 function adviceOn(words: string): Advice {
   if (/failed calling webhook "inject\.sync\.io"/.test(words))
     return {
-      todo: 'the API server does not reach the controller or does not trust it: see Injection above',
+      todo: 'the API server does not reach the controller or does not trust it: see Injection above. Once it does, the workload tries again within 17 minutes, or at once after kubectl rollout restart',
       page: /x509/.test(words) ? INJECTION : 'how-to/unreachable-webhook.md',
     };
   if (/exceeded quota|failed quota/.test(words))
