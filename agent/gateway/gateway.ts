@@ -1,5 +1,5 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs';
-import { isTyped, TerminalError, WaitingError } from '../../shared/errors.ts';
+import { TerminalError, WaitingError } from '../../shared/errors.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import type { CallLimits, GatewayClient } from './gateway-client.ts';
 import { inFolder, type OwnFolder, removeOwn, statOf } from './own-folder.ts';
@@ -88,15 +88,6 @@ export interface ReloadProblem {
   message: string;
   isWaiting: boolean;
   error: unknown;
-}
-
-/** Puts an error of {@link Gateway.catchUp} into words; any other is thrown again. */
-export function reloadProblem(error: unknown): ReloadProblem {
-  if (error instanceof WaitingError) return { message: error.message, isWaiting: true, error };
-  if (isTyped(error)) {
-    return { message: error.message, isWaiting: false, error };
-  }
-  throw error;
 }
 
 const MARK = 'reload-pending';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { spreadPause, timerMs } from '../../shared/domain/duration.ts';
-import { type ReloadProblem, reloadProblem } from '../gateway/gateway.ts';
+import type { ReloadProblem } from '../gateway/gateway.ts';
 import type { Verification } from '../gateway/verification.ts';
 import type { StartPolicy } from '../plan/manifest.ts';
 import { describeFailure } from '../report/describe-failure.ts';
@@ -192,13 +192,15 @@ export class SyncLoop {
     await this.#pause(this.#fetchAt - now, signal);
   }
 
+  /** Whatever fails here, the files are in place: it is retried, and doesn't count as a failed sync. */
   async #reload(intent: Intent): Promise<ReloadProblem | undefined> {
     const { reload, announcer } = this.#options;
     try {
       if (await reload(intent)) announcer.onReload(intent, undefined);
     } catch (error) {
       this.#reloadFailures += 1;
-      const problem = reloadProblem(error);
+      const { message, isWaiting } = describeFailure(error);
+      const problem = { message, isWaiting, error };
       announcer.onReload(intent, problem);
       return problem;
     }

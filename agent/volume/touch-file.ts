@@ -12,7 +12,7 @@ import {
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { isAgentPath, isFilePath, isTooLong } from '../../shared/domain/relative-path.ts';
-import { TerminalError } from '../../shared/errors.ts';
+import { isTyped, TerminalError } from '../../shared/errors.ts';
 import type { DataRoot } from './data-root.ts';
 import type { Folder } from './folder.ts';
 import { putNew } from './put-new.ts';
@@ -46,10 +46,19 @@ export async function touchFile(path: string, text: string, { root, lock }: Volu
     else makeFile(file, text, root);
   } catch (error) {
     lock.check(); // who lost the volume has no staging folder
-    throw error;
+    throw named(path, error);
   } finally {
     folder.close();
   }
+}
+
+/** The path in the volume replaces one that only this process knows and that differs at each try. */
+function named(path: string, error: unknown): unknown {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  if (!(error instanceof Error) || isTyped(error)) return error;
+  if (code !== 'EACCES' && code !== 'EPERM') return Object.assign(error, { path, dest: path });
+  const remedy = "set runAsUser to the file's owner, let the group write it, or name another file";
+  return unusable(path, `the agent's user may not write to it, or to its directory (${code}): ${remedy}`, error);
 }
 
 /** Opens the file, if there is one. A pipe would make the agent wait for whoever reads it. */
@@ -111,7 +120,7 @@ function openFolder(root: DataRoot, path: string): Folder {
     return root.openFolder(folder);
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
-    throw ['ENOENT', 'ENOTDIR'].includes(code) ? unusable(path, `there is no folder ${folder}`) : error;
+    throw ['ENOENT', 'ENOTDIR'].includes(code) ? unusable(path, `there is no folder ${folder}`) : named(path, error);
   }
 }
 
@@ -126,8 +135,9 @@ async function isMarker(handle: FileHandle, size: number): Promise<boolean> {
   return marker.test(buffer.toString('latin1', 0, bytesRead));
 }
 
-const unusable = (path: string, why: string) =>
+const unusable = (path: string, why: string, cause?: unknown) =>
   new TerminalError(`${path} cannot be touched (spec.gateway.reload.touchFile): ${why}`, {
     code: 'gateway.touchFile',
     reason: 'ReloadRequestInvalid',
+    cause,
   });

@@ -1,91 +1,15 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { pino } from 'pino';
-import { GatewayClient } from '../../../../agent/gateway/gateway-client.ts';
-import { VerdictFile } from '../../../../agent/gateway/verdict-file.ts';
-import { Verifier } from '../../../../agent/gateway/verifier.ts';
-import { AgentMetrics } from '../../../../agent/metrics.ts';
-import { Announcer } from '../../../../agent/report/announcer.ts';
-import type { SyncOutcome } from '../../../../agent/report/news.ts';
 import type { Finding } from '../../../../agent/report/reports.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
-import { SyncLoop } from '../../../../agent/sync/sync-loop.ts';
-import type { SyncLoopOptions } from '../../../../agent/sync/sync-loop-options.ts';
-import { DataRoot } from '../../../../agent/volume/data-root.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import type { SyncLoop } from '../../../../agent/sync/sync-loop.ts';
 import type { GatewaySyncSpec } from '../../../../shared/api/gateway-sync.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { syncRevision } from '../../../../shared/domain/sync-revision.ts';
 import { ALL, planOf } from '../../../../shared/domain/waves.ts';
 import { TransientError } from '../../../../shared/errors.ts';
-
-const log = pino({ level: 'silent' });
-const mapping = { source: '.', destination: '.', required: true, template: false };
-
-function resourceOf(gateway: object, generation: number, observedGeneration: number): WatchedResource {
-  const spec = {
-    git: { repo: 'https://git.test/x', ref: 'main' },
-    gateway,
-    paused: false,
-    sync: { profiles: { default: { mappings: [mapping] } } },
-  } as unknown as GatewaySyncSpec;
-  const refResolved = { status: 'True', message: '' };
-  return { generation, spec, observedGeneration, refResolved, ref: 'main', commit: 'a'.repeat(40), gateways: 1 };
-}
-
-/** Of a gateway that has nothing but errors to say. */
-async function verifierOf(t: TestContext): Promise<Verifier> {
-  const { path: folder, remove } = await makeTemporaryFolder('sync-loop-');
-  t.after(remove);
-  const root = await DataRoot.open(folder);
-  const verdicts = new VerdictFile(
-    () => root.openAgentFolder(''),
-    () => {},
-  );
-  const server = createServer((_, response) => response.writeHead(500).end()).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close().closeAllConnections());
-  const { port } = server.address() as AddressInfo;
-  const client = new GatewayClient({ port, tls: false, apiKeyFile: path.join(folder, 'none') });
-  return new Verifier({ client, verdicts, log });
-}
-
-/** A loop whose syncs are those of the test. */
-async function loopOf(
-  t: TestContext,
-  sync: (loop: SyncLoop, ...given: Parameters<SyncLoopOptions['sync']>) => Promise<SyncOutcome>,
-  report: (finding: Finding) => void,
-  {
-    inspections = { dueMs: Number.POSITIVE_INFINITY, run: async () => {} },
-    access = { isMissedBy: () => false, stamp: async () => '' },
-  }: Partial<Pick<SyncLoopOptions, 'inspections' | 'access'>> = {},
-): Promise<SyncLoop> {
-  const loop: SyncLoop = new SyncLoop({
-    profileName: 'default',
-    surroundings: {
-      self: () => ({ identity: { podName: 'gateway-0', gatewayName: undefined }, labels: new Map() }),
-      findRevision: () => ({ kind: 'missing', message: '' }),
-    },
-    sync: (...given) => sync(loop, ...given),
-    isAtHand: async (commit) => commit === FIRST,
-    reload: async () => true,
-    verifier: await verifierOf(t),
-    tidy: async () => {},
-    lastGood: async () => undefined,
-    inspections,
-    access,
-    announcer: new Announcer({ report: async (finding) => report(finding), metrics: new AgentMetrics('0.0.0'), log }),
-    log,
-  });
-  return loop;
-}
-
-const synced: SyncOutcome = { kind: 'synced', plan: { changes: [], drift: [], isPartial: false } as never };
+import { loopOf, mapping, resourceOf, synced } from '../support/loop-of.ts';
 
 /** What is reported up to the end if the spec is edited in the first sync. */
 async function reportEdited(t: TestContext, gateway: object, isEnd: (finding: Finding) => boolean): Promise<Finding[]> {
@@ -318,6 +242,31 @@ suite('a gateway', () => {
       [false, 'DryRun'],
       [false, 'Error'],
     ]);
+  });
+
+  test('that cannot be notified because of an error of the file system has its files, and serves', async (t) => {
+    const stop = new AbortController();
+    const findings: Finding[] = [];
+    let fails = 2;
+    const reload = async () => {
+      fails -= 1;
+      if (fails < 0) return true;
+      throw Object.assign(new Error("EACCES: permission denied, open '/proc/self/fd/9/x'"), {
+        code: 'EACCES',
+        path: 'x',
+      });
+    };
+    const report = (finding: Finding) => {
+      findings.push(finding);
+      if (fails < 0) stop.abort();
+    };
+    const loop = await loopOf(t, async () => synced, report, { reload });
+    loop.onResource(allowing(1));
+    await loop.run(AbortSignal.any([stop.signal, t.signal, AbortSignal.timeout(20_000)]));
+    const [first] = findings;
+    assert.equal(first?.state, 'Error');
+    assert.match(first?.message ?? '', /^the files of commit a+ \(main\) are in place, .* \(EACCES, x\)$/);
+    assert.deepEqual([findings.at(-1)?.state, loop.mayServe, loop.mayStart], ['Synced', true, true]);
   });
 
   test('may always serve where its profile sets no limit', async (t) => {

@@ -79,12 +79,35 @@ suite('touchFile', () => {
     assert.ok((await stat(at('watched'))).mtimeMs > 0);
   });
 
+  for (const [what, name] of [
+    ['file', 'watched'],
+    ['directory', 'closed/new'],
+  ]) {
+    test(`names a ${what} of another user that it may not write`, {
+      skip: !isRoot && 'another user needs root',
+    }, async (t) => {
+      const { volume, at } = await makeVolume(t);
+      await writeFile(at('watched'), 'theirs');
+      await mkdir(at('closed'));
+      process.seteuid?.(NOBODY);
+      try {
+        await assert.rejects(touchFile(name ?? '', marker('1'), volume), {
+          code: 'gateway.touchFile',
+          message: new RegExp(`^${name} cannot be touched .*may not write to it.*\\(E(ACCES|PERM)\\)`),
+        });
+      } finally {
+        process.seteuid?.(0);
+      }
+      assert.equal(await readFile(at('watched'), 'utf8'), 'theirs');
+    });
+  }
+
   test('leaves no file behind for which there is no room, and makes it at the next call', async (t) => {
     const { data } = await makeVolume(t);
     await withSmallVolume(t, { path: data }, async () => {
       const [volume, file, filler] = [await holdVolume(data), path.join(data, 'synced'), path.join(data, 'filler')];
       await writeFile(filler, Buffer.alloc(32 * 1024 ** 2, 1)).catch(() => {});
-      await assert.rejects(touchFile('synced', marker('1'), volume), { code: 'ENOSPC' });
+      await assert.rejects(touchFile('synced', marker('1'), volume), { code: 'ENOSPC', path: 'synced' });
       await assert.rejects(lstat(file), { code: 'ENOENT' });
       await truncate(filler);
       await touchFile('synced', marker('1'), volume);

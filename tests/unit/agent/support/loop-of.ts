@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import type { TestContext } from 'node:test';
+import { pino } from 'pino';
+import { GatewayClient } from '../../../../agent/gateway/gateway-client.ts';
+import { VerdictFile } from '../../../../agent/gateway/verdict-file.ts';
+import { Verifier } from '../../../../agent/gateway/verifier.ts';
+import { AgentMetrics } from '../../../../agent/metrics.ts';
+import { Announcer } from '../../../../agent/report/announcer.ts';
+import type { SyncOutcome } from '../../../../agent/report/news.ts';
+import type { Finding } from '../../../../agent/report/reports.ts';
+import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
+import { SyncLoop } from '../../../../agent/sync/sync-loop.ts';
+import type { SyncLoopOptions } from '../../../../agent/sync/sync-loop-options.ts';
+import { DataRoot } from '../../../../agent/volume/data-root.ts';
+import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import type { GatewaySyncSpec } from '../../../../shared/api/gateway-sync.ts';
+
+const log = pino({ level: 'silent' });
+export const mapping = { source: '.', destination: '.', required: true, template: false };
+
+/** A settled resource, unless its latest generation wasn't observed yet. */
+export function resourceOf(gateway: object, generation: number, observedGeneration: number): WatchedResource {
+  const spec = {
+    git: { repo: 'https://git.test/x', ref: 'main' },
+    gateway,
+    paused: false,
+    sync: { profiles: { default: { mappings: [mapping] } } },
+  } as unknown as GatewaySyncSpec;
+  const refResolved = { status: 'True', message: '' };
+  return { generation, spec, observedGeneration, refResolved, ref: 'main', commit: 'a'.repeat(40), gateways: 1 };
+}
+
+/** Of a gateway that has nothing but errors to say. */
+async function verifierOf(t: TestContext): Promise<Verifier> {
+  const { path: folder, remove } = await makeTemporaryFolder('sync-loop-');
+  t.after(remove);
+  const root = await DataRoot.open(folder);
+  const verdicts = new VerdictFile(
+    () => root.openAgentFolder(''),
+    () => {},
+  );
+  const server = createServer((_, response) => response.writeHead(500).end()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close().closeAllConnections());
+  const { port } = server.address() as AddressInfo;
+  const client = new GatewayClient({ port, tls: false, apiKeyFile: path.join(folder, 'none') });
+  return new Verifier({ client, verdicts, log });
+}
+
+/** A loop whose syncs are those of the test. */
+export async function loopOf(
+  t: TestContext,
+  sync: (loop: SyncLoop, ...given: Parameters<SyncLoopOptions['sync']>) => Promise<SyncOutcome>,
+  report: (finding: Finding) => void,
+  {
+    inspections = { dueMs: Number.POSITIVE_INFINITY, run: async () => {} },
+    access = { isMissedBy: () => false, stamp: async () => '' },
+    tidy = async () => {},
+    reload = async () => true,
+  }: Partial<Pick<SyncLoopOptions, 'inspections' | 'access' | 'tidy' | 'reload'>> = {},
+): Promise<SyncLoop> {
+  const loop: SyncLoop = new SyncLoop({
+    profileName: 'default',
+    surroundings: {
+      self: () => ({ identity: { podName: 'gateway-0', gatewayName: undefined }, labels: new Map() }),
+      findRevision: () => ({ kind: 'missing', message: '' }),
+    },
+    sync: (...given) => sync(loop, ...given),
+    isAtHand: async (commit) => commit === '1'.repeat(40),
+    reload,
+    verifier: await verifierOf(t),
+    tidy,
+    lastGood: async () => undefined,
+    inspections,
+    access,
+    announcer: new Announcer({ report: async (finding) => report(finding), metrics: new AgentMetrics('0.0.0'), log }),
+    log,
+  });
+  return loop;
+}
+
+/** The outcome of a sync that changed no file. */
+export const synced: SyncOutcome = { kind: 'synced', plan: { changes: [], drift: [], isPartial: false } as never };
