@@ -130,7 +130,7 @@ function httpOf({ GIT_DENIED_NETWORKS, GIT_ALLOW_LOCAL }: AgentConfig): GuardedH
 /** Housekeeping after the sync of another commit. */
 async function tidy(dependencies: SyncDependencies, signal: AbortSignal): Promise<void> {
   await dependencies.clone.tidy(signal);
-  await tidyLfs(dependencies);
+  await tidyLfs(dependencies, signal);
 }
 
 interface Served {

@@ -26,9 +26,13 @@ export class Gateway {
     this.#options = options;
   }
 
-  /** Comes before the first change of a file: may throw to hold the change back, and notes that there will be news. */
-  async beforeChange(intent: Intent): Promise<void> {
+  /**
+   * Comes before the first change of a file: may throw to hold the change back, and notes that there will be news. Throws
+   * the signal's reason, and notes nothing, if it aborted.
+   */
+  async beforeChange(intent: Intent, signal?: AbortSignal): Promise<void> {
     await this.checkEditors(intent);
+    signal?.throwIfAborted();
     const { reload } = intent;
     const isNotified = reload.preset !== 'none' || reload.requests.length > 0 || reload.touchFile !== undefined;
     if (isNotified) this.#options.pending.mark();

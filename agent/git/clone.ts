@@ -173,8 +173,8 @@ export class Clone {
   }
 
   /** The pointers of Git LFS among blobs; those that are not there are passed over. */
-  async pointers(blobs: string[]): Promise<LfsPointer[]> {
-    return await this.pointersAmong((await this.survey(blobs)).small);
+  async pointers(blobs: string[], signal?: AbortSignal): Promise<LfsPointer[]> {
+    return await this.pointersAmong((await this.survey(blobs, signal)).small, signal);
   }
 
   /** The same for blobs that may be pointers. */
@@ -204,7 +204,9 @@ export class Clone {
   /** Merges the packs of many fetches, now and then; stops at once when the signal aborts. */
   async tidy(signal?: AbortSignal): Promise<void> {
     const { contents, path } = this.#repository;
-    await tidyClone(this.#git, path, { isPartial: contents.isPartial, hasCopies: this.#size.takeCopies(), signal });
+    await this.#repository.heal();
+    await tidyClone(this.#git, path, { isPartial: contents.isPartial, hasCopies: this.#size.hasCopies, signal });
+    this.#size.onCompacted();
   }
 
   async #fetchPlanned(request: FetchRequest, way: Way): Promise<void> {

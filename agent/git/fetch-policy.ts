@@ -71,11 +71,14 @@ export class RepositorySize {
     this.#isWanting = true;
   };
 
-  /** Whether files came that may have been in the clone already, since the last time that somebody asked. */
-  takeCopies(): boolean {
-    const hasCopies = this.#hasCopies;
+  /** Whether files came that may have been in the clone already. */
+  get hasCopies(): boolean {
+    return this.#hasCopies;
+  }
+
+  /** All copies were dropped. */
+  onCompacted(): void {
     this.#hasCopies = false;
-    return hasCopies;
   }
 
   /** A commit came, as it was asked for or for want of bases without files. */

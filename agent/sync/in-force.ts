@@ -15,15 +15,26 @@ export function intentAfter(verdict: Verdict, before: Intent | undefined): Inten
   return verdict.kind === 'unsettled' ? before : undefined;
 }
 
-/**
- * Whether what is under way may still be brought in place. A gateway that changes by waves must not get what it is no
- * longer to have; otherwise a newer commit follows, so that commits that come quickly cannot hold each other up.
- */
-export function stillHolds(intent: Intent, verdict: Verdict): boolean {
-  if (verdict.kind !== 'act') return verdict.kind === 'unsettled' || verdict.kind === 'unknown';
-  const isByWaves = intent.revision !== undefined || verdict.intent.revision !== undefined;
-  return !isByWaves || essenceOf(intent) === essenceOf(verdict.intent);
+/** What a change of the resource means for the sync in progress. */
+export type Standing =
+  | 'valid'
+  /** Another commit, repository, or kind of run is wanted now: the fetch may be aborted, and what is in place may stay. */
+  | 'superseded'
+  /** The gateway must not get the files any more. */
+  | 'withdrawn';
+
+/** Judges a sync in progress. With waves, whatever replaces its intent also withdraws it. */
+export function standingOf(intent: Intent, verdict: Verdict): Standing {
+  if (verdict.kind !== 'act') return verdict.kind === 'unsettled' || verdict.kind === 'unknown' ? 'valid' : 'withdrawn';
+  const next = verdict.intent;
+  const isByWaves = intent.revision !== undefined || next.revision !== undefined;
+  if (isByWaves) return releaseOf(intent) === releaseOf(next) ? 'valid' : 'withdrawn';
+  return fetchedBy(intent) === fetchedBy(next) ? 'valid' : 'superseded';
 }
 
-const essenceOf = ({ repo, commit, revision, profile, verify, submodules }: Intent): string =>
+const releaseOf = ({ repo, commit, revision, profile, verify, submodules }: Intent): string =>
   JSON.stringify([repo, commit, revision, profile, verify, submodules]);
+
+/** Other fields are left out, so that an edit of them doesn't throw away what was fetched so far. */
+const fetchedBy = ({ repo, commit, submodules, fetchTimeoutMs, profile }: Intent): string =>
+  JSON.stringify([repo, commit, submodules, fetchTimeoutMs, profile.dryRun]);

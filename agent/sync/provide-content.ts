@@ -42,10 +42,10 @@ export async function keepCommit({ commit, earlier }: Intent, { clone, log }: Sy
 }
 
 /** Drops all content from Git LFS but that of the files in place, and of the commits that are kept. */
-export async function tidyLfs({ clone, lfs, manifestFile }: SyncDependencies): Promise<void> {
+export async function tidyLfs({ clone, lfs, manifestFile }: SyncDependencies, signal?: AbortSignal): Promise<void> {
   const { files, applied } = await manifestFile.read();
   const history = { applied: applied?.commit, kept: await clone.pins.commits() };
-  await lfs.tidy([...files.values()], (blobs) => clone.pointers(blobs), history);
+  await lfs.tidy([...files.values()], (blobs) => clone.pointers(blobs, signal), history);
 }
 
 /** Makes room for a commit in the volume of the clone, and gives whether there was anything to drop. */

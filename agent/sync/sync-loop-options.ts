@@ -9,7 +9,7 @@ import type { Intent, Surroundings } from '../resource/judge-resource.ts';
 export interface SyncLoopOptions {
   profileName: string;
   surroundings: Surroundings;
-  /** The signal aborts when the intent no longer holds: nothing may be changed for it any more. */
+  /** The signal aborts when the intent no longer holds: no change of files begins after that. */
   sync: (intent: Intent, signal: AbortSignal) => Promise<SyncOutcome>;
   /** Whether the commit is on disk: going back waits for nobody. */
   isAtHand: (commit: string) => Promise<boolean>;
@@ -17,7 +17,7 @@ export interface SyncLoopOptions {
   reload: (intent: Intent) => Promise<boolean>;
   /** Looks in the background whether the gateway is well. */
   verifier: Verifier;
-  /** After a sync of another commit: housekeeping that may take its time, and ends when the signal aborts. */
+  /** After a sync of another commit: housekeeping that may take minutes, and stops when the signal aborts. */
   tidy: (signal: AbortSignal) => Promise<void>;
   /** What the data volume holds completely, if anything. */
   lastGood: () => Promise<Applied | undefined>;

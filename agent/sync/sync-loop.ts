@@ -4,10 +4,13 @@ import type { ReloadProblem } from '../gateway/gateway.ts';
 import type { Verification } from '../gateway/verification.ts';
 import type { StartPolicy } from '../plan/manifest.ts';
 import { describeFailure } from '../report/describe-failure.ts';
+import { fieldsOf, type SyncOutcome } from '../report/news.ts';
 import { type Intent, judgeResource, UNKNOWN, type Verdict } from '../resource/judge-resource.ts';
 import type { WatchedResource } from '../resource/watch-resource.ts';
+import { CurrentSync } from './current-sync.ts';
 import { fetchDelay, retryDelay } from './delays.ts';
-import { intentAfter, stateOf, stillHolds } from './in-force.ts';
+import { Housekeeping } from './housekeeping.ts';
+import { intentAfter, stateOf } from './in-force.ts';
 import type { SyncLoopOptions } from './sync-loop-options.ts';
 
 /** Until something changes; the loop may look in now and then. */
@@ -36,8 +39,8 @@ export class SyncLoop {
   /** Aborted when more is known of the gateway than was said, or somebody asks about its files. */
   #looked = new AbortController();
   #mayStart = false;
-  /** The sync under way. */
-  #underWay: { intent: Intent; ending: AbortController } | undefined;
+  readonly #current = new CurrentSync();
+  readonly #housekeeping: Housekeeping;
   /** When the turn of this gateway to fetch comes. */
   #fetchAt: number | undefined;
   /** What the files were like with which the last sync got no access. */
@@ -45,6 +48,7 @@ export class SyncLoop {
 
   constructor(options: SyncLoopOptions) {
     this.#options = options;
+    this.#housekeeping = new Housekeeping(options.tidy);
   }
 
   /** Whether the gateway may start: the files are in place, or are left as they are on purpose. */
@@ -70,7 +74,7 @@ export class SyncLoop {
     this.#failures = 0;
     this.#reloadFailures = 0;
     const { verifier } = this.#options;
-    if (this.#underWay && !stillHolds(this.#underWay.intent, verdict)) this.#underWay.ending.abort();
+    this.#current.onVerdict(verdict);
     if (verdict.kind !== 'unsettled') verifier.keepOnly(verdict.kind === 'act' ? verdict.intent : undefined);
     this.#wake.abort();
   }
@@ -159,30 +163,36 @@ export class SyncLoop {
     const { access } = this.#options;
     const stamp = await access.stamp();
     const started = performance.now();
-    const ending = new AbortController();
-    this.#underWay = { intent, ending };
+    const ending = this.#current.begin(intent);
+    let outcome: SyncOutcome;
     try {
-      const outcome = await this.#options.sync(intent, ending.signal);
-      if (ending.signal.aborted) return 0;
-      const durationMs = performance.now() - started;
-      // The gateway may start now, and has to, before it can be notified of anything.
-      this.#mayStart = true;
-      const problem = outcome.kind === 'synced' ? await this.#reload(intent) : undefined;
-      const isInPlace = outcome.kind === 'synced' && !problem;
-      const verification = isInPlace ? this.#verify(intent) : this.#options.verifier.stateOf(intent);
-      await this.#options.announcer.announce({ kind: 'done', intent, verification, outcome, durationMs, problem });
+      outcome = await this.#options.sync(intent, ending);
     } catch (error) {
-      if (ending.signal.aborted) return 0;
+      const standing = this.#current.end(true);
+      if (standing !== 'valid') {
+        this.#options.log.info({ ...fieldsOf(intent), standing }, 'sync aborted');
+        return 0;
+      }
       if (access.isMissedBy(error)) this.#refusedStamp = stamp;
       return await this.#onFailure(intent, error, performance.now() - started);
-    } finally {
-      this.#underWay = undefined;
     }
+    if (this.#current.end(false) === 'withdrawn') return 0;
+    await this.#onSynced(intent, outcome, performance.now() - started);
+    if (isNew) this.#housekeeping.onCommit();
+    await this.#tidy(signal);
+    return this.#nextCheckMs(intent);
+  }
+
+  async #onSynced(intent: Intent, outcome: SyncOutcome, durationMs: number): Promise<void> {
+    // The gateway may start now, and has to, before it can be notified of anything.
+    this.#mayStart = true;
+    const problem = outcome.kind === 'synced' ? await this.#reload(intent) : undefined;
+    const isInPlace = outcome.kind === 'synced' && !problem;
+    const verification = isInPlace ? this.#verify(intent) : this.#options.verifier.stateOf(intent);
+    await this.#options.announcer.announce({ kind: 'done', intent, verification, outcome, durationMs, problem });
     this.#failures = 0;
     if (!intent.profile.dryRun) this.#failedSyncs = 0;
     this.#commit = intent.commit;
-    if (isNew) await this.#tidy(signal);
-    return this.#nextCheckMs(intent);
   }
 
   /** Spreads the fetches of many gateways. */
@@ -215,9 +225,9 @@ export class SyncLoop {
     return verifier.stateOf(intent) ?? (intent.verification && { state: 'Running' });
   }
 
-  async #tidy(signal: AbortSignal): Promise<void> {
-    await this.#options.tidy(signal).catch((error) => {
-      if (!signal.aborted) this.#options.log.warn({ err: error }, 'clone not tidied');
+  async #tidy(stopping: AbortSignal): Promise<void> {
+    await this.#housekeeping.run({ stopping, changed: this.#wake.signal }).catch((error) => {
+      this.#options.log.warn({ err: error }, 'clone not tidied');
     });
   }
 

@@ -118,7 +118,7 @@ async function bringAbout(plan: Plan, aim: SyncAim, dependencies: SyncDependenci
     // Nothing is staged while somebody edits. Who begins to meanwhile is found before the first file moves.
     const hasChanges = plan.changes.length > 0;
     if (hasChanges) await gateway.checkEditors(intent);
-    const hold = hasChanges && { beforeMoves: () => beforeChange(intent, dependencies) };
+    const hold = hasChanges && { beforeMoves: () => beforeChange(aim, dependencies) };
     const { groupWrite } = intent.profile;
     const source = { openContents: () => openContents(aim, dependencies), values };
     const target = { root, lock, manifestFile, groupWrite, log, signal: aim.signal, ...hold, ...source };
@@ -130,8 +130,8 @@ async function bringAbout(plan: Plan, aim: SyncAim, dependencies: SyncDependenci
   baseline.onSynced(recipeOf(aim), plan);
 }
 
-async function beforeChange(intent: Intent, { gateway, verifier }: SyncDependencies): Promise<void> {
-  await gateway.beforeChange(intent);
+async function beforeChange({ intent, signal }: SyncAim, { gateway, verifier }: SyncDependencies): Promise<void> {
+  await gateway.beforeChange(intent, signal);
   verifier.beforeChange(intent);
 }
 

@@ -80,6 +80,23 @@ suite('a gateway follows its GatewaySync', () => {
     );
   });
 
+  test('a revert does not wait for the fetch of the commit that it reverts', async (t) => {
+    const repository = await server.createRepository('reverted');
+    const first = await repository.commit({ files: { 'config/a': '1' } });
+    const { pod, agent } = await startSyncedPod(t, { repo: repository.url, commit: first });
+    const bad = await repository.commit({ files: { 'config/a': 'bad' } });
+    const good = await repository.commit({ files: { 'config/a': '2' } });
+    server.fault = { hang: true, times: 1 };
+    const requests = server.requests.length;
+    await pod.settle(bad);
+    await until(() => server.requests.length > requests, { describe: 'a fetch' });
+    await pod.settle(good);
+    await pod.untilSynced(good);
+    assert.deepEqual(await pod.files(), { 'config/a': '2' });
+    await agent.waitForLog(/"standing":"superseded".*sync aborted/);
+    assert.doesNotMatch(agent.output, new RegExp(`"commit":"${bad}".*sync finished`));
+  });
+
   test('a spec that is not settled is not acted upon', async (t) => {
     const repository = await server.createRepository('unsettled');
     const commit = await repository.commit({ files: { 'config/a': '1', 'other/b': '2' } });

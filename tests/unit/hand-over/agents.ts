@@ -26,7 +26,8 @@ export function watch(world: World, index: number, setup: Setup, version = nextF
   const verdict = parts.judgeResource(projectResource(version), 'default', surroundingsOf(index));
   const seen = { ...agent, seen: version };
   if (JSON.stringify(verdict) === JSON.stringify(agent.verdict)) return prune(withAgent(world, index, seen));
-  const underWay = agent.underWay && parts.stillHolds(agent.underWay, verdict) ? agent.underWay : undefined;
+  const underWay =
+    agent.underWay && parts.standingOf(agent.underWay, verdict) !== 'withdrawn' ? agent.underWay : undefined;
   return prune(withAgent(world, index, { ...seen, verdict, underWay, isAwake: true }));
 }
 

@@ -1,6 +1,6 @@
 import { reportStatus } from '../../../agent/report/reports.ts';
 import { judgeResource } from '../../../agent/resource/judge-resource.ts';
-import { intentAfter, stillHolds } from '../../../agent/sync/in-force.ts';
+import { intentAfter, standingOf } from '../../../agent/sync/in-force.ts';
 import { decide } from '../../../controller/reconcile/decide.ts';
 import {
   begun,
@@ -54,7 +54,7 @@ export const PARTS = {
   // The agent.
   judgeResource,
   intentAfter,
-  stillHolds,
+  standingOf,
   reportStatus,
 };
 
