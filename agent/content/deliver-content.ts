@@ -1,6 +1,5 @@
-import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { inputsHash, renderTemplate, type TemplateValues } from '../../shared/domain/render-template.ts';
+import { inputsHash, type TemplateValues } from '../../shared/domain/render-template.ts';
 import { TerminalError } from '../../shared/errors.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
 import { wholeOf } from '../git/blob-reader.ts';
@@ -8,6 +7,7 @@ import type { Content } from '../lfs/lfs-store.ts';
 import { applyPatches } from '../plan/file-patches.ts';
 import type { DesiredFile, PreviewedContent } from '../plan/plan-input.ts';
 import type { ContentReader } from './content-reader.ts';
+import { HEAD_BYTES, isBinary, MAX_RENDERED_BYTES, renderContent } from './render-content.ts';
 
 /** Where content comes from, and what templates in it are filled with. */
 export interface ContentSource {
@@ -17,9 +17,6 @@ export interface ContentSource {
 
 /** Takes content piece by piece; what it gives is awaited. */
 export type ContentSink = (chunk: Buffer) => unknown;
-
-/** Templates are rendered, and JSON is patched, in memory: what comes in and, in characters, what goes out. */
-const MAX_RENDERED_BYTES = 8 * 1024 * 1024;
 
 /** Hands the content that a file must have to the sink. Throws {@link TerminalError} where it cannot be made. */
 export async function deliverContent(
@@ -98,27 +95,6 @@ const NO_VALUES: TemplateValues = new Map();
 
 const contentError = (message: string) =>
   new TerminalError(message, { code: 'content.invalid', reason: 'ContentInvalid' });
-
-/** As many bytes as git looks at to tell text from binary. */
-const HEAD_BYTES = 8_000;
-
-/** Whether the content is binary by git's rule: a NUL among the first bytes. */
-function isBinary(head: Buffer): boolean {
-  return head.subarray(0, HEAD_BYTES).includes(0);
-}
-
-/** Content to deliver and the keys it depends on; or what is wrong. */
-export type DeliverableContent =
-  | { kind: 'content'; content: Buffer; keys: string[] }
-  | { kind: 'problem'; message: string };
-
-/** Renders text as a template; binary content, and text that is not UTF-8, stays as it is. */
-export function renderContent(content: Buffer, values: TemplateValues): DeliverableContent {
-  if (isBinary(content) || !isUtf8(content)) return { kind: 'content', content, keys: [] };
-  const rendered = renderTemplate(content.toString('utf8'), values, MAX_RENDERED_BYTES);
-  if (rendered.kind === 'problem') return rendered;
-  return { kind: 'content', content: Buffer.from(rendered.text), keys: rendered.keys };
-}
 
 /** Content that was made for nobody: only what it is, and that it can be made, is wanted. */
 const discard = async () => {};

@@ -1,8 +1,8 @@
-import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { isBoundedJson } from '../../shared/domain/is-bounded-json.ts';
 import { type EditTree, editTree, type JsonEdit, jsonOf } from '../../shared/domain/json-edits.ts';
 import type { RenderedPatch } from '../../shared/domain/render-patch.ts';
+import { firstInvalidByte } from './invalid-utf8.ts';
 import { BRACKETS, checkJson, endOfString, endOfValue, type Span, skipSeparator, skipSpace } from './json-scanner.ts';
 
 /** What is done to the content of one file. */
@@ -36,7 +36,8 @@ export function* applyPatches(given: Buffer, { steps }: FilePatches): Generator<
     kind: 'problem',
     message: `cannot be patched: it ${message}`,
   });
-  if (!isUtf8(given)) return { kind: 'problem', message: 'cannot be patched: it is no UTF-8' };
+  const invalid = firstInvalidByte(given);
+  if (invalid !== undefined) return problem(`isn't UTF-8 at byte ${invalid}`);
   if (!isBoundedJson(given, BOUNDS)) return problem(`holds more than ${BOUNDS.parts} keys and values`);
   yield;
   const check = checkJson(given, startOf(given));

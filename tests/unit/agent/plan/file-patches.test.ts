@@ -131,7 +131,7 @@ suite('the patches of a file', () => {
     assert.equal(apply('{"a":1}', { a: '{}' }, { 'a.b': '"é"' }), '{"a":{"b": "é"}}');
     assert.equal(apply('{"a":1}'), '{"a":1}');
     assert.equal(apply('{"a":1}', { a: '2' }, { 'a.b': '3' }), 'cannot be patched: it has no object at a');
-    assert.equal(apply(Buffer.from([0x22, 0xff, 0x22]), { a: '1' }), 'cannot be patched: it is no UTF-8');
+    assert.equal(apply(Buffer.from([0x22, 0xff, 0x22]), { a: '1' }), "cannot be patched: it isn't UTF-8 at byte 1");
     const many = `[${'1,'.repeat(500_000)}1]`;
     assert.equal(apply(many, { 0: '2' }), 'cannot be patched: it holds more than 500000 keys and values');
   });

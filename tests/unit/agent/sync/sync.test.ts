@@ -194,6 +194,28 @@ suite('sync', () => {
     assert.deepEqual(await sandbox.files(), { 'q/bin': 'a\0{{ .No }}', 'q/y': 'n=2' });
   });
 
+  for (const [what, more, words] of [
+    ['a template', { template: true }, /^a\.properties: byte 6 isn't UTF-8, so the \{\{ at byte 15 /],
+    [
+      'a patch',
+      { patches: [{ file: '', set: { a: '1' } }] },
+      /^a\.properties cannot be patched: it isn't UTF-8 at byte 6$/,
+    ],
+  ] as const) {
+    test(`${what} in text that is not UTF-8 is refused, with its file and byte, in a dry run as well`, async (t) => {
+      const { url: repo, commit } = await createRepository();
+      const sandbox = await createSandbox(t);
+      const content = Buffer.from('city=K\xf6ln\nname={{ .GatewayName }}\n', 'latin1');
+      const target = { repo, commit: await commit({ files: { 'a.properties': content, b: '1' } }) };
+      const mappings = [mapping('a.properties', 'a.properties', more), mapping('b', 'b')];
+      for (const dryRun of [true, false]) {
+        const refusal = { name: 'TerminalError', reason: 'ContentInvalid', message: words };
+        await assert.rejects(sandbox.sync({ ...target, profile: { mappings, dryRun } }), refusal);
+      }
+      assert.deepEqual(await sandbox.files(), {});
+    });
+  }
+
   test('JSON is patched byte by byte, again when a value changes, and drift of it is repaired', async (t) => {
     const { url: repo, commit } = await createRepository();
     const sandbox = await createSandbox(t);

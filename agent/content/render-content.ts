@@ -1,0 +1,56 @@
+import { renderTemplate, type TemplateValues } from '../../shared/domain/render-template.ts';
+import { firstInvalidByte } from '../plan/invalid-utf8.ts';
+
+/** Maximum size of a template in bytes, and of what is rendered in characters: both are in memory. */
+export const MAX_RENDERED_BYTES = 8 * 1024 * 1024;
+
+/** Number of bytes that git looks at to tell text from binary. */
+export const HEAD_BYTES = 8_000;
+
+/** Encodings of text that holds NULs, by their byte order marks; UTF-32LE begins like UTF-16LE. */
+const WIDE_ENCODINGS = [
+  { name: 'UTF-32LE', mark: [0xff, 0xfe, 0, 0], braces: [0x7b, 0, 0, 0, 0x7b, 0, 0, 0] },
+  { name: 'UTF-32BE', mark: [0, 0, 0xfe, 0xff], braces: [0, 0, 0, 0x7b, 0, 0, 0, 0x7b] },
+  { name: 'UTF-16LE', mark: [0xff, 0xfe], braces: [0x7b, 0, 0x7b, 0] },
+  { name: 'UTF-16BE', mark: [0xfe, 0xff], braces: [0, 0x7b, 0, 0x7b] },
+];
+
+const wideEncodingOf = (content: Buffer) =>
+  WIDE_ENCODINGS.find(({ mark }) => content.subarray(0, mark.length).equals(Buffer.from(mark)));
+
+/** Returns whether the content is binary by git's rule, a NUL among the first bytes, and isn't text with a byte order mark. */
+export function isBinary(content: Buffer): boolean {
+  return content.subarray(0, HEAD_BYTES).includes(0) && !wideEncodingOf(content);
+}
+
+/** Content to deliver and the keys it depends on; or what is wrong. */
+export type DeliverableContent =
+  | { kind: 'content'; content: Buffer; keys: string[] }
+  | { kind: 'problem'; message: string };
+
+/** Renders text as a template. Binary content stays as it is, and so does text in other encodings if it holds no `{{`. */
+export function renderContent(content: Buffer, values: TemplateValues): DeliverableContent {
+  if (isBinary(content)) return { kind: 'content', content, keys: [] };
+  const invalid = firstInvalidByte(content);
+  if (invalid !== undefined) return notUtf8(content, invalid);
+  const rendered = renderTemplate(content.toString('utf8'), values, MAX_RENDERED_BYTES);
+  if (rendered.kind === 'problem') return rendered;
+  return { kind: 'content', content: Buffer.from(rendered.text), keys: rendered.keys };
+}
+
+function notUtf8(content: Buffer, invalid: number): DeliverableContent {
+  const wide = wideEncodingOf(content);
+  const braces = bracesIn(content, wide?.braces ?? [0x7b, 0x7b], wide ? wide.mark.length : 1);
+  if (braces === -1) return { kind: 'content', content, keys: [] };
+  const encoding = wide ? ` (its byte order mark says ${wide.name})` : '';
+  const message = `byte ${invalid} isn't UTF-8${encoding}, so the {{ at byte ${braces} can't be rendered: save the file as UTF-8, or map it without template: true`;
+  return { kind: 'problem', message };
+}
+
+/** Returns the offset of `{{`, which is a multiple of the size of a character, or -1. */
+function bracesIn(content: Buffer, braces: number[], step: number): number {
+  const wanted = Buffer.from(braces);
+  let at = content.indexOf(wanted);
+  while (at !== -1 && at % step !== 0) at = content.indexOf(wanted, at + 1);
+  return at;
+}

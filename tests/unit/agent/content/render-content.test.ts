@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import fc from 'fast-check';
+import { renderContent } from '../../../../agent/content/render-content.ts';
+import { firstInvalidByte } from '../../../../agent/plan/invalid-utf8.ts';
+
+const values = new Map([['GatewayName', 'edge']]);
+const NAME = 'name={{ .GatewayName }}\n';
+
+const wide = (text: string, { width, isBig }: { width: 2 | 4; isBig: boolean }): Buffer => {
+  const units = [...`\ufeff${text}`].map((character) => {
+    const unit = Buffer.alloc(width);
+    const code = character.codePointAt(0) ?? 0;
+    if (isBig) unit.writeUIntBE(code, 0, width);
+    else unit.writeUIntLE(code, 0, width);
+    return unit;
+  });
+  return Buffer.concat(units);
+};
+
+const LITTLE = { isBig: false };
+const BIG = { isBig: true };
+
+suite('a template in text that is not UTF-8 is a problem that names its bytes', () => {
+  for (const [encoding, content, words] of [
+    ['ISO-8859-1', Buffer.from(`city=K\xf6ln\n${NAME}`, 'latin1'), /^byte 6 isn't UTF-8, so the \{\{ at byte 15 /],
+    ['ISO-8859-1, with the character behind', Buffer.from(`${NAME}\xfc`, 'latin1'), /^byte 24 .* at byte 5 /],
+    ['Shift JIS', Buffer.concat([Buffer.from([0x93, 0xfa, 0x96, 0x7b]), Buffer.from(NAME)]), /^byte 0 .* at byte 9 /],
+    ['ISO-8859-1, without the end of the braces', Buffer.from('\xfc{{ .GatewayName', 'latin1'), /at byte 1 /],
+    ['UTF-8 that is cut off', Buffer.from(`${NAME}\xc3`, 'latin1'), /^byte 24 /],
+    [
+      'a replacement character, and more',
+      Buffer.concat([Buffer.from('\ufffd'), Buffer.from([0xff]), Buffer.from(NAME)]),
+      /^byte 3 .* at byte 9 /,
+    ],
+    [
+      'UTF-16LE',
+      wide(NAME, { width: 2, ...LITTLE }),
+      /^byte 0 isn't UTF-8 \(its byte .* UTF-16LE\), so the \{\{ at byte 12 /,
+    ],
+    ['UTF-16BE', wide(NAME, { width: 2, ...BIG }), /UTF-16BE.* at byte 12 /],
+    ['UTF-32LE', wide(NAME, { width: 4, ...LITTLE }), /UTF-32LE.* at byte 24 /],
+    ['UTF-32BE', wide(NAME, { width: 4, ...BIG }), /UTF-32BE.* at byte 24 /],
+  ] as const) {
+    test(encoding, () => {
+      const result = renderContent(content, values);
+      assert.ok(result.kind === 'problem');
+      assert.match(result.message, words);
+    });
+  }
+});
+
+suite('content that holds no template stays as it is', () => {
+  for (const [what, content] of [
+    ['in ISO-8859-1', Buffer.from('name=J\xfcrgen { {x} }', 'latin1')],
+    ['in UTF-16', wide('name={ {', { width: 2, isBig: false })],
+    ['in UTF-16, with braces of two neighbours', Buffer.from([0xff, 0xfe, 0x01, 0x7b, 0x00, 0x7b, 0x00, 0x4e])],
+    ['that is binary', Buffer.from('\x89PNG\0{{ .Nothing }}', 'latin1')],
+  ] as const) {
+    test(what, () => {
+      assert.deepEqual(renderContent(content, values), { kind: 'content', content, keys: [] });
+    });
+  }
+});
+
+test('the first byte that is not UTF-8 is the one at which a strict decoder stops', () => {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  const isValid = (bytes: Buffer) => {
+    try {
+      decoder.decode(bytes);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const bytes = fc.array(fc.oneof(fc.constantFrom('a', 'é', '\ufffd', '💡'), fc.integer({ min: 0x80, max: 0xff })), {
+    maxLength: 12,
+  });
+  fc.assert(
+    fc.property(bytes, (parts) => {
+      const content = Buffer.concat(
+        parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from([part]))),
+      );
+      const at = firstInvalidByte(content);
+      if (at === undefined) return assert.ok(isValid(content));
+      assert.ok(isValid(content.subarray(0, at)), 'everything before it is fine');
+      // No valid character begins there.
+      for (let size = 1; size <= 4; size += 1) assert.ok(!isValid(content.subarray(at, at + size)));
+    }),
+  );
+});
